@@ -1,0 +1,1 @@
+"""What the two doors share: how a refusal becomes an answer."""

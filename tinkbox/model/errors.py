@@ -1,0 +1,57 @@
+"""The six ways a request can be refused, named by what the caller can do about it.
+
+Their text is for the operator.  The HTTP doors map them to a status once, at the edge.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Problem:
+    """One thing that is wrong with a document.
+
+    `line` counts from 1; `key` is a path like `tasks[0].actions[2].image`.  Either may be unknown.
+    """
+
+    text: str
+    line: int | None = None
+    key: str = ""
+
+    def __str__(self) -> str:
+        where = [f"line {self.line}"] if self.line is not None else []
+        if self.key:
+            where.append(self.key)
+        return f"{', '.join(where)}: {self.text}" if where else self.text
+
+
+class Refusal(Exception):
+    """Base of all refusals; `str()` is one line that says what, where and the way out."""
+
+
+class NotFound(Refusal):
+    """There is no such thing."""
+
+
+class Invalid(Refusal):
+    """The document or argument is wrong; `problems` lists everything that is."""
+
+    def __init__(self, summary: str, problems: Sequence[Problem] = ()) -> None:
+        super().__init__(summary)
+        self.problems = tuple(problems)
+
+
+class Conflict(Refusal):
+    """It contradicts what is there already."""
+
+
+class TooLarge(Refusal):
+    """It exceeds a limit, which the text names."""
+
+
+class Denied(Refusal):
+    """The caller did not prove that it may do this."""
+
+
+class Unavailable(Refusal):
+    """Something this needs is not there now; trying later may succeed."""

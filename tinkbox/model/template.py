@@ -1,0 +1,54 @@
+"""A rendered template: what a workflow will do, in Tinkerbell's 2020 words (`version: "0.1"`)."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+DEFAULT_ACTION_SECONDS = 3_600
+MAX_NAME = 200
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Action:
+    """One container run.  `timeout` is in seconds; 0 or absent in the text means one hour."""
+
+    name: str
+    image: str
+    timeout: int = DEFAULT_ACTION_SECONDS
+    command: tuple[str, ...] = ()
+    on_timeout: tuple[str, ...] = ()
+    on_failure: tuple[str, ...] = ()
+    volumes: tuple[str, ...] = ()
+    environment: Mapping[str, str] = field(default_factory=dict)
+    pid: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Task:
+    """Ordered actions for one worker; `worker` is the MAC or IPv4 address of known hardware."""
+
+    name: str
+    worker: str
+    actions: tuple[Action, ...]
+    volumes: tuple[str, ...] = ()
+    environment: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Definition:
+    """A template after rendering and validation.  `global_timeout` in seconds, 0: none."""
+
+    name: str
+    tasks: tuple[Task, ...]
+    version: str = "0.1"
+    global_timeout: int = 0
+
+
+def merged_volumes(task: Task, action: Action) -> tuple[str, ...]:
+    """The task's volumes with the action's over them, keyed by the text before the first colon."""
+    merged = {volume.partition(":")[0]: volume for volume in (*task.volumes, *action.volumes)}
+    return tuple(merged.values())
+
+
+def merged_environment(task: Task, action: Action) -> dict[str, str]:
+    """The task's environment with the action's over it."""
+    return {**task.environment, **action.environment}

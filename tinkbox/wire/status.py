@@ -1,0 +1,116 @@
+"""The appliance at a glance: what `/v1/status` answers and the terminal view draws."""
+
+import json
+from dataclasses import asdict, dataclass
+from datetime import datetime
+from typing import Any
+
+from tinkbox.model.errors import Invalid
+from tinkbox.model.workflow import State
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MachineLine:
+    """One machine: `stage` in words (`model.boot.Stage`), `parked` the reason or empty."""
+
+    id: str
+    hostname: str
+    mac: str
+    address: str
+    stage: str = ""
+    stage_at: datetime | None = None
+    ticket: bool = False
+    boots: int = 0
+    parked: str = ""
+    last_contact: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TaskLine:
+    """One task: `done` of `total` actions succeeded, on the machine called `worker`."""
+
+    name: str
+    worker: str
+    done: int
+    total: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunningLine:
+    """The action that runs now; `timeout` in seconds."""
+
+    task: str
+    name: str
+    started_at: datetime
+    timeout: int
+    last_output: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FailureLine:
+    """Why a workflow ended badly, in the words of the action or of the worker."""
+
+    task: str
+    name: str
+    reason: str
+    message: str
+    last_output: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WorkflowLine:
+    """One workflow with its tasks; `ended_at` is None while it is not over."""
+
+    id: str
+    name: str
+    state: State
+    created_at: datetime
+    ended_at: datetime | None
+    tasks: tuple[TaskLine, ...]
+    running: RunningLine | None = None
+    failure: FailureLine | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Snapshot:
+    """Everything the terminal view needs, at the appliance's time `now`."""
+
+    now: datetime
+    version: str
+    machines: tuple[MachineLine, ...]
+    workflows: tuple[WorkflowLine, ...]
+
+
+def encode_snapshot(snapshot: Snapshot) -> str:
+    """As JSON, times in ISO 8601."""
+    return json.dumps(asdict(snapshot), default=lambda value: value.isoformat())
+
+
+def decode_snapshot(text: str | bytes) -> Snapshot:
+    """Raises Invalid when the text is no snapshot."""
+    try:
+        entry = json.loads(text)
+        return Snapshot(
+            now=datetime.fromisoformat(entry["now"]),
+            version=entry["version"],
+            machines=tuple(
+                MachineLine(**_with_times(machine, "stage_at", "last_contact")) for machine in entry["machines"]
+            ),
+            workflows=tuple(_workflow(workflow) for workflow in entry["workflows"]),
+        )
+    except (ValueError, KeyError, TypeError) as error:
+        raise Invalid(f"status: not a snapshot: {error}") from None
+
+
+def _workflow(entry: dict[str, Any]) -> WorkflowLine:
+    fields = _with_times(entry, "created_at", "ended_at")
+    fields["state"] = State(entry["state"])
+    fields["tasks"] = tuple(TaskLine(**task) for task in entry["tasks"])
+    fields["running"] = RunningLine(**_with_times(entry["running"], "started_at")) if entry["running"] else None
+    fields["failure"] = FailureLine(**entry["failure"]) if entry["failure"] else None
+    return WorkflowLine(**fields)
+
+
+def _with_times(entry: dict[str, Any], *names: str) -> dict[str, Any]:
+    times = {name: datetime.fromisoformat(entry[name]) if entry[name] else None for name in names}
+    return {**entry, **times}

@@ -1,0 +1,189 @@
+"""What the operator configured: frozen, complete, checked.  The only reader of the environment.
+
+Parts receive the values they need as arguments, never settings.
+"""
+
+import difflib
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from ipaddress import AddressValueError, IPv4Address
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from tinkbox.model.errors import Invalid, NotFound, Problem
+
+CONFIG = Path("/etc/tinkbox/tinkbox.yaml")
+DHCP_MODES = ("reservation", "off")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """The appliance's settings.
+
+    `interface` and `address` may be empty: then the one interface that qualifies is found at start.
+    Ports are TCP for `http_port` and `operator_port`, UDP for `tftp_port`.
+    """
+
+    data: Path
+    interface: str = ""
+    address: IPv4Address | None = None
+    operator_host: str = "127.0.0.1"
+    operator_port: int = 7080
+    http_port: int = 80
+    tftp_port: int = 69
+    dhcp_mode: str = "reservation"
+    docker: str = "unix:///var/run/docker.sock"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClientTarget:
+    """Where the operator's commands go: a URL with its token, or the socket of an appliance on this host."""
+
+    url: str = ""
+    token: str = ""
+    socket: Path | None = None
+
+
+def default_data() -> Path:
+    """Where the appliance keeps its state: /var/lib/tinkbox for root, else below $XDG_STATE_HOME."""
+    if os.geteuid() == 0:
+        return Path("/var/lib/tinkbox")
+    state = os.environ.get("XDG_STATE_HOME") or str(Path.home() / ".local" / "state")
+    return Path(state) / "tinkbox"
+
+
+def client_target(data: Path | None = None) -> ClientTarget:
+    """Which appliance the commands speak to.
+
+    `--data` beats `TINKBOX_SERVER` (with `TINKBOX_TOKEN`), which beats the data directory that the
+    configuration file names.
+    """
+    server = os.environ.get("TINKBOX_SERVER", "")
+    if data is None and server:
+        url = server if "://" in server else f"http://{server}"
+        return ClientTarget(url=url.rstrip("/"), token=os.environ.get("TINKBOX_TOKEN", ""))
+    return ClientTarget(socket=(data or load().data) / "operator.sock")
+
+
+def load(path: Path | None = None, data: Path | None = None) -> Settings:
+    """Read the configuration file; `data` overrides what it says.
+
+    Without `path` the file in /etc is read when it is there.  Raises NotFound for a file that was
+    named but is not there, and Invalid naming every problem in it.
+    """
+    chosen = path if path is not None else CONFIG
+    try:
+        text = chosen.read_text()
+    except FileNotFoundError:
+        if path is not None:
+            raise NotFound(f"no configuration file {path}: leave --config out to run with the defaults") from None
+        text = ""
+    except (OSError, UnicodeDecodeError) as error:
+        raise Invalid(f"cannot read the configuration file {chosen}: {error}") from None
+    try:
+        document = yaml.safe_load(text)
+    except yaml.YAMLError as error:
+        raise Invalid(f"{chosen} is not valid YAML: {' '.join(str(error).split())}") from None
+    settings, problems = _parse({} if document is None else document, data)
+    if problems:
+        raise Invalid(f"{chosen} has {len(problems)} problem(s)", problems)
+    return settings
+
+
+def _parse(document: Any, data: Path | None) -> tuple[Settings, list[Problem]]:
+    problems: list[Problem] = []
+    top = _Section(document, "", problems)
+    operator, node, dhcp = top.section("operator"), top.section("node"), top.section("dhcp")
+    host, port = operator.endpoint("listen", "127.0.0.1", 7080)
+    configured = Path(top.text("data") or default_data())
+    settings = Settings(
+        data=(data or configured).absolute(),
+        interface=top.text("interface"),
+        address=top.address("address"),
+        operator_host=host,
+        operator_port=port,
+        http_port=node.port("http_port", 80),
+        tftp_port=node.port("tftp_port", 69),
+        dhcp_mode=dhcp.choice("mode", DHCP_MODES),
+        docker=top.text("docker") or "unix:///var/run/docker.sock",
+    )
+    top.choice("unknown_machines", ("ignore",))
+    for section in (top, operator, node, dhcp):
+        section.refuse_the_rest()
+    return settings, problems
+
+
+class _Section:
+    """One mapping of the file; takes values out of it and notes what does not fit."""
+
+    def __init__(self, entry: Any, key: str, problems: list[Problem]) -> None:
+        self._entry: Mapping[str, Any] = entry if isinstance(entry, dict) else {}
+        self._key = key
+        self._problems = problems
+        self._known: list[str] = []
+        if not isinstance(entry, dict):
+            problems.append(Problem(key=key, text="expected keys with values"))
+
+    def _refuse(self, name: str, text: str) -> None:
+        self._problems.append(Problem(key=f"{self._key}.{name}".strip("."), text=text))
+
+    def _take(self, name: str) -> Any:
+        self._known.append(name)
+        return self._entry.get(name)
+
+    def section(self, name: str) -> "_Section":
+        value = self._take(name)
+        return _Section({} if value is None else value, name, self._problems)
+
+    def text(self, name: str) -> str:
+        value = self._take(name)
+        if value is None or isinstance(value, str):
+            return value or ""
+        self._refuse(name, f"expected text, not {value!r}")
+        return ""
+
+    def address(self, name: str) -> IPv4Address | None:
+        value = self.text(name)
+        try:
+            return IPv4Address(value) if value else None
+        except AddressValueError:
+            self._refuse(name, f"invalid ip: {value!r}")
+            return None
+
+    def port(self, name: str, default: int) -> int:
+        value = self._take(name)
+        if value is None:
+            return default
+        if isinstance(value, bool) or not isinstance(value, int) or not 0 < value < 65_536:
+            self._refuse(name, f"expected a port between 1 and 65535, not {value!r}")
+            return default
+        return value
+
+    def endpoint(self, name: str, host: str, port: int) -> tuple[str, int]:
+        value = self.text(name)
+        if not value:
+            return host, port
+        chosen, colon, number = value.rpartition(":")
+        if not colon or not number.isdecimal() or not 0 < int(number) < 65_536:
+            self._refuse(name, f"expected ADDRESS:PORT, not {value!r}")
+            return host, port
+        return chosen or host, int(number)
+
+    def choice(self, name: str, choices: tuple[str, ...]) -> str:
+        # YAML 1.1 reads a bare `off` as false.
+        value = self._take(name)
+        value = "off" if value is False else value
+        if value is None or value in choices:
+            return value or choices[0]
+        self._refuse(name, f"expected {' or '.join(choices)}, not {value!r}")
+        return choices[0]
+
+    def refuse_the_rest(self) -> None:
+        for name in self._entry:
+            if name not in self._known:
+                near = difflib.get_close_matches(str(name), self._known, n=1)
+                hint = f"did you mean {near[0]}?" if near else f"known here: {', '.join(self._known)}"
+                self._refuse(str(name), f"unknown key; {hint}")

@@ -1,0 +1,94 @@
+# What a person types.  On a fresh Debian or Ubuntu as root every target installs what it needs:
+# Debian packages by apt-get, Python packages into .venv.
+
+PYTHON   ?= /usr/bin/python3
+FIRMWARE ?= bios
+VENV     := .venv
+BIN      := $(VENV)/bin
+BUILD    := build
+SOURCES  := $(shell find tinkbox -name '*.py' -o -name '*.sql') $(wildcard tinkbox/osie/files/*)
+LOADERS  := tinkbox/boot/loaders/undionly.kpxe
+
+PACKAGES_BUILD := python3 python3-venv libpython3.11 binutils ipxe
+PACKAGES_LAB   := qemu-system-x86 qemu-utils ovmf seabios ipxe-qemu iproute2 busybox-static e2fsprogs mtools dosfstools \
+                  syslinux syslinux-common zstd xz-utils
+PACKAGES_TEST  := docker.io skopeo curl tcpdump tftp-hpa atftp udhcpc busybox-static dnsmasq-base procps
+PACKAGES_BENCH := nginx-light wrk kea-admin
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test check bench campaign binary osie loaders clean packages-build packages-lab packages-test packages-bench
+
+help:
+	@echo "make demo      provision a virtual machine with an empty disk, and watch (FIRMWARE=bios|uefi)"
+	@echo "make test      all tests, virtual machines included"
+	@echo "make check     format, lint, types, import contracts and the fast tests"
+	@echo "make bench     benchmarks, each beside a peer"
+	@echo "make binary    dist/tinkbox, the single executable"
+	@echo "make osie      the in-memory operating system's kernel and ramdisk"
+
+# Only what is missing is asked for, so that a prepared machine needs no package mirror.
+define install
+	@missing=""; for name in $(1); do \
+	    dpkg-query -W -f '$${db:Status-Status}' $$name 2>/dev/null | grep -qx installed || missing="$$missing $$name"; done; \
+	if [ -n "$$missing" ]; then \
+	    echo "installing$$missing"; \
+	    apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $$missing >/dev/null; fi
+endef
+
+packages-build:
+	$(call install,$(PACKAGES_BUILD))
+packages-lab:
+	$(call install,$(PACKAGES_LAB))
+packages-test:
+	$(call install,$(PACKAGES_TEST))
+packages-bench:
+	$(call install,$(PACKAGES_BENCH))
+
+$(BIN)/.ready: packaging/requirements.txt pyproject.toml | packages-build
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/pip install --quiet --disable-pip-version-check -r packaging/requirements.txt
+	touch $@
+
+loaders: $(LOADERS)
+$(LOADERS): | packages-build
+	mkdir -p $(@D)
+	install -m 0644 /usr/lib/ipxe/snponly.efi /usr/lib/ipxe/ipxe.efi $(@D)/
+	install -m 0644 /usr/share/doc/ipxe/copyright $(@D)/LICENCE.ipxe
+	install -m 0644 /usr/lib/ipxe/undionly.kpxe $@
+
+binary: dist/tinkbox
+dist/tinkbox: $(SOURCES) $(LOADERS) packaging/tinkbox.spec $(BIN)/.ready
+	$(BIN)/pyinstaller --log-level ERROR --noconfirm --distpath dist --workpath $(BUILD)/pyinstaller packaging/tinkbox.spec
+	dist/tinkbox version
+
+osie: $(BUILD)/osie/x86_64/initramfs
+$(BUILD)/osie/x86_64/initramfs: dist/tinkbox
+	dist/tinkbox osie build --output $(BUILD)/osie --cache $(BUILD)/debs
+
+$(BUILD)/images/.ready: $(wildcard examples/actions/*/*) packaging/images.py $(BIN)/.ready
+	$(BIN)/python packaging/images.py image2disk writefile reboot --output $(BUILD)/images --cache $(BUILD)/debs
+	touch $@
+
+$(BUILD)/demo/disk.img.zst: examples/demo/disk.py $(BIN)/.ready | packages-lab
+	$(BIN)/python -m examples.demo.disk --output $@ --cache $(BUILD)/debs
+
+LAB := packages-lab dist/tinkbox $(BUILD)/osie/x86_64/initramfs $(BUILD)/images/.ready $(BUILD)/demo/disk.img.zst
+
+demo: $(LAB)
+	@$(BIN)/python -m examples.demo --firmware $(FIRMWARE) --tinkbox dist/tinkbox --build $(BUILD)
+
+test: packages-test $(LAB)
+	$(BIN)/python -m pytest tests --ignore=tests/bench
+
+check: $(BIN)/.ready loaders
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports --no-cache
+	$(BIN)/python -m pytest -q tests/unit tests/test_house_rules.py
+
+bench: packages-test packages-bench $(LAB)
+	@$(BIN)/python -m tests.bench
+
+clean:
+	rm -rf $(BUILD) dist .venv tinkbox/boot/loaders

@@ -1,0 +1,151 @@
+"""What the terminal view shows, as a pure function of one snapshot.
+
+Text that comes from machines is cleaned here: no control character of theirs reaches the terminal.
+"""
+
+from collections.abc import Iterable
+from datetime import datetime
+
+from rich.console import Group, RenderableType
+from rich.progress_bar import ProgressBar
+from rich.table import Table
+from rich.text import Text
+
+from tinkbox.model.workflow import State
+from tinkbox.wire.status import FailureLine, MachineLine, RunningLine, Snapshot, TaskLine, WorkflowLine
+
+COLOUR = {
+    State.PENDING: "yellow",
+    State.RUNNING: "cyan",
+    State.SUCCESS: "green",
+    State.FAILED: "red",
+    State.TIMEOUT: "red",
+}
+MARK = {State.PENDING: "○", State.RUNNING: "●", State.SUCCESS: "✔", State.FAILED: "✘", State.TIMEOUT: "✘"}
+RECENT = 8
+BAR_WIDTH = 24
+
+
+def screen(snapshot: Snapshot, notice: str = "") -> RenderableType:
+    """The whole view; `notice` is a line about the view itself, such as a lost connection."""
+    parts: list[RenderableType] = [_headline(snapshot)]
+    if notice:
+        parts.append(Text(notice, style="bold yellow"))
+    parts += [Text(), _machines(snapshot)]
+    shown = _worth_showing(snapshot.workflows)
+    for workflow in shown:
+        parts += [Text(), *_workflow(workflow, snapshot.now)]
+    hidden = len(snapshot.workflows) - len(shown)
+    if hidden:
+        parts += [Text(), Text(f"and {hidden} older workflow(s): tinkbox workflow list", style="dim")]
+    return Group(*parts)
+
+
+def clean(text: str, limit: int = 200) -> str:
+    """One line without control characters, cut to `limit`."""
+    line = "".join(letter if letter.isprintable() else " " for letter in text).strip()
+    return line if len(line) <= limit else line[: limit - 1] + "…"
+
+
+def elapsed(since: datetime, until: datetime) -> str:
+    """A duration as a clock shows it: 0:07, 12:03, 1:02:03."""
+    seconds = max(0, int((until - since).total_seconds()))
+    minutes, seconds = divmod(seconds, 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02}:{seconds:02}" if hours else f"{minutes}:{seconds:02}"
+
+
+def _headline(snapshot: Snapshot) -> Text:
+    running = sum(workflow.state is State.RUNNING for workflow in snapshot.workflows)
+    waiting = sum(workflow.state is State.PENDING for workflow in snapshot.workflows)
+    counted = f"{len(snapshot.machines)} machine(s), {running} workflow(s) running, {waiting} waiting"
+    return Text.assemble((f"tinkbox {snapshot.version}", "bold"), f"  {counted}", ("  " + _clock(snapshot.now), "dim"))
+
+
+def _clock(moment: datetime) -> str:
+    return moment.strftime("%H:%M:%S %Z")
+
+
+def _machines(snapshot: Snapshot) -> RenderableType:
+    if not snapshot.machines:
+        return Text("no machine is known yet: tinkbox hardware push --file machine.json", style="dim")
+    table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim", pad_edge=False)
+    for title in ("MACHINE", "MAC", "ADDRESS", "LAST SEEN AT", "SINCE", "NETBOOT"):
+        table.add_column(title, no_wrap=True)
+    for machine in snapshot.machines:
+        table.add_row(
+            Text(clean(machine.hostname or machine.id[:8], 30), style="bold"),
+            machine.mac,
+            machine.address,
+            Text(clean(machine.stage) or "not seen yet", style="red" if machine.parked else ""),
+            elapsed(machine.stage_at, snapshot.now) if machine.stage_at else "",
+            _permission(machine),
+        )
+    parked = [Text(f"  {clean(each.hostname or each.mac)} is parked: {clean(each.parked, 400)}", style="red")
+              for each in snapshot.machines if each.parked]  # fmt: skip
+    return Group(table, *parked)
+
+
+def _permission(machine: MachineLine) -> Text:
+    if machine.parked:
+        return Text("parked", style="red")
+    return Text("ticket", style="cyan") if machine.ticket else Text("no", style="dim")
+
+
+def _worth_showing(workflows: Iterable[WorkflowLine]) -> list[WorkflowLine]:
+    """Everything that is not over, and of the rest the newest few."""
+    ordered = sorted(workflows, key=lambda workflow: workflow.created_at, reverse=True)
+    over = [workflow for workflow in ordered if workflow.ended_at is not None][:RECENT]
+    return [workflow for workflow in ordered if workflow.ended_at is None or workflow in over]
+
+
+def _workflow(workflow: WorkflowLine, now: datetime) -> Iterable[RenderableType]:
+    colour = COLOUR[workflow.state]
+    yield Text.assemble(
+        (f"{MARK[workflow.state]} {clean(workflow.name, 60)}", f"bold {colour}"),
+        (f"  {workflow.id}", "dim"),
+        (f"  {workflow.state}", colour),
+        f"  {elapsed(workflow.created_at, workflow.ended_at or now)}",
+    )
+    table = Table.grid(padding=(0, 2, 0, 0))
+    for task in workflow.tasks:
+        table.add_row(Text("  " + clean(task.name, 40)), Text(clean(task.worker, 30), style="dim"),
+                      _bar(task, colour), f"{task.done}/{task.total}")  # fmt: skip
+    yield table
+    if workflow.running is not None:
+        yield _running(workflow.running, now)
+    if workflow.failure is not None:
+        yield from _failure(workflow.failure, workflow.id)
+
+
+def _bar(task: TaskLine, colour: str) -> RenderableType:
+    return ProgressBar(
+        total=max(task.total, 1), completed=task.done, width=BAR_WIDTH, complete_style=colour, finished_style="green"
+    )
+
+
+def _running(action: RunningLine, now: datetime) -> Text:
+    line = Text.assemble(
+        ("  ▸ ", "cyan"),
+        (clean(action.name, 60), "bold"),
+        f"  {elapsed(action.started_at, now)} of at most {_limit(action.timeout)}",
+    )
+    if action.last_output:
+        line.append(f"\n    {clean(action.last_output)}", style="dim")
+    return line
+
+
+def _limit(seconds: int) -> str:
+    minutes, rest = divmod(seconds, 60)
+    return f"{minutes}:{rest:02}"
+
+
+def _failure(failure: FailureLine, workflow_id: str) -> Iterable[RenderableType]:
+    yield Text.assemble(
+        ("  ✘ ", "red"),
+        (clean(failure.name, 60), "bold"),
+        f": {clean(failure.reason, 60)}: {clean(failure.message, 400)}",
+    )
+    if failure.last_output:
+        yield Text(f"    {clean(failure.last_output)}", style="dim")
+    yield Text(f"    its whole output: tinkbox workflow logs {workflow_id}", style="dim")

@@ -197,6 +197,11 @@ def _interface(entry: Any, key: str, problems: list[Problem]) -> Interface | Non
     hostname = dhcp.text("hostname")
     if len(hostname.encode()) > 255:
         dhcp.refuse("hostname", "longer than 255 bytes")
+    lease_seconds = dhcp.seconds("lease_time", DEFAULT_LEASE_SECONDS)
+    name_servers, time_servers = dhcp.addresses("name_servers"), dhcp.addresses("time_servers")
+    domain_name, architecture = dhcp.text("domain_name"), dhcp.text("arch", "x86_64")
+    allow_pxe = netboot.flag("allow_pxe", default=True)
+    # The address comes last: without it there is no interface, but every other problem is noted by now.
     try:
         mac = MacAddress(dhcp.text("mac"))
     except Invalid as error:
@@ -208,10 +213,10 @@ def _interface(entry: Any, key: str, problems: list[Problem]) -> Interface | Non
         netmask=netmask,
         gateway=gateway,
         hostname=hostname,
-        domain_name=dhcp.text("domain_name"),
-        lease_seconds=dhcp.seconds("lease_time", DEFAULT_LEASE_SECONDS),
-        name_servers=dhcp.addresses("name_servers"),
-        time_servers=dhcp.addresses("time_servers"),
-        architecture=dhcp.text("arch", "x86_64"),
-        allow_pxe=netboot.flag("allow_pxe", True),
+        domain_name=domain_name,
+        lease_seconds=lease_seconds,
+        name_servers=name_servers,
+        time_servers=time_servers,
+        architecture=architecture,
+        allow_pxe=allow_pxe,
     )

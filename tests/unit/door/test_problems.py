@@ -1,0 +1,69 @@
+"""Refusals become HTTP answers in one place."""
+
+from collections.abc import Callable
+
+import pytest
+from aiohttp import web
+from aiohttp.test_utils import TestClient, TestServer
+
+from tinkbox.door.problems import refusals_become_problems
+from tinkbox.model.errors import Conflict, Denied, Invalid, NotFound, Problem, TooLarge, Unavailable
+
+REFUSALS = [
+    (NotFound("no such workflow"), 404, "/problems/notfound"),
+    (Conflict("it runs"), 409, "/problems/conflict"),
+    (TooLarge("11 MiB of at most 10"), 413, "/problems/toolarge"),
+    (Denied("wrong token"), 401, "/problems/denied"),
+    (Unavailable("no engine"), 503, "/problems/unavailable"),
+    (Invalid("bad"), 422, "/problems/invalid"),
+]
+
+
+async def answer_of(raiser: Callable[[web.Request], object]) -> tuple[int, dict[str, object], str]:
+    async def handler(request: web.Request) -> web.Response:
+        raiser(request)
+        return web.Response(text="fine")
+
+    app = web.Application(middlewares=[refusals_become_problems])
+    app.router.add_get("/", handler)
+    async with TestClient(TestServer(app)) as client:
+        response = await client.get("/" if raiser is not missing else "/elsewhere")
+        return response.status, await response.json(), response.content_type
+
+
+def missing(request: web.Request) -> None: ...
+
+
+@pytest.mark.parametrize(("refusal", "status", "kind"), REFUSALS)
+async def test_each_refusal_has_its_status_and_a_stable_type(refusal: Exception, status: int, kind: str) -> None:
+    def refuse(_: web.Request) -> None:
+        raise refusal
+
+    answered, document, content_type = await answer_of(refuse)
+    assert (answered, document["type"], content_type) == (status, kind, "application/problem+json")
+    assert document["detail"] == str(refusal)
+
+
+async def test_every_problem_of_a_document_is_listed() -> None:
+    def refuse(_: web.Request) -> None:
+        raise Invalid("two problems", [Problem(text="one", line=3, key="a"), Problem(text="two")])
+
+    _, document, _ = await answer_of(refuse)
+    assert document["problems"] == [
+        {"text": "one", "line": 3, "key": "a"},
+        {"text": "two", "line": None, "key": ""},
+    ]
+
+
+async def test_a_path_that_is_not_there_is_a_problem_document_too() -> None:
+    status, document, content_type = await answer_of(missing)
+    assert (status, document["type"], content_type) == (404, "/problems/not-found", "application/problem+json")
+
+
+async def test_our_own_fault_is_a_500_that_reveals_nothing() -> None:
+    def crash(_: web.Request) -> None:
+        raise RuntimeError("the secret path /root/x")
+
+    status, document, _ = await answer_of(crash)
+    assert status == 500
+    assert "secret" not in str(document)

@@ -1,0 +1,113 @@
+"""Hardware documents: what is accepted, what is refused, and how clearly."""
+
+import json
+from ipaddress import IPv4Address
+from typing import Any
+
+import pytest
+
+from tinkbox.model.errors import Invalid
+from tinkbox.model.hardware import DEFAULT_LEASE_SECONDS, MacAddress, parse_hardware
+
+ID = "0eba0bf8-3772-4b4a-ab9f-6ebe93b90a94"
+
+
+def document(**dhcp: Any) -> dict[str, Any]:
+    interface = {"dhcp": {"mac": "08:00:27:00:00:01", **dhcp}, "netboot": {"allow_pxe": True}}
+    return {"id": ID, "network": {"interfaces": [interface]}}
+
+
+def problems_of(entry: Any) -> list[str]:
+    with pytest.raises(Invalid) as refusal:
+        parse_hardware(json.dumps(entry))
+    return [str(problem) for problem in refusal.value.problems]
+
+
+def test_the_document_of_2020_is_understood_whole() -> None:
+    hardware = parse_hardware(
+        json.dumps(
+            document(
+                hostname="server001",
+                lease_time=600,
+                name_servers=["1.1.1.1", "8.8.8.8"],
+                time_servers=["172.30.0.1"],
+                arch="x86_64",
+                uefi=False,
+                domain_name="lab.example",
+                ip={"address": "192.168.1.5", "netmask": "255.255.255.248", "gateway": "192.168.1.1", "family": 4},
+            )
+        )
+    )
+    (interface,) = hardware.interfaces
+    assert hardware.id == ID
+    assert interface.mac == "08:00:27:00:00:01"
+    assert interface.address == IPv4Address("192.168.1.5")
+    assert interface.netmask == IPv4Address("255.255.255.248")
+    assert interface.gateway == IPv4Address("192.168.1.1")
+    assert interface.name_servers == (IPv4Address("1.1.1.1"), IPv4Address("8.8.8.8"))
+    assert interface.time_servers == (IPv4Address("172.30.0.1"),)
+    assert (interface.hostname, interface.domain_name, interface.lease_seconds) == ("server001", "lab.example", 600)
+    assert interface.allow_pxe
+
+
+def test_a_lease_without_a_time_lasts_a_day() -> None:
+    assert parse_hardware(json.dumps(document())).interfaces[0].lease_seconds == DEFAULT_LEASE_SECONDS == 86_400
+    assert parse_hardware(json.dumps(document(lease_time=0))).interfaces[0].lease_seconds == 86_400
+
+
+def test_an_interface_is_found_by_its_mac_or_its_address() -> None:
+    hardware = parse_hardware(json.dumps(document(ip={"address": "192.168.1.5", "netmask": "255.255.255.0"})))
+    assert hardware.interface("08:00:27:00:00:01") is hardware.interfaces[0]
+    assert hardware.interface("192.168.1.5") is hardware.interfaces[0]
+    assert hardware.interface("192.168.1.6") is None
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", "null", "[" * 100_000, b"\xff\xfe{"])
+def test_what_is_no_json_object_is_refused_in_one_line(text: str | bytes) -> None:
+    with pytest.raises(Invalid, match="invalid json"):
+        parse_hardware(text)
+
+
+@pytest.mark.parametrize("identity", [None, "", "nonsense", 7])
+def test_an_id_is_required_and_is_a_uuid(identity: Any) -> None:
+    entry = document()
+    entry["id"] = identity
+    with pytest.raises(Invalid, match=r"ID is required|invalid uuid"):
+        parse_hardware(json.dumps(entry))
+
+
+def test_every_problem_is_named_with_its_place() -> None:
+    found = problems_of(
+        document(mac="zz", lease_time=-1, name_servers=["dns.example"], ip={"address": "300.1.1.1"}, hostname=5)
+    )
+    assert len(found) == 5
+    for key in ("dhcp.mac", "dhcp.lease_time", "dhcp.name_servers", "dhcp.ip.address", "dhcp.hostname"):
+        assert any(f"network.interfaces[0].{key}: " in problem for problem in found), (key, found)
+
+
+def test_an_address_without_its_netmask_is_refused() -> None:
+    assert "netmask" in problems_of(document(ip={"address": "192.168.1.5"}))[0]
+    assert "netmask" in problems_of(document(ip={"address": "192.168.1.5", "netmask": "255.0.255.0"}))[0]
+
+
+def test_one_mac_twice_in_a_machine_is_refused() -> None:
+    entry = document()
+    entry["network"]["interfaces"] *= 2
+    assert "listed twice" in problems_of(entry)[0]
+
+
+@pytest.mark.parametrize("network", [None, {}, {"interfaces": []}, {"interfaces": "eth0"}, []])
+def test_a_machine_without_interfaces_is_refused(network: Any) -> None:
+    assert "at least one interface" in problems_of({"id": ID, "network": network})[0]
+
+
+@pytest.mark.parametrize("text", ["08-00-27-00-00-0A", "08:00:27:00:00:0A", " 08:00:27:00:00:0a\n"])
+def test_a_mac_is_normalised_when_made(text: str) -> None:
+    assert MacAddress(text) == "08:00:27:00:00:0a"
+    assert MacAddress(text).octets == bytes.fromhex("08002700000a")
+
+
+@pytest.mark.parametrize("text", ["", "08:00:27:00:00", "08:00:27:00:00:0g", "08002700000a", "08:00:27:00:00:0a:0b"])
+def test_what_is_no_mac_is_refused(text: str) -> None:
+    with pytest.raises(Invalid, match="invalid mac"):
+        MacAddress(text)

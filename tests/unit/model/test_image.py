@@ -1,0 +1,42 @@
+"""Names of container images."""
+
+import pytest
+
+from tinkbox.model.errors import Invalid
+from tinkbox.model.image import parse_reference
+
+DIGEST = "sha256:" + "a" * 64
+
+
+@pytest.mark.parametrize(
+    ("text", "host", "repository", "tag"),
+    [
+        ("hello-world", "", "hello-world", ""),
+        ("image2disk:v1", "", "image2disk", "v1"),
+        ("tools/disk-wipe:v1.0.42", "", "tools/disk-wipe", "v1.0.42"),
+        ("quay.io/tinkerbell/actions/cexec:latest", "quay.io", "tinkerbell/actions/cexec", "latest"),
+        ("localhost/x", "localhost", "x", ""),
+        ("172.30.0.1:5000/x:1", "172.30.0.1:5000", "x", "1"),
+    ],
+)
+def test_a_name_is_taken_apart_as_docker_does(text: str, host: str, repository: str, tag: str) -> None:
+    reference = parse_reference(text)
+    assert (reference.host, reference.repository, reference.tag) == (host, repository, tag)
+    assert str(reference) == text
+
+
+def test_a_digest_beats_a_tag_when_pulling() -> None:
+    reference = parse_reference(f"tools/x:v1@{DIGEST}")
+    assert reference.selector == DIGEST
+    assert reference.at("172.30.0.1") == f"172.30.0.1/tools/x@{DIGEST}"
+    assert parse_reference("x").at("172.30.0.1") == "172.30.0.1/x:latest"
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "Hello", "a//b", "../x", "a b", "x:", "x@", "x@sha256:12", "a/", "/a", "x:tag:tag", "x\n", "-x", "UPPER.io/A",
+     "a" * 256, "quay.io:port/x"],
+)  # fmt: skip
+def test_what_docker_would_refuse_is_refused(text: str) -> None:
+    with pytest.raises(Invalid, match="invalid image name"):
+        parse_reference(text)

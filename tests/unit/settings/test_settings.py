@@ -1,0 +1,100 @@
+"""The configuration file, and which appliance the commands speak to."""
+
+from ipaddress import IPv4Address
+from pathlib import Path
+
+import pytest
+
+from tinkbox.model.errors import Invalid, NotFound
+from tinkbox.settings import ClientTarget, Settings, client_target, load
+
+EXAMPLE = """
+data: /srv/tinkbox
+interface: eth1
+address: 172.30.0.1
+operator:
+  listen: 127.0.0.1:7081
+node:
+  http_port: 8080
+  tftp_port: 6969
+dhcp:
+  mode: off
+unknown_machines: ignore
+docker: unix:///run/other.sock
+"""
+
+
+def written(tmp_path: Path, text: str) -> Path:
+    path = tmp_path / "tinkbox.yaml"
+    path.write_text(text)
+    return path
+
+
+def problems_of(tmp_path: Path, text: str) -> list[str]:
+    with pytest.raises(Invalid) as refusal:
+        load(written(tmp_path, text))
+    return [str(problem) for problem in refusal.value.problems]
+
+
+def test_every_key_is_read(tmp_path: Path) -> None:
+    assert load(written(tmp_path, EXAMPLE)) == Settings(
+        data=Path("/srv/tinkbox"),
+        interface="eth1",
+        address=IPv4Address("172.30.0.1"),
+        operator_host="127.0.0.1",
+        operator_port=7081,
+        http_port=8080,
+        tftp_port=6969,
+        dhcp_mode="off",
+        docker="unix:///run/other.sock",
+    )
+
+
+def test_every_key_has_a_default(tmp_path: Path) -> None:
+    settings = load(written(tmp_path, ""), data=tmp_path)
+    assert settings == Settings(data=tmp_path)
+    assert (settings.http_port, settings.tftp_port, settings.operator_port) == (80, 69, 7080)
+
+
+def test_the_command_line_beats_the_file(tmp_path: Path) -> None:
+    assert load(written(tmp_path, EXAMPLE), data=tmp_path / "d").data == tmp_path / "d"
+
+
+def test_an_unknown_key_names_the_nearest_known_one(tmp_path: Path) -> None:
+    assert problems_of(tmp_path, "interfase: eth1") == ["interfase: unknown key; did you mean interface?"]
+    assert "did you mean http_port?" in problems_of(tmp_path, "node: {htp_port: 1}")[0]
+
+
+def test_every_problem_is_named_at_once(tmp_path: Path) -> None:
+    text = "address: nowhere\nnode: {http_port: 99999}\noperator: {listen: here}\ndhcp: {mode: maybe}\ndocker: 5"
+    found = problems_of(tmp_path, text)
+    assert [problem.split(":")[0] for problem in found] == [
+        "operator.listen",
+        "address",
+        "node.http_port",
+        "dhcp.mode",
+        "docker",
+    ]
+
+
+@pytest.mark.parametrize("text", ["a: [", "\tx: 1", "- a", "just text"])
+def test_what_is_no_mapping_is_refused_naming_the_file(tmp_path: Path, text: str) -> None:
+    with pytest.raises(Invalid, match=r"tinkbox\.yaml"):
+        load(written(tmp_path, text))
+
+
+def test_a_named_file_must_be_there(tmp_path: Path) -> None:
+    with pytest.raises(NotFound, match=r"nowhere\.yaml"):
+        load(tmp_path / "nowhere.yaml")
+
+
+def test_commands_speak_to_the_named_appliance(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("TINKBOX_SERVER", "http://other:7080/")
+    monkeypatch.setenv("TINKBOX_TOKEN", "secret")
+    assert client_target() == ClientTarget(url="http://other:7080", token="secret")
+    assert client_target(tmp_path) == ClientTarget(socket=tmp_path / "operator.sock")
+
+
+def test_a_server_without_a_scheme_is_http(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TINKBOX_SERVER", "other:7080")
+    assert client_target().url == "http://other:7080"

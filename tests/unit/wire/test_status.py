@@ -1,0 +1,53 @@
+"""The snapshot that the terminal view draws travels unchanged."""
+
+import json
+from datetime import UTC, datetime
+
+import pytest
+
+from tinkbox.model.errors import Invalid
+from tinkbox.model.workflow import State
+from tinkbox.wire.status import (
+    FailureLine,
+    MachineLine,
+    RunningLine,
+    Snapshot,
+    TaskLine,
+    WorkflowLine,
+    decode_snapshot,
+    encode_snapshot,
+)
+
+NOW = datetime(2026, 11, 21, 3, 30, tzinfo=UTC)
+FULL = Snapshot(
+    now=NOW,
+    version="0.1.0",
+    machines=(MachineLine(id="1", hostname="h", mac="m", address="a", stage="s", stage_at=NOW, last_contact=None),),
+    workflows=(
+        WorkflowLine(
+            id="2",
+            name="n",
+            state=State.FAILED,
+            created_at=NOW,
+            ended_at=NOW,
+            tasks=(TaskLine(name="t", worker="w", done=1, total=2),),
+            running=RunningLine(task="t", name="a", started_at=NOW, timeout=5),
+            failure=FailureLine(task="t", name="a", reason="R", message="m"),
+        ),
+    ),
+)
+
+
+def test_a_snapshot_travels_unchanged() -> None:
+    assert decode_snapshot(encode_snapshot(FULL)) == FULL
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{"now": "yesterday"}, {"machines": [{}]}, {"workflows": [{"state": "?"}]}, {"version": None, "machines": 3}],
+)
+def test_what_is_no_snapshot_is_refused(change: dict[str, object]) -> None:
+    with pytest.raises(Invalid):
+        decode_snapshot(json.dumps({**json.loads(encode_snapshot(FULL)), **change}))
+    with pytest.raises(Invalid):
+        decode_snapshot("[]")

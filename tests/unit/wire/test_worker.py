@@ -1,0 +1,78 @@
+"""The messages between worker and appliance."""
+
+import contextlib
+import json
+from dataclasses import asdict, replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tinkbox.model.errors import Invalid
+from tinkbox.model.workflow import Outcome, PlannedAction, State
+from tinkbox.wire import worker
+
+ACTION = PlannedAction(
+    index=1,
+    task="os-installation",
+    name="disk-image",
+    worker="0eba0bf8-3772-4b4a-ab9f-6ebe93b90a94",
+    address="08:00:27:00:00:01",
+    image="image2disk:v1",
+    timeout=600,
+    command=("sh", "-c", "echo hi"),
+    volumes=("/dev:/dev",),
+    environment={"MODE": "0644"},
+    pid="host",
+)
+OFFER = worker.Offer(workflow_id="w", attempt="t", remaining=59.5, action=ACTION)
+REPORT = worker.Report(
+    workflow_id="w",
+    boot_id="b",
+    sequence=1,
+    outcome=Outcome(state=State.FAILED, exit_code=3, reason="Broken", message="it broke", tail=("last",)),
+)
+DECODERS = (worker.decode_credential, worker.decode_hello, worker.decode_offer, worker.decode_report)
+
+
+def test_what_is_encoded_decodes_to_the_same() -> None:
+    credential = worker.Credential(server="http://172.30.0.1", registry="172.30.0.1", worker="w", token="t")
+    hello = worker.Hello(boot_id="b", version="0.1.0")
+    assert worker.decode_credential(worker.encode(credential)) == credential
+    assert worker.decode_hello(worker.encode(hello)) == hello
+    assert worker.decode_offer(worker.encode(OFFER)) == OFFER
+    assert worker.decode_report(worker.encode(REPORT)) == REPORT
+
+
+def test_a_report_of_something_that_is_no_end_is_refused() -> None:
+    running = replace(REPORT, outcome=Outcome(state=State.RUNNING))
+    with pytest.raises(Invalid, match="no end"):
+        worker.decode_report(worker.encode(running))
+
+
+def test_what_a_machine_says_is_cut_to_its_limits() -> None:
+    loud = Outcome(state=State.FAILED, reason="R" * 999, message="m" * 99_999, tail=("line",) * 999)
+    outcome = worker.outcome_from_document(asdict(loud))
+    assert len(outcome.reason) == worker.MAX_REASON
+    assert len(outcome.message) == worker.MAX_MESSAGE
+    assert len(outcome.tail) == worker.MAX_TAIL_LINES
+
+
+@pytest.mark.parametrize("decode", DECODERS)
+@pytest.mark.parametrize("text", ["", "[]", "null", "{}", "{", b"\xff", "[" * 100_000])
+def test_anything_else_is_refused_by_name(decode: object, text: str | bytes) -> None:
+    with pytest.raises(Invalid):
+        decode(text)  # type: ignore[operator]
+
+
+values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=5), lambda inner: st.lists(inner, max_size=3)
+)
+
+
+@given(name=st.sampled_from(sorted(asdict(ACTION))), value=values)
+def test_a_broken_field_never_escapes_as_anything_but_a_refusal(name: str, value: object) -> None:
+    document = json.loads(worker.encode(OFFER))
+    document["action"][name] = value
+    with contextlib.suppress(Invalid):
+        worker.decode_offer(json.dumps(document))

@@ -1,0 +1,106 @@
+"""The project's habits, held by a machine; each failure says why the rule exists.
+
+An exception to a rule stands in a list here with its reason, and the list itself fails when an entry is stale.
+"""
+
+import ast
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from tinkbox.engine.machine import mermaid
+from tinkbox.engine.rendering import render
+from tinkbox.model.hardware import hardware_from_document
+from tinkbox.settings import load
+
+ROOT = Path(__file__).parent.parent
+PROGRAM = sorted((ROOT / "tinkbox").rglob("*.py"))
+MODULES = [path for path in PROGRAM if path.name not in {"__init__.py", "__main__.py"}]
+MAX_LINES = 400
+LONGER: dict[str, str] = {}
+UNTESTED: dict[str, str] = {
+    "app.py": "the composition root is tested whole, by tests/integration/app and every machine test",
+}
+VAGUE = {"utils", "util", "helpers", "helper", "common", "base", "manager", "misc"}
+
+
+def relative(path: Path) -> str:
+    return str(path.relative_to(ROOT / "tinkbox"))
+
+
+def test_every_file_can_be_read_in_one_sitting() -> None:
+    long = {relative(path) for path in PROGRAM if len(path.read_text().splitlines()) > MAX_LINES}
+    assert long <= set(LONGER), f"more than {MAX_LINES} lines: split {sorted(long - set(LONGER))} by what it is about"
+    assert set(LONGER) <= long, f"no longer too long, take off the list: {sorted(set(LONGER) - long)}"
+
+
+def tested(path: Path) -> bool:
+    name = f"test_{path.stem}*.py"
+    folders = [ROOT / "tests" / kind / path.relative_to(ROOT / "tinkbox").parent for kind in ("unit", "integration")]
+    if path.parent == ROOT / "tinkbox":
+        folders = [ROOT / "tests" / kind / path.stem for kind in ("unit", "integration")]
+    return any(folder.is_dir() and any(folder.glob(name)) for folder in folders)
+
+
+def test_every_module_has_its_tests_where_a_reader_looks() -> None:
+    missing = {relative(path) for path in MODULES if not tested(path)}
+    assert missing <= set(UNTESTED), (
+        f"no tests/unit|integration/<package>/test_<module>.py: {sorted(missing - set(UNTESTED))}"
+    )
+    assert set(UNTESTED) <= missing, f"tested now, take off the list: {sorted(set(UNTESTED) - missing)}"
+
+
+def test_a_file_is_named_for_what_it_holds() -> None:
+    vague = [relative(path) for path in PROGRAM if path.stem in VAGUE]
+    assert not vague, f"name these for what they give: {vague}"
+
+
+def test_no_test_waits_by_sleeping() -> None:
+    sleepers = []
+    for path in sorted((ROOT / "tests").rglob("test_*.py")):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.Call) and ast.unparse(node.func) == "time.sleep":
+                sleepers.append(f"{path.relative_to(ROOT)}:{node.lineno}")
+    assert not sleepers, f"wait for what you wait for, with a deadline: {sleepers}"
+
+
+def test_the_state_diagrams_in_the_docs_are_the_tables() -> None:
+    text = (ROOT / "docs" / "architecture.md").read_text()
+    shown = text.split("<!-- states:begin -->")[1].split("<!-- states:end -->")[0].strip()
+    assert shown == mermaid().strip(), "paste the output of tinkbox.engine.machine.mermaid() between the markers"
+
+
+def test_every_setting_is_documented() -> None:
+    source = (ROOT / "tinkbox" / "settings.py").read_text()
+    keys = set(re.findall(r'\.(?:section|text|address|port|endpoint|choice)\("([a-z_]+)"', source))
+    shown = (ROOT / "docs" / "operating.md").read_text()
+    assert len(keys) > 8
+    missing = sorted(key for key in keys if f"{key}:" not in shown)
+    assert not missing, f"docs/operating.md lacks {missing}"
+
+
+def test_the_configuration_in_the_docs_loads(tmp_path: Path) -> None:
+    shown = (ROOT / "docs" / "operating.md").read_text()
+    (example,) = re.findall(r"```yaml\n(# tinkbox\.yaml.*?)```", shown, re.DOTALL)
+    path = tmp_path / "tinkbox.yaml"
+    path.write_text(example)
+    load(path)
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "examples").rglob("*.json")), ids=str)
+def test_every_hardware_example_is_accepted(path: Path) -> None:
+    assert hardware_from_document(json.loads(path.read_text())).interfaces
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "examples").rglob("template*.yaml")), ids=str)
+def test_every_template_example_renders(path: Path) -> None:
+    _, definition = render(path.read_text(), {"device_1": "08:00:27:00:00:01"})
+    assert definition.tasks
+
+
+def test_every_refusal_is_raised_somewhere() -> None:
+    source = "\n".join(path.read_text() for path in PROGRAM)
+    for name in ("NotFound", "Invalid", "Conflict", "TooLarge", "Denied", "Unavailable"):
+        assert re.search(rf"(raise|return) {name}\(", source), f"{name} is declared and never raised: delete it"

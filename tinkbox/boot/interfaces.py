@@ -37,8 +37,8 @@ def provisioning_interface(name: str = "", address: IPv4Address | None = None) -
     outward = _default_route_interfaces()
     inward = {each: held for each, held in present.items() if not held.is_loopback and each not in outward}
     if len(inward) == 1:
-        ((found, held),) = inward.items()
-        return ProvisioningInterface(name=found, address=held)
+        ((only, reached_by),) = inward.items()
+        return ProvisioningInterface(name=only, address=reached_by)
     seen = ", ".join(f"{each} ({held})" for each, held in present.items()) or "none with an address"
     problem = "several interfaces qualify" if inward else "no interface but the one to the outside has an address"
     raise Unavailable(f"which interface are machines on? {problem}; set `interface:` in tinkbox.yaml (present: {seen})")

@@ -1,0 +1,1 @@
+"""The node door's worker protocol."""

@@ -1,0 +1,138 @@
+"""The engine over a real store, with a clock and tokens that tests control."""
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from itertools import count
+from pathlib import Path
+from uuid import UUID
+
+from tinkbox.engine.attempts import Attempts
+from tinkbox.engine.bells import Bells
+from tinkbox.engine.machines import Machines
+from tinkbox.engine.templates import Templates
+from tinkbox.engine.workflows import Workflows
+from tinkbox.model.hardware import MacAddress, parse_hardware
+from tinkbox.model.workflow import Outcome, State
+from tinkbox.store.database import Store
+from tinkbox.wire.worker import Hello, Offer, Report
+
+HELLO = """\
+version: "0.1"
+name: hello_world_workflow
+global_timeout: 600
+tasks:
+  - name: "hello world"
+    worker: "{{.device_1}}"
+    actions:
+      - name: "hello_world"
+        image: hello-world
+        timeout: 60
+      - name: "second"
+        image: tools/second:v1
+        environment: {MODE: 0644}
+"""
+RELAY = """\
+version: "0.1"
+name: relay
+tasks:
+  - {name: first, worker: "{{.a}}", actions: [{name: one, image: x}, {name: two, image: x}]}
+  - {name: second, worker: "{{.b}}", actions: [{name: three, image: x}]}
+  - {name: third, worker: "{{.a}}", actions: [{name: four, image: x}]}
+"""
+
+
+@dataclass
+class Clock:
+    now: datetime = datetime(2026, 11, 21, 3, 0, tzinfo=UTC)
+
+    def __call__(self) -> datetime:
+        return self.now
+
+    def forward(self, seconds: float) -> None:
+        self.now += timedelta(seconds=seconds)
+
+
+@dataclass
+class Appliance:
+    store: Store
+    clock: Clock = field(default_factory=Clock)
+    bells: Bells = field(default_factory=Bells)
+
+    def __post_init__(self) -> None:
+        numbers = count(1)
+
+        def new_id() -> str:
+            return str(UUID(int=(next(numbers) << 96) + 7))
+
+        self.machines = Machines(self.store, self.bells, self.clock, lambda: f"token-{next(numbers)}")
+        self.templates = Templates(self.store, self.clock, new_id)
+        self.workflows = Workflows(self.store, self.bells, self.machines, self.clock, new_id)
+        self.attempts = Attempts(self.store, self.bells, self.machines, self.clock, lambda: f"attempt-{next(numbers)}")
+
+    async def machine(self, number: int) -> str:
+        """Push the hardware of machine `number`; returns its id."""
+        hardware_id, document = str(UUID(int=number)), hardware(number)
+        await self.machines.push(parse_hardware(json.dumps(document)))
+        return hardware_id
+
+    async def workflow(self, text: str = HELLO, **devices: int) -> str:
+        """Create a workflow for machines given by their number; returns its id."""
+        name = f"t{abs(hash(text))}"
+        if not [each for each in await self.templates.all() if each.name == name]:
+            await self.templates.create(name, text)
+        named = devices or {"device_1": 1}
+        return await self.workflows.create(name, {key: mac(number) for key, number in named.items()})
+
+    async def offer(self, worker: str, boot_id: str = "boot-1") -> Offer | None:
+        return await self.attempts.offer(worker, Hello(boot_id=boot_id))
+
+    async def report(self, worker: str, offer: Offer, state: State = State.SUCCESS, **told: object) -> None:
+        report = Report(
+            workflow_id=offer.workflow_id, boot_id="boot-1", sequence=1, outcome=Outcome(state=state, **told)
+        )
+        await self.attempts.report(worker, offer.attempt, report)
+
+    async def finish(self, worker: str) -> list[str]:
+        """Run everything this worker is offered, successfully; returns the actions' names."""
+        done = []
+        while (offer := await self.offer(worker)) is not None:
+            await self.report(worker, offer)
+            done.append(offer.action.name)
+        return done
+
+
+def mac(number: int) -> MacAddress:
+    return MacAddress(f"08:00:27:00:00:{number:02x}")
+
+
+def address(number: int) -> str:
+    return f"172.30.0.{10 + number}"
+
+
+def hardware(number: int) -> dict[str, object]:
+    dhcp = {
+        "mac": mac(number),
+        "hostname": f"machine-{number}",
+        "ip": {"address": address(number), "netmask": "255.255.255.0", "gateway": "172.30.0.1"},
+    }
+    interface = {"dhcp": dhcp, "netboot": {"allow_pxe": True}}
+    return {"id": str(UUID(int=number)), "network": {"interfaces": [interface]}}
+
+
+@asynccontextmanager
+async def appliance(path: Path, clock: Clock | None = None) -> AsyncIterator[Appliance]:
+    """An engine over the store in `path`, its writer running."""
+    store = await Store.open(path)
+    try:
+        async with asyncio.TaskGroup() as parts:
+            writer = parts.create_task(store.run())
+            box = Appliance(store, clock or Clock())
+            await box.machines.load()
+            yield box
+            writer.cancel()
+    finally:
+        await store.close()

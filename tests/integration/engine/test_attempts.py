@@ -1,0 +1,165 @@
+"""Offers, reports, output and data: at least once on the wire, exactly once in effect."""
+
+import asyncio
+
+import pytest
+
+from tests.integration.engine.appliance import Appliance
+from tinkbox.model.errors import Conflict, NotFound, TooLarge
+from tinkbox.model.workflow import Outcome, State
+from tinkbox.store.output import HEAD, TAIL
+from tinkbox.wire.worker import Offer, Report
+
+
+async def started(box: Appliance, number: int = 1) -> tuple[str, Offer]:
+    worker = await box.machine(number)
+    await box.workflow(device_1=number)
+    offer = await box.offer(worker)
+    assert offer is not None
+    return worker, offer
+
+
+async def test_a_worker_that_comes_back_gets_the_same_attempt(box: Appliance) -> None:
+    worker, offer = await started(box)
+    box.clock.forward(10)
+    again = await box.offer(worker)
+    assert again is not None
+    assert (again.attempt, again.action) == (offer.attempt, offer.action)
+    assert again.remaining == offer.remaining - 10 == 50
+
+
+async def test_two_polls_at_once_are_one_attempt(box: Appliance) -> None:
+    worker = await box.machine(1)
+    await box.workflow()
+    async with asyncio.TaskGroup() as group:
+        polls = [group.create_task(box.offer(worker)) for _ in range(8)]
+    assert len({poll.result().attempt for poll in polls if poll.result() is not None}) == 1
+
+
+async def test_a_machine_that_rebooted_in_the_middle_of_an_action_has_it_failed_not_repeated(box: Appliance) -> None:
+    worker, offer = await started(box)
+    assert await box.offer(worker, boot_id="boot-2") is None
+    workflow = await box.workflows.get(offer.workflow_id)
+    assert workflow.state is State.FAILED
+    outcome = workflow.actions[0].outcome
+    assert outcome is not None
+    assert outcome.reason == "WorkerLost"
+    with pytest.raises(Conflict, match="too late"):
+        await box.report(worker, offer)
+
+
+async def test_a_reboot_between_two_actions_loses_nothing(box: Appliance) -> None:
+    worker, offer = await started(box)
+    await box.report(worker, offer)
+    following = await box.offer(worker, boot_id="boot-2")
+    assert following is not None
+    assert following.action.name == "second"
+
+
+async def test_the_same_report_again_gets_the_same_answer(box: Appliance) -> None:
+    worker, offer = await started(box)
+    for _ in range(3):
+        await box.report(worker, offer, State.SUCCESS, exit_code=0)
+    events = [event.kind for event in await box.workflows.events(offer.workflow_id)]
+    assert events.count("action.succeeded") == 1
+    with pytest.raises(Conflict, match="too late"):
+        await box.report(worker, offer, State.FAILED, exit_code=1)
+
+
+async def test_another_machines_attempt_is_not_there(box: Appliance) -> None:
+    _, offer = await started(box, 1)
+    stranger = await box.machine(2)
+    with pytest.raises(NotFound):
+        await box.report(stranger, offer)
+    with pytest.raises(NotFound):
+        await box.attempts.output(stranger, offer.attempt, 0, b"x")
+    with pytest.raises(NotFound):
+        await box.attempts.data(stranger, offer.attempt)
+    with pytest.raises(NotFound):
+        await box.attempts.keep_data(stranger, offer.attempt, b"x")
+
+
+async def test_a_report_on_the_wrong_workflow_is_refused(box: Appliance) -> None:
+    worker, offer = await started(box)
+    report = Report(workflow_id="other", boot_id="b", sequence=1, outcome=Outcome(state=State.SUCCESS))
+    with pytest.raises(Conflict):
+        await box.attempts.report(worker, offer.attempt, report)
+
+
+async def test_a_waiting_worker_is_woken_by_a_new_workflow(box: Appliance) -> None:
+    worker = await box.machine(1)
+    async with asyncio.timeout(5), asyncio.TaskGroup() as group:
+        waiting = group.create_task(box.attempts.wait(worker, 60))
+        await asyncio.sleep(0)
+        await box.workflow()
+        await waiting
+
+
+async def printed(box: Appliance, offer: Offer) -> bytes:
+    (output,) = await box.workflows.output(offer.workflow_id, {})
+    return b"".join(piece.chunk for piece in output.pieces)
+
+
+async def test_output_is_taken_by_offset_without_gaps_or_repetition(box: Appliance) -> None:
+    worker, offer = await started(box)
+    take = box.attempts.output
+    assert await take(worker, offer.attempt, 0, b"hello ") == 6
+    assert await take(worker, offer.attempt, 0, b"hello ") == 6
+    assert await take(worker, offer.attempt, 3, b"lo world") == 11
+    assert await take(worker, offer.attempt, 99, b"gap") == 11
+    assert await take(worker, offer.attempt, 0, b"") == 11
+    assert await printed(box, offer) == b"hello world"
+    (rest,) = await box.workflows.output(offer.workflow_id, {offer.attempt: 8})
+    assert [(piece.start, piece.chunk) for piece in rest.pieces] == [(8, b"rld")]
+
+
+async def test_endless_output_keeps_its_head_and_its_tail(box: Appliance) -> None:
+    worker, offer = await started(box)
+    chunk, length = b"x" * 65_536, 0
+    while length < 4 * (HEAD + TAIL):
+        length = await box.attempts.output(worker, offer.attempt, length, chunk)
+    assert await box.attempts.output(worker, offer.attempt, length, b"the end") == length + 7
+    (output,) = await box.workflows.output(offer.workflow_id, {})
+    kept = sum(len(piece.chunk) for piece in output.pieces)
+    assert HEAD + TAIL <= kept <= HEAD + TAIL + 2 * len(chunk)
+    assert output.pieces[0].start == 0
+    assert output.pieces[-1].chunk.endswith(b"the end")
+    assert output.attempt.output_length == length + 7
+
+
+async def test_the_last_line_printed_is_in_the_status(box: Appliance) -> None:
+    worker, offer = await started(box)
+    await box.attempts.output(worker, offer.attempt, 0, b"one\n10 %\r20 %\r")
+    (line,) = (await box.workflows.snapshot("1")).workflows
+    assert line.running is not None
+    assert line.running.last_output == "20 %"
+
+
+async def test_data_is_kept_by_version_and_the_newest_three_stay(box: Appliance) -> None:
+    worker, offer = await started(box)
+    assert await box.attempts.data(worker, offer.attempt) == b""
+    for number in range(1, 6):
+        archive = b"version %d" % number
+        assert await box.attempts.keep_data(worker, offer.attempt, archive) == number
+        assert await box.attempts.keep_data(worker, offer.attempt, archive) == number
+    assert await box.attempts.data(worker, offer.attempt) == b"version 5"
+    third = await box.workflows.data(offer.workflow_id, 3)
+    assert third is not None
+    assert third.archive == b"version 3"
+    with pytest.raises(NotFound, match=r"kept: 3, 4, 5"):
+        await box.workflows.data(offer.workflow_id, 2)
+
+
+async def test_too_much_data_is_refused_and_the_former_version_stays(box: Appliance) -> None:
+    worker, offer = await started(box)
+    await box.attempts.keep_data(worker, offer.attempt, b"small")
+    with pytest.raises(TooLarge):
+        await box.attempts.keep_data(worker, offer.attempt, b"x" * (12 << 20))
+    assert await box.attempts.data(worker, offer.attempt) == b"small"
+
+
+async def test_data_of_an_attempt_that_is_over_is_not_taken(box: Appliance) -> None:
+    worker, offer = await started(box)
+    await box.report(worker, offer)
+    with pytest.raises(Conflict):
+        await box.attempts.keep_data(worker, offer.attempt, b"late")

@@ -1,0 +1,214 @@
+"""Machines: their documents, their tickets, and how far their boots have come."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.integration.engine.appliance import Appliance, address, appliance, hardware, mac
+from tinkbox.engine.plan import MAX_BOOTS
+from tinkbox.model.boot import Boot, Client, Plan, Stage
+from tinkbox.model.errors import Conflict, Denied, NotFound
+from tinkbox.model.hardware import parse_hardware
+from tinkbox.model.workflow import State
+
+
+def netboot(box: Appliance, number: int = 1) -> Boot | None:
+    plan = box.machines.boot_plan(Client(mac=mac(number), netboots=True))
+    return plan.boot if plan else None
+
+
+def script(box: Appliance, number: int = 1) -> Plan | None:
+    plan = box.machines.script_plan(mac(number), address(number))
+    if plan is not None:
+        box.machines.saw(mac(number), Stage.PARKED if plan.boot is Boot.PARKED else Stage.SCRIPT)
+    return plan
+
+
+async def test_unknown_machines_and_those_without_a_ticket_are_met_with_silence(box: Appliance) -> None:
+    assert netboot(box) is None
+    await box.machine(1)
+    assert netboot(box) is None
+
+
+async def test_an_installed_system_gets_its_address_with_or_without_a_ticket(box: Appliance) -> None:
+    await box.machine(1)
+    plan = box.machines.boot_plan(Client(mac=mac(1)))
+    assert plan is not None
+    assert plan.boot is Boot.NOTHING
+    assert str(plan.interface.address) == address(1)
+
+
+async def test_a_ticket_lives_from_the_workflows_creation_to_its_success(box: Appliance) -> None:
+    worker = await box.machine(1)
+    await box.workflow()
+    assert netboot(box) is Boot.OSIE
+    assert (await box.machines.get(worker)).ticket
+    await box.finish(worker)
+    assert netboot(box) is Boot.LOCAL_DISK
+    assert not (await box.machines.get(worker)).ticket
+
+
+async def test_a_failed_workflow_leaves_the_ticket_and_another_success_takes_it(box: Appliance) -> None:
+    worker = await box.machine(1)
+    await box.workflow()
+    offer = await box.offer(worker)
+    assert offer is not None
+    await box.report(worker, offer, State.FAILED)
+    assert netboot(box) is Boot.OSIE
+    await box.workflow()
+    await box.finish(worker)
+    assert netboot(box) is Boot.LOCAL_DISK
+
+
+async def test_the_ticket_stays_while_another_workflow_waits(box: Appliance) -> None:
+    worker = await box.machine(1)
+    await box.workflow()
+    await box.workflow()
+    for _ in range(2):
+        offer = await box.offer(worker)
+        assert offer is not None
+        await box.report(worker, offer)
+    assert netboot(box) is Boot.OSIE
+    await box.finish(worker)
+    assert netboot(box) is Boot.LOCAL_DISK
+
+
+async def test_deleting_the_only_waiting_workflow_takes_the_ticket_back(box: Appliance) -> None:
+    await box.machine(1)
+    await box.workflows.delete(await box.workflow())
+    assert netboot(box) is None
+
+
+async def test_allow_pxe_false_forbids_it_altogether(box: Appliance) -> None:
+    document = hardware(1)
+    document["network"]["interfaces"][0]["netboot"]["allow_pxe"] = False  # type: ignore[index]
+    await box.machines.push(parse_hardware(json.dumps(document)))
+    await box.workflow()
+    assert netboot(box) is None
+    assert script(box) is None
+
+
+async def test_three_boots_without_progress_park_the_machine_with_a_reason(box: Appliance) -> None:
+    worker = await box.machine(1)
+    await box.workflow()
+    for _ in range(MAX_BOOTS):
+        plan = script(box)
+        assert plan is not None
+        assert plan.boot is Boot.OSIE
+        box.machines.saw_address(address(1), Stage.KERNEL)
+    parked = script(box)
+    assert parked is not None
+    assert parked.boot is Boot.PARKED
+    assert "3 boots without progress, the furthest fetched the kernel" in parked.reason
+    assert (await box.machines.get(worker)).parked == parked.reason
+    assert script(box) is not None
+    assert (await box.machines.get(worker)).parked == parked.reason, "waiting in the park must not count"
+
+
+async def test_a_parked_machine_is_let_go_by_a_push_or_a_new_workflow(box: Appliance) -> None:
+    await box.machine(1)
+    for release in (box.machine, lambda number: box.workflow(device_1=number)):
+        await box.workflow()
+        for _ in range(MAX_BOOTS):
+            script(box)
+        assert netboot(box) is Boot.PARKED
+        await release(1)
+        assert netboot(box) is Boot.OSIE
+
+
+async def test_the_workers_contact_is_progress(box: Appliance) -> None:
+    worker = await box.machine(1)
+    await box.workflow()
+    for _ in range(10):
+        script(box)
+        await box.offer(worker)
+    assert netboot(box) is Boot.OSIE
+
+
+async def test_boots_are_counted_over_a_restart_of_the_appliance(tmp_path: Path) -> None:
+    async with appliance(tmp_path / "db") as box:
+        await box.machine(1)
+        await box.workflow()
+        for _ in range(MAX_BOOTS):
+            script(box)
+        await box.machines.save()
+    async with appliance(tmp_path / "db") as box:
+        assert netboot(box) is Boot.PARKED
+
+
+async def test_the_script_goes_only_to_the_machines_own_address(box: Appliance) -> None:
+    await box.machine(1)
+    await box.workflow()
+    assert box.machines.script_plan(mac(1), "172.30.0.99") is None
+    plan = box.machines.script_plan(mac(1), address(1))
+    assert plan is not None
+    assert plan.workflow == "hello_world_workflow"
+
+
+async def test_the_timeline_keeps_what_was_seen_in_order(box: Appliance) -> None:
+    worker = await box.machine(1)
+    box.machines.saw(mac(1), Stage.DISCOVER)
+    await box.machines.save()
+    box.machines.loader_fetched(address(1), "undionly.kpxe", 70_000, 0.5, 2)
+    box.machines.saw(mac(9), Stage.DISCOVER)
+    seen = await box.machines.timeline(worker)
+    assert [each.stage for each in seen] == [Stage.DISCOVER, Stage.LOADER]
+    assert seen[1].detail == "undionly.kpxe, 70000 bytes in 0.5 s, 2 sent again"
+
+
+async def test_a_mac_or_address_of_another_machine_is_a_conflict_and_changes_nothing(box: Appliance) -> None:
+    first = await box.machine(1)
+    await box.machine(2)
+    document = hardware(2)
+    document["network"]["interfaces"][0]["dhcp"]["mac"] = mac(1)  # type: ignore[index]
+    with pytest.raises(Conflict, match=f"conflicting hardware MAC address {mac(1)}: machine {first}"):
+        await box.machines.push(parse_hardware(json.dumps(document)))
+    document = hardware(2)
+    document["network"]["interfaces"][0]["dhcp"]["ip"]["address"] = address(1)  # type: ignore[index]
+    with pytest.raises(Conflict, match="conflicting hardware IP address"):
+        await box.machines.push(parse_hardware(json.dumps(document)))
+    assert (await box.machines.get(mac(2))).hardware.interfaces[0].address is not None
+    assert len(await box.machines.all()) == 2
+
+
+async def test_pushing_again_replaces_the_document_and_keeps_the_credential(box: Appliance) -> None:
+    worker = await box.machine(1)
+    token = (await box.machines.credential(worker, "s", "r")).token
+    document = hardware(1)
+    document["network"]["interfaces"][0]["dhcp"]["mac"] = "08:00:27:00:00:77"  # type: ignore[index]
+    await box.machines.push(parse_hardware(json.dumps(document)))
+    assert box.machines.authenticate(token) == worker
+    assert (await box.machines.get("08:00:27:00:00:77")).hardware.id == worker
+    with pytest.raises(NotFound):
+        await box.machines.get(mac(1))
+
+
+@pytest.mark.parametrize(
+    "key", ["08:00:27:00:00:01", "172.30.0.11", "machine-1", "00000000-0000-0000-0000-000000000001"]
+)
+async def test_a_machine_is_found_by_whatever_names_it(box: Appliance, key: str) -> None:
+    worker = await box.machine(1)
+    await box.machine(2)
+    assert (await box.machines.get(key)).hardware.id == worker
+
+
+async def test_wrong_credentials_are_denied(box: Appliance) -> None:
+    worker = await box.machine(1)
+    token = (await box.machines.credential(worker, "s", "r")).token
+    for wrong in ("", "x", token + "x", token[:-1], "\udcff"):
+        with pytest.raises(Denied):
+            box.machines.authenticate(wrong)
+    await box.machines.delete(worker)
+    with pytest.raises(Denied):
+        box.machines.authenticate(token)
+
+
+async def test_a_machine_that_a_workflow_needs_is_not_deleted(box: Appliance) -> None:
+    worker = await box.machine(1)
+    workflow_id = await box.workflow()
+    with pytest.raises(Conflict, match=workflow_id):
+        await box.machines.delete(worker)
+    await box.workflows.delete(workflow_id)
+    await box.machines.delete(worker)
+    assert await box.machines.all() == []

@@ -1,0 +1,43 @@
+"""Bells: a waiter waits for the bell or a few seconds, then looks.
+
+The bell makes it quick, looking makes it correct.  A bell carries no data, so it cannot be stale,
+and a ring that nobody waits for is forgotten.
+"""
+
+import asyncio
+from contextlib import suppress
+
+CHANGES = "changes"
+
+
+def worker_bell(hardware_id: str) -> str:
+    """The bell that rings when there may be work for this machine."""
+    return f"worker:{hardware_id}"
+
+
+class Bells:
+    """Named bells, made when first waited for."""
+
+    def __init__(self) -> None:
+        self._waiting: dict[str, set[asyncio.Future[None]]] = {}
+
+    def ring(self, name: str) -> None:
+        """Wake everybody who waits for this bell now."""
+        for future in self._waiting.pop(name, ()):
+            if not future.done():
+                future.set_result(None)
+
+    async def wait(self, name: str, timeout: float) -> None:
+        """Return when the bell rings or after `timeout` seconds, whichever comes first."""
+        future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._waiting.setdefault(name, set()).add(future)
+        try:
+            with suppress(TimeoutError):
+                async with asyncio.timeout(timeout):
+                    await future
+        finally:
+            waiting = self._waiting.get(name)
+            if waiting is not None:
+                waiting.discard(future)
+                if not waiting:
+                    self._waiting.pop(name, None)

@@ -1,0 +1,64 @@
+"""What may happen to an action and to a workflow, as tables.  Pure: no clock, no store, no loop.
+
+Rule 1: every change of state goes through `advance`.
+Rule 2: a pair that is missing from its table is a refusal, not a surprise.
+Rule 3: final states have no way out.
+"""
+
+from collections.abc import Mapping
+from enum import StrEnum
+
+from tinkbox.model.errors import Conflict
+from tinkbox.model.workflow import State
+
+
+class Happening(StrEnum):
+    """What can happen; to a workflow the same things happen as to its actions."""
+
+    STARTED = "started"
+    SUCCEEDED = "succeeded"
+    FAILED = "failed"
+    TIMED_OUT = "timed out"
+
+
+Table = Mapping[tuple[State, Happening], State]
+
+ACTION: Table = {
+    (State.PENDING, Happening.STARTED): State.RUNNING,
+    (State.RUNNING, Happening.SUCCEEDED): State.SUCCESS,
+    (State.RUNNING, Happening.FAILED): State.FAILED,
+    (State.RUNNING, Happening.TIMED_OUT): State.TIMEOUT,
+}
+
+WORKFLOW: Table = {
+    (State.PENDING, Happening.STARTED): State.RUNNING,
+    (State.RUNNING, Happening.SUCCEEDED): State.SUCCESS,
+    (State.RUNNING, Happening.FAILED): State.FAILED,
+    (State.RUNNING, Happening.TIMED_OUT): State.TIMEOUT,
+}
+
+ENDING: Mapping[State, Happening] = {
+    State.SUCCESS: Happening.SUCCEEDED,
+    State.FAILED: Happening.FAILED,
+    State.TIMEOUT: Happening.TIMED_OUT,
+}
+
+
+def advance(table: Table, state: State, happening: Happening) -> State:
+    """The state after `happening`; raises Conflict when it may not happen in `state`."""
+    try:
+        return table[state, happening]
+    except KeyError:
+        raise Conflict(f"what is {state} cannot have {happening}") from None
+
+
+def mermaid() -> str:
+    """Both tables as diagrams for the documentation."""
+    return f"An action:\n\n{_diagram(ACTION)}\n\nA workflow:\n\n{_diagram(WORKFLOW)}"
+
+
+def _diagram(table: Table) -> str:
+    left = {before for before, _ in table}
+    lines = [f"    {before} --> {after}: {happening}" for (before, happening), after in table.items()]
+    ends = [f"    {state} --> [*]" for state in dict.fromkeys(table.values()) if state not in left]
+    return "\n".join(["```mermaid", "stateDiagram-v2", f"    [*] --> {State.PENDING}", *lines, *ends, "```"])

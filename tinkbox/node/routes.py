@@ -1,0 +1,107 @@
+"""What a worker asks of the appliance, over HTTP (`wire.worker` has the messages).
+
+The credential is the worker's identity; a name it merely claims counts for nothing.
+"""
+
+from collections.abc import Callable
+from datetime import datetime
+from typing import Protocol
+
+from aiohttp import web
+
+from tinkbox.model.errors import Denied, Invalid, TooLarge
+from tinkbox.wire.worker import MAX_OUTPUT_CHUNK, Hello, Offer, Report, decode_hello, decode_report, encode
+
+POLL_SECONDS = 25.0
+LOOK_EVERY = 5.0
+MAX_MESSAGE_BODY = 1024 * 1024
+MAX_DATA_BODY = 12 * 1024 * 1024
+
+
+class Attempts(Protocol):
+    """What this door asks of the engine."""
+
+    async def offer(self, worker: str, hello: Hello) -> Offer | None: ...
+    async def wait(self, worker: str, timeout: float) -> None: ...
+    async def report(self, worker: str, token: str, report: Report) -> None: ...
+    async def output(self, worker: str, token: str, offset: int, chunk: bytes) -> int: ...
+    async def data(self, worker: str, token: str) -> bytes: ...
+    async def keep_data(self, worker: str, token: str, archive: bytes) -> int: ...
+
+
+def routes(attempts: Attempts, authenticate: Callable[[str], str], clock: Callable[[], datetime]) -> list[web.RouteDef]:
+    """The worker protocol.  `authenticate` maps a credential's token to the machine's id or raises Denied."""
+    door = _WorkerDoor(attempts, authenticate, clock)
+    return [
+        web.get("/worker/time", door.time),
+        web.post("/worker/next", door.next),
+        web.post("/worker/attempts/{token}/report", door.report),
+        web.post("/worker/attempts/{token}/output", door.output),
+        web.get("/worker/attempts/{token}/data", door.data),
+        web.put("/worker/attempts/{token}/data", door.keep_data),
+    ]
+
+
+class _WorkerDoor:
+    def __init__(self, attempts: Attempts, authenticate: Callable[[str], str], clock: Callable[[], datetime]) -> None:
+        self._attempts = attempts
+        self._authenticate = authenticate
+        self._clock = clock
+
+    async def time(self, _: web.Request) -> web.Response:
+        now = self._clock()
+        return web.json_response({"now": now.isoformat(), "unix": now.timestamp()})
+
+    async def next(self, request: web.Request) -> web.Response:
+        worker = self._worker(request)
+        hello = decode_hello(await _body(request, MAX_MESSAGE_BODY))
+        waited = 0.0
+        while (offer := await self._attempts.offer(worker, hello)) is None:
+            if waited >= POLL_SECONDS:
+                return web.Response(status=204)
+            await self._attempts.wait(worker, LOOK_EVERY)
+            waited += LOOK_EVERY
+        return web.Response(text=encode(offer), content_type="application/json")
+
+    async def report(self, request: web.Request) -> web.Response:
+        worker = self._worker(request)
+        report = decode_report(await _body(request, MAX_MESSAGE_BODY))
+        await self._attempts.report(worker, request.match_info["token"], report)
+        return web.json_response({})
+
+    async def output(self, request: web.Request) -> web.Response:
+        worker = self._worker(request)
+        offset = request.query.get("offset", "")
+        if not offset.isdecimal() or len(offset) > 18:
+            raise Invalid("output: offset is the place of the first byte, such as ?offset=0")
+        chunk = await _body(request, MAX_OUTPUT_CHUNK)
+        wanted = await self._attempts.output(worker, request.match_info["token"], int(offset), chunk)
+        return web.json_response({"next": wanted})
+
+    async def data(self, request: web.Request) -> web.Response:
+        worker = self._worker(request)
+        archive = await self._attempts.data(worker, request.match_info["token"])
+        return web.Response(body=archive, content_type="application/x-tar")
+
+    async def keep_data(self, request: web.Request) -> web.Response:
+        worker = self._worker(request)
+        archive = await _body(request, MAX_DATA_BODY)
+        version = await self._attempts.keep_data(worker, request.match_info["token"], archive)
+        return web.json_response({"version": version})
+
+    def _worker(self, request: web.Request) -> str:
+        scheme, _, token = request.headers.get("Authorization", "").partition(" ")
+        if scheme.lower() != "bearer" or not token:
+            raise Denied("a worker must show its credential: Authorization: Bearer <token>")
+        return self._authenticate(token.strip())
+
+
+async def _body(request: web.Request, limit: int) -> bytes:
+    if (request.content_length or 0) > limit:
+        raise TooLarge(f"{request.content_length} bytes: at most {limit} are taken here")
+    body = bytearray()
+    async for chunk in request.content.iter_any():
+        body += chunk
+        if len(body) > limit:
+            raise TooLarge(f"more than {limit} bytes: that is too much here")
+    return bytes(body)

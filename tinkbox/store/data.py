@@ -1,0 +1,55 @@
+"""A workflow's ephemeral data: archives, by version."""
+
+from dataclasses import dataclass
+from datetime import datetime
+
+import aiosqlite
+
+KEPT_VERSIONS = 3
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DataVersion:
+    """One version; `archive` is None for one that is too old to be kept."""
+
+    version: int
+    at: datetime
+    worker: str
+    size: int
+    digest: str
+    archive: bytes | None
+
+
+class DataTable:
+    """Questions about ephemeral data."""
+
+    def __init__(self, connection: aiosqlite.Connection) -> None:
+        self._sql = connection
+
+    async def versions(self, workflow_id: str) -> list[DataVersion]:
+        """Every version, oldest first, the older ones without their archive."""
+        rows = await self._sql.execute_fetchall(
+            "SELECT * FROM data WHERE workflow_id = ? ORDER BY version", (workflow_id,)
+        )
+        return [
+            DataVersion(
+                version=row["version"],
+                at=datetime.fromisoformat(row["at"]),
+                worker=row["worker"],
+                size=row["size"],
+                digest=row["digest"],
+                archive=row["archive"],
+            )
+            for row in rows
+        ]
+
+    async def add(self, workflow_id: str, data: DataVersion) -> None:
+        """Store a new version and drop the archive of the one that is now too old."""
+        await self._sql.execute(
+            "INSERT INTO data (workflow_id, version, at, worker, size, digest, archive) VALUES (?, ?, ?, ?, ?, ?, ?)",
+            (workflow_id, data.version, data.at.isoformat(), data.worker, data.size, data.digest, data.archive),
+        )
+        await self._sql.execute(
+            "UPDATE data SET archive = NULL WHERE workflow_id = ? AND version <= ?",
+            (workflow_id, data.version - KEPT_VERSIONS),
+        )

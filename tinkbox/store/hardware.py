@@ -1,0 +1,163 @@
+"""Machines: their documents, permissions, and how far they have come."""
+
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+import aiosqlite
+
+from tinkbox.model.boot import Stage
+from tinkbox.model.hardware import Hardware, hardware_from_document
+
+KEPT_SIGHTINGS = 200
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MachineRecord:
+    """One machine as stored; `token` is its worker's credential."""
+
+    hardware: Hardware
+    token: str
+    created_at: datetime
+    updated_at: datetime
+    ticket: bool
+    installed: bool
+    boots: int = 0
+    furthest: Stage | None = None
+    stage: Stage | None = None
+    stage_at: datetime | None = None
+    boot_id: str = ""
+    last_contact: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sighting:
+    """A machine was seen at a stage of its boot."""
+
+    hardware_id: str
+    at: datetime
+    stage: Stage
+    detail: str = ""
+
+
+class HardwareTable:
+    """Questions about machines."""
+
+    def __init__(self, connection: aiosqlite.Connection) -> None:
+        self._sql = connection
+
+    async def all(self) -> list[MachineRecord]:
+        """Every machine, oldest first."""
+        rows = await self._sql.execute_fetchall("SELECT * FROM hardware ORDER BY created_at, id")
+        return [_record(row) for row in rows]
+
+    async def some(self, ids: Iterable[str]) -> list[MachineRecord]:
+        """Those of these machines that are there."""
+        wanted = json.dumps(list(ids))
+        rows = await self._sql.execute_fetchall(
+            "SELECT * FROM hardware WHERE id IN (SELECT value FROM json_each(?))", (wanted,)
+        )
+        return [_record(row) for row in rows]
+
+    async def holders(self, hardware: Hardware) -> list[tuple[str, str]]:
+        """(what, hardware id) of other machines that already have one of its MACs or addresses."""
+        claims = [str(claim) for each in hardware.interfaces for claim in (each.mac, each.address) if claim]
+        rows = await self._sql.execute_fetchall(
+            "SELECT mac AS claim, hardware_id FROM interface WHERE mac IN (SELECT value FROM json_each(:c)) AND hardware_id != :id "
+            "UNION SELECT address, hardware_id FROM interface WHERE address IN (SELECT value FROM json_each(:c)) AND hardware_id != :id",
+            {"c": json.dumps(claims), "id": hardware.id},
+        )
+        return [(row["claim"], row["hardware_id"]) for row in rows]
+
+    async def upsert(self, hardware: Hardware, token: str, now: datetime) -> None:
+        """Store the document; `token` is used only when the machine is new."""
+        await self._sql.execute(
+            "INSERT INTO hardware (id, document, token, created_at, updated_at) VALUES (?, ?, ?, ?, ?) "
+            "ON CONFLICT (id) DO UPDATE SET document = excluded.document, updated_at = excluded.updated_at",
+            (hardware.id, json.dumps(hardware.document), token, now.isoformat(), now.isoformat()),
+        )
+        await self._sql.execute("DELETE FROM interface WHERE hardware_id = ?", (hardware.id,))
+        await self._sql.executemany(
+            "INSERT INTO interface (mac, address, hardware_id) VALUES (?, ?, ?)",
+            [(each.mac, str(each.address) if each.address else None, hardware.id) for each in hardware.interfaces],
+        )
+
+    async def delete(self, hardware_id: str) -> None:
+        await self._sql.execute("DELETE FROM hardware WHERE id = ?", (hardware_id,))
+
+    async def by_address(self, address: str) -> str | None:
+        """The id of the machine that has this MAC or IPv4 address."""
+        rows = await self._sql.execute_fetchall(
+            "SELECT hardware_id FROM interface WHERE mac = ? OR address = ?", (address.lower(), address)
+        )
+        return next((row["hardware_id"] for row in rows), None)
+
+    async def grant_ticket(self, ids: Sequence[str]) -> None:
+        await self._sql.executemany("UPDATE hardware SET ticket = 1 WHERE id = ?", [(each,) for each in ids])
+
+    async def withdraw_ticket(self, ids: Sequence[str], *, installed: bool) -> None:
+        """Take the ticket of those machines that no unfinished workflow needs any more."""
+        await self._sql.executemany(
+            "UPDATE hardware SET installed = installed OR ?, ticket = EXISTS (SELECT 1 FROM action JOIN workflow ON workflow.id = action.workflow_id "
+            "WHERE action.worker = hardware.id AND workflow.state IN ('PENDING', 'RUNNING')) WHERE id = ?",
+            [(installed, each) for each in ids],
+        )
+
+    async def save_progress(self, records: Iterable[MachineRecord], sightings: Iterable[Sighting]) -> None:
+        """Save what was noted in memory meanwhile: boot counts, stages, contacts."""
+        seen = [(each.hardware_id, each.at.isoformat(), each.stage.name, each.detail) for each in sightings]
+        await self._sql.executemany(
+            "INSERT INTO sighting (hardware_id, at, stage, detail) SELECT id, ?2, ?3, ?4 FROM hardware WHERE id = ?1",
+            seen,
+        )
+        for record in records:
+            await self._sql.execute(
+                "UPDATE hardware SET boots = ?, furthest = ?, stage = ?, stage_at = ?, boot_id = ?, last_contact = ? WHERE id = ?",
+                (
+                    record.boots,
+                    record.furthest.name if record.furthest else "",
+                    record.stage.name if record.stage else "",
+                    record.stage_at.isoformat() if record.stage_at else None,
+                    record.boot_id,
+                    record.last_contact.isoformat() if record.last_contact else None,
+                    record.hardware.id,
+                ),
+            )
+            await self._sql.execute(
+                "DELETE FROM sighting WHERE hardware_id = ?1 AND id <= "
+                "(SELECT id FROM sighting WHERE hardware_id = ?1 ORDER BY id DESC LIMIT 1 OFFSET ?2)",
+                (record.hardware.id, KEPT_SIGHTINGS),
+            )
+
+    async def sightings(self, hardware_id: str) -> list[Sighting]:
+        """The machine's boot timeline, oldest first; the newest two hundred entries are kept."""
+        rows = await self._sql.execute_fetchall(
+            "SELECT * FROM sighting WHERE hardware_id = ? ORDER BY id", (hardware_id,)
+        )
+        return [
+            Sighting(
+                hardware_id=hardware_id,
+                at=datetime.fromisoformat(row["at"]),
+                stage=Stage[row["stage"]],
+                detail=row["detail"],
+            )
+            for row in rows
+        ]
+
+
+def _record(row: aiosqlite.Row) -> MachineRecord:
+    return MachineRecord(
+        hardware=hardware_from_document(json.loads(row["document"])),
+        token=row["token"],
+        created_at=datetime.fromisoformat(row["created_at"]),
+        updated_at=datetime.fromisoformat(row["updated_at"]),
+        ticket=bool(row["ticket"]),
+        installed=bool(row["installed"]),
+        boots=row["boots"],
+        furthest=Stage[row["furthest"]] if row["furthest"] else None,
+        stage=Stage[row["stage"]] if row["stage"] else None,
+        stage_at=datetime.fromisoformat(row["stage_at"]) if row["stage_at"] else None,
+        boot_id=row["boot_id"],
+        last_contact=datetime.fromisoformat(row["last_contact"]) if row["last_contact"] else None,
+    )

@@ -1,0 +1,64 @@
+"""Templates: named texts."""
+
+from dataclasses import dataclass
+from datetime import datetime
+
+import aiosqlite
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Template:
+    """A template as stored; `data` is its text."""
+
+    id: str
+    name: str
+    data: str
+    created_at: datetime
+    updated_at: datetime
+
+
+class TemplateTable:
+    """Questions about templates."""
+
+    def __init__(self, connection: aiosqlite.Connection) -> None:
+        self._sql = connection
+
+    async def all(self) -> list[Template]:
+        """Every template, oldest first."""
+        rows = await self._sql.execute_fetchall("SELECT * FROM template ORDER BY created_at, id")
+        return [_template(row) for row in rows]
+
+    async def matching(self, key: str) -> list[Template]:
+        """The template of this name or id, else those whose id begins with `key`."""
+        rows = await self._sql.execute_fetchall(
+            "SELECT * FROM template WHERE id = ?1 OR name = ?1 OR substr(id, 1, length(?1)) = ?1", (key,)
+        )
+        found = [_template(row) for row in rows]
+        return [each for each in found if key in (each.id, each.name)] or found
+
+    async def put(self, template: Template) -> None:
+        """Insert it, or replace the one with its id."""
+        await self._sql.execute(
+            "INSERT INTO template (id, name, data, created_at, updated_at) VALUES (?, ?, ?, ?, ?) "
+            "ON CONFLICT (id) DO UPDATE SET name = excluded.name, data = excluded.data, updated_at = excluded.updated_at",
+            (
+                template.id,
+                template.name,
+                template.data,
+                template.created_at.isoformat(),
+                template.updated_at.isoformat(),
+            ),
+        )
+
+    async def delete(self, template_id: str) -> None:
+        await self._sql.execute("DELETE FROM template WHERE id = ?", (template_id,))
+
+
+def _template(row: aiosqlite.Row) -> Template:
+    return Template(
+        id=row["id"],
+        name=row["name"],
+        data=row["data"],
+        created_at=datetime.fromisoformat(row["created_at"]),
+        updated_at=datetime.fromisoformat(row["updated_at"]),
+    )

@@ -1,0 +1,214 @@
+"""Workflows, their actions and attempts."""
+
+import json
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass
+from datetime import datetime
+
+import aiosqlite
+
+from tinkbox.model.workflow import ActionStatus, Outcome, PlannedAction, State, Workflow
+from tinkbox.wire.worker import action_from_document, outcome_from_document
+
+_ACTIONS = """
+    SELECT action.*, attempt.started_at, attempt.ended_at, attempt.outcome
+    FROM action LEFT JOIN attempt ON attempt.token = action.attempt
+    WHERE action.workflow_id IN (SELECT value FROM json_each(?)) ORDER BY position
+"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Attempt:
+    """One try at an action; `output_length` counts every byte received, kept or not."""
+
+    token: str
+    workflow_id: str
+    position: int
+    worker: str
+    boot_id: str
+    state: State
+    started_at: datetime
+    ended_at: datetime | None = None
+    outcome: Outcome | None = None
+    output_length: int = 0
+
+
+class WorkflowTable:
+    """Questions about workflows."""
+
+    def __init__(self, connection: aiosqlite.Connection) -> None:
+        self._sql = connection
+
+    async def insert(self, workflow: Workflow) -> None:
+        """A new workflow with its actions, all as given."""
+        await self._sql.execute(
+            "INSERT INTO workflow (id, name, template_id, devices, text, state, created_at, updated_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+            (
+                workflow.id,
+                workflow.name,
+                workflow.template_id,
+                json.dumps(workflow.devices),
+                workflow.text,
+                workflow.state,
+                workflow.created_at.isoformat(),
+                workflow.updated_at.isoformat(),
+            ),
+        )
+        await self._sql.executemany(
+            "INSERT INTO action (workflow_id, position, worker, definition, state) VALUES (?, ?, ?, ?, ?)",
+            [
+                (workflow.id, each.action.index, each.action.worker, json.dumps(asdict(each.action)), each.state)
+                for each in workflow.actions
+            ],
+        )
+
+    async def all(self) -> list[Workflow]:
+        """Every workflow, oldest first."""
+        return await self._workflows("ORDER BY number", ())
+
+    async def unfinished_and_newest(self, newest: int) -> list[Workflow]:
+        """Every workflow that is not over and the newest of the others, oldest first."""
+        return await self._workflows(
+            "WHERE state IN ('PENDING', 'RUNNING') OR number IN "
+            "(SELECT number FROM workflow WHERE state NOT IN ('PENDING', 'RUNNING') ORDER BY number DESC LIMIT ?) ORDER BY number",
+            (newest,),
+        )
+
+    async def matching(self, key: str) -> list[Workflow]:
+        """The workflow of this id, else those whose id begins with `key`, else the newest of that name."""
+        found = await self._workflows("WHERE substr(id, 1, length(?1)) = ?1 ORDER BY number", (key,))
+        exact = [each for each in found if each.id == key]
+        return exact or found or await self._workflows("WHERE name = ? ORDER BY number DESC LIMIT 1", (key,))
+
+    async def get(self, workflow_id: str) -> Workflow:
+        """The workflow of exactly this id, which must be there."""
+        (workflow,) = await self._workflows("WHERE id = ?", (workflow_id,))
+        return workflow
+
+    async def needing(self, worker: str) -> list[str]:
+        """Ids of the unfinished workflows that name this machine."""
+        rows = await self._sql.execute_fetchall(
+            "SELECT DISTINCT workflow.id FROM workflow JOIN action ON action.workflow_id = workflow.id "
+            "WHERE action.worker = ? AND workflow.state IN ('PENDING', 'RUNNING')",
+            (worker,),
+        )
+        return [row["id"] for row in rows]
+
+    async def next_for(self, worker: str) -> str | None:
+        """The oldest unfinished workflow in which this machine still has something to do."""
+        rows = await self._sql.execute_fetchall(
+            "SELECT id FROM workflow WHERE state IN ('PENDING', 'RUNNING') AND EXISTS (SELECT 1 FROM action "
+            "WHERE workflow_id = workflow.id AND worker = ? AND action.state IN ('PENDING', 'RUNNING')) ORDER BY number LIMIT 1",
+            (worker,),
+        )
+        return next((row["id"] for row in rows), None)
+
+    async def set_state(self, workflow_id: str, state: State, now: datetime) -> None:
+        await self._sql.execute(
+            "UPDATE workflow SET state = ?, updated_at = ? WHERE id = ?", (state, now.isoformat(), workflow_id)
+        )
+
+    async def set_action_state(self, workflow_id: str, position: int, state: State) -> None:
+        await self._sql.execute(
+            "UPDATE action SET state = ? WHERE workflow_id = ? AND position = ?", (state, workflow_id, position)
+        )
+
+    async def delete(self, workflow_id: str) -> None:
+        await self._sql.execute("DELETE FROM workflow WHERE id = ?", (workflow_id,))
+        await self._sql.execute("DELETE FROM event WHERE workflow_id = ?", (workflow_id,))
+
+    async def begin_attempt(self, attempt: Attempt) -> None:
+        """Store a new attempt and make it the action's current one."""
+        await self._sql.execute(
+            "INSERT INTO attempt (token, workflow_id, position, worker, boot_id, state, started_at) VALUES (?, ?, ?, ?, ?, ?, ?)",
+            (
+                attempt.token,
+                attempt.workflow_id,
+                attempt.position,
+                attempt.worker,
+                attempt.boot_id,
+                attempt.state,
+                attempt.started_at.isoformat(),
+            ),
+        )
+        await self._sql.execute(
+            "UPDATE action SET attempt = ? WHERE workflow_id = ? AND position = ?",
+            (attempt.token, attempt.workflow_id, attempt.position),
+        )
+
+    async def end_attempt(self, token: str, outcome: Outcome, now: datetime) -> None:
+        await self._sql.execute(
+            "UPDATE attempt SET state = ?, outcome = ?, ended_at = ? WHERE token = ?",
+            (outcome.state, json.dumps(asdict(outcome)), now.isoformat(), token),
+        )
+
+    async def attempt(self, token: str) -> Attempt | None:
+        rows = await self._sql.execute_fetchall("SELECT * FROM attempt WHERE token = ?", (token,))
+        return next((_attempt(row) for row in rows), None)
+
+    async def attempts(self, workflow_id: str) -> list[Attempt]:
+        """Every attempt at the workflow's actions, in the order in which they began."""
+        rows = await self._sql.execute_fetchall(
+            "SELECT * FROM attempt WHERE workflow_id = ? ORDER BY started_at, position", (workflow_id,)
+        )
+        return [_attempt(row) for row in rows]
+
+    async def _workflows(self, condition: str, values: Iterable[object]) -> list[Workflow]:
+        rows = list(await self._sql.execute_fetchall(f"SELECT * FROM workflow {condition}", tuple(values)))  # noqa: S608  our own conditions
+        actions: dict[str, list[ActionStatus]] = {row["id"]: [] for row in rows}
+        found = await self._sql.execute_fetchall(_ACTIONS, (json.dumps(list(actions)),))
+        for row in found:
+            actions[row["workflow_id"]].append(_status(row))
+        return [_workflow(row, actions[row["id"]]) for row in rows]
+
+
+def _workflow(row: aiosqlite.Row, actions: list[ActionStatus]) -> Workflow:
+    return Workflow(
+        id=row["id"],
+        name=row["name"],
+        template_id=row["template_id"],
+        devices=json.loads(row["devices"]),
+        text=row["text"],
+        state=State(row["state"]),
+        actions=tuple(actions),
+        created_at=datetime.fromisoformat(row["created_at"]),
+        updated_at=datetime.fromisoformat(row["updated_at"]),
+    )
+
+
+def _status(row: aiosqlite.Row) -> ActionStatus:
+    return ActionStatus(
+        action=_action(row["definition"]),
+        state=State(row["state"]),
+        attempt=row["attempt"],
+        started_at=_time(row["started_at"]),
+        ended_at=_time(row["ended_at"]),
+        outcome=_outcome(row["outcome"]),
+    )
+
+
+def _attempt(row: aiosqlite.Row) -> Attempt:
+    return Attempt(
+        token=row["token"],
+        workflow_id=row["workflow_id"],
+        position=row["position"],
+        worker=row["worker"],
+        boot_id=row["boot_id"],
+        state=State(row["state"]),
+        started_at=datetime.fromisoformat(row["started_at"]),
+        ended_at=_time(row["ended_at"]),
+        outcome=_outcome(row["outcome"]),
+        output_length=row["output_length"],
+    )
+
+
+def _action(text: str) -> PlannedAction:
+    return action_from_document(json.loads(text))
+
+
+def _outcome(text: str | None) -> Outcome | None:
+    return outcome_from_document(json.loads(text)) if text else None
+
+
+def _time(text: str | None) -> datetime | None:
+    return datetime.fromisoformat(text) if text else None

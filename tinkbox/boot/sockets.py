@@ -1,0 +1,75 @@
+"""UDP sockets bound to one interface, and who holds a port that we cannot have."""
+
+import errno
+import os
+import socket
+from pathlib import Path
+
+from tinkbox.model.errors import Unavailable
+
+
+def bind_udp(*, interface: str, address: str, port: int, receive_buffer: int = 4 << 20) -> socket.socket:
+    """A non-blocking UDP socket that receives from `interface` only ("" for any), also what is broadcast.
+
+    Raises Unavailable, naming the process that holds the port or the capability that is missing.
+    """
+    bound = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    try:
+        bound.setsockopt(socket.SOL_SOCKET, socket.SO_BROADCAST, 1)
+        bound.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive_buffer)
+        if interface:
+            bound.setsockopt(socket.SOL_SOCKET, socket.SO_BINDTODEVICE, interface.encode())
+        bound.bind((address, port))
+        bound.setblocking(False)
+    except OSError as error:
+        bound.close()
+        raise refused(error, "udp", address, port) from None
+    return bound
+
+
+def bind_tcp(*, address: str, port: int) -> socket.socket:
+    """A listening TCP socket.  Raises Unavailable as `bind_udp` does."""
+    bound = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    try:
+        bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        bound.bind((address, port))
+        bound.listen(512)
+        bound.setblocking(False)
+    except OSError as error:
+        bound.close()
+        raise refused(error, "tcp", address, port) from None
+    return bound
+
+
+def refused(error: OSError, protocol: str, address: str, port: int) -> Unavailable:
+    """Why a port cannot be had, and what to do, in one line."""
+    where = f"{address}:{port}/{protocol}"
+    if error.errno == errno.EADDRINUSE:
+        return Unavailable(f"{where} is taken by {holder(protocol, port)}: stop that process or configure another port")
+    if error.errno in (errno.EACCES, errno.EPERM):
+        return Unavailable(f"no right to listen on {where}: run as root, or with CAP_NET_BIND_SERVICE and CAP_NET_RAW")
+    if error.errno == errno.EADDRNOTAVAIL:
+        return Unavailable(f"no interface has the address of {where}: check `address:` against `ip address`")
+    return Unavailable(f"cannot listen on {where}: {error.strerror}")
+
+
+def holder(protocol: str, port: int) -> str:
+    """The process that holds a local port, such as `dnsmasq (pid 812)`, as far as we may see it."""
+    inodes = set()
+    for line in Path(f"/proc/net/{protocol}").read_text().splitlines()[1:]:
+        fields = line.split()
+        listening = protocol == "udp" or fields[3] == "0A"
+        if int(fields[1].rpartition(":")[2], 16) == port and listening:
+            inodes.add(f"socket:[{fields[9]}]")
+    for process in Path("/proc").glob("[0-9]*"):
+        if _holds(process, inodes):
+            name = (process / "comm").read_text().strip()
+            return f"{name} (pid {process.name})"
+    return f"another process (`ss -lnp 'sport = {port}'` names it)"
+
+
+def _holds(process: Path, inodes: set[str]) -> bool:
+    try:
+        return any(str(os.readlink(descriptor)) in inodes for descriptor in (process / "fd").iterdir())  # noqa: PTH115
+    except OSError:
+        return False  # gone meanwhile, or not ours to look at

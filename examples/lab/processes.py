@@ -1,0 +1,59 @@
+"""Child processes that never outlive us: stopped in order, or by the kernel when we are killed."""
+
+import contextlib
+import os
+import signal
+import subprocess
+from collections.abc import Iterator, Sequence
+from typing import IO
+
+
+def command_that_dies_with_us(command: Sequence[str]) -> list[str]:
+    """The same command, sent SIGTERM by the kernel when its parent is gone, whatever killed the parent.
+
+    SIGTERM rather than SIGKILL: a single-file executable is a process that waits for another, and only a
+    signal it can see is handed on.
+    """
+    return ["setpriv", "--pdeathsig", "TERM", *command]
+
+
+def start(
+    command: Sequence[str], *, stdin: int | IO[bytes] | None = subprocess.DEVNULL, stdout: int | IO[bytes] | None = None
+) -> subprocess.Popen[bytes]:
+    """Start a process group of its own; standard error goes where standard output goes.
+
+    Start it from the main thread: the kernel sends the signal when the starting *thread* ends.
+    """
+    return subprocess.Popen(
+        command_that_dies_with_us(command),
+        stdin=stdin,
+        stdout=stdout,
+        stderr=subprocess.STDOUT if stdout is not None else None,
+        start_new_session=True,
+    )
+
+
+def stop(process: subprocess.Popen[bytes], grace: float = 10) -> None:
+    """Ask the process to end, and after `grace` seconds end its whole group."""
+    if process.poll() is None:
+        process.terminate()
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(grace)
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+
+
+@contextlib.contextmanager
+def signals_unwind() -> Iterator[None]:
+    """Within the block SIGTERM and SIGHUP end the program as an exception, so that every `with` cleans up."""
+
+    def unwind(number: int, _frame: object) -> None:
+        raise SystemExit(128 + number)
+
+    before = {number: signal.signal(number, unwind) for number in (signal.SIGTERM, signal.SIGHUP)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

@@ -3,6 +3,7 @@
 Script and credential are given only to the address that is reserved for the machine they are for.
 """
 
+import re
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,6 +20,7 @@ from tinkbox.wire.worker import Credential, encode
 
 CREDENTIAL_PATH = "etc/tinkbox/worker.json"
 OSIE_FILES: Mapping[str, Stage] = {"vmlinuz": Stage.KERNEL, "initramfs": Stage.RAMDISK}
+ARCHITECTURE = re.compile(r"[a-z0-9_]{1,20}\Z")
 CONSOLES = ("console=tty0", "console=ttyS0,115200")
 _SCRIPT_STAGE: Mapping[Boot, Stage] = {
     Boot.OSIE: Stage.SCRIPT,
@@ -84,9 +86,11 @@ class _BootDoor:
     async def osie(self, request: web.Request) -> web.StreamResponse:
         name, architecture = request.match_info["name"], request.match_info["architecture"]
         path = self._folder.osie / architecture / name
-        if name not in OSIE_FILES or architecture != "x86_64" or not path.is_file():
-            raise NotFound("no such part of the OSIE: `tinkbox osie build` makes it")
-        if request.method == "GET" and request.http_range.start is None:
+        if name not in OSIE_FILES or not ARCHITECTURE.match(architecture) or not path.is_file():
+            raise NotFound(
+                f"there is no {name[:40]} of an OSIE for {architecture[:40]}: `tinkbox osie list` shows what was built"
+            )
+        if request.method == "GET" and "Range" not in request.headers:
             self._planner.saw_address(request.remote or "", OSIE_FILES[name], f"{path.stat().st_size} bytes")
         return web.FileResponse(path, headers={"Content-Type": "application/octet-stream"})
 

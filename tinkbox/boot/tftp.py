@@ -29,6 +29,7 @@ from tinkbox.wire.tftp import (
 DRAIN = 128
 MAX_DATAGRAM = 2048
 MAX_TRANSFERS = 2000
+MAX_PER_ADDRESS = 32
 TICK = 0.2
 Peer = tuple[str, int]
 _log = logging.getLogger(__name__)
@@ -43,7 +44,7 @@ class Observer(Protocol):
 @dataclass(slots=True)
 class _Running:
     transfer: ReadTransfer
-    name: str
+    request: ReadRequest
     started: float
     heard: float
 
@@ -98,8 +99,11 @@ class TftpServer:
             case Acknowledgement() | Abort():
                 running = self._transfers.get(peer)
                 if running is not None:
-                    running.heard = self._monotonic()
-                    self._send(running.transfer.receive(message), peer)
+                    advanced = running.transfer.receive(message)
+                    if advanced:
+                        # Only progress postpones the time-out: echoes of an old block must not.
+                        running.heard = self._monotonic()
+                    self._send(advanced, peer)
                     self._finish(peer, running)
 
     def _begin(self, request: ReadRequest, peer: Peer) -> None:
@@ -112,13 +116,19 @@ class TftpServer:
         if request.mode != "octet":
             self._send([encode_error(ErrorCode.ILLEGAL_OPERATION, "only octet mode")], peer)
             return
-        if peer not in self._transfers and len(self._transfers) >= MAX_TRANSFERS:
+        running = self._transfers.get(peer)
+        if running is not None and running.request == request and running.transfer.moving:
+            return  # the first request, delivered late once more
+        if running is None and not self._has_room(peer):
             return  # silence makes the client try again, an error would end its boot
         now = self._monotonic()
-        # A request again from the same port is the first one repeated: begin again.
         transfer = ReadTransfer(content, request)
-        self._transfers[peer] = _Running(transfer=transfer, name=name, started=now, heard=now)
+        self._transfers[peer] = _Running(transfer=transfer, request=request, started=now, heard=now)
         self._send(transfer.start(), peer)
+
+    def _has_room(self, peer: Peer) -> bool:
+        own = sum(address == peer[0] for address, _ in self._transfers)
+        return len(self._transfers) < MAX_TRANSFERS and own < MAX_PER_ADDRESS
 
     def _remind(self) -> None:
         now = self._monotonic()
@@ -129,17 +139,17 @@ class TftpServer:
                 self._finish(peer, running)
 
     def _finish(self, peer: Peer, running: _Running) -> None:
-        transfer = running.transfer
+        transfer, name = running.transfer, file_name(running.request)
         if not transfer.done:
             return
         del self._transfers[peer]
         if transfer.complete:
             seconds = self._monotonic() - running.started
-            size = len(self._files[running.name])
-            self._observer.loader_fetched(peer[0], running.name, size, seconds, transfer.retransmissions)
-            _log.info("%s has %s in %.1f s", peer[0], running.name, seconds, extra={"action": "tftp.sent"})
+            size = len(self._files[name])
+            self._observer.loader_fetched(peer[0], name, size, seconds, transfer.retransmissions)
+            _log.info("%s has %s in %.1f s", peer[0], name, seconds, extra={"action": "tftp.sent"})
         elif transfer.failure:
-            _log.warning("%s to %s: %s", running.name, peer[0], transfer.failure, extra={"action": "tftp.failed"})
+            _log.warning("%s to %s: %s", name, peer[0], transfer.failure, extra={"action": "tftp.failed"})
 
     def _send(self, datagrams: Sequence[bytes], peer: Peer) -> None:
         for datagram in datagrams:

@@ -1,0 +1,1 @@
+"""Typed clients of our own HTTP doors."""

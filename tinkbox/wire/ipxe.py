@@ -63,7 +63,7 @@ def _osie(plan: Plan, files: BootFiles) -> list[list[str]]:
         ["initrd", "--name", "credential.cpio", files.credential, "||", "goto", "failed"],
         ["boot", "||", "goto", "failed"],
         [":failed"],
-        ["echo", "the OSIE could not be loaded: is it built (tinkbox osie list), and is there enough memory?"],
+        ["echo", "the OSIE could not be loaded: is it built for this architecture (tinkbox osie list)?"],
         ["imgfree"],
         ["inc", "tries"],
         ["iseq", "${tries}", str(RETRIES), "&&", "goto", "given-up", "||"],

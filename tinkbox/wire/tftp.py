@@ -131,6 +131,11 @@ class ReadTransfer:
         return self._base_patience * min(1 << self._tries, 8)
 
     @property
+    def moving(self) -> bool:
+        """Whether the client has acknowledged anything yet."""
+        return not self._greeting and self._sent > 0 and (bool(self._negotiated) or self._acknowledged > 0)
+
+    @property
     def complete(self) -> bool:
         """Whether the client has the whole file."""
         return self._acknowledged == self._blocks

@@ -1,0 +1,1 @@
+"""The other machine: poll, run, report.  It never touches store or engine."""

@@ -1,0 +1,67 @@
+"""The worker's client of the node door (`wire.worker` has the messages)."""
+
+import json
+from types import TracebackType
+from typing import Self
+
+import aiohttp
+
+from tinkbox.client.refusals import raise_refusal
+from tinkbox.model.errors import Invalid, Unavailable
+from tinkbox.wire.worker import Credential, Hello, Offer, Report, decode_offer, encode
+
+POLL_SECONDS = 60.0
+REQUEST_SECONDS = 60.0
+
+
+class NodeDoor:
+    """An async context manager; every method raises Unavailable when the appliance does not answer."""
+
+    def __init__(self, credential: Credential) -> None:
+        self._base = credential.server
+        self._headers = {"Authorization": f"Bearer {credential.token}"}
+
+    async def __aenter__(self) -> Self:
+        self._session = aiohttp.ClientSession(headers=self._headers)
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self._session.close()
+
+    async def next(self, hello: Hello) -> Offer | None:
+        """Wait for work; None when there is none yet."""
+        answer = await self._send("POST", "/worker/next", encode(hello).encode(), seconds=POLL_SECONDS)
+        return decode_offer(answer) if answer else None
+
+    async def report(self, attempt: str, report: Report) -> None:
+        """Tell how an attempt ended.  Raises Conflict or NotFound when nobody wants to know any more."""
+        await self._send("POST", f"/worker/attempts/{attempt}/report", encode(report).encode())
+
+    async def output(self, attempt: str, offset: int, chunk: bytes) -> int:
+        """Send output; returns the offset wanted next."""
+        answer = await self._send("POST", f"/worker/attempts/{attempt}/output?offset={offset}", chunk)
+        try:
+            return int(json.loads(answer)["next"])
+        except (ValueError, KeyError, TypeError):
+            raise Invalid("the appliance did not say which output it wants next") from None
+
+    async def data(self, attempt: str) -> bytes:
+        """The workflow's ephemeral data."""
+        return await self._send("GET", f"/worker/attempts/{attempt}/data")
+
+    async def keep_data(self, attempt: str, archive: bytes) -> None:
+        """Send the workflow's ephemeral data back."""
+        await self._send("PUT", f"/worker/attempts/{attempt}/data", archive)
+
+    async def _send(self, method: str, path: str, body: bytes | None = None, seconds: float = REQUEST_SECONDS) -> bytes:
+        try:
+            limit = aiohttp.ClientTimeout(total=seconds)
+            async with self._session.request(method, self._base + path, data=body, timeout=limit) as response:
+                await raise_refusal(response)
+                return await response.read()
+        except (aiohttp.ClientError, TimeoutError, OSError) as error:
+            raise Unavailable(
+                f"the appliance at {self._base} does not answer: {error or type(error).__name__}"
+            ) from None

@@ -1,0 +1,35 @@
+"""The other side of `door.problems`: problem documents become refusals again."""
+
+import json
+
+from aiohttp import ClientResponse
+
+from tinkbox.model.errors import Conflict, Denied, Invalid, NotFound, Problem, Refusal, TooLarge, Unavailable
+
+BY_STATUS: dict[int, type[Refusal]] = {
+    401: Denied,
+    403: Denied,
+    404: NotFound,
+    409: Conflict,
+    413: TooLarge,
+    503: Unavailable,
+}
+
+
+async def raise_refusal(response: ClientResponse) -> None:
+    """Raise what an answer that is no success says."""
+    if response.status < 400:
+        return
+    text = await response.text(errors="replace")
+    try:
+        document = json.loads(text)
+        detail = str(document["detail"])
+        problems = [
+            Problem(text=str(each["text"]), line=each.get("line"), key=str(each.get("key") or ""))
+            for each in document.get("problems", [])
+        ]
+    except (ValueError, KeyError, TypeError, AttributeError):
+        detail, problems = f"{response.status} {response.reason}: {text[:200]}", []
+    if response.status in (400, 422):
+        raise Invalid(detail, problems)
+    raise BY_STATUS.get(response.status, Unavailable)(detail)

@@ -1,0 +1,141 @@
+"""The Docker engine, through aiodocker; the only file that knows it."""
+
+import asyncio
+import struct
+from collections.abc import AsyncIterator, Iterator, Mapping
+from contextlib import contextmanager
+from types import TracebackType
+from typing import Any, Self
+
+import aiodocker
+import aiohttp
+
+from tinkbox.runtime import Container, ContainerFailed, ContainerSpec, Ended, EngineAway
+
+_FRAME = struct.Struct(">BxxxL")  # stream, three zeros, length: Docker's attach format
+_GONE = 404
+_NOT_MODIFIED = 304
+
+
+class DockerRuntime:
+    """Use as an async context manager; `url` is such as `unix:///var/run/docker.sock`."""
+
+    def __init__(self, url: str) -> None:
+        self._url = url
+        self._docker: aiodocker.Docker
+
+    async def __aenter__(self) -> Self:
+        # The version is stated, not asked for, so that an engine that is not up yet stops nobody.
+        self._docker = aiodocker.Docker(url=self._url, api_version="v1.41")
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self._docker.close()
+
+    async def version(self) -> str:
+        """The engine's version; raises EngineAway when it does not answer."""
+        with self._faults("EngineFailed"):
+            return str((await self._docker.version())["Version"])
+
+    async def pull(self, image: str) -> None:
+        with self._faults("ImagePullFailed"):
+            await self._docker.images.pull(image)
+
+    async def find(self, labels: Mapping[str, str]) -> list[Container]:
+        wanted = [f"{name}={value}" for name, value in labels.items()]
+        with self._faults("EngineFailed"):
+            found = await self._docker.containers.list(all=True, filters={"label": wanted})
+            shown = [await each.show() for each in found]
+        return [Container(id=each["Id"], started=each["State"]["Status"] != "created") for each in shown]
+
+    async def create(self, spec: ContainerSpec) -> Container:
+        config: dict[str, Any] = {
+            "Image": spec.image,
+            "Env": [f"{name}={value}" for name, value in spec.environment.items()],
+            "Labels": dict(spec.labels),
+            "HostConfig": {
+                "Binds": list(spec.binds),
+                "Privileged": spec.privileged,
+                "PidMode": spec.pid,
+                # As the machine itself: an action reaches the appliance without bridge or NAT.
+                "NetworkMode": "host",
+                "LogConfig": {"Type": "json-file"},
+            },
+        }
+        if spec.command:
+            config["Cmd"] = list(spec.command)
+        with self._faults("CreateFailed"):
+            made = await self._docker.containers.create(config)
+        return Container(id=made.id, started=False)
+
+    async def start(self, container_id: str) -> None:
+        with self._faults("StartFailed"):
+            await self._docker.containers.container(container_id).start()
+
+    async def wait(self, container_id: str) -> Ended:
+        container = self._docker.containers.container(container_id)
+        with self._faults("ContainerLost"):
+            await container.wait()
+            state = (await container.show())["State"]
+        return Ended(
+            exit_code=int(state["ExitCode"]),
+            out_of_memory=bool(state["OOMKilled"]),
+            error=str(state.get("Error") or ""),
+        )
+
+    async def stop(self, container_id: str, grace: int) -> None:
+        with self._faults("EngineFailed", ignored=(_GONE, _NOT_MODIFIED)):
+            await self._docker.containers.container(container_id).stop(t=grace, timeout=grace + 30)
+
+    async def remove(self, container_id: str) -> None:
+        with self._faults("EngineFailed", ignored=(_GONE,)):
+            await self._docker.containers.container(container_id).delete(force=True, v=True)
+
+    async def output(self, container_id: str) -> AsyncIterator[bytes]:
+        # aiodocker's own reader turns bytes into text and fails on what is none, hence its inner request.
+        request = self._docker._query(  # noqa: SLF001
+            f"containers/{container_id}/logs",
+            params={"stdout": "1", "stderr": "1", "follow": "1"},
+            timeout=aiohttp.ClientTimeout(total=None),
+        )
+        with self._faults("ContainerLost"):
+            async with request as response:
+                while True:
+                    try:
+                        header = await response.content.readexactly(_FRAME.size)
+                        _, length = _FRAME.unpack(header)
+                        yield await response.content.readexactly(length)
+                    except asyncio.IncompleteReadError as end:
+                        if end.partial:
+                            raise EngineAway("the engine's log stream broke off") from None
+                        return
+
+    @contextmanager
+    def _faults(self, reason: str, ignored: tuple[int, ...] = ()) -> Iterator[None]:
+        """Sort what aiodocker raises into what passes and what does not."""
+        try:
+            yield
+        except aiodocker.exceptions.DockerError as error:
+            if error.status in ignored:
+                return
+            raise _refusal(reason, error.status, str(error.message)) from None
+        except (aiohttp.ClientError, TimeoutError, OSError) as error:
+            raise EngineAway(
+                f"the Docker engine at {self._url} does not answer: {error or type(error).__name__}"
+            ) from None
+
+
+def _refusal(reason: str, status: int, message: str) -> Exception:
+    # The engine tells these apart by its words only.
+    text = message.lower()
+    if "no space left" in text:
+        return ContainerFailed("NoSpace", f"the engine has no space left: {message}")
+    if reason in ("ImagePullFailed", "CreateFailed") and (
+        status == _GONE or "not found" in text or "manifest unknown" in text or "does not exist" in text
+    ):
+        return ContainerFailed("ImageNotFound", message)
+    if reason == "ImagePullFailed" and ("digest" in text or "unexpected eof" in text or "checksum" in text):
+        return ContainerFailed("ImageCorrupt", message)
+    return ContainerFailed(reason, message)

@@ -1,0 +1,126 @@
+"""The worker's loop: ask for work, do it, report until somebody listens."""
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Protocol
+
+from tinkbox import __version__
+from tinkbox.client.node import NodeDoor
+from tinkbox.model.errors import Conflict, Denied, Invalid, NotFound, TooLarge, Unavailable
+from tinkbox.model.workflow import Outcome
+from tinkbox.runtime.docker import DockerRuntime
+from tinkbox.wire.worker import Credential, Hello, Offer, Report, decode_credential
+from tinkbox.worker.attempt import AttemptRun, Machine
+from tinkbox.worker.attempt import Door as AttemptDoor
+from tinkbox.worker.folder import WorkerFolder
+
+CREDENTIAL = Path("/etc/tinkbox/worker.json")
+DOCKER = "unix:///var/run/docker.sock"
+BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
+SHORT = 1.0
+LONG = 15.0
+_log = logging.getLogger(__name__)
+
+
+class Door(AttemptDoor, Protocol):
+    """What the worker asks of the appliance."""
+
+    async def next(self, hello: Hello) -> Offer | None: ...
+    async def report(self, attempt: str, report: Report) -> None: ...
+
+
+def work(server: str | None, credential: Path | None, docker: str | None, data: Path, privileged: bool) -> int:
+    """Work until an action asks for a reboot; returns the exit status.
+
+    In the OSIE everything comes from what the appliance served at boot.  Raises NotFound or Invalid
+    when there is no usable credential.
+    """
+    identity = read_credential(credential or CREDENTIAL)
+    if server:
+        identity = replace(identity, server=server.rstrip("/"))
+    return asyncio.run(_work(identity, docker or DOCKER, data, privileged=privileged))
+
+
+def read_credential(path: Path) -> Credential:
+    """Raises NotFound or Invalid, saying how to make one."""
+    try:
+        return decode_credential(path.read_bytes())
+    except OSError:
+        raise NotFound(
+            f"no credential at {path}: make one on the appliance with `tinkbox hardware credential MAC > worker.json` "
+            "and name it with --credential"
+        ) from None
+    except Invalid as error:
+        raise Invalid(f"{path}: {error}") from None
+
+
+async def _work(credential: Credential, docker: str, data: Path, *, privileged: bool) -> int:
+    folder = WorkerFolder(data)
+    async with NodeDoor(credential) as door, DockerRuntime(docker) as runtime:
+        machine = Machine(runtime=runtime, door=door, folder=folder, credential=credential, privileged=privileged)
+        _log.info(
+            "worker %s of machine %s asks %s for work", __version__, credential.worker, credential.server,
+            extra={"action": "worker.starts"},
+        )  # fmt: skip
+        await serve(machine, door, BOOT_ID.read_text().strip())
+    return 0
+
+
+async def serve(
+    machine: Machine, door: Door, boot_id: str, sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
+) -> None:
+    """Ask, do, report; returns when an action asked for a reboot and its report was answered."""
+    hello = Hello(boot_id=boot_id, version=__version__)
+    while not machine.folder.reboot_wanted:
+        offer = await _ask(door, hello, sleep)
+        if offer is None:
+            continue
+        _log.info(
+            "workflow %s: %s, %s", offer.workflow_id, offer.action.task, offer.action.name,
+            extra={"action": "attempt.begins"},
+        )  # fmt: skip
+        attempt = AttemptRun(machine, offer)
+        outcome = await attempt.outcome()
+        _tell(offer, outcome)
+        await _report(door, offer, boot_id, outcome, sleep)
+        await attempt.clean_up()
+    _log.info("an action asked for a reboot", extra={"action": "worker.reboot"})
+
+
+async def _ask(door: Door, hello: Hello, sleep: Callable[[float], Awaitable[None]]) -> Offer | None:
+    try:
+        return await door.next(hello)
+    except Denied as error:
+        _log.error("%s: boot this machine again, or make a new credential", error, extra={"action": "worker.denied"})
+        await sleep(LONG)
+    except (Unavailable, NotFound, Conflict, Invalid, TooLarge) as error:
+        _log.warning("%s; asking again", error, extra={"action": "worker.waits"})
+        await sleep(SHORT)
+    return None
+
+
+async def _report(
+    door: Door, offer: Offer, boot_id: str, outcome: Outcome, sleep: Callable[[float], Awaitable[None]]
+) -> None:
+    """Report until it is answered: giving up would leave the workflow waiting for ever."""
+    report = Report(workflow_id=offer.workflow_id, boot_id=boot_id, sequence=1, outcome=outcome)
+    wait = SHORT
+    while True:
+        try:
+            await door.report(offer.attempt, report)
+            return
+        except (Conflict, NotFound) as error:
+            _log.warning("the report is not wanted: %s", error, extra={"action": "report.stale"})
+            return
+        except (Unavailable, Denied, Invalid, TooLarge) as error:
+            _log.warning("%s; reporting again", error, extra={"action": "report.waits"})
+            await sleep(wait)
+            wait = min(wait * 2, LONG)
+
+
+def _tell(offer: Offer, outcome: Outcome) -> None:
+    why = f": {outcome.reason}: {outcome.message}" if outcome.reason else ""
+    _log.info("%s: %s%s", offer.action.name, outcome.state, why, extra={"action": "attempt.ends"})

@@ -1,0 +1,128 @@
+"""An action's output on its way to the appliance, while it runs.
+
+The appliance says which byte it wants next, so that nothing is lost or doubled when either side is
+restarted: the container's log is read from its beginning and what is known already is skipped.
+"""
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator, Callable
+from typing import Protocol
+
+from tinkbox.model.errors import Refusal, Unavailable
+from tinkbox.runtime import ContainerFailed, EngineAway
+from tinkbox.wire.worker import MAX_OUTPUT_CHUNK, MAX_TAIL_LINES
+
+MAX_WAITING = 4 * MAX_OUTPUT_CHUNK
+TAIL_BYTES = 16 * 1024
+RETRY = 2.0
+_log = logging.getLogger(__name__)
+
+
+class Door(Protocol):
+    """Where output goes."""
+
+    async def output(self, attempt: str, offset: int, chunk: bytes) -> int: ...
+
+
+class OutputPump:
+    """Carries the output of an attempt's containers, one after the other."""
+
+    def __init__(self, door: Door, attempt: str) -> None:
+        self._door = door
+        self._attempt = attempt
+        self._base = 0  # where the current container's output begins within the attempt's
+        self._read = 0  # how far the current container's log was read
+        self._waiting = bytearray()
+        self._tail = bytearray()
+        self._wanted: int | None = None
+        self._refused = False
+
+    @property
+    def tail(self) -> tuple[str, ...]:
+        """The last lines of the current container."""
+        text = bytes(self._tail).replace(b"\0", b"").decode(errors="replace").replace("\r", "\n")
+        lines = [line.rstrip() for line in text.split("\n")]
+        return tuple(line for line in lines if line)[-MAX_TAIL_LINES:]
+
+    def next_container(self) -> None:
+        """What is carried from now on is another container's output, behind what there was."""
+        self._base += self._read
+        self._read = 0
+        self._tail.clear()
+
+    async def carry(self, output: Callable[[], AsyncIterator[bytes]]) -> None:
+        """Carry the container's output until it ends, however often the engine or the appliance is away.
+
+        Carried again after it was interrupted, it goes on where it was.
+        """
+        ended, more, room = asyncio.Event(), asyncio.Event(), asyncio.Event()
+        async with asyncio.TaskGroup() as group:
+            group.create_task(self._reading(output, ended, more, room))
+            group.create_task(self._sending(ended, more, room))
+
+    async def _reading(
+        self, output: Callable[[], AsyncIterator[bytes]], ended: asyncio.Event, more: asyncio.Event, room: asyncio.Event
+    ) -> None:
+        while True:
+            try:
+                position = 0
+                async for chunk in output():
+                    fresh = chunk[max(0, self._read - position) :]
+                    position += len(chunk)
+                    if not fresh:
+                        continue
+                    self._read = position
+                    self._take(fresh)
+                    more.set()
+                    while len(self._waiting) > MAX_WAITING:
+                        room.clear()
+                        await room.wait()
+                break
+            except EngineAway as error:
+                _log.warning("reading the output: %s", error, extra={"action": "output.interrupted"})
+                await asyncio.sleep(RETRY)
+            except ContainerFailed as error:
+                _log.warning("the output ends early: %s", error, extra={"action": "output.lost"})
+                break
+        ended.set()
+        more.set()
+
+    def _take(self, fresh: bytes) -> None:
+        self._tail += fresh
+        del self._tail[:-TAIL_BYTES]
+        if not self._refused:
+            self._waiting += fresh
+
+    async def _sending(self, ended: asyncio.Event, more: asyncio.Event, room: asyncio.Event) -> None:
+        while True:
+            await more.wait()
+            more.clear()
+            while self._waiting and not self._refused:
+                await self._send_some()
+                room.set()
+            if ended.is_set() and not self._waiting:
+                return
+
+    async def _send_some(self) -> None:
+        start = self._base + self._read - len(self._waiting)
+        try:
+            if self._wanted is None:
+                self._wanted = await self._door.output(self._attempt, 0, b"")
+            if self._wanted > start:
+                del self._waiting[: self._wanted - start]
+            if self._waiting:
+                chunk = bytes(self._waiting[:MAX_OUTPUT_CHUNK])
+                start = self._base + self._read - len(self._waiting)
+                self._wanted = await self._door.output(self._attempt, start, chunk)
+                if self._wanted < start:
+                    msg = f"the appliance forgot output: it wants byte {self._wanted}, we are at {start}"
+                    raise Unavailable(msg)
+        except Unavailable as error:
+            _log.warning("output waits: %s", error, extra={"action": "output.waits"})
+            await asyncio.sleep(RETRY)
+        except Refusal as error:
+            # Nobody wants it any more; the action goes on, and its report will tell.
+            _log.warning("output is not wanted: %s", error, extra={"action": "output.refused"})
+            self._refused = True
+            self._waiting.clear()

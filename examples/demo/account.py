@@ -1,0 +1,57 @@
+"""What the demo tells: what is new since the last look, and at the end where the time went.  Pure."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+from tinkbox.wire.status import Snapshot, WorkflowLine
+
+
+def news(before: Snapshot | None, now: Snapshot) -> Iterator[str]:
+    """One line for each change: a machine's stage, a workflow's state, an action that began, its output."""
+    stages = {machine.id: machine.stage for machine in before.machines} if before else {}
+    for machine in now.machines:
+        if machine.stage and machine.stage != stages.get(machine.id, ""):
+            yield f"{machine.hostname or machine.mac}: {machine.stage}"
+        if machine.parked and machine.parked not in {each.parked for each in (before.machines if before else ())}:
+            yield f"{machine.hostname or machine.mac}: {machine.parked}"
+    workflows = {workflow.id: workflow for workflow in before.workflows} if before else {}
+    for workflow in now.workflows:
+        yield from _workflow_news(workflows.get(workflow.id), workflow)
+
+
+def _workflow_news(before: WorkflowLine | None, now: WorkflowLine) -> Iterator[str]:
+    was = before.running if before else None
+    if now.running is not None:
+        same = was is not None and (was.task, was.name) == (now.running.task, now.running.name)
+        if not same:
+            yield f"{now.running.task} / {now.running.name}: running"
+        if now.running.last_output and not (same and was and was.last_output == now.running.last_output):
+            yield f"{now.running.task} / {now.running.name}: {now.running.last_output}"
+    if before is not None and before.state is not now.state:
+        yield f"workflow {now.name}: {now.state}"
+
+
+def account(timeline: Sequence[Mapping[str, Any]], events: Sequence[Mapping[str, Any]]) -> str:
+    """A short table: each boot stage and each action with the time it began and, for an action, took.
+
+    `timeline` is the machine's, `events` the workflow's; times count from the machine's first packet.
+    """
+    entries = [(_at(entry), str(entry["stage"]), "") for entry in timeline]
+    for event in events:
+        data = event["data"]
+        if str(event["kind"]).startswith("action.") and "seconds" in data:
+            began = _at(event).timestamp() - data["seconds"]
+            what = f"{data['task']} / {data['action']}: {data['state']}"
+            entries.append((datetime.fromtimestamp(began, _at(event).tzinfo), what, f"{data['seconds']:.1f} s"))
+    if not entries:
+        return "nothing was seen"
+    entries.sort(key=lambda entry: entry[0])
+    first = entries[0][0]
+    lines = [f"{'after':>8}  {'what':<48} took"]
+    lines += [f"{(at - first).total_seconds():6.1f} s  {what:<48} {took}".rstrip() for at, what, took in entries]
+    return "\n".join(lines)
+
+
+def _at(entry: Mapping[str, Any]) -> datetime:
+    return datetime.fromisoformat(entry["at"])

@@ -1,0 +1,128 @@
+"""The appliance in the lab: started from its executable, operated by its commands, read through its socket."""
+
+import http.client
+import json
+import os
+import shutil
+import socket
+import subprocess
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from examples.lab.network import Network
+from tinkbox.wire.status import Snapshot, decode_snapshot
+
+CONFIGURATION = """\
+interface: {network.interface}
+address: {network.address}
+operator:
+  listen: 127.0.0.1:7080
+"""
+
+
+class ApplianceFailed(Exception):
+    """The appliance ended, or a command of the operator was refused; the text says what it said."""
+
+
+class Appliance:
+    """`tinkbox serve` with a data directory of its own inside the lab's network; stops with the network."""
+
+    def __init__(self, network: Network, executable: Sequence[str], work: Path, osie: Path) -> None:
+        self.data = work / "data"
+        self.log = work / "appliance.log"
+        self._network = network
+        self._executable = list(executable)
+        shutil.rmtree(self.data, ignore_errors=True)
+        shutil.copytree(osie, self.data / "osie", copy_function=_link)
+        configuration = work / "tinkbox.yaml"
+        configuration.write_text(CONFIGURATION.format(network=network))
+        with self.log.open("wb") as log:
+            self._process = network.start(
+                [*executable, "serve", "--config", str(configuration), "--data", str(self.data)], stdout=log
+            )
+
+    def check(self) -> None:
+        """Raises ApplianceFailed when it is no longer running."""
+        if self._process.poll() is not None:
+            raise ApplianceFailed(f"the appliance ended with {self._process.returncode}:\n{self.last_lines()}")
+
+    def ready(self) -> bool:
+        """Whether it answers."""
+        self.check()
+        try:
+            return self._get("/healthz") is not None
+        except OSError:
+            return False
+
+    def command(self, *words: str | Path) -> str:
+        """Run a command of the operator; returns what it printed."""
+        token = (self.data / "operator.token").read_text().strip()
+        done = subprocess.run(
+            self._network.inside([*self._executable, *map(str, words)]),
+            env={**os.environ, "TINKBOX_SERVER": "http://127.0.0.1:7080", "TINKBOX_TOKEN": token},
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=300,
+        )
+        if done.returncode:
+            raise ApplianceFailed(f"tinkbox {' '.join(map(str, words))}: {(done.stderr or done.stdout).strip()}")
+        return done.stdout
+
+    def snapshot(self) -> Snapshot:
+        """The appliance at a glance."""
+        return decode_snapshot(self._get("/v1/status"))
+
+    def timeline(self, hardware: str) -> list[dict[str, Any]]:
+        """Where the machine was seen: `at`, `stage`, `detail`, oldest first."""
+        return _listed(json.loads(self._get(f"/v1/hardware/{hardware}/timeline")))
+
+    def events(self, workflow: str) -> list[dict[str, Any]]:
+        """The workflow's past facts: `at`, `kind`, `data`, oldest first."""
+        return _listed(json.loads(self._get(f"/v1/workflows/{workflow}/events")))
+
+    def last_lines(self, lines: int = 25) -> str:
+        """The end of its log, indented."""
+        text = self.log.read_text(errors="replace").splitlines()[-lines:]
+        return "\n".join(f"    {line}" for line in text) or "    (nothing)"
+
+    def _get(self, path: str) -> bytes:
+        connection = _UnixConnection(self.data / "operator.sock")
+        try:
+            connection.request("GET", path)
+            response = connection.getresponse()
+            body = response.read()
+        except http.client.HTTPException as error:
+            raise ConnectionError(str(error)) from error
+        finally:
+            connection.close()
+        if response.status != 200:
+            raise ApplianceFailed(f"GET {path}: {response.status} {body[:500].decode(errors='replace')}")
+        return body
+
+
+class _UnixConnection(http.client.HTTPConnection):
+    def __init__(self, path: Path) -> None:
+        super().__init__("appliance", timeout=10)
+        self._path = path
+
+    def connect(self) -> None:
+        self.sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        self.sock.settimeout(self.timeout)
+        self.sock.connect(str(self._path))
+
+
+def _listed(answer: Any) -> list[dict[str, Any]]:
+    """The entries of a list, bare or as the one value of an object."""
+    if isinstance(answer, dict):
+        (answer,) = [value for value in answer.values() if isinstance(value, list)]
+    return list(answer)
+
+
+def _link(source: str, target: str) -> None:
+    """The same file in another place where that is possible: the OSIE is large."""
+    try:
+        os.link(source, target)
+    except OSError:
+        shutil.copyfile(source, target)

@@ -1,0 +1,175 @@
+"""Builds the images of actions from Debian packages, without Docker, the same bytes for the same packages.
+
+    python packaging/images.py image2disk writefile reboot --output build/images --cache build/debs
+
+Each folder under examples/actions has an image.toml: packages, files, entrypoint.  The result is what
+`docker save` would write, for `tinkbox image load` and `docker load`.
+"""
+
+import argparse
+import hashlib
+import io
+import json
+import shutil
+import sys
+import tarfile
+import tempfile
+import tomllib
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT))
+
+from tinkbox.osie.debian import unpack  # noqa: E402  (the line above makes it importable)
+
+ACTIONS = ROOT / "examples" / "actions"
+PROGRAM_FOLDER = "action"
+CERTIFICATES = "etc/ssl/certs/ca-certificates.crt"
+# Brought by dependencies for the sake of an installed system; no action calls them.
+LEFT_OUT = (
+    "debconf", "dpkg", "openssl", "perl-base", "tar", "readline-common", "media-types", "tzdata", "libsqlite3-0",
+    "libreadline8", "libncursesw6", "libtinfo6", "libdb5.3", "libselinux1", "libpcre2-8-0", "libkrb5-3",
+    "libgssapi-krb5-2", "libkrb5support0", "libk5crypto3", "libkeyutils1", "libcom-err2",
+    "libnsl2", "libtirpc3", "libtirpc-common", "libstdc++6",
+)  # fmt: skip
+# Parts of packages, as patterns below the root.
+PRUNED = (
+    "usr/share/doc", "usr/share/man", "usr/share/locale", "usr/share/lintian", "usr/share/info", "usr/share/applications",
+    "usr/share/pixmaps", "usr/share/bash-completion", "usr/share/python3", "usr/share/ca-certificates",
+    "usr/share/menu", "usr/share/debconf", "usr/share/initramfs-tools", "usr/lib/*/gconv", "usr/lib/*/audit", "usr/lib/locale",
+    "usr/sbin", "sbin",
+    *(f"usr/lib/python3*/{name}" for name in (
+        "ensurepip", "idlelib", "lib2to3", "distutils", "unittest", "pydoc*", "tkinter", "turtle*", "test", "sqlite3", "curses",
+        "asyncio", "multiprocessing", "concurrent", "xml", "xmlrpc", "wsgiref", "dbm", "venv", "mailbox.py", "imaplib.py",
+        "config-*", "_pydecimal.py", "doctest.py", "pdb.py", "cgi.py", "ctypes", "json/tool.py",
+    )),
+    *(f"usr/lib/python3*/lib-dynload/{name}.*" for name in (
+        "_sqlite3", "readline", "_curses*", "_dbm", "_codecs_*", "_ctypes*", "_asyncio", "_multi*", "_test*", "_x*", "ossaudiodev",
+        "audioop", "nis", "_decimal",
+    )),
+    "usr/bin/py3*", "usr/bin/pdb*", "usr/bin/pygettext*", "usr/bin/pzstd", "lib/*/libmvec.so*", "usr/lib/*/libexpatw.so*",
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Declaration:
+    """What an action's image.toml says; `files` are relative to its folder and end up in /action."""
+
+    name: str
+    tag: str
+    packages: tuple[str, ...]
+    files: tuple[Path, ...]
+    entrypoint: tuple[str, ...]
+
+    @property
+    def reference(self) -> str:
+        return f"{self.name}:{self.tag}"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("actions", nargs="+", help="folders under examples/actions")
+    parser.add_argument("--output", type=Path, required=True, help="the folder for the archives")
+    parser.add_argument("--cache", type=Path, required=True, help="where downloaded packages are kept")
+    arguments = parser.parse_args()
+    arguments.output.mkdir(parents=True, exist_ok=True)
+    for name in arguments.actions:
+        image = declaration(ACTIONS / name)
+        archive = arguments.output / f"{name}.tar"
+        with tempfile.TemporaryDirectory(prefix=f"tinkbox-{name}-") as scratch:
+            root = Path(scratch)
+            root_file_system(image, root, arguments.cache)
+            save([layer(root, everything(root))], image, archive)
+        print(f"{archive}: {image.reference}, {archive.stat().st_size / (1 << 20):.1f} MiB")
+
+
+def declaration(folder: Path) -> Declaration:
+    """Read a folder's image.toml."""
+    entry = tomllib.loads((folder / "image.toml").read_text())
+    return Declaration(
+        name=folder.name,
+        tag=entry["tag"],
+        packages=tuple(entry["packages"]),
+        files=tuple(folder / name for name in entry["files"]),
+        entrypoint=tuple(entry["entrypoint"]),
+    )
+
+
+def root_file_system(image: Declaration, root: Path, cache: Path) -> None:
+    """The packages without what a container never uses, and the action's own files."""
+    unpack(image.packages, root, cache=cache, exclude=LEFT_OUT)
+    authorities = sorted((root / "usr/share/ca-certificates").rglob("*.crt"))
+    if authorities:  # what the package's own script would do when it is installed
+        bundle = root / CERTIFICATES
+        bundle.parent.mkdir(parents=True, exist_ok=True)
+        bundle.write_text("".join(path.read_text() for path in authorities))
+    for pattern in PRUNED:
+        for path in root.glob(pattern):
+            shutil.rmtree(path) if path.is_dir() and not path.is_symlink() else path.unlink()
+    (root / "tmp").mkdir(exist_ok=True)
+    (root / "tmp").chmod(0o1777)
+    (root / PROGRAM_FOLDER).mkdir()
+    for file in image.files:
+        shutil.copyfile(file, root / PROGRAM_FOLDER / file.name)
+        (root / PROGRAM_FOLDER / file.name).chmod(0o644)
+
+
+def everything(root: Path) -> list[Path]:
+    return sorted(root.rglob("*"))
+
+
+def layer(root: Path, paths: Iterable[Path]) -> bytes:
+    """A tar of these paths that depends on nothing but their content and modes."""
+    packed = io.BytesIO()
+    with tarfile.open(fileobj=packed, mode="w", format=tarfile.GNU_FORMAT) as tar:
+        for path in paths:
+            member = tar.gettarinfo(path, arcname=str(path.relative_to(root)))
+            if member.islnk():  # a second name of a file; which one is first must not depend on the file system
+                member.type, member.linkname, member.size = tarfile.REGTYPE, "", path.stat().st_size
+            _add(tar, member, path.read_bytes() if member.isreg() else b"")
+    return packed.getvalue()
+
+
+def save(layers: list[bytes], image: Declaration, archive: Path) -> None:
+    """Write the image as `docker save` does."""
+    names = [f"{hashlib.sha256(content).hexdigest()}/layer.tar" for content in layers]
+    configuration = _json(
+        {
+            "architecture": "amd64",
+            "os": "linux",
+            "created": "1970-01-01T00:00:00Z",
+            "config": {
+                "Entrypoint": list(image.entrypoint),
+                "Env": ["PATH=/usr/bin:/bin", f"SSL_CERT_FILE=/{CERTIFICATES}"],
+                "WorkingDir": "/",
+            },
+            "rootfs": {"type": "layers", "diff_ids": [f"sha256:{name.partition('/')[0]}" for name in names]},
+            "history": [{"created": "1970-01-01T00:00:00Z", "created_by": f"examples/actions/{image.name}"}],
+        }
+    )
+    configuration_name = f"{hashlib.sha256(configuration).hexdigest()}.json"
+    manifest = _json([{"Config": configuration_name, "RepoTags": [image.reference], "Layers": names}])
+    with tarfile.open(archive, mode="w", format=tarfile.GNU_FORMAT) as tar:
+        members = [(configuration_name, configuration), *zip(names, layers, strict=True), ("manifest.json", manifest)]
+        for name, content in members:
+            member = tarfile.TarInfo(name)
+            member.size = len(content)
+            member.mode = 0o644
+            _add(tar, member, content)
+
+
+def _add(tar: tarfile.TarFile, member: tarfile.TarInfo, content: bytes) -> None:
+    member.uid = member.gid = member.mtime = 0
+    member.uname = member.gname = ""
+    tar.addfile(member, io.BytesIO(content) if content else None)
+
+
+def _json(value: Any) -> bytes:
+    return json.dumps(value, sort_keys=True, separators=(",", ":")).encode()
+
+
+if __name__ == "__main__":
+    main()

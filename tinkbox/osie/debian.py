@@ -1,0 +1,192 @@
+"""Root file systems from Debian packages, without installing anything on this machine.
+
+Apt resolves and downloads with this machine's sources, keys and proxies, but with state and cache folders
+of its own and an empty list of installed packages; `dpkg-deb` unpacks.  No package's script is run.
+"""
+
+import fcntl
+import hashlib
+import json
+import platform
+import re
+import subprocess
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from tinkbox.model.errors import Invalid, Unavailable
+from tinkbox.osie.programs import run
+
+_CHOSEN: Final = re.compile(r"^Inst (?P<name>\S+) \((?P<version>\S+) .*\[(?P<architecture>\w+)\]\)", re.MULTILINE)
+_NAME: Final = re.compile(r"[a-z0-9][a-z0-9+.-]+")
+_COMPLAINT: Final = re.compile(r"^[EW]: (.+)$", re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Package:
+    """One package as apt chose it."""
+
+    name: str
+    version: str
+    architecture: str
+
+    @property
+    def file_name(self) -> str:
+        """What `apt-get download` calls it."""
+        return f"{self.name}_{self.version.replace(':', '%3a')}_{self.architecture}.deb"
+
+
+def unpack(packages: Sequence[str], root: Path, *, cache: Path, exclude: Sequence[str] = ()) -> tuple[Package, ...]:
+    """Unpack these packages and what they depend on, but not the excluded, into the folder `root`.
+
+    `cache` keeps what was downloaded and what was resolved: the second time neither mirror nor network is
+    needed, and the versions are the same.  Remove it to get newer ones.  Returns what was unpacked.
+    Raises Invalid for a package that the sources do not have, Unavailable when they cannot be reached.
+    """
+    if wrong := [name for name in (*packages, *exclude) if not _NAME.fullmatch(name)]:
+        raise Invalid(f"no names of Debian packages: {', '.join(map(repr, wrong))}")
+    folder = cache.absolute() / _release()
+    with _alone_in(folder):
+        apt = Apt(folder)
+        kept = folder / "resolved" / f"{hashlib.sha256(' '.join(packages).encode()).hexdigest()[:16]}.json"
+        chosen = _remembered(kept)
+        if not chosen or apt.missing(_without(exclude, chosen)):
+            chosen = _fetch(apt, packages, exclude)
+            kept.parent.mkdir(exist_ok=True)
+            kept.write_text(json.dumps([[one.name, one.version, one.architecture] for one in chosen], indent=0))
+        wanted = _without(exclude, chosen)
+        root.mkdir(parents=True, exist_ok=True)
+        for package in wanted:
+            _extract(apt.archives / package.file_name, root)
+    return wanted
+
+
+class Apt:
+    """`apt-get` with everything it writes below `folder`."""
+
+    def __init__(self, folder: Path) -> None:
+        self.archives = folder / "archives"
+        self._state = folder / "apt"
+        self._indexes = self._state / "lists"
+        for path in (self.archives, self._indexes / "partial", self._state / "archives" / "partial"):
+            path.mkdir(parents=True, exist_ok=True)
+        (self._state / "status").touch()
+
+    @property
+    def updated(self) -> bool:
+        """Whether there are package indexes to resolve with."""
+        return any(self._indexes.glob("*_Packages*"))
+
+    def update(self) -> str:
+        """Fetch the indexes of all sources; returns what apt complained about, which may not matter here."""
+        return _complaints(self._run("update").stderr)
+
+    def resolve(self, packages: Sequence[str]) -> tuple[Package, ...]:
+        """What would be installed on an empty machine.  Raises Invalid when that cannot be."""
+        answer = self._run("install", "--simulate", "--no-install-recommends", *packages)
+        chosen = tuple(Package(**match.groupdict()) for match in _CHOSEN.finditer(answer.stdout))
+        if answer.returncode or not chosen:
+            raise Invalid(_complaints(answer.stderr) or answer.stdout.strip()[-300:])
+        return chosen
+
+    def missing(self, packages: Sequence[Package]) -> list[Package]:
+        return [package for package in packages if not (self.archives / package.file_name).is_file()]
+
+    def download(self, packages: Sequence[Package]) -> None:
+        """Raises Unavailable; what apt verified by then is kept."""
+        if not packages:
+            return
+        arriving = self._state / "arriving"
+        arriving.mkdir(exist_ok=True)
+        answer = self._run("download", *(f"{one.name}={one.version}" for one in packages), folder=arriving)
+        if answer.returncode == 0:
+            for path in arriving.glob("*.deb"):
+                path.replace(self.archives / path.name)
+        if left := self.missing(packages):
+            reason = _complaints(answer.stderr) or "apt gave no reason"
+            raise Unavailable(
+                f"{len(left)} packages could not be downloaded ({left[0].name}, …): {reason}: "
+                "is the package mirror reachable from here?"
+            )
+
+    def _run(self, *arguments: str, folder: Path | None = None) -> subprocess.CompletedProcess[str]:
+        options = (
+            f"Dir::State={self._state}",
+            f"Dir::State::lists={self._indexes}",
+            f"Dir::State::status={self._state / 'status'}",
+            f"Dir::Cache={self._state}",
+            "Acquire::Languages=none",
+            "Acquire::Retries=3",
+            "Acquire::http::Timeout=20",
+            "Acquire::https::Timeout=20",
+            "APT::Sandbox::User=root",  # the usual one cannot write below /root
+            "APT::Get::AllowUnauthenticated=false",
+        )
+        command = ["apt-get", "-q", "-y", *(word for option in options for word in ("-o", option)), *arguments]
+        return run(command, folder=folder)
+
+
+def _fetch(apt: Apt, packages: Sequence[str], exclude: Sequence[str]) -> tuple[Package, ...]:
+    """Resolve and download; indexes that are there are tried first, as the mirror may have moved on."""
+    if apt.updated:
+        try:
+            chosen = apt.resolve(packages)
+            apt.download(apt.missing(_without(exclude, chosen)))
+        except (Invalid, Unavailable):
+            pass
+        else:
+            return chosen
+    complaints = apt.update()
+    try:
+        chosen = apt.resolve(packages)
+    except Invalid as error:
+        if complaints:
+            raise Unavailable(
+                f"the package mirror of /etc/apt cannot be reached: {complaints}: check the network and the proxy"
+            ) from None
+        raise Invalid(f"the sources in /etc/apt do not give {' '.join(packages)}: {error}") from None
+    apt.download(apt.missing(_without(exclude, chosen)))
+    return chosen
+
+
+def _without(exclude: Sequence[str], packages: Sequence[Package]) -> tuple[Package, ...]:
+    return tuple(package for package in packages if package.name not in exclude)
+
+
+def _remembered(kept: Path) -> tuple[Package, ...]:
+    try:
+        entries = json.loads(kept.read_text())
+        return tuple(Package(name=name, version=version, architecture=where) for name, version, where in entries)
+    except (OSError, ValueError):
+        return ()
+
+
+def _extract(archive: Path, root: Path) -> None:
+    answer = run(["dpkg-deb", "--extract", str(archive), str(root)])
+    if answer.returncode:
+        archive.unlink(missing_ok=True)
+        why = answer.stderr.strip()[-200:]
+        raise Unavailable(f"{archive.name} could not be unpacked ({why}): try again, it will be downloaded anew")
+
+
+def _complaints(text: str) -> str:
+    """Apt's errors, or else its warnings, the first few in one line."""
+    seen = dict.fromkeys(match[1].strip() for match in _COMPLAINT.finditer(text))
+    return "; ".join(list(seen)[:3])
+
+
+def _release() -> str:
+    """Packages of different releases are not to be mixed."""
+    release = platform.freedesktop_os_release()
+    return f"{release.get('ID', 'linux')}-{release.get('VERSION_CODENAME', 'unknown')}"
+
+
+@contextmanager
+def _alone_in(folder: Path) -> Iterator[None]:
+    """Two builds may share a cache: the second waits."""
+    folder.mkdir(parents=True, exist_ok=True)
+    with (folder / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield

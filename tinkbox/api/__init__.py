@@ -1,0 +1,1 @@
+"""The operator door: JSON under `/v1/`."""

@@ -1,6 +1,45 @@
-"""The command line: argparse, printing and exit statuses; the only floor that prints."""
+"""The command line: argparse, printing and exit statuses; the only floor that prints.
+
+Each command imports what it needs when it runs, so that help and version stay quick.
+"""
+
+import sys
+from collections.abc import Sequence
+
+DONE, FAILED, UNREACHABLE, INTERRUPTED = 0, 1, 3, 130
 
 
-def main() -> int:
-    """Run the command line; returns the exit status."""
-    return 2
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line; returns the exit status.
+
+    0 done; 1 it failed, with one line that says what, why and what to do; 2 the command line was
+    wrong; 3 the appliance cannot be reached.
+    """
+    from tinkbox.cli.parser import parse
+
+    try:
+        chosen = parse(sys.argv[1:] if arguments is None else arguments)
+        return _run(chosen)
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    except BrokenPipeError:
+        # Whoever read our output has had enough; Python must not complain about it at exit.
+        sys.stderr.close()
+        return DONE
+
+
+def _run(chosen: object) -> int:
+    from importlib import import_module
+
+    from tinkbox.model.errors import Invalid, Refusal
+
+    module, _, name = str(getattr(chosen, "run", "")).partition(":")
+    try:
+        status = getattr(import_module(f"tinkbox.cli.{module}"), name)(chosen)
+        sys.stdout.flush()
+        return int(status or DONE)
+    except Refusal as refusal:
+        print(f"tinkbox: {refusal}", file=sys.stderr)
+        for problem in refusal.problems if isinstance(refusal, Invalid) else ():
+            print(f"  {problem}", file=sys.stderr)
+        return UNREACHABLE if type(refusal).__name__ == "Unreachable" else FAILED

@@ -8,6 +8,7 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Protocol, TypeVar
 
 from tinkbox.model.errors import Invalid, Refusal, TooLarge, Unavailable
@@ -72,7 +73,7 @@ class AttemptRun:
     async def clean_up(self) -> None:
         """Remove the attempt's containers and files, once nobody needs them any more."""
         for container in await self._patiently(lambda: self._machine.runtime.find(self._labels())):
-            await self._patiently(lambda each=container: self._machine.runtime.remove(each.id))  # type: ignore[misc]
+            await self._patiently(partial(self._machine.runtime.remove, container.id))
         self._machine.folder.forget_attempt(self._offer.attempt)
 
     async def _run(self, role: str, command: tuple[str, ...], prepare: Callable[[], Awaitable[None]]) -> Ended:

@@ -1,0 +1,202 @@
+"""The operator door's routes.  What they ask of the engine is one call each; refusals are mapped at the edge."""
+
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from aiohttp import web
+
+from tinkbox import __version__
+from tinkbox.api import documents
+from tinkbox.api.access import read_object, read_text, text_field
+from tinkbox.api.logs import stream_events, stream_output
+from tinkbox.engine.machines import Machines
+from tinkbox.engine.rendering import check
+from tinkbox.engine.templates import Templates
+from tinkbox.engine.workflows import Workflows
+from tinkbox.model.errors import Invalid
+from tinkbox.model.hardware import parse_hardware
+from tinkbox.wire.status import encode_snapshot
+
+
+class Images(Protocol):
+    """The image registry, as far as the operator loads, lists and deletes images."""
+
+    async def load(self, stream: AsyncIterator[bytes]) -> Sequence[str]: ...
+    async def images(self) -> Sequence[Mapping[str, Any]]: ...
+    async def delete(self, reference: str) -> None: ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OperatorDoor:
+    """Everything the operator door speaks to.
+
+    `server` and `registry` are how machines reach the node door; `osie` lists what was built.
+    """
+
+    machines: Machines
+    templates: Templates
+    workflows: Workflows
+    images: Images
+    osie: Callable[[], Sequence[Mapping[str, Any]]]
+    server: str
+    registry: str
+
+    def routes(self) -> list[web.RouteDef]:
+        return [
+            web.get("/healthz", self.health),
+            web.get("/v1/status", self.status),
+            web.get("/v1/events", self.events),
+            web.get("/v1/hardware", self.list_hardware),
+            web.post("/v1/hardware", self.push_hardware),
+            web.get("/v1/hardware/{key}", self.get_hardware),
+            web.delete("/v1/hardware/{key}", self.delete_hardware),
+            web.get("/v1/hardware/{key}/credential", self.credential),
+            web.get("/v1/hardware/{key}/timeline", self.timeline),
+            web.get("/v1/templates", self.list_templates),
+            web.post("/v1/templates", self.create_template),
+            web.post("/v1/templates/validate", self.validate_template),
+            web.get("/v1/templates/{key}", self.get_template),
+            web.put("/v1/templates/{key}", self.update_template),
+            web.delete("/v1/templates/{key}", self.delete_template),
+            web.get("/v1/workflows", self.list_workflows),
+            web.post("/v1/workflows", self.create_workflow),
+            web.get("/v1/workflows/{key}", self.get_workflow),
+            web.delete("/v1/workflows/{key}", self.delete_workflow),
+            web.get("/v1/workflows/{key}/state", self.workflow_state),
+            web.get("/v1/workflows/{key}/events", self.workflow_events),
+            web.get("/v1/workflows/{key}/logs", self.workflow_logs),
+            web.get("/v1/workflows/{key}/data", self.workflow_data),
+            web.get("/v1/images", self.list_images),
+            web.post("/v1/images", self.load_images),
+            web.delete("/v1/images", self.delete_image),
+            web.get("/v1/osie", self.list_osie),
+        ]
+
+    async def health(self, _: web.Request) -> web.Response:
+        return web.json_response({"version": __version__, "status": "ok"})
+
+    async def status(self, _: web.Request) -> web.Response:
+        snapshot = await self.workflows.snapshot(__version__)
+        return web.Response(text=encode_snapshot(snapshot), content_type="application/json")
+
+    async def events(self, request: web.Request) -> web.StreamResponse:
+        given = request.headers.get("Last-Event-ID", "")
+        after = int(given) if given.isdecimal() and len(given) < 19 else await self.workflows.newest_event()
+        return await _streamed(request, stream_events(self.workflows, after), "text/event-stream")
+
+    async def list_hardware(self, _: web.Request) -> web.Response:
+        return web.json_response([documents.hardware(each) for each in await self.machines.all()])
+
+    async def push_hardware(self, request: web.Request) -> web.Response:
+        hardware = parse_hardware(await read_text(request))
+        await self.machines.push(hardware)
+        return web.json_response({"id": hardware.id})
+
+    async def get_hardware(self, request: web.Request) -> web.Response:
+        return web.json_response(documents.hardware(await self.machines.get(_key(request))))
+
+    async def delete_hardware(self, request: web.Request) -> web.Response:
+        return web.json_response({"id": await self.machines.delete(_key(request))})
+
+    async def credential(self, request: web.Request) -> web.Response:
+        credential = await self.machines.credential(_key(request), self.server, self.registry)
+        return web.json_response(
+            {
+                "server": credential.server,
+                "registry": credential.registry,
+                "worker": credential.worker,
+                "token": credential.token,
+            }
+        )
+
+    async def timeline(self, request: web.Request) -> web.Response:
+        return web.json_response([documents.sighting(each) for each in await self.machines.timeline(_key(request))])
+
+    async def list_templates(self, _: web.Request) -> web.Response:
+        return web.json_response([documents.template(each) for each in await self.templates.all()])
+
+    async def create_template(self, request: web.Request) -> web.Response:
+        document = await read_object(request)
+        template_id = await self.templates.create(text_field(document, "name"), text_field(document, "data"))
+        return web.json_response({"id": template_id}, status=201)
+
+    async def validate_template(self, request: web.Request) -> web.Response:
+        check(text_field(await read_object(request), "data"))
+        return web.json_response({})
+
+    async def get_template(self, request: web.Request) -> web.Response:
+        return web.json_response(documents.template(await self.templates.get(_key(request))))
+
+    async def update_template(self, request: web.Request) -> web.Response:
+        document = await read_object(request)
+        given = {name: text_field(document, name) for name in ("name", "data") if document.get(name) is not None}
+        if not given:
+            raise Invalid("nothing to update: give a name, data, or both")
+        return web.json_response({"id": await self.templates.update(_key(request), **given)})
+
+    async def delete_template(self, request: web.Request) -> web.Response:
+        return web.json_response({"id": await self.templates.delete(_key(request))})
+
+    async def list_workflows(self, _: web.Request) -> web.Response:
+        return web.json_response([documents.workflow(each) for each in await self.workflows.all()])
+
+    async def create_workflow(self, request: web.Request) -> web.Response:
+        document = await read_object(request)
+        devices = document.get("hardware")
+        if not isinstance(devices, dict) or not all(isinstance(each, str) for each in devices.values()):
+            raise Invalid('hardware is a map of device names to addresses, such as {"device_1": "08:00:27:00:00:01"}')
+        workflow_id = await self.workflows.create(text_field(document, "template"), devices)
+        return web.json_response({"id": workflow_id}, status=201)
+
+    async def get_workflow(self, request: web.Request) -> web.Response:
+        return web.json_response(documents.workflow(await self.workflows.get(_key(request))))
+
+    async def delete_workflow(self, request: web.Request) -> web.Response:
+        return web.json_response({"id": await self.workflows.delete(_key(request))})
+
+    async def workflow_state(self, request: web.Request) -> web.Response:
+        return web.json_response(documents.state(await self.workflows.get(_key(request))))
+
+    async def workflow_events(self, request: web.Request) -> web.Response:
+        return web.json_response([documents.event(each) for each in await self.workflows.events(_key(request))])
+
+    async def workflow_logs(self, request: web.Request) -> web.StreamResponse:
+        workflow = await self.workflows.get(_key(request))
+        follow = request.query.get("follow", "") not in ("", "0", "false")
+        return await _streamed(request, stream_output(self.workflows, workflow.id, follow=follow), "text/plain")
+
+    async def workflow_data(self, request: web.Request) -> web.Response:
+        version = request.query.get("version", "0")
+        if not version.isdecimal() or len(version) > 9:
+            raise Invalid(f"version is a whole number, 0 for the newest, not {version[:40]!r}")
+        return web.json_response(documents.data(await self.workflows.data(_key(request), int(version))))
+
+    async def list_images(self, _: web.Request) -> web.Response:
+        return web.json_response([dict(each) for each in await self.images.images()])
+
+    async def load_images(self, request: web.Request) -> web.Response:
+        return web.json_response({"loaded": list(await self.images.load(request.content.iter_any()))})
+
+    async def delete_image(self, request: web.Request) -> web.Response:
+        reference = request.query.get("reference", "")
+        if not reference:
+            raise Invalid("which image? give ?reference=name:tag")
+        await self.images.delete(reference)
+        return web.json_response({})
+
+    async def list_osie(self, _: web.Request) -> web.Response:
+        return web.json_response([dict(each) for each in self.osie()])
+
+
+def _key(request: web.Request) -> str:
+    return request.match_info["key"]
+
+
+async def _streamed(request: web.Request, chunks: AsyncIterator[bytes], content_type: str) -> web.StreamResponse:
+    response = web.StreamResponse(headers={"Content-Type": content_type, "Cache-Control": "no-store"})
+    await response.prepare(request)
+    async for chunk in chunks:
+        await response.write(chunk)
+    await response.write_eof()
+    return response

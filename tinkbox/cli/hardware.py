@@ -1,0 +1,132 @@
+"""`tinkbox hardware`."""
+
+import argparse
+import json
+from collections.abc import Sequence
+from datetime import UTC, datetime
+
+from tinkbox.cli.appliance import ask, ask_each, read_input
+from tinkbox.cli.output import Column, Document, fields, moment, show, table
+from tinkbox.client.operator import Operator
+from tinkbox.model.errors import Invalid, NotFound
+
+COLUMNS: Sequence[Column] = (
+    ("ID", lambda line: line["id"]),
+    ("MAC Address", lambda line: line["mac"]),
+    ("IP Address", lambda line: line["address"]),
+    ("Hostname", lambda line: line["hostname"]),
+)
+SIGHTINGS: Sequence[Column] = (
+    ("At", lambda seen: moment(seen["at"])),
+    ("Stage", lambda seen: seen["stage"]),
+    ("Detail", lambda seen: seen["detail"]),
+)
+
+
+def push(chosen: argparse.Namespace) -> None:
+    text = read_input(chosen.file, "hardware document")
+    ask(chosen, lambda operator: operator.push_hardware(text))
+    print(_logged("Hardware data pushed successfully"))
+
+
+def show_list(chosen: argparse.Namespace) -> None:
+    machines = ask(chosen, Operator.hardware)
+    if chosen.format in ("table", "csv"):
+        lines = [{"id": each["id"], **interface} for each in machines for interface in each["interfaces"]]
+        show(chosen, lines, COLUMNS)
+    else:
+        show(chosen, machines, COLUMNS)
+
+
+def get(chosen: argparse.Namespace) -> None:
+    if not chosen.keys:
+        show_list(chosen)
+        return
+    machines = ask_each(chosen, Operator.machine)
+    if chosen.format == "table" and not chosen.quiet:
+        for machine in machines:
+            print(json.dumps(machine["document"]))
+    else:
+        show(chosen, machines, COLUMNS)
+
+
+def by_id(chosen: argparse.Namespace) -> None:
+    for machine in ask_each(chosen, Operator.machine):
+        print(json.dumps(machine["document"]))
+
+
+def by_mac(chosen: argparse.Namespace) -> None:
+    from tinkbox.model.hardware import MacAddress
+
+    for key in chosen.keys:
+        _by_address(chosen, MacAddress(key), "MAC")
+
+
+def by_ip(chosen: argparse.Namespace) -> None:
+    from ipaddress import AddressValueError, IPv4Address
+
+    for key in chosen.keys:
+        try:
+            IPv4Address(key)
+        except AddressValueError:
+            raise Invalid(f"invalid ip: {key[:40]}") from None
+        _by_address(chosen, key, "IP")
+
+
+def delete(chosen: argparse.Namespace) -> None:
+    for deleted in ask_each(chosen, Operator.delete_hardware):
+        print(_logged(f"Hardware data with id {deleted['id']} deleted successfully"))
+
+
+def watch(chosen: argparse.Namespace) -> None:
+    """Print the documents of these machines, and again whenever one changes."""
+    import asyncio
+
+    async def watched(operator: Operator) -> None:
+        known: dict[str, object] = {}
+        while True:
+            for key in chosen.keys:
+                document = (await operator.machine(key))["document"]
+                if known.get(key) != document:
+                    known[key] = document
+                    print(json.dumps(document), flush=True)
+            await asyncio.sleep(1)
+
+    ask(chosen, watched)
+
+
+def credential(chosen: argparse.Namespace) -> None:
+    print(json.dumps(ask(chosen, lambda operator: operator.credential(chosen.key))))
+
+
+def timeline(chosen: argparse.Namespace) -> None:
+    for seen in ask_each(chosen, Operator.timeline):
+        rows = [[value(each) for _, value in SIGHTINGS] for each in seen]
+        print(table([title for title, _ in SIGHTINGS], rows), end="")
+
+
+def _by_address(chosen: argparse.Namespace, address: str, kind: str) -> None:
+    try:
+        machine = ask(chosen, lambda operator: operator.machine(address))
+    except NotFound:
+        raise NotFound(f"{kind} address not found in the database {address}") from None
+    if chosen.details:
+        print(json.dumps(machine["document"]))
+        return
+    for interface in _matching(machine, address):
+        pairs = [
+            ("ID", machine["id"]),
+            ("MAC Address", interface["mac"]),
+            ("IP Address", interface["address"]),
+            ("Hostname", interface["hostname"]),
+        ]
+        print(fields(pairs), end="")
+
+
+def _matching(machine: Document, address: str) -> list[Document]:
+    return [each for each in machine["interfaces"] if address in (each["mac"], each["address"])]
+
+
+def _logged(text: str) -> str:
+    """As 2020's tink printed what it had done: through Go's logger."""
+    return f"{datetime.now(UTC):%Y/%m/%d %H:%M:%S} {text}"

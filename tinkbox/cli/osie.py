@@ -1,0 +1,40 @@
+"""`tinkbox osie`."""
+
+import argparse
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from tinkbox.cli.appliance import ask
+from tinkbox.cli.output import Column, moment, show
+from tinkbox.client.operator import Operator
+from tinkbox.model.errors import Invalid
+from tinkbox.settings import load
+
+COLUMNS: Sequence[Column] = (
+    ("Architecture", lambda osie: osie["architecture"]),
+    ("Version", lambda osie: osie["version"]),
+    ("Kernel", lambda osie: osie["kernel"]),
+    ("Ramdisk Size", lambda osie: osie["initramfs_size"]),
+    ("Built At", lambda osie: moment(osie["built_at"])),
+)
+
+
+def build(chosen: argparse.Namespace) -> None:
+    from tinkbox.osie.build import build as build_osie
+
+    data = load(data=chosen.data).data
+    output, cache = chosen.output or data / "osie", chosen.cache or data / "cache"
+    build_osie(output, _executable(chosen.executable), cache, lambda step: print(step, flush=True))
+
+
+def show_list(chosen: argparse.Namespace) -> None:
+    show(chosen, ask(chosen, Operator.osie), COLUMNS, key="architecture")
+
+
+def _executable(named: Path | None) -> Path:
+    if named is not None:
+        return named
+    if getattr(sys, "frozen", False):
+        return Path(sys.executable)
+    raise Invalid("which executable goes into the OSIE? this is a checkout: name one with --executable (`make binary`)")

@@ -1,0 +1,85 @@
+"""How results look: 2020's tables, and the formats for programs."""
+
+import argparse
+import csv
+import json
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+Document = Mapping[str, Any]
+Column = tuple[str, Callable[[Document], object]]
+
+
+def show(chosen: argparse.Namespace, documents: Sequence[Document], columns: Sequence[Column], key: str = "id") -> None:
+    """Print documents as `--format`, `--no-headers` and `-q` want them.
+
+    Table and csv have the columns, json and yaml the whole documents, `-q` the documents' `key`.
+    """
+    if chosen.quiet:
+        for name in dict.fromkeys(str(each[key]) for each in documents):
+            print(name)
+    elif chosen.format == "json":
+        print(json.dumps(list(documents), indent=2, ensure_ascii=False))
+    elif chosen.format == "yaml":
+        import yaml
+
+        print(yaml.safe_dump(list(documents), sort_keys=False, allow_unicode=True), end="")
+    else:
+        rows = [[value(each) for _, value in columns] for each in documents]
+        headers = [] if chosen.no_headers else [title for title, _ in columns]
+        if chosen.format == "csv":
+            csv.writer(sys.stdout, lineterminator="\n").writerows([headers, *rows] if headers else rows)
+        else:
+            print(table(headers, rows), end="")
+
+
+def table(headers: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
+    """go-pretty's default style, as 2020's `tink` printed: ASCII borders, upper-case headers, numbers to the right."""
+    texts = [[clean(str(value)) for value in row] for row in rows]
+    titles = [title.upper() for title in headers]
+    lines = [*([titles] if titles else []), *texts]
+    if not lines:
+        return ""
+    widths = [max(len(line[column]) for line in lines) for column in range(len(lines[0]))]
+    border = "+" + "+".join("-" * (width + 2) for width in widths) + "+"
+    printed = [border]
+    if titles:
+        printed += [_row(titles, widths, [False] * len(widths)), border]
+    for row, text in zip(rows, texts, strict=True):
+        printed.append(_row(text, widths, [isinstance(value, int | float) for value in row]))
+    if texts:
+        printed.append(border)
+    return "\n".join(printed) + "\n"
+
+
+def fields(pairs: Sequence[tuple[str, object]], titles: tuple[str, str] = ("Field Name", "Value")) -> str:
+    """A table of names and values."""
+    return table(titles, [list(pair) for pair in pairs])
+
+
+def moment(text: str | None) -> str:
+    """A time as Go prints it: 2020-07-08 15:17:02 +0000 UTC."""
+    if not text:
+        return ""
+    return datetime.fromisoformat(text).astimezone(UTC).strftime("%Y-%m-%d %H:%M:%S +0000 UTC")
+
+
+def clean(text: str) -> str:
+    """One line without control characters: nothing a machine said steers the terminal."""
+    return "".join(letter if letter.isprintable() else " " for letter in text)
+
+
+def clean_block(text: str) -> str:
+    """The same for text of several lines; a carriage return becomes a new line."""
+    kept = text.replace("\r\n", "\n").replace("\r", "\n")
+    return "".join(letter if letter.isprintable() or letter in "\n\t" else "�" for letter in kept)
+
+
+def _row(texts: Sequence[str], widths: Sequence[int], right: Sequence[bool]) -> str:
+    cells = [
+        text.rjust(width) if to_right else text.ljust(width)
+        for text, width, to_right in zip(texts, widths, right, strict=True)
+    ]
+    return f"| {' | '.join(cells)} |"

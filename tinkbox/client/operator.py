@@ -1,0 +1,176 @@
+"""The operator's client: one method per thing the operator door can do.
+
+Answers are the JSON documents of `api.documents`; refusals are raised as they were there.
+"""
+
+import json
+from collections.abc import AsyncIterator, Mapping
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+from urllib.parse import quote
+
+import aiohttp
+
+from tinkbox.client.refusals import raise_refusal
+from tinkbox.model.errors import Invalid, Unavailable
+from tinkbox.wire.status import Snapshot, decode_snapshot
+
+Document = dict[str, Any]
+QUICK = aiohttp.ClientTimeout(total=60)
+STREAM = aiohttp.ClientTimeout(total=None, connect=10)
+
+
+class Unreachable(Unavailable):
+    """Nobody answers where the appliance should be."""
+
+
+class Operator:
+    """An async context manager.  Give the unix socket of an appliance on this host, or URL and token of another."""
+
+    def __init__(self, *, socket: Path | None = None, url: str = "", token: str = "") -> None:
+        self._socket = socket
+        self._url = url or "http://tinkbox"
+        self._headers = {"Authorization": f"Bearer {token}"} if token else {}
+        self._where = str(socket) if socket else url
+
+    async def __aenter__(self) -> Self:
+        connector = aiohttp.UnixConnector(str(self._socket)) if self._socket else None
+        self._session = aiohttp.ClientSession(connector=connector, headers=self._headers)
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self._session.close()
+
+    async def status(self) -> Snapshot:
+        return decode_snapshot(await self._send("GET", "/v1/status"))
+
+    async def hardware(self) -> list[Document]:
+        return await self._list("/v1/hardware")
+
+    async def push_hardware(self, text: bytes) -> Document:
+        return await self._object("POST", "/v1/hardware", text)
+
+    async def machine(self, key: str) -> Document:
+        return await self._object("GET", f"/v1/hardware/{_part(key)}")
+
+    async def delete_hardware(self, key: str) -> Document:
+        return await self._object("DELETE", f"/v1/hardware/{_part(key)}")
+
+    async def credential(self, key: str) -> Document:
+        return await self._object("GET", f"/v1/hardware/{_part(key)}/credential")
+
+    async def timeline(self, key: str) -> list[Document]:
+        return await self._list(f"/v1/hardware/{_part(key)}/timeline")
+
+    async def templates(self) -> list[Document]:
+        return await self._list("/v1/templates")
+
+    async def create_template(self, name: str, data: str) -> Document:
+        return await self._object("POST", "/v1/templates", {"name": name, "data": data})
+
+    async def validate_template(self, data: str) -> None:
+        await self._send("POST", "/v1/templates/validate", {"data": data})
+
+    async def template(self, key: str) -> Document:
+        return await self._object("GET", f"/v1/templates/{_part(key)}")
+
+    async def update_template(self, key: str, name: str | None, data: str | None) -> Document:
+        return await self._object("PUT", f"/v1/templates/{_part(key)}", {"name": name, "data": data})
+
+    async def delete_template(self, key: str) -> Document:
+        return await self._object("DELETE", f"/v1/templates/{_part(key)}")
+
+    async def workflows(self) -> list[Document]:
+        return await self._list("/v1/workflows")
+
+    async def create_workflow(self, template: str, hardware: Mapping[str, Any]) -> Document:
+        return await self._object("POST", "/v1/workflows", {"template": template, "hardware": dict(hardware)})
+
+    async def workflow(self, key: str) -> Document:
+        return await self._object("GET", f"/v1/workflows/{_part(key)}")
+
+    async def delete_workflow(self, key: str) -> Document:
+        return await self._object("DELETE", f"/v1/workflows/{_part(key)}")
+
+    async def workflow_state(self, key: str) -> Document:
+        return await self._object("GET", f"/v1/workflows/{_part(key)}/state")
+
+    async def workflow_events(self, key: str) -> list[Document]:
+        return await self._list(f"/v1/workflows/{_part(key)}/events")
+
+    async def workflow_data(self, key: str, version: int) -> Document:
+        return await self._object("GET", f"/v1/workflows/{_part(key)}/data?version={version}")
+
+    def workflow_logs(self, key: str, *, follow: bool) -> AsyncIterator[bytes]:
+        """What the actions print, as it comes."""
+        return self._stream(f"/v1/workflows/{_part(key)}/logs?follow={int(follow)}", {})
+
+    async def images(self) -> list[Document]:
+        return await self._list("/v1/images")
+
+    async def load_images(self, path: Path) -> list[str]:
+        """Send an image archive; returns the names it held."""
+        with path.open("rb") as archive:
+            answer = await self._send("POST", "/v1/images", archive, STREAM)
+        return [str(name) for name in json.loads(answer)["loaded"]]
+
+    async def delete_image(self, reference: str) -> None:
+        await self._send("DELETE", f"/v1/images?reference={quote(reference, safe='')}")
+
+    async def osie(self) -> list[Document]:
+        return await self._list("/v1/osie")
+
+    async def events(self, after: int | None = None) -> AsyncIterator[tuple[int, Document]]:
+        """Every event after the one of this number, or every new one; with its number, to go on from."""
+        headers = {} if after is None else {"Last-Event-ID": str(after)}
+        buffer = b""
+        async for chunk in self._stream("/v1/events", headers):
+            *whole, buffer = (buffer + chunk).split(b"\n\n")
+            for block in whole:
+                fields = dict(line.split(": ", 1) for line in block.decode().splitlines() if ": " in line[1:])
+                if "id" in fields:
+                    yield int(fields["id"]), json.loads(fields["data"])
+
+    async def _list(self, path: str) -> list[Document]:
+        answer = json.loads(await self._send("GET", path))
+        if not isinstance(answer, list):
+            raise Invalid(f"{path}: the appliance answered with something that is no list")
+        return answer
+
+    async def _object(self, method: str, path: str, body: object = None) -> Document:
+        answer = json.loads(await self._send(method, path, body))
+        if not isinstance(answer, dict):
+            raise Invalid(f"{path}: the appliance answered with something that is no object")
+        return answer
+
+    async def _send(self, method: str, path: str, body: object = None, limit: aiohttp.ClientTimeout = QUICK) -> bytes:
+        data = json.dumps(body).encode() if isinstance(body, dict) else body
+        try:
+            async with self._session.request(method, self._url + path, data=data, timeout=limit) as response:
+                await raise_refusal(response)
+                return await response.read()
+        except (aiohttp.ClientError, TimeoutError, OSError) as error:
+            raise self._unreachable(error) from None
+
+    async def _stream(self, path: str, headers: Mapping[str, str]) -> AsyncIterator[bytes]:
+        try:
+            async with self._session.get(self._url + path, headers=headers, timeout=STREAM) as response:
+                await raise_refusal(response)
+                async for chunk in response.content.iter_any():
+                    yield chunk
+        except (aiohttp.ClientError, TimeoutError, OSError) as error:
+            raise self._unreachable(error) from None
+
+    def _unreachable(self, error: Exception) -> Unreachable:
+        why = str(error) or type(error).__name__
+        return Unreachable(
+            f"no appliance answers at {self._where} ({why}): is `tinkbox serve` running? "
+            "Another one is named by --data, or TINKBOX_SERVER and TINKBOX_TOKEN"
+        )
+
+
+def _part(key: str) -> str:
+    return quote(key, safe="")

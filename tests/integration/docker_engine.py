@@ -1,0 +1,150 @@
+"""A Docker engine that belongs to the test session: its own data, socket, containerd and process tree.
+
+It lives in a process and a mount namespace of its own, so that ending the first process ends every
+containerd, shim and container with it, and no mount stays behind.
+"""
+
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+ENGINE_DEADLINE = 60.0
+COMMAND_DEADLINE = 120.0
+CGROUPS = Path("/sys/fs/cgroup")
+
+
+class CommandFailed(AssertionError):
+    """A docker command ended with another status than 0; the text is what it said."""
+
+
+class DockerEngine:
+    """One engine; `url` is where it answers.  Start it with `docker_engine_in` or the fixture `docker_engine`."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._socket = folder / "docker.sock"
+        self._process: subprocess.Popen[bytes] | None = None
+        self.cgroup = f"tinkbox-test-{os.getpid()}-{folder.name}"
+        self.url = f"unix://{self._socket}"
+        self.environment = {**os.environ, "DOCKER_HOST": self.url, "DOCKER_CONFIG": str(folder / "config")}
+
+    def cli(self, *arguments: str | Path, stdin: bytes = b"", check: bool = True) -> "subprocess.CompletedProcess[str]":
+        """Run `docker ARGUMENTS` against this engine; raises CommandFailed with what it said unless `check` is off.
+
+        Blocks: within an event loop that also serves what docker talks to, hand it to `asyncio.to_thread`.
+        """
+        command = ["docker", *map(str, arguments)]
+        done = subprocess.run(
+            command, input=stdin, capture_output=True, env=self.environment, timeout=COMMAND_DEADLINE, check=False
+        )
+        output, errors = done.stdout.decode(errors="replace"), done.stderr.decode(errors="replace")
+        if check and done.returncode != 0:
+            raise CommandFailed(f"{' '.join(command)} ended with {done.returncode}\n{output}{errors}")
+        return subprocess.CompletedProcess(command, done.returncode, output, errors)
+
+    def start(self) -> None:
+        """Start it and wait until it answers."""
+        assert self._process is None, "it runs already"
+        self._socket.unlink(missing_ok=True)
+        (self._folder / "docker.pid").unlink(missing_ok=True)
+        with self._log.open("ab") as log:
+            self._process = subprocess.Popen(
+                ["unshare", "--mount", "--pid", "--fork", "--kill-child=KILL", "--mount-proc", *self._command()],
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+            )
+        self._await_answer()
+
+    def kill(self) -> None:
+        """Pull the plug: engine, containerd and containers die at once, unasked."""
+        self._end(signal.SIGKILL)
+
+    def stop(self) -> None:
+        """Ask it to end, as a service manager would, and kill what is left."""
+        self._end(signal.SIGTERM)
+
+    def restart(self) -> None:
+        """Stop and start it, on the same data."""
+        self.stop()
+        self.start()
+
+    @property
+    def _log(self) -> Path:
+        return self._folder / "dockerd.log"
+
+    def _command(self) -> list[str]:
+        return [
+            "dockerd",
+            f"--data-root={self._folder / 'data'}",
+            f"--exec-root={self._folder / 'exec'}",
+            f"--pidfile={self._folder / 'docker.pid'}",
+            f"--host={self.url}",
+            f"--cgroup-parent=/{self.cgroup}",
+            "--bridge=none",
+            "--iptables=false",
+            "--ip6tables=false",
+        ]
+
+    def _end(self, how: signal.Signals) -> None:
+        if self._process is None:
+            return
+        # The end of a process namespace's first process is the end of all of them, and unshare waits for it.
+        for child in Path(f"/proc/{self._process.pid}/task/{self._process.pid}/children").read_text().split():
+            os.kill(int(child), how)
+        try:
+            self._process.wait(timeout=30)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait(timeout=30)
+        self._process = None
+
+    def _await_answer(self) -> None:
+        assert self._process is not None
+        deadline = time.monotonic() + ENGINE_DEADLINE
+        while time.monotonic() < deadline and self._process.poll() is None:
+            if self._answers():
+                return
+            time.sleep(0.05)  # nothing announces that dockerd is ready but its socket
+        self.kill()
+        raise CommandFailed("dockerd did not answer:\n" + self._log.read_text(errors="replace")[-4000:])
+
+    def _answers(self) -> bool:
+        with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
+            connection.settimeout(5)
+            try:
+                connection.connect(str(self._socket))
+                connection.sendall(b"GET /_ping HTTP/1.0\r\nHost: docker\r\n\r\n")
+                return b" 200 " in connection.recv(4096).split(b"\r\n")[0]
+            except OSError:
+                return False
+
+
+def _remove_cgroups(name: str) -> None:
+    """A killed engine leaves its empty control groups; version 1 has a hierarchy per controller."""
+    for top in [CGROUPS / name, *CGROUPS.glob(f"*/{name}")]:
+        for folder, _, _ in os.walk(top, topdown=False):
+            with suppress(OSError):
+                Path(folder).rmdir()
+
+
+@contextmanager
+def docker_engine_in(place: Path | None = None) -> Iterator[DockerEngine]:
+    """A running engine, and nothing of it afterwards.  `place` keeps its data; by default a short path in /tmp."""
+    # A socket's path has room for 107 characters, which pytest's own folders easily exceed.
+    folder = Path(tempfile.mkdtemp(prefix="tinkbox-docker-", dir=place))
+    engine = DockerEngine(folder)
+    try:
+        engine.start()
+        yield engine
+    finally:
+        engine.stop()
+        _remove_cgroups(engine.cgroup)
+        shutil.rmtree(folder, ignore_errors=True)

@@ -36,7 +36,7 @@ class Console:
         with self._changed:
             return [*self._lines, *_readable([self._unfinished])]
 
-    def wait_for(self, text: str, timeout: float, during: Callable[[], None] | None = None) -> str:
+    def wait_for(self, text: str, timeout: float, during: Callable[[], object] | None = None) -> str:
         """Wait until a complete line holds `text`; returns that line.
 
         `during` is called about every second meanwhile, and may raise to give up.

@@ -37,15 +37,15 @@ def parameters(environment: Mapping[str, str]) -> Parameters:
     sha256 = environment.get("IMG_SHA256", "").lower().removeprefix("sha256:")
     if sha256 and (len(sha256) != 64 or set(sha256) - set("0123456789abcdef")):
         raise Failure("InvalidParameter", f"IMG_SHA256 is no sha256 digest of 64 hexadecimal digits: {sha256}")
-    retry = _flag(environment, "RETRY_ENABLED") or False
+    retry = _flag(environment, "RETRY_ENABLED")
     return Parameters(
         url=url,
         disk=Path(disk),
         compressed=_flag(environment, "COMPRESSED"),
         sha256=sha256,
-        size=_number(environment, "IMG_SIZE", None),
-        patience=60.0 * (_number(environment, "RETRY_DURATION_MINUTES", 10) or 0) if retry else 0.0,
-        interval=float(_number(environment, "PROGRESS_INTERVAL_SECONDS", 3) or 3),
+        size=_number(environment, "IMG_SIZE") if environment.get("IMG_SIZE") else None,
+        patience=60.0 * _number(environment, "RETRY_DURATION_MINUTES", "10") if retry else 0.0,
+        interval=float(_number(environment, "PROGRESS_INTERVAL_SECONDS", "3")),
     )
 
 
@@ -56,10 +56,8 @@ def _flag(environment: Mapping[str, str], name: str) -> bool | None:
     return text in {"true", "1"} if text else None
 
 
-def _number(environment: Mapping[str, str], name: str, default: int | None) -> int | None:
-    text = environment.get(name, "")
-    if not text:
-        return default
+def _number(environment: Mapping[str, str], name: str, default: str = "") -> int:
+    text = environment.get(name) or default
     if not text.isdecimal():
         raise Failure("InvalidParameter", f"{name} is a whole number, not {text!r}")
     return int(text)

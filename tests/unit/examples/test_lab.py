@@ -1,0 +1,75 @@
+import signal
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+
+import pytest
+
+from examples.lab.network import Network
+from examples.lab.processes import signals_unwind, start, stop
+
+
+def alive(pid: int) -> bool:
+    return Path(f"/proc/{pid}").exists()
+
+
+def wait_until_gone(*pids: int) -> None:
+    """A process that was sent SIGKILL ends a moment later; raises when it is there for seconds."""
+    for pid in pids:
+        subprocess.run(["tail", f"--pid={pid}", "-s", "0.05", "-f", "/dev/null"], check=True, timeout=10)
+
+
+def test_a_process_that_ignores_the_request_is_ended_with_its_whole_group() -> None:
+    script = "trap '' TERM; sleep 600 & echo $!; wait; sleep 600"
+    process = start(["sh", "-c", script], stdout=subprocess.PIPE)
+    assert process.stdout is not None
+    child = int(process.stdout.readline())
+    stop(process, grace=0.2)
+    process.stdout.close()
+    assert process.returncode == -signal.SIGKILL
+    wait_until_gone(child)
+
+
+def test_sigterm_unwinds_the_program() -> None:
+    with pytest.raises(SystemExit) as ended, signals_unwind():
+        signal.raise_signal(signal.SIGTERM)
+    assert ended.value.code == 128 + signal.SIGTERM
+    assert signal.getsignal(signal.SIGTERM) == signal.SIG_DFL
+
+
+def test_the_network_is_private_and_leaves_nothing() -> None:
+    with Network() as network:
+        assert network.add_tap() == "tap1"
+        inside = network.run(["ip", "-brief", "address"])
+        assert "172.30.0.1/24" in inside
+        assert "tap1" in inside
+        outside = subprocess.run(["ip", "-brief", "address"], check=True, capture_output=True, text=True).stdout
+        assert "172.30.0.1/24" not in outside
+        sleeper = network.start(["sleep", "600"], stdout=subprocess.DEVNULL)
+        namespace = network.path
+    assert sleeper.poll() is not None
+    assert not namespace.exists()
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
+def test_a_lab_that_is_killed_leaves_no_process(number: signal.Signals) -> None:
+    program = textwrap.dedent(
+        """
+        import signal, subprocess
+        from examples.lab.network import Network
+        from examples.lab.processes import signals_unwind
+        with signals_unwind(), Network() as network:
+            sleeper = network.start(["sleep", "600"], stdout=subprocess.DEVNULL)
+            print(sleeper.pid, network.path.parts[2], flush=True)
+            signal.pause()
+        """
+    )
+    lab = subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+    assert lab.stdout is not None
+    pids = [int(pid) for pid in lab.stdout.readline().split()]
+    assert all(alive(pid) for pid in pids)
+    lab.send_signal(number)
+    lab.wait(30)
+    lab.stdout.close()
+    wait_until_gone(*pids)

@@ -1,7 +1,7 @@
 """What the demo tells: what is new since the last look, and at the end where the time went.  Pure."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 from tinkbox.wire.status import Snapshot, WorkflowLine
@@ -39,11 +39,10 @@ def account(timeline: Sequence[Mapping[str, Any]], events: Sequence[Mapping[str,
     """
     entries = [(_at(entry), str(entry["stage"]), "") for entry in timeline]
     for event in events:
-        data = event["data"]
-        if str(event["kind"]).startswith("action.") and "seconds" in data:
-            began = _at(event).timestamp() - data["seconds"]
-            what = f"{data['task']} / {data['action']}: {data['state']}"
-            entries.append((datetime.fromtimestamp(began, _at(event).tzinfo), what, f"{data['seconds']:.1f} s"))
+        if str(event["kind"]).startswith("action.") and "seconds" in event:
+            ended, seconds = _at(event), float(event["seconds"])
+            what = f"{event['task']} / {event['action']}: {event['state']}"
+            entries.append((ended - timedelta(seconds=seconds), what, f"{seconds:.1f} s"))
     if not entries:
         return "nothing was seen"
     entries.sort(key=lambda entry: entry[0])

@@ -16,8 +16,6 @@ from tinkbox.wire.status import Snapshot, decode_snapshot
 CONFIGURATION = """\
 interface: {network.interface}
 address: {network.address}
-operator:
-  listen: 127.0.0.1:7080
 """
 
 
@@ -31,7 +29,6 @@ class Appliance:
     def __init__(self, network: Network, executable: Sequence[str], work: Path, osie: Path) -> None:
         self.data = work / "data"
         self.log = work / "appliance.log"
-        self._network = network
         self._executable = list(executable)
         shutil.rmtree(self.data, ignore_errors=True)
         shutil.copytree(osie, self.data / "osie", copy_function=_link)
@@ -57,10 +54,8 @@ class Appliance:
 
     def command(self, *words: str | Path) -> str:
         """Run a command of the operator; returns what it printed."""
-        token = (self.data / "operator.token").read_text().strip()
         done = subprocess.run(
-            self._network.inside([*self._executable, *map(str, words)]),
-            env={**os.environ, "TINKBOX_SERVER": "http://127.0.0.1:7080", "TINKBOX_TOKEN": token},
+            [*self._executable, "--data", str(self.data), *map(str, words)],
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,
@@ -76,11 +71,11 @@ class Appliance:
 
     def timeline(self, hardware: str) -> list[dict[str, Any]]:
         """Where the machine was seen: `at`, `stage`, `detail`, oldest first."""
-        return _listed(json.loads(self._get(f"/v1/hardware/{hardware}/timeline")))
+        return list(json.loads(self._get(f"/v1/hardware/{hardware}/timeline")))
 
     def events(self, workflow: str) -> list[dict[str, Any]]:
-        """The workflow's past facts: `at`, `kind`, `data`, oldest first."""
-        return _listed(json.loads(self._get(f"/v1/workflows/{workflow}/events")))
+        """The workflow's past facts: `at`, `kind` and what belongs to the kind, oldest first."""
+        return list(json.loads(self._get(f"/v1/workflows/{workflow}/events")))
 
     def last_lines(self, lines: int = 25) -> str:
         """The end of its log, indented."""
@@ -111,13 +106,6 @@ class _UnixConnection(http.client.HTTPConnection):
         self.sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         self.sock.settimeout(self.timeout)
         self.sock.connect(str(self._path))
-
-
-def _listed(answer: Any) -> list[dict[str, Any]]:
-    """The entries of a list, bare or as the one value of an object."""
-    if isinstance(answer, dict):
-        (answer,) = [value for value in answer.values() if isinstance(value, list)]
-    return list(answer)
 
 
 def _link(source: str, target: str) -> None:

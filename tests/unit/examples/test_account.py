@@ -44,10 +44,10 @@ def test_the_account_puts_stages_and_actions_in_the_order_in_which_they_began() 
         {"at": "2026-01-01T12:00:00+00:00", "stage": "asked for an address", "detail": ""},
         {"at": "2026-01-01T12:00:40+00:00", "stage": "told to boot its disk", "detail": ""},
     ]
-    data = {"task": "install", "action": "stream", "state": "SUCCESS", "seconds": 12.5}
+    fact = {"task": "install", "action": "stream", "state": "SUCCESS", "seconds": 12.5}
     events = [
-        {"at": "2026-01-01T12:00:30+00:00", "kind": "workflow.created", "data": {}},
-        {"at": "2026-01-01T12:00:30+00:00", "kind": "action.succeeded", "data": data},
+        {"at": "2026-01-01T12:00:30+00:00", "kind": "workflow.created"},
+        {"at": "2026-01-01T12:00:30+00:00", "kind": "action.succeeded", **fact},
     ]
     lines = account(timeline, events).splitlines()
     assert lines[1:] == [

@@ -1,0 +1,284 @@
+"""The composition root: what the appliance is made of, in the order in which it comes to life.
+
+Everything that can fail for the operator's reasons fails before anything is served.
+"""
+
+import asyncio
+import fcntl
+import secrets
+import signal
+import socket
+import time
+import uuid
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from contextlib import AsyncExitStack, ExitStack, closing, contextmanager, suppress
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import NoReturn
+
+from aiohttp import web
+from aiohttp.typedefs import Middleware
+
+from tinkbox import __version__
+from tinkbox.api.access import bearer_only, token_check
+from tinkbox.api.routes import OperatorDoor
+from tinkbox.boot.dhcp import DhcpServer
+from tinkbox.boot.files import BootFolder
+from tinkbox.boot.files import routes as boot_routes
+from tinkbox.boot.interfaces import ProvisioningInterface, provisioning_interface
+from tinkbox.boot.loaders import load_loaders
+from tinkbox.boot.sockets import bind_tcp, bind_udp
+from tinkbox.boot.tftp import TftpServer
+from tinkbox.door.problems import refusals_become_problems
+from tinkbox.engine.attempts import Attempts
+from tinkbox.engine.bells import Bells
+from tinkbox.engine.machines import Machines
+from tinkbox.engine.templates import Templates
+from tinkbox.engine.workflows import Workflows
+from tinkbox.model.errors import Conflict, Refusal, Unavailable
+from tinkbox.node.routes import routes as worker_routes
+from tinkbox.osie.image import built
+from tinkbox.registry.routes import routes as registry_routes
+from tinkbox.registry.storage import ImageStore
+from tinkbox.runtime import EngineAway
+from tinkbox.runtime.docker import DockerRuntime
+from tinkbox.settings import Settings
+from tinkbox.store.database import Store
+from tinkbox.wire.dhcp import SERVER_PORT
+from tinkbox.wire.pxe import BootService
+
+Say = Callable[[str], None]
+Part = Callable[[], Awaitable[object]]
+SOCKET_MODE = 0o600
+MAX_SOCKET_PATH = 107
+HTTP_PORT = 80
+GRACE_SECONDS = 2.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sockets:
+    """Everything that the appliance listens on, bound before anything is served."""
+
+    interface: ProvisioningInterface
+    operator_local: socket.socket
+    operator: socket.socket
+    node: socket.socket
+    tftp: socket.socket
+    dhcp: socket.socket | None
+
+
+async def serve(settings: Settings, say: Say) -> None:
+    """Run the appliance until SIGTERM or SIGINT.
+
+    Raises what kept it from starting, as one line with the remedy; a part that crashes or returns
+    ends the process, so that its supervisor starts it again.
+    """
+    with _only_one(settings.data):
+        token = _operator_token(settings.data)
+        loaders = load_loaders()
+        with _bound(settings) as sockets:
+            store = await Store.open(settings.data / "tinkbox.sqlite")
+            try:
+                images = await ImageStore.open(settings.data / "registry", clock=_now)
+                for line in _tree(settings, sockets):
+                    say(line)
+                await _run(settings, sockets, store, images, token, loaders)
+            finally:
+                await store.close()
+
+
+async def _run(
+    settings: Settings, sockets: Sockets, store: Store, images: ImageStore, token: str, loaders: Mapping[str, bytes]
+) -> None:
+    bells = Bells()
+    machines = Machines(store, bells, _now, _new_token)
+    templates = Templates(store, _now, _new_id)
+    workflows = Workflows(store, bells, machines, _now, _new_id)
+    attempts = Attempts(store, bells, machines, _now, _new_token)
+    await machines.load()
+
+    url, registry = _node_addresses(settings, sockets.interface)
+    is_operator = token_check(token)
+    folder = BootFolder(osie=settings.data / "osie", loaders=loaders, url=url, version=__version__)
+    operator = OperatorDoor(
+        machines=machines,
+        templates=templates,
+        workflows=workflows,
+        images=images,
+        osie=lambda: built(settings.data / "osie"),
+        server=url,
+        registry=registry,
+    )
+    node = [
+        *worker_routes(attempts, machines.authenticate, _now),
+        *boot_routes(machines, lambda key: machines.credential(key, url, registry), folder),
+        *registry_routes(images, is_operator),
+    ]
+    service = BootService(address=sockets.interface.address, url=url)
+
+    parts: list[Part] = [store.run, machines.run]
+    parts.append(TftpServer(sockets.tftp, loaders, machines, time.monotonic).serve)
+    if sockets.dhcp is not None:
+        parts.append(DhcpServer(sockets.dhcp, sockets.interface.name, machines, service).serve)
+
+    async with AsyncExitStack() as doors:
+        await _open(doors, sockets.operator_local, operator.routes(), [])
+        await _open(doors, sockets.operator, operator.routes(), [bearer_only(is_operator)])
+        await _open(doors, sockets.node, node, [])
+        await _until_told_to_stop(parts, machines)
+
+
+async def _open(
+    doors: AsyncExitStack, listening: socket.socket, routes: Sequence[web.RouteDef], guards: Sequence[Middleware]
+) -> None:
+    # Uploads are streamed and bounded where they are read, so aiohttp's own limit is off.
+    application = web.Application(middlewares=[refusals_become_problems, *guards], client_max_size=0)
+    application.add_routes(routes)
+    # A handler runs to its end even when its client is gone: what it committed must also reach our memory.
+    runner = web.AppRunner(application, access_log=None, shutdown_timeout=GRACE_SECONDS)
+    await runner.setup()
+    doors.push_async_callback(runner.cleanup)
+    await web.SockSite(runner, listening).start()
+
+
+async def _until_told_to_stop(parts: Sequence[Part], machines: Machines) -> None:
+    """Run every part in one TaskGroup; a signal ends it in order, anything else is a crash."""
+    stop = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for signum in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(signum, stop.set)
+    async with asyncio.TaskGroup() as group:
+        tasks = [group.create_task(_for_ever(part)) for part in parts]
+        await stop.wait()
+        with suppress(Refusal):
+            await machines.save()
+        for task in tasks:
+            task.cancel()
+
+
+async def _for_ever(part: Part) -> NoReturn:
+    await part()
+    msg = f"{part} returned, and it must not"
+    raise RuntimeError(msg)
+
+
+@contextmanager
+def _only_one(data: Path) -> Iterator[None]:
+    """Make the data directory ours alone, for as long as we run."""
+    try:
+        data.mkdir(parents=True, exist_ok=True, mode=0o700)
+        lock = (data / "lock").open("w")
+    except OSError as error:
+        raise Unavailable(f"cannot use the data directory {data}: {error.strerror}; name another with --data") from None
+    with lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise Conflict(f"another tinkbox serves {data}: stop it, or name another directory with --data") from None
+        yield
+
+
+def _operator_token(data: Path) -> str:
+    """The operator's token, made at the first start and readable by its owner only."""
+    path = data / "operator.token"
+    if not path.exists():
+        path.touch(mode=0o600)
+        path.write_text(secrets.token_urlsafe(32) + "\n")
+    return path.read_text().strip()
+
+
+@contextmanager
+def _bound(settings: Settings) -> Iterator[Sockets]:
+    with ExitStack() as stack:
+
+        def keep(bound: socket.socket) -> socket.socket:
+            return stack.enter_context(closing(bound))
+
+        interface = provisioning_interface(settings.interface, settings.address)
+        address = str(interface.address)
+        dhcp = settings.dhcp_mode != "off"
+        yield Sockets(
+            interface=interface,
+            operator_local=keep(_bind_local(settings.data / "operator.sock")),
+            operator=keep(bind_tcp(address=settings.operator_host, port=settings.operator_port)),
+            node=keep(bind_tcp(address=address, port=settings.http_port)),
+            tftp=keep(bind_udp(interface=interface.name, address=address, port=settings.tftp_port)),
+            # What is broadcast reaches only a socket that is bound to no address.
+            dhcp=keep(bind_udp(interface=interface.name, address="", port=SERVER_PORT)) if dhcp else None,
+        )
+
+
+def _bind_local(path: Path) -> socket.socket:
+    """The operator door's unix socket; whoever the file permissions let in is the operator."""
+    if len(str(path).encode()) > MAX_SOCKET_PATH:
+        raise Unavailable(f"{path} is too long for a unix socket: name a data directory with a shorter path")
+    path.unlink(missing_ok=True)  # of a run that was killed: the lock says that nobody uses it
+    bound = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    bound.bind(str(path))
+    path.chmod(SOCKET_MODE)
+    bound.listen(128)
+    bound.setblocking(False)
+    return bound
+
+
+def _node_addresses(settings: Settings, interface: ProvisioningInterface) -> tuple[str, str]:
+    """The node door's URL, and the registry's host as image names carry it."""
+    host = str(interface.address)
+    if settings.http_port == HTTP_PORT:
+        return f"http://{host}", host
+    return f"http://{host}:{settings.http_port}", f"{host}:{settings.http_port}"
+
+
+def _tree(settings: Settings, sockets: Sockets) -> list[str]:
+    """What is served where, for the operator who started it."""
+    url, registry = _node_addresses(settings, sockets.interface)
+    dhcp = f"reservations on {sockets.interface.name}" if sockets.dhcp else "off"
+    osie = "ready" if built(settings.data / "osie") else "not built yet: tinkbox osie build"
+    return [
+        f"tinkbox {__version__}, data in {settings.data}",
+        f"├─ operator door   {settings.data}/operator.sock",
+        f"│                  http://{settings.operator_host}:{settings.operator_port} with the token in operator.token",
+        f"├─ node door       {url}",
+        f"├─ images          {registry}/NAME:TAG",
+        f"├─ DHCP            {dhcp}",
+        f"├─ TFTP            {sockets.interface.address}:{settings.tftp_port}",
+        f"└─ OSIE            {osie}",
+    ]
+
+
+async def check(settings: Settings, say: Say) -> bool:
+    """Look at everything that serving needs, say what is wrong and what to do; whether all is well.
+
+    A Docker engine is not needed: without one everything works but hosted services.
+    """
+    wrong: list[str] = []
+    try:
+        load_loaders()
+        with _only_one(settings.data), _bound(settings) as sockets:
+            store = await Store.open(settings.data / "tinkbox.sqlite")
+            await store.close()
+            for line in _tree(settings, sockets):
+                say(line)
+    except Refusal as refusal:
+        wrong.append(str(refusal))
+    try:
+        async with DockerRuntime(settings.docker) as engine:
+            say(f"Docker engine {await engine.version()} at {settings.docker}")
+    except EngineAway as error:
+        say(f"no Docker engine ({error}): workflow services cannot be hosted, everything else works")
+    for line in wrong:
+        say(f"wrong: {line}")
+    return not wrong
+
+
+def _now() -> datetime:
+    return datetime.now(UTC)
+
+
+def _new_id() -> str:
+    return str(uuid.uuid4())
+
+
+def _new_token() -> str:
+    return secrets.token_urlsafe(24)

@@ -1,0 +1,181 @@
+"""Makes the OSIE: kernel and ramdisk for x86_64, from Debian packages and the tinkbox executable."""
+
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import Final
+
+from tinkbox import __version__
+from tinkbox.model.errors import NotFound, Unavailable
+from tinkbox.osie import modules
+from tinkbox.osie.debian import unpack
+from tinkbox.osie.image import OsieFile, OsieImage, describe, write
+from tinkbox.osie.programs import environment, run
+from tinkbox.osie.tree import Tree
+
+ARCHITECTURE: Final = "x86_64"
+PACKAGES: Final = (
+    "linux-image-amd64", "busybox-static", "docker.io", "ca-certificates", "e2fsprogs", "zlib1g", "zstd",
+)  # fmt: skip
+# What the packages depend on for an installed system's sake; no program below needs it.
+LEFT_OUT: Final = (
+    "adduser", "coreutils", "cpio", "debconf", "dmsetup", "dpkg", "init-system-helpers", "initramfs-tools",
+    "initramfs-tools-core", "iptables", "klibc-utils", "libdb5.3", "libfile-find-rule-perl", "libgdbm-compat4", "libgdbm6",
+    "libklibc", "libnumber-compare-perl", "libpam-modules", "libpam-modules-bin", "libpam0g", "libperl5.36", "libsemanage2",
+    "libsepol2", "libtext-glob-perl", "linux-base", "openssl", "passwd", "perl", "perl-base", "perl-modules-5.36",
+    "sysvinit-utils", "tar", "tini", "udev", "usrmerge",
+)  # fmt: skip
+PROGRAMS: Final = (
+    "usr/sbin/dockerd", "usr/bin/containerd", "usr/bin/containerd-shim-runc-v2", "usr/sbin/runc", "sbin/mke2fs", "sbin/e2fsck",
+)  # fmt: skip
+# Loaded while running, or by the executable, so that no program's list names them.
+LIBRARIES: Final = ("libz.so.1", "libdl.so.2", "libpthread.so.0", "librt.so.1", "libutil.so.1", "libm.so.6", "libgcc_s.so.1",
+                    "libnss_files.so.2", "libnss_dns.so.2", "libresolv.so.2")  # fmt: skip
+LIBRARY_FOLDERS: Final = ("lib/x86_64-linux-gnu", "usr/lib/x86_64-linux-gnu")
+LOADER: Final = "lib64/ld-linux-x86-64.so.2"
+FILES: Final = Path(__file__).parent / "files"
+SCRIPTS: Final = ("setup", "network", "lease", "clock", "engine", "worker", "leave")
+COMPRESSION: Final = "-15"
+_FOUND: Final = re.compile(r"^\s*(\S+) => (\S+) \(0x", re.MULTILINE)
+_LOST: Final = re.compile(r"^\s*(\S+) => not found", re.MULTILINE)
+
+
+def build(output: Path, executable: Path, cache: Path, progress: Callable[[str], None]) -> OsieImage:
+    """Make OUTPUT/x86_64/{vmlinuz,initramfs,osie.json}; what was there before stays until the new one is whole.
+
+    `executable` is the single-file tinkbox, which becomes the worker; `cache` keeps downloaded packages;
+    `progress` is told each step.  Raises NotFound without executable, Unavailable without package mirror.
+    """
+    if not executable.is_file():
+        raise NotFound(f"no executable at {executable}: make it with `make binary`")
+    output.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix=".building-", dir=output) as scratch:
+        packages, made = Path(scratch, "packages"), Path(scratch, ARCHITECTURE)
+        made.mkdir()
+        progress(f"unpacking {', '.join(PACKAGES)} and what they need")
+        versions = {one.name: one.version for one in unpack(PACKAGES, packages, cache=cache, exclude=LEFT_OUT)}
+        kernel = kernel_version(packages)
+        progress(f"choosing modules of kernel {kernel}")
+        patterns = (FILES / "modules.txt").read_text()
+        for pattern in modules.prune(packages, kernel, patterns, packages / "bin" / "busybox"):
+            progress(f"no module of kernel {kernel} matches {pattern}")
+        progress("packing the ramdisk")
+        shutil.copyfile(packages / "boot" / f"vmlinuz-{kernel}", made / "vmlinuz")
+        compress(compose(packages, kernel, executable).archive(), made / "initramfs", packages)
+        image = OsieImage(
+            architecture=ARCHITECTURE,
+            version=__version__,
+            kernel=kernel,
+            files={name: describe(made / name) for name in ("vmlinuz", "initramfs")},
+            packages=versions,
+        )
+        write(image, made)
+        _replace(output / ARCHITECTURE, made, Path(scratch, "before"))
+    progress(f"{output / ARCHITECTURE}: {', '.join(_told(name, file) for name, file in image.files.items())}")
+    return image
+
+
+def kernel_version(packages: Path) -> str:
+    """The newest kernel that was unpacked."""
+    found = sorted(path.name.removeprefix("vmlinuz-") for path in (packages / "boot").glob("vmlinuz-*"))
+    if not found:
+        raise Unavailable("the package linux-image-amd64 brought no kernel: remove the cache and try again")
+    return found[-1]
+
+
+def compose(packages: Path, kernel: str, executable: Path) -> Tree:
+    """The OSIE's root file system: everything below /usr, with the old places as links to it."""
+    tree = Tree()
+    for name in ("bin", "lib", "lib64"):
+        tree.folder(f"usr/{name}")
+        tree.link(name, f"usr/{name}")
+    for name in ("sbin", "usr/sbin"):
+        tree.link(name, "/usr/bin")
+    for name in ("dev", "proc", "sys", "run", "mnt", "var/lib/docker", "var/log"):
+        tree.folder(name)
+    tree.folder("tmp", 0o1777)
+    tree.folder("root", 0o700)
+    tree.link("var/run", "/run")
+    tree.file("usr/bin/busybox", packages / "bin" / "busybox", 0o755)
+    tree.file("usr/bin/tinkbox", executable, 0o755)
+    for program in PROGRAMS:
+        tree.file(f"usr/bin/{Path(program).name}", packages / program, 0o755)
+    for name, path in sorted(libraries(packages).items()):
+        tree.file(f"usr/lib/x86_64-linux-gnu/{name}", path, 0o755)
+    tree.file(f"usr/{LOADER}", packages / LOADER, 0o755)
+    tree.files_below(packages / "lib" / "modules" / kernel, f"usr/lib/modules/{kernel}")
+    tree.file("init", FILES / "init", 0o755)
+    tree.file("osie/words", FILES / "words")
+    for script in SCRIPTS:
+        tree.file(f"osie/{script}", FILES / script, 0o755)
+    _settings(tree, packages)
+    return tree
+
+
+def _settings(tree: Tree, packages: Path) -> None:
+    tree.file("etc/passwd", b"root:x:0:0:root:/root:/bin/sh\n")
+    tree.file("etc/group", b"root:x:0:\ntty:x:5:\ndisk:x:6:\ndocker:x:999:\n")
+    tree.file("etc/hostname", b"osie\n")
+    tree.file("etc/hosts", b"127.0.0.1 localhost\n")
+    tree.file("etc/resolv.conf", b"")
+    tree.file("etc/nsswitch.conf", b"hosts: files dns\n")
+    tree.file("etc/profile", b'PS1="OSIE $(hostname):\\w# "\nexport PATH=/bin PS1\n')
+    tree.file("etc/tinkbox/version", f"{__version__}\n".encode())
+    authorities = sorted((packages / "usr/share/ca-certificates").rglob("*.crt"))
+    tree.file("etc/ssl/certs/ca-certificates.crt", b"".join(path.read_bytes() for path in authorities))
+
+
+def libraries(packages: Path) -> dict[str, Path]:
+    """Every shared library the programs need, by name.  Raises Unavailable when one is missing."""
+    folders = [packages / folder for folder in LIBRARY_FOLDERS]
+    search = ":".join(map(str, folders))
+    found = {name: next((one / name for one in folders if (one / name).exists()), None) for name in LIBRARIES}
+    lost = [name for name, path in found.items() if path is None]
+    needed = {name: path for name, path in found.items() if path is not None}
+    for program in PROGRAMS:
+        listed = run([str(packages / LOADER), "--library-path", search, "--list", str(packages / program)])
+        lost += [f"{name} of {Path(program).name}" for name in _LOST.findall(listed.stdout)]
+        needed |= {name: Path(path) for name, path in _FOUND.findall(listed.stdout)}
+        if listed.returncode and not lost:
+            lost.append(f"something of {Path(program).name} ({listed.stderr.strip()[-200:]})")
+    if lost:
+        raise Unavailable(f"the packages lack libraries: {', '.join(lost)}")
+    return {name: path for name, path in needed.items() if name != Path(LOADER).name}
+
+
+def compress(pieces: Iterable[bytes], path: Path, packages: Path) -> None:
+    """Write them through zstd, and make the length a multiple of 512, so that another ramdisk can follow."""
+    command: Sequence[str] = [
+        str(packages / LOADER), "--library-path", ":".join(str(packages / folder) for folder in LIBRARY_FOLDERS),
+        str(packages / "usr" / "bin" / "zstd"), "-q", "-T0", COMPRESSION, "-o", str(path),
+    ]  # fmt: skip
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stderr=subprocess.PIPE, env=environment(os.environ)
+    ) as process:
+        assert process.stdin is not None
+        assert process.stderr is not None
+        try:
+            for piece in pieces:
+                process.stdin.write(piece)
+            process.stdin.close()
+        except BrokenPipeError:
+            pass  # its status and words say why
+        said = process.stderr.read().decode(errors="replace").strip()
+    if process.returncode:
+        raise Unavailable(f"the ramdisk could not be compressed: {said or process.returncode}: is the disk full?")
+    with path.open("ab") as file:
+        file.write(b"\0" * (-file.tell() % 512))
+
+
+def _replace(place: Path, made: Path, aside: Path) -> None:
+    if place.exists():
+        place.rename(aside)
+    made.rename(place)
+
+
+def _told(name: str, file: OsieFile) -> str:
+    return f"{name} {file.size / (1 << 20):.1f} MiB"

@@ -1,0 +1,65 @@
+"""A built OSIE on disk: FOLDER/<architecture>/{vmlinuz,initramfs,osie.json}."""
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from tinkbox.model.errors import Invalid
+
+DESCRIPTION = "osie.json"
+FILES = ("vmlinuz", "initramfs")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OsieFile:
+    size: int
+    sha256: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OsieImage:
+    """What an OSIE was made of; osie.json holds just this."""
+
+    architecture: str
+    version: str
+    kernel: str
+    files: Mapping[str, OsieFile]
+    packages: Mapping[str, str]
+
+
+def describe(path: Path) -> OsieFile:
+    """Size and digest of one of its files."""
+    with path.open("rb") as stream:
+        digest = hashlib.file_digest(stream, "sha256")
+    return OsieFile(size=path.stat().st_size, sha256=digest.hexdigest())
+
+
+def write(image: OsieImage, folder: Path) -> None:
+    """Write osie.json beside the files."""
+    (folder / DESCRIPTION).write_text(json.dumps(asdict(image), indent=2, sort_keys=True) + "\n")
+
+
+def read(folder: Path) -> OsieImage:
+    """The OSIE in the folder of one architecture.  Raises Invalid when its description is not one."""
+    path = folder / DESCRIPTION
+    try:
+        entry = json.loads(path.read_text())
+        return OsieImage(
+            architecture=str(entry["architecture"]),
+            version=str(entry["version"]),
+            kernel=str(entry["kernel"]),
+            files={
+                name: OsieFile(size=int(file["size"]), sha256=str(file["sha256"]))
+                for name, file in entry["files"].items()
+            },
+            packages={str(name): str(version) for name, version in entry["packages"].items()},
+        )
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        raise Invalid(f"{path} does not describe an OSIE ({error}): build it again with `tinkbox osie build`") from None
+
+
+def images(folder: Path) -> list[OsieImage]:
+    """All OSIEs below a data folder's osie/, by architecture."""
+    return [read(path.parent) for path in sorted(folder.glob(f"[!.]*/{DESCRIPTION}"))]

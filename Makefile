@@ -11,7 +11,7 @@ LOADERS  := tinkbox/boot/loaders/undionly.kpxe
 
 PACKAGES_BUILD := python3 python3-venv libpython3.11 binutils ipxe
 PACKAGES_LAB   := qemu-system-x86 qemu-utils ovmf seabios ipxe-qemu iproute2 busybox-static e2fsprogs mtools dosfstools \
-                  syslinux syslinux-common zstd xz-utils
+                  syslinux syslinux-common zstd xz-utils cpio
 PACKAGES_TEST  := docker.io skopeo curl tcpdump tftp-hpa atftp udhcpc busybox-static dnsmasq-base procps
 PACKAGES_BENCH := nginx-light wrk kea-admin
 
@@ -65,11 +65,11 @@ osie: $(BUILD)/osie/x86_64/initramfs
 $(BUILD)/osie/x86_64/initramfs: dist/tinkbox
 	dist/tinkbox osie build --output $(BUILD)/osie --cache $(BUILD)/debs
 
-$(BUILD)/images/.ready: $(wildcard examples/actions/*/*) packaging/images.py $(BIN)/.ready
-	$(BIN)/python packaging/images.py image2disk writefile reboot --output $(BUILD)/images --cache $(BUILD)/debs
+$(BUILD)/images/.ready: $(wildcard examples/actions/* examples/actions/*/*) packaging/images.py $(BIN)/.ready
+	PYTHONPATH=. $(BIN)/python packaging/images.py image2disk writefile reboot --output $(BUILD)/images --cache $(BUILD)/debs
 	touch $@
 
-$(BUILD)/demo/disk.img.zst: examples/demo/disk.py $(BIN)/.ready | packages-lab
+$(BUILD)/demo/disk.img.zst: examples/demo/disk.py $(wildcard examples/demo/files/*) $(BIN)/.ready | packages-lab
 	$(BIN)/python -m examples.demo.disk --output $@ --cache $(BUILD)/debs
 
 LAB := packages-lab dist/tinkbox $(BUILD)/osie/x86_64/initramfs $(BUILD)/images/.ready $(BUILD)/demo/disk.img.zst
@@ -80,7 +80,7 @@ demo: $(LAB)
 test: packages-test $(LAB)
 	$(BIN)/python -m pytest tests --ignore=tests/bench
 
-check: $(BIN)/.ready loaders
+check: $(BIN)/.ready loaders packages-lab
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy

@@ -12,7 +12,7 @@ import time
 import uuid
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack, ExitStack, closing, contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import NoReturn
@@ -38,7 +38,7 @@ from tinkbox.engine.templates import Templates
 from tinkbox.engine.workflows import Workflows
 from tinkbox.model.errors import Conflict, Refusal, Unavailable
 from tinkbox.node.routes import routes as worker_routes
-from tinkbox.osie.image import built
+from tinkbox.osie.image import images as osie_images
 from tinkbox.registry.routes import routes as registry_routes
 from tinkbox.registry.storage import ImageStore
 from tinkbox.runtime import EngineAway
@@ -106,7 +106,7 @@ async def _run(
         templates=templates,
         workflows=workflows,
         images=images,
-        osie=lambda: built(settings.data / "osie"),
+        osie=lambda: [asdict(each) for each in osie_images(settings.data / "osie")],
         server=url,
         registry=registry,
     )
@@ -234,7 +234,7 @@ def _tree(settings: Settings, sockets: Sockets) -> list[str]:
     """What is served where, for the operator who started it."""
     url, registry = _node_addresses(settings, sockets.interface)
     dhcp = f"reservations on {sockets.interface.name}" if sockets.dhcp else "off"
-    osie = "ready" if built(settings.data / "osie") else "not built yet: tinkbox osie build"
+    osie = "ready" if osie_images(settings.data / "osie") else "not built yet: tinkbox osie build"
     return [
         f"tinkbox {__version__}, data in {settings.data}",
         f"├─ operator door   {settings.data}/operator.sock",

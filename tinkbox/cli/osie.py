@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from tinkbox.cli.appliance import ask
-from tinkbox.cli.output import Column, moment, show
+from tinkbox.cli.output import Column, show
 from tinkbox.client.operator import Operator
 from tinkbox.model.errors import Invalid
 from tinkbox.settings import load
@@ -15,8 +15,7 @@ COLUMNS: Sequence[Column] = (
     ("Architecture", lambda osie: osie["architecture"]),
     ("Version", lambda osie: osie["version"]),
     ("Kernel", lambda osie: osie["kernel"]),
-    ("Ramdisk Size", lambda osie: osie["initramfs_size"]),
-    ("Built At", lambda osie: moment(osie["built_at"])),
+    ("Ramdisk Size", lambda osie: osie["files"]["initramfs"]["size"]),
 )
 
 

@@ -27,7 +27,6 @@ MAX_DATAGRAM = 2048
 _SIOCSARP = 0x8955
 _ARPHRD_ETHER = 1
 _ATF_COM = 2
-_SEEN = {MessageType.DISCOVER: Stage.DISCOVER, MessageType.ACK: Stage.LEASED}
 _log = logging.getLogger(__name__)
 
 

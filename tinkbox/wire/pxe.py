@@ -73,7 +73,7 @@ def answer(request: Packet, client: Client, plan: Plan, service: BootService) ->
                 return None
             kind = verdict
         case MessageType.INFORM:
-            return _informed(request, interface, service)
+            return _informed(request, interface, service) if request.ciaddr != NOWHERE else None
         case _:
             # A reservation has nothing to do on RELEASE; a DECLINE is the operator's to sort out.
             return None

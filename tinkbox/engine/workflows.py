@@ -211,7 +211,7 @@ async def _bind(tables: Tables, definition: Definition) -> list[PlannedAction]:
                 )
             )
     if problems:
-        raise Invalid(f"the workflow cannot be bound to its machines: {problems[0].text}", problems)
+        raise Invalid("the workflow cannot be bound to its machines", problems)
     if not planned:
         raise Invalid("the workflow has no actions: there is nothing to do")
     return planned

@@ -14,6 +14,7 @@ from tinkbox.runtime import Container, ContainerFailed, ContainerSpec, Ended, En
 
 _FRAME = struct.Struct(">BxxxL")  # stream, three zeros, length: Docker's attach format
 _GONE = 404
+_NOT_CONNECTED = 900  # aiodocker's own status for an engine that it cannot reach
 _NOT_MODIFIED = 304
 
 
@@ -120,6 +121,8 @@ class DockerRuntime:
         except aiodocker.exceptions.DockerError as error:
             if error.status in ignored:
                 return
+            if error.status == _NOT_CONNECTED:
+                raise EngineAway(f"no Docker engine answers at {self._url}") from None
             raise _refusal(reason, error.status, str(error.message)) from None
         except (aiohttp.ClientError, TimeoutError, OSError) as error:
             raise EngineAway(

@@ -175,19 +175,17 @@ class _Reader:
             self.refuse(node, key, f"expected keys with values: {', '.join(known)}")
             return {}
         fields: dict[str, Node] = {}
-        for name, value in self._pairs(node, key):
-            path = _path(key, name)
+        for name_node, value in self._pairs(node, key):
+            name = name_node.value
             if name not in known:
                 close = difflib.get_close_matches(name, known, n=1)
                 hint = f"did you mean {close[0]}?" if close else f"known here: {', '.join(known)}"
-                self._problems.append(
-                    Problem(line=value.start_mark.line + 1, key=path, text=f"unknown key {name}; {hint}")
-                )
+                self.refuse(name_node, _path(key, name), f"unknown key {name}; {hint}")
             else:
                 fields[name] = value
         return fields
 
-    def _pairs(self, node: MappingNode, key: str) -> Iterator[tuple[str, Node]]:
+    def _pairs(self, node: MappingNode, key: str) -> Iterator[tuple[ScalarNode, Node]]:
         seen: set[str] = set()
         for name_node, value in node.value:
             if not isinstance(name_node, ScalarNode):
@@ -200,7 +198,7 @@ class _Reader:
                 self.refuse(name_node, _path(key, name), "merge keys are not supported: write the values out")
             else:
                 seen.add(name)
-                yield name, value
+                yield name_node, value
 
     def _items(self, node: Node | None, key: str, read: Callable[[Node, str], T]) -> tuple[T, ...]:
         if node is None or _is_null(node):
@@ -233,7 +231,7 @@ class _Reader:
         if not isinstance(node, MappingNode):
             self.refuse(node, path, "expected names with values")
             return {}
-        return {name: self._scalar(value, _path(path, name)) for name, value in self._pairs(node, path)}
+        return {name.value: self._scalar(value, _path(path, name.value)) for name, value in self._pairs(node, path)}
 
     def _volumes(self, fields: Mapping[str, Node], key: str) -> tuple[str, ...]:
         volumes = self._texts(fields, "volumes", key)

@@ -1,0 +1,11 @@
+"""The image registry: the OCI distribution protocol over content-addressed files, no database.
+
+    blobs/sha256/<hex>                      what it says: the file's name is the hash of its bytes
+    repositories/<name>/_manifests/<hex>    the repository has this manifest; holds its media type and when it came
+    repositories/<name>/_tags/<tag>         holds a digest and when it was set
+    incoming/                               what is on its way in; emptied at start
+
+Rule 1: a file is complete and on the disk before it has its name; whatever was acknowledged survives a power cut.
+Rule 2: nothing refers to what is not there: blobs first, then the manifest, then the tag.
+Rule 3: every digest is checked on the way in, and again before the first byte goes out.
+"""

@@ -1,0 +1,174 @@
+"""A registry on loopback, and small images made without a network."""
+
+import asyncio
+import gzip
+import hashlib
+import io
+import json
+import tarfile
+from collections.abc import AsyncIterator, Iterable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+from aiohttp import ClientResponse, ClientSession, web
+
+from tinkbox.door.problems import refusals_become_problems
+from tinkbox.registry.manifests import DOCKER_CONFIG, DOCKER_LAYER, DOCKER_MANIFEST
+from tinkbox.registry.routes import routes
+from tinkbox.registry.storage import ImageStore
+
+TOKEN = "the-operators-token"
+OPERATOR = {"Authorization": f"Bearer {TOKEN}"}
+
+
+@dataclass
+class Clock:
+    """Time that passes when told to."""
+
+    now: datetime = field(default_factory=lambda: datetime(2026, 1, 1, tzinfo=UTC))
+
+    def __call__(self) -> datetime:
+        return self.now
+
+    def advance(self, **how_much: float) -> None:
+        self.now += timedelta(**how_much)
+
+
+@dataclass
+class Registry:
+    """One that answers at `host`; `http` speaks to it without, `operator` with the operator's credential."""
+
+    root: Path
+    host: str
+    store: ImageStore
+    clock: Clock
+    http: ClientSession
+    operator: ClientSession
+
+    async def push_blob(self, content: bytes, repository: str = "hello") -> str:
+        digest = digest_of(content)
+        path = f"/v2/{repository}/blobs/uploads/?digest={digest}"
+        async with self.operator.post(path, data=content) as answer:
+            assert answer.status == 201, await answer.text()
+        return digest
+
+    async def push_image(self, repository: str = "hello", tag: str = "v1", text: str = "hello") -> str:
+        """Push a small image by hand; returns the manifest's digest."""
+        content = layer({"hello.txt": text.encode()})
+        config = configuration([content])
+        for blob in (content, config):
+            await self.push_blob(blob, repository)
+        body = manifest(config, [content])
+        answer = await self.put_manifest(repository, tag, body)
+        assert answer.status == 201, await answer.text()
+        return digest_of(body)
+
+    async def put_manifest(
+        self, repository: str, selector: str, body: bytes, media_type: str = DOCKER_MANIFEST
+    ) -> ClientResponse:
+        headers = {"Content-Type": media_type}
+        answer = await self.operator.put(f"/v2/{repository}/manifests/{selector}", data=body, headers=headers)
+        await answer.read()
+        return answer
+
+    def blob_path(self, digest: str) -> Path:
+        return self.root / "blobs" / "sha256" / digest.removeprefix("sha256:")
+
+    def blobs(self) -> set[str]:
+        return {f"sha256:{path.name}" for path in (self.root / "blobs" / "sha256").iterdir()}
+
+    def leftovers(self) -> list[Path]:
+        return list((self.root / "incoming").iterdir())
+
+
+@asynccontextmanager
+async def serving(root: Path, clock: Clock | None = None) -> AsyncIterator[Registry]:
+    clock = clock or Clock()
+    store = ImageStore(root, clock)
+    app = web.Application(middlewares=[refusals_become_problems])
+    app.add_routes(routes(store, lambda given: given == TOKEN))
+    runner = web.AppRunner(app, shutdown_timeout=1)
+    await runner.setup()
+    site = web.TCPSite(runner, "127.0.0.1", 0)
+    await site.start()
+    host = f"127.0.0.1:{runner.addresses[0][1]}"
+    try:
+        async with (
+            ClientSession(f"http://{host}") as http,
+            ClientSession(f"http://{host}", headers=OPERATOR) as operator,
+        ):
+            yield Registry(root=root, host=host, store=store, clock=clock, http=http, operator=operator)
+    finally:
+        await runner.cleanup()
+
+
+async def run(*command: str | Path) -> tuple[int, str]:
+    """Run a program without holding up the registry; returns its status and all it said."""
+    process = await asyncio.create_subprocess_exec(
+        *map(str, command), stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.STDOUT
+    )
+    async with asyncio.timeout(120):
+        output, _ = await process.communicate()
+    assert process.returncode is not None
+    return process.returncode, output.decode(errors="replace")
+
+
+async def chunks(content: bytes, size: int = 1000) -> AsyncIterator[bytes]:
+    for start in range(0, len(content), size):
+        yield content[start : start + size]
+
+
+def digest_of(content: bytes) -> str:
+    return f"sha256:{hashlib.sha256(content).hexdigest()}"
+
+
+def tar(files: Iterable[tuple[str, bytes]]) -> bytes:
+    packed = io.BytesIO()
+    with tarfile.open(fileobj=packed, mode="w") as archive:
+        for name, content in files:
+            member = tarfile.TarInfo(name)
+            member.size, member.mode = len(content), 0o755
+            archive.addfile(member, io.BytesIO(content))
+    return packed.getvalue()
+
+
+def layer(files: dict[str, bytes]) -> bytes:
+    return tar(files.items())
+
+
+def configuration(layers: list[bytes]) -> bytes:
+    """An image's configuration; `layers` may be compressed."""
+    bare = [gzip.decompress(each) if each.startswith(b"\x1f\x8b") else each for each in layers]
+    document = {
+        "architecture": "amd64",
+        "os": "linux",
+        "config": {"Cmd": ["/bin/busybox", "echo", "hello"]},
+        "rootfs": {"type": "layers", "diff_ids": [digest_of(each) for each in bare]},
+    }
+    return json.dumps(document).encode()
+
+
+def descriptor(content: bytes, media_type: str) -> dict[str, Any]:
+    return {"mediaType": media_type, "digest": digest_of(content), "size": len(content)}
+
+
+def manifest(config: bytes, layers: list[bytes]) -> bytes:
+    document = {
+        "schemaVersion": 2,
+        "mediaType": DOCKER_MANIFEST,
+        "config": descriptor(config, DOCKER_CONFIG),
+        "layers": [descriptor(each, DOCKER_LAYER) for each in layers],
+    }
+    return json.dumps(document).encode()
+
+
+def docker_archive(names: list[str], layers: list[bytes]) -> dict[str, bytes]:
+    """The files of what `docker save` writes, in its order."""
+    config = configuration(layers)
+    stored = {f"{digest_of(each)[7:]}/layer.tar": each for each in layers}
+    config_name = f"{digest_of(config)[7:]}.json"
+    entry = {"Config": config_name, "RepoTags": names, "Layers": list(stored)}
+    return {**stored, config_name: config, "manifest.json": json.dumps([entry]).encode()}

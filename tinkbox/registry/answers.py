@@ -1,0 +1,96 @@
+"""How the registry answers: OCI error documents, and the challenge that makes clients log in to push.
+
+Pulling needs no credential, pushing needs the operator's token.  Docker and skopeo decide once, at `GET /v2/`,
+how they will authenticate: a 200 there means they never send a credential, and a Basic challenge means they
+cannot pull without one.  Only the token dance of the distribution project serves both: `GET /v2/` answers 401
+and names a place to fetch a token from, which gives anybody one to pull with, and gives the operator, known by
+Basic authentication (any user, the operator's token as password), the token itself.
+"""
+
+import base64
+import binascii
+import json
+import re
+from collections.abc import Callable, Mapping
+
+from aiohttp import web
+
+from tinkbox.door.problems import Handler
+from tinkbox.model.errors import Conflict, Denied, Invalid, NotFound, Refusal, TooLarge, Unavailable
+from tinkbox.model.image import REPOSITORY
+from tinkbox.registry.repositories import MAX_NAME
+
+ANONYMOUS = "anonymous"
+VERSION = {"Docker-Distribution-Api-Version": "registry/2.0"}
+STATUS: Mapping[type[Refusal], int] = {
+    Invalid: 400,
+    NotFound: 404,
+    Conflict: 416,  # the only conflict of this protocol is a chunk that does not begin where the last one ended
+    TooLarge: 413,
+    Denied: 401,
+    Unavailable: 503,
+}
+CODES: Mapping[type[Refusal], str] = {
+    Invalid: "UNSUPPORTED",
+    NotFound: "NAME_UNKNOWN",
+    Conflict: "BLOB_UPLOAD_INVALID",
+    TooLarge: "SIZE_INVALID",
+    Denied: "UNAUTHORIZED",
+    Unavailable: "UNKNOWN",
+}
+_HOST = re.compile(r"[A-Za-z0-9.:\[\]-]{1,255}\Z")
+
+
+def refused(status: int, code: str, message: str, headers: Mapping[str, str] | None = None) -> web.Response:
+    """An error as the OCI distribution-spec writes it."""
+    text = json.dumps({"errors": [{"code": code, "message": message}]})
+    return web.Response(
+        status=status, text=text, content_type="application/json", headers={**VERSION, **(headers or {})}
+    )
+
+
+def answering(handler: Handler, codes: Mapping[type[Refusal], str]) -> Handler:
+    """The handler with a checked repository name, and its refusals as OCI errors with these codes."""
+
+    async def answer(request: web.Request) -> web.StreamResponse:
+        name = request.match_info.get("name")
+        if name is not None and not (REPOSITORY.match(name) and len(name) <= MAX_NAME):
+            return refused(400, "NAME_INVALID", "a repository's name is lower case words, parted by / . _ or -")
+        try:
+            response = await handler(request)
+        except Refusal as refusal:
+            kind = type(refusal)
+            challenge = {"WWW-Authenticate": challenge_for(request)} if kind is Denied else None
+            return refused(STATUS[kind], codes.get(kind, CODES[kind]), str(refusal), challenge)
+        response.headers.update(VERSION)
+        return response
+
+    return answer
+
+
+def challenge_for(request: web.Request) -> str:
+    """Where to fetch a token (RFC 6750 §3, with the distribution project's `realm` and `service`)."""
+    if not _HOST.match(request.host):
+        raise web.HTTPBadRequest(text="the Host header is no host")
+    return f'Bearer realm="{request.scheme}://{request.host}/v2/token",service="tinkbox"'
+
+
+def credential(request: web.Request) -> str:
+    """The token that a request carries, as Bearer or as the password of Basic; empty when it carries none."""
+    scheme, _, value = request.headers.get("Authorization", "").partition(" ")
+    if scheme.lower() == "bearer":
+        return value.strip()
+    if scheme.lower() == "basic":
+        try:
+            return base64.b64decode(value.strip(), validate=True).decode().partition(":")[2]
+        except (binascii.Error, UnicodeDecodeError):
+            return ""
+    return ""
+
+
+def operator_only(request: web.Request, authorised: Callable[[str], bool]) -> None:
+    """Raises Denied for anybody but the operator."""
+    if not authorised(credential(request)):
+        raise Denied(
+            "pushing needs the operator's token: docker login, any user, the password is in DATA/operator.token"
+        )

@@ -1,0 +1,116 @@
+"""Image manifests and indexes: what they refer to.  Pure.
+
+Docker's schema 2 and OCI's image-spec v1 differ in media types only; schema 1 is refused, as everywhere today.
+"""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from tinkbox.model.errors import Invalid
+from tinkbox.model.image import DIGEST
+
+MAX_MANIFEST = 4 * 1024 * 1024  # OCI distribution-spec: registries should take at least this much
+DOCKER_MANIFEST = "application/vnd.docker.distribution.manifest.v2+json"
+DOCKER_CONFIG = "application/vnd.docker.container.image.v1+json"
+DOCKER_LAYER = "application/vnd.docker.image.rootfs.diff.tar"
+DOCKER_LAYER_GZIP = "application/vnd.docker.image.rootfs.diff.tar.gzip"
+OCI_MANIFEST = "application/vnd.oci.image.manifest.v1+json"
+OCI_INDEX = "application/vnd.oci.image.index.v1+json"
+MANIFESTS = (DOCKER_MANIFEST, OCI_MANIFEST)
+INDEXES = ("application/vnd.docker.distribution.manifest.list.v2+json", OCI_INDEX)
+_UNSAID = ("", "application/json", "application/octet-stream")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Descriptor:
+    """One thing a manifest refers to."""
+
+    digest: str
+    size: int
+    media_type: str = ""
+    annotations: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Manifest:
+    """What a manifest needs: an image has `blobs` (the configuration first), an index has `manifests`."""
+
+    media_type: str
+    blobs: tuple[Descriptor, ...] = ()
+    manifests: tuple[Descriptor, ...] = ()
+
+    @property
+    def digests(self) -> frozenset[str]:
+        """Everything it refers to."""
+        return frozenset(each.digest for each in (*self.blobs, *self.manifests))
+
+
+def parse_manifest(content: bytes, content_type: str = "") -> Manifest:
+    """Read a manifest or an index; raises Invalid.  `content_type` is what its bearer said it is."""
+    document = parse_object(content, "manifest")
+    if document.get("schemaVersion") != 2:
+        raise Invalid("the manifest's schemaVersion is not 2")
+    # Both at once would be an image to one client and an index to another (CVE-2021-41190).
+    if "manifests" in document and ("layers" in document or "config" in document):
+        raise Invalid("the manifest is an image and an index at once")
+    media_type = _media_type(document, content_type.partition(";")[0].strip().lower())
+    if media_type in INDEXES:
+        return Manifest(media_type=media_type, manifests=_descriptors(document, "manifests"))
+    config = _descriptor(document.get("config"), "config")
+    layers = [
+        descriptor
+        for descriptor, entry in zip(_descriptors(document, "layers"), document["layers"], strict=True)
+        if not entry.get("urls")  # a foreign layer is fetched from there, and need not be here
+    ]
+    return Manifest(media_type=media_type, blobs=(config, *layers))
+
+
+def parse_object(content: bytes, what: str) -> dict[str, Any]:
+    """Decode a JSON object; raises Invalid naming `what` it should have been."""
+    if len(content) > MAX_MANIFEST:
+        raise Invalid(f"the {what} has more than {MAX_MANIFEST} bytes")
+    try:
+        document = json.loads(content)
+    except (ValueError, RecursionError):
+        raise Invalid(f"the {what} is not JSON") from None
+    if not isinstance(document, dict):
+        raise Invalid(f"the {what} is not a JSON object")
+    return document
+
+
+def _media_type(document: dict[str, Any], told: str) -> str:
+    written = document.get("mediaType", "")
+    chosen = written if told in _UNSAID else told
+    if not chosen:
+        chosen = OCI_INDEX if "manifests" in document else OCI_MANIFEST
+    if (written and written != chosen) or chosen not in (*MANIFESTS, *INDEXES):
+        raise Invalid(
+            f"unsupported or contradictory media type {str(chosen)[:100]!r} (in the manifest: {written!r:.100})"
+        )
+    return str(chosen)
+
+
+def _descriptors(document: dict[str, Any], key: str) -> tuple[Descriptor, ...]:
+    listed = document.get(key)
+    if not isinstance(listed, list):
+        raise Invalid(f"the manifest's {key} is not a list")
+    return tuple(_descriptor(entry, f"{key}[{index}]") for index, entry in enumerate(listed))
+
+
+def _descriptor(entry: Any, key: str) -> Descriptor:
+    if not isinstance(entry, dict):
+        raise Invalid(f"the manifest's {key} is not an object")
+    digest, size = entry.get("digest"), entry.get("size")
+    if not isinstance(digest, str) or not DIGEST.match(digest):
+        raise Invalid(f"the manifest's {key} has no sha256 digest")
+    if isinstance(size, bool) or not isinstance(size, int) or size < 0:
+        raise Invalid(f"the manifest's {key} has no size")
+    annotations = entry.get("annotations")
+    return Descriptor(
+        digest=digest,
+        size=size,
+        media_type=str(entry.get("mediaType", "")),
+        annotations=annotations if isinstance(annotations, dict) else {},
+    )

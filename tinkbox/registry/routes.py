@@ -1,0 +1,207 @@
+"""The `/v2/` part of the node door: OCI distribution-spec v1.1, pull and push.
+
+Left out, as the specification allows: the referrers list, and deleting single blobs (what no image needs goes by
+itself).  Blobs are shared by all repositories, since whoever may read one repository may read them all.
+"""
+
+import re
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
+
+from aiohttp import web
+
+from tinkbox.model.errors import Conflict, Denied, Invalid, NotFound, Refusal, TooLarge
+from tinkbox.model.image import DIGEST
+from tinkbox.registry.answers import ANONYMOUS, answering, credential, operator_only
+from tinkbox.registry.manifests import MAX_MANIFEST
+from tinkbox.registry.storage import ImageStore
+from tinkbox.registry.uploads import Upload
+
+MAX_PAGE = 1000
+TOKEN_SECONDS = 3600
+_RANGE = re.compile(r"(\d{1,19})-(\d{1,19})\Z", re.ASCII)
+_BLOB: dict[type[Refusal], str] = {NotFound: "BLOB_UNKNOWN", Invalid: "DIGEST_INVALID"}
+_UPLOAD: dict[type[Refusal], str] = {NotFound: "BLOB_UPLOAD_UNKNOWN", Invalid: "DIGEST_INVALID"}
+_MANIFEST: dict[type[Refusal], str] = {NotFound: "MANIFEST_UNKNOWN", Invalid: "MANIFEST_INVALID"}
+_PUSHED: dict[type[Refusal], str] = {NotFound: "MANIFEST_BLOB_UNKNOWN", Invalid: "MANIFEST_INVALID"}
+_LIST: dict[type[Refusal], str] = {Invalid: "PAGINATION_NUMBER_INVALID"}
+
+
+def routes(store: ImageStore, authorised: Callable[[str], bool]) -> list[web.RouteDef]:
+    """The registry's routes.  `authorised` says whether a token is the operator's; only that one may write."""
+    door = _RegistryDoor(store, authorised)
+    uploads, upload = "/v2/{name:.+}/blobs/uploads/", "/v2/{name:.+}/blobs/uploads/{upload}"
+    blob, manifest = "/v2/{name:.+}/blobs/{digest}", "/v2/{name:.+}/manifests/{selector}"
+    return [
+        web.get("/v2/", answering(door.ping, {})),
+        web.get("/v2/token", answering(door.token, {})),
+        web.get("/v2/_catalog", answering(door.catalog, _LIST)),
+        web.get("/v2/{name:.+}/tags/list", answering(door.tags, _LIST)),
+        web.post(uploads, answering(door.begin, _UPLOAD)),
+        web.get(upload, answering(door.progress, _UPLOAD)),
+        web.patch(upload, answering(door.append, _UPLOAD)),
+        web.put(upload, answering(door.finish, _UPLOAD)),
+        web.delete(upload, answering(door.cancel, _UPLOAD)),
+        web.get(blob, answering(door.blob, _BLOB)),
+        web.get(manifest, answering(door.manifest, _MANIFEST)),
+        web.put(manifest, answering(door.push, _PUSHED)),
+        web.delete(manifest, answering(door.delete, _MANIFEST)),
+        web.route("*", "/v2/{rest:.*}", answering(door.elsewhere, {})),
+    ]
+
+
+class _RegistryDoor:
+    def __init__(self, store: ImageStore, authorised: Callable[[str], bool]) -> None:
+        self._store = store
+        self._authorised = authorised
+
+    async def ping(self, request: web.Request) -> web.Response:
+        given = credential(request)
+        if given != ANONYMOUS and not self._authorised(given):
+            raise Denied("fetch a token first: anybody gets one to pull with")
+        return web.json_response({})
+
+    async def token(self, request: web.Request) -> web.Response:
+        """What clients ask for after the challenge; whoever shows no credential at all may pull."""
+        given = ANONYMOUS
+        if "Authorization" in request.headers:
+            operator_only(request, self._authorised)
+            given = credential(request)
+        return web.json_response({"token": given, "access_token": given, "expires_in": TOKEN_SECONDS})
+
+    async def catalog(self, request: web.Request) -> web.Response:
+        return _page(request, "repositories", await self._store.repositories(), {})
+
+    async def tags(self, request: web.Request) -> web.Response:
+        name = request.match_info["name"]
+        return _page(request, "tags", await self._store.tags(name), {"name": name})
+
+    async def blob(self, request: web.Request) -> web.StreamResponse:
+        digest = request.match_info["digest"]
+        path = await self._store.blob(digest)
+        headers = {"Docker-Content-Digest": digest, "Content-Type": "application/octet-stream"}
+        return web.FileResponse(path, headers=headers)
+
+    async def manifest(self, request: web.Request) -> web.Response:
+        found = await self._store.manifest(request.match_info["name"], request.match_info["selector"])
+        headers = {"Docker-Content-Digest": found.digest, "Content-Type": found.media_type}
+        return web.Response(body=found.content, headers=headers)
+
+    async def push(self, request: web.Request) -> web.Response:
+        operator_only(request, self._authorised)
+        name, selector = request.match_info["name"], request.match_info["selector"]
+        content = bytearray()
+        async for chunk in request.content.iter_any():
+            content += chunk
+            if len(content) > MAX_MANIFEST:
+                raise TooLarge(f"a manifest may have {MAX_MANIFEST} bytes at most")
+        content_type = request.headers.get("Content-Type", "")
+        digest = await self._store.put_manifest(name, selector, bytes(content), content_type)
+        headers = {"Location": f"/v2/{name}/manifests/{digest}", "Docker-Content-Digest": digest}
+        return web.Response(status=201, headers=headers)
+
+    async def delete(self, request: web.Request) -> web.Response:
+        operator_only(request, self._authorised)
+        name, selector = request.match_info["name"], request.match_info["selector"]
+        await self._store.delete_manifest(name, selector)
+        return web.Response(status=202)
+
+    async def begin(self, request: web.Request) -> web.Response:
+        """Start an upload; with `digest` the body is all of it; with `mount` it may be here already."""
+        operator_only(request, self._authorised)
+        name, mount = request.match_info["name"], request.query.get("mount", "")
+        if DIGEST.match(mount) and await self._has(mount):
+            return _created(name, mount)
+        upload = self._store.uploads.begin(name)
+        if "digest" in request.query:
+            async with upload.turn:
+                return await self._keep(upload, request)
+        return _progress(upload, 202)
+
+    async def progress(self, request: web.Request) -> web.Response:
+        operator_only(request, self._authorised)
+        return _progress(self._upload(request), 204)
+
+    async def append(self, request: web.Request) -> web.Response:
+        operator_only(request, self._authorised)
+        async with self._turn(request) as upload:
+            await self._store.uploads.append(upload, _body(request), _start(request))
+            return _progress(upload, 202)
+
+    async def finish(self, request: web.Request) -> web.Response:
+        operator_only(request, self._authorised)
+        async with self._turn(request) as upload:
+            return await self._keep(upload, request)
+
+    async def cancel(self, request: web.Request) -> web.Response:
+        operator_only(request, self._authorised)
+        async with self._turn(request) as upload:
+            self._store.uploads.end(upload)
+        return web.Response(status=204)
+
+    async def elsewhere(self, request: web.Request) -> web.Response:
+        raise NotFound(f"the registry has no {request.method} {request.path[:200]}")
+
+    async def _has(self, digest: str) -> bool:
+        try:
+            await self._store.blob(digest)
+        except NotFound:
+            return False
+        return True
+
+    async def _keep(self, upload: Upload, request: web.Request) -> web.Response:
+        digest = request.query.get("digest", "")
+        await self._store.uploads.append(upload, _body(request), _start(request))
+        await self._store.keep(upload, digest)
+        return _created(upload.repository, digest)
+
+    @asynccontextmanager
+    async def _turn(self, request: web.Request) -> AsyncIterator[Upload]:
+        async with self._upload(request).turn:
+            yield self._upload(request)  # looked up again: it may have ended while we waited
+
+    def _upload(self, request: web.Request) -> Upload:
+        return self._store.uploads.get(request.match_info["name"], request.match_info["upload"])
+
+
+def _body(request: web.Request) -> AsyncIterator[bytes]:
+    return aiter(request.content.iter_any())
+
+
+def _start(request: web.Request) -> int | None:
+    """Where a chunk begins by its Content-Range, which here has no unit and no total (distribution-spec, "PATCH")."""
+    header = request.headers.get("Content-Range")
+    if header is None:
+        return None
+    found = _RANGE.match(header)
+    length = int(found[2]) - int(found[1]) + 1 if found else 0
+    if not found or length < 1 or request.content_length not in (None, length):
+        raise Conflict(f"bad Content-Range {header[:100]!r}: expected FIRST-LAST, of as many bytes as there are")
+    return int(found[1])
+
+
+def _created(name: str, digest: str) -> web.Response:
+    headers = {"Location": f"/v2/{name}/blobs/{digest}", "Docker-Content-Digest": digest}
+    return web.Response(status=201, headers=headers)
+
+
+def _progress(upload: Upload, status: int) -> web.Response:
+    headers = {
+        "Location": f"/v2/{upload.repository}/blobs/uploads/{upload.id}",
+        "Range": f"0-{max(upload.staged.size - 1, 0)}",
+        "Docker-Upload-UUID": upload.id,
+    }
+    return web.Response(status=status, headers=headers)
+
+
+def _page(request: web.Request, key: str, names: Sequence[str], beside: dict[str, object]) -> web.Response:
+    """`n` names after `last`, and a link to the next page (RFC 8288), both as the distribution-spec has it."""
+    wanted, last = request.query.get("n", str(MAX_PAGE)), request.query.get("last", "")
+    if not re.fullmatch(r"\d{1,9}", wanted, re.ASCII):
+        raise Invalid("n is how many names to list")
+    after = [name for name in names if name > last]
+    page = after[: min(int(wanted), MAX_PAGE)]
+    headers = {}
+    if page and len(page) < len(after):
+        headers["Link"] = f'<{request.path}?n={len(page)}&last={page[-1]}>; rel="next"'
+    return web.json_response({**beside, key: page}, headers=headers)

@@ -1,0 +1,256 @@
+"""The images: what the registry's two faces, the OCI protocol and the operator's commands, both stand on.
+
+Nothing is deleted that the operator did not delete: a manifest whose tag moved on stays, is listed without a
+tag, and can be pulled and deleted by its digest.  Blobs that no manifest refers to go with the next deletion,
+except those that a push in progress was promised.
+"""
+
+import asyncio
+import hashlib
+import logging
+import secrets
+from collections.abc import AsyncIterator, Callable
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import TypedDict
+
+from tinkbox.model.errors import Invalid, NotFound, TooLarge, Unavailable
+from tinkbox.model.image import REPOSITORY, parse_reference
+from tinkbox.registry.archive import Archive, unpack
+from tinkbox.registry.blobs import Blobs, make_folder
+from tinkbox.registry.manifests import MAX_MANIFEST, Manifest, parse_manifest
+from tinkbox.registry.repositories import Link, Repositories
+from tinkbox.registry.uploads import Upload, Uploads
+
+PROMISED_FOR = timedelta(hours=1)
+_log = logging.getLogger(__name__)
+
+
+class ImageLine(TypedDict):
+    """One line of `tinkbox image list`; `tag` is empty for a manifest that has none, `size` is that of all its blobs."""
+
+    name: str
+    tag: str
+    digest: str
+    size: int
+    pushed_at: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoredManifest:
+    """A manifest as it was pushed."""
+
+    digest: str
+    media_type: str
+    content: bytes
+
+
+class ImageStore:
+    """Images below `root`.  One process may use it at a time; making it drops what cut-off uploads left there."""
+
+    def __init__(
+        self,
+        root: Path,
+        clock: Callable[[], datetime],
+        new_token: Callable[[], str] = lambda: secrets.token_hex(16),
+    ) -> None:
+        make_folder(root / "repositories")
+        self._clock = clock
+        self._blobs = Blobs(root, clock, new_token)
+        self._repositories = Repositories(root, self._blobs.write)
+        self._promised: dict[str, datetime] = {}
+        self._turn = asyncio.Lock()  # whoever changes what refers to what
+        self.uploads = Uploads(self._blobs.stage, clock, new_token)
+
+    async def blob(self, digest: str) -> Path:
+        """A blob's file, verified; raises NotFound, or Unavailable for a damaged one.
+
+        Who asks may be about to push a manifest that refers to it, so it stays for a while.
+        """
+        async with self._turn:
+            self._blobs.path(digest)
+            self._promised[digest] = self._clock()
+        try:
+            return await asyncio.to_thread(self._blobs.verified, digest)
+        except (NotFound, Unavailable):
+            self._promised.pop(digest, None)
+            raise
+
+    async def keep(self, upload: Upload, digest: str) -> None:
+        """End an upload and keep its blob; raises Invalid, and keeps nothing, when its digest is another."""
+        try:
+            self._blobs.path(digest)
+            if upload.staged.digest != digest:
+                raise Invalid(f"what was uploaded has the digest {upload.staged.digest}, not {digest}")
+            await asyncio.to_thread(upload.staged.finish)
+            async with self._turn:
+                self._promised[digest] = self._clock()
+                await asyncio.to_thread(self._blobs.keep, upload.staged)
+        finally:
+            self.uploads.end(upload)
+
+    async def put_manifest(self, repository: str, selector: str, content: bytes, content_type: str) -> str:
+        """Keep a manifest under a tag or its digest; returns the digest.
+
+        Raises Invalid for a bad one, NotFound when something it refers to is not here.
+        """
+        if len(content) > MAX_MANIFEST:
+            raise TooLarge(f"a manifest may have {MAX_MANIFEST} bytes at most")
+        manifest = parse_manifest(content, content_type)
+        async with self._turn:
+            digest = await asyncio.to_thread(self._put, repository, selector, content, manifest)
+        _log.info("image stored", extra={"action": "registry.stored", "image": repository, "selector": selector})
+        return digest
+
+    async def manifest(self, repository: str, selector: str) -> StoredManifest:
+        """The manifest that a tag or digest picks; raises NotFound, or Unavailable for a damaged one."""
+        return await asyncio.to_thread(self._manifest, repository, selector)
+
+    async def repositories(self) -> list[str]:
+        """The names of all repositories, in order."""
+        return await asyncio.to_thread(self._repositories.names)
+
+    async def tags(self, repository: str) -> list[str]:
+        """A repository's tags, in order; raises NotFound when there is no such repository."""
+        tags, links = await asyncio.to_thread(
+            lambda: (self._repositories.tags(repository), self._repositories.links(repository))
+        )
+        if not links:
+            raise NotFound(f"no repository {repository} here")
+        return list(tags)
+
+    async def images(self) -> list[ImageLine]:
+        """All images, by name and tag."""
+        async with self._turn:
+            return await asyncio.to_thread(self._images)
+
+    async def load(self, stream: AsyncIterator[bytes]) -> list[str]:
+        """Store the images of an archive that `docker save` or skopeo wrote; returns their names.
+
+        Raises Invalid in one line, and stores nothing, when something about it is wrong.
+        """
+        async with unpack(stream, self._blobs.stage) as archive, self._turn:
+            names = await asyncio.to_thread(self._adopt, archive)
+        _log.info("images loaded", extra={"action": "registry.loaded", "images": ", ".join(names)})
+        return names
+
+    async def delete(self, reference: str) -> None:
+        """Delete an image by its name: a tag (`latest` when none is given) or, with `@sha256:…`, a manifest."""
+        chosen = parse_reference(reference)
+        # A name that begins like a host can have been pushed here nevertheless.
+        repository = f"{chosen.host}/{chosen.repository}" if chosen.host else chosen.repository
+        if not REPOSITORY.match(repository):
+            raise NotFound(f"no image {reference} here: images are kept without the name of a registry")
+        await self.delete_manifest(repository, chosen.selector)
+
+    async def delete_manifest(self, repository: str, selector: str) -> None:
+        """Delete a tag, or a manifest with all its tags, and what nothing else needs; raises NotFound."""
+        async with self._turn:
+            await asyncio.to_thread(self._delete, repository, selector)
+        _log.info("image deleted", extra={"action": "registry.deleted", "image": repository, "selector": selector})
+
+    def _put(self, repository: str, selector: str, content: bytes, manifest: Manifest) -> str:
+        for needed in manifest.manifests:
+            self._repositories.resolve(repository, needed.digest)
+        for needed in (*manifest.blobs, *manifest.manifests):
+            size = self._blobs.verified(needed.digest).stat().st_size
+            if size != needed.size:
+                raise Invalid(f"{needed.digest} has {size} bytes, the manifest says {needed.size}")
+        digest = f"sha256:{hashlib.sha256(content).hexdigest()}"
+        if ":" in selector and selector != digest:
+            raise Invalid(f"the manifest's digest is {digest}, not {selector}")
+        self._blobs.add(content)
+        link = Link(digest=digest, media_type=manifest.media_type, pushed_at=self._clock().isoformat())
+        self._repositories.link(repository, link)
+        if ":" not in selector:
+            self._repositories.tag(repository, selector, link)
+        for fulfilled in manifest.digests:
+            self._promised.pop(fulfilled, None)
+        return digest
+
+    def _manifest(self, repository: str, selector: str) -> StoredManifest:
+        link = self._repositories.resolve(repository, selector)
+        content = self._blobs.read(link.digest)
+        return StoredManifest(digest=link.digest, media_type=link.media_type, content=content)
+
+    def _adopt(self, archive: Archive) -> list[str]:
+        for staged in archive.blobs:
+            self._blobs.keep(staged)
+        for image in archive.images:
+            for content, media_type in image.manifests:
+                manifest = parse_manifest(content, media_type)
+                digest = self._blobs.add(content)
+                link = Link(digest=digest, media_type=manifest.media_type, pushed_at=self._clock().isoformat())
+                self._repositories.link(image.repository, link)
+            self._repositories.tag(image.repository, image.tag, link)
+        return [f"{image.repository}:{image.tag}" for image in archive.images]
+
+    def _images(self) -> list[ImageLine]:
+        lines: list[ImageLine] = []
+        for repository in self._repositories.names():
+            manifests = self._manifests(repository)
+            sizes = {digest: _size(digest, manifests) for digest in manifests}
+            tags = self._repositories.tags(repository)
+            used = {link.digest for link in tags.values()} | _children(manifests)
+            untagged = [
+                ("", link) for digest, link in self._repositories.links(repository).items() if digest not in used
+            ]
+            for tag, link in [*tags.items(), *untagged]:
+                size = sizes.get(link.digest, 0)
+                line = ImageLine(name=repository, tag=tag, digest=link.digest, size=size, pushed_at=link.pushed_at)
+                lines.append(line)
+        return lines
+
+    def _manifests(self, repository: str) -> dict[str, Manifest]:
+        """What can be read of a repository's manifests, by digest."""
+        found = {}
+        for digest, link in self._repositories.links(repository).items():
+            try:
+                found[digest] = parse_manifest(self._blobs.read(digest), link.media_type)
+            except (NotFound, Unavailable):
+                _log.warning("manifest lost", extra={"action": "registry.lost", "image": f"{repository}@{digest}"})
+        return found
+
+    def _delete(self, repository: str, selector: str) -> None:
+        digest = self._repositories.resolve(repository, selector).digest
+        for tag, link in self._repositories.tags(repository).items():
+            if selector in (tag, link.digest):
+                self._repositories.untag(repository, tag)
+        self._forget(repository, digest)
+        self._collect()
+
+    def _forget(self, repository: str, digest: str) -> None:
+        """Unlink a manifest that neither a tag nor an index needs, and then the members of an index likewise."""
+        tagged = {link.digest for link in self._repositories.tags(repository).values()}
+        manifests = self._manifests(repository)
+        if digest in tagged | _children(manifests):
+            return
+        self._repositories.unlink(repository, digest)
+        for member in manifests[digest].manifests if digest in manifests else ():
+            self._forget(repository, member.digest)
+
+    def _collect(self) -> None:
+        """Drop the blobs that no manifest refers to and no push was promised."""
+        needed: set[str] = set()
+        for repository in self._repositories.names():
+            links, manifests = self._repositories.links(repository), self._manifests(repository)
+            if len(manifests) < len(links):
+                _log.warning("nothing collected: a manifest is damaged", extra={"action": "registry.collect"})
+                return
+            needed.update(links, *(manifest.digests for manifest in manifests.values()))
+        now = self._clock()
+        self._promised = {digest: at for digest, at in self._promised.items() if now - at < PROMISED_FOR}
+        for digest in [each for each in self._blobs if each not in needed and each not in self._promised]:
+            self._blobs.remove(digest)
+
+
+def _children(manifests: dict[str, Manifest]) -> set[str]:
+    return {member.digest for manifest in manifests.values() for member in manifest.manifests}
+
+
+def _size(digest: str, manifests: dict[str, Manifest]) -> int:
+    manifest = manifests.get(digest)
+    if manifest is None:
+        return 0
+    return sum(blob.size for blob in manifest.blobs) + sum(_size(each.digest, manifests) for each in manifest.manifests)

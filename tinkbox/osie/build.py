@@ -19,7 +19,7 @@ from tinkbox.osie.tree import Tree
 
 ARCHITECTURE: Final = "x86_64"
 PACKAGES: Final = (
-    "linux-image-amd64", "busybox-static", "docker.io", "ca-certificates", "e2fsprogs", "zlib1g", "zstd",
+    "linux-image-amd64", "busybox-static", "docker.io", "ca-certificates", "zlib1g", "zstd",
 )  # fmt: skip
 # What the packages depend on for an installed system's sake; no program below needs it.
 LEFT_OUT: Final = (
@@ -30,7 +30,7 @@ LEFT_OUT: Final = (
     "sysvinit-utils", "tar", "tini", "udev", "usrmerge",
 )  # fmt: skip
 PROGRAMS: Final = (
-    "usr/sbin/dockerd", "usr/bin/containerd", "usr/bin/containerd-shim-runc-v2", "usr/sbin/runc", "sbin/mke2fs", "sbin/e2fsck",
+    "usr/sbin/dockerd", "usr/bin/containerd", "usr/bin/containerd-shim-runc-v2", "usr/sbin/runc",
 )  # fmt: skip
 # Loaded while running, or by the executable, so that no program's list names them.
 LIBRARIES: Final = ("libz.so.1", "libdl.so.2", "libpthread.so.0", "librt.so.1", "libutil.so.1", "libm.so.6", "libgcc_s.so.1",
@@ -124,6 +124,9 @@ def _settings(tree: Tree, packages: Path) -> None:
     tree.file("etc/resolv.conf", b"")
     tree.file("etc/nsswitch.conf", b"hosts: files dns\n")
     tree.file("etc/profile", b'PS1="OSIE $(hostname):\\w# "\nexport PATH=/bin PS1\n')
+    name = f'ID=tinkbox-osie\nVERSION_ID={__version__}\nPRETTY_NAME="tinkbox OSIE {__version__}"\n'
+    tree.file("usr/lib/os-release", name.encode())
+    tree.link("etc/os-release", "../usr/lib/os-release")
     tree.file("etc/tinkbox/version", f"{__version__}\n".encode())
     authorities = sorted((packages / "usr/share/ca-certificates").rglob("*.crt"))
     tree.file("etc/ssl/certs/ca-certificates.crt", b"".join(path.read_bytes() for path in authorities))
@@ -139,12 +142,12 @@ def libraries(packages: Path) -> dict[str, Path]:
     for program in PROGRAMS:
         listed = run([str(packages / LOADER), "--library-path", search, "--list", str(packages / program)])
         lost += [f"{name} of {Path(program).name}" for name in _LOST.findall(listed.stdout)]
-        needed |= {name: Path(path) for name, path in _FOUND.findall(listed.stdout)}
+        needed |= {name: Path(path) for name, path in _FOUND.findall(listed.stdout) if "/" not in name}
         if listed.returncode and not lost:
             lost.append(f"something of {Path(program).name} ({listed.stderr.strip()[-200:]})")
     if lost:
         raise Unavailable(f"the packages lack libraries: {', '.join(lost)}")
-    return {name: path for name, path in needed.items() if name != Path(LOADER).name}
+    return needed
 
 
 def compress(pieces: Iterable[bytes], path: Path, packages: Path) -> None:

@@ -1,0 +1,44 @@
+import hashlib
+
+import pytest
+
+from tinkbox.model.errors import Invalid
+from tinkbox.osie.image import OsieImage, describe, images, read, write
+
+
+def image(folder) -> OsieImage:
+    (folder / "vmlinuz").write_bytes(b"kernel")
+    return OsieImage(
+        architecture="x86_64",
+        version="0.1.0",
+        kernel="6.1.0-1-amd64",
+        files={"vmlinuz": describe(folder / "vmlinuz")},
+        packages={"runc": "1.1.5"},
+    )
+
+
+def test_a_description_survives_the_disk(tmp_path) -> None:
+    made = image(tmp_path)
+    write(made, tmp_path)
+    assert read(tmp_path) == made
+    assert made.files["vmlinuz"].size == 6
+    assert made.files["vmlinuz"].sha256 == hashlib.sha256(b"kernel").hexdigest()
+
+
+def test_every_architecture_is_listed_but_not_one_that_is_being_built(tmp_path) -> None:
+    for name in ("x86_64", "aarch64", ".building-1"):
+        (tmp_path / name).mkdir()
+        write(image(tmp_path / name), tmp_path / name)
+    (tmp_path / "empty").mkdir()
+    assert len(images(tmp_path)) == 2
+
+
+def test_there_is_nothing_to_list_before_the_first_build(tmp_path) -> None:
+    assert images(tmp_path / "osie") == []
+
+
+@pytest.mark.parametrize("text", ["", "[]", "{}", '{"architecture": "x86_64", "files": 3}', "\x00"])
+def test_a_damaged_description_is_refused_with_the_way_out(tmp_path, text) -> None:
+    (tmp_path / "osie.json").write_text(text)
+    with pytest.raises(Invalid, match=r"osie\.json does not describe an OSIE .*build it again"):
+        read(tmp_path)

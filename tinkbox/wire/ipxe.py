@@ -51,16 +51,16 @@ def _osie(plan: Plan, files: BootFiles) -> list[list[str]]:
         # `initrd=` names are what the kernel asks the EFI loader for; BIOS iPXE joins them in order.
         [
             "kernel",
-            files.kernel,
-            *files.arguments,
+            _word(files.kernel),
+            *map(_word, files.arguments),
             "initrd=initramfs",
             "initrd=credential.cpio",
             "||",
             "goto",
             "failed",
         ],
-        ["initrd", "--name", "initramfs", files.initramfs, "||", "goto", "failed"],
-        ["initrd", "--name", "credential.cpio", files.credential, "||", "goto", "failed"],
+        ["initrd", "--name", "initramfs", _word(files.initramfs), "||", "goto", "failed"],
+        ["initrd", "--name", "credential.cpio", _word(files.credential), "||", "goto", "failed"],
         ["boot", "||", "goto", "failed"],
         [":failed"],
         ["echo", "the OSIE could not be loaded: is it built for this architecture (tinkbox osie list)?"],
@@ -82,7 +82,7 @@ def _parked(plan: Plan, files: BootFiles) -> list[list[str]]:
         ["echo", f"it asks again every {PARKED_SECONDS} seconds"],
         [":wait"],
         ["sleep", str(PARKED_SECONDS)],
-        ["chain", "--replace", "--autofree", files.script, "||", "goto", "wait"],
+        ["chain", "--replace", "--autofree", _word(files.script), "||", "goto", "wait"],
     ]
 
 
@@ -94,6 +94,11 @@ def _local_disk() -> list[list[str]]:
         ["iseq", "${platform}", "efi", "&&", "exit", "1", "||"],
         ["sanboot", "--no-describe", "--drive", "0x80", "||", "exit", "1"],
     ]
+
+
+def _word(text: str) -> str:
+    """One word of a command: a URL or an argument, in which a hardware document has its say."""
+    return _UNSAFE.sub("_", text).replace(" ", "_")
 
 
 def _line(words: list[str]) -> str:

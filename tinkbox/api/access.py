@@ -36,6 +36,8 @@ async def read_object(request: web.Request) -> dict[str, Any]:
     """The request's JSON object; raises Invalid or TooLarge."""
     try:
         document = json.loads(await read_text(request))
+        # JSON can spell what is no text: half of a surrogate pair.
+        json.dumps(document, ensure_ascii=False).encode()
     except (ValueError, RecursionError) as error:
         raise Invalid(f"invalid json: {error}") from None
     if not isinstance(document, dict):

@@ -6,6 +6,7 @@ from typing import Protocol
 
 from tinkbox.api.documents import event
 from tinkbox.engine.workflows import Output
+from tinkbox.model.errors import NotFound
 from tinkbox.model.workflow import FINAL, Event, Workflow
 
 LOOK_EVERY = 5.0
@@ -22,12 +23,16 @@ class Source(Protocol):
 
 
 async def stream_output(source: Source, key: str, *, follow: bool) -> AsyncIterator[bytes]:
-    """What the actions print, each attempt under a line that names it, until the workflow is over."""
+    """What the actions print, each attempt under a line that names it, until the workflow is over or deleted."""
     offsets: dict[str, int] = {}
     while True:
         # The state is read first: what ended before this look has all its output in it.
-        workflow = await source.get(key)
-        for output in await source.output(workflow.id, offsets):
+        try:
+            workflow = await source.get(key)
+            outputs = await source.output(workflow.id, offsets)
+        except NotFound:
+            return
+        for output in outputs:
             for chunk in _attempt(output, offsets):
                 yield chunk
         if not follow or workflow.state in FINAL:
@@ -51,7 +56,11 @@ def _attempt(output: Output, offsets: dict[str, int]) -> list[bytes]:
 
 
 async def stream_events(source: Source, after: int) -> AsyncIterator[bytes]:
-    """Every event after the one of this number, then every new one, for ever."""
+    """Every event after the one of this number, then every new one, for ever.
+
+    It begins with that number alone, so that who was cut off before the first event can resume too.
+    """
+    yield f"id: {after}\n\n".encode()
     while True:
         found = await source.events_after(after)
         for sequence, fact in found:

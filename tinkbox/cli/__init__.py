@@ -31,6 +31,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _run(chosen: object) -> int:
     from importlib import import_module
 
+    from tinkbox.cli.output import clean
     from tinkbox.model.errors import Invalid, Refusal
 
     module, _, name = str(getattr(chosen, "run", "")).partition(":")
@@ -39,7 +40,7 @@ def _run(chosen: object) -> int:
         sys.stdout.flush()
         return int(status or DONE)
     except Refusal as refusal:
-        print(f"tinkbox: {refusal}", file=sys.stderr)
+        print(clean(f"tinkbox: {refusal}"), file=sys.stderr)
         for problem in refusal.problems if isinstance(refusal, Invalid) else ():
-            print(f"  {problem}", file=sys.stderr)
+            print(clean(f"  {problem}"), file=sys.stderr)
         return UNREACHABLE if type(refusal).__name__ == "Unreachable" else FAILED

@@ -41,7 +41,7 @@ def read_input(path: Path | None, what: str) -> bytes:
             return path.read_bytes()
         except OSError as error:
             raise NotFound(f"cannot read {path}: {error.strerror}") from None
-    if sys.stdin.isatty():
+    if sys.stdin is None or sys.stdin.isatty():
         raise Invalid(f"either pipe the {what} or name its file with --file")
     return sys.stdin.buffer.read()
 

@@ -18,7 +18,8 @@ def watch(chosen: argparse.Namespace) -> None:
             try:
                 async for number, event in operator.events(last):
                     last = number
-                    print(json.dumps(event), flush=True)
+                    if event is not None:
+                        print(json.dumps(event), flush=True)
             except Unreachable as error:
                 if last is None:
                     raise

@@ -4,15 +4,15 @@ import argparse
 from collections.abc import Sequence
 
 from tinkbox.cli.appliance import ask, ask_each
-from tinkbox.cli.output import Column, moment, show
+from tinkbox.cli.output import Column, Document, moment, show
 from tinkbox.client.operator import Operator
 from tinkbox.model.errors import NotFound
 
 COLUMNS: Sequence[Column] = (
-    ("Image", lambda image: image["name"]),
+    ("Image", lambda image: image["reference"]),
     ("Digest", lambda image: image["digest"]),
     ("Size", lambda image: image["size"]),
-    ("Created At", lambda image: moment(image["created_at"])),
+    ("Created At", lambda image: moment(image["pushed_at"])),
 )
 
 
@@ -21,15 +21,25 @@ def load(chosen: argparse.Namespace) -> None:
         for path in chosen.files:
             if not path.is_file():
                 raise NotFound(f"no file {path}: name an archive that `docker save` made")
-            for name in await operator.load_images(path):
+            try:
+                names = await operator.load_images(path)
+            except OSError as error:
+                raise NotFound(f"cannot read {path}: {error.strerror}") from None
+            for name in names:
                 print(f"Loaded image: {name}", flush=True)
 
     ask(chosen, loaded)
 
 
 def show_list(chosen: argparse.Namespace) -> None:
-    show(chosen, ask(chosen, Operator.images), COLUMNS, key="name")
+    images = [{"reference": _reference(image), **image} for image in ask(chosen, Operator.images)]
+    show(chosen, images, COLUMNS, key="reference")
 
 
 def delete(chosen: argparse.Namespace) -> None:
     ask_each(chosen, Operator.delete_image)
+
+
+def _reference(image: Document) -> str:
+    """What `image delete` and a template call an image; one whose tag moved on has only its digest."""
+    return f"{image['name']}:{image['tag']}" if image["tag"] else f"{image['name']}@{image['digest']}"

@@ -21,16 +21,15 @@ def show(chosen: argparse.Namespace, documents: Sequence[Document], columns: Seq
         for name in dict.fromkeys(str(each[key]) for each in documents):
             print(name)
     elif chosen.format == "json":
-        print(json.dumps(list(documents), indent=2, ensure_ascii=False))
+        print(_steering_escaped(json.dumps(list(documents), indent=2, ensure_ascii=False)))
     elif chosen.format == "yaml":
-        import yaml
-
-        print(yaml.safe_dump(list(documents), sort_keys=False, allow_unicode=True), end="")
+        print(_yaml(documents), end="")
     else:
         rows = [[value(each) for _, value in columns] for each in documents]
         headers = [] if chosen.no_headers else [title for title, _ in columns]
         if chosen.format == "csv":
-            csv.writer(sys.stdout, lineterminator="\n").writerows([headers, *rows] if headers else rows)
+            texts = [[clean(str(value)) for value in row] for row in rows]
+            csv.writer(sys.stdout, lineterminator="\n").writerows([headers, *texts] if headers else texts)
         else:
             print(table(headers, rows), end="")
 
@@ -49,8 +48,8 @@ def table(headers: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
         printed += [_row(titles, widths, [False] * len(widths)), border]
     for row, text in zip(rows, texts, strict=True):
         printed.append(_row(text, widths, [isinstance(value, int | float) for value in row]))
-    if texts:
-        printed.append(border)
+    # Without rows the border at the end stands right below that of the headers, as go-pretty's does.
+    printed.append(border)
     return "\n".join(printed) + "\n"
 
 
@@ -75,6 +74,23 @@ def clean_block(text: str) -> str:
     """The same for text of several lines; a carriage return becomes a new line."""
     kept = text.replace("\r\n", "\n").replace("\r", "\n")
     return "".join(letter if letter.isprintable() or letter in "\n\t" else "�" for letter in kept)
+
+
+def _steering_escaped(document: str) -> str:
+    """The same JSON, with what could steer a terminal written as JSON escapes."""
+    return "".join(
+        letter if letter.isprintable() or letter == "\n" else json.dumps(letter)[1:-1] for letter in document
+    )
+
+
+def _yaml(documents: Sequence[Document]) -> str:
+    """YAML with letters of any language as they are, or all of them escaped where one could steer a terminal."""
+    import yaml
+
+    readable = str(yaml.safe_dump(list(documents), sort_keys=False, allow_unicode=True))
+    if all(letter.isprintable() or letter == "\n" for letter in readable):
+        return readable
+    return str(yaml.safe_dump(list(documents), sort_keys=False))
 
 
 def _row(texts: Sequence[str], widths: Sequence[int], right: Sequence[bool]) -> str:

@@ -26,7 +26,9 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="tinkbox", description=DESCRIPTION, allow_abbrev=False)
-    parser.add_argument("--version", action="store_const", const="about:show_version", dest="run")
+    parser.add_argument(
+        "--version", action="store_const", const="about:show_version", dest="run", help="the same as `tinkbox version`"
+    )
     parser.add_argument("--data", type=Path, metavar="DIR", help="the data directory of an appliance on this host")
     worker = parser.add_argument_group("worker", "inside the in-memory operating system of a machine")
     worker.add_argument("--worker", action="store_true", help="run the actions of this machine's workflows")

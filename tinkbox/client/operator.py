@@ -13,12 +13,13 @@ from urllib.parse import quote
 import aiohttp
 
 from tinkbox.client.refusals import raise_refusal
-from tinkbox.model.errors import Invalid, Unavailable
+from tinkbox.model.errors import Unavailable
 from tinkbox.wire.status import Snapshot, decode_snapshot
 
 Document = dict[str, Any]
 QUICK = aiohttp.ClientTimeout(total=60)
 STREAM = aiohttp.ClientTimeout(total=None, connect=10)
+NO_APPLIANCE = "is that an appliance of this version?"
 
 
 class Unreachable(Unavailable):
@@ -114,8 +115,8 @@ class Operator:
     async def load_images(self, path: Path) -> list[str]:
         """Send an image archive; returns the names it held."""
         with path.open("rb") as archive:
-            answer = await self._send("POST", "/v1/images", archive, STREAM)
-        return [str(name) for name in json.loads(answer)["loaded"]]
+            answer = await self._object("POST", "/v1/images", archive, STREAM)
+        return [str(name) for name in answer["loaded"]]
 
     async def delete_image(self, reference: str) -> None:
         await self._send("DELETE", f"/v1/images?reference={quote(reference, safe='')}")
@@ -123,8 +124,11 @@ class Operator:
     async def osie(self) -> list[Document]:
         return await self._list("/v1/osie")
 
-    async def events(self, after: int | None = None) -> AsyncIterator[tuple[int, Document]]:
-        """Every event after the one of this number, or every new one; with its number, to go on from."""
+    async def events(self, after: int | None = None) -> AsyncIterator[tuple[int, Document | None]]:
+        """Every event after the one of this number, or every new one; with its number, to go on from.
+
+        Before the first comes the number that they are counted from, without an event.
+        """
         headers = {} if after is None else {"Last-Event-ID": str(after)}
         buffer = b""
         async for chunk in self._stream("/v1/events", headers):
@@ -132,18 +136,20 @@ class Operator:
             for block in whole:
                 fields = dict(line.split(": ", 1) for line in block.decode().splitlines() if ": " in line[1:])
                 if "id" in fields:
-                    yield int(fields["id"]), json.loads(fields["data"])
+                    yield int(fields["id"]), json.loads(fields["data"]) if "data" in fields else None
 
     async def _list(self, path: str) -> list[Document]:
-        answer = json.loads(await self._send("GET", path))
+        answer = _decoded(await self._send("GET", path))
         if not isinstance(answer, list):
-            raise Invalid(f"{path}: the appliance answered with something that is no list")
+            raise Unavailable(f"{self._where}{path} did not answer with a list: {NO_APPLIANCE}")
         return answer
 
-    async def _object(self, method: str, path: str, body: object = None) -> Document:
-        answer = json.loads(await self._send(method, path, body))
+    async def _object(
+        self, method: str, path: str, body: object = None, limit: aiohttp.ClientTimeout = QUICK
+    ) -> Document:
+        answer = _decoded(await self._send(method, path, body, limit))
         if not isinstance(answer, dict):
-            raise Invalid(f"{path}: the appliance answered with something that is no object")
+            raise Unavailable(f"{self._where}{path} did not answer with an object: {NO_APPLIANCE}")
         return answer
 
     async def _send(self, method: str, path: str, body: object = None, limit: aiohttp.ClientTimeout = QUICK) -> bytes:
@@ -170,6 +176,13 @@ class Operator:
             f"no appliance answers at {self._where} ({why}): is `tinkbox serve` running? "
             "Another one is named by --data, or TINKBOX_SERVER and TINKBOX_TOKEN"
         )
+
+
+def _decoded(answer: bytes) -> object:
+    try:
+        return json.loads(answer)
+    except ValueError:
+        return None
 
 
 def _part(key: str) -> str:

@@ -1,0 +1,83 @@
+"""The command line in this process, against an appliance that answers what a test wrote down."""
+
+import io
+import json
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+import pytest
+
+from tinkbox.cli import main
+
+
+@dataclass
+class FakeAppliance:
+    """Answers by method and path; what it has no answer for is a 404, as is everything once it is broken."""
+
+    answers: dict[str, object] = field(default_factory=dict)
+    asked: list[tuple[str, bytes]] = field(default_factory=list)
+    problem: dict[str, object] | None = None
+
+    def handler(self) -> type[BaseHTTPRequestHandler]:
+        fake = self
+
+        class Handler(BaseHTTPRequestHandler):
+            def answer(self) -> None:
+                body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
+                request = f"{self.command} {self.path}"
+                fake.asked.append((request, body))
+                answer = fake.answers.get(request)
+                status = 200
+                if fake.problem is not None or answer is None:
+                    answer = fake.problem or {"detail": "no such thing here", "problems": []}
+                    status = int(str(answer.get("status", 404))) if isinstance(answer, dict) else 404
+                content = answer if isinstance(answer, bytes) else json.dumps(answer).encode()
+                self.send_response(status)
+                self.send_header("Content-Length", str(len(content)))
+                self.end_headers()
+                self.wfile.write(content)
+
+            do_GET = do_POST = do_PUT = do_DELETE = answer  # noqa: N815  the names http.server calls
+
+            def log_message(self, *_: object) -> None: ...
+
+        return Handler
+
+
+@pytest.fixture
+def appliance(monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeAppliance]:
+    """An appliance that the commands find through TINKBOX_SERVER."""
+    fake = FakeAppliance()
+    with ThreadingHTTPServer(("127.0.0.1", 0), fake.handler()) as server:
+        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
+        thread.start()
+        monkeypatch.setenv("TINKBOX_SERVER", f"http://127.0.0.1:{server.server_port}")
+        yield fake
+        server.shutdown()
+        thread.join()
+
+
+@dataclass(frozen=True)
+class Printed:
+    status: int
+    out: str
+    err: str
+
+
+@pytest.fixture
+def tinkbox(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Callable[..., Printed]:
+    """`tinkbox("hardware", "list", stdin=b"…")`: the exit status and what was printed."""
+
+    def run(*arguments: str, stdin: bytes = b"") -> Printed:
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(stdin)))
+        try:
+            status = main(arguments)
+        except SystemExit as stop:
+            status = int(str(stop.code))
+        printed = capsys.readouterr()
+        return Printed(status, printed.out, printed.err)
+
+    return run

@@ -1,0 +1,101 @@
+"""Exit statuses, refusals on stderr, and what it costs to ask for help."""
+
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.unit.cli.conftest import FakeAppliance, Printed
+
+ROOT = Path(__file__).parents[3]
+HEAVY = ("aiohttp", "aiosqlite", "aiodocker", "asyncio", "yaml", "rich", "jinja2")
+Tinkbox = Callable[..., Printed]
+
+
+def test_done_is_0_and_results_go_to_stdout(tinkbox: Tinkbox, appliance: FakeAppliance) -> None:
+    appliance.answers["GET /v1/templates"] = []
+    done = tinkbox("template", "list", "-q")
+    assert (done.status, done.out, done.err) == (0, "", "")
+
+
+def test_a_refusal_is_1_and_one_line_on_stderr(tinkbox: Tinkbox, appliance: FakeAppliance) -> None:
+    appliance.problem = {"status": 409, "detail": "workflow x is running: it can be deleted when it is over"}
+    failed = tinkbox("workflow", "delete", "x")
+    assert (failed.status, failed.out) == (1, "")
+    assert failed.err == "tinkbox: workflow x is running: it can be deleted when it is over\n"
+
+
+def test_every_problem_of_a_document_is_a_line_of_its_own(tinkbox: Tinkbox, appliance: FakeAppliance) -> None:
+    problems = [{"text": "unknown key imag", "line": 7, "key": "tasks[0]"}, {"text": "no name", "line": None}]
+    appliance.problem = {"status": 422, "detail": "the template has 2 problem(s)", "problems": problems}
+    failed = tinkbox("template", "validate", stdin=b"x")
+    assert failed.status == 1
+    assert failed.err == ("tinkbox: the template has 2 problem(s)\n  line 7, tasks[0]: unknown key imag\n  no name\n")
+
+
+def test_a_refusal_cannot_steer_the_terminal(tinkbox: Tinkbox, appliance: FakeAppliance) -> None:
+    problem = {"text": "\x1b[2Jx", "key": "a\nb"}
+    appliance.problem = {"status": 422, "detail": "no\x1b[31m such\nthing", "problems": [problem]}
+    assert tinkbox("hardware", "get", "x").err == "tinkbox: no [31m such thing\n  a b:  [2Jx\n"
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["hardwear"],
+        ["hardware"],
+        ["hardware", "pushed"],
+        ["template", "create"],
+        ["workflow", "create", "-t", "x"],
+        ["workflow", "state"],
+        ["hardware", "list", "--format", "xml"],
+        ["hardware", "list", "unexpected"],
+        ["workflow", "data", "x", "--version", "one"],
+        ["--wrong"],
+    ],
+)
+def test_a_wrong_command_line_is_2(tinkbox: Tinkbox, arguments: list[str]) -> None:
+    wrong = tinkbox(*arguments)
+    assert (wrong.status, wrong.out) == (2, "")
+    assert "usage: tinkbox" in wrong.err
+
+
+def test_an_appliance_that_is_not_there_is_3(tinkbox: Tinkbox, tmp_path: Path) -> None:
+    away = tinkbox("--data", str(tmp_path), "hardware", "list")
+    assert (away.status, away.out) == (3, "")
+    assert away.err.startswith(f"tinkbox: no appliance answers at {tmp_path}/operator.sock (")
+    assert "is `tinkbox serve` running?" in away.err
+    assert away.err.count("\n") == 1
+
+
+def test_an_appliance_that_says_it_cannot_now_is_1(tinkbox: Tinkbox, appliance: FakeAppliance) -> None:
+    appliance.problem = {"status": 503, "detail": "the disk is full"}
+    assert tinkbox("hardware", "list").status == 1
+
+
+def test_something_else_that_answers_is_told_in_one_line(tinkbox: Tinkbox, appliance: FakeAppliance) -> None:
+    appliance.answers = {"GET /v1/hardware": b"<html>welcome to nginx</html>", "GET /v1/hardware/x": ["list"]}
+    for arguments in (["list"], ["get", "x"]):
+        other = tinkbox("hardware", *arguments)
+        assert (other.status, other.err.count("\n")) == (1, 1)
+        assert "is that an appliance of this version?" in other.err
+
+
+def test_a_reader_that_has_had_enough_is_no_error() -> None:
+    command = f"{sys.executable} -m tinkbox --help | true; echo ${{PIPESTATUS[0]}}"
+    ended = subprocess.run(["bash", "-c", command], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert (ended.stdout, ended.stderr) == ("0\n", "")
+
+
+@pytest.mark.parametrize("arguments", [[], ["--help"], ["version"], ["--version"], ["workflow", "create", "--help"]])
+def test_help_and_version_load_nothing_heavy(arguments: list[str]) -> None:
+    code = (
+        "import atexit, sys; from tinkbox.cli import main\n"
+        f"atexit.register(lambda: print([name for name in {HEAVY} if name in sys.modules], file=sys.stderr))\n"
+        f"sys.exit(main({arguments}))"
+    )
+    ended = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert ended.stdout
+    assert ended.stderr == "[]\n"

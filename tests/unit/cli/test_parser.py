@@ -1,0 +1,95 @@
+"""The command line of 2020's `tink`, and what tinkbox adds to it."""
+
+from pathlib import Path
+
+import pytest
+
+from tinkbox.cli.parser import parse
+
+ID = "75ab8483-6f42-42a9-a80d-a9f6196130df"
+COMMANDS = {
+    "hardware push --file a.json": ("hardware:push", {"file": Path("a.json")}),
+    "hardware push": ("hardware:push", {"file": None}),
+    "hardware list": ("hardware:show_list", {"format": "table", "no_headers": False, "quiet": False}),
+    "hardware get": ("hardware:get", {"keys": []}),
+    f"hardware id {ID} x": ("hardware:by_id", {"keys": [ID, "x"]}),
+    "hardware mac 08:00:27:00:00:01 -d": ("hardware:by_mac", {"details": True}),
+    "hardware ip 172.30.0.11 --details": ("hardware:by_ip", {"details": True}),
+    "hardware delete x": ("hardware:delete", {"keys": ["x"]}),
+    "hardware watch x": ("hardware:watch", {"keys": ["x"]}),
+    "hardware credential 08:00:27:00:00:01": ("hardware:credential", {"key": "08:00:27:00:00:01"}),
+    "hardware timeline x": ("hardware:timeline", {"keys": ["x"]}),
+    "template create -n hello -p t.yaml": ("template:create", {"name": "hello", "file": Path("t.yaml")}),
+    "template create --name hello --path t.yaml": ("template:create", {"name": "hello", "file": Path("t.yaml")}),
+    "template create -n hello --file t.yaml": ("template:create", {"name": "hello", "file": Path("t.yaml")}),
+    "template list -q": ("template:show_list", {"quiet": True}),
+    f"template get {ID} --format json": ("template:get", {"keys": [ID], "format": "json"}),
+    f"template update {ID} -n new": ("template:update", {"key": ID, "name": "new", "file": None}),
+    f"template delete {ID}": ("template:delete", {"keys": [ID]}),
+    "template validate": ("template:validate", {"file": None}),
+    f"workflow create -t {ID} -r {{}}": ("workflow:create", {"template": ID, "hardware": "{}"}),
+    f"workflow create --template {ID} --hardware {{}}": ("workflow:create", {"template": ID, "hardware": "{}"}),
+    "workflow list --no-headers": ("workflow:show_list", {"no_headers": True}),
+    f"workflow get {ID}": ("workflow:get", {"keys": [ID]}),
+    f"workflow state {ID}": ("workflow:state", {"key": ID}),
+    f"workflow events {ID} x": ("workflow:events", {"keys": [ID, "x"]}),
+    f"workflow data {ID} -v 3": ("workflow:data", {"keys": [ID], "data_version": 3, "metadata": False}),
+    f"workflow data {ID} --version 3 -m": ("workflow:data", {"data_version": 3, "metadata": True}),
+    f"workflow data {ID} -l": ("workflow:data", {"data_version": 0, "latest": True}),
+    f"workflow logs -f {ID}": ("workflow:logs", {"key": ID, "follow": True}),
+    f"workflow watch {ID}": ("workflow:watch", {"key": ID}),
+    f"workflow delete {ID} x": ("workflow:delete", {"keys": [ID, "x"]}),
+    "image load a.tar b.tar": ("image:load", {"files": [Path("a.tar"), Path("b.tar")]}),
+    "image list": ("image:show_list", {"format": "table"}),
+    "image delete a:v1": ("image:delete", {"keys": ["a:v1"]}),
+    "osie build --output o --cache c --executable e": (
+        "osie:build",
+        {"output": Path("o"), "cache": Path("c"), "executable": Path("e")},
+    ),
+    "osie list --format yaml": ("osie:show_list", {"format": "yaml"}),
+    "events watch": ("events:watch", {}),
+    "status": ("status:show", {"data": None}),
+    "version": ("about:show_version", {}),
+    "--version": ("about:show_version", {}),
+    "serve": ("serve:serve", {"config": None, "data": None, "check": False}),
+    "serve --config c.yaml --data d --check": (
+        "serve:serve",
+        {"config": Path("c.yaml"), "data": Path("d"), "check": True},
+    ),
+    "--data d hardware list": ("hardware:show_list", {"data": Path("d")}),
+    "--data d serve": ("serve:serve", {"data": Path("d")}),
+    "--worker": ("worker:work", {"server": None, "credential": None, "docker": None, "no_privileged": False}),
+    "--worker --server http://a --credential w.json --docker unix:///d --data d --no-privileged": (
+        "worker:work",
+        {
+            "server": "http://a",
+            "credential": Path("w.json"),
+            "docker": "unix:///d",
+            "data": Path("d"),
+            "no_privileged": True,
+        },
+    ),
+}
+
+
+@pytest.mark.parametrize("line", COMMANDS)
+def test_a_command_is_understood(line: str) -> None:
+    run, values = COMMANDS[line]
+    chosen = vars(parse(line.split()))
+    assert chosen["run"] == run
+    assert {name: chosen[name] for name in values} == values
+
+
+@pytest.mark.parametrize("line", ["hardware list --form json", "--work", "hardware pu"])
+def test_abbreviations_are_refused_for_they_break_when_a_flag_is_added(line: str) -> None:
+    with pytest.raises(SystemExit) as stop:
+        parse(line.split())
+    assert stop.value.code == 2
+
+
+@pytest.mark.parametrize("line", COMMANDS)
+def test_every_command_names_a_function_that_is_there(line: str) -> None:
+    from importlib import import_module
+
+    module, _, name = COMMANDS[line][0].partition(":")
+    assert callable(getattr(import_module(f"tinkbox.cli.{module}"), name))

@@ -30,12 +30,7 @@ def push(chosen: argparse.Namespace) -> None:
 
 
 def show_list(chosen: argparse.Namespace) -> None:
-    machines = ask(chosen, Operator.hardware)
-    if chosen.format in ("table", "csv"):
-        lines = [{"id": each["id"], **interface} for each in machines for interface in each["interfaces"]]
-        show(chosen, lines, COLUMNS)
-    else:
-        show(chosen, machines, COLUMNS)
+    _show_all(chosen, ask(chosen, Operator.hardware))
 
 
 def get(chosen: argparse.Namespace) -> None:
@@ -47,7 +42,7 @@ def get(chosen: argparse.Namespace) -> None:
         for machine in machines:
             print(json.dumps(machine["document"]))
     else:
-        show(chosen, machines, COLUMNS)
+        _show_all(chosen, machines)
 
 
 def by_id(chosen: argparse.Namespace) -> None:
@@ -103,6 +98,14 @@ def timeline(chosen: argparse.Namespace) -> None:
     for seen in ask_each(chosen, Operator.timeline):
         rows = [[value(each) for _, value in SIGHTINGS] for each in seen]
         print(table([title for title, _ in SIGHTINGS], rows), end="")
+
+
+def _show_all(chosen: argparse.Namespace, machines: Sequence[Document]) -> None:
+    if chosen.format in ("table", "csv"):
+        lines = [{"id": each["id"], **interface} for each in machines for interface in each["interfaces"]]
+        show(chosen, lines, COLUMNS)
+    else:
+        show(chosen, machines, COLUMNS)
 
 
 def _by_address(chosen: argparse.Namespace, address: str, kind: str) -> None:

@@ -15,11 +15,16 @@ from tinkbox.cli import main
 
 @dataclass
 class FakeAppliance:
-    """Answers by method and path; what it has no answer for is a 404, as is everything once it is broken."""
+    """Answers by method and path; what it has no answer for is a 404.
+
+    With `problem` it refuses everything like that, and while it is `away` it hangs up.
+    """
 
     answers: dict[str, object] = field(default_factory=dict)
     asked: list[tuple[str, bytes]] = field(default_factory=list)
+    last_event_ids: list[str | None] = field(default_factory=list)
     problem: dict[str, object] | None = None
+    away: bool = False
 
     def handler(self) -> type[BaseHTTPRequestHandler]:
         fake = self
@@ -28,7 +33,10 @@ class FakeAppliance:
             def answer(self) -> None:
                 body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
                 request = f"{self.command} {self.path}"
+                if fake.away:
+                    return
                 fake.asked.append((request, body))
+                fake.last_event_ids.append(self.headers.get("Last-Event-ID"))
                 answer = fake.answers.get(request)
                 status = 200
                 if fake.problem is not None or answer is None:

@@ -1,0 +1,75 @@
+"""What the operator door answers, as the commands get to see it."""
+
+MACHINE_ID = "0eba0bf8-3772-4b4a-ab9f-6ebe93b90a94"
+TEMPLATE_ID = "75ab8483-6f42-42a9-a80d-a9f6196130df"
+WORKFLOW_ID = "a8984b09-566d-47ba-b6c5-fbe482d8ad7f"
+AT = "2020-07-08T15:17:02.250000+00:00"
+DOCUMENT = {"id": MACHINE_ID, "metadata": {"facility": {"facility_code": "onprem"}}}
+MACHINE = {
+    "id": MACHINE_ID,
+    "interfaces": [
+        {"mac": "08:00:27:00:00:01", "address": "172.30.0.11", "hostname": "machine-1"},
+        {"mac": "08:00:27:00:00:02", "address": "", "hostname": ""},
+    ],
+    "document": DOCUMENT,
+}
+TEMPLATE = {
+    "id": TEMPLATE_ID,
+    "name": "hello",
+    "created_at": AT,
+    "updated_at": "2020-07-09T01:02:03+00:00",
+    "data": 'version: "0.1"\nname: hello',
+}
+WORKFLOW = {
+    "id": WORKFLOW_ID,
+    "name": "hello",
+    "state": "RUNNING",
+    "template_id": TEMPLATE_ID,
+    "devices": {"device_1": "08:00:27:00:00:01"},
+    "created_at": AT,
+    "updated_at": AT,
+    "actions": [],
+    "text": 'version: "0.1"\nname: hello_world_workflow\n',
+}
+
+
+def event(number: int, kind: str, **data: object) -> dict[str, object]:
+    return {"workflow_id": WORKFLOW_ID, "number": number, "at": AT, "kind": kind, **data}
+
+
+EVENTS = [
+    event(1, "workflow.created", name="hello"),
+    event(2, "workflow.started"),
+    event(
+        3,
+        "action.started",
+        task="hello world",
+        action="one",
+        worker=MACHINE_ID,
+        state="RUNNING",
+        message="Started execution",
+    ),
+    event(
+        4,
+        "action.succeeded",
+        task="hello world",
+        action="one",
+        worker=MACHINE_ID,
+        state="SUCCESS",
+        seconds=12.9,
+        message="",
+        reason="",
+    ),
+    event(
+        5,
+        "action.failed",
+        task="hello world",
+        action="two",
+        worker=MACHINE_ID,
+        state="FAILED",
+        seconds=0.2,
+        message="no /dev/sda\x1b[2J",
+        reason="DiskNotFound",
+    ),
+    event(6, "workflow.failed"),
+]

@@ -1,0 +1,60 @@
+"""`tinkbox image`."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.unit.cli.conftest import FakeAppliance, Printed
+
+Tinkbox = Callable[..., Printed]
+DIGEST = f"sha256:{'7' * 64}"
+IMAGES = [
+    {"name": "hello-world", "tag": "v1", "digest": DIGEST, "size": 4096, "pushed_at": "2020-07-08T15:17:02+00:00"},
+    {"name": "tools/old", "tag": "", "digest": DIGEST, "size": 12, "pushed_at": "2020-07-08T15:17:02+00:00"},
+]
+
+
+@pytest.fixture
+def images(appliance: FakeAppliance) -> FakeAppliance:
+    appliance.answers = {
+        "GET /v1/images": IMAGES,
+        "POST /v1/images": {"loaded": ["one:v1", "two:v2"]},
+        "DELETE /v1/images?reference=tools/old@sha256:77": {},
+    }
+    return appliance
+
+
+def test_loading_sends_the_files_and_names_what_they_held(
+    tinkbox: Tinkbox, images: FakeAppliance, tmp_path: Path
+) -> None:
+    (tmp_path / "a.tar").write_bytes(b"first")
+    (tmp_path / "b.tar").write_bytes(b"second")
+    loaded = tinkbox("image", "load", str(tmp_path / "a.tar"), str(tmp_path / "b.tar"))
+    assert loaded.out == "Loaded image: one:v1\nLoaded image: two:v2\n" * 2
+    assert images.asked == [("POST /v1/images", b"first"), ("POST /v1/images", b"second")]
+
+
+def test_a_file_that_is_not_there_is_told(tinkbox: Tinkbox, images: FakeAppliance, tmp_path: Path) -> None:
+    failed = tinkbox("image", "load", str(tmp_path / "no.tar"))
+    assert (failed.status, failed.err) == (
+        1,
+        f"tinkbox: no file {tmp_path}/no.tar: name an archive that `docker save` made\n",
+    )
+    assert images.asked == []
+
+
+def test_the_list_names_images_as_templates_do(tinkbox: Tinkbox, images: FakeAppliance) -> None:
+    lines = tinkbox("image", "list").out.splitlines()
+    rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in lines if line.startswith("|")]
+    assert rows == [
+        ["IMAGE", "DIGEST", "SIZE", "CREATED AT"],
+        ["hello-world:v1", DIGEST, "4096", "2020-07-08 15:17:02 +0000 UTC"],
+        [f"tools/old@{DIGEST}", DIGEST, "12", "2020-07-08 15:17:02 +0000 UTC"],
+    ]
+    assert tinkbox("image", "list", "-q").out == f"hello-world:v1\ntools/old@{DIGEST}\n"
+
+
+def test_deleting_names_the_whole_reference(tinkbox: Tinkbox, images: FakeAppliance) -> None:
+    assert tinkbox("image", "delete", "tools/old@sha256:77").status == 0
+    assert tinkbox("image", "delete", "other").status == 1

@@ -138,3 +138,8 @@ def test_the_scripts_read_the_kernel_command_line_and_the_credential(tmp_path) -
     assert words("credential registry", tmp_path) == "a:8080"
     (tmp_path / "cmdline").write_text("quiet\n")
     assert words("appliance", tmp_path) == "http://a:8080"
+
+
+def test_a_missing_credential_is_no_noise_on_the_console(tmp_path) -> None:
+    (tmp_path / "cmdline").write_text("quiet\n")
+    assert words("exec 2>&1; credential server", tmp_path) == ""

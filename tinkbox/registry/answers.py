@@ -62,6 +62,8 @@ def answering(handler: Handler, codes: Mapping[type[Refusal], str]) -> Handler:
             kind = type(refusal)
             challenge = {"WWW-Authenticate": challenge_for(request)} if kind is Denied else None
             return refused(STATUS[kind], codes.get(kind, CODES[kind]), str(refusal), challenge)
+        except ConnectionError:  # the client went away, which is no error of ours; nobody reads this
+            return refused(400, "BLOB_UPLOAD_INVALID", "the connection broke")
         response.headers.update(VERSION)
         return response
 

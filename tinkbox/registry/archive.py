@@ -145,6 +145,7 @@ class Contents:
         staged = self._stage()
         with self._open(name) as file:
             _copy(file, staged)
+        staged.finish()  # an archive may have more layers than we may have open files
         known = self.blobs.setdefault(staged.digest, staged)
         if known is not staged:
             staged.discard()

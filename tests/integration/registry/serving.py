@@ -6,7 +6,7 @@ import hashlib
 import io
 import json
 import tarfile
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -51,7 +51,7 @@ class Registry:
     async def push_blob(self, content: bytes, repository: str = "hello") -> str:
         digest = digest_of(content)
         path = f"/v2/{repository}/blobs/uploads/?digest={digest}"
-        async with self.operator.post(path, data=content) as answer:
+        async with self.operator.post(path, data=io.BytesIO(content)) as answer:
             assert answer.status == 201, await answer.text()
         return digest
 
@@ -70,7 +70,9 @@ class Registry:
         self, repository: str, selector: str, body: bytes, media_type: str = DOCKER_MANIFEST
     ) -> ClientResponse:
         headers = {"Content-Type": media_type}
-        answer = await self.operator.put(f"/v2/{repository}/manifests/{selector}", data=body, headers=headers)
+        answer = await self.operator.put(
+            f"/v2/{repository}/manifests/{selector}", data=io.BytesIO(body), headers=headers
+        )
         await answer.read()
         return answer
 
@@ -103,6 +105,8 @@ async def serving(root: Path, clock: Clock | None = None) -> AsyncIterator[Regis
             yield Registry(root=root, host=host, store=store, clock=clock, http=http, operator=operator)
     finally:
         await runner.cleanup()
+        for upload in list(store.uploads._uploads.values()):
+            store.uploads.end(upload)
 
 
 async def run(*command: str | Path) -> tuple[int, str]:
@@ -114,6 +118,15 @@ async def run(*command: str | Path) -> tuple[int, str]:
         output, _ = await process.communicate()
     assert process.returncode is not None
     return process.returncode, output.decode(errors="replace")
+
+
+async def until(condition: Callable[[], bool], seconds: float = 30) -> None:
+    """Look again and again, where nothing can announce it: what is waited for happens in another process."""
+    for _ in range(int(seconds * 100)):
+        if condition():
+            return
+        await asyncio.sleep(0.01)
+    raise AssertionError("it did not happen")
 
 
 async def chunks(content: bytes, size: int = 1000) -> AsyncIterator[bytes]:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.integration.docker_engine import CommandFailed, DockerEngine
-from tests.integration.registry.serving import Registry, layer, run, serving, tar
+from tests.integration.registry.serving import Registry, docker_archive, layer, run, serving, tar
 
 BUSYBOX = Path("/bin/busybox")
 
@@ -166,6 +166,4 @@ async def test_curl_gets_a_part_of_a_blob(registry: Registry) -> None:
 
 
 def _saved() -> bytes:
-    from tests.integration.registry.serving import docker_archive
-
     return tar(docker_archive(["x:v1"], [layer({"a": b"1" * 5000}), layer({"b": b"2"})]).items())

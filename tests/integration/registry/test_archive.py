@@ -1,0 +1,197 @@
+"""Image archives: every kind that is promised, and every kind of damage."""
+
+import errno
+import gzip
+import io
+import json
+import lzma
+import tarfile
+from collections.abc import AsyncIterator, Callable
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from tests.integration.registry.serving import (
+    Clock,
+    Registry,
+    chunks,
+    configuration,
+    descriptor,
+    digest_of,
+    docker_archive,
+    layer,
+    manifest,
+    tar,
+)
+from tinkbox.model.errors import Invalid, TooLarge, Unavailable
+from tinkbox.registry.manifests import DOCKER_MANIFEST, OCI_INDEX
+from tinkbox.registry.storage import ImageStore
+
+LAYERS = [layer({"a": b"1" * 3000}), layer({"b": b"2" * 3000})]
+FILES = docker_archive(["x:v1"], LAYERS)
+PACKED = tar(FILES.items())
+
+
+def oci_layout(name: str | None) -> dict[str, bytes]:
+    config = configuration(LAYERS)
+    image = manifest(config, LAYERS)
+    inner = json.dumps(
+        {"schemaVersion": 2, "mediaType": OCI_INDEX, "manifests": [descriptor(image, DOCKER_MANIFEST)]}
+    ).encode()
+    annotations = {"org.opencontainers.image.ref.name": name} if name else {}
+    entry = {**descriptor(inner, OCI_INDEX), "annotations": annotations}
+    blobs = {f"blobs/sha256/{digest_of(each)[7:]}": each for each in (*LAYERS, config, image, inner)}
+    index = json.dumps({"schemaVersion": 2, "manifests": [entry]}).encode()
+    return {"oci-layout": b'{"imageLayoutVersion": "1.0.0"}', **blobs, "index.json": index}
+
+
+def stored(root: Path) -> set[Path]:
+    """Every file the registry holds."""
+    return {path for path in root.rglob("*") if path.is_file()}
+
+
+@pytest.mark.parametrize("compress", [bytes, gzip.compress, lzma.compress])
+async def test_an_archive_is_loaded_compressed_or_not(registry: Registry, compress: Callable[[bytes], bytes]) -> None:
+    assert await registry.store.load(chunks(compress(PACKED))) == ["x:v1"]
+    assert {digest_of(each) for each in LAYERS} < registry.blobs()
+    assert (await registry.http.get("/v2/x/manifests/v1")).status == 200
+    assert registry.leftovers() == []
+
+
+async def test_a_compressed_layer_stays_as_it_is(registry: Registry) -> None:
+    packed = gzip.compress(LAYERS[0])
+    await registry.store.load(chunks(tar(docker_archive(["x:v1"], [packed]).items())))
+    document = await (await registry.http.get("/v2/x/manifests/v1")).json(content_type=None)
+    assert [each["digest"] for each in document["layers"]] == [digest_of(packed)]
+    assert document["layers"][0]["mediaType"].endswith(".tar.gzip")
+
+
+async def test_an_oci_layout_keeps_its_digests(registry: Registry) -> None:
+    files = oci_layout("tools/x:v1")
+    assert await registry.store.load(chunks(tar(files.items()))) == ["tools/x:v1"]
+    entry = json.loads(files["index.json"])["manifests"][0]
+    assert (await registry.http.get("/v2/tools/x/manifests/v1")).headers["Docker-Content-Digest"] == entry["digest"]
+
+
+async def test_names_below_the_current_folder_are_found(registry: Registry) -> None:
+    assert await registry.store.load(chunks(tar((f"./{name}", content) for name, content in FILES.items()))) == ["x:v1"]
+
+
+def without(name: str) -> bytes:
+    (missing,) = [each for each in FILES if each.endswith(name)][:1]
+    return tar((each, content) for each, content in FILES.items() if each != missing)
+
+
+def with_file(name: str, content: bytes) -> bytes:
+    return tar({**FILES, name: content}.items())
+
+
+DAMAGED = {
+    "empty": b"",
+    "text": b"this is no archive\n" * 100,
+    "a tar of something else": tar([("etc/passwd", b"root")]),
+    "cut": PACKED[: len(PACKED) // 2],
+    "cut gzip": gzip.compress(PACKED)[:-9],
+    "cut xz": lzma.compress(PACKED)[:-9],
+    "gzip with another checksum": gzip.compress(PACKED)[:-8] + b"\0" * 8,
+    "gzip of text": gzip.compress(b"text"),
+    "zstd": b"\x28\xb5\x2f\xfd" + b"\0" * 100,
+    "no layer": without("layer.tar"),
+    "no configuration": without(f"{digest_of(configuration(LAYERS))[7:]}.json"),
+    "no list": without("manifest.json"),
+    "list that is none": with_file("manifest.json", b"[[["),
+    "name that is none": with_file("manifest.json", FILES["manifest.json"].replace(b"x:v1", b"../:1")),
+    "layer outside": with_file("manifest.json", FILES["manifest.json"].replace(b'"Layers": ["', b'"Layers": ["/etc/')),
+    "no names": with_file("manifest.json", FILES["manifest.json"].replace(b'["x:v1"]', b"[]")),
+    "layout without names": tar(oci_layout(None).items()),
+    "layout without a blob": tar(list(oci_layout("x:1").items())[2:]),
+}
+
+
+@pytest.mark.parametrize("packed", DAMAGED.values(), ids=DAMAGED.keys())
+async def test_a_damaged_archive_is_refused_in_one_line_and_nothing_is_stored(
+    registry: Registry, packed: bytes
+) -> None:
+    with pytest.raises(Invalid) as refusal:
+        await registry.store.load(chunks(packed))
+    assert str(refusal.value)
+    assert len(str(refusal.value).splitlines()) == 1
+    assert stored(registry.root) == set()
+
+
+async def test_one_bad_image_of_two_refuses_both(registry: Registry) -> None:
+    second = docker_archive(["y:v1"], [layer({"c": b"3"})])
+    entries = json.loads(FILES["manifest.json"]) + json.loads(second["manifest.json"])
+    files = {**FILES, **second, "manifest.json": json.dumps(entries).encode()}
+    assert await registry.store.load(chunks(tar(files.items()))) == ["x:v1", "y:v1"]
+    for line in await registry.store.images():
+        await registry.store.delete(f"{line['name']}:{line['tag']}")
+    broken = next(name for name in second if name.endswith("layer.tar"))
+    with pytest.raises(Invalid, match="damaged"):
+        await registry.store.load(chunks(tar({**files, broken: layer({"c": b"4"})}.items())))
+    assert stored(registry.root) == set()
+
+
+@given(place=st.integers(0, len(PACKED) * 8 - 1), cut=st.none() | st.integers(0, len(PACKED)))
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+async def test_an_archive_with_a_flipped_bit_is_loaded_unharmed_or_refused(
+    tmp_path_factory: pytest.TempPathFactory, place: int, cut: int | None
+) -> None:
+    """Damage in a tar's padding is harmless; anywhere else nothing is stored, or what is stored is what it says."""
+    packed = bytearray(PACKED)
+    packed[place // 8] ^= 1 << place % 8
+    root = tmp_path_factory.mktemp("registry")
+    store = ImageStore(root, Clock())
+    try:
+        names = await store.load(chunks(bytes(packed[:cut])))
+    except Invalid:
+        assert stored(root) == set()
+        return
+    assert len(names) == 1
+    (line,) = await store.images()
+    content = (await store.manifest(line["name"], line["digest"])).content
+    assert [each["digest"] for each in json.loads(content)["layers"]] == [digest_of(each) for each in LAYERS]
+
+
+async def test_links_in_circles_are_refused(registry: Registry) -> None:
+    packed = io.BytesIO()
+    with tarfile.open(fileobj=packed, mode="w") as archive:
+        for name, target in (("manifest.json", "other"), ("other", "manifest.json")):
+            member = tarfile.TarInfo(name)
+            member.type, member.linkname = tarfile.SYMTYPE, target
+            archive.addfile(member)
+    with pytest.raises(Invalid):
+        await registry.store.load(chunks(packed.getvalue()))
+    assert stored(registry.root) == set()
+
+
+async def test_a_client_that_goes_away_leaves_nothing(registry: Registry) -> None:
+    async def breaking() -> AsyncIterator[bytes]:
+        yield PACKED[: len(PACKED) // 2]
+        raise ConnectionResetError
+
+    with pytest.raises(ConnectionResetError):
+        await registry.store.load(breaking())
+    assert stored(registry.root) == set()
+
+
+async def test_too_large_an_archive_is_refused(registry: Registry, monkeypatch: pytest.MonkeyPatch) -> None:
+    bomb = gzip.compress(bytes(8 << 20))
+    assert len(bomb) < 1 << 20
+    monkeypatch.setattr("tinkbox.registry.archive.MAX_ARCHIVE", 1 << 20)
+    for packed in (bomb, bytes(2 << 20)):
+        with pytest.raises(TooLarge):
+            await registry.store.load(chunks(packed, 1 << 16))
+        assert stored(registry.root) == set()
+
+
+async def test_a_full_disk_is_said_and_leaves_nothing(registry: Registry, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(_: int) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr("os.fsync", full)
+    with pytest.raises(Unavailable, match="disk is full"):
+        await registry.store.load(chunks(PACKED))
+    assert stored(registry.root) == set()

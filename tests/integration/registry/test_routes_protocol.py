@@ -1,0 +1,414 @@
+"""The OCI distribution protocol, request by request, friendly and hostile."""
+
+import asyncio
+import io
+import json
+import sys
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+from aiohttp import ClientConnectionError, ClientResponse, ClientSession, encode_basic_auth
+
+from tests.integration.registry.serving import (
+    OPERATOR,
+    Registry,
+    configuration,
+    descriptor,
+    digest_of,
+    layer,
+    manifest,
+    run,
+    serving,
+    until,
+)
+
+ROOT = Path(__file__).parents[3]
+CONTENT = bytes(range(256)) * 9000  # more than two pieces of a mebibyte
+DIGEST = digest_of(CONTENT)
+OTHER = digest_of(b"something else")
+INDEX = "application/vnd.oci.image.index.v1+json"
+
+
+async def code_of(answer: ClientResponse) -> str:
+    return (await answer.json())["errors"][0]["code"]
+
+
+async def test_a_client_is_challenged_and_anybody_gets_a_token_to_pull(registry: Registry) -> None:
+    answer = await registry.http.get("/v2/")
+    assert answer.status == 401
+    challenge = answer.headers["WWW-Authenticate"]
+    assert challenge == f'Bearer realm="http://{registry.host}/v2/token",service="tinkbox"'
+    assert answer.headers["Docker-Distribution-Api-Version"] == "registry/2.0"
+    token = (await (await registry.http.get("/v2/token?scope=repository:x:pull")).json())["token"]
+    assert (await registry.http.get("/v2/", headers={"Authorization": f"Bearer {token}"})).status == 200
+    digest = await registry.push_blob(b"x")
+    assert (await registry.http.get(f"/v2/hello/blobs/{digest}")).status == 200
+
+
+async def test_only_the_operators_password_gets_a_token_to_push(registry: Registry, token: str) -> None:
+    for password, status in ((token, 200), ("wrong", 401), ("", 401)):
+        headers = {"Authorization": encode_basic_auth("me", password)}
+        answer = await registry.http.get("/v2/token", headers=headers)
+        assert answer.status == status
+        assert (await registry.http.get("/v2/", headers=headers)).status == status
+    assert (await registry.http.get("/v2/token", headers={"Authorization": "Bearer anonymous"})).status == 401
+
+
+@pytest.mark.parametrize(
+    ("method", "path"),
+    [
+        ("POST", "/v2/x/blobs/uploads/"),
+        ("POST", f"/v2/x/blobs/uploads/?digest={DIGEST}"),
+        ("POST", f"/v2/x/blobs/uploads/?mount={DIGEST}&from=y"),
+        ("PATCH", "/v2/x/blobs/uploads/1"),
+        ("PUT", f"/v2/x/blobs/uploads/1?digest={DIGEST}"),
+        ("GET", "/v2/x/blobs/uploads/1"),
+        ("DELETE", "/v2/x/blobs/uploads/1"),
+        ("PUT", "/v2/x/manifests/v1"),
+        ("DELETE", "/v2/x/manifests/v1"),
+    ],
+)
+async def test_whoever_is_not_the_operator_writes_nothing(registry: Registry, method: str, path: str) -> None:
+    for headers in ({}, {"Authorization": "Bearer anonymous"}, {"Authorization": "Bearer "}):
+        async with registry.http.request(method, path, headers=headers, data=io.BytesIO(CONTENT)) as answer:
+            assert (answer.status, await code_of(answer)) == (401, "UNAUTHORIZED")
+    assert registry.leftovers() == []
+    assert registry.blobs() == set()
+
+
+async def test_a_blob_in_chunks(registry: Registry) -> None:
+    answer = await registry.operator.post("/v2/tools/x/blobs/uploads/")
+    assert (answer.status, answer.headers["Range"]) == (202, "0-0")
+    place = answer.headers["Location"]
+    first, second, last = CONTENT[:1_500_000], CONTENT[1_500_000:1_500_010], CONTENT[1_500_010:]
+    answer = await registry.operator.patch(
+        place, data=io.BytesIO(first), headers={"Content-Range": f"0-{len(first) - 1}"}
+    )
+    assert (answer.status, answer.headers["Range"]) == (202, f"0-{len(first) - 1}")
+    answer = await registry.operator.patch(place, data=second)
+    assert (answer.status, answer.headers["Range"]) == (202, "0-1500009")
+    answer = await registry.operator.get(place)
+    assert (answer.status, answer.headers["Range"], answer.headers["Location"]) == (204, "0-1500009", place)
+    assert registry.blobs() == set()
+    answer = await registry.operator.put(f"{place}?digest={DIGEST}", data=io.BytesIO(last))
+    assert (answer.status, answer.headers["Location"]) == (201, f"/v2/tools/x/blobs/{DIGEST}")
+    assert answer.headers["Docker-Content-Digest"] == DIGEST
+    assert await (await registry.http.get(answer.headers["Location"])).read() == CONTENT
+    assert (await registry.operator.get(place)).status == 404
+    assert registry.leftovers() == []
+
+
+@pytest.mark.parametrize(
+    "content_range", ["5-9", "1-10", "0-", "x", "0-8", "9-0", "0-99999999999999999999", "bytes 0-9"]
+)
+async def test_a_chunk_out_of_order_is_a_416_and_the_upload_goes_on(registry: Registry, content_range: str) -> None:
+    place = (await registry.operator.post("/v2/x/blobs/uploads/")).headers["Location"]
+    answer = await registry.operator.patch(place, data=b"0123456789", headers={"Content-Range": content_range})
+    assert (answer.status, await code_of(answer)) == (416, "BLOB_UPLOAD_INVALID")
+    answer = await registry.operator.put(f"{place}?digest={digest_of(b'fine')}", data=b"fine")
+    assert answer.status == 201
+
+
+@pytest.mark.parametrize("digest", [OTHER, "", "sha256:1", "sha512:" + "a" * 128, "sha256:../../../etc/passwd"])
+async def test_a_blob_with_another_digest_is_not_kept(registry: Registry, digest: str) -> None:
+    answer = await registry.operator.post("/v2/x/blobs/uploads/", params={"digest": digest}, data=io.BytesIO(CONTENT))
+    assert (answer.status, await code_of(answer)) == (400, "DIGEST_INVALID")
+    place = (await registry.operator.post("/v2/x/blobs/uploads/")).headers["Location"]
+    answer = await registry.operator.put(place, params={"digest": digest}, data=io.BytesIO(CONTENT))
+    assert (answer.status, await code_of(answer)) == (400, "DIGEST_INVALID")
+    assert registry.blobs() == set()
+    assert registry.leftovers() == []
+
+
+async def test_a_mount_finds_what_is_here_and_else_begins_an_upload(registry: Registry) -> None:
+    await registry.push_blob(CONTENT, "one")
+    answer = await registry.operator.post(f"/v2/two/blobs/uploads/?mount={DIGEST}&from=one")
+    assert (answer.status, answer.headers["Location"]) == (201, f"/v2/two/blobs/{DIGEST}")
+    assert (await registry.http.head(answer.headers["Location"])).status == 200
+    answer = await registry.operator.post(f"/v2/two/blobs/uploads/?mount={OTHER}&from=one")
+    assert (answer.status, "Location" in answer.headers) == (202, True)
+
+
+async def test_a_cancelled_upload_leaves_nothing(registry: Registry) -> None:
+    place = (await registry.operator.post("/v2/x/blobs/uploads/")).headers["Location"]
+    await registry.operator.patch(place, data=io.BytesIO(CONTENT))
+    assert len(registry.leftovers()) == 1
+    assert (await registry.operator.delete(place)).status == 204
+    assert registry.leftovers() == []
+    answer = await registry.operator.patch(place, data=b"x")
+    assert (answer.status, await code_of(answer)) == (404, "BLOB_UPLOAD_UNKNOWN")
+
+
+async def test_an_upload_broken_off_can_be_taken_up_again(
+    registry: Registry, token: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    place = (await registry.operator.post("/v2/x/blobs/uploads/")).headers["Location"]
+    half = len(CONTENT) // 2
+    host, _, port = registry.host.partition(":")
+    _, writer = await asyncio.open_connection(host, int(port))
+    head = (
+        f"PATCH {place} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {token}\r\nContent-Length: {len(CONTENT)}\r\n\r\n"
+    )
+    writer.write(head.encode() + CONTENT[:half])
+    await writer.drain()
+    await until(lambda: registry.leftovers()[0].stat().st_size > 0)
+    writer.close()
+    await writer.wait_closed()
+    answer = await registry.operator.patch(place, data=b"")  # waits for its turn, after the broken one's
+    arrived = int(answer.headers["Range"].removeprefix("0-")) + 1
+    assert 0 < arrived <= half
+    rest = {"Content-Range": f"{arrived}-{len(CONTENT) - 1}"}
+    answer = await registry.operator.patch(place, data=io.BytesIO(CONTENT[arrived:]), headers=rest)
+    assert answer.status == 202
+    assert (await registry.operator.put(f"{place}?digest={DIGEST}")).status == 201
+    assert [record for record in caplog.records if record.levelname == "ERROR"] == []
+
+
+async def test_a_blob_is_served_whole_in_part_and_as_a_head(registry: Registry) -> None:
+    await registry.push_blob(CONTENT)
+    path = f"/v2/hello/blobs/{DIGEST}"
+    answer = await registry.http.head(path)
+    assert (answer.status, answer.headers["Content-Length"]) == (200, str(len(CONTENT)))
+    assert answer.headers["Docker-Content-Digest"] == DIGEST
+    answer = await registry.http.get(path, headers={"Range": "bytes=1000-1999"})
+    assert (answer.status, answer.headers["Content-Range"]) == (206, f"bytes 1000-1999/{len(CONTENT)}")
+    assert await answer.read() == CONTENT[1000:2000]
+    answer = await registry.http.get(path, headers={"Range": f"bytes={len(CONTENT)}-"})
+    assert answer.status == 416
+    answer = await registry.http.get(f"/v2/hello/blobs/{OTHER}")
+    assert (answer.status, await code_of(answer)) == (404, "BLOB_UNKNOWN")
+    answer = await registry.http.get("/v2/hello/blobs/sha256:12")
+    assert (answer.status, await code_of(answer)) == (400, "DIGEST_INVALID")
+
+
+async def test_a_flipped_bit_on_the_disk_is_never_served_and_a_push_heals_it(registry: Registry) -> None:
+    await registry.push_blob(CONTENT)
+    path = registry.blob_path(DIGEST)
+    damaged = bytearray(CONTENT)
+    damaged[len(damaged) // 2] ^= 1
+    path.write_bytes(damaged)
+    for status, code in ((503, "UNKNOWN"), (404, "BLOB_UNKNOWN")):
+        answer = await registry.http.get(f"/v2/hello/blobs/{DIGEST}", headers={"Range": "bytes=0-9"})
+        assert (answer.status, await code_of(answer)) == (status, code)
+    await registry.push_blob(CONTENT)
+    assert await (await registry.http.get(f"/v2/hello/blobs/{DIGEST}")).read() == CONTENT
+
+
+async def test_a_damaged_manifest_is_never_served(registry: Registry) -> None:
+    digest = await registry.push_image()
+    path = registry.blob_path(digest)
+    path.write_bytes(path.read_bytes().replace(b"2", b"3", 1))
+    answer = await registry.http.get("/v2/hello/manifests/v1")
+    assert (answer.status, await code_of(answer)) == (503, "UNKNOWN")
+
+
+async def test_a_manifest_is_served_as_it_was_pushed(registry: Registry) -> None:
+    digest = await registry.push_image(tag="v1")
+    for selector in ("v1", digest):
+        answer = await registry.http.get(f"/v2/hello/manifests/{selector}")
+        assert answer.status == 200
+        assert answer.headers["Docker-Content-Digest"] == digest == digest_of(await answer.read())
+        assert answer.content_type == "application/vnd.docker.distribution.manifest.v2+json"
+        head = await registry.http.head(f"/v2/hello/manifests/{selector}")
+        assert head.headers["Content-Length"] == answer.headers["Content-Length"]
+        assert head.headers["Docker-Content-Digest"] == digest
+    for path in ("hello/manifests/v2", f"hello/manifests/{OTHER}", "other/manifests/v1", f"other/manifests/{digest}"):
+        answer = await registry.http.get(f"/v2/{path}")
+        assert (answer.status, await code_of(answer)) == (404, "MANIFEST_UNKNOWN")
+
+
+async def test_a_manifest_needs_its_blobs(registry: Registry) -> None:
+    content = layer({"a": b"1"})
+    config = configuration([content])
+    await registry.push_blob(config)
+    answer = await registry.put_manifest("hello", "v1", manifest(config, [content]))
+    assert (answer.status, await code_of(answer)) == (404, "MANIFEST_BLOB_UNKNOWN")
+    await registry.push_blob(content)
+    wrong = manifest(config, [content]).replace(f'"size": {len(content)}'.encode(), b'"size": 1')
+    answer = await registry.put_manifest("hello", "v1", wrong)
+    assert (answer.status, await code_of(answer)) == (400, "MANIFEST_INVALID")
+    answer = await registry.put_manifest("hello", OTHER, manifest(config, [content]))
+    assert (answer.status, await code_of(answer)) == (400, "MANIFEST_INVALID")
+    assert (await registry.http.get("/v2/hello/manifests/v1")).status == 404
+    answer = await registry.put_manifest("hello", "v1", manifest(config, [content]))
+    assert answer.status == 201
+    assert answer.headers["Location"] == f"/v2/hello/manifests/{digest_of(manifest(config, [content]))}"
+
+
+async def test_an_index_needs_its_manifests_in_the_same_repository(registry: Registry) -> None:
+    member = await registry.push_image("hello", "member")
+    content = await (await registry.http.get("/v2/hello/manifests/member")).read()
+    entry = descriptor(content, "application/vnd.docker.distribution.manifest.v2+json")
+    index = json.dumps({"schemaVersion": 2, "mediaType": INDEX, "manifests": [entry]}).encode()
+    answer = await registry.put_manifest("other", "all", index, INDEX)
+    assert (answer.status, await code_of(answer)) == (404, "MANIFEST_BLOB_UNKNOWN")
+    assert (await registry.put_manifest("hello", "all", index, INDEX)).status == 201
+    answer = await registry.http.get("/v2/hello/manifests/all")
+    assert (answer.content_type, await answer.read()) == (INDEX, index)
+    assert (await registry.http.get(f"/v2/hello/manifests/{member}")).status == 200
+
+
+@pytest.mark.parametrize("body", [b"", b"{}", b"[" * 100_000, b"\xff", b" " * (5 << 20)])
+async def test_what_is_no_manifest_is_refused(registry: Registry, body: bytes) -> None:
+    answer = await registry.put_manifest("hello", "v1", body)
+    assert (answer.status, await code_of(answer)) in ((400, "MANIFEST_INVALID"), (413, "SIZE_INVALID"))
+    assert registry.blobs() == set()
+
+
+async def test_tags_and_repositories_are_listed_in_pages(registry: Registry) -> None:
+    for tag in ("v1", "v2", "v3"):
+        await registry.push_image("tools/x", tag)
+    await registry.push_image("other", "latest")
+    assert await (await registry.http.get("/v2/tools/x/tags/list")).json() == {
+        "name": "tools/x",
+        "tags": ["v1", "v2", "v3"],
+    }
+    answer = await registry.http.get("/v2/tools/x/tags/list?n=2")
+    assert (await answer.json())["tags"] == ["v1", "v2"]
+    assert answer.headers["Link"] == '</v2/tools/x/tags/list?n=2&last=v2>; rel="next"'
+    answer = await registry.http.get("/v2/tools/x/tags/list?n=2&last=v2")
+    assert ((await answer.json())["tags"], "Link" in answer.headers) == (["v3"], False)
+    assert (await (await registry.http.get("/v2/_catalog")).json()) == {"repositories": ["other", "tools/x"]}
+    assert (await (await registry.http.get("/v2/tools/x/tags/list?n=0")).json())["tags"] == []
+    for path, code in (("/v2/none/tags/list", "NAME_UNKNOWN"), ("/v2/_catalog?n=-1", "PAGINATION_NUMBER_INVALID")):
+        assert await code_of(await registry.http.get(path)) == code
+
+
+async def test_a_deleted_tag_is_gone(registry: Registry) -> None:
+    await registry.push_image("x", "v1")
+    digest = await registry.push_image("x", "v2", "other")
+    assert (await registry.operator.delete("/v2/x/manifests/v1")).status == 202
+    assert (await registry.http.get("/v2/x/manifests/v1")).status == 404
+    assert (await registry.operator.delete(f"/v2/x/manifests/{digest}")).status == 202
+    assert (await registry.operator.delete(f"/v2/x/manifests/{digest}")).status == 404
+    assert (await registry.http.get("/v2/x/tags/list")).status == 404
+    assert registry.blobs() == set()
+
+
+async def raw(registry: Registry, target: str) -> bytes:
+    """Ask with a path that no client library would send."""
+    host, _, port = registry.host.partition(":")
+    reader, writer = await asyncio.open_connection(host, int(port))
+    writer.write(f"GET {target} HTTP/1.1\r\nHost: {registry.host}\r\nConnection: close\r\n\r\n".encode())
+    answer = await reader.read()
+    writer.close()
+    await writer.wait_closed()
+    return answer
+
+
+@pytest.mark.parametrize(
+    "target",
+    [
+        "/v2/../../etc/passwd",
+        "/v2/x/blobs/../../../../../etc/passwd",
+        "/v2/x/blobs/%2e%2e%2f%2e%2e%2fsecret",
+        "/v2/%2e%2e/secret/manifests/v1",
+        "/v2/x/manifests/..%2f..%2f..%2f..%2fsecret",
+        "/v2/x/manifests/%2fsecret",
+        "/v2/_tags/manifests/v1",
+        "/v2/x/_manifests/manifests/v1",
+        "/v2/x%00/manifests/v1",
+        "/v2/x/manifests/v1%00",
+        "/v2/x/manifests/" + "a" * 5000,
+        "/v2/" + "a/" * 2000 + "manifests/v1",
+        "/v2/x/blobs/uploads/../../secret",
+        "/v2//tags/list",
+        "/v2/x/tags/list?last=%ff%00",
+    ],
+)
+async def test_no_path_leads_out(registry: Registry, target: str) -> None:
+    (registry.root / "secret").write_text("the secret")
+    (registry.root.parent / "secret").write_text("the secret")
+    answer = await raw(registry, target)
+    assert answer.split()[1] in (b"400", b"401", b"404"), answer
+    assert b"the secret" not in answer
+
+
+@pytest.mark.parametrize("method", ["PUT", "POST", "DELETE", "PATCH", "GET"])
+async def test_what_is_not_there_is_an_oci_error(registry: Registry, method: str) -> None:
+    answer = await registry.operator.request(method, "/v2/x/elsewhere")
+    assert (answer.status, await code_of(answer)) == (404, "NAME_UNKNOWN")
+
+
+async def test_others_are_answered_while_a_large_blob_arrives(registry: Registry) -> None:
+    """The slow client is in the middle of its blob, and sends the rest only when somebody else was served."""
+    answered = asyncio.Event()
+
+    async def slow() -> AsyncIterator[bytes]:
+        yield CONTENT[:-1]
+        await answered.wait()
+        yield CONTENT[-1:]
+
+    async def somebody_else() -> None:
+        assert (await registry.http.get("/v2/_catalog")).status == 200
+        answered.set()
+
+    async with asyncio.timeout(20), asyncio.TaskGroup() as tasks:
+        sending = tasks.create_task(
+            registry.operator.post(f"/v2/x/blobs/uploads/?digest={DIGEST}", data=slow()).__aenter__()
+        )
+        tasks.create_task(somebody_else())
+    assert sending.result().status == 201
+
+
+async def test_a_disk_that_runs_full_is_said_and_leaves_nothing(tmp_path: Path) -> None:
+    small = tmp_path / "small"
+    small.mkdir()
+    assert await run("mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", small) == (0, "")
+    try:
+        async with serving(small / "registry") as registry:
+            answer = await registry.operator.post(f"/v2/x/blobs/uploads/?digest={DIGEST}", data=io.BytesIO(CONTENT))
+            assert answer.status == 503
+            assert "disk is full" in (await answer.json())["errors"][0]["message"]
+            assert (registry.blobs(), registry.leftovers()) == (set(), [])
+            await registry.push_image()  # what still fits is still taken
+            answer = await registry.http.get("/v2/hello/manifests/v1")
+            assert answer.status == 200
+    finally:
+        assert await run("umount", small) == (0, "")
+
+
+SERVER = """
+import asyncio, sys
+from pathlib import Path
+from tests.integration.registry.serving import serving
+async def main():
+    async with serving(Path(sys.argv[1])) as registry:
+        print(registry.host, flush=True)
+        await asyncio.Event().wait()
+asyncio.run(main())
+"""
+
+
+async def test_a_kill_in_the_middle_of_an_upload_keeps_what_was_acknowledged_and_no_more(tmp_path: Path) -> None:
+    process = await asyncio.create_subprocess_exec(
+        sys.executable, "-c", SERVER, tmp_path, cwd=ROOT, stdout=asyncio.subprocess.PIPE
+    )
+    assert process.stdout is not None
+    try:
+        async with asyncio.timeout(30):
+            host = (await process.stdout.readline()).decode().strip()
+
+        async def killed_midway() -> AsyncIterator[bytes]:
+            yield CONTENT[:-1]
+            await until(lambda: any(path.stat().st_size for path in (tmp_path / "incoming").iterdir()))
+            process.kill()
+            await process.wait()
+            yield CONTENT[-1:]
+
+        async with ClientSession(f"http://{host}", headers=OPERATOR) as client:
+            acknowledged = b"acknowledged"
+            answer = await client.post(f"/v2/x/blobs/uploads/?digest={digest_of(acknowledged)}", data=acknowledged)
+            assert answer.status == 201
+            with pytest.raises((ClientConnectionError, OSError)):
+                await client.post(f"/v2/x/blobs/uploads/?digest={DIGEST}", data=killed_midway())
+    finally:
+        if process.returncode is None:
+            process.kill()
+            await process.wait()
+    assert list((tmp_path / "incoming").iterdir()) != []
+    async with serving(tmp_path) as registry:
+        assert registry.blobs() == {digest_of(acknowledged)}
+        assert registry.leftovers() == []
+        await registry.push_blob(CONTENT)

@@ -1,0 +1,169 @@
+"""What the operator lists, loads and deletes, and what is collected after it."""
+
+import json
+
+import pytest
+
+from tests.integration.registry.serving import (
+    Registry,
+    chunks,
+    configuration,
+    descriptor,
+    digest_of,
+    docker_archive,
+    layer,
+    manifest,
+    tar,
+)
+from tinkbox.model.errors import Invalid, NotFound
+from tinkbox.registry.manifests import DOCKER_MANIFEST, OCI_INDEX
+
+
+async def push_index(registry: Registry, repository: str, tag: str, *texts: str) -> tuple[str, list[str]]:
+    """An index of images that have no tags of their own."""
+    entries = []
+    for text in texts:
+        content = layer({"a": text.encode()})
+        config = configuration([content])
+        for blob in (content, config):
+            await registry.push_blob(blob)
+        body = manifest(config, [content])
+        assert (await registry.put_manifest(repository, digest_of(body), body)).status == 201
+        entries.append(descriptor(body, DOCKER_MANIFEST))
+    index = json.dumps({"schemaVersion": 2, "mediaType": OCI_INDEX, "manifests": entries}).encode()
+    assert (await registry.put_manifest(repository, tag, index, OCI_INDEX)).status == 201
+    return digest_of(index), [entry["digest"] for entry in entries]
+
+
+async def test_images_are_listed_with_size_and_time(registry: Registry) -> None:
+    first = await registry.push_image("tools/x", "v1")
+    registry.clock.advance(hours=1)
+    await registry.push_image("a", "latest")
+    content = layer({"hello.txt": b"hello"})
+    size = len(content) + len(configuration([content]))
+    a, x = await registry.store.images()
+    assert x == {
+        "name": "tools/x",
+        "tag": "v1",
+        "digest": first,
+        "size": size,
+        "pushed_at": "2026-01-01T00:00:00+00:00",
+    }
+    assert (a["name"], a["tag"], a["pushed_at"]) == ("a", "latest", "2026-01-01T01:00:00+00:00")
+
+
+async def test_an_image_whose_tag_moved_on_stays_until_it_is_deleted(registry: Registry) -> None:
+    old = await registry.push_image("x", "v1", "old")
+    new = await registry.push_image("x", "v1", "new")
+    assert {(line["tag"], line["digest"]) for line in await registry.store.images()} == {("v1", new), ("", old)}
+    await registry.store.delete(f"x@{old}")
+    assert [line["digest"] for line in await registry.store.images()] == [new]
+    assert len(registry.blobs()) == 3
+
+
+async def test_members_of_an_index_are_no_images_of_their_own(registry: Registry) -> None:
+    index, _ = await push_index(registry, "x", "all", "amd64", "arm64")
+    (line,) = await registry.store.images()
+    assert (line["digest"], line["tag"]) == (index, "all")
+    assert line["size"] > 2 * len(layer({"a": b"amd64"}))
+
+
+async def test_deleting_an_image_keeps_what_others_need(registry: Registry) -> None:
+    shared = layer({"shared": b"1"})
+    for name, tag in (("x", b"1"), ("y", b"2")):
+        own = layer({"own": tag})
+        config = configuration([shared, own])
+        for blob in (shared, own, config):
+            await registry.push_blob(blob)
+        assert (await registry.put_manifest(name, "v1", manifest(config, [shared, own]))).status == 201
+    await registry.store.delete("x:v1")
+    assert digest_of(shared) in registry.blobs()
+    assert len(registry.blobs()) == 4
+    assert (await registry.http.get("/v2/y/manifests/v1")).status == 200
+    await registry.store.delete("y:v1")
+    assert registry.blobs() == set()
+
+
+async def test_deleting_one_of_two_tags_keeps_the_image(registry: Registry) -> None:
+    digest = await registry.push_image("x", "latest")
+    await registry.push_image("x", "v2")
+    await registry.store.delete("x")
+    assert [(line["tag"], line["digest"]) for line in await registry.store.images()] == [("v2", digest)]
+    await registry.store.delete(f"x@{digest}")
+    assert await registry.store.images() == []
+    assert registry.blobs() == set()
+
+
+async def test_deleting_an_index_deletes_the_members_that_nothing_else_needs(registry: Registry) -> None:
+    _, (kept, _) = await push_index(registry, "x", "all", "amd64", "arm64")
+    body = await (await registry.http.get(f"/v2/x/manifests/{kept}")).read()
+    assert (await registry.put_manifest("x", "amd64", body)).status == 201
+    await registry.store.delete("x:all")
+    assert [(line["tag"], line["digest"]) for line in await registry.store.images()] == [("amd64", kept)]
+    assert len(registry.blobs()) == 3
+
+
+async def test_a_member_of_an_index_outlives_its_own_tag(registry: Registry) -> None:
+    _, (member, _) = await push_index(registry, "x", "all", "amd64", "arm64")
+    body = await (await registry.http.get(f"/v2/x/manifests/{member}")).read()
+    await registry.put_manifest("x", "amd64", body)
+    await registry.store.delete("x:amd64")
+    assert (await registry.http.get(f"/v2/x/manifests/{member}")).status == 200
+
+
+async def test_a_push_in_progress_keeps_its_blobs(registry: Registry) -> None:
+    """Between a push's blobs and its manifest somebody deletes another image."""
+    await registry.push_image("other", "v1", "other")
+    fresh = await registry.push_blob(b"pushed a moment ago")
+    await registry.store.delete("other:v1")
+    assert registry.blobs() == {fresh}
+    registry.clock.advance(hours=2)
+    asked_for = await registry.http.head(f"/v2/x/blobs/{fresh}")  # "it is here, no need to send it"
+    assert asked_for.status == 200
+    await registry.push_image("other", "v1", "other")
+    await registry.store.delete("other:v1")
+    assert registry.blobs() == {fresh}
+    registry.clock.advance(hours=2)
+    await registry.push_image("other", "v1", "other")
+    await registry.store.delete("other:v1")
+    assert registry.blobs() == set()
+
+
+async def test_nothing_is_collected_while_a_manifest_cannot_be_read(registry: Registry) -> None:
+    digest = await registry.push_image("x", "v1", "precious")
+    await registry.push_image("y", "v1", "other")
+    registry.blob_path(digest).write_bytes(b"damaged")
+    before = registry.blobs() - {digest}
+    await registry.store.delete("y:v1")
+    assert registry.blobs() == before
+    await registry.store.delete("x:v1")
+    assert registry.blobs() == set()
+
+
+async def test_a_loaded_image_can_be_pulled_and_deleted(registry: Registry) -> None:
+    packed = tar(docker_archive(["x:v1"], [layer({"a": b"1"})]).items())
+    assert await registry.store.load(chunks(packed)) == ["x:v1"]
+    assert await registry.store.load(chunks(packed)) == ["x:v1"]
+    (line,) = await registry.store.images()
+    assert (await registry.http.get(f"/v2/x/manifests/{line['digest']}")).status == 200
+    await registry.store.delete("x:v1")
+    assert registry.blobs() == set()
+
+
+@pytest.mark.parametrize("reference", ["x:v2", "y:v1", "quay.io/x:v1", "127.0.0.1:80/x:v1", f"x@sha256:{'a' * 64}"])
+async def test_what_is_not_here_cannot_be_deleted(registry: Registry, reference: str) -> None:
+    await registry.push_image("x", "v1")
+    with pytest.raises(NotFound):
+        await registry.store.delete(reference)
+    assert len(await registry.store.images()) == 1
+
+
+async def test_a_name_that_is_none_is_refused(registry: Registry) -> None:
+    with pytest.raises(Invalid):
+        await registry.store.delete("../x")
+
+
+async def test_a_name_that_looks_like_a_host_can_be_deleted_too(registry: Registry) -> None:
+    await registry.push_image("my.tools/x", "v1")
+    await registry.store.delete("my.tools/x:v1")
+    assert await registry.store.images() == []

@@ -1,0 +1,122 @@
+"""The names archives give, and what their files mean."""
+
+import hashlib
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.integration.registry.serving import configuration, digest_of, docker_archive, layer
+from tinkbox.model.errors import Invalid
+from tinkbox.registry.blobs import Staged
+from tinkbox.registry.layouts import local_name, read_images
+from tinkbox.registry.manifests import parse_manifest
+
+LAYER = layer({"a": b"1"})
+
+
+class FakeFiles(dict[str, bytes]):
+    """An archive's files in memory; blobs are staged in a folder."""
+
+    folder: Path
+
+    def read(self, name: str, limit: int) -> bytes:
+        if name not in self:
+            raise Invalid(f"lacks {name}")
+        return self[name][:limit]
+
+    def extract(self, name: str) -> Staged:
+        staged = Staged(self.folder / hashlib.sha256(name.encode()).hexdigest())
+        staged.write(self.read(name, 1 << 30))
+        staged.finish()
+        return staged
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> FakeFiles:
+    made = FakeFiles()
+    made.folder = tmp_path
+    return made
+
+
+@pytest.mark.parametrize(
+    ("saved", "kept"),
+    [
+        ("hello-world:latest", ("hello-world", "latest")),
+        ("hello-world", ("hello-world", "latest")),
+        ("library/x:1", ("library/x", "1")),
+        ("docker.io/library/hello-world:latest", ("hello-world", "latest")),
+        ("docker.io/tools/x:1", ("tools/x", "1")),
+        ("quay.io/tools/wipe:v1", ("tools/wipe", "v1")),
+        ("127.0.0.1:5000/wipe:v1", ("wipe", "v1")),
+    ],
+)
+def test_an_image_is_kept_under_its_name_without_a_registry(saved: str, kept: tuple[str, str]) -> None:
+    assert local_name(saved) == kept
+
+
+@pytest.mark.parametrize("saved", ["", "../x:1", "A:1", f"x@sha256:{'a' * 64}"])
+def test_a_name_that_is_none_is_refused(saved: str) -> None:
+    with pytest.raises(Invalid):
+        local_name(saved)
+
+
+def test_a_docker_archive_becomes_a_manifest_of_the_same_bytes(files: FakeFiles) -> None:
+    files.update(docker_archive(["x:v1", "y:v2"], [LAYER]))
+    first, second = read_images(files)
+    assert [(each.repository, each.tag) for each in (first, second)] == [("x", "v1"), ("y", "v2")]
+    assert first.manifests == second.manifests
+    ((content, media_type),) = first.manifests
+    manifest = parse_manifest(content, media_type)
+    assert [each.digest for each in manifest.blobs] == [digest_of(configuration([LAYER])), digest_of(LAYER)]
+    assert [each.size for each in manifest.blobs] == [len(configuration([LAYER])), len(LAYER)]
+
+
+@pytest.mark.parametrize("manifest", [b"", b"{}", b"[7]", b'[{"Layers": []}]', b'[{"Config": "x", "Layers": 7}]'])
+def test_a_damaged_list_of_contents_is_refused(files: FakeFiles, manifest: bytes) -> None:
+    files["manifest.json"] = manifest
+    with pytest.raises(Invalid):
+        read_images(files)
+
+
+def test_an_archive_of_something_else_is_refused(files: FakeFiles) -> None:
+    files["etc/passwd"] = b"root"
+    with pytest.raises(Invalid, match=r"neither a manifest.json nor an index.json"):
+        read_images(files)
+
+
+def test_an_archive_without_names_is_refused_with_the_remedy(files: FakeFiles) -> None:
+    files.update(docker_archive(["x"], [LAYER]))
+    entry = json.loads(files["manifest.json"])[0]
+    files["manifest.json"] = json.dumps([{**entry, "RepoTags": None}]).encode()
+    with pytest.raises(Invalid, match="docker save NAME:TAG"):
+        read_images(files)
+
+
+def test_another_configuration_than_its_name_says_is_refused(files: FakeFiles) -> None:
+    files.update(docker_archive(["x"], [LAYER]))
+    config = next(name for name in files if name.endswith(".json") and name != "manifest.json")
+    files[config] += b" "
+    with pytest.raises(Invalid, match="not what its name says"):
+        read_images(files)
+
+
+def test_another_layer_than_the_configuration_says_is_refused(files: FakeFiles) -> None:
+    files.update(docker_archive(["x"], [LAYER]))
+    name = next(name for name in files if name.endswith("layer.tar"))
+    files[name] = layer({"a": b"2"})
+    with pytest.raises(Invalid, match="not what the image's configuration says"):
+        read_images(files)
+
+
+def test_indexes_that_never_end_are_refused(files: FakeFiles) -> None:
+    media_type = "application/vnd.oci.image.index.v1+json"
+    content = b"{}"
+    for _ in range(8):
+        entry = {"mediaType": media_type, "digest": digest_of(content), "size": len(content)}
+        entry["annotations"] = {"org.opencontainers.image.ref.name": "x:1"}
+        content = json.dumps({"schemaVersion": 2, "manifests": [entry]}).encode()
+        files[f"blobs/sha256/{digest_of(content)[7:]}"] = content
+    files["index.json"] = content
+    with pytest.raises(Invalid, match="nested"):
+        read_images(files)

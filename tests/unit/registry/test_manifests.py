@@ -1,0 +1,117 @@
+"""Manifests and indexes are read strictly, and never crash the reader."""
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tinkbox.model.errors import Invalid
+from tinkbox.registry.manifests import MAX_MANIFEST, Manifest, parse_manifest
+
+DOCKER = "application/vnd.docker.distribution.manifest.v2+json"
+OCI = "application/vnd.oci.image.manifest.v1+json"
+INDEX = "application/vnd.oci.image.index.v1+json"
+A, B, C = ("sha256:" + letter * 64 for letter in "abc")
+
+
+def image(**changes: Any) -> dict[str, Any]:
+    document = {
+        "schemaVersion": 2,
+        "mediaType": DOCKER,
+        "config": {"digest": A, "size": 1, "mediaType": "application/vnd.docker.container.image.v1+json"},
+        "layers": [{"digest": B, "size": 2}, {"digest": C, "size": 3}],
+        **changes,
+    }
+    return {key: value for key, value in document.items() if value is not None}
+
+
+def parsed(document: object, content_type: str = "") -> Manifest:
+    return parse_manifest(json.dumps(document).encode(), content_type)
+
+
+def test_an_image_refers_to_its_configuration_and_layers() -> None:
+    manifest = parsed(image())
+    assert (manifest.media_type, [each.digest for each in manifest.blobs]) == (DOCKER, [A, B, C])
+    assert manifest.manifests == ()
+    assert manifest.digests == {A, B, C}
+
+
+def test_an_index_refers_to_manifests() -> None:
+    manifest = parsed({"schemaVersion": 2, "mediaType": INDEX, "manifests": [{"digest": A, "size": 7}]})
+    assert (manifest.media_type, [each.digest for each in manifest.manifests]) == (INDEX, [A])
+    assert manifest.blobs == ()
+
+
+def test_a_foreign_layer_need_not_be_here() -> None:
+    layers = [{"digest": B, "size": 2, "urls": ["https://elsewhere/"]}, {"digest": C, "size": 3}]
+    assert [each.digest for each in parsed(image(layers=layers)).blobs] == [A, C]
+
+
+@pytest.mark.parametrize(
+    ("written", "told", "understood"),
+    [
+        (DOCKER, DOCKER, DOCKER),
+        (DOCKER, "application/json", DOCKER),
+        (DOCKER, "application/octet-stream", DOCKER),
+        (None, f"{OCI}; charset=utf-8", OCI),
+        (None, "", OCI),
+    ],
+)
+def test_the_media_type_is_what_the_bearer_or_the_manifest_says(written: str, told: str, understood: str) -> None:
+    assert parsed(image(mediaType=written), told).media_type == understood
+
+
+@pytest.mark.parametrize(
+    ("document", "told", "reason"),
+    [
+        ([], "", "not a JSON object"),
+        (image(schemaVersion=1), "", "schemaVersion"),
+        (image(manifests=[]), "", "image and an index at once"),
+        ({**image(layers=None), "manifests": []}, INDEX, "image and an index at once"),
+        (image(), OCI, "contradictory media type"),
+        (image(mediaType="text/html"), "text/html", "unsupported"),
+        (image(mediaType=7), "", "unsupported"),
+        (image(config=None), "", "config is not an object"),
+        (image(layers=None), "", "layers is not a list"),
+        (image(layers=[7]), "", r"layers\[0\] is not an object"),
+        (image(layers=[{"digest": "sha256:12", "size": 1}]), "", r"layers\[0\] has no sha256 digest"),
+        (image(layers=[{"digest": A + "\n", "size": 1}]), "", "no sha256 digest"),
+        (image(layers=[{"digest": ["x"], "size": 1}]), "", "no sha256 digest"),
+        (image(layers=[{"digest": A, "size": -1}]), "", "no size"),
+        (image(layers=[{"digest": A, "size": True}]), "", "no size"),
+        (image(layers=[{"digest": A}]), "", "no size"),
+    ],
+)
+def test_what_is_no_manifest_is_refused_with_the_reason(document: object, told: str, reason: str) -> None:
+    with pytest.raises(Invalid, match=reason):
+        parsed(document, told)
+
+
+@pytest.mark.parametrize("content", [b"", b"{", b"\xff", b"[" * 100_000, b'{"a":' * 100_000])
+def test_what_is_no_json_is_refused(content: bytes) -> None:
+    with pytest.raises(Invalid, match="JSON"):
+        parse_manifest(content)
+
+
+def test_a_manifest_beyond_the_limit_is_refused_unread() -> None:
+    with pytest.raises(Invalid, match=str(MAX_MANIFEST)):
+        parse_manifest(b" " * (MAX_MANIFEST + 1))
+
+
+scraps = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5) | st.sampled_from([A, DOCKER, INDEX]),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(["digest", "size", "urls"]), inner),
+    max_leaves=6,
+)
+
+
+@given(st.dictionaries(st.sampled_from([*image(), "manifests"]), scraps), st.sampled_from(["", DOCKER, INDEX, "x"]))
+def test_a_valid_manifest_with_anything_in_it_is_read_or_refused(changes: dict[str, Any], told: str) -> None:
+    """Nothing but Invalid ever comes out of the parser."""
+    try:
+        manifest = parsed({**image(), **changes}, told)
+    except Invalid:
+        return
+    assert all(digest.startswith("sha256:") for digest in manifest.digests)

@@ -1,0 +1,123 @@
+"""Uploads in progress are bounded, and their bytes are what arrived."""
+
+import errno
+from collections.abc import AsyncIterator, Iterator
+from itertools import count
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from tests.integration.registry.serving import Clock, chunks, digest_of
+from tinkbox.model.errors import Conflict, NotFound, TooLarge, Unavailable
+from tinkbox.registry.blobs import PIECE, Blobs
+from tinkbox.registry.uploads import MAX_UPLOADS, Uploads
+
+
+class Made:
+    def __init__(self, root: Path, max_blob: int = 10 * PIECE) -> None:
+        self.clock = Clock()
+        numbers = count()
+        self.root = root
+        self.blobs = Blobs(root, self.clock, lambda: str(next(numbers)))
+        self.uploads = Uploads(self.blobs.stage, self.clock, lambda: f"upload-{next(numbers)}", max_blob)
+
+    def files(self) -> int:
+        return len(list((self.root / "incoming").iterdir()))
+
+
+@pytest.fixture
+def made(tmp_path: Path) -> Iterator[Made]:
+    made = Made(tmp_path)
+    yield made
+    for upload in list(made.uploads._uploads.values()):
+        made.uploads.end(upload)
+
+
+@given(parts=st.lists(st.binary(max_size=50), max_size=8), size=st.integers(1, 20))
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+async def test_a_blob_is_the_same_however_it_was_cut(made: Made, parts: list[bytes], size: int) -> None:
+    upload = made.uploads.begin("x")
+    sent = 0
+    for part in parts:
+        await made.uploads.append(upload, chunks(part, size), sent)
+        sent += len(part)
+    assert (upload.staged.digest, upload.staged.size) == (digest_of(b"".join(parts)), sent)
+    made.uploads.end(upload)
+
+
+async def test_a_chunk_from_elsewhere_changes_nothing(made: Made) -> None:
+    upload = made.uploads.begin("x")
+    await made.uploads.append(upload, chunks(b"12345"), 0)
+    for start in (0, 4, 6):
+        with pytest.raises(Conflict, match="goes on at byte 5"):
+            await made.uploads.append(upload, chunks(b"x"), start)
+    assert made.uploads.get("x", upload.id).staged.size == 5
+
+
+async def test_what_arrived_before_a_connection_broke_stays(made: Made) -> None:
+    async def breaking() -> AsyncIterator[bytes]:
+        yield b"a" * PIECE
+        yield b"and more"
+        raise ConnectionResetError
+
+    upload = made.uploads.begin("x")
+    with pytest.raises(ConnectionResetError):
+        await made.uploads.append(upload, breaking())
+    assert made.uploads.get("x", upload.id).staged.digest == digest_of(b"a" * PIECE + b"and more")
+
+
+async def test_an_upload_belongs_to_its_repository(made: Made) -> None:
+    upload = made.uploads.begin("x")
+    with pytest.raises(NotFound):
+        made.uploads.get("y", upload.id)
+    made.uploads.end(upload)
+    with pytest.raises(NotFound):
+        made.uploads.get("x", upload.id)
+    assert made.files() == 0
+
+
+async def test_too_large_a_blob_ends_its_upload(tmp_path: Path) -> None:
+    made = Made(tmp_path, max_blob=PIECE + 10)
+    upload = made.uploads.begin("x")
+    with pytest.raises(TooLarge):
+        await made.uploads.append(upload, chunks(b"x" * (PIECE + 11), PIECE))
+    assert made.files() == 0
+    with pytest.raises(NotFound):
+        made.uploads.get("x", upload.id)
+
+
+async def test_uploads_are_bounded_in_number_and_forgotten_when_idle(made: Made) -> None:
+    first = made.uploads.begin("x")
+    for _ in range(MAX_UPLOADS - 1):
+        made.uploads.begin("x")
+    with pytest.raises(Unavailable, match=f"{MAX_UPLOADS} uploads"):
+        made.uploads.begin("x")
+    made.clock.advance(minutes=59)
+    await made.uploads.append(first, chunks(b"still here"))
+    made.clock.advance(minutes=2)
+    made.uploads.begin("x")
+    assert made.files() == 2
+    assert made.uploads.get("x", first.id) is first
+
+
+async def test_an_upload_that_met_a_full_disk_is_over(made: Made, monkeypatch: pytest.MonkeyPatch) -> None:
+    upload = made.uploads.begin("x")
+
+    class Full:
+        closed = False
+
+        def write(self, _: bytes) -> None:
+            raise OSError(errno.ENOSPC, "No space left on device")
+
+        def close(self) -> None:
+            self.closed = True
+
+    upload.staged._file.close()
+    monkeypatch.setattr(upload.staged, "_file", Full())
+    with pytest.raises(Unavailable, match="disk is full"):
+        await made.uploads.append(upload, chunks(b"x"))
+    with pytest.raises(NotFound):
+        made.uploads.get("x", upload.id)
+    assert made.files() == 0

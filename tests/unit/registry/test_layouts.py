@@ -109,6 +109,14 @@ def test_another_layer_than_the_configuration_says_is_refused(files: FakeFiles) 
         read_images(files)
 
 
+def test_a_layer_too_few_is_refused(files: FakeFiles) -> None:
+    files.update(docker_archive(["x"], [LAYER, layer({"b": b"2"})]))
+    entry = json.loads(files["manifest.json"])[0]
+    files["manifest.json"] = json.dumps([{**entry, "Layers": entry["Layers"][:1]}]).encode()
+    with pytest.raises(Invalid, match="has 1 layers, but its configuration says otherwise"):
+        read_images(files)
+
+
 def test_indexes_that_never_end_are_refused(files: FakeFiles) -> None:
     media_type = "application/vnd.oci.image.index.v1+json"
     content = b"{}"

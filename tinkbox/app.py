@@ -80,7 +80,7 @@ async def serve(settings: Settings, say: Say) -> None:
         with _bound(settings) as sockets:
             store = await Store.open(settings.data / "tinkbox.sqlite")
             try:
-                images = await ImageStore.open(settings.data / "registry", clock=_now)
+                images = ImageStore(settings.data / "registry", clock=_now)
                 for line in _tree(settings, sockets):
                     say(line)
                 await _run(settings, sockets, store, images, token, loaders)

@@ -78,7 +78,8 @@ class _RegistryDoor:
 
     async def blob(self, request: web.Request) -> web.StreamResponse:
         digest = request.match_info["digest"]
-        path = await self._store.blob(digest)
+        # A push asks by HEAD what it need not send; a pull never does.
+        path = await (self._store.promise(digest) if request.method == "HEAD" else self._store.blob(digest))
         headers = {"Docker-Content-Digest": digest, "Content-Type": "application/octet-stream"}
         return web.FileResponse(path, headers=headers)
 
@@ -144,7 +145,7 @@ class _RegistryDoor:
 
     async def _has(self, digest: str) -> bool:
         try:
-            await self._store.blob(digest)
+            await self._store.promise(digest)
         except NotFound:
             return False
         return True

@@ -64,18 +64,15 @@ class ImageStore:
         self.uploads = Uploads(self._blobs.stage, clock, new_token)
 
     async def blob(self, digest: str) -> Path:
-        """A blob's file, verified; raises NotFound, or Unavailable for a damaged one.
+        """A blob's file, verified; raises NotFound, or Unavailable for a damaged one."""
+        return await asyncio.to_thread(self._blobs.verified, digest)
 
-        Who asks may be about to push a manifest that refers to it, so it stays for a while.
-        """
+    async def promise(self, digest: str) -> Path:
+        """The same for a push that will not send what is here already: the blob stays until its manifest came."""
         async with self._turn:
-            self._blobs.path(digest)
+            path = await self.blob(digest)
             self._promised[digest] = self._clock()
-        try:
-            return await asyncio.to_thread(self._blobs.verified, digest)
-        except (NotFound, Unavailable):
-            self._promised.pop(digest, None)
-            raise
+        return path
 
     async def keep(self, upload: Upload, digest: str) -> None:
         """End an upload and keep its blob; raises Invalid, and keeps nothing, when its digest is another."""

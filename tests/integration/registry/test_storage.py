@@ -129,6 +129,14 @@ async def test_a_push_in_progress_keeps_its_blobs(registry: Registry) -> None:
     assert registry.blobs() == set()
 
 
+async def test_a_pulled_image_is_freed_at_once_when_deleted(registry: Registry) -> None:
+    await registry.push_image("x", "v1")
+    for digest in registry.blobs():
+        assert (await registry.http.get(f"/v2/x/blobs/{digest}")).status == 200
+    await registry.store.delete("x:v1")
+    assert registry.blobs() == set()
+
+
 async def test_nothing_is_collected_while_a_manifest_cannot_be_read(registry: Registry) -> None:
     digest = await registry.push_image("x", "v1", "precious")
     await registry.push_image("y", "v1", "other")

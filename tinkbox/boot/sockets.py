@@ -62,14 +62,21 @@ def holder(protocol: str, port: int) -> str:
         if int(fields[1].rpartition(":")[2], 16) == port and listening:
             inodes.add(f"socket:[{fields[9]}]")
     for process in Path("/proc").glob("[0-9]*"):
-        if _holds(process, inodes):
-            name = (process / "comm").read_text().strip()
+        if name := _name_of_holder(process, inodes):
             return f"{name} (pid {process.name})"
     return f"another process (`ss -lnp 'sport = {port}'` names it)"
 
 
-def _holds(process: Path, inodes: set[str]) -> bool:
+def _name_of_holder(process: Path, inodes: set[str]) -> str:
     try:
-        return any(str(os.readlink(descriptor)) in inodes for descriptor in (process / "fd").iterdir())  # noqa: PTH115
+        holds = any(_target(descriptor) in inodes for descriptor in (process / "fd").iterdir())
+        return (process / "comm").read_text().strip() if holds else ""
     except OSError:
-        return False  # gone meanwhile, or not ours to look at
+        return ""  # the process is gone meanwhile, or not ours to look at
+
+
+def _target(descriptor: Path) -> str:
+    try:
+        return os.readlink(descriptor)  # noqa: PTH115 - what it names is no path
+    except OSError:
+        return ""  # closed meanwhile, such as the one that listed its own folder

@@ -41,6 +41,12 @@ def test_whoever_holds_a_udp_port_is_named() -> None:
         assert "stop that process or configure another port" in str(refusal.value)
 
 
+def test_a_descriptor_that_closes_while_being_looked_at_hides_nobody() -> None:
+    with socket.socket() as lower, bind_udp(interface="", address="127.0.0.1", port=0) as bound:
+        lower.close()  # its number is free now for the listing of our own descriptors, before the one we look for
+        assert f"(pid {os.getpid()})" in holder("udp", bound.getsockname()[1])
+
+
 def test_whoever_listens_on_a_tcp_port_is_named() -> None:
     with bind_tcp(address="127.0.0.1", port=0) as first:
         port = first.getsockname()[1]

@@ -159,6 +159,22 @@ async def test_silence_is_broken_once_the_patience_is_over() -> None:
         assert await asyncio.wait_for(bench.observer.told.get(), 10) == ("127.0.0.1", "loader.efi", 1280, 3.0, 2)
 
 
+async def test_each_repetition_starts_its_patience_anew() -> None:
+    async with serving() as bench:
+        machine, witness = bench.machine(), bench.machine()
+        machine.ask("loader.efi")
+        first = await machine.hear()
+        for wait in (1.0, 2.0):
+            bench.now += wait
+            assert await machine.hear() == first
+        witness.ask("loader.efi")
+        await witness.hear()
+        bench.now += 3.5  # less than the four seconds that are due now
+        await witness.hear()
+        machine.acknowledge(1)
+        assert (await machine.hear())[:4] == b"\0\3\0\2"
+
+
 async def test_echoes_of_old_acknowledgements_do_not_postpone_the_repetition() -> None:
     async with serving() as bench:
         machine = bench.machine()

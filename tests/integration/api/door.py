@@ -1,0 +1,103 @@
+"""The operator door over a real engine and store, on a unix socket and on TCP as the appliance opens it."""
+
+import hashlib
+import io
+import json
+import socket
+import tarfile
+from collections.abc import AsyncIterator, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import aiohttp
+from aiohttp import web
+from aiohttp.typedefs import Middleware
+
+from tests.integration.engine.appliance import Appliance, appliance
+from tinkbox.api.access import bearer_only, token_check
+from tinkbox.api.routes import OperatorDoor
+from tinkbox.door.problems import refusals_become_problems
+from tinkbox.registry.storage import ImageStore
+
+TOKEN = "the-operators-token"
+OSIE = {"architecture": "x86_64", "version": "1", "kernel": "6.1", "files": {}, "packages": {}}
+
+
+@dataclass
+class Door:
+    """`url` is TCP and wants the token, `local` is a session on the unix socket and wants nothing."""
+
+    box: Appliance
+    images: ImageStore
+    url: str
+    path: str
+    local: aiohttp.ClientSession
+
+    async def ask(self, method: str, path: str, document: object = None) -> tuple[int, Any]:
+        """Status and decoded body of one request over the unix socket."""
+        body = json.dumps(document).encode() if isinstance(document, dict | list) else document
+        body = io.BytesIO(body) if isinstance(body, bytes) else body
+        async with self.local.request(method, f"http://tinkbox{path}", data=body) as response:
+            if response.status >= 400:
+                assert response.content_type == "application/problem+json"
+            return response.status, await response.json(content_type=None)
+
+    async def done(self, method: str, path: str, document: object = None) -> Any:
+        """The same for what must succeed."""
+        status, answer = await self.ask(method, path, document)
+        assert status < 300, answer
+        return answer
+
+
+@asynccontextmanager
+async def open_door(folder: Path) -> AsyncIterator[Door]:
+    async with appliance(folder / "tinkbox.sqlite") as box, AsyncExitStack() as stack:
+        images = ImageStore(folder / "registry", box.clock)
+        operator = OperatorDoor(
+            machines=box.machines,
+            templates=box.templates,
+            workflows=box.workflows,
+            images=images,
+            osie=lambda: [OSIE],
+            server="http://172.30.0.1",
+            registry="172.30.0.1",
+        )
+        tcp = socket.create_server(("127.0.0.1", 0))
+        await _serve(stack, operator, [bearer_only(token_check(TOKEN))], tcp)
+        local = socket.socket(socket.AF_UNIX)
+        local.bind(str(folder / "operator.sock"))
+        await _serve(stack, operator, [], local)
+        connector = aiohttp.UnixConnector(str(folder / "operator.sock"))
+        session = await stack.enter_async_context(aiohttp.ClientSession(connector=connector))
+        url = f"http://127.0.0.1:{tcp.getsockname()[1]}"
+        yield Door(box=box, images=images, url=url, path=str(folder / "operator.sock"), local=session)
+
+
+async def _serve(
+    stack: AsyncExitStack, operator: OperatorDoor, guards: Sequence[Middleware], listening: socket.socket
+) -> None:
+    application = web.Application(middlewares=[refusals_become_problems, *guards], client_max_size=0)
+    application.add_routes(operator.routes())
+    runner = web.AppRunner(application, access_log=None, shutdown_timeout=0.05)
+    await runner.setup()
+    stack.push_async_callback(runner.cleanup)
+    await web.SockSite(runner, listening).start()
+
+
+def image_archive(name: str = "hello-world:v1") -> bytes:
+    """What `docker save` writes for an image of one small layer."""
+    layer = b"a layer"
+    diff_ids = [f"sha256:{hashlib.sha256(layer).hexdigest()}"]
+    rootfs = {"type": "layers", "diff_ids": diff_ids}
+    config = json.dumps({"architecture": "amd64", "os": "linux", "rootfs": rootfs}).encode()
+    config_name = f"{hashlib.sha256(config).hexdigest()}.json"
+    manifest = json.dumps([{"Config": config_name, "RepoTags": [name], "Layers": ["1/layer.tar"]}]).encode()
+    archive = io.BytesIO()
+    with tarfile.open(fileobj=archive, mode="w") as tar:
+        for path, content in ((config_name, config), ("1/layer.tar", layer), ("manifest.json", manifest)):
+            entry = tarfile.TarInfo(path)
+            entry.size = len(content)
+            tar.addfile(entry, io.BytesIO(content))
+    return archive.getvalue()

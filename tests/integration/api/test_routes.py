@@ -1,0 +1,227 @@
+"""Every route of the operator door, over a real engine and store."""
+
+import base64
+from uuid import UUID
+
+import pytest
+
+from tests.integration.api.door import OSIE, Door, image_archive
+from tests.integration.engine.appliance import HELLO, hardware, mac
+from tinkbox.model.boot import Stage
+from tinkbox.model.workflow import State
+from tinkbox.wire import bundle
+from tinkbox.wire.status import decode_snapshot
+
+MACHINE = str(UUID(int=1))
+
+
+async def prepared(door: Door) -> tuple[str, str]:
+    """A machine, a template, and a workflow of them; returns the ids of template and workflow."""
+    await door.done("POST", "/v1/hardware", hardware(1))
+    template = (await door.done("POST", "/v1/templates", {"name": "hello", "data": HELLO}))["id"]
+    workflow = await door.done("POST", "/v1/workflows", {"template": "hello", "hardware": {"device_1": mac(1)}})
+    return template, workflow["id"]
+
+
+async def test_a_machines_life(door: Door) -> None:
+    assert await door.done("POST", "/v1/hardware", hardware(1)) == {"id": MACHINE}
+    (listed,) = await door.done("GET", "/v1/hardware")
+    assert listed["document"] == hardware(1)
+    assert listed["interfaces"] == [{"mac": mac(1), "address": "172.30.0.11", "hostname": "machine-1"}]
+    assert (listed["ticket"], listed["installed"], listed["boots"], listed["parked"]) == (False, False, 0, "")
+    for key in (MACHINE, MACHINE[:8], mac(1), "172.30.0.11", "machine-1"):
+        assert await door.done("GET", f"/v1/hardware/{key}") == listed
+    door.box.machines.saw(mac(1), Stage.LOADER, "PXEClient")
+    (seen,) = await door.done("GET", f"/v1/hardware/{mac(1)}/timeline")
+    assert seen == {"at": "2026-11-21T03:00:00+00:00", "stage": Stage.LOADER, "detail": "PXEClient"}
+    assert await door.done("DELETE", "/v1/hardware/machine-1") == {"id": MACHINE}
+    assert (await door.ask("GET", f"/v1/hardware/{MACHINE}"))[0] == 404
+    assert await door.done("GET", "/v1/hardware") == []
+
+
+async def test_a_credential_is_what_the_node_door_accepts(door: Door) -> None:
+    await door.done("POST", "/v1/hardware", hardware(1))
+    credential = await door.done("GET", f"/v1/hardware/{mac(1)}/credential")
+    assert set(credential) == {"server", "registry", "worker", "token"}
+    assert (credential["server"], credential["registry"]) == ("http://172.30.0.1", "172.30.0.1")
+    assert door.box.machines.authenticate(credential["token"]) == credential["worker"] == MACHINE
+
+
+async def test_a_templates_life(door: Door) -> None:
+    created = await door.done("POST", "/v1/templates", {"name": "hello", "data": HELLO})
+    template = await door.done("GET", "/v1/templates/hello")
+    assert (template["id"], template["name"], template["data"]) == (created["id"], "hello", HELLO)
+    assert await door.done("GET", "/v1/templates") == [template]
+    assert await door.done("PUT", "/v1/templates/hello", {"name": "renamed"}) == created
+    changed = HELLO.replace("600", "700")
+    await door.done("PUT", f"/v1/templates/{created['id'][:8]}", {"name": None, "data": changed})
+    assert (await door.done("GET", "/v1/templates/renamed"))["data"] == changed
+    assert (await door.ask("PUT", "/v1/templates/renamed", {}))[0] == 422
+    assert (await door.ask("POST", "/v1/templates", {"name": "renamed", "data": HELLO}))[0] == 409
+    assert await door.done("DELETE", "/v1/templates/renamed") == created
+    assert await door.done("GET", "/v1/templates") == []
+
+
+async def test_a_template_is_validated_without_being_stored(door: Door) -> None:
+    assert await door.done("POST", "/v1/templates/validate", {"data": HELLO}) == {}
+    status, problem = await door.ask("POST", "/v1/templates/validate", {"data": HELLO.replace("image", "imag")})
+    assert (status, problem["type"]) == (422, "/problems/invalid")
+    assert await door.done("GET", "/v1/templates") == []
+
+
+async def test_a_workflows_life(door: Door) -> None:
+    template, workflow_id = await prepared(door)
+    path = f"/v1/workflows/{workflow_id}"
+    workflow = await door.done("GET", path)
+    assert (workflow["state"], workflow["template_id"]) == ("PENDING", template)
+    assert workflow["devices"] == {"device_1": mac(1)}
+    assert workflow["text"] == HELLO.replace("{{.device_1}}", mac(1))
+    assert [each["name"] for each in workflow["actions"]] == ["hello_world", "second"]
+    assert await door.done("GET", "/v1/workflows") == [workflow]
+    assert await door.done("GET", f"{path}/state") == {
+        "workflow_id": workflow_id,
+        "state": "PENDING",
+        "progress": 0,
+        "current_task": "hello world",
+        "current_action": "hello_world",
+        "current_worker": MACHINE,
+        "current_action_state": "PENDING",
+        "reason": "",
+        "message": "",
+    }
+    offer = await door.box.offer(MACHINE)
+    assert offer is not None
+    await door.box.attempts.output(MACHINE, offer.attempt, 0, b"hello\n")
+    archive = bundle.encode([bundle.Entry(path="data", content=b'{"a": 1}'), bundle.Entry(path="to", link="data")])
+    await door.box.attempts.keep_data(MACHINE, offer.attempt, archive)
+    assert (await door.ask("DELETE", path))[0] == 409
+    door.box.clock.forward(90)
+    await door.box.report(MACHINE, offer)
+    offer = await door.box.offer(MACHINE)
+    assert offer is not None
+    await door.box.report(MACHINE, offer, State.FAILED, exit_code=3, reason="DiskNotFound", message="no disk")
+
+    state = await door.done("GET", f"{path}/state")
+    assert (state["state"], state["progress"], state["current_action"]) == ("FAILED", 50, "second")
+    assert (state["current_action_state"], state["reason"], state["message"]) == ("FAILED", "DiskNotFound", "no disk")
+    events = await door.done("GET", f"{path}/events")
+    assert [(each["number"], each["kind"]) for each in events] == [
+        (1, "workflow.created"), (2, "workflow.started"), (3, "action.started"), (4, "action.succeeded"),
+        (5, "action.started"), (6, "action.failed"), (7, "workflow.failed"),
+    ]  # fmt: skip
+    assert (events[3]["seconds"], events[3]["worker"], events[3]["action"]) == (90.0, MACHINE, "hello_world")
+    data = await door.done("GET", f"{path}/data")
+    assert data["files"][0] == {
+        "path": "data", "mode": 0o644, "size": 8, "content": base64.b64encode(b'{"a": 1}').decode(),
+    }  # fmt: skip
+    assert (data["version"], data["files"][1]) == (1, {"path": "to", "link": "data"})
+    assert await door.done("GET", f"{path}/data?version=1") == data
+    assert (await door.ask("GET", f"{path}/data?version=2"))[0] == 404
+    assert (await door.ask("GET", f"{path}/data?version=-1"))[0] == 422
+    async with door.local.get(f"http://tinkbox{path}/logs") as response:
+        assert response.content_type == "text/plain"
+        assert await response.text() == ("==> hello world / hello_world <==\nhello\n==> hello world / second <==\n")
+    assert await door.done("DELETE", path) == {"id": workflow_id}
+    assert (await door.ask("GET", path))[0] == 404
+
+
+async def test_nothing_in_a_workflow_changes_with_its_template(door: Door) -> None:
+    template, workflow_id = await prepared(door)
+    before = await door.done("GET", f"/v1/workflows/{workflow_id}")
+    await door.done("PUT", f"/v1/templates/{template}", {"data": HELLO.replace("hello-world", "other")})
+    assert await door.done("GET", f"/v1/workflows/{workflow_id}") == before
+    await door.done("DELETE", f"/v1/templates/{template}")
+    assert await door.done("GET", f"/v1/workflows/{workflow_id}") == before
+
+
+async def test_data_that_was_never_written_is_version_0(door: Door) -> None:
+    _, workflow_id = await prepared(door)
+    assert await door.done("GET", f"/v1/workflows/{workflow_id}/data") == {"version": 0, "files": []}
+
+
+async def test_images_are_loaded_listed_and_deleted(door: Door) -> None:
+    assert await door.done("POST", "/v1/images", image_archive("tools/one:v1")) == {"loaded": ["tools/one:v1"]}
+    (image,) = await door.done("GET", "/v1/images")
+    assert (image["name"], image["tag"]) == ("tools/one", "v1")
+    assert set(image) == {"name", "tag", "digest", "size", "pushed_at"}
+    assert (await door.ask("DELETE", "/v1/images"))[0] == 422
+    assert (await door.ask("DELETE", "/v1/images?reference=tools%2Ftwo:v1"))[0] == 404
+    await door.done("DELETE", "/v1/images?reference=tools%2Fone%3Av1")
+    assert await door.done("GET", "/v1/images") == []
+
+
+@pytest.mark.parametrize("damage", ["nothing", "noise", "cut"])
+async def test_a_damaged_archive_is_refused_and_nothing_is_stored(door: Door, damage: str) -> None:
+    archive = {"nothing": b"", "noise": b"\x00\xff" * 5000, "cut": image_archive()[:1500]}[damage]
+    status, problem = await door.ask("POST", "/v1/images", archive)
+    assert (status, problem["type"]) == (422, "/problems/invalid")
+    assert "\n" not in problem["detail"]
+    assert await door.done("GET", "/v1/images") == []
+
+
+async def test_the_rest_answers(door: Door) -> None:
+    _, workflow_id = await prepared(door)
+    assert (await door.done("GET", "/healthz"))["status"] == "ok"
+    assert await door.done("GET", "/v1/osie") == [OSIE]
+    async with door.local.get("http://tinkbox/v1/status") as response:
+        snapshot = decode_snapshot(await response.read())
+    assert ([each.id for each in snapshot.machines], [each.id for each in snapshot.workflows]) == (
+        [MACHINE],
+        [workflow_id],
+    )
+    assert (await door.ask("GET", "/v1/nothing"))[0] == 404
+    assert (await door.ask("PATCH", "/v1/hardware"))[0] == 405
+
+
+async def test_every_problem_of_a_document_is_listed(door: Door) -> None:
+    document = hardware(1)
+    document["network"] = {
+        "interfaces": [{"dhcp": {"mac": "zz", "hostname": 5}}, {"dhcp": {"mac": mac(2), "ip": {"address": "1.2.3"}}}]
+    }
+    status, problem = await door.ask("POST", "/v1/hardware", document)
+    assert (status, problem["type"], problem["status"]) == (422, "/problems/invalid", 422)
+    assert [each["key"] for each in problem["problems"]] == [
+        "network.interfaces[0].dhcp.hostname", "network.interfaces[0].dhcp.mac",
+        "network.interfaces[1].dhcp.ip.address",
+    ]  # fmt: skip
+    broken = HELLO.replace("image: hello-world", "imag: hello-world").replace("timeout: 60\n", "timeout: soon\n")
+    status, problem = await door.ask("POST", "/v1/templates", {"name": "x", "data": broken})
+    assert status == 422
+    assert [(each["line"], each["key"]) for each in problem["problems"]] == [
+        (8, "tasks[0].actions[0].image"), (9, "tasks[0].actions[0].imag"), (10, "tasks[0].actions[0].timeout"),
+    ]  # fmt: skip
+    assert await door.done("GET", "/v1/hardware") == []
+    assert await door.done("GET", "/v1/templates") == []
+
+
+@pytest.mark.parametrize(
+    ("path", "body"),
+    [
+        ("/v1/hardware", b"no json"),
+        ("/v1/hardware", b"\xff\xfe"),
+        ("/v1/hardware", b"[" * 100_000),
+        ("/v1/hardware", b"[]"),
+        ("/v1/hardware", b"{}"),
+        ("/v1/hardware", b'{"id": "00000000-0000-0000-0000-000000000001"}'),
+        ("/v1/hardware", b'{"id": "\\ud800"}'),
+        ("/v1/templates", b"[]"),
+        ("/v1/templates", b'{"name": "x"}'),
+        ("/v1/templates", b'{"name": 1, "data": "x"}'),
+        ("/v1/templates", b'{"name": "x", "data": "a: \\ud800"}'),
+        ("/v1/templates", b'{"name": "x", "data": "a: \\u0000"}'),
+        ("/v1/workflows", b'{"template": "x"}'),
+        ("/v1/workflows", b'{"template": "x", "hardware": {"device_1": 1}}'),
+        ("/v1/workflows", b'{"template": "x", "hardware": {"device_1": "\\udfff"}}'),
+        ("/v1/workflows", b'{"hardware": {}}'),
+    ],
+)
+async def test_what_is_no_document_is_422_and_stores_nothing(door: Door, path: str, body: bytes) -> None:
+    status, problem = await door.ask("POST", path, body)
+    assert (status, problem["type"]) == (422, "/problems/invalid")
+    assert await door.done("GET", path) == []
+
+
+async def test_text_in_a_hardware_document_may_be_any_text(door: Door) -> None:
+    document = hardware(1) | {"metadata": {"note": "\ud800 \x00 täglich \U0001f600"}}
+    await door.done("POST", "/v1/hardware", document)
+    assert (await door.done("GET", f"/v1/hardware/{MACHINE}"))["document"] == document

@@ -1,0 +1,115 @@
+"""The worker's client of the node door, against the real routes over a fake engine."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+
+import pytest
+from aiohttp import web
+from aiohttp.test_utils import TestServer
+
+from tinkbox.client.node import NodeDoor
+from tinkbox.door.problems import refusals_become_problems
+from tinkbox.model.errors import Conflict, Denied, NotFound, Unavailable
+from tinkbox.model.workflow import Outcome, PlannedAction, State
+from tinkbox.node import routes
+from tinkbox.wire.worker import Credential, Hello, Offer, Report
+
+ACTION = PlannedAction(index=0, task="t", name="a", worker="w", address="08:00:27:00:00:01", image="i", timeout=60)
+OFFER = Offer(workflow_id="f", attempt="attempt-1", remaining=12.5, action=ACTION)
+REPORT = Report(workflow_id="f", boot_id="b", sequence=1, outcome=Outcome(state=State.SUCCESS, exit_code=0))
+
+
+@dataclass
+class FakeAttempts:
+    """Has one offer for worker `w`; `refusal` is raised by everything instead."""
+
+    refusal: Exception | None = None
+    offered: Offer | None = OFFER
+    told: list[tuple[object, ...]] = field(default_factory=list)
+
+    def _tell(self, *words: object) -> None:
+        if self.refusal is not None:
+            raise self.refusal
+        self.told.append(words)
+
+    async def offer(self, worker: str, hello: Hello) -> Offer | None:
+        self._tell("offer", worker, hello)
+        return self.offered
+
+    async def wait(self, worker: str, timeout: float) -> None: ...
+
+    async def report(self, worker: str, token: str, report: Report) -> None:
+        self._tell("report", worker, token, report)
+
+    async def output(self, worker: str, token: str, offset: int, chunk: bytes) -> int:
+        self._tell("output", worker, token, offset, chunk)
+        return offset + len(chunk)
+
+    async def data(self, worker: str, token: str) -> bytes:
+        self._tell("data", worker, token)
+        return b"archive"
+
+    async def keep_data(self, worker: str, token: str, archive: bytes) -> int:
+        self._tell("keep_data", worker, token, archive)
+        return 1
+
+
+def authenticate(token: str) -> str:
+    if token != "secret":
+        raise Denied("this is no credential of a machine known here")
+    return "w"
+
+
+@asynccontextmanager
+async def door_to(attempts: FakeAttempts, token: str = "secret") -> AsyncIterator[NodeDoor]:
+    application = web.Application(middlewares=[refusals_become_problems])
+    application.add_routes(routes.routes(attempts, authenticate, lambda: datetime(2026, 11, 21, tzinfo=UTC)))
+    async with TestServer(application) as server:
+        credential = Credential(server=str(server.make_url("")).rstrip("/"), registry="r", worker="w", token=token)
+        async with NodeDoor(credential) as door:
+            yield door
+
+
+async def test_every_message_arrives_as_it_was_sent() -> None:
+    attempts = FakeAttempts()
+    async with door_to(attempts) as door:
+        assert await door.next(Hello(boot_id="b", version="1")) == OFFER
+        assert await door.output("attempt-1", 3, b"chunk") == 8
+        assert await door.data("attempt-1") == b"archive"
+        await door.keep_data("attempt-1", b"new archive")
+        await door.report("attempt-1", REPORT)
+    assert attempts.told == [
+        ("offer", "w", Hello(boot_id="b", version="1")),
+        ("output", "w", "attempt-1", 3, b"chunk"),
+        ("data", "w", "attempt-1"),
+        ("keep_data", "w", "attempt-1", b"new archive"),
+        ("report", "w", "attempt-1", REPORT),
+    ]
+
+
+async def test_no_work_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(routes, "POLL_SECONDS", 0.0)
+    async with door_to(FakeAttempts(offered=None)) as door:
+        assert await door.next(Hello(boot_id="b")) is None
+
+
+@pytest.mark.parametrize("refusal", [Conflict("too late"), NotFound("no such attempt")])
+async def test_a_refusal_comes_back_as_itself(refusal: Exception) -> None:
+    async with door_to(FakeAttempts(refusal=refusal)) as door:
+        with pytest.raises(type(refusal), match=str(refusal)):
+            await door.report("attempt-1", REPORT)
+
+
+async def test_a_wrong_credential_is_denied() -> None:
+    async with door_to(FakeAttempts(), token="guessed") as door:
+        with pytest.raises(Denied):
+            await door.next(Hello(boot_id="b"))
+
+
+async def test_an_appliance_that_is_away_is_unavailable() -> None:
+    credential = Credential(server="http://127.0.0.1:1", registry="r", worker="w", token="t")
+    async with NodeDoor(credential) as door:
+        with pytest.raises(Unavailable, match="does not answer"):
+            await door.next(Hello(boot_id="b"))

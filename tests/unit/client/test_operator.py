@@ -1,0 +1,144 @@
+"""The operator's client against a door that records what it is asked."""
+
+import json
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+from aiohttp import web
+
+from tinkbox.client.operator import Operator, Unreachable
+from tinkbox.model.errors import Denied, NotFound, Unavailable
+
+
+@dataclass
+class RecordingDoor:
+    """Answers everything with `answer`; `broken` makes it hang up instead, in the middle of a stream too."""
+
+    answer: bytes = b"{}"
+    status: int = 200
+    broken: bool = False
+    asked: list[tuple[str, str, bytes]] = field(default_factory=list)
+    headers: dict[str, str] = field(default_factory=dict)
+
+    async def handle(self, request: web.Request) -> web.StreamResponse:
+        self.asked.append((request.method, request.raw_path, await request.read()))
+        self.headers = dict(request.headers)
+        response = web.StreamResponse(status=self.status)
+        await response.prepare(request)
+        await response.write(self.answer)
+        if self.broken:
+            assert request.transport is not None
+            request.transport.close()
+        return response
+
+
+@asynccontextmanager
+async def operator_of(door: RecordingDoor, folder: Path, token: str = "") -> AsyncIterator[Operator]:
+    application = web.Application()
+    application.router.add_route("*", "/{path:.*}", door.handle)
+    runner = web.AppRunner(application, access_log=None)
+    await runner.setup()
+    try:
+        await web.UnixSite(runner, str(folder / "s")).start()
+        async with Operator(socket=folder / "s", token=token) as operator:
+            yield operator
+    finally:
+        await runner.cleanup()
+
+
+@pytest.mark.parametrize(
+    ("key", "sent"),
+    [
+        ("08:00:27:00:00:01", "08:00:27:00:00:01"),
+        ("a/b?c#d", "a%2Fb%3Fc%23d"),
+        ("täglich 100%", "t%C3%A4glich%20100%25"),
+    ],
+)
+async def test_a_key_of_any_letters_stays_one_part_of_the_path(tmp_path: Path, key: str, sent: str) -> None:
+    door = RecordingDoor()
+    async with operator_of(door, tmp_path) as operator:
+        await operator.machine(key)
+        assert door.asked == [("GET", f"/v1/hardware/{sent}", b"")]
+
+
+async def test_the_token_is_shown_when_there_is_one(tmp_path: Path) -> None:
+    door = RecordingDoor(answer=b"[]")
+    async with operator_of(door, tmp_path, token="secret") as operator:
+        await operator.hardware()
+        assert door.headers["Authorization"] == "Bearer secret"
+    (tmp_path / "s").unlink(missing_ok=True)
+    async with operator_of(door, tmp_path) as operator:
+        await operator.hardware()
+        assert "Authorization" not in door.headers
+
+
+async def test_what_is_sent_is_json_or_the_bytes_as_given(tmp_path: Path) -> None:
+    door = RecordingDoor()
+    (tmp_path / "archive").write_bytes(b"\x00archive")
+    async with operator_of(door, tmp_path) as operator:
+        await operator.push_hardware(b"not even json")
+        await operator.update_template("x", None, "text")
+        await operator.create_workflow("t", {"device_1": "08:00:27:00:00:01"})
+        door.answer = b'{"loaded": ["a:v1"]}'
+        assert await operator.load_images(tmp_path / "archive") == ["a:v1"]
+        await operator.delete_image("a&b=c:v1")
+    assert [body for _, _, body in door.asked[:1]] == [b"not even json"]
+    assert json.loads(door.asked[1][2]) == {"name": None, "data": "text"}
+    assert json.loads(door.asked[2][2]) == {"template": "t", "hardware": {"device_1": "08:00:27:00:00:01"}}
+    assert door.asked[3] == ("POST", "/v1/images", b"\x00archive")
+    assert door.asked[4][1] == "/v1/images?reference=a%26b%3Dc:v1"
+
+
+async def test_events_are_put_together_from_any_pieces(tmp_path: Path) -> None:
+    door = RecordingDoor(
+        answer=b'id: 4\n\n: still here\n\nid: 5\nevent: a\ndata: {"kind": "a: b"}\n\nid: 6\ndata: {"cut'
+    )
+    async with operator_of(door, tmp_path) as operator:
+        assert [each async for each in operator.events()] == [(4, None), (5, {"kind": "a: b"})]
+        assert "Last-Event-ID" not in door.headers
+        assert [number async for number, _ in operator.events(5)] == [4, 5]
+        assert door.headers["Last-Event-ID"] == "5"
+
+
+@pytest.mark.parametrize("answer", [b"<html>", b"null", b"7", b"\xff"])
+async def test_an_answer_that_is_no_document_is_told(tmp_path: Path, answer: bytes) -> None:
+    door = RecordingDoor(answer=answer)
+    async with operator_of(door, tmp_path) as operator:
+        for question in (operator.hardware(), operator.machine("x")):
+            with pytest.raises(Unavailable, match="is that an appliance of this version"):
+                await question
+
+
+async def test_nobody_there_is_told_with_the_place_and_the_remedy(tmp_path: Path) -> None:
+    async with Operator(socket=tmp_path / "nobody") as operator:
+        with pytest.raises(Unreachable, match="is `tinkbox serve` running") as refusal:
+            await operator.hardware()
+        assert str(tmp_path / "nobody") in str(refusal.value)
+    for url in ("http://127.0.0.1:1", "not a url", "ftp://x"):
+        async with Operator(url=url) as operator:
+            with pytest.raises(Unreachable):
+                await operator.hardware()
+
+
+async def test_a_stream_that_is_cut_off_is_told_after_what_came(tmp_path: Path) -> None:
+    door = RecordingDoor(answer=b"first", broken=True)
+    async with operator_of(door, tmp_path) as operator:
+        stream = operator.workflow_logs("x", follow=True)
+        assert await anext(stream) == b"first"
+        with pytest.raises(Unreachable):
+            await anext(stream)
+
+
+async def test_refusals_come_back_from_documents_and_streams(tmp_path: Path) -> None:
+    door = RecordingDoor(answer=b'{"detail": "no such workflow"}', status=404)
+    async with operator_of(door, tmp_path) as operator:
+        with pytest.raises(NotFound, match="no such workflow"):
+            await operator.workflow("x")
+        with pytest.raises(NotFound, match="no such workflow"):
+            await anext(operator.workflow_logs("x", follow=False))
+        door.status = 401
+        with pytest.raises(Denied):
+            await operator.status()

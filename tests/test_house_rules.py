@@ -36,7 +36,7 @@ def test_every_file_can_be_read_in_one_sitting() -> None:
     assert set(LONGER) <= long, f"no longer too long, take off the list: {sorted(set(LONGER) - long)}"
 
 
-def tested(path: Path) -> bool:
+def has_tests(path: Path) -> bool:
     name = f"test_{path.stem}*.py"
     folders = [ROOT / "tests" / kind / path.relative_to(ROOT / "tinkbox").parent for kind in ("unit", "integration")]
     if path.parent == ROOT / "tinkbox":
@@ -45,7 +45,7 @@ def tested(path: Path) -> bool:
 
 
 def test_every_module_has_its_tests_where_a_reader_looks() -> None:
-    missing = {relative(path) for path in MODULES if not tested(path)}
+    missing = {relative(path) for path in MODULES if not has_tests(path)}
     assert missing <= set(UNTESTED), (
         f"no tests/unit|integration/<package>/test_<module>.py: {sorted(missing - set(UNTESTED))}"
     )

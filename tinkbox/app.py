@@ -74,6 +74,7 @@ async def serve(settings: Settings, say: Say) -> None:
     Raises what kept it from starting, as one line with the remedy; a part that crashes or returns
     ends the process, so that its supervisor starts it again.
     """
+    stop = _told_to_stop()
     with _only_one(settings.data):
         token = _operator_token(settings.data)
         loaders = load_loaders()
@@ -81,15 +82,20 @@ async def serve(settings: Settings, say: Say) -> None:
             store = await Store.open(settings.data / "tinkbox.sqlite")
             try:
                 images = ImageStore(settings.data / "registry", clock=_now)
-                for line in _tree(settings, sockets):
-                    say(line)
-                await _run(settings, sockets, store, images, token, loaders)
+                await _run(settings, sockets, store, images, token, loaders, stop, say)
             finally:
                 await store.close()
 
 
 async def _run(
-    settings: Settings, sockets: Sockets, store: Store, images: ImageStore, token: str, loaders: Mapping[str, bytes]
+    settings: Settings,
+    sockets: Sockets,
+    store: Store,
+    images: ImageStore,
+    token: str,
+    loaders: Mapping[str, bytes],
+    stop: asyncio.Event,
+    say: Say,
 ) -> None:
     bells = Bells()
     machines = Machines(store, bells, _now, _new_token)
@@ -126,7 +132,9 @@ async def _run(
         await _open(doors, sockets.operator_local, operator.routes(), [])
         await _open(doors, sockets.operator, operator.routes(), [bearer_only(is_operator)])
         await _open(doors, sockets.node, node, [])
-        await _until_told_to_stop(parts, machines)
+        for line in _tree(settings, sockets):
+            say(line)
+        await _keep_running(parts, machines, stop)
 
 
 async def _open(
@@ -142,12 +150,16 @@ async def _open(
     await web.SockSite(runner, listening).start()
 
 
-async def _until_told_to_stop(parts: Sequence[Part], machines: Machines) -> None:
-    """Run every part in one TaskGroup; a signal ends it in order, anything else is a crash."""
+def _told_to_stop() -> asyncio.Event:
+    """Set by SIGTERM and SIGINT, from the very start on."""
     stop = asyncio.Event()
-    loop = asyncio.get_running_loop()
     for signum in (signal.SIGTERM, signal.SIGINT):
-        loop.add_signal_handler(signum, stop.set)
+        asyncio.get_running_loop().add_signal_handler(signum, stop.set)
+    return stop
+
+
+async def _keep_running(parts: Sequence[Part], machines: Machines, stop: asyncio.Event) -> None:
+    """Run every part in one TaskGroup until `stop` is set; a part that ends by itself is a crash."""
     async with asyncio.TaskGroup() as group:
         tasks = [group.create_task(_for_ever(part)) for part in parts]
         await stop.wait()

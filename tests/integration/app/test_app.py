@@ -1,0 +1,104 @@
+"""The whole process: a part that crashes ends it, and the doors share no routes."""
+
+import asyncio
+import http.client
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NoReturn
+
+import pytest
+
+from tests.integration.cli.serving import Configuration, configure, run, serving
+from tinkbox.app import _keep_running
+
+ID = "0eba0bf8-3772-4b4a-ab9f-6ebe93b90a94"
+
+
+class Quiet:
+    async def save(self) -> None: ...
+
+
+async def for_ever() -> NoReturn:
+    while True:
+        await asyncio.Event().wait()
+
+
+async def test_a_part_that_fails_late_ends_the_process() -> None:
+    settled = asyncio.Event()
+
+    async def fails_late() -> NoReturn:
+        await settled.wait()
+        raise OSError("the socket is gone")
+
+    async with asyncio.timeout(10), asyncio.TaskGroup() as group:
+        running = group.create_task(ended_by(fails_late))
+        for _ in range(10):
+            await asyncio.sleep(0)
+        assert not running.done()
+        settled.set()
+        assert isinstance((await running).exceptions[0], OSError)
+
+
+async def test_a_part_that_returns_ends_the_process_too() -> None:
+    async def returns() -> None: ...
+
+    async with asyncio.timeout(10):
+        assert isinstance((await ended_by(returns)).exceptions[0], RuntimeError)
+
+
+async def ended_by(part) -> BaseExceptionGroup:
+    try:
+        await _keep_running([for_ever, part], Quiet(), asyncio.Event())  # type: ignore[arg-type]
+    except BaseExceptionGroup as crash:
+        return crash
+    raise AssertionError("it went on")
+
+
+@pytest.fixture(scope="module")
+def appliance(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Configuration]:
+    configuration = configure(tmp_path_factory.mktemp("appliance"))
+    with serving(configuration):
+        yield configuration
+
+
+def ask(port: int, path: str, method: str = "GET", **headers: str) -> tuple[int, bytes]:
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=10)
+    try:
+        connection.request(method, path, headers=headers)
+        answer = connection.getresponse()
+        return answer.status, answer.read()
+    finally:
+        connection.close()
+
+
+@pytest.mark.parametrize("path", ["/v1/hardware", "/v1/status", "/v1/workflows", "/healthz", "/metrics", "/"])
+def test_from_the_machines_side_the_operator_door_does_not_exist(appliance: Configuration, path: str) -> None:
+    token = (appliance.data / "operator.token").read_text().strip()
+    assert ask(appliance.http_port, path)[0] == 404
+    assert ask(appliance.http_port, path, Authorization=f"Bearer {token}")[0] == 404
+
+
+@pytest.mark.parametrize("path", ["/worker/next", "/boot/osie/x86_64/vmlinuz", "/v2/", "/worker/time"])
+def test_from_the_operators_side_the_node_door_does_not_exist(appliance: Configuration, path: str) -> None:
+    token = (appliance.data / "operator.token").read_text().strip()
+    assert ask(appliance.operator_port, path, Authorization=f"Bearer {token}")[0] == 404
+
+
+def test_a_worker_without_its_credential_is_turned_away(appliance: Configuration) -> None:
+    token = (appliance.data / "operator.token").read_text().strip()
+    for header in ({}, {"Authorization": "Bearer wrong"}, {"Authorization": f"Bearer {token}"}, {"Authorization": "x"}):
+        assert ask(appliance.http_port, "/worker/next", "POST", **header)[0] == 401
+        assert ask(appliance.http_port, "/worker/attempts/x/data", **header)[0] == 401
+
+
+def test_the_command_for_a_credential_makes_one_that_works(appliance: Configuration, tmp_path: Path) -> None:
+    document = {"id": ID, "network": {"interfaces": [{"dhcp": {"mac": "08:00:27:00:00:01"}}]}}
+    machine = tmp_path / "machine.json"
+    machine.write_text(json.dumps(document))
+    data = ("--data", str(appliance.data))
+    assert run(*data, "hardware", "push", "--file", str(machine)).status == 0
+    credential = json.loads(run(*data, "hardware", "credential", "08:00:27:00:00:01").out)
+    assert credential["server"] == f"http://127.0.0.1:{appliance.http_port}"
+    status, said = ask(appliance.http_port, "/worker/attempts/x/data", Authorization=f"Bearer {credential['token']}")
+    assert (status, b"no such attempt" in said) == (404, True)

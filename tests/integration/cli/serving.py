@@ -1,0 +1,118 @@
+"""`tinkbox serve` as a process of its own, and the commands that speak to it."""
+
+import io
+import os
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, redirect_stderr, redirect_stdout
+from dataclasses import dataclass
+from pathlib import Path
+
+from tinkbox.cli import main
+
+ROOT = Path(__file__).parents[3]
+PROGRAM = [sys.executable, "-m", "tinkbox"]
+DEADLINE = 30.0
+
+
+@dataclass(frozen=True)
+class Ended:
+    status: int
+    out: str
+    err: str
+
+
+def run(*arguments: str, stdin: bytes = b"", environment: Mapping[str, str] | None = None) -> Ended:
+    """Run tinkbox to its end."""
+    ended = subprocess.run(
+        [*PROGRAM, *arguments],
+        input=stdin,
+        capture_output=True,
+        cwd=ROOT,
+        env={**clean_environment(), **(environment or {})},
+        timeout=DEADLINE,
+        check=False,
+    )
+    return Ended(ended.returncode, ended.stdout.decode(), ended.stderr.decode())
+
+
+def run_here(*arguments: str, stdin: bytes = b"") -> Ended:
+    """The same within this process, which is much quicker."""
+    out, err = io.TextIOWrapper(io.BytesIO()), io.StringIO()
+    before, sys.stdin = sys.stdin, io.TextIOWrapper(io.BytesIO(stdin))
+    try:
+        with redirect_stdout(out), redirect_stderr(err):
+            status = main(arguments)
+    finally:
+        sys.stdin = before
+    out.flush()
+    return Ended(status, out.buffer.getvalue().decode(), err.getvalue())
+
+
+def clean_environment() -> dict[str, str]:
+    return {name: value for name, value in os.environ.items() if not name.startswith("TINKBOX_")}
+
+
+@dataclass(frozen=True)
+class Configuration:
+    """An appliance on loopback: `path` is its file, `data` its directory."""
+
+    path: Path
+    data: Path
+    operator_port: int
+    http_port: int
+    tftp_port: int
+
+
+def configure(folder: Path) -> Configuration:
+    """Write a configuration with ports that are free now."""
+    with (
+        socket.create_server(("127.0.0.1", 0)) as operator,
+        socket.create_server(("127.0.0.1", 0)) as node,
+        socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as tftp,
+    ):
+        tftp.bind(("127.0.0.1", 0))
+        operator_port, http_port, tftp_port = (each.getsockname()[1] for each in (operator, node, tftp))
+    path, data = folder / "tinkbox.yaml", folder / "data"
+    path.write_text(
+        f"data: {data}\n"
+        "interface: lo\n"
+        "address: 127.0.0.1\n"
+        f'operator: {{listen: "127.0.0.1:{operator_port}"}}\n'
+        f"node: {{http_port: {http_port}, tftp_port: {tftp_port}}}\n"
+        "dhcp: {mode: off}\n"
+        "docker: unix:///nowhere\n"
+    )
+    return Configuration(path, data, operator_port, http_port, tftp_port)
+
+
+@contextmanager
+def serving(configuration: Configuration) -> Iterator[subprocess.Popen[str]]:
+    """An appliance that has said what it serves where; it must end with status 0 when it is told to."""
+    errors = configuration.data.parent / "stderr"
+    with (
+        errors.open("w") as stderr,
+        subprocess.Popen(
+            [*PROGRAM, "serve", "--config", str(configuration.path)],
+            stdout=subprocess.PIPE,
+            stderr=stderr,
+            cwd=ROOT,
+            env=clean_environment(),
+            text=True,
+        ) as process,
+    ):
+        try:
+            # It listens on everything before it prints this, so nobody has to wait any more.
+            assert process.stdout is not None
+            assert any(line.startswith("└─") for line in process.stdout), errors.read_text()
+            yield process
+        finally:
+            if process.poll() is None:
+                process.terminate()
+            try:
+                process.wait(DEADLINE)
+            except subprocess.TimeoutExpired:
+                process.kill()
+    assert process.returncode in (0, -9), errors.read_text()

@@ -40,7 +40,7 @@ def run(*arguments: str, stdin: bytes = b"", environment: Mapping[str, str] | No
 
 def run_here(*arguments: str, stdin: bytes = b"") -> Ended:
     """The same within this process, which is much quicker."""
-    out, err = io.TextIOWrapper(io.BytesIO()), io.StringIO()
+    out, err = io.TextIOWrapper(io.BytesIO(), encoding="utf-8"), io.StringIO()
     before, sys.stdin = sys.stdin, io.TextIOWrapper(io.BytesIO(stdin))
     try:
         with redirect_stdout(out), redirect_stderr(err):

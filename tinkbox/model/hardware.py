@@ -15,6 +15,8 @@ from typing import Any
 from tinkbox.model.errors import Invalid, Problem
 
 DEFAULT_LEASE_SECONDS = 86_400
+MAX_TEXT_BYTES = 253
+MAX_ADDRESSES = 8
 _MAC = re.compile(r"(?:[0-9a-f]{2}[:-]){5}[0-9a-f]{2}\Z")
 
 
@@ -141,6 +143,10 @@ class _Reader:
         if not isinstance(value, str):
             self.refuse(name, f"expected text, not {value!r}")
             return default
+        # What goes into a DHCP option; JSON can also name halves of characters, which are no text.
+        if len(value.encode(errors="replace")) > MAX_TEXT_BYTES or not value.isprintable():
+            self.refuse(name, f"expected at most {MAX_TEXT_BYTES} bytes of printable text")
+            return default
         return value
 
     def flag(self, name: str, default: bool) -> bool:
@@ -169,8 +175,8 @@ class _Reader:
 
     def addresses(self, name: str) -> tuple[IPv4Address, ...]:
         values = self._entry.get(name) or []
-        if not isinstance(values, list):
-            self.refuse(name, "expected a list of addresses")
+        if not isinstance(values, list) or len(values) > MAX_ADDRESSES:
+            self.refuse(name, f"expected a list of at most {MAX_ADDRESSES} addresses")
             return ()
         found = []
         for value in values:
@@ -195,8 +201,6 @@ def _interface(entry: Any, key: str, problems: list[Problem]) -> Interface | Non
     if ip is not None and netmask is None:
         address.refuse("netmask", f"an address needs its netmask ({ip} has none)")
     hostname = dhcp.text("hostname")
-    if len(hostname.encode()) > 255:
-        dhcp.refuse("hostname", "longer than 255 bytes")
     lease_seconds = dhcp.seconds("lease_time", DEFAULT_LEASE_SECONDS)
     name_servers, time_servers = dhcp.addresses("name_servers"), dhcp.addresses("time_servers")
     domain_name, architecture = dhcp.text("domain_name"), dhcp.text("arch", "x86_64")

@@ -17,6 +17,7 @@ MAX_UNFRAGMENTED: Final = 1_468
 MAX_WINDOW: Final = 64
 DEFAULT_TIMEOUT: Final = 1.0
 RETRIES: Final = 6
+MAX_PATIENCE: Final = 60.0
 _WRAP: Final = 65_536
 
 
@@ -128,7 +129,7 @@ class ReadTransfer:
     @property
     def patience(self) -> float:
         """Seconds to wait for the client before `timeout`; grows with each silence, up to eight times."""
-        return self._base_patience * min(1 << self._tries, 8)
+        return min(self._base_patience * min(1 << self._tries, 8), MAX_PATIENCE)
 
     @property
     def moving(self) -> bool:

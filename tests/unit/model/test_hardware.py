@@ -111,3 +111,13 @@ def test_a_mac_is_normalised_when_made(text: str) -> None:
 def test_what_is_no_mac_is_refused(text: str) -> None:
     with pytest.raises(Invalid, match="invalid mac"):
         MacAddress(text)
+
+
+@pytest.mark.parametrize("text", ["\ud800", "a" * 254, "line\nbreak", "\x1b[2J"])
+@pytest.mark.parametrize("name", ["hostname", "domain_name", "arch"])
+def test_text_that_does_not_fit_a_dhcp_option_is_refused(name: str, text: str) -> None:
+    assert f"dhcp.{name}: expected at most 253 bytes of printable text" in problems_of(document(**{name: text}))[0]
+
+
+def test_a_list_of_servers_is_bounded() -> None:
+    assert "at most 8 addresses" in problems_of(document(name_servers=["1.1.1.1"] * 9))[0]

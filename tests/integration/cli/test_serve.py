@@ -1,130 +1,114 @@
-"""`tinkbox serve`: what keeps it from starting is said in one line with the remedy, and it ends as it is told."""
+"""`tinkbox serve` from the operator's side: what it says when it starts, and when it cannot."""
 
+import json
 import os
 import signal
 import socket
 import stat
-import subprocess
-import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
-from tests.integration.cli.serving import ROOT, Configuration, configure, run, serving
+from tests.integration.cli.serving import Configuration, configure, run, run_here, serving
+from tests.integration.engine.appliance import hardware
 
 
-@pytest.fixture
-def configuration(tmp_path: Path) -> Configuration:
-    return configure(tmp_path)
+@contextmanager
+def taken(kind: str, configuration: Configuration) -> Iterator[int]:
+    """Hold one of the configured ports in this process."""
+    if kind == "tftp":
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as holder:
+            holder.bind(("127.0.0.1", configuration.tftp_port))
+            yield configuration.tftp_port
+    else:
+        port = configuration.operator_port if kind == "operator" else configuration.http_port
+        with socket.create_server(("127.0.0.1", port)):
+            yield port
 
 
-def check(configuration: Configuration) -> tuple[int, str]:
-    ended = run("serve", "--config", str(configuration.path), "--check")
-    return ended.status, ended.out + ended.err
+@pytest.mark.parametrize("kind", ["operator", "node", "tftp"])
+def test_a_port_that_is_taken_is_told_with_its_holder_and_nothing_is_stored(tmp_path: Path, kind: str) -> None:
+    configuration = configure(tmp_path)
+    with taken(kind, configuration) as port:
+        failed = run("serve", "--config", str(configuration.path))
+        assert (failed.status, failed.out, failed.err.count("\n")) == (1, "", 1)
+        assert failed.err.startswith(f"tinkbox: 127.0.0.1:{port}/{'udp' if kind == 'tftp' else 'tcp'} is taken by ")
+        assert f"(pid {os.getpid()})" in failed.err
+        checked = run("serve", "--config", str(configuration.path), "--check")
+        assert checked.status == 1
+        assert f"wrong: 127.0.0.1:{port}" in checked.out
+    assert not (configuration.data / "tinkbox.sqlite").exists()
+    assert run("serve", "--config", str(configuration.path), "--check").status == 0
 
 
-def test_the_check_says_what_is_served_where_and_that_an_engine_is_not_needed(configuration: Configuration) -> None:
-    status, said = check(configuration)
-    assert status == 0
-    assert f"node door       http://127.0.0.1:{configuration.http_port}" in said
-    assert "not built yet: tinkbox osie build" in said
-    assert "no Docker engine answers at unix:///nowhere" in said
-    assert "everything else works" in said
+def test_every_problem_of_a_configuration_is_a_line(tmp_path: Path) -> None:
+    path = tmp_path / "tinkbox.yaml"
+    path.write_text(f"data: {tmp_path}/data\ninterfaces: lo\nnode: {{http_port: 99999}}\ndhcp: {{mode: maybe}}\n")
+    failed = run("serve", "--config", str(path))
+    assert (failed.status, failed.out) == (1, "")
+    assert failed.err.splitlines() == [
+        f"tinkbox: {path} has 3 problem(s)",
+        "  node.http_port: expected a port between 1 and 65535, not 99999",
+        "  dhcp.mode: expected reservation or off, not 'maybe'",
+        "  interfaces: unknown key; did you mean interface?",
+    ]
+    assert not (tmp_path / "data").exists()
 
 
-def test_a_port_that_is_taken_is_named_with_the_process_that_has_it(configuration: Configuration) -> None:
-    with socket.create_server(("127.0.0.1", configuration.http_port)):
-        status, said = check(configuration)
-        assert status == 1
-        expected = f"127.0.0.1:{configuration.http_port}/tcp is taken by {Path('/proc/self/comm').read_text().strip()}"
-        assert f"{expected} (pid {os.getpid()})" in said
-        ended = run("serve", "--config", str(configuration.path))
-        assert ended.status == 1
-        assert expected in ended.err
-        assert len(ended.err.splitlines()) == 1
+def test_a_configuration_that_is_not_there_is_told(tmp_path: Path) -> None:
+    failed = run("serve", "--config", str(tmp_path / "no.yaml"))
+    assert (failed.status, failed.err.count("\n")) == (1, 1)
+    assert str(tmp_path / "no.yaml") in failed.err
 
 
-def test_a_configuration_with_problems_lists_them_all(configuration: Configuration) -> None:
-    configuration.path.write_text("interfase: lo\nnode: {http_port: none}\n")
-    ended = run("serve", "--config", str(configuration.path))
-    assert ended.status == 1
-    assert "did you mean interface?" in ended.err
-    assert "node.http_port" in ended.err
-
-
-def test_an_interface_that_is_not_there_is_named(configuration: Configuration) -> None:
-    configuration.path.write_text(configuration.path.read_text().replace("interface: lo", "interface: eth77"))
-    status, said = check(configuration)
-    assert status == 1
-    assert "no interface eth77" in said
-
-
-def test_two_appliances_never_share_a_data_directory(configuration: Configuration) -> None:
+def test_two_appliances_never_share_their_data(tmp_path: Path) -> None:
+    configuration = configure(tmp_path)
+    (tmp_path / "other").mkdir()
+    other = configure(tmp_path / "other")
     with serving(configuration):
-        other = configure(configuration.data.parent)
-        ended = run("serve", "--config", str(other.path), "--data", str(configuration.data))
-        assert ended.status == 1
-        assert f"another tinkbox serves {configuration.data}" in ended.err
+        failed = run("serve", "--config", str(other.path), "--data", str(configuration.data))
+        assert (failed.status, failed.err.count("\n")) == (1, 1)
+        assert f"another tinkbox serves {configuration.data}" in failed.err
+        assert run_here("--data", str(configuration.data), "hardware", "list").status == 0
 
 
-def test_token_and_socket_are_the_operators_alone(configuration: Configuration) -> None:
+def test_what_was_acknowledged_is_there_after_kill_9_and_both_doors_show_it(tmp_path: Path) -> None:
+    configuration = configure(tmp_path)
+    local = ("--data", str(configuration.data))
+    with serving(configuration) as process:
+        assert run_here(*local, "hardware", "push", stdin=json.dumps(hardware(1)).encode()).status == 0
+        process.send_signal(signal.SIGKILL)
+    assert run_here(*local, "hardware", "list").status == 3
     with serving(configuration):
-        token = configuration.data / "operator.token"
-        assert stat.S_IMODE(token.stat().st_mode) == 0o600
-        assert stat.S_IMODE((configuration.data / "operator.sock").stat().st_mode) == 0o600
-        assert stat.S_IMODE(configuration.data.stat().st_mode) == 0o700
-        first = token.read_text()
+        for name in ("operator.sock", "operator.token"):
+            assert stat.S_IMODE((configuration.data / name).stat().st_mode) == 0o600
+        token = (configuration.data / "operator.token").read_text().strip()
+        server = {"TINKBOX_SERVER": f"http://127.0.0.1:{configuration.operator_port}"}
+        shown = run_here(*local, "hardware", "list").out
+        assert "machine-1" in shown
+        assert run("hardware", "list", environment={**server, "TINKBOX_TOKEN": token}).out == shown
+        denied = run("hardware", "list", environment={**server, "TINKBOX_TOKEN": "guessed"})
+        assert (denied.status, denied.out, denied.err.count("\n")) == (1, "", 1)
+        assert "TINKBOX_TOKEN" in denied.err
+
+
+def test_the_machines_side_has_no_operator_door(tmp_path: Path) -> None:
+    configuration = configure(tmp_path)
     with serving(configuration):
-        assert token.read_text() == first
+        token = (configuration.data / "operator.token").read_text().strip()
+        node = {"TINKBOX_SERVER": f"http://127.0.0.1:{configuration.http_port}", "TINKBOX_TOKEN": token}
+        for noun in ("hardware", "template", "workflow", "image"):
+            failed = run(noun, "list", environment=node)
+            assert failed.status == 1
+            assert "Not Found" in failed.err
 
 
 @pytest.mark.parametrize("signum", [signal.SIGTERM, signal.SIGINT])
-def test_it_ends_when_it_is_told_to(configuration: Configuration, signum: signal.Signals) -> None:
+def test_being_told_to_stop_is_no_failure(tmp_path: Path, signum: int) -> None:
+    configuration = configure(tmp_path)
     with serving(configuration) as process:
         process.send_signal(signum)
-        assert process.wait(20) == 0
-
-
-def test_it_starts_again_after_it_was_killed(configuration: Configuration) -> None:
-    with serving(configuration) as process:
-        process.kill()
-        process.wait(20)
-    with serving(configuration):
-        assert run("--data", str(configuration.data), "hardware", "list").status == 0
-
-
-def test_the_appliance_can_be_named_by_the_environment(configuration: Configuration) -> None:
-    with serving(configuration):
-        token = (configuration.data / "operator.token").read_text().strip()
-        server = {"TINKBOX_SERVER": f"http://127.0.0.1:{configuration.operator_port}"}
-        assert run("hardware", "list", environment={**server, "TINKBOX_TOKEN": token}).status == 0
-        denied = run("hardware", "list", environment={**server, "TINKBOX_TOKEN": "wrong"})
-        assert denied.status == 1
-        assert "operator's token" in denied.err
-
-
-def test_where_no_appliance_answers_the_status_is_three(configuration: Configuration) -> None:
-    ended = run("--data", str(configuration.data), "hardware", "list")
-    assert ended.status == 3
-    assert "is `tinkbox serve` running?" in ended.err
-    assert len(ended.err.splitlines()) == 1
-
-
-def test_a_data_directory_that_cannot_be_made_is_named(configuration: Configuration) -> None:
-    ended = run("serve", "--config", str(configuration.path), "--data", "/proc/nowhere")
-    assert ended.status == 1
-    assert "cannot use the data directory /proc/nowhere" in ended.err
-
-
-def test_missing_boot_loaders_are_named_with_the_remedy(configuration: Configuration) -> None:
-    script = (
-        "import sys; from pathlib import Path; from tinkbox.boot import loaders; import tinkbox.app as app;"
-        "app.load_loaders = lambda: loaders.load_loaders(Path('/nowhere'));"
-        "from tinkbox.cli import main; sys.exit(main(sys.argv[1:]))"
-    )
-    ended = subprocess.run(
-        [sys.executable, "-c", script, "serve", "--config", str(configuration.path)],
-        capture_output=True, text=True, cwd=ROOT, timeout=30, check=False,
-    )  # fmt: skip
-    assert ended.returncode == 1
-    assert "run `make loaders`" in ended.stderr
+        assert process.wait(30) == 0
+        assert (tmp_path / "stderr").read_text() == ""

@@ -1,0 +1,164 @@
+"""Commands that stay: they show what happens as it happens, over a restart too, and end when told to."""
+
+import asyncio
+import json
+import select
+import signal
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from uuid import UUID
+
+import pytest
+
+from tests.integration.api.door import image_archive
+from tests.integration.cli.serving import DEADLINE, PROGRAM, ROOT, Configuration, configure, run_here, serving
+from tests.integration.engine.appliance import HELLO, hardware, mac
+from tinkbox.client.node import NodeDoor
+from tinkbox.model.workflow import Outcome, State
+from tinkbox.wire.worker import Hello, Report, decode_credential
+
+MACHINE = str(UUID(int=1))
+
+
+@pytest.fixture
+def appliance(tmp_path: Path) -> Iterator[Configuration]:
+    """An appliance of one's own: here workflows run, and a machine runs one after another."""
+    configuration = configure(tmp_path)
+    with serving(configuration):
+        yield configuration
+
+
+@contextmanager
+def following(configuration: Configuration, *arguments: str) -> Iterator[subprocess.Popen[str]]:
+    command = [*PROGRAM, "--data", str(configuration.data), *arguments]
+    with subprocess.Popen(
+        command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, bufsize=1
+    ) as process:
+        try:
+            yield process
+        finally:
+            process.kill()
+
+
+def line(process: subprocess.Popen[str]) -> str:
+    """The next line it prints."""
+    assert process.stdout is not None
+    return process.stdout.readline()
+
+
+def workflow(configuration: Configuration) -> str:
+    """Create one more workflow; returns its id."""
+    local = ("--data", str(configuration.data))
+    if run_here(*local, "template", "get", "hello").status:
+        assert run_here(*local, "hardware", "push", stdin=json.dumps(hardware(1)).encode()).status == 0
+        assert run_here(*local, "template", "create", "-n", "hello", stdin=HELLO.encode()).status == 0
+    created = run_here(*local, "workflow", "create", "-t", "hello", "-r", json.dumps({"device_1": mac(1)}))
+    return created.out.split()[-1]
+
+
+def work(configuration: Configuration, state: State = State.SUCCESS) -> None:
+    """Do one action as the worker of the machine."""
+    credential = run_here("--data", str(configuration.data), "hardware", "credential", mac(1)).out
+
+    async def worked() -> None:
+        async with NodeDoor(decode_credential(credential)) as door:
+            offer = await door.next(Hello(boot_id="b"))
+            assert offer is not None
+            await door.output(offer.attempt, 0, f"{offer.action.name} speaks\n".encode())
+            outcome = Outcome(state=state, exit_code=0, reason="" if state is State.SUCCESS else "Broken")
+            report = Report(workflow_id=offer.workflow_id, boot_id="b", sequence=1, outcome=outcome)
+            await door.report(offer.attempt, report)
+
+    asyncio.run(worked())
+
+
+def test_events_are_watched_without_loss_over_kill_9(tmp_path: Path) -> None:
+    configuration = configure(tmp_path)
+    with serving(configuration) as process:
+        first = workflow(configuration)
+        with following(configuration, "events", "watch") as watch:
+            assert watch.stdout is not None
+            created = []
+            while not select.select([watch.stdout], [], [], 0.1)[0]:  # until it is there to watch
+                created.append(workflow(configuration))
+            seen = [json.loads(line(watch))["workflow_id"]]
+            assert seen[0] in created
+            assert first not in seen
+            process.kill()
+            process.wait(DEADLINE)
+            with serving(configuration):
+                created += [workflow(configuration), workflow(configuration)]
+                while seen[-1] != created[-1]:
+                    seen.append(json.loads(line(watch))["workflow_id"])
+                assert seen == created[created.index(seen[0]) :]
+
+
+@pytest.mark.parametrize(("state", "status"), [(State.SUCCESS, 0), (State.FAILED, 1)])
+def test_watching_a_workflow_ends_with_it(appliance: Configuration, state: State, status: int) -> None:
+    workflow_id = workflow(appliance)
+    with following(appliance, "workflow", "watch", workflow_id[:8]) as watch:
+        assert "workflow.created" in line(watch)
+        work(appliance)
+        work(appliance, state)
+        out, err = watch.communicate(timeout=DEADLINE)
+    assert (watch.returncode, err) == (status, "")
+    kinds = [each.split()[4] for each in out.splitlines()]
+    last = "succeeded" if state is State.SUCCESS else "failed"
+    assert kinds == [
+        "workflow.started", "action.started", "action.succeeded", "action.started", f"action.{last}", f"workflow.{last}",
+    ]  # fmt: skip
+
+
+def test_output_is_followed_to_the_end_of_the_workflow(appliance: Configuration) -> None:
+    workflow_id = workflow(appliance)
+    with following(appliance, "workflow", "logs", "-f", workflow_id) as logs:
+        work(appliance)
+        assert line(logs) == "==> hello world / hello_world <==\n"
+        assert line(logs) == "hello_world speaks\n"
+        work(appliance)
+        out, err = logs.communicate(timeout=DEADLINE)
+    assert (logs.returncode, out, err) == (0, "==> hello world / second <==\nsecond speaks\n", "")
+
+
+@pytest.mark.parametrize("command", [["workflow", "logs", "-f"], ["workflow", "watch"], ["hardware", "watch"]])
+def test_an_interrupted_command_ends_quietly(appliance: Configuration, command: list[str]) -> None:
+    workflow_id = workflow(appliance)
+    key = workflow_id if command[0] == "workflow" else MACHINE
+    with following(appliance, *command, key) as process:
+        if command[1] == "logs":
+            work(appliance)
+        assert line(process)
+        process.send_signal(signal.SIGINT)
+        _, err = process.communicate(timeout=DEADLINE)
+    assert (process.returncode, err) == (130, "")
+
+
+def test_a_reader_that_leaves_ends_the_command_quietly(appliance: Configuration) -> None:
+    workflow_id = workflow(appliance)
+    with following(appliance, "workflow", "watch", workflow_id) as watch:
+        assert line(watch)
+        assert watch.stdout is not None
+        watch.stdout.close()
+        work(appliance)
+        assert watch.wait(DEADLINE) == 0
+        assert watch.stderr is not None
+        assert watch.stderr.read() == ""
+
+
+def test_images_are_loaded_listed_and_deleted(appliance: Configuration, tmp_path: Path) -> None:
+    local = ("--data", str(appliance.data))
+    (tmp_path / "one.tar").write_bytes(image_archive("tools/one:v1"))
+    assert run_here(*local, "image", "load", str(tmp_path / "one.tar")).out == "Loaded image: tools/one:v1\n"
+    assert run_here(*local, "image", "list", "-q").out == "tools/one:v1\n"
+    assert "| tools/one:v1 | sha256:" in run_here(*local, "image", "list").out
+    assert run_here(*local, "image", "delete", "tools/one:v1").status == 0
+    assert run_here(*local, "image", "list", "-q").out == ""
+
+
+def test_the_status_in_a_pipe_is_printed_once(appliance: Configuration) -> None:
+    workflow(appliance)
+    shown = run_here("--data", str(appliance.data), "status")
+    assert shown.status == 0
+    assert "machine-1" in shown.out

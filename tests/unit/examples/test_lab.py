@@ -23,7 +23,7 @@ def wait_until_gone(*pids: int) -> None:
     A pidfd tells of the end itself, however long whoever inherited the process takes to collect it.
     """
     for pid in pids:
-        with suppress(ProcessLookupError), open(os.pidfd_open(pid)) as ended:
+        with suppress(ProcessLookupError), os.fdopen(os.pidfd_open(pid)) as ended:
             assert select.select([ended], [], [], 10)[0], f"process {pid} is still there"
 
 

@@ -22,6 +22,7 @@ help:
 	@echo "make demo      provision a virtual machine with an empty disk, and watch (FIRMWARE=bios|uefi)"
 	@echo "make test      all tests, virtual machines included"
 	@echo "make check     format, lint, types, import contracts and the fast tests"
+	@echo "make campaign  the same tests, for hours"
 	@echo "make bench     benchmarks, each beside a peer"
 	@echo "make binary    dist/tinkbox, the single executable"
 	@echo "make osie      the in-memory operating system's kernel and ramdisk"
@@ -86,6 +87,10 @@ check: $(BIN)/.ready loaders packages-lab
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-cache
 	$(BIN)/python -m pytest -q tests/unit tests/test_house_rules.py
+
+# The tests wider: a thousand times the examples of every property test, and both firmwares.
+campaign: packages-test $(LAB)
+	HYPOTHESIS_PROFILE=deep $(BIN)/python -m pytest tests --ignore=tests/bench --timeout 7200
 
 bench: packages-test packages-bench $(LAB)
 	@$(BIN)/python -m tests.bench

@@ -1,8 +1,15 @@
+import os
 from collections.abc import Iterator
 
 import pytest
+from hypothesis import settings
 
 from tests.integration.docker_engine import DockerEngine, docker_engine_in
+
+# No deadline: a machine that is busy with virtual machines takes its time.
+settings.register_profile("quick", deadline=None, print_blob=True)
+settings.register_profile("deep", deadline=None, print_blob=True, max_examples=100_000)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "quick"))
 
 
 @pytest.fixture(scope="session")

@@ -83,6 +83,15 @@ async def test_who_was_cut_off_before_the_first_event_loses_none(door: Door) -> 
     assert await take(events(door, begun), 2) == [(begun, ""), (1, "workflow.created")]
 
 
+async def test_each_event_is_told_once_however_they_come(door: Door) -> None:
+    await door.box.machine(1)
+    stream = events(door)
+    await take(stream, 1)
+    for number in range(1, 16):
+        await door.box.workflow()
+        assert await take(stream, 1) == [(number, "workflow.created")]
+
+
 async def test_several_listeners_each_get_everything(door: Door) -> None:
     await door.box.machine(1)
     streams = [events(door, 0) for _ in range(3)]

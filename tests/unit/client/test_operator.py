@@ -1,7 +1,7 @@
 """The operator's client against a door that records what it is asked."""
 
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -92,7 +92,7 @@ async def test_what_is_sent_is_json_or_the_bytes_as_given(tmp_path: Path) -> Non
     assert door.asked[4][1] == "/v1/images?reference=a%26b%3Dc:v1"
 
 
-async def test_events_are_put_together_from_any_pieces(tmp_path: Path) -> None:
+async def test_events_come_with_the_number_to_go_on_from(tmp_path: Path) -> None:
     door = RecordingDoor(
         answer=b'id: 4\n\n: still here\n\nid: 5\nevent: a\ndata: {"kind": "a: b"}\n\nid: 6\ndata: {"cut'
     )
@@ -101,6 +101,25 @@ async def test_events_are_put_together_from_any_pieces(tmp_path: Path) -> None:
         assert "Last-Event-ID" not in door.headers
         assert [number async for number, _ in operator.events(5)] == [4, 5]
         assert door.headers["Last-Event-ID"] == "5"
+
+
+class CutUp(Operator):
+    """Gets what the appliance streams cut at a byte."""
+
+    def __init__(self, stream: bytes, cut: int) -> None:
+        super().__init__(url="http://nobody")
+        self._pieces = (stream[:cut], stream[cut:])
+
+    async def _stream(self, path: str, headers: Mapping[str, str]) -> AsyncIterator[bytes]:
+        for piece in self._pieces:
+            yield piece
+
+
+async def test_events_may_be_cut_anywhere_on_their_way() -> None:
+    stream = 'id: 5\nevent: a\ndata: {"kind": "täglich"}\n\n: still here\n\nid: 6\ndata: {}\n\n'.encode()
+    for cut in range(len(stream)):
+        async with CutUp(stream, cut) as operator:
+            assert [each async for each in operator.events()] == [(5, {"kind": "täglich"}), (6, {})], cut
 
 
 @pytest.mark.parametrize("answer", [b"<html>", b"null", b"7", b"\xff"])

@@ -8,6 +8,7 @@ import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from dataclasses import dataclass
+from itertools import count, islice
 from pathlib import Path
 
 from tinkbox.cli import main
@@ -66,15 +67,23 @@ class Configuration:
     tftp_port: int
 
 
+# Below the ports that the kernel hands out by itself, and elsewhere for every test run.
+_ports = count(10_000 + os.getpid() * 37 % 20_000)
+
+
+def _is_free(port: int) -> bool:
+    for kind in (socket.SOCK_STREAM, socket.SOCK_DGRAM):
+        with socket.socket(socket.AF_INET, kind) as tried:
+            try:
+                tried.bind(("127.0.0.1", port))
+            except OSError:
+                return False
+    return True
+
+
 def configure(folder: Path) -> Configuration:
     """Write a configuration with ports that are free now."""
-    with (
-        socket.create_server(("127.0.0.1", 0)) as operator,
-        socket.create_server(("127.0.0.1", 0)) as node,
-        socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as tftp,
-    ):
-        tftp.bind(("127.0.0.1", 0))
-        operator_port, http_port, tftp_port = (each.getsockname()[1] for each in (operator, node, tftp))
+    operator_port, http_port, tftp_port = islice(filter(_is_free, _ports), 3)
     path, data = folder / "tinkbox.yaml", folder / "data"
     path.write_text(
         f"data: {data}\n"

@@ -1,5 +1,6 @@
 """The worker's client of the node door (`wire.worker` has the messages)."""
 
+import io
 import json
 from types import TracebackType
 from typing import Self
@@ -58,7 +59,8 @@ class NodeDoor:
     async def _send(self, method: str, path: str, body: bytes | None = None, seconds: float = REQUEST_SECONDS) -> bytes:
         try:
             limit = aiohttp.ClientTimeout(total=seconds)
-            async with self._session.request(method, self._base + path, data=body, timeout=limit) as response:
+            data = None if body is None else io.BytesIO(body)
+            async with self._session.request(method, self._base + path, data=data, timeout=limit) as response:
                 await raise_refusal(response)
                 return await response.read()
         except (aiohttp.ClientError, TimeoutError, OSError) as error:

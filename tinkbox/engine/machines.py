@@ -167,7 +167,9 @@ class Machines:
 
     def contact(self, hardware_id: str, boot_id: str) -> None:
         """Note that the worker is in touch: progress, so the boots are counted anew."""
-        record = self._records[hardware_id]
+        record = self._records.get(hardware_id)
+        if record is None:
+            raise Denied("this machine was deleted meanwhile")
         first = record.boot_id != boot_id
         now = self._clock()
         self._records[hardware_id] = replace(record, boot_id=boot_id, last_contact=now, boots=0, furthest=None)

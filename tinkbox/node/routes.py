@@ -29,9 +29,17 @@ class Attempts(Protocol):
     async def keep_data(self, worker: str, token: str, archive: bytes) -> int: ...
 
 
-def routes(attempts: Attempts, authenticate: Callable[[str], str], clock: Callable[[], datetime]) -> list[web.RouteDef]:
-    """The worker protocol.  `authenticate` maps a credential's token to the machine's id or raises Denied."""
-    door = _WorkerDoor(attempts, authenticate, clock)
+def routes(
+    attempts: Attempts,
+    authenticate: Callable[[str], str],
+    clock: Callable[[], datetime],
+    poll_seconds: float = POLL_SECONDS,
+) -> list[web.RouteDef]:
+    """The worker protocol.  `authenticate` maps a credential's token to the machine's id or raises Denied.
+
+    A worker for which there is no work is answered after `poll_seconds`.
+    """
+    door = _WorkerDoor(attempts, authenticate, clock, poll_seconds)
     return [
         web.get("/worker/time", door.time),
         web.post("/worker/next", door.next),
@@ -43,7 +51,14 @@ def routes(attempts: Attempts, authenticate: Callable[[str], str], clock: Callab
 
 
 class _WorkerDoor:
-    def __init__(self, attempts: Attempts, authenticate: Callable[[str], str], clock: Callable[[], datetime]) -> None:
+    def __init__(
+        self,
+        attempts: Attempts,
+        authenticate: Callable[[str], str],
+        clock: Callable[[], datetime],
+        poll_seconds: float,
+    ) -> None:
+        self._poll_seconds = poll_seconds
         self._attempts = attempts
         self._authenticate = authenticate
         self._clock = clock
@@ -57,10 +72,11 @@ class _WorkerDoor:
         hello = decode_hello(await _body(request, MAX_MESSAGE_BODY))
         waited = 0.0
         while (offer := await self._attempts.offer(worker, hello)) is None:
-            if waited >= POLL_SECONDS:
+            if waited >= self._poll_seconds:
                 return web.Response(status=204)
-            await self._attempts.wait(worker, LOOK_EVERY)
-            waited += LOOK_EVERY
+            wait = min(LOOK_EVERY, self._poll_seconds - waited)
+            await self._attempts.wait(worker, wait)
+            waited += wait
         return web.Response(text=encode(offer), content_type="application/json")
 
     async def report(self, request: web.Request) -> web.Response:

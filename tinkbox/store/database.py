@@ -190,9 +190,14 @@ def _refused_by_disk(error: BaseException) -> Refusal:
 
 async def _connect(path: Path) -> aiosqlite.Connection:
     connection = await aiosqlite.connect(path, isolation_level=None)
-    connection.row_factory = sqlite3.Row
-    for pragma in PRAGMAS:
-        await connection.execute(f"PRAGMA {pragma}")
+    try:
+        connection.row_factory = sqlite3.Row
+        for pragma in PRAGMAS:
+            await connection.execute(f"PRAGMA {pragma}")
+    except BaseException:
+        # Its thread would keep the process from ending.
+        await connection.close()
+        raise
     return connection
 
 

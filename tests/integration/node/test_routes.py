@@ -1,0 +1,168 @@
+"""The worker protocol over HTTP, with the real engine behind it."""
+
+import asyncio
+import io
+import json
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+from aiohttp import web
+from aiohttp.test_utils import TestClient, TestServer
+
+from tests.integration.engine.appliance import Appliance, appliance, mac
+from tinkbox.door.problems import refusals_become_problems
+from tinkbox.model.workflow import Outcome, State
+from tinkbox.node.routes import routes
+from tinkbox.wire.worker import Hello, Offer, Report, decode_offer, encode
+
+HELLO = encode(Hello(boot_id="boot-1"))
+Client = TestClient[web.Request, web.Application]
+
+
+@pytest.fixture
+async def box(tmp_path: Path) -> AsyncIterator[Appliance]:
+    async with appliance(tmp_path / "tinkbox.sqlite") as made:
+        yield made
+
+
+@pytest.fixture
+async def door(box: Appliance) -> AsyncIterator[Client]:
+    app = web.Application(middlewares=[refusals_become_problems], client_max_size=0)
+    app.add_routes(routes(box.attempts, box.machines.authenticate, box.clock, poll_seconds=0.2))
+    async with TestClient(TestServer(app)) as client:
+        yield client
+
+
+async def bearer(box: Appliance, number: int = 1) -> dict[str, str]:
+    """The headers of machine `number`, which is pushed for it."""
+    worker = await box.machine(number)
+    return {"Authorization": f"Bearer {(await box.machines.credential(worker, 's', 'r')).token}"}
+
+
+async def offered(box: Appliance, door: Client, headers: dict[str, str]) -> Offer:
+    await box.workflow()
+    answer = await door.post("/worker/next", data=HELLO, headers=headers)
+    assert answer.status == 200
+    return decode_offer(await answer.read())
+
+
+def report(offer: Offer, state: State = State.SUCCESS) -> str:
+    return encode(Report(workflow_id=offer.workflow_id, boot_id="boot-1", sequence=1, outcome=Outcome(state=state)))
+
+
+async def test_the_clock_is_told_to_everybody(box: Appliance, door: Client) -> None:
+    answer = await (await door.get("/worker/time")).json()
+    assert answer == {"now": "2026-11-21T03:00:00+00:00", "unix": box.clock().timestamp()}
+
+
+@pytest.mark.parametrize("header", [None, "", "Bearer", "Bearer ", "Bearer wrong", "Basic dG9rZW4=", "Bearer \udcff"])
+@pytest.mark.parametrize(
+    ("method", "path"),
+    [("POST", "/worker/next"), ("POST", "/worker/attempts/x/report"), ("POST", "/worker/attempts/x/output?offset=0"),
+     ("GET", "/worker/attempts/x/data"), ("PUT", "/worker/attempts/x/data")],
+)  # fmt: skip
+async def test_a_wrong_or_missing_credential_is_a_401(door: Client, method: str, path: str, header: str | None) -> None:
+    answer = await door.request(method, path, headers={} if header is None else {"Authorization": header})
+    assert answer.status == 401
+    assert answer.headers["WWW-Authenticate"] == "Bearer"
+
+
+async def test_work_that_is_created_meanwhile_is_offered_at_once(box: Appliance, door: Client) -> None:
+    headers = await bearer(box)
+    waits = asyncio.Event()
+    bells_wait = box.bells.wait
+
+    async def wait(name: str, timeout: float) -> None:
+        waits.set()
+        await bells_wait(name, 600)  # so that looking now and then does not help
+
+    box.bells.wait = wait  # type: ignore[method-assign]
+    async with asyncio.timeout(10), asyncio.TaskGroup() as group:
+        waiting = group.create_task(door.post("/worker/next", data=HELLO, headers=headers))
+        await waits.wait()
+        await box.workflow()
+        assert (await waiting).status == 200
+
+
+async def test_without_work_the_answer_is_empty_after_a_while(box: Appliance, door: Client) -> None:
+    answer = await door.post("/worker/next", data=HELLO, headers=await bearer(box))
+    assert (answer.status, await answer.read()) == (204, b"")
+
+
+async def test_one_machine_gets_nothing_of_anothers(box: Appliance, door: Client) -> None:
+    offer = await offered(box, door, await bearer(box, 1))
+    stranger = await bearer(box, 2)
+    path = f"/worker/attempts/{offer.attempt}"
+    for method, rest, body in (
+        ("POST", "/report", report(offer)),
+        ("POST", "/output?offset=0", "x"),
+        ("GET", "/data", None),
+        ("PUT", "/data", "x"),
+    ):
+        answer = await door.request(method, path + rest, data=body, headers=stranger)
+        assert answer.status == 404, (method, rest)
+    assert (await door.post("/worker/next", data=HELLO, headers=stranger)).status == 204
+
+
+async def test_the_same_report_twice_is_fine_and_another_is_stale(box: Appliance, door: Client) -> None:
+    headers = await bearer(box)
+    offer = await offered(box, door, headers)
+    path = f"/worker/attempts/{offer.attempt}/report"
+    for _ in range(2):
+        assert (await door.post(path, data=report(offer), headers=headers)).status == 200
+    stale = await door.post(path, data=report(offer, State.FAILED), headers=headers)
+    assert stale.status == 409
+
+
+async def test_output_and_data_travel(box: Appliance, door: Client) -> None:
+    headers = await bearer(box)
+    offer = await offered(box, door, headers)
+    path = f"/worker/attempts/{offer.attempt}"
+    answer = await door.post(f"{path}/output?offset=0", data=b"\x00hi\n", headers=headers)
+    assert await answer.json() == {"next": 4}
+    assert await (await door.put(f"{path}/data", data=b"bytes", headers=headers)).json() == {"version": 1}
+    assert await (await door.get(f"{path}/data", headers=headers)).read() == b"bytes"
+
+
+@pytest.mark.parametrize(
+    ("path", "body", "status"),
+    [
+        ("output?offset=-1", b"x", 422),
+        ("output?offset=9999999999999999999", b"x", 422),
+        ("output", b"x", 422),
+        ("output?offset=0", b"x" * (256 * 1024 + 1), 413),
+        ("report", b"{", 422),
+        ("report", b"{}", 422),
+        ("report", b" " * (1024 * 1024 + 1), 413),
+    ],
+)
+async def test_what_does_not_fit_is_refused(box: Appliance, door: Client, path: str, body: bytes, status: int) -> None:
+    headers = await bearer(box)
+    offer = await offered(box, door, headers)
+    answer = await door.post(f"/worker/attempts/{offer.attempt}/{path}", data=io.BytesIO(body), headers=headers)
+    assert answer.status == status
+    assert json.loads(await answer.read())["detail"]
+
+
+async def test_too_much_data_is_refused_however_it_is_announced(box: Appliance, door: Client) -> None:
+    headers = await bearer(box)
+    offer = await offered(box, door, headers)
+
+    async def endless() -> AsyncIterator[bytes]:
+        for _ in range(13):
+            yield b"x" * (1 << 20)
+
+    for body in (io.BytesIO(b"x" * (13 << 20)), endless()):
+        answer = await door.put(f"/worker/attempts/{offer.attempt}/data", data=body, headers=headers)
+        assert answer.status == 413
+
+
+async def test_the_operators_routes_do_not_exist_here(door: Client) -> None:
+    assert (await door.get("/v1/workflows")).status == 404
+
+
+async def test_a_machine_that_is_forgotten_meanwhile_is_turned_away(box: Appliance, door: Client) -> None:
+    headers = await bearer(box)
+    await box.machines.delete(mac(1))
+    assert (await door.post("/worker/next", data=HELLO, headers=headers)).status == 401

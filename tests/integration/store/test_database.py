@@ -1,0 +1,207 @@
+"""The SQLite file: groups, cancellation, crashes, a full disk."""
+
+import asyncio
+import os
+import subprocess
+import sys
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+
+import aiosqlite
+import pytest
+
+from tinkbox.model.errors import Conflict, Unavailable
+from tinkbox.store.database import Store, Tables, migrations
+from tinkbox.store.templates import Template
+
+NOW = datetime(2026, 11, 21, tzinfo=UTC)
+WRITER = """
+import asyncio, sys
+from pathlib import Path
+sys.path.insert(0, {root!r})
+from tests.integration.store.test_database import opened, put
+async def main():
+    async with opened(Path({path!r})) as store:
+        number = 0
+        while True:
+            await store.write(put(f"t{{number}}"))
+            print(number, flush=True)
+            number += 1
+asyncio.run(main())
+"""
+
+
+def put(name: str, size: int = 10):
+    template = Template(id=name, name=name, data="x" * size, created_at=NOW, updated_at=NOW)
+
+    async def use_case(tables: Tables) -> str:
+        await tables.templates.put(template)
+        return name
+
+    return use_case
+
+
+async def names(store: Store) -> set[str]:
+    async with store.read() as tables:
+        return {template.name for template in await tables.templates.all()}
+
+
+@asynccontextmanager
+async def opened(path: Path) -> AsyncIterator[Store]:
+    store = await Store.open(path)
+    try:
+        async with asyncio.TaskGroup() as parts:
+            writer = parts.create_task(store.run())
+            yield store
+            writer.cancel()
+    finally:
+        await store.close()
+
+
+@pytest.fixture
+async def store(tmp_path: Path) -> AsyncIterator[Store]:
+    async with opened(tmp_path / "db") as made:
+        yield made
+
+
+async def test_use_cases_that_wait_together_are_all_answered_and_all_there(store: Store) -> None:
+    async with asyncio.TaskGroup() as group:
+        tasks = [group.create_task(store.write(put(f"t{number}"))) for number in range(1000)]
+    assert {task.result() for task in tasks} == await names(store)
+
+
+async def test_use_cases_that_wait_together_share_a_commit(store: Store, tmp_path: Path) -> None:
+    before = (tmp_path / "db-wal").stat().st_size
+    await store.write(put("alone"))
+    one = (tmp_path / "db-wal").stat().st_size - before
+    async with asyncio.TaskGroup() as group:
+        for number in range(100):
+            group.create_task(store.write(put(f"t{number}")))
+    hundred = (tmp_path / "db-wal").stat().st_size - before - one
+    assert hundred < 20 * one, "each commit writes its pages anew: a hundred commits would be a hundred times as much"
+
+
+async def test_what_fails_undoes_itself_and_nothing_else(store: Store) -> None:
+    async def half_done(tables: Tables) -> None:
+        await put("half")(tables)
+        raise Conflict("no")
+
+    async def broken(tables: Tables) -> None:
+        await put("broken")(tables)
+        raise KeyError("our own fault")
+
+    async with asyncio.TaskGroup() as group:
+        good = [group.create_task(store.write(put(f"t{number}"))) for number in range(3)]
+        bad = group.create_task(refused(store, half_done))
+        worse = group.create_task(refused(store, broken))
+    assert isinstance(bad.result(), Conflict)
+    assert isinstance(worse.result(), KeyError)
+    assert await names(store) == {task.result() for task in good}
+
+
+async def refused(store: Store, use_case) -> Exception:
+    try:
+        await store.write(use_case)
+    except (Conflict, KeyError) as error:
+        return error
+    raise AssertionError("it was not refused")
+
+
+async def test_callers_that_are_cancelled_disturb_nobody(store: Store) -> None:
+    for turn in range(300):
+        task = asyncio.ensure_future(store.write(put(f"t{turn}")))  # noqa: TID251  cancelled by hand, that is the point
+        for _ in range(turn % 13):
+            await asyncio.sleep(0)
+        task.cancel()
+        await asyncio.wait([task])
+    await store.write(put("last"))
+    assert "last" in await names(store)
+
+
+async def test_a_reader_never_sees_a_transaction_half_done(store: Store) -> None:
+    entered, leave = asyncio.Event(), asyncio.Event()
+
+    async def slow(tables: Tables) -> None:
+        await put("first")(tables)
+        entered.set()
+        await leave.wait()
+        await put("second")(tables)
+
+    async with asyncio.timeout(10), asyncio.TaskGroup() as group:
+        group.create_task(store.write(slow))
+        await entered.wait()
+        assert await names(store) == set()
+        leave.set()
+    assert await names(store) == {"first", "second"}
+
+
+async def test_what_was_acknowledged_survives_a_kill(tmp_path: Path) -> None:
+    root = str(Path(__file__).parents[3])
+    script = WRITER.format(root=root, path=str(tmp_path / "db"))
+    writer = await asyncio.create_subprocess_exec(sys.executable, "-c", script, stdout=asyncio.subprocess.PIPE)
+    assert writer.stdout is not None
+    async with asyncio.timeout(30):
+        acknowledged = [f"t{int(await writer.stdout.readline())}" for _ in range(200)]
+        writer.kill()
+        rest, _ = await writer.communicate()
+    whole = rest.splitlines(keepends=True)
+    acknowledged += [f"t{int(line)}" for line in whole if line.endswith(b"\n")]
+    async with opened(tmp_path / "db") as store:
+        assert set(acknowledged) <= await names(store)
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", str(disk)], check=True)
+    yield disk
+    subprocess.run(["umount", "-l", str(disk)], check=True)
+
+
+async def test_a_full_disk_is_said_and_nothing_is_half_stored(small_disk: Path) -> None:
+    async with opened(small_disk / "db") as store:
+        await store.write(put("before"))
+        filler = small_disk / "filler"
+        filler.write_bytes(b"x" * (small_disk_free(small_disk) - 8192))
+        with pytest.raises(Unavailable, match="free space"):
+            await store.write(put("big", 300_000))
+        assert await names(store) == {"before"}
+        filler.unlink()
+        await store.write(put("after", 100_000))
+        assert await names(store) == {"before", "after"}
+
+
+def small_disk_free(disk: Path) -> int:
+    status = os.statvfs(disk)
+    return status.f_bavail * status.f_frsize
+
+
+async def test_a_store_of_a_newer_program_is_refused(tmp_path: Path) -> None:
+    async with opened(tmp_path / "db"):
+        pass
+    async with aiosqlite.connect(tmp_path / "db") as connection:
+        await connection.execute("PRAGMA user_version = 9999")
+    with pytest.raises(Unavailable, match="newer tinkbox"):
+        await Store.open(tmp_path / "db")
+
+
+async def test_what_is_no_database_is_refused_and_left_alone(tmp_path: Path) -> None:
+    (tmp_path / "db").write_text("my diary" * 1000)
+    with pytest.raises(Unavailable, match="cannot"):
+        await Store.open(tmp_path / "db")
+    assert (tmp_path / "db").read_text() == "my diary" * 1000
+
+
+async def test_the_pragmas_that_keep_promises_are_set(store: Store) -> None:
+    answers = {}
+    for name in ("synchronous", "foreign_keys", "journal_mode"):
+        rows = await store._writer.execute_fetchall(f"PRAGMA {name}")
+        answers[name] = next(iter(rows))[0]
+    assert answers == {"synchronous": 2, "foreign_keys": 1, "journal_mode": "wal"}
+
+
+def test_migrations_are_numbered_without_gaps() -> None:
+    assert [number for number, _ in migrations()] == list(range(1, len(migrations()) + 1))

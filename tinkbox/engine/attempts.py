@@ -17,11 +17,9 @@ from tinkbox.model.workflow import FINAL, Outcome, PlannedAction, State, Workflo
 from tinkbox.store.data import DataVersion
 from tinkbox.store.database import Store, Tables
 from tinkbox.store.workflows import Attempt
+from tinkbox.wire.bundle import MAX_ARCHIVE
 from tinkbox.wire.worker import Hello, Offer, Report
 
-MAX_DATA = 10 * 1024 * 1024
-# What the archive may exceed its files by: headers and padding of a few hundred of them.
-MAX_ARCHIVE = MAX_DATA + 1024 * 1024
 EVENT = {State.SUCCESS: "succeeded", State.FAILED: "failed", State.TIMEOUT: "timeout"}
 
 
@@ -99,8 +97,8 @@ class Attempts:
         """The workflow's ephemeral data as an archive; empty when there is none yet."""
         async with self._store.read() as tables:
             attempt = await _own(tables, worker, token)
-            versions = await tables.data.versions(attempt.workflow_id)
-        return (versions[-1].archive or b"") if versions else b""
+            newest = await tables.data.newest(attempt.workflow_id)
+        return (newest.archive or b"") if newest else b""
 
     async def keep_data(self, worker: str, token: str, archive: bytes) -> int:
         """Store a new version of the ephemeral data; returns its number.
@@ -109,19 +107,23 @@ class Attempts:
         Conflict when the attempt is over.
         """
         if len(archive) > MAX_ARCHIVE:
-            raise TooLarge(f"the ephemeral data is {len(archive)} bytes, at most {MAX_DATA} are kept")
+            raise TooLarge(f"the archive of the ephemeral data is {len(archive)} bytes, at most {MAX_ARCHIVE} are kept")
         digest, now = hashlib.sha256(archive).hexdigest(), self._clock()
 
         async def use_case(tables: Tables) -> int:
             attempt = await _own(tables, worker, token)
-            versions = await tables.data.versions(attempt.workflow_id)
-            newest = versions[-1].version if versions else 0
-            if versions and versions[-1].digest == digest:
-                return newest
+            newest = await tables.data.newest(attempt.workflow_id)
+            if newest is not None and newest.digest == digest:
+                return newest.version
             if attempt.state in FINAL:
                 raise Conflict(f"attempt {token} is over: its data is not taken any more")
             version = DataVersion(
-                version=newest + 1, at=now, worker=worker, size=len(archive), digest=digest, archive=archive
+                version=newest.version + 1 if newest else 1,
+                at=now,
+                worker=worker,
+                size=len(archive),
+                digest=digest,
+                archive=archive,
             )
             await tables.data.add(attempt.workflow_id, version)
             return version.version

@@ -155,9 +155,10 @@ class Workflows:
         Raises NotFound for a version that never was or is no longer kept.
         """
         async with self._store.read() as tables:
-            versions = await tables.data.versions((await _find(tables, key)).id)
-        if version == 0:
-            return versions[-1] if versions else None
+            workflow_id = (await _find(tables, key)).id
+            if version == 0:
+                return await tables.data.newest(workflow_id)
+            versions = await tables.data.versions(workflow_id)
         found = next((each for each in versions if each.version == version), None)
         if found is None or found.archive is None:
             kept = ", ".join(str(each.version) for each in versions if each.archive is not None) or "none"

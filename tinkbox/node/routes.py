@@ -10,12 +10,12 @@ from typing import Protocol
 from aiohttp import web
 
 from tinkbox.model.errors import Denied, Invalid, TooLarge
+from tinkbox.wire.bundle import MAX_ARCHIVE
 from tinkbox.wire.worker import MAX_OUTPUT_CHUNK, Hello, Offer, Report, decode_hello, decode_report, encode
 
 POLL_SECONDS = 25.0
 LOOK_EVERY = 5.0
 MAX_MESSAGE_BODY = 1024 * 1024
-MAX_DATA_BODY = 12 * 1024 * 1024
 
 
 class Attempts(Protocol):
@@ -101,7 +101,7 @@ class _WorkerDoor:
 
     async def keep_data(self, request: web.Request) -> web.Response:
         worker = self._worker(request)
-        archive = await _body(request, MAX_DATA_BODY)
+        archive = await _body(request, MAX_ARCHIVE)
         version = await self._attempts.keep_data(worker, request.match_info["token"], archive)
         return web.json_response({"version": version})
 

@@ -31,17 +31,14 @@ class DataTable:
         rows = await self._sql.execute_fetchall(
             "SELECT * FROM data WHERE workflow_id = ? ORDER BY version", (workflow_id,)
         )
-        return [
-            DataVersion(
-                version=row["version"],
-                at=datetime.fromisoformat(row["at"]),
-                worker=row["worker"],
-                size=row["size"],
-                digest=row["digest"],
-                archive=row["archive"],
-            )
-            for row in rows
-        ]
+        return [_version(row) for row in rows]
+
+    async def newest(self, workflow_id: str) -> DataVersion | None:
+        """The newest version, None when there is none yet."""
+        rows = await self._sql.execute_fetchall(
+            "SELECT * FROM data WHERE workflow_id = ? ORDER BY version DESC LIMIT 1", (workflow_id,)
+        )
+        return next((_version(row) for row in rows), None)
 
     async def add(self, workflow_id: str, data: DataVersion) -> None:
         """Store a new version and drop the archive of the one that is now too old."""
@@ -53,3 +50,14 @@ class DataTable:
             "UPDATE data SET archive = NULL WHERE workflow_id = ? AND version <= ?",
             (workflow_id, data.version - KEPT_VERSIONS),
         )
+
+
+def _version(row: aiosqlite.Row) -> DataVersion:
+    return DataVersion(
+        version=row["version"],
+        at=datetime.fromisoformat(row["at"]),
+        worker=row["worker"],
+        size=row["size"],
+        digest=row["digest"],
+        archive=row["archive"],
+    )

@@ -6,14 +6,15 @@ other machines: what would leave the folder, devices, and absurd sizes are refus
 
 import io
 import tarfile
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from typing import Final
 
 from tinkbox.model.errors import Invalid, TooLarge
 
 MAX_BYTES: Final = 10 * 1024 * 1024
-MAX_ENTRIES: Final = 10_000
+# Each file takes a header, padding, and at times a header for what does not fit into the first.
+MAX_ARCHIVE: Final = 12 * 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,17 +28,12 @@ class Entry:
 
 
 def encode(entries: Iterable[Entry]) -> bytes:
-    """The archive; raises TooLarge, naming the largest files, when the contents exceed the limit."""
+    """The archive; raises TooLarge, naming the largest files, when contents or archive exceed their limit."""
     listed = sorted(entries, key=lambda entry: entry.path)
-    total = sum(len(entry.content or b"") for entry in listed)
-    if total > MAX_BYTES or len(listed) > MAX_ENTRIES:
-        largest = sorted(listed, key=lambda entry: len(entry.content or b""), reverse=True)[:3]
-        named = ", ".join(f"{entry.path} ({len(entry.content or b'')} bytes)" for entry in largest)
-        raise TooLarge(
-            f"the ephemeral data is {total} bytes in {len(listed)} files, at most {MAX_BYTES} bytes in {MAX_ENTRIES} are kept; largest: {named}"
-        )
     if not listed:
         return b""
+    if sum(map(_size, listed)) > MAX_BYTES:
+        raise _too_large(listed)
     buffer = io.BytesIO()
     with tarfile.open(fileobj=buffer, mode="w", format=tarfile.PAX_FORMAT) as tar:
         for entry in listed:
@@ -50,6 +46,8 @@ def encode(entries: Iterable[Entry]) -> bytes:
             else:
                 header.size = len(entry.content)
             tar.addfile(header, io.BytesIO(entry.content or b""))
+    if buffer.tell() > MAX_ARCHIVE:
+        raise _too_large(listed)
     return buffer.getvalue()
 
 
@@ -57,6 +55,8 @@ def decode(archive: bytes) -> list[Entry]:
     """The files of an archive, safe to write below a folder.  Raises Invalid or TooLarge."""
     if not archive:
         return []
+    if len(archive) > MAX_ARCHIVE:
+        raise TooLarge(f"the archive of the ephemeral data is {len(archive)} bytes, at most {MAX_ARCHIVE} are kept")
     entries: list[Entry] = []
     links: set[str] = set()
     total = 0
@@ -64,9 +64,10 @@ def decode(archive: bytes) -> list[Entry]:
         with tarfile.open(fileobj=io.BytesIO(archive), mode="r:") as tar:
             for header in tar:
                 path = _inside(header.name, links)
+                # A sparse file says a size that its few bytes in the archive do not show.
                 total += header.size
-                if total > MAX_BYTES or len(entries) >= MAX_ENTRIES:
-                    raise TooLarge(f"the ephemeral data exceeds {MAX_BYTES} bytes or {MAX_ENTRIES} files")
+                if total > MAX_BYTES:
+                    raise TooLarge(f"the ephemeral data exceeds {MAX_BYTES} bytes with {path}")
                 if header.issym():
                     links.add(path)
                     entries.append(Entry(path=path, link=header.linkname))
@@ -81,6 +82,20 @@ def decode(archive: bytes) -> list[Entry]:
     except (tarfile.TarError, OSError, ValueError, EOFError) as error:
         raise Invalid(f"ephemeral data: not an archive: {error}") from None
     return entries
+
+
+def _size(entry: Entry) -> int:
+    return len(entry.content or b"")
+
+
+def _too_large(entries: Collection[Entry]) -> TooLarge:
+    largest = sorted(entries, key=_size, reverse=True)[:3]
+    named = ", ".join(f"{entry.path} ({_size(entry)} bytes)" for entry in largest)
+    total = sum(map(_size, entries))
+    return TooLarge(
+        f"the ephemeral data is {total} bytes in {len(entries)} files, at most {MAX_BYTES} bytes are kept, "
+        f"{MAX_ARCHIVE} as an archive; largest: {named}"
+    )
 
 
 def _inside(name: str, links: set[str]) -> str:

@@ -18,10 +18,10 @@ from tinkbox.runtime import Container, ContainerFailed, ContainerSpec, Ended, En
 from tinkbox.wire.worker import Credential, Offer
 from tinkbox.worker.folder import WorkerFolder, failure
 from tinkbox.worker.output import OutputPump
+from tinkbox.worker.patience import patiently
 
 GRACE = 10
 MAX_HOOK_SECONDS = 600.0
-RETRY = 1.0
 _FIRST_SIGNAL_CODE = 128
 _log = logging.getLogger(__name__)
 T = TypeVar("T")
@@ -72,8 +72,8 @@ class AttemptRun:
 
     async def clean_up(self) -> None:
         """Remove the attempt's containers and files, once nobody needs them any more."""
-        for container in await self._patiently(lambda: self._machine.runtime.find(self._labels())):
-            await self._patiently(partial(self._machine.runtime.remove, container.id))
+        for container in await _patiently(lambda: self._machine.runtime.find(self._labels())):
+            await _patiently(partial(self._machine.runtime.remove, container.id))
         self._machine.folder.forget_attempt(self._offer.attempt)
 
     async def _run(self, role: str, command: tuple[str, ...], prepare: Callable[[], Awaitable[None]]) -> Ended:
@@ -82,16 +82,16 @@ class AttemptRun:
         container = await self._found(role)
         if container is None:
             await prepare()
-            container = await self._patiently(lambda: runtime.create(self._spec(role, command)))
+            container = await _patiently(lambda: runtime.create(self._spec(role, command)))
         if not container.started:
-            await self._patiently(lambda: runtime.start(container.id))
+            await _patiently(lambda: runtime.start(container.id))
         self._pump.next_container()
         # A TaskGroup would wrap what fails in a group, so it is carried out by hand.
         ended: Ended | ContainerFailed
         async with asyncio.TaskGroup() as group:
             carrying = group.create_task(self._pump.carry(lambda: runtime.output(container.id)))
             try:
-                ended = await self._patiently(lambda: runtime.wait(container.id))
+                ended = await _patiently(lambda: runtime.wait(container.id))
             except ContainerFailed as error:
                 carrying.cancel()
                 ended = error
@@ -101,9 +101,9 @@ class AttemptRun:
 
     async def _prepare(self) -> None:
         offer, folder = self._offer, self._machine.folder
-        folder.unpack_data(offer.workflow_id, await self._patiently(lambda: self._machine.door.data(offer.attempt)))
+        folder.unpack_data(offer.workflow_id, await _patiently(lambda: self._machine.door.data(offer.attempt)))
         _log.info("fetching image %s", self._image, extra={"action": "attempt.pull"})
-        await self._patiently(lambda: self._machine.runtime.pull(self._image))
+        await _patiently(lambda: self._machine.runtime.pull(self._image))
 
     async def _prepared(self) -> None:
         """A hook runs from the image that is there already."""
@@ -125,7 +125,7 @@ class AttemptRun:
         _log.info("the action took too long: stopping it", extra={"action": "attempt.timeout"})
         container = await self._found("action")
         if container is not None and container.started:
-            await self._patiently(lambda: self._machine.runtime.stop(container.id, GRACE))
+            await _patiently(lambda: self._machine.runtime.stop(container.id, GRACE))
             await self._pump.carry(lambda: self._machine.runtime.output(container.id))
         told = self._machine.folder.told(self._offer.attempt)
         outcome = Outcome(
@@ -155,7 +155,7 @@ class AttemptRun:
     async def _keep_data(self) -> None:
         archive = self._machine.folder.pack_data(self._offer.workflow_id)
         if archive:
-            await self._patiently(lambda: self._machine.door.keep_data(self._offer.attempt, archive))
+            await _patiently(lambda: self._machine.door.keep_data(self._offer.attempt, archive))
 
     async def _keep_data_if_possible(self) -> None:
         try:
@@ -164,17 +164,8 @@ class AttemptRun:
             _log.warning("the data is not kept: %s", error, extra={"action": "attempt.data-lost"})
 
     async def _found(self, role: str) -> Container | None:
-        found = await self._patiently(lambda: self._machine.runtime.find(self._labels(role)))
+        found = await _patiently(lambda: self._machine.runtime.find(self._labels(role)))
         return found[0] if found else None
-
-    async def _patiently(self, ask: Callable[[], Awaitable[T]]) -> T:
-        """Ask again for as long as the engine or the appliance is away; the attempt's deadline ends it."""
-        while True:
-            try:
-                return await ask()
-            except (EngineAway, Unavailable) as error:
-                _log.warning("%s; trying again", error, extra={"action": "attempt.waits"})
-                await asyncio.sleep(RETRY)
 
     def _labels(self, role: str = "") -> dict[str, str]:
         labels = {"tinkbox.attempt": self._offer.attempt}
@@ -219,6 +210,11 @@ class AttemptRun:
         elif code > _FIRST_SIGNAL_CODE:
             reason, message = "Signal", f"the action was ended by signal {code - _FIRST_SIGNAL_CODE}"
         return Outcome(state=State.FAILED, exit_code=code, reason=reason, message=message, tail=self._pump.tail)
+
+
+def _patiently(ask: Callable[[], Awaitable[T]]) -> Awaitable[T]:
+    """Ask again for as long as the engine or the appliance is away; the attempt's deadline ends it."""
+    return patiently(ask, EngineAway, Unavailable)
 
 
 def _refused(error: ContainerFailed) -> Outcome:

@@ -2,26 +2,24 @@
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Protocol
 
 from tinkbox import __version__
 from tinkbox.client.node import NodeDoor
-from tinkbox.model.errors import Conflict, Denied, Invalid, NotFound, TooLarge, Unavailable
+from tinkbox.model.errors import Conflict, Denied, Invalid, NotFound, Refusal, TooLarge, Unavailable
 from tinkbox.model.workflow import Outcome
 from tinkbox.runtime.docker import DockerRuntime
 from tinkbox.wire.worker import Credential, Hello, Offer, Report, decode_credential
 from tinkbox.worker.attempt import AttemptRun, Machine
 from tinkbox.worker.attempt import Door as AttemptDoor
 from tinkbox.worker.folder import WorkerFolder
+from tinkbox.worker.patience import patiently
 
 CREDENTIAL = Path("/etc/tinkbox/worker.json")
 DOCKER = "unix:///var/run/docker.sock"
 BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
-SHORT = 1.0
-LONG = 15.0
 _log = logging.getLogger(__name__)
 
 
@@ -69,13 +67,11 @@ async def _work(credential: Credential, docker: str, data: Path, *, privileged: 
     return 0
 
 
-async def serve(
-    machine: Machine, door: Door, boot_id: str, sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
-) -> None:
+async def serve(machine: Machine, door: Door, boot_id: str) -> None:
     """Ask, do, report; returns when an action asked for a reboot and its report was answered."""
     hello = Hello(boot_id=boot_id, version=__version__)
     while not machine.folder.reboot_wanted:
-        offer = await _ask(door, hello, sleep)
+        offer = await patiently(lambda: _ask(door, hello), Refusal)
         if offer is None:
             continue
         _log.info(
@@ -85,40 +81,24 @@ async def serve(
         attempt = AttemptRun(machine, offer)
         outcome = await attempt.outcome()
         _tell(offer, outcome)
-        await _report(door, offer, boot_id, outcome, sleep)
+        await _report(door, offer, Report(workflow_id=offer.workflow_id, boot_id=boot_id, sequence=1, outcome=outcome))
         await attempt.clean_up()
     _log.info("an action asked for a reboot", extra={"action": "worker.reboot"})
 
 
-async def _ask(door: Door, hello: Hello, sleep: Callable[[float], Awaitable[None]]) -> Offer | None:
+async def _ask(door: Door, hello: Hello) -> Offer | None:
     try:
         return await door.next(hello)
     except Denied as error:
-        _log.error("%s: boot this machine again, or make a new credential", error, extra={"action": "worker.denied"})
-        await sleep(LONG)
-    except (Unavailable, NotFound, Conflict, Invalid, TooLarge) as error:
-        _log.warning("%s; asking again", error, extra={"action": "worker.waits"})
-        await sleep(SHORT)
-    return None
+        raise Denied(f"{error}: boot this machine again, or make a new credential") from None
 
 
-async def _report(
-    door: Door, offer: Offer, boot_id: str, outcome: Outcome, sleep: Callable[[float], Awaitable[None]]
-) -> None:
+async def _report(door: Door, offer: Offer, report: Report) -> None:
     """Report until it is answered: giving up would leave the workflow waiting for ever."""
-    report = Report(workflow_id=offer.workflow_id, boot_id=boot_id, sequence=1, outcome=outcome)
-    wait = SHORT
-    while True:
-        try:
-            await door.report(offer.attempt, report)
-            return
-        except (Conflict, NotFound) as error:
-            _log.warning("the report is not wanted: %s", error, extra={"action": "report.stale"})
-            return
-        except (Unavailable, Denied, Invalid, TooLarge) as error:
-            _log.warning("%s; reporting again", error, extra={"action": "report.waits"})
-            await sleep(wait)
-            wait = min(wait * 2, LONG)
+    try:
+        await patiently(lambda: door.report(offer.attempt, report), Unavailable, Denied, Invalid, TooLarge)
+    except (Conflict, NotFound) as error:
+        _log.warning("the report is not wanted: %s", error, extra={"action": "report.stale"})
 
 
 def _tell(offer: Offer, outcome: Outcome) -> None:

@@ -9,13 +9,13 @@ import logging
 from collections.abc import AsyncIterator, Callable
 from typing import Protocol
 
-from tinkbox.model.errors import Refusal, Unavailable
+from tinkbox.model.errors import Conflict, Refusal, Unavailable
 from tinkbox.runtime import ContainerFailed, EngineAway
 from tinkbox.wire.worker import MAX_OUTPUT_CHUNK, MAX_TAIL_LINES
+from tinkbox.worker.patience import patiently
 
 MAX_WAITING = 4 * MAX_OUTPUT_CHUNK
 TAIL_BYTES = 16 * 1024
-RETRY = 2.0
 _log = logging.getLogger(__name__)
 
 
@@ -64,27 +64,24 @@ class OutputPump:
     async def _reading(
         self, output: Callable[[], AsyncIterator[bytes]], ended: asyncio.Event, more: asyncio.Event, room: asyncio.Event
     ) -> None:
-        while True:
-            try:
-                position = 0
-                async for chunk in output():
-                    fresh = chunk[max(0, self._read - position) :]
-                    position += len(chunk)
-                    if not fresh:
-                        continue
-                    self._read = position
-                    self._take(fresh)
-                    more.set()
-                    while len(self._waiting) > MAX_WAITING:
-                        room.clear()
-                        await room.wait()
-                break
-            except EngineAway as error:
-                _log.warning("reading the output: %s", error, extra={"action": "output.interrupted"})
-                await asyncio.sleep(RETRY)
-            except ContainerFailed as error:
-                _log.warning("the output ends early: %s", error, extra={"action": "output.lost"})
-                break
+        async def read_through() -> None:
+            position = 0
+            async for chunk in output():
+                fresh = chunk[max(0, self._read - position) :]
+                position += len(chunk)
+                if not fresh:
+                    continue
+                self._read = position
+                self._take(fresh)
+                more.set()
+                while len(self._waiting) > MAX_WAITING:
+                    room.clear()
+                    await room.wait()
+
+        try:
+            await patiently(read_through, EngineAway)
+        except ContainerFailed as error:
+            _log.warning("the output ends early: %s", error, extra={"action": "output.lost"})
         ended.set()
         more.set()
 
@@ -95,34 +92,29 @@ class OutputPump:
             self._waiting += fresh
 
     async def _sending(self, ended: asyncio.Event, more: asyncio.Event, room: asyncio.Event) -> None:
-        while True:
+        while not (ended.is_set() and not self._waiting):
             await more.wait()
             more.clear()
-            while self._waiting and not self._refused:
-                await self._send_some()
+            try:
+                while self._waiting:
+                    await patiently(self._send_some, Unavailable)
+                    room.set()
+            except Refusal as error:
+                # Nobody wants it any more; the action goes on, and its report will tell.
+                _log.warning("output is not wanted: %s", error, extra={"action": "output.refused"})
+                self._refused = True
+                self._waiting.clear()
                 room.set()
-            if ended.is_set() and not self._waiting:
-                return
 
     async def _send_some(self) -> None:
+        if self._wanted is None:
+            self._wanted = await self._door.output(self._attempt, 0, b"")
         start = self._base + self._read - len(self._waiting)
-        try:
-            if self._wanted is None:
-                self._wanted = await self._door.output(self._attempt, 0, b"")
-            if self._wanted > start:
-                del self._waiting[: self._wanted - start]
-            if self._waiting:
-                chunk = bytes(self._waiting[:MAX_OUTPUT_CHUNK])
-                start = self._base + self._read - len(self._waiting)
-                self._wanted = await self._door.output(self._attempt, start, chunk)
-                if self._wanted < start:
-                    msg = f"the appliance forgot output: it wants byte {self._wanted}, we are at {start}"
-                    raise Unavailable(msg)
-        except Unavailable as error:
-            _log.warning("output waits: %s", error, extra={"action": "output.waits"})
-            await asyncio.sleep(RETRY)
-        except Refusal as error:
-            # Nobody wants it any more; the action goes on, and its report will tell.
-            _log.warning("output is not wanted: %s", error, extra={"action": "output.refused"})
-            self._refused = True
-            self._waiting.clear()
+        known = max(0, self._wanted - start)
+        del self._waiting[:known]
+        if not self._waiting:
+            return
+        start += known
+        self._wanted = await self._door.output(self._attempt, start, bytes(self._waiting[:MAX_OUTPUT_CHUNK]))
+        if self._wanted < start:
+            raise Conflict(f"the appliance wants output from byte {self._wanted} again, which is here no more")

@@ -8,6 +8,7 @@ from tests.integration.engine.appliance import Appliance
 from tinkbox.model.errors import Conflict, NotFound, TooLarge
 from tinkbox.model.workflow import Outcome, State
 from tinkbox.store.output import HEAD, TAIL
+from tinkbox.wire.bundle import MAX_ARCHIVE
 from tinkbox.wire.worker import Offer, Report
 
 
@@ -154,7 +155,7 @@ async def test_too_much_data_is_refused_and_the_former_version_stays(box: Applia
     worker, offer = await started(box)
     await box.attempts.keep_data(worker, offer.attempt, b"small")
     with pytest.raises(TooLarge):
-        await box.attempts.keep_data(worker, offer.attempt, b"x" * (12 << 20))
+        await box.attempts.keep_data(worker, offer.attempt, b"x" * (MAX_ARCHIVE + 1))
     assert await box.attempts.data(worker, offer.attempt) == b"small"
 
 

@@ -1,0 +1,67 @@
+import pytest
+
+from tests.integration.engine.appliance import HELLO, RELAY, Appliance
+from tinkbox.model.errors import Conflict, Invalid, NotFound
+
+
+async def test_a_template_is_found_by_id_by_the_beginning_of_it_and_by_name(box: Appliance) -> None:
+    identity = await box.templates.create("hello", HELLO)
+    for key in (identity, identity[:8], "hello"):
+        found = await box.templates.get(key)
+        assert (found.id, found.name, found.data) == (identity, "hello", HELLO)
+
+
+async def test_a_key_that_fits_none_or_several_says_so(box: Appliance) -> None:
+    with pytest.raises(NotFound, match="tinkbox template list"):
+        await box.templates.get("hello")
+    await box.templates.create("hello", HELLO)
+    await box.templates.create("relay", RELAY)
+    with pytest.raises(Conflict, match="2 ids begin with it"):
+        await box.templates.get("0000")
+
+
+async def test_a_name_belongs_to_one_template(box: Appliance) -> None:
+    first = await box.templates.create("hello", HELLO)
+    second = await box.templates.create("relay", RELAY)
+    with pytest.raises(Conflict, match=first):
+        await box.templates.create("hello", RELAY)
+    with pytest.raises(Conflict, match=first):
+        await box.templates.update(second, name="hello")
+    assert await box.templates.update(second, name="relay") == second
+    assert [each.name for each in await box.templates.all()] == ["hello", "relay"]
+
+
+@pytest.mark.parametrize("name", ["", "a b", "a/b", "x" * 200, "a\n", "ü"])
+async def test_a_name_that_no_command_line_could_say_is_refused(box: Appliance, name: str) -> None:
+    with pytest.raises(Invalid, match="invalid template name"):
+        await box.templates.create(name, HELLO)
+    assert await box.templates.all() == []
+
+
+async def test_a_bad_text_changes_nothing(box: Appliance) -> None:
+    identity = await box.templates.create("hello", HELLO)
+    with pytest.raises(Invalid):
+        await box.templates.update(identity, data=HELLO.replace("image:", "imago:"))
+    with pytest.raises(Invalid):
+        await box.templates.create("other", "tasks:\n\t- x")
+    assert [each.data for each in await box.templates.all()] == [HELLO]
+
+
+async def test_an_update_keeps_what_is_not_said_and_tells_when(box: Appliance) -> None:
+    identity = await box.templates.create("hello", HELLO)
+    box.clock.forward(5)
+    await box.templates.update("hello", data=RELAY)
+    await box.templates.update("hello", name="relay")
+    changed = await box.templates.get(identity)
+    assert (changed.name, changed.data) == ("relay", RELAY)
+    assert (changed.updated_at - changed.created_at).total_seconds() == 5
+
+
+async def test_a_deleted_template_leaves_its_workflows_whole(box: Appliance) -> None:
+    await box.machine(1)
+    template = await box.templates.create("hello", HELLO)
+    workflow = await box.workflows.create("hello", {"device_1": "08:00:27:00:00:01"})
+    assert await box.templates.delete("hello") == template
+    with pytest.raises(NotFound):
+        await box.templates.delete("hello")
+    assert (await box.workflows.get(workflow)).actions[0].action.name == "hello_world"

@@ -1,0 +1,33 @@
+import asyncio
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from tests.integration.store.objects import attempt, workflow
+from tinkbox.store.database import Store, Tables
+
+
+@pytest.fixture
+async def store(tmp_path: Path) -> AsyncIterator[Store]:
+    """A store on a file of its own, its writer running."""
+    made = await Store.open(tmp_path / "db")
+    try:
+        async with asyncio.TaskGroup() as parts:
+            writer = parts.create_task(made.run())
+            yield made
+            writer.cancel()
+    finally:
+        await made.close()
+
+
+@pytest.fixture
+async def one(store: Store) -> Store:
+    """A store that holds workflow w1 with an attempt a1 at its first action."""
+
+    async def use_case(tables: Tables) -> None:
+        await tables.workflows.insert(workflow("w1", "m1", "m2"))
+        await tables.workflows.begin_attempt(attempt("a1"))
+
+    await store.write(use_case)
+    return store

@@ -77,27 +77,37 @@ class AttemptRun:
         self._machine.folder.forget_attempt(self._offer.attempt)
 
     async def _run(self, role: str, command: tuple[str, ...], prepare: Callable[[], Awaitable[None]]) -> Ended:
-        """Find or make the container of this role, and wait for its end."""
+        """Have the container of this role started, and wait for its end."""
         runtime = self._machine.runtime
-        container = await self._found(role)
-        if container is None:
-            await prepare()
-            container = await _patiently(lambda: runtime.create(self._spec(role, command)))
-        if not container.started:
-            await _patiently(lambda: runtime.start(container.id))
+        container_id = await _patiently(lambda: self._started(role, command, prepare))
         self._pump.next_container()
         # A TaskGroup would wrap what fails in a group, so it is carried out by hand.
         ended: Ended | ContainerFailed
         async with asyncio.TaskGroup() as group:
-            carrying = group.create_task(self._pump.carry(lambda: runtime.output(container.id)))
+            carrying = group.create_task(self._pump.carry(lambda: runtime.output(container_id)))
             try:
-                ended = await _patiently(lambda: runtime.wait(container.id))
+                ended = await _patiently(lambda: runtime.wait(container_id))
             except ContainerFailed as error:
                 carrying.cancel()
                 ended = error
         if isinstance(ended, ContainerFailed):
             raise ended
         return ended
+
+    async def _started(self, role: str, command: tuple[str, ...], prepare: Callable[[], Awaitable[None]]) -> str:
+        """Find or make the container, and start it if it never was; returns its id.
+
+        Asked again it looks again: behind an answer that was lost the container may be made, or run,
+        or be at its end, and to start it then would run the action twice.
+        """
+        runtime = self._machine.runtime
+        container = await self._found(role)
+        if container is None:
+            await prepare()
+            container = await runtime.create(self._spec(role, command))
+        if not container.started:
+            await runtime.start(container.id)
+        return container.id
 
     async def _prepare(self) -> None:
         offer, folder = self._offer, self._machine.folder
@@ -123,7 +133,7 @@ class AttemptRun:
 
     async def _timed_out(self) -> Outcome:
         _log.info("the action took too long: stopping it", extra={"action": "attempt.timeout"})
-        container = await self._found("action")
+        container = await _patiently(lambda: self._found("action"))
         if container is not None and container.started:
             await _patiently(lambda: self._machine.runtime.stop(container.id, GRACE))
             await self._pump.carry(lambda: self._machine.runtime.output(container.id))
@@ -164,7 +174,7 @@ class AttemptRun:
             _log.warning("the data is not kept: %s", error, extra={"action": "attempt.data-lost"})
 
     async def _found(self, role: str) -> Container | None:
-        found = await _patiently(lambda: self._machine.runtime.find(self._labels(role)))
+        found = await self._machine.runtime.find(self._labels(role))
         return found[0] if found else None
 
     def _labels(self, role: str = "") -> dict[str, str]:

@@ -1,0 +1,80 @@
+"""Where it is measured: a server's end of a cable and the clients' end, with processors of their own."""
+
+import os
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from ipaddress import IPv4Interface
+from pathlib import Path
+from shutil import which
+
+from examples.demo.appliance import Appliance
+from examples.lab.network import Network
+
+ROOT = Path(__file__).parents[2]
+TINKBOX = ROOT / "dist" / "tinkbox"
+CLIENTS = IPv4Interface("172.30.0.2/24")
+DEADLINE = 60.0
+_POLL = 0.002
+_CABLE = "cable"
+
+
+class ToolMissing(Exception):
+    """Something that a benchmark needs is not there; the text says where to get it, one line each."""
+
+
+def need(tools: Mapping[str, str]) -> None:
+    """`tools` maps each program to the Debian package that has it.  Raises ToolMissing naming all that are missing."""
+    missing = [f"{name} is missing: apt-get install {package}" for name, package in tools.items() if not which(name)]
+    if not TINKBOX.exists():
+        missing.append(f"{TINKBOX.relative_to(ROOT)} is missing: make binary")
+    if os.geteuid() != 0:
+        missing.append("network namespaces and a Docker engine need root: run as root")
+    if missing:
+        raise ToolMissing("\n".join(missing))
+
+
+def until(condition: Callable[[], bool], what: str, seconds: float = DEADLINE) -> None:
+    """Look every 2 ms until it holds; raises TimeoutError after `seconds`."""
+    deadline = time.monotonic() + seconds
+    while not condition():
+        if time.monotonic() > deadline:
+            raise TimeoutError(f"{what}: not within {seconds:.0f} s")
+        time.sleep(_POLL)  # each server tells in its own way that it is ready, so all are asked in the same way
+
+
+@contextmanager
+def folder() -> Iterator[Path]:
+    """A folder of this run; its path is short, for a socket's path has 108 bytes at most."""
+    with tempfile.TemporaryDirectory(prefix="tinkbox-bench-") as path:
+        yield Path(path)
+
+
+@contextmanager
+def cable() -> Iterator[tuple[Network, Network]]:
+    """Two private networks joined by a cable: the server's end and the clients'."""
+    with Network() as server, Network(CLIENTS) as clients:
+        server.run(["ip", "link", "add", _CABLE, "type", "veth", "peer", "name", _CABLE, "netns", str(clients.path)])
+        for end in (server, clients):
+            end.run(["ip", "link", "set", _CABLE, "master", end.interface, "up"])
+        yield server, clients
+
+
+def appliance(network: Network, work: Path, osie: Path | None = None) -> Appliance:
+    """The executable serving at this end; ready when this returns.  `osie` has a folder per architecture."""
+    (work / "nothing").mkdir(exist_ok=True)
+    started = Appliance(network, as_server(TINKBOX), work, osie or work / "nothing")
+    until(started.ready, "tinkbox serve")
+    return started
+
+
+def as_server(*command: str | Path) -> list[str]:
+    """The command on the first processor, so that neither side gains by where the kernel happens to put it."""
+    return ["taskset", "--cpu-list", str(min(os.sched_getaffinity(0))), *map(str, command)]
+
+
+def as_client(*command: str | Path) -> list[str]:
+    """The command on the other processors."""
+    first, *others = sorted(os.sched_getaffinity(0))
+    return ["taskset", "--cpu-list", ",".join(map(str, others or [first])), *map(str, command)]

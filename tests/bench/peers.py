@@ -1,0 +1,73 @@
+"""The programs that one would run instead, configured for the same work; both are ready when they are returned."""
+
+from collections.abc import Iterable
+from pathlib import Path
+from socket import AF_UNIX, SOCK_STREAM, socket
+
+from examples.lab.network import Network
+from tests.bench.lab import as_server, until
+
+# As Debian configures it; the unix socket is where it is asked whether it answers.
+_NGINX = """\
+daemon off;
+user root;
+worker_processes auto;
+pid {work}/nginx.pid;
+events {{ worker_connections 768; }}
+http {{
+  sendfile on;
+  tcp_nopush on;
+  access_log {work}/nginx-access.log;
+  default_type application/octet-stream;
+  server {{ listen {address}:80; listen unix:{socket}; root {root}; }}
+}}
+"""
+# A lease file, rewritten for every lease, would hold it back: tinkbox writes nothing for a reservation either.
+_DNSMASQ = """\
+keep-in-foreground
+port=0
+user=root
+interface={interface}
+bind-interfaces
+pid-file={pid}
+log-facility={work}/dnsmasq-events.log
+leasefile-ro
+dhcp-authoritative
+dhcp-range={address},static,255.255.255.0,86400
+dhcp-option=option:router,{address}
+dhcp-boot=snponly.efi,,{address}
+enable-tftp
+tftp-root={work}
+"""
+
+
+def start_nginx(network: Network, work: Path, root: Path) -> None:
+    """Serve the folder `root`; stops with the network."""
+    path, listening = work / "nginx.conf", work / "nginx.sock"
+    listening.unlink(missing_ok=True)
+    path.write_text(_NGINX.format(work=work, address=network.address, socket=listening, root=root))
+    with (work / "nginx.log").open("wb") as log:
+        network.start(as_server("nginx", "-p", work, "-c", path, "-e", work / "nginx-error.log"), stdout=log)
+    until(lambda: _answers(listening), "nginx")
+
+
+def start_dnsmasq(network: Network, work: Path, reservations: Iterable[tuple[str, str]] = ()) -> None:
+    """DHCP for reserved addresses only, and TFTP; `reservations` are MAC and IPv4 address.  Stops with the network."""
+    path, pid = work / "dnsmasq.conf", work / "dnsmasq.pid"
+    pid.unlink(missing_ok=True)
+    settings = _DNSMASQ.format(work=work, interface=network.interface, address=network.address, pid=pid)
+    path.write_text(settings + "".join(f"dhcp-host={mac},{address}\n" for mac, address in reservations))
+    with (work / "dnsmasq.log").open("wb") as log:
+        network.start(as_server("dnsmasq", f"--conf-file={path}"), stdout=log)
+    until(pid.exists, "dnsmasq")  # it writes the file when it has bound all its sockets
+
+
+def _answers(path: Path) -> bool:
+    with socket(AF_UNIX, SOCK_STREAM) as connection:
+        connection.settimeout(5)
+        try:
+            connection.connect(str(path))
+            connection.sendall(b"GET / HTTP/1.0\r\n\r\n")
+            return connection.recv(16).startswith(b"HTTP/1")
+        except OSError:
+            return False

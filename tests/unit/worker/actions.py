@@ -1,0 +1,42 @@
+"""An action, and a machine with an engine and an appliance in memory to run it on."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+from tests.unit.worker.fakes import FakeDoor, FakeRuntime
+from tinkbox.model.workflow import PlannedAction
+from tinkbox.runtime import ContainerSpec
+from tinkbox.wire.worker import Credential, Offer
+from tinkbox.worker.attempt import Machine
+from tinkbox.worker.folder import WorkerFolder
+
+REGISTRY = "172.30.0.1:7171"
+IMAGE = f"{REGISTRY}/write:v1"
+CREDENTIAL = Credential(server=f"http://{REGISTRY}", registry=REGISTRY, worker="m1", token="secret")
+ACTION = PlannedAction(
+    index=0, task="os", name="write", worker="m1", address="08:00:27:00:00:01", image="write:v1", timeout=60,
+    environment={"SIZE": "8"},
+)  # fmt: skip
+HOOKED = replace(ACTION, on_failure=("repair", "now"), on_timeout=("hurry",))
+OFFER = Offer(workflow_id="w1", attempt="a1", remaining=60, action=ACTION)
+
+
+def machine(runtime: FakeRuntime, door: FakeDoor, folder: Path) -> Machine:
+    return Machine(
+        runtime=runtime, door=door, folder=WorkerFolder(folder), credential=CREDENTIAL, privileged=True
+    )  # fmt: skip
+
+
+def bound(spec: ContainerSpec, target: str) -> Path:
+    """The machine's own path of what the container sees at `target`."""
+    (source,) = [bind.rsplit(":", 1)[0] for bind in spec.binds if bind.endswith(f":{target}")]
+    return Path(source)
+
+
+def tells(reason: str, message: str) -> Callable[[ContainerSpec], None]:
+    def work(spec: ContainerSpec) -> None:
+        bound(spec, "/dev/reason").write_text(reason)
+        bound(spec, "/dev/message").write_text(message)
+
+    return work

@@ -1,0 +1,230 @@
+"""An engine and an appliance in memory, which fail when they are told to.
+
+`FakeRuntime` keeps the promises of `Runtime`: tests/integration/runtime runs the same tests on it and on Docker.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Mapping
+from dataclasses import dataclass, field
+from itertools import count
+
+from tinkbox.model.errors import Conflict, Refusal, Unavailable
+from tinkbox.runtime import Container, ContainerFailed, ContainerSpec, Ended, EngineAway
+from tinkbox.wire.worker import Hello, Offer, Report
+
+
+class Killed(Exception):
+    """The process that made this call died with it."""
+
+
+class Finished(Exception):
+    """The worker asked for more, and there is no more."""
+
+
+@dataclass
+class Faults:
+    """What goes wrong: call number `at` (from 0) raises `error`, before or after it had its effect."""
+
+    error: Exception | None = None
+    at: int = -1
+    after: bool = False
+    calls: list[str] = field(default_factory=list)
+
+    def before(self, name: str) -> None:
+        self.calls.append(name)
+        if not self.after and len(self.calls) - 1 == self.at and self.error:
+            raise self.error
+
+    def behind(self, number: int) -> None:
+        if self.after and number == self.at and self.error:
+            raise self.error
+
+
+@dataclass
+class Program:
+    """What the process in a container does: print, work on its files, end; `lasts` until it is stopped."""
+
+    output: bytes = b""
+    exit_code: int = 0
+    error: str = ""
+    out_of_memory: bool = False
+    lasts: bool = False
+    work: Callable[[ContainerSpec], None] = lambda spec: None
+
+
+@dataclass
+class FakeContainer:
+    spec: ContainerSpec
+    program: Program
+    starts: int = 0
+    output: bytes = b""
+    ended: asyncio.Event = field(default_factory=asyncio.Event)
+    result: Ended | None = None
+
+
+class FakeRuntime:
+    """`programs` by image, or by image and first word of the command; `removed` holds what was removed."""
+
+    def __init__(self, programs: Mapping[str, Program], faults: Faults | None = None) -> None:
+        self.programs = dict(programs)
+        self.faults = faults or Faults()
+        self.pulled: set[str] = set()
+        self.containers: dict[str, FakeContainer] = {}
+        self.removed: list[FakeContainer] = []
+        self._numbers = count(1)
+
+    @property
+    def ever(self) -> list[FakeContainer]:
+        """Every container there was."""
+        return [*self.removed, *self.containers.values()]
+
+    def starts(self, role: str = "action") -> int:
+        """How often a process of this role began."""
+        return sum(each.starts for each in self.ever if each.spec.labels.get("tinkbox.role") == role)
+
+    async def pull(self, image: str) -> None:
+        number = self._call("pull")
+        if image not in self.programs:
+            raise ContainerFailed("ImageNotFound", f"no image {image}")
+        self.pulled.add(image)
+        self.faults.behind(number)
+
+    async def find(self, labels: Mapping[str, str]) -> list[Container]:
+        number = self._call("find")
+        found = [
+            Container(id=identity, started=each.starts > 0)
+            for identity, each in self.containers.items()
+            if labels.items() <= each.spec.labels.items()
+        ]
+        self.faults.behind(number)
+        return found
+
+    async def create(self, spec: ContainerSpec) -> Container:
+        number = self._call("create")
+        if spec.image not in self.pulled:
+            raise ContainerFailed("ImageNotFound", f"no image {spec.image}")
+        command = f"{spec.image} {spec.command[0]}" if spec.command else ""
+        identity = f"c{next(self._numbers)}"
+        program = self.programs.get(command, self.programs[spec.image])
+        self.containers[identity] = FakeContainer(spec=spec, program=program)
+        self.faults.behind(number)
+        return Container(id=identity, started=False)
+
+    async def start(self, container_id: str) -> None:
+        number = self._call("start")
+        container = self._container(container_id)
+        if container.program.error:
+            self.faults.behind(number)
+            raise ContainerFailed("StartFailed", container.program.error)
+        if not container.starts or container.ended.is_set():
+            container.starts += 1
+            container.ended.clear()
+            container.output += container.program.output
+            container.program.work(container.spec)
+            if not container.program.lasts:
+                self._end(container, container.program.exit_code)
+        self.faults.behind(number)
+
+    async def wait(self, container_id: str) -> Ended:
+        number = self._call("wait")
+        container = self._container(container_id)
+        await container.ended.wait()
+        self.faults.behind(number)
+        assert container.result is not None
+        return container.result
+
+    async def stop(self, container_id: str, grace: int) -> None:
+        number = self._call("stop")
+        if container_id in self.containers:
+            self._end(self.containers[container_id], 137)
+        self.faults.behind(number)
+
+    async def remove(self, container_id: str) -> None:
+        number = self._call("remove")
+        if container_id in self.containers:
+            self._end(self.containers[container_id], 137)
+            self.removed.append(self.containers.pop(container_id))
+        self.faults.behind(number)
+
+    async def output(self, container_id: str) -> AsyncIterator[bytes]:
+        number = self._call("output")
+        container = self._container(container_id)
+        sent = 0
+        while True:
+            while sent < len(container.output):
+                piece = container.output[sent : sent + 7]
+                sent += len(piece)
+                yield piece
+                self.faults.behind(number)
+            if container.ended.is_set():
+                return
+            await container.ended.wait()
+
+    def _call(self, name: str) -> int:
+        number = len(self.faults.calls)
+        self.faults.before(name)
+        return number
+
+    def _container(self, container_id: str) -> FakeContainer:
+        if container_id not in self.containers:
+            raise ContainerFailed("ContainerLost", f"no container {container_id}")
+        return self.containers[container_id]
+
+    def _end(self, container: FakeContainer, code: int) -> None:
+        if not container.ended.is_set():
+            container.result = Ended(exit_code=code, out_of_memory=container.program.out_of_memory)
+            container.ended.set()
+
+
+class FakeDoor:
+    """The node door of an appliance with one workflow: `offers` in turn, each until it is reported."""
+
+    def __init__(self, offers: list[Offer] | None = None, faults: Faults | None = None) -> None:
+        self.offers = offers or []
+        self.faults = faults or Faults()
+        self.printed: dict[str, bytes] = {}
+        self.reports: dict[str, Report] = {}
+        self.archive = b""
+        self.refusal: Refusal | None = None
+
+    async def next(self, hello: Hello) -> Offer | None:
+        number = self._call("next")
+        if not self.offers:
+            raise Finished
+        self.faults.behind(number)
+        return self.offers[0]
+
+    async def report(self, attempt: str, report: Report) -> None:
+        number = self._call("report")
+        if self.reports.setdefault(attempt, report) != report:
+            raise Conflict(f"attempt {attempt} ended otherwise")
+        self.offers = [offer for offer in self.offers if offer.attempt != attempt]
+        self.faults.behind(number)
+
+    async def output(self, attempt: str, offset: int, chunk: bytes) -> int:
+        number = self._call("output")
+        if self.refusal is not None:
+            raise self.refusal
+        printed = self.printed.get(attempt, b"")
+        if offset <= len(printed):
+            self.printed[attempt] = printed + chunk[len(printed) - offset :]
+        self.faults.behind(number)
+        return len(self.printed.get(attempt, b""))
+
+    async def data(self, attempt: str) -> bytes:
+        number = self._call("data")
+        self.faults.behind(number)
+        return self.archive
+
+    async def keep_data(self, attempt: str, archive: bytes) -> None:
+        number = self._call("keep_data")
+        self.archive = archive
+        self.faults.behind(number)
+
+    def _call(self, name: str) -> int:
+        number = len(self.faults.calls)
+        self.faults.before(name)
+        return number
+
+
+AWAY: tuple[Exception, ...] = (EngineAway("the engine is away"), Unavailable("the appliance is away"))

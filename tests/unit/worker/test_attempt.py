@@ -1,0 +1,159 @@
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from tests.unit.worker.actions import ACTION, HOOKED, IMAGE, OFFER, REGISTRY, bound, machine, tells
+from tests.unit.worker.fakes import AWAY, FakeDoor, FakeRuntime, Program
+from tinkbox.model.workflow import Outcome, State
+from tinkbox.runtime import ContainerSpec
+from tinkbox.wire.bundle import Entry, decode, encode
+from tinkbox.wire.worker import Offer
+from tinkbox.worker.attempt import AttemptRun
+
+
+async def run(
+    program: Program, folder: Path, offer: Offer = OFFER, **others: Program
+) -> tuple[Outcome, FakeRuntime, FakeDoor]:
+    """The outcome of an offer, cleaned up; `others` are the programs of other first words of a command."""
+    runtime = FakeRuntime({IMAGE: program} | {f"{IMAGE} {word}": other for word, other in others.items()})
+    door = FakeDoor()
+    attempt = AttemptRun(machine(runtime, door, folder), offer)
+    outcome = await attempt.outcome()
+    await attempt.clean_up()
+    assert runtime.containers == {}
+    return outcome, runtime, door
+
+
+async def test_an_action_runs_as_its_template_says(tmp_path: Path) -> None:
+    action = replace(ACTION, command=("sh", "-c", "x"), volumes=("/dev:/dev", "/lib:/lib:ro"), pid="host")
+    outcome, runtime, door = await run(Program(output=b"one\ntwo\n"), tmp_path, replace(OFFER, action=action))
+    assert outcome == Outcome(state=State.SUCCESS, exit_code=0, tail=("one", "two"))
+    assert door.printed == {"a1": b"one\ntwo\n"}
+    (spec,) = [each.spec for each in runtime.removed]
+    assert (spec.image, spec.command, spec.pid, spec.privileged) == (IMAGE, ("sh", "-c", "x"), "host", True)
+    assert spec.binds[:2] == ("/dev:/dev", "/lib:/lib:ro")
+    assert spec.labels == {"tinkbox.attempt": "a1", "tinkbox.role": "action"}
+    assert spec.environment == {
+        "SIZE": "8",
+        "TINKBOX_WORKFLOW": "w1",
+        "TINKBOX_ACTION": "write",
+        "TINKBOX_ATTEMPT": "a1",
+        "TINKBOX_SERVER": f"http://{REGISTRY}",
+    }
+
+
+async def test_an_image_with_a_registry_of_its_own_comes_from_there(tmp_path: Path) -> None:
+    runtime = FakeRuntime({"quay.example/tools/write:v1": Program()})
+    offer = replace(OFFER, action=replace(ACTION, image="quay.example/tools/write:v1"))
+    outcome = await AttemptRun(machine(runtime, FakeDoor(), tmp_path), offer).outcome()
+    assert outcome.state is State.SUCCESS
+
+
+@pytest.mark.parametrize(
+    ("program", "exit_code", "reason", "message"),
+    [
+        (Program(exit_code=3), 3, "NonZeroExit", "the action ended with exit code 3"),
+        (Program(exit_code=139), 139, "Signal", "the action was ended by signal 11"),
+        (Program(exit_code=137, out_of_memory=True), 137, "OutOfMemory", "memory ran out"),
+        (Program(error="exec: not found"), None, "StartFailed", "exec: not found"),
+        (Program(exit_code=1, work=tells("DiskTooSmall", "needs 8 GB")), 1, "DiskTooSmall", "needs 8 GB"),
+        (Program(exit_code=1, work=tells("", "needs 8 GB")), 1, "NonZeroExit", "needs 8 GB"),
+    ],
+)  # fmt: skip
+async def test_every_failure_has_a_reason(
+    program: Program, exit_code: int | None, reason: str, message: str, tmp_path: Path
+) -> None:
+    outcome, _, _ = await run(replace(program, output=b"the last line"), tmp_path)
+    assert (outcome.state, outcome.exit_code, outcome.reason) == (State.FAILED, exit_code, reason)
+    assert message in outcome.message
+    assert outcome.tail == (() if program.error else ("the last line",))
+
+
+async def test_an_image_that_is_not_there_says_so(tmp_path: Path) -> None:
+    outcome = await AttemptRun(machine(FakeRuntime({}), FakeDoor(), tmp_path), OFFER).outcome()
+    assert (outcome.state, outcome.reason) == (State.FAILED, "ImageNotFound")
+    assert IMAGE in outcome.message
+
+
+async def test_an_action_that_takes_too_long_is_stopped(tmp_path: Path) -> None:
+    offer = replace(OFFER, remaining=0.05)
+    program = Program(output=b"half\n", lasts=True, work=tells("Slow", "the disk is slow"))
+    outcome, runtime, door = await run(program, tmp_path, offer)
+    assert (outcome.state, outcome.reason) == (State.TIMEOUT, "Timeout")
+    assert outcome.message == "the action did not end within 60 seconds. the disk is slow"
+    assert outcome.tail == ("half",)
+    assert door.printed == {"a1": b"half\n"}
+    assert runtime.faults.calls.count("stop") == 1
+
+
+async def test_an_engine_that_stays_away_is_a_timeout_too(tmp_path: Path) -> None:
+    class Away(FakeRuntime):
+        async def pull(self, image: str) -> None:
+            raise AWAY[0]
+
+    outcome = await AttemptRun(machine(Away({}), FakeDoor(), tmp_path), replace(OFFER, remaining=0.05)).outcome()
+    assert outcome.state is State.TIMEOUT
+
+
+async def test_on_failure_runs_after_a_failure_and_changes_nothing(tmp_path: Path) -> None:
+    repair = Program(output=b"repaired\n", exit_code=9, work=tells("Other", "other"))
+    outcome, runtime, door = await run(
+        Program(output=b"broken\n", exit_code=3), tmp_path, replace(OFFER, action=HOOKED), repair=repair
+    )
+    assert (outcome.reason, outcome.exit_code, outcome.tail) == ("NonZeroExit", 3, ("broken",))
+    assert door.printed == {"a1": b"broken\nrepaired\n"}
+    assert (runtime.starts(), runtime.starts("on-failure"), runtime.starts("on-timeout")) == (1, 1, 0)
+
+
+async def test_on_timeout_runs_after_a_timeout(tmp_path: Path) -> None:
+    offer = replace(OFFER, remaining=0.05, action=HOOKED)
+    outcome, runtime, _ = await run(Program(lasts=True), tmp_path, offer, hurry=Program())
+    assert outcome.state is State.TIMEOUT
+    assert (runtime.starts("on-failure"), runtime.starts("on-timeout")) == (0, 1)
+
+
+async def test_on_failure_stands_in_for_a_missing_on_timeout(tmp_path: Path) -> None:
+    offer = replace(OFFER, remaining=0.05, action=replace(HOOKED, on_timeout=()))
+    _, runtime, _ = await run(Program(lasts=True), tmp_path, offer, repair=Program())
+    assert runtime.starts("on-failure") == 1
+
+
+async def test_a_hook_that_fails_to_start_or_hangs_is_left_behind(tmp_path: Path) -> None:
+    failing = replace(OFFER, action=HOOKED)
+    outcome, _, _ = await run(Program(exit_code=3), tmp_path, failing, repair=Program(error="no such file"))
+    assert outcome.reason == "NonZeroExit"
+    hanging = replace(OFFER, action=replace(HOOKED, timeout=0))
+    outcome, _runtime, _ = await run(Program(exit_code=3), tmp_path, hanging, repair=Program(lasts=True))
+    assert outcome.reason == "NonZeroExit"
+
+
+async def test_data_comes_from_the_appliance_and_goes_back_after_success_and_failure(tmp_path: Path) -> None:
+    def work(spec: ContainerSpec) -> None:
+        for target in ("/workflow", "/workflow/w1"):
+            assert (bound(spec, target) / "before").read_text() == "1"
+        (bound(spec, "/workflow") / "after").write_text("2")
+
+    for program in (Program(work=work), Program(work=work, exit_code=1)):
+        runtime, door = FakeRuntime({IMAGE: program}), FakeDoor()
+        door.archive = encode([Entry(path="before", content=b"1")])
+        await AttemptRun(machine(runtime, door, tmp_path), OFFER).outcome()
+        assert {entry.path: entry.content for entry in decode(door.archive)} == {"before": b"1", "after": b"2"}
+
+
+async def test_too_much_data_fails_the_action_and_names_the_file(tmp_path: Path) -> None:
+    def work(spec: ContainerSpec) -> None:
+        with (bound(spec, "/workflow") / "huge.img").open("wb") as file:
+            file.truncate(11 << 20)
+
+    outcome, _, door = await run(Program(work=work), tmp_path)
+    assert (outcome.state, outcome.reason) == (State.FAILED, "DataTooLarge")
+    assert "huge.img" in outcome.message
+    assert door.archive == b""
+
+
+async def test_data_that_is_no_archive_fails_the_action_before_it_runs(tmp_path: Path) -> None:
+    runtime, door = FakeRuntime({IMAGE: Program()}), FakeDoor()
+    door.archive = b"no archive" * 100
+    outcome = await AttemptRun(machine(runtime, door, tmp_path), OFFER).outcome()
+    assert (outcome.reason, runtime.starts()) == ("DataInvalid", 0)

@@ -1,0 +1,149 @@
+import json
+import logging
+from dataclasses import dataclass, replace
+from itertools import count
+from pathlib import Path
+
+import pytest
+
+from tests.unit.worker.actions import CREDENTIAL, HOOKED, IMAGE, OFFER, machine, tells
+from tests.unit.worker.fakes import AWAY, FakeDoor, FakeRuntime, Faults, Finished, Killed, Program
+from tinkbox.model.errors import Conflict, Denied, Invalid, NotFound, TooLarge
+from tinkbox.model.workflow import Outcome, State
+from tinkbox.runtime import ContainerSpec
+from tinkbox.wire.worker import Report, encode
+from tinkbox.worker.main import read_credential, serve
+
+STORIES = {
+    "success": (Program(output=b"one\ntwo\nthree\n"), Program()),
+    "failure": (Program(output=b"one\n", exit_code=3, work=tells("Broken", "why")), Program(output=b"repaired\n")),
+    "refused": (Program(error="no such file"), Program(output=b"repaired\n")),
+}
+EXPECTED = {"success": b"one\ntwo\nthree\n", "failure": b"one\nrepaired\n", "refused": b"repaired\n"}
+
+
+@dataclass
+class Told:
+    """How a story went; `lives` counts the workers it took."""
+
+    outcome: Outcome
+    runtime: FakeRuntime
+    door: FakeDoor
+    lives: int
+
+    def calls(self, where: str) -> int:
+        return len((self.runtime if where == "engine" else self.door).faults.calls)
+
+
+async def tell(story: str, folder: Path, where: str, faults: Faults) -> Told:
+    """A story in which something goes wrong at the engine or at the appliance; a killed worker is started again."""
+    program, repair = STORIES[story]
+    runtime = FakeRuntime({IMAGE: program, f"{IMAGE} repair": repair})
+    door = FakeDoor([replace(OFFER, action=HOOKED)])
+    (runtime if where == "engine" else door).faults = faults
+    for lives in count(1):
+        try:
+            await serve(machine(runtime, door, folder), door, "boot-1")
+        except Finished:
+            return Told(door.reports["a1"].outcome, runtime, door, lives)
+        except (Killed, BaseExceptionGroup):
+            continue
+    raise AssertionError
+
+
+@pytest.mark.parametrize("story", STORIES)
+@pytest.mark.parametrize("after", [False, True], ids=["before", "after"])
+@pytest.mark.parametrize("where", ["engine", "appliance"])
+async def test_a_worker_killed_at_any_call_goes_on_and_the_action_runs_once(
+    story: str, after: bool, where: str, tmp_path: Path
+) -> None:
+    undisturbed = await tell(story, tmp_path / "undisturbed", where, Faults())
+    assert undisturbed.calls(where) >= 4
+    for at in range(undisturbed.calls(where)):
+        told = await tell(story, tmp_path / str(at), where, Faults(Killed(), at, after))
+        assert told.calls(where) > at
+        assert replace(told.outcome, tail=()) == replace(undisturbed.outcome, tail=())
+        assert_ran_once(story, told)
+
+
+@pytest.mark.parametrize("story", STORIES)
+@pytest.mark.parametrize("after", [False, True], ids=["before", "after"])
+@pytest.mark.parametrize(("where", "error"), [("engine", AWAY[0]), ("appliance", AWAY[1])])
+async def test_an_engine_or_appliance_away_at_any_call_changes_nothing(
+    story: str, after: bool, where: str, error: Exception, tmp_path: Path
+) -> None:
+    undisturbed = await tell(story, tmp_path / "undisturbed", where, Faults())
+    for at in range(undisturbed.calls(where)):
+        told = await tell(story, tmp_path / str(at), where, Faults(error, at, after))
+        assert (told.lives, told.outcome) == (1, undisturbed.outcome)
+        assert told.runtime.containers == {}
+        assert_ran_once(story, told)
+
+
+def assert_ran_once(story: str, told: Told) -> None:
+    assert told.runtime.starts() == (0 if story == "refused" else 1)
+    assert told.runtime.starts("on-failure") == (0 if story == "success" else 1)
+    assert told.door.printed["a1"] == EXPECTED[story]
+
+
+async def test_offers_are_worked_on_one_after_the_other(tmp_path: Path) -> None:
+    offers = [replace(OFFER, attempt=f"a{number}") for number in range(1, 4)]
+    runtime, door = FakeRuntime({IMAGE: Program(output=b"x")}), FakeDoor(offers)
+    with pytest.raises(Finished):
+        await serve(machine(runtime, door, tmp_path), door, "boot-1")
+    assert list(door.reports) == ["a1", "a2", "a3"]
+    assert {(report.workflow_id, report.boot_id) for report in door.reports.values()} == {("w1", "boot-1")}
+    assert runtime.starts() == 3
+
+
+async def test_the_worker_ends_when_an_action_asked_for_a_reboot_and_was_acknowledged(tmp_path: Path) -> None:
+    def work(spec: ContainerSpec) -> None:
+        (tmp_path / "reboot").touch()
+
+    offers = [OFFER, replace(OFFER, attempt="a2")]
+    door = FakeDoor(offers, Faults(AWAY[1], 3))
+    await serve(machine(FakeRuntime({IMAGE: Program(work=work)}), door, tmp_path), door, "boot-1")
+    assert list(door.reports) == ["a1"]
+    assert door.offers == offers[1:]
+
+
+@pytest.mark.parametrize("error", [Conflict("too late"), NotFound("no such attempt")])
+async def test_a_report_that_nobody_wants_is_given_up_and_the_worker_goes_on(error: Exception, tmp_path: Path) -> None:
+    class Stale(FakeDoor):
+        async def report(self, attempt: str, report: Report) -> None:
+            self.offers = self.offers[1:]
+            raise error
+
+    runtime, door = FakeRuntime({IMAGE: Program()}), Stale([OFFER, replace(OFFER, attempt="a2")])
+    with pytest.raises(Finished):
+        await serve(machine(runtime, door, tmp_path), door, "boot-1")
+    assert runtime.starts() == 2
+    assert runtime.containers == {}
+
+
+@pytest.mark.parametrize("error", [Denied("unknown token"), NotFound("?"), Conflict("?"), Invalid("?"), TooLarge("?")])
+async def test_whatever_the_appliance_answers_the_worker_asks_again(
+    error: Exception, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    door = FakeDoor([OFFER], Faults(error, 0))
+    with pytest.raises(Finished), caplog.at_level(logging.WARNING):
+        await serve(machine(FakeRuntime({IMAGE: Program()}), door, tmp_path), door, "boot-1")
+    assert door.reports["a1"].outcome.state is State.SUCCESS
+    assert str(error) in caplog.text
+    assert ("boot this machine again" in caplog.text) == isinstance(error, Denied)
+
+
+def test_a_credential_is_read_from_its_file(tmp_path: Path) -> None:
+    path = tmp_path / "worker.json"
+    path.write_text(encode(CREDENTIAL))
+    assert read_credential(path) == CREDENTIAL
+
+
+def test_a_missing_or_bad_credential_says_how_to_make_one(tmp_path: Path) -> None:
+    path = tmp_path / "worker.json"
+    with pytest.raises(NotFound, match="tinkbox hardware credential MAC"):
+        read_credential(path)
+    for text in ("", "[]", json.dumps({"server": "http://x"}), encode(CREDENTIAL)[:-5]):
+        path.write_text(text)
+        with pytest.raises(Invalid, match=str(path)):
+            read_credential(path)

@@ -133,7 +133,8 @@ class Machine:
 
     def command(self) -> list[str]:
         """The command line of the emulator."""
-        kind = "q35" if self.firmware == "uefi" else "pc"
+        # Without graphics SeaBIOS and its boot ROM speak on the serial line too.
+        kind = ("q35" if self.firmware == "uefi" else "pc") + ",graphics=off"
         # An empty romfile leaves the network card to the firmware's own network stack.
         rom = ",romfile=" if self.firmware == "uefi" else ""
         network, disk = (0, 1) if self._network_first else (1, 0)

@@ -53,7 +53,9 @@ class DockerEngine:
         """Start it and wait until it answers."""
         assert self._process is None, "it runs already"
         self._socket.unlink(missing_ok=True)
+        # Numbers from a process namespace that is gone: in the new one others may have them.
         (self._folder / "docker.pid").unlink(missing_ok=True)
+        (self._folder / "exec" / "containerd" / "containerd.pid").unlink(missing_ok=True)
         with self._log.open("ab") as log:
             self._process = subprocess.Popen(
                 ["unshare", "--mount", "--pid", "--fork", "--kill-child=KILL", "--mount-proc", *self._command()],

@@ -54,7 +54,10 @@ class Runtime(Protocol):
     """An engine.  Every method may raise EngineAway; those that say so raise ContainerFailed."""
 
     async def pull(self, image: str) -> None:
-        """Fetch an image by its full name; raises ContainerFailed."""
+        """Fetch an image by its full name.
+
+        Raises ContainerFailed: ImageNotFound, ImageCorrupt, RegistryUnreachable, NoSpace or ImagePullFailed.
+        """
 
     async def find(self, labels: Mapping[str, str]) -> list[Container]:
         """The containers that carry all these labels."""

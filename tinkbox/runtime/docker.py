@@ -139,6 +139,9 @@ def _refusal(reason: str, status: int, message: str) -> Exception:
         status == _GONE or "not found" in text or "manifest unknown" in text or "does not exist" in text
     ):
         return ContainerFailed("ImageNotFound", message)
-    if reason == "ImagePullFailed" and ("digest" in text or "unexpected eof" in text or "checksum" in text):
-        return ContainerFailed("ImageCorrupt", message)
+    if reason == "ImagePullFailed":
+        if "digest" in text or "checksum" in text or "failed to register layer" in text:
+            return ContainerFailed("ImageCorrupt", message)
+        if any(words in text for words in ("connect: ", "connection reset", "i/o timeout", "eof")):
+            return ContainerFailed("RegistryUnreachable", message)
     return ContainerFailed(reason, message)

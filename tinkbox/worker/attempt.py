@@ -54,6 +54,7 @@ class AttemptRun:
         self._offer = offer
         self._action = offer.action
         self._pump = OutputPump(machine.door, offer.attempt)
+        self._missing = ""  # what is being waited for besides the action itself
 
     async def outcome(self) -> Outcome:
         """Do what the offer says, or go on with it, and tell how it ended.  Takes as long as the action."""
@@ -72,21 +73,21 @@ class AttemptRun:
 
     async def clean_up(self) -> None:
         """Remove the attempt's containers and files, once nobody needs them any more."""
-        for container in await _patiently(lambda: self._machine.runtime.find(self._labels())):
-            await _patiently(partial(self._machine.runtime.remove, container.id))
+        for container in await self._patiently(lambda: self._machine.runtime.find(self._labels())):
+            await self._patiently(partial(self._machine.runtime.remove, container.id))
         self._machine.folder.forget_attempt(self._offer.attempt)
 
     async def _run(self, role: str, command: tuple[str, ...], prepare: Callable[[], Awaitable[None]]) -> Ended:
         """Have the container of this role started, and wait for its end."""
         runtime = self._machine.runtime
-        container_id = await _patiently(lambda: self._started(role, command, prepare))
+        container_id = await self._patiently(lambda: self._started(role, command, prepare))
         self._pump.next_container()
         # A TaskGroup would wrap what fails in a group, so it is carried out by hand.
         ended: Ended | ContainerFailed
         async with asyncio.TaskGroup() as group:
             carrying = group.create_task(self._pump.carry(lambda: runtime.output(container_id)))
             try:
-                ended = await _patiently(lambda: runtime.wait(container_id))
+                ended = await self._patiently(lambda: runtime.wait(container_id))
             except ContainerFailed as error:
                 carrying.cancel()
                 ended = error
@@ -111,9 +112,18 @@ class AttemptRun:
 
     async def _prepare(self) -> None:
         offer, folder = self._offer, self._machine.folder
-        folder.unpack_data(offer.workflow_id, await _patiently(lambda: self._machine.door.data(offer.attempt)))
+        folder.unpack_data(offer.workflow_id, await self._patiently(lambda: self._machine.door.data(offer.attempt)))
         _log.info("fetching image %s", self._image, extra={"action": "attempt.pull"})
-        await _patiently(lambda: self._machine.runtime.pull(self._image))
+        await self._patiently(self._pull)
+
+    async def _pull(self) -> None:
+        try:
+            await self._machine.runtime.pull(self._image)
+        except ContainerFailed as error:
+            ours = not parse_reference(self._action.image).host
+            if ours and error.reason == "RegistryUnreachable":
+                raise Unavailable(str(error)) from None
+            raise
 
     async def _prepared(self) -> None:
         """A hook runs from the image that is there already."""
@@ -133,15 +143,16 @@ class AttemptRun:
 
     async def _timed_out(self) -> Outcome:
         _log.info("the action took too long: stopping it", extra={"action": "attempt.timeout"})
-        container = await _patiently(lambda: self._found("action"))
+        missing = f", waiting for: {self._missing}" if self._missing else ""
+        container = await self._patiently(lambda: self._found("action"))
         if container is not None and container.started:
-            await _patiently(lambda: self._machine.runtime.stop(container.id, GRACE))
+            await self._patiently(lambda: self._machine.runtime.stop(container.id, GRACE))
             await self._pump.carry(lambda: self._machine.runtime.output(container.id))
         told = self._machine.folder.told(self._offer.attempt)
         outcome = Outcome(
             state=State.TIMEOUT,
             reason="Timeout",
-            message=f"the action did not end within {self._action.timeout} seconds. {told.message}".strip(),
+            message=f"the action did not end within {self._action.timeout} seconds{missing}. {told.message}".strip(),
             tail=self._pump.tail,
         )
         await self._keep_data_if_possible()
@@ -165,7 +176,7 @@ class AttemptRun:
     async def _keep_data(self) -> None:
         archive = self._machine.folder.pack_data(self._offer.workflow_id)
         if archive:
-            await _patiently(lambda: self._machine.door.keep_data(self._offer.attempt, archive))
+            await self._patiently(lambda: self._machine.door.keep_data(self._offer.attempt, archive))
 
     async def _keep_data_if_possible(self) -> None:
         try:
@@ -176,6 +187,20 @@ class AttemptRun:
     async def _found(self, role: str) -> Container | None:
         found = await self._machine.runtime.find(self._labels(role))
         return found[0] if found else None
+
+    async def _patiently(self, ask: Callable[[], Awaitable[T]]) -> T:
+        """Ask again for as long as the engine or the appliance is away; the attempt's deadline ends it."""
+
+        async def noting() -> T:
+            try:
+                answer = await ask()
+            except (EngineAway, Unavailable) as error:
+                self._missing = str(error)
+                raise
+            self._missing = ""
+            return answer
+
+        return await patiently(noting, EngineAway, Unavailable)
 
     def _labels(self, role: str = "") -> dict[str, str]:
         labels = {"tinkbox.attempt": self._offer.attempt}
@@ -220,11 +245,6 @@ class AttemptRun:
         elif code > _FIRST_SIGNAL_CODE:
             reason, message = "Signal", f"the action was ended by signal {code - _FIRST_SIGNAL_CODE}"
         return Outcome(state=State.FAILED, exit_code=code, reason=reason, message=message, tail=self._pump.tail)
-
-
-def _patiently(ask: Callable[[], Awaitable[T]]) -> Awaitable[T]:
-    """Ask again for as long as the engine or the appliance is away; the attempt's deadline ends it."""
-    return patiently(ask, EngineAway, Unavailable)
 
 
 def _refused(error: ContainerFailed) -> Outcome:

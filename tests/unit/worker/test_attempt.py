@@ -4,9 +4,9 @@ from pathlib import Path
 import pytest
 
 from tests.unit.worker.actions import ACTION, HOOKED, IMAGE, OFFER, REGISTRY, bound, machine, tells
-from tests.unit.worker.fakes import AWAY, FakeDoor, FakeRuntime, Program
+from tests.unit.worker.fakes import FakeDoor, FakeRuntime, Program
 from tinkbox.model.workflow import Outcome, State
-from tinkbox.runtime import ContainerSpec
+from tinkbox.runtime import ContainerFailed, ContainerSpec
 from tinkbox.wire.bundle import Entry, decode, encode
 from tinkbox.wire.worker import Offer
 from tinkbox.worker.attempt import AttemptRun
@@ -87,13 +87,22 @@ async def test_an_action_that_takes_too_long_is_stopped(tmp_path: Path) -> None:
     assert runtime.faults.calls.count("stop") == 1
 
 
-async def test_an_engine_that_stays_away_is_a_timeout_too(tmp_path: Path) -> None:
-    class Away(FakeRuntime):
-        async def pull(self, image: str) -> None:
-            raise AWAY[0]
+class Unreachable(FakeRuntime):
+    async def pull(self, image: str) -> None:
+        raise ContainerFailed("RegistryUnreachable", f"{image}: connection refused")
 
-    outcome = await AttemptRun(machine(Away({}), FakeDoor(), tmp_path), replace(OFFER, remaining=0.05)).outcome()
+
+async def test_an_appliance_that_is_away_is_waited_for_and_the_timeout_says_so(tmp_path: Path) -> None:
+    run = AttemptRun(machine(Unreachable({}), FakeDoor(), tmp_path), replace(OFFER, remaining=0.05))
+    outcome = await run.outcome()
     assert outcome.state is State.TIMEOUT
+    assert f"within 60 seconds, waiting for: {IMAGE}: connection refused" in outcome.message
+
+
+async def test_another_registry_that_is_away_fails_the_action_at_once(tmp_path: Path) -> None:
+    offer = replace(OFFER, action=replace(ACTION, image="quay.example/tools/write:v1"))
+    outcome = await AttemptRun(machine(Unreachable({}), FakeDoor(), tmp_path), offer).outcome()
+    assert (outcome.state, outcome.reason) == (State.FAILED, "RegistryUnreachable")
 
 
 async def test_on_failure_runs_after_a_failure_and_changes_nothing(tmp_path: Path) -> None:

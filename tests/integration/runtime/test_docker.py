@@ -1,0 +1,210 @@
+"""What the worker relies on, asked of a real engine, and of the one in memory that other tests use."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from tests.integration.docker_engine import DockerEngine
+from tests.integration.registry.serving import layer, serving
+from tests.unit.worker.fakes import FakeRuntime, Program
+from tinkbox.runtime import Container, ContainerFailed, ContainerSpec, Ended, EngineAway, Runtime
+from tinkbox.runtime.docker import DockerRuntime
+
+BUSYBOX = Path("/bin/busybox")
+IMAGE = "tools/busybox:v1"
+PROGRAMS = {
+    IMAGE: Program(),
+    f"{IMAGE} /bin/three": Program(output=b"one\ntwo\n", exit_code=3),
+    f"{IMAGE} /bin/forever": Program(output=b"begun\n", lasts=True),
+    f"{IMAGE} /bin/nothing": Program(error='exec: "/bin/nothing": no such file or directory'),
+}
+LABELS = {"tinkbox.attempt": "a1", "tinkbox.role": "action"}
+SCRIPTS = {
+    "bin/busybox": BUSYBOX.read_bytes(),
+    "bin/three": b"#!/bin/busybox sh\necho one\necho two\nexit 3\n",
+    "bin/forever": b"#!/bin/busybox sh\necho begun\nexec /bin/busybox tail -f /dev/null\n",
+}
+
+
+@pytest.fixture(scope="module")
+def image(docker_engine: DockerEngine) -> str:
+    docker_engine.cli("import", "-", IMAGE, stdin=layer(SCRIPTS))
+    return IMAGE
+
+
+@pytest.fixture(params=["docker", "in memory"])
+async def runtime(request: pytest.FixtureRequest, docker_engine: DockerEngine, image: str) -> AsyncIterator[Runtime]:
+    if request.param == "in memory":
+        fake = FakeRuntime(PROGRAMS)
+        await fake.pull(IMAGE)
+        yield fake
+        return
+    async with DockerRuntime(docker_engine.url) as real:
+        yield real
+        for container in await real.find({"tinkbox.attempt": "a1"}):
+            await real.remove(container.id)
+
+
+def spec(command: str, **options: object) -> ContainerSpec:
+    words = {"labels": LABELS, "privileged": False} | options
+    return ContainerSpec(image=IMAGE, command=(command,), **words)  # type: ignore[arg-type]
+
+
+async def printed(runtime: Runtime, container: Container) -> bytes:
+    return b"".join([piece async for piece in runtime.output(container.id)])
+
+
+async def test_a_container_is_made_started_waited_for_and_removed(runtime: Runtime) -> None:
+    container = await runtime.create(spec("/bin/three"))
+    assert not container.started
+    await runtime.start(container.id)
+    assert await runtime.wait(container.id) == Ended(exit_code=3)
+    assert await printed(runtime, container) == b"one\ntwo\n"
+    assert await printed(runtime, container) == b"one\ntwo\n"
+    await runtime.remove(container.id)
+    assert await runtime.find(LABELS) == []
+
+
+async def test_a_container_is_found_by_its_labels_and_tells_whether_it_ever_began(runtime: Runtime) -> None:
+    container = await runtime.create(spec("/bin/three"))
+    for labels in (LABELS, {"tinkbox.attempt": "a1"}):
+        assert await runtime.find(labels) == [container]
+    for other in ({**LABELS, "tinkbox.role": "on-failure"}, {"tinkbox.attempt": "a"}):
+        assert await runtime.find(other) == []
+    await runtime.start(container.id)
+    await runtime.wait(container.id)
+    assert await runtime.find(LABELS) == [Container(id=container.id, started=True)]
+
+
+async def test_starting_what_runs_changes_nothing(runtime: Runtime) -> None:
+    container = await runtime.create(spec("/bin/forever"))
+    await runtime.start(container.id)
+    await runtime.start(container.id)
+    await runtime.stop(container.id, 0)
+    assert await printed(runtime, container) == b"begun\n"
+
+
+async def test_output_is_followed_until_the_end(runtime: Runtime) -> None:
+    container = await runtime.create(spec("/bin/forever"))
+    await runtime.start(container.id)
+    begun = asyncio.Event()
+
+    async def follow() -> bytes:
+        whole = b""
+        async for piece in runtime.output(container.id):
+            whole += piece
+            begun.set()
+        return whole
+
+    following = asyncio.create_task(follow())
+    async with asyncio.timeout(30):
+        await begun.wait()
+        await runtime.stop(container.id, 0)
+        assert await following == b"begun\n"
+    ended = await runtime.wait(container.id)
+    assert ended.exit_code == 137
+
+
+async def test_what_is_gone_may_be_stopped_and_removed_but_not_waited_for(runtime: Runtime) -> None:
+    container = await runtime.create(spec("/bin/forever"))
+    await runtime.start(container.id)
+    await runtime.remove(container.id)
+    await runtime.remove(container.id)
+    await runtime.stop(container.id, 0)
+    with pytest.raises(ContainerFailed) as refusal:
+        await runtime.wait(container.id)
+    assert refusal.value.reason == "ContainerLost"
+    with pytest.raises(ContainerFailed) as refusal:
+        await printed(runtime, container)
+    assert refusal.value.reason == "ContainerLost"
+
+
+async def test_a_command_that_is_not_there_fails_the_start_and_never_began(runtime: Runtime) -> None:
+    container = await runtime.create(spec("/bin/nothing"))
+    with pytest.raises(ContainerFailed, match="/bin/nothing") as refusal:
+        await runtime.start(container.id)
+    assert refusal.value.reason == "StartFailed"
+    assert await runtime.find(LABELS) == [container]
+
+
+async def test_an_image_that_is_not_there_fails_the_creation(runtime: Runtime) -> None:
+    with pytest.raises(ContainerFailed) as refusal:
+        await runtime.create(ContainerSpec(image="tools/none:v1", labels=LABELS))
+    assert refusal.value.reason == "ImageNotFound"
+
+
+async def test_environment_binds_and_streams_reach_the_process(
+    docker_engine: DockerEngine, image: str, tmp_path: Path
+) -> None:
+    (tmp_path / "given").write_text("from the machine\n")
+    script = 'cat /in/given; echo "$WORDS" >/in/taken; printf "\\377\\0" ; echo problem >&2; exit 1'
+    async with DockerRuntime(docker_engine.url) as runtime:
+        container = await runtime.create(
+            ContainerSpec(
+                image=image,
+                labels=LABELS,
+                command=("/bin/busybox", "sh", "-c", script),
+                environment={"WORDS": "a = 'b' $c\nd"},
+                binds=(f"{tmp_path}:/in",),
+                privileged=False,
+            )
+        )
+        await runtime.start(container.id)
+        await runtime.wait(container.id)
+        output = await printed(runtime, container)
+        await runtime.remove(container.id)
+    # The engine keeps logs as text: what is none becomes U+FFFD.  Between two streams there is no order.
+    assert sorted(output) == sorted("from the machine\n\ufffd\0problem\n".encode())
+    assert (tmp_path / "taken").read_text() == "a = 'b' $c\nd\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "reason"), [("nothing:v1", "ImageNotFound"), ("Bad:v1", "ImagePullFailed")]
+)  # fmt: skip
+async def test_a_pull_that_cannot_succeed_says_why(
+    docker_engine: DockerEngine, tmp_path: Path, name: str, reason: str
+) -> None:
+    async with serving(tmp_path) as registry, DockerRuntime(docker_engine.url) as runtime:
+        with pytest.raises(ContainerFailed) as refusal:
+            await runtime.pull(f"{registry.host}/{name}")
+    assert refusal.value.reason == reason
+
+
+async def test_a_registry_that_nobody_serves_is_unreachable(docker_engine: DockerEngine, tmp_path: Path) -> None:
+    async with serving(tmp_path) as registry:
+        host = registry.host
+    async with DockerRuntime(docker_engine.url) as runtime:
+        with pytest.raises(ContainerFailed, match="refused") as refusal:
+            await runtime.pull(f"{host}/hello:v1")
+    assert refusal.value.reason == "RegistryUnreachable"
+
+
+async def test_an_image_comes_from_our_own_registry(docker_engine: DockerEngine, tmp_path: Path) -> None:
+    async with serving(tmp_path) as registry, DockerRuntime(docker_engine.url) as runtime:
+        await registry.push_image("hello", "v1")
+        await runtime.pull(f"{registry.host}/hello:v1")
+        docker_engine.cli("rmi", f"{registry.host}/hello:v1")
+
+
+async def test_an_engine_that_dies_is_away_and_its_containers_come_back_ended(
+    docker_engine: DockerEngine, image: str
+) -> None:
+    async with DockerRuntime(docker_engine.url) as runtime:
+        container = await runtime.create(spec("/bin/forever"))
+        await runtime.start(container.id)
+        waiting = asyncio.create_task(runtime.wait(container.id))
+        docker_engine.kill()
+        with pytest.raises(EngineAway):
+            await waiting
+        with pytest.raises(EngineAway):
+            await runtime.find(LABELS)
+        with pytest.raises(EngineAway):
+            await runtime.version()
+        docker_engine.start()
+        assert await runtime.find(LABELS) == [Container(id=container.id, started=True)]
+        ended = await runtime.wait(container.id)
+        assert ended.exit_code != 0
+        await runtime.remove(container.id)
+        assert await runtime.version()

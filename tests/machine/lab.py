@@ -1,0 +1,337 @@
+"""A network with an appliance of its own and machines to plug in, for tests; what goes wrong is told with consoles and log.
+
+The executable, the OSIE and the images are those that `make test` has built.
+"""
+
+import contextlib
+import importlib.util
+import json
+import os
+import re
+import select
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from types import ModuleType
+from typing import Any, TypeVar
+
+from examples.demo.appliance import Appliance
+from examples.lab.machine import Firmware, Machine
+from examples.lab.network import Network
+from examples.lab.processes import start, stop
+from tinkbox.wire.status import MachineLine, WorkflowLine
+
+ROOT = Path(__file__).parents[2]
+# For one step of a machine's way, such as a boot: generous, for emulated processors are slow and shared.
+PATIENCE = 240.0
+LOOK_EVERY = 0.2
+GATE_PORT = 8080
+NEIGHBOUR = 3
+_SHELL_COMMANDS = ("sh", "cat", "echo", "kill", "sleep", "tr", "wget")
+T = TypeVar("T")
+
+open_labs: "list[Lab]" = []
+
+
+def built(path: str) -> Path:
+    """What `make test` builds before it starts the tests, by its path in the project."""
+    there = ROOT / path
+    assert there.exists(), f"{path} is missing: `make test` builds it before it runs the tests"
+    return there
+
+
+def until(done: Callable[[], T], what: str, timeout: float = PATIENCE) -> T:
+    """Look until there is something to see, and return it; fails after `timeout` seconds."""
+    deadline = time.monotonic() + timeout
+    while not (seen := done()):
+        assert time.monotonic() < deadline, f"waited {timeout:.0f} s for {what}"
+        time.sleep(LOOK_EVERY)
+    return seen
+
+
+class KillableAppliance(Appliance):
+    """An appliance that can be killed and started again on the same data."""
+
+    def __init__(self, network: Network, work: Path, osie: Path) -> None:
+        self._network = network
+        self._configuration = work / "tinkbox.yaml"
+        # What the executable unpacks stays behind when it is killed: in a folder that goes with the lab.
+        executable = ["env", f"TMPDIR={work}", str(built("dist/tinkbox"))]
+        super().__init__(network, executable, work, osie)
+
+    def kill(self) -> None:
+        """SIGKILL to all its processes; returns when they are gone."""
+        with ExitStack() as stack:
+            ends = []
+            for pid in _group(self._process.pid):
+                with suppress(ProcessLookupError):
+                    ends.append(stack.enter_context(os.fdopen(os.pidfd_open(pid))))
+            os.killpg(self._process.pid, signal.SIGKILL)
+            for end in ends:
+                assert select.select([end], [], [], 30)[0], "the appliance survived SIGKILL"
+        self._process.wait()
+
+    def start_again(self) -> None:
+        """Start it on the data it left behind; returns when it answers."""
+        command = [*self._executable, "serve", "--config", str(self._configuration), "--data", str(self.data)]
+        with self.log.open("ab") as log:
+            self._process = self._network.start(command, stdout=log)
+        until(self.ready, "the appliance to answer")
+
+
+def _group(leader: int) -> list[int]:
+    """The processes of a process group."""
+    members = []
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        with suppress(OSError):
+            if int(stat.read_text().rpartition(")")[2].split()[2]) == leader:
+                members.append(int(stat.parent.name))
+    return members
+
+
+class Gate:
+    """A web server at which actions knock: each knock is on record, and an action can wait for a gate to open."""
+
+    def __init__(self, network: Network, work: Path) -> None:
+        self._folder = work / "gate"
+        self._folder.mkdir()
+        self._log = work / "gate.log"
+        self.url = f"http://{network.address}:{GATE_PORT}"
+        place = ["--bind", str(network.address), "--directory", str(self._folder)]
+        with self._log.open("wb") as log:
+            network.start([sys.executable, "-u", "-m", "http.server", str(GATE_PORT), *place], stdout=log)
+        until(lambda: "Serving" in self._log.read_text(), "the gate")
+
+    def open(self, name: str) -> None:
+        (self._folder / f"go-{name}").touch()
+
+    def knocks(self, what: str, name: str) -> int:
+        return self._log.read_text(errors="replace").count(f'"GET /{what}-{name} ')
+
+    def wait_for(self, what: str, name: str) -> None:
+        until(lambda: self.knocks(what, name), f"{name} to say that it {what}")
+
+
+class Lab:
+    """`network`, `appliance`, `gate`; machines are plugged in with `machine` and leave with the lab."""
+
+    def __init__(self, network: Network, work: Path, osie: Path, plugged: ExitStack) -> None:
+        self.network = network
+        self.work = work
+        self._plugged = plugged
+        self.machines: list[Machine] = []
+        self.gate = Gate(network, work)
+        self.appliance = KillableAppliance(network, work, osie)
+
+    def machine(self, number: int, firmware: Firmware = "bios", **more: Any) -> Machine:
+        """Plug in machine `number`, off."""
+        made = Machine(self.network, self.work / f"machine{number}", mac=mac(number), firmware=firmware, **more)
+        self.machines.append(self._plugged.enter_context(made))
+        return made
+
+    def push(self, number: int, **netboot: bool) -> str:
+        """Tell the appliance about machine `number`, or again; returns its id."""
+        document = self.work / "hardware.json"
+        document.write_text(json.dumps(hardware(number, **netboot)))
+        self.appliance.command("hardware", "push", "--file", document)
+        return str(hardware(number)["id"])
+
+    def load(self, image: Path) -> None:
+        self.appliance.command("image", "load", image)
+
+    def workflow(self, number: int, *actions: dict[str, Any]) -> str:
+        """Create a workflow of these actions for machine `number`; returns its id."""
+        name = f"on-{hostname(number)}"
+        task = {"name": "work", "worker": "{{.device_1}}", "actions": actions}
+        template = self.work / f"{name}.yaml"
+        template.write_text(json.dumps({"version": "0.1", "name": name, "global_timeout": 1800, "tasks": [task]}))
+        self.appliance.command("template", "create", "-n", name, "--file", template)
+        devices = json.dumps({"device_1": mac(number)})
+        return self.appliance.command("workflow", "create", "-t", name, "-r", devices).split()[-1]
+
+    def seen(self, number: int) -> MachineLine:
+        """Machine `number` in the appliance's words."""
+        return next(each for each in self.appliance.snapshot().machines if each.mac == mac(number))
+
+    def state(self, workflow: str) -> WorkflowLine:
+        return next(each for each in self.appliance.snapshot().workflows if each.id == workflow)
+
+    def ended(self, workflow: str) -> WorkflowLine:
+        """The workflow once it is over."""
+
+        def look() -> WorkflowLine | None:
+            line = self.state(workflow)
+            return line if line.ended_at else None
+
+        return until(look, f"the end of workflow {workflow}")
+
+    def json(self, *words: str) -> Any:
+        """What a command of the operator prints with `--format json`."""
+        return json.loads(self.appliance.command(*words, "--format", "json"))
+
+    def stages(self, number: int) -> list[str]:
+        """The machine's boot timeline, oldest first."""
+        return [entry["stage"] for entry in self.appliance.timeline(mac(number))]
+
+    def route(self) -> None:
+        """Let a router announce itself over IPv6: iPXE's boot ROM waits a quarter of a minute for one when there is none."""
+        self.network.run(["ip", "-6", "address", "add", "fd00:7b::1/64", "dev", self.network.interface, "nodad"])
+        leases = self.work / "router.leases"
+        command = ["dnsmasq", "--keep-in-foreground", "--conf-file=/dev/null", "--port=0", "--pid-file=", "--user=root"]
+        where = [f"--interface={self.network.interface}", "--bind-interfaces", f"--dhcp-leasefile={leases}"]
+        announce = ["--enable-ra", f"--dhcp-range=::,constructor:{self.network.interface},ra-only"]
+        with (self.work / "router.log").open("wb") as log:
+            self.network.start([*command, *where, *announce, "--log-facility=-"], stdout=log)
+
+    def account(self) -> str:
+        """The last lines of the appliance's log and of every console."""
+        parts = [f"the appliance:\n{self.appliance.last_lines()}"]
+        for machine in self.machines:
+            with suppress(AssertionError):  # never powered on
+                parts.append(f"the console of {machine.mac}:\n{machine.console.tail()}")
+        return "\n".join(parts)
+
+
+@contextmanager
+def laboratory(osie: Path | None = None) -> Iterator[Lab]:
+    """A lab that serves this OSIE, or the built one; everything goes with it."""
+    with ExitStack() as stack:
+        work = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="tinkbox-lab-")))
+        network = stack.enter_context(Network())
+        lab = Lab(network, work, osie or built("build/osie/x86_64").parent, stack)
+        open_labs.append(lab)
+        stack.callback(open_labs.remove, lab)
+        try:
+            until(lab.appliance.ready, "the appliance to answer")
+            yield lab
+        except BaseException as error:
+            error.add_note(lab.account())
+            raise
+
+
+def mac(number: int) -> str:
+    return f"08:00:27:00:00:{number:02x}"
+
+
+def address(number: int) -> str:
+    return f"172.30.0.{20 + number}"
+
+
+def hostname(number: int) -> str:
+    return f"server{number:03}"
+
+
+def hardware(number: int, **netboot: bool) -> dict[str, Any]:
+    """The hardware document of machine `number`: the demo's, with another identity."""
+    document: dict[str, Any] = json.loads((ROOT / "examples" / "demo" / "hardware.json").read_text())
+    document["id"] = f"0eba0bf8-3772-4b4a-ab9f-{number:012}"
+    (interface,) = document["network"]["interfaces"]
+    interface["dhcp"] |= {"mac": mac(number), "hostname": hostname(number)}
+    interface["dhcp"]["ip"]["address"] = address(number)
+    interface["netboot"] |= netboot
+    return document
+
+
+def shell(name: str, script: str, **more: Any) -> dict[str, Any]:
+    """An action that runs a shell script in the image of `shell_image`."""
+    return {"name": name, "image": "shell:v1", "timeout": 900, "command": [script], **more}
+
+
+def hold(name: str, gate: Gate, first: str = "", **more: Any) -> dict[str, Any]:
+    """An action that says that it began, does `first`, waits for its gate to open, and says that it ended."""
+    script = f"""
+        knock() {{ wget -q -O /dev/null "{gate.url}/$1-{name}" 2>/dev/null; }}
+        echo "{name} begins as $TINKBOX_ATTEMPT"
+        knock began
+        {first}
+        until knock go; do sleep 0.5; done
+        echo "{name} ends"
+        knock ended
+        exit 0
+    """
+    return shell(name, script, **more)
+
+
+def shell_image(folder: Path) -> Path:
+    """An archive as `docker save` writes it of an image that holds busybox and runs its argument as a shell script."""
+    images = _images()
+    root = folder / "root"
+    (root / "bin").mkdir(parents=True)
+    shutil.copy("/bin/busybox", root / "bin" / "busybox")
+    for command in _SHELL_COMMANDS:
+        (root / "bin" / command).symlink_to("busybox")
+    image = images.Declaration(
+        name="shell", tag="v1", packages=(), files=(), entrypoint=("/bin/busybox", "sh", "-c")
+    )
+    archive = folder / "shell.tar"
+    images.save([images.layer(root, images.everything(root))], image, archive)
+    return archive
+
+
+def _images() -> ModuleType:
+    """packaging/images.py, which an installed package of that name hides."""
+    spec = importlib.util.spec_from_file_location("images", ROOT / "packaging" / "images.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules.setdefault("images", module)
+    spec.loader.exec_module(module)
+    return module
+
+
+@dataclass(frozen=True)
+class Answer:
+    status: int
+    body: bytes
+
+
+class Neighbour:
+    """Another host on the machines' network, with an address of its own; it asks the appliance what machines ask."""
+
+    def __init__(self, network: Network, address: str) -> None:
+        self._server = f"http://{network.address}"
+        self._keeper = start(
+            ["unshare", "--net", "sh", "-c", "echo ready; exec cat"], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+        )
+        try:
+            assert self._keeper.stdout is not None
+            assert self._keeper.stdout.readline() == b"ready\n"
+            link = ["ip", "link", "add", "neighbour", "type", "veth", "peer", "name", "eth0"]
+            network.run([*link, "netns", str(self._keeper.pid)])
+            network.run(["ip", "link", "set", "neighbour", "master", network.interface, "up"])
+            self._run("ip", "address", "add", f"{address}/24", "dev", "eth0")
+            self._run("ip", "link", "set", "eth0", "up")
+        except BaseException:
+            self.close()
+            raise
+
+    def ask(self, path: str, *, method: str = "GET", token: str = "", body: str | None = None) -> Answer:
+        """One request to the node door, with this bearer token."""
+        options = ["-X", method, *(["-H", f"Authorization: Bearer {token}"] if token else [])]
+        options += ["--data-binary", body] if body is not None else []
+        told = self._run("curl", "-sS", "--max-time", "60", "-w", "%{http_code}", *options, self._server + path)
+        return Answer(int(told[-3:]), told[:-3])
+
+    def close(self) -> None:
+        stop(self._keeper)
+        for pipe in (self._keeper.stdin, self._keeper.stdout):
+            if pipe is not None:
+                pipe.close()
+
+    def _run(self, *command: str) -> bytes:
+        inside = ["nsenter", f"--net=/proc/{self._keeper.pid}/ns/net", *command]
+        return subprocess.run(inside, check=True, timeout=90, stdout=subprocess.PIPE).stdout
+
+
+@contextmanager
+def neighbour(lab: Lab, number: int) -> Iterator[Neighbour]:
+    """A host at the address of machine `number`."""
+    with contextlib.closing(Neighbour(lab.network, address(number))) as made:
+        yield made

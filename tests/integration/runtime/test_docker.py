@@ -98,11 +98,11 @@ async def test_output_is_followed_until_the_end(runtime: Runtime) -> None:
             begun.set()
         return whole
 
-    following = asyncio.create_task(follow())
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(30), asyncio.TaskGroup() as group:
+        following = group.create_task(follow())
         await begun.wait()
         await runtime.stop(container.id, 0)
-        assert await following == b"begun\n"
+    assert following.result() == b"begun\n"
     ended = await runtime.wait(container.id)
     assert ended.exit_code == 137
 
@@ -194,10 +194,14 @@ async def test_an_engine_that_dies_is_away_and_its_containers_come_back_ended(
     async with DockerRuntime(docker_engine.url) as runtime:
         container = await runtime.create(spec("/bin/forever"))
         await runtime.start(container.id)
-        waiting = asyncio.create_task(runtime.wait(container.id))
-        docker_engine.kill()
-        with pytest.raises(EngineAway):
-            await waiting
+
+        async def wait() -> None:
+            with pytest.raises(EngineAway):
+                await runtime.wait(container.id)
+
+        async with asyncio.TaskGroup() as group:
+            group.create_task(wait())
+            await asyncio.to_thread(docker_engine.kill)
         with pytest.raises(EngineAway):
             await runtime.find(LABELS)
         with pytest.raises(EngineAway):

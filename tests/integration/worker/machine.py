@@ -1,0 +1,154 @@
+"""A machine without the machine: the worker's process, a real engine, an appliance on loopback, and a marks folder.
+
+The actions of these tests write into the marks folder what they do, and wait there for what the test allows.
+"""
+
+import json
+import shlex
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tests.integration.cli.serving import PROGRAM, ROOT, Configuration, clean_environment, run_here
+from tests.integration.docker_engine import DockerEngine
+from tests.integration.engine.appliance import hardware, mac
+from tests.integration.registry.serving import layer
+
+DEADLINE = 60.0
+IMAGE = "tools/sh:v1"
+
+
+class Refused(AssertionError):
+    """A command of the operator failed; the text is what it said."""
+
+
+@dataclass
+class Lab:
+    """One machine's worth of everything."""
+
+    folder: Path
+    configuration: Configuration
+    engine: DockerEngine
+
+    @property
+    def marks(self) -> Path:
+        """What actions see as /marks."""
+        return self.folder / "marks"
+
+    def tinkbox(self, *words: str, stdin: bytes = b"") -> str:
+        """Run a command of the operator; returns what it printed."""
+        done = run_here("--data", str(self.configuration.data), *words, stdin=stdin)
+        if done.status:
+            raise Refused(f"tinkbox {shlex.join(words)}: {done.out}{done.err}")
+        return done.out
+
+    def prepare(self) -> None:
+        """Push the machine's hardware, load the image, make the credential."""
+        self.marks.mkdir()
+        self.tinkbox("hardware", "push", stdin=json.dumps(hardware(1)).encode())
+        archive = self.folder / "image.tar"
+        self.engine.cli("import", "-", IMAGE, stdin=layer({"bin/busybox": Path("/bin/busybox").read_bytes()}))
+        self.engine.cli("save", "-o", archive, IMAGE)
+        self.engine.cli("rmi", IMAGE)
+        self.tinkbox("image", "load", str(archive))
+        credential = self.tinkbox("hardware", "credential", mac(1))
+        (self.folder / "worker.json").write_text(credential)
+
+    def workflow(self, *scripts: str, **options: object) -> str:
+        """A workflow with one action per shell script; `options` go into each action.  Returns its id."""
+        actions = [
+            {"name": f"action-{number}", "image": IMAGE, "command": ["/bin/busybox", "sh", "-c", script], "timeout": 60}
+            | options
+            for number, script in enumerate(scripts, 1)
+        ]
+        volumes = [f"{self.marks}:/marks"]
+        task = {"name": "task", "worker": "{{.device_1}}", "volumes": volumes, "actions": actions}
+        template = {"version": "0.1", "name": "test", "global_timeout": 600, "tasks": [task]}
+        name = f"t{time.monotonic_ns()}"
+        self.tinkbox("template", "create", "-n", name, stdin=json.dumps(template).encode())
+        return self.tinkbox("workflow", "create", "-t", name, "-r", json.dumps({"device_1": mac(1)})).split()[-1]
+
+    def finished(self, workflow: str) -> str:
+        """Wait until the workflow is over; returns its state."""
+        done = subprocess.run(
+            [*PROGRAM, "--data", str(self.configuration.data), "workflow", "watch", workflow],
+            cwd=ROOT,
+            capture_output=True,
+            text=True,
+            timeout=DEADLINE,
+            check=False,
+        )
+        assert done.returncode in (0, 1), done.stderr
+        return str(json.loads(self.tinkbox("workflow", "list", "--format", "json"))[0]["state"])
+
+    def events(self, workflow: str) -> list[dict[str, Any]]:
+        """What happened, oldest first."""
+        text = self.tinkbox("workflow", "events", workflow, "--format", "json")
+        return list(json.loads(text))
+
+    def containers(self) -> list[str]:
+        """What is left in the engine."""
+        return self.engine.cli("ps", "-aq").stdout.split()
+
+    def marked(self, name: str) -> bool:
+        return (self.marks / name).exists()
+
+    def allow(self, name: str) -> None:
+        """Let an action go on that waits for this mark."""
+        (self.marks / name).touch()
+
+    @contextmanager
+    def working(self, server: str = "") -> Iterator["Worker"]:
+        """A worker's process, ended afterwards whatever became of it."""
+        worker = Worker(self, server)
+        try:
+            yield worker
+        finally:
+            worker.stop()
+
+
+class Worker:
+    """`tinkbox --worker`."""
+
+    def __init__(self, lab: Lab, server: str = "") -> None:
+        self._log = lab.folder / "worker.log"
+        command = [sys.executable, "-m", "tinkbox", "--worker", "--no-privileged", "--docker", lab.engine.url]
+        command += ["--credential", str(lab.folder / "worker.json"), "--data", str(lab.folder / "worker")]
+        command += ["--server", server] if server else []
+        with self._log.open("ab") as log:
+            self._process = subprocess.Popen(command, cwd=ROOT, env=clean_environment(), stdout=log, stderr=log)
+
+    @property
+    def said(self) -> str:
+        """All that workers said in this lab."""
+        return self._log.read_text()
+
+    def kill(self) -> None:
+        """kill -9."""
+        self._process.send_signal(signal.SIGKILL)
+        self._process.wait()
+
+    def ended(self) -> int:
+        """Wait until it ends by itself; returns its exit status."""
+        return self._process.wait(DEADLINE)
+
+    def stop(self) -> None:
+        with suppress(subprocess.TimeoutExpired):
+            self._process.terminate()
+            self._process.wait(10)
+        self._process.kill()
+        self._process.wait()
+
+
+def until(condition: Callable[[], bool], what: str) -> None:
+    """Look again and again, where nothing can announce it: what is waited for happens in another process."""
+    deadline = time.monotonic() + DEADLINE
+    while not condition():
+        assert time.monotonic() < deadline, f"waited {DEADLINE:.0f} s for {what}"
+        time.sleep(0.02)

@@ -1,0 +1,59 @@
+"""What an action sees and how its end is told, on a real engine."""
+
+import json
+
+from tests.integration.cli.serving import serving
+from tests.integration.worker.machine import Lab, until
+
+
+def failure(lab: Lab, workflow: str) -> dict[str, str]:
+    """The failure as scripts read it."""
+    (shown,) = [event for event in lab.events(workflow) if event["kind"] in ("action.failed", "action.timeout")]
+    return shown
+
+
+def test_data_is_handed_on_from_action_to_action_and_shown_to_the_operator(lab: Lab) -> None:
+    write = 'echo "{\\"ip\\": \\"1.2.3.4\\"}" >/workflow/facts.json; echo $TINKBOX_WORKFLOW >/marks/id'
+    read = "read id </marks/id; cat /workflow/$id/facts.json; echo more >>/workflow/facts.json"
+    busybox = "alias cat='/bin/busybox cat'\n"
+    with serving(lab.configuration), lab.working():
+        workflow = lab.workflow(write, busybox + read)
+        assert lab.finished(workflow) == "SUCCESS"
+        assert '{"ip": "1.2.3.4"}' in lab.tinkbox("workflow", "logs", workflow)
+        assert (lab.marks / "id").read_text().strip() == workflow
+        assert lab.tinkbox("workflow", "data", workflow, "-l") == "Latest workflow data version: 2\n"
+
+
+def test_an_action_gives_its_own_reason(lab: Lab) -> None:
+    with serving(lab.configuration), lab.working():
+        workflow = lab.workflow("echo DiskTooSmall >/dev/reason; echo needs 8 GB >/dev/message; echo last; exit 3")
+        assert lab.finished(workflow) == "FAILED"
+        told = failure(lab, workflow)
+    assert (told["reason"], told["message"], told["exit_code"]) == ("DiskTooSmall", "needs 8 GB", 3)
+
+
+def test_a_timeout_stops_the_container_and_runs_on_timeout(lab: Lab) -> None:
+    hook = ["/bin/busybox", "touch", "/marks/hurried"]
+    with serving(lab.configuration), lab.working():
+        workflow = lab.workflow(
+            "echo stuck; while true; do /bin/busybox sleep 1; done", timeout=2, **{"on-timeout": hook}
+        )
+        assert lab.finished(workflow) == "TIMEOUT"
+        assert lab.marked("hurried")
+        until(lambda: lab.containers() == [], "the containers' removal")
+        assert failure(lab, workflow)["reason"] == "Timeout"
+
+
+def test_an_image_nobody_loaded_is_named(lab: Lab) -> None:
+    with serving(lab.configuration), lab.working():
+        workflow = lab.workflow("true", image="tools/nothing:v9")
+        assert lab.finished(workflow) == "FAILED"
+        told = failure(lab, workflow)
+    assert told["reason"] == "ImageNotFound"
+    assert "tools/nothing" in json.dumps(told)
+
+
+def test_the_worker_ends_when_an_action_asks_for_a_reboot(lab: Lab) -> None:
+    with serving(lab.configuration), lab.working() as worker:
+        lab.workflow("echo now >/worker/reboot", volumes=[f"{lab.folder / 'worker'}:/worker"])
+        assert worker.ended() == 0

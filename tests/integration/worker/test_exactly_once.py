@@ -1,0 +1,154 @@
+"""Delivery at least once, effect exactly once: the worker's own process, a real engine, the appliance's own process.
+
+Each action notes every start of it in /marks/starts.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+import aiohttp
+from aiohttp import web
+
+from tests.integration.cli.serving import serving
+from tests.integration.worker.machine import Lab, until
+
+NOTE = "echo start >>/marks/starts\n"
+SLOW = NOTE + (
+    "echo begun; i=0; while [ $i -lt 2000 ]; do echo line $i; i=$((i+1)); done\n"
+    "touch /marks/begun; while [ ! -e /marks/go ]; do /bin/busybox sleep 0.02; done; echo over\n"
+).replace("touch", "/bin/busybox touch")
+WHOLE = "".join(f"{line}\n" for line in ("begun", *(f"line {number}" for number in range(2000)), "over"))
+
+
+def starts(lab: Lab) -> int:
+    return len((lab.marks / "starts").read_text().split())
+
+
+def output(lab: Lab, workflow: str) -> str:
+    return lab.tinkbox("workflow", "logs", workflow)
+
+
+def test_a_workflow_runs_to_its_end_and_leaves_no_container(lab: Lab) -> None:
+    with serving(lab.configuration), lab.working():
+        workflow = lab.workflow(NOTE + "echo one", NOTE + "echo two", NOTE + "echo three")
+        assert lab.finished(workflow) == "SUCCESS"
+        shown = output(lab, workflow)
+        until(lambda: lab.containers() == [], "the last container's removal")
+    assert starts(lab) == 3
+    assert shown.index("one") < shown.index("two") < shown.index("three")
+
+
+def test_the_appliance_is_killed_during_an_action(lab: Lab) -> None:
+    with lab.working():
+        with serving(lab.configuration) as appliance:
+            workflow = lab.workflow(SLOW, NOTE + "echo next")
+            until(lambda: lab.marked("begun"), "the action")
+            appliance.kill()
+            appliance.wait()
+        with serving(lab.configuration):
+            lab.allow("go")
+            assert lab.finished(workflow) == "SUCCESS"
+            shown = output(lab, workflow)
+    assert starts(lab) == 2
+    assert WHOLE in shown
+    assert shown.count("line 1999") == 1
+
+
+def test_an_action_ends_while_the_appliance_is_away(lab: Lab) -> None:
+    with lab.working() as worker:
+        with serving(lab.configuration) as appliance:
+            workflow = lab.workflow(SLOW)
+            until(lambda: lab.marked("begun"), "the action")
+            appliance.kill()
+            appliance.wait()
+        lab.allow("go")
+        until(lambda: "does not answer" in worker.said, "the worker to notice")
+        with serving(lab.configuration):
+            assert lab.finished(workflow) == "SUCCESS"
+            shown = output(lab, workflow)
+    assert starts(lab) == 1
+    assert WHOLE in shown
+
+
+def test_the_worker_is_killed_during_an_action(lab: Lab) -> None:
+    with serving(lab.configuration):
+        with lab.working() as worker:
+            workflow = lab.workflow(SLOW, NOTE + "echo next")
+            until(lambda: lab.marked("begun"), "the action")
+            worker.kill()
+        with lab.working():
+            lab.allow("go")
+            assert lab.finished(workflow) == "SUCCESS"
+            shown = output(lab, workflow)
+    assert starts(lab) == 2
+    assert WHOLE in shown
+    assert shown.count("begun") == 1
+
+
+def test_the_worker_is_dead_when_its_action_ends(lab: Lab) -> None:
+    with serving(lab.configuration):
+        with lab.working() as worker:
+            workflow = lab.workflow(SLOW)
+            until(lambda: lab.marked("begun"), "the action")
+            worker.kill()
+        (container,) = lab.containers()
+        lab.allow("go")
+        lab.engine.cli("wait", container)
+        with lab.working():
+            assert lab.finished(workflow) == "SUCCESS"
+            assert WHOLE in output(lab, workflow)
+    assert starts(lab) == 1
+
+
+def test_the_engine_is_killed_during_an_action(lab: Lab) -> None:
+    with serving(lab.configuration), lab.working() as worker:
+        workflow = lab.workflow(SLOW)
+        until(lambda: lab.marked("begun"), "the action")
+        lab.engine.kill()
+        until(lambda: "trying again" in worker.said, "the worker to notice")
+        lab.engine.start()
+        assert lab.finished(workflow) == "FAILED"
+    assert starts(lab) == 1
+
+
+async def test_the_answer_to_every_report_is_lost_once(lab: Lab) -> None:
+    with serving(lab.configuration):
+        async with losing_answers(lab, "/report") as (url, lost):
+            with lab.working(url):
+                workflow = await asyncio.to_thread(lab.workflow, NOTE + "echo one", NOTE + "echo two")
+                assert await asyncio.to_thread(lab.finished, workflow) == "SUCCESS"
+                shown = await asyncio.to_thread(output, lab, workflow)
+    assert len(lost) == 2
+    assert starts(lab) == 2
+    assert shown.count("one") == 1
+
+
+@asynccontextmanager
+async def losing_answers(lab: Lab, words: str) -> AsyncIterator[tuple[str, set[str]]]:
+    """A way to the node door that hangs up instead of answering, the first time a path with `words` is asked."""
+    lost: set[str] = set()
+    door = f"http://127.0.0.1:{lab.configuration.http_port}"
+
+    async def pass_on(request: web.Request) -> web.StreamResponse:
+        body = await request.read()
+        headers = {"Authorization": request.headers.get("Authorization", "")}
+        async with session.request(request.method, door + request.path_qs, data=body, headers=headers) as answer:
+            content = await answer.read()
+        if words in request.path and request.path not in lost:
+            lost.add(request.path)
+            assert request.transport is not None
+            request.transport.close()
+        return web.Response(status=answer.status, body=content, content_type=answer.content_type)
+
+    app = web.Application(client_max_size=1 << 30)
+    app.router.add_route("*", "/{path:.*}", pass_on)
+    runner = web.AppRunner(app)
+    await runner.setup()
+    site = web.TCPSite(runner, "127.0.0.1", 0)
+    await site.start()
+    async with aiohttp.ClientSession() as session:
+        try:
+            yield f"http://127.0.0.1:{runner.addresses[0][1]}", lost
+        finally:
+            await runner.cleanup()

@@ -34,15 +34,20 @@ def show_list(chosen: argparse.Namespace) -> None:
 
 
 def get(chosen: argparse.Namespace) -> None:
+    """The machines and how far their boots came; without keys the list."""
     if not chosen.keys:
         show_list(chosen)
         return
-    machines = ask_each(chosen, Operator.machine)
+    machines = ask_each(chosen, _with_timeline)
+    _show_all(chosen, machines)
     if chosen.format == "table" and not chosen.quiet:
         for machine in machines:
-            print(json.dumps(machine["document"]))
-    else:
-        _show_all(chosen, machines)
+            rows = [[value(each) for _, value in SIGHTINGS] for each in machine["timeline"]]
+            print(table([title for title, _ in SIGHTINGS], rows), end="")
+
+
+async def _with_timeline(operator: Operator, key: str) -> Document:
+    return {**await operator.machine(key), "timeline": await operator.timeline(key)}
 
 
 def by_id(chosen: argparse.Namespace) -> None:
@@ -92,12 +97,6 @@ def watch(chosen: argparse.Namespace) -> None:
 
 def credential(chosen: argparse.Namespace) -> None:
     print(json.dumps(ask(chosen, lambda operator: operator.credential(chosen.key))))
-
-
-def timeline(chosen: argparse.Namespace) -> None:
-    for seen in ask_each(chosen, Operator.timeline):
-        rows = [[value(each) for _, value in SIGHTINGS] for each in seen]
-        print(table([title for title, _ in SIGHTINGS], rows), end="")
 
 
 def _show_all(chosen: argparse.Namespace, machines: Sequence[Document]) -> None:

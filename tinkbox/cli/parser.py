@@ -70,7 +70,6 @@ def _hardware(verbs: "Verbs[argparse.ArgumentParser]") -> None:
     _keys(_verb(verbs, "watch", "hardware:watch", "print a document whenever it changes"))
     credential = _verb(verbs, "credential", "hardware:credential", "what makes a worker this machine's")
     credential.add_argument("key", metavar="MAC")
-    _keys(_verb(verbs, "timeline", "hardware:timeline", "how far its boots came"))
 
 
 def _template(verbs: "Verbs[argparse.ArgumentParser]") -> None:

@@ -135,7 +135,7 @@ def test_a_file_that_is_not_there(appliance: Configuration, tmp_path: Path) -> N
 @pytest.mark.parametrize(
     "command",
     [
-        "hardware get", "hardware id", "hardware delete", "hardware credential", "hardware timeline", "hardware watch",
+        "hardware get", "hardware id", "hardware delete", "hardware credential", "hardware watch",
         "template get", "template delete", "workflow get", "workflow state", "workflow events", "workflow data",
         "workflow logs", "workflow watch", "workflow delete", "image delete",
     ],

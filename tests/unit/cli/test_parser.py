@@ -18,7 +18,6 @@ COMMANDS = {
     "hardware delete x": ("hardware:delete", {"keys": ["x"]}),
     "hardware watch x": ("hardware:watch", {"keys": ["x"]}),
     "hardware credential 08:00:27:00:00:01": ("hardware:credential", {"key": "08:00:27:00:00:01"}),
-    "hardware timeline x": ("hardware:timeline", {"keys": ["x"]}),
     "template create -n hello -p t.yaml": ("template:create", {"name": "hello", "file": Path("t.yaml")}),
     "template create --name hello --path t.yaml": ("template:create", {"name": "hello", "file": Path("t.yaml")}),
     "template create -n hello --file t.yaml": ("template:create", {"name": "hello", "file": Path("t.yaml")}),

@@ -10,7 +10,7 @@ import signal
 import socket
 import time
 import uuid
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import AsyncExitStack, ExitStack, closing, contextmanager, suppress
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
@@ -75,28 +75,18 @@ async def serve(settings: Settings, say: Say) -> None:
     ends the process, so that its supervisor starts it again.
     """
     stop = _told_to_stop()
-    with _only_one(settings.data):
-        token = _operator_token(settings.data)
-        loaders = load_loaders()
-        with _bound(settings) as sockets:
-            store = await Store.open(settings.data / "tinkbox.sqlite")
-            try:
-                images = ImageStore(settings.data / "registry", clock=_now)
-                await _run(settings, sockets, store, images, token, loaders, stop, say)
-            finally:
-                await store.close()
+    with _only_one(settings.data), _bound(settings) as sockets:
+        store = await Store.open(settings.data / "tinkbox.sqlite")
+        try:
+            await _run(settings, sockets, store, stop, say)
+        finally:
+            await store.close()
 
 
-async def _run(
-    settings: Settings,
-    sockets: Sockets,
-    store: Store,
-    images: ImageStore,
-    token: str,
-    loaders: Mapping[str, bytes],
-    stop: asyncio.Event,
-    say: Say,
-) -> None:
+async def _run(settings: Settings, sockets: Sockets, store: Store, stop: asyncio.Event, say: Say) -> None:
+    loaders = load_loaders()
+    is_operator = token_check(_operator_token(settings.data))
+    images = ImageStore(settings.data / "registry", clock=_now)
     bells = Bells()
     machines = Machines(store, bells, _now, _new_token)
     templates = Templates(store, _now, _new_id)
@@ -105,7 +95,6 @@ async def _run(
     await machines.load()
 
     url, registry = _node_addresses(settings, sockets.interface)
-    is_operator = token_check(token)
     folder = BootFolder(osie=settings.data / "osie", loaders=loaders, url=url, version=__version__)
     operator = OperatorDoor(
         machines=machines,
@@ -195,9 +184,16 @@ def _operator_token(data: Path) -> str:
     """The operator's token, made at the first start and readable by its owner only."""
     path = data / "operator.token"
     if not path.exists():
-        path.touch(mode=0o600)
-        path.write_text(secrets.token_urlsafe(32) + "\n")
-    return path.read_text().strip()
+        fresh = path.with_suffix(".new")
+        fresh.touch(mode=0o600)
+        fresh.write_text(secrets.token_urlsafe(32) + "\n")
+        fresh.replace(path)  # so that no power cut leaves an empty token behind
+    token = path.read_text().strip()
+    if not token:
+        raise Unavailable(
+            f"{path} is empty, which would let everybody in: delete it, and the next start makes a new one"
+        )
+    return token
 
 
 @contextmanager

@@ -102,3 +102,19 @@ def test_the_command_for_a_credential_makes_one_that_works(appliance: Configurat
     assert credential["server"] == f"http://127.0.0.1:{appliance.http_port}"
     status, said = ask(appliance.http_port, "/worker/attempts/x/data", Authorization=f"Bearer {credential['token']}")
     assert (status, b"no such attempt" in said) == (404, True)
+
+
+def test_the_operators_token_is_made_once_is_private_and_never_empty(tmp_path: Path) -> None:
+    configuration = configure(tmp_path)
+    path = configuration.data / "operator.token"
+    with serving(configuration):
+        token = path.read_text()
+    assert path.stat().st_mode & 0o777 == 0o600
+    with serving(configuration):
+        assert path.read_text() == token
+        assert ask(configuration.operator_port, "/v1/hardware", Authorization=f"Bearer {token.strip()}")[0] == 200
+        for wrong in ("", "Bearer ", "Bearer x", f"Basic {token.strip()}"):
+            assert ask(configuration.operator_port, "/v1/hardware", Authorization=wrong)[0] == 401
+    path.write_text("\n")
+    refused = run("serve", "--config", str(configuration.path))
+    assert (refused.status, str(path) in refused.err, refused.err.count("\n")) == (1, True, 1)

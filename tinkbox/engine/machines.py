@@ -23,6 +23,7 @@ from tinkbox.wire.worker import Credential
 
 SAVE_EVERY = 0.25
 RETRY_SAVING = 5.0
+MAX_UNSAVED = 10_000
 _BOOT_PROGRESS = (Stage.SCRIPT, Stage.KERNEL, Stage.RAMDISK)
 _log = logging.getLogger(__name__)
 
@@ -192,14 +193,14 @@ class Machines:
                 self._noted.set()
 
     async def save(self) -> None:
-        """Save what was noted up to now."""
+        """Save what was noted up to now; what a full disk refuses waits, the newest of it."""
         sightings, self._sightings = self._sightings, []
         changed, self._changed = self._changed, set()
         records = [self._records[each] for each in changed if each in self._records]
         try:
             await self._store.write(lambda tables: tables.hardware.save_progress(records, sightings))
         except BaseException:
-            self._sightings = sightings + self._sightings
+            self._sightings = (sightings + self._sightings)[-MAX_UNSAVED:]
             self._changed |= changed
             raise
 

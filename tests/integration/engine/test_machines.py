@@ -8,7 +8,7 @@ import pytest
 from tests.integration.engine.appliance import Appliance, address, appliance, hardware, mac
 from tinkbox.engine.plan import MAX_BOOTS
 from tinkbox.model.boot import Boot, Client, Plan, Stage
-from tinkbox.model.errors import Conflict, Denied, NotFound
+from tinkbox.model.errors import Conflict, Denied, NotFound, Unavailable
 from tinkbox.model.hardware import parse_hardware
 from tinkbox.model.workflow import State
 
@@ -155,6 +155,28 @@ async def test_the_timeline_keeps_what_was_seen_in_order(box: Appliance) -> None
     seen = await box.machines.timeline(worker)
     assert [each.stage for each in seen] == [Stage.DISCOVER, Stage.LOADER]
     assert seen[1].detail == "undionly.kpxe, 70000 bytes in 0.5 s, 2 sent again"
+
+
+async def test_while_nothing_can_be_saved_boots_go_on_and_the_newest_sightings_wait(
+    box: Appliance, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    worker = await box.machine(1)
+    await box.workflow()
+    write = box.store.write
+
+    async def full(use_case: object) -> None:
+        raise Unavailable("the disk is full")
+
+    monkeypatch.setattr(box.store, "write", full)
+    monkeypatch.setattr("tinkbox.engine.machines.MAX_UNSAVED", 3)
+    for number in range(5):
+        box.machines.saw(mac(1), Stage.DISCOVER, str(number))
+        with pytest.raises(Unavailable):
+            await box.machines.save()
+    assert box.machines.script_plan(mac(1), address(1)) is not None
+    monkeypatch.setattr(box.store, "write", write)
+    await box.machines.save()
+    assert [each.detail for each in await box.machines.timeline(worker)] == ["2", "3", "4"]
 
 
 async def test_a_mac_or_address_of_another_machine_is_a_conflict_and_changes_nothing(box: Appliance) -> None:

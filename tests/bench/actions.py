@@ -8,56 +8,147 @@ the same image, one after the other, in the same engine.
 
 import asyncio
 import json
-import subprocess
 import tarfile
 import time
 import uuid
-from collections.abc import AsyncIterator, Iterator
-from contextlib import ExitStack, asynccontextmanager, contextmanager
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from datetime import datetime
 from pathlib import Path
-from shutil import which
 from typing import Any
 
 import aiodocker
 
 from examples.lab.processes import start, stop
 from tests.bench.figures import Comparison
-from tests.bench.lab import TINKBOX, folder, need, until
+from tests.bench.lab import TINKBOX, answers, folder, need, until
 from tests.integration.cli.serving import configure
 from tests.integration.docker_engine import DockerEngine, docker_engine_in
-from tinkbox.client.operator import Operator, Unreachable
+from tinkbox.client.operator import Operator
 
-TOOLS = {
-    "dockerd": "docker.io", "docker": "docker.io", "/bin/busybox": "busybox-static", "unshare": "util-linux",
-}  # fmt: skip
+BUSYBOX = Path("/bin/busybox")
+TOOLS = {"dockerd": "docker.io", "docker": "docker.io", str(BUSYBOX): "busybox-static"}
 ROUNDS = 3
 ACTIONS = 20
 IMAGE = "nothing:v1"
-COMMAND = ("/bin/busybox", "true")
+COMMAND = [str(BUSYBOX), "true"]
 MAC = "0a:00:00:00:00:01"
-HARDWARE = {
-    "id": str(uuid.UUID(int=1, version=4)),
-    "network": {"interfaces": [{"dhcp": {"mac": MAC, "ip": {"address": "127.0.0.2", "netmask": "255.0.0.0"}}}]},
-}
-OVER = ("workflow.succeeded", "workflow.failed", "workflow.timeout")
+SECONDS = 120
 
 
 def compare() -> Iterator[Comparison]:
     """One comparison."""
     need(TOOLS)
     comparison = Comparison(
-        what=f"time per action, {ACTIONS} in a row", unit="ms", peer="Docker API alone", better="less"
+        what=f"time per action, {ACTIONS} in a row", unit="ms", peer="the same by the Docker API", better="less"
     )
-    with folder() as work, docker_engine_in() as engine, ExitStack() as stack:
-        archive = save_image(engine, work)
-        operator_socket, registry = stack.enter_context(serving(work))
-        asyncio.run(prepare(operator_socket, archive, work / "worker.json"))
-        stack.enter_context(worker(engine, work))
-        image = f"{registry}/{IMAGE}"
-        asyncio.run(workflow(operator_socket))  # what is done once: the image is pulled, programs are in memory
-        asyncio.run(bare(engine, image, work))
+    with folder() as work, docker_engine_in() as engine, ExitStack() as running:
+        operator_socket, registry = running.enter_context(serving(work))
+        credential = work / "worker.json"
+        asyncio.run(prepare(operator_socket, save_image(engine, work), credential))
+        running.enter_context(working(engine, credential, work))
+        image, places = f"{registry}/{IMAGE}", binds(work)
+        # The first of each brings the image and the programs into memory.
+        asyncio.run(workflow(operator_socket))
+        asyncio.run(bare(engine, image, places, 1))
         for _ in range(ROUNDS):
             ours = asyncio.run(workflow(operator_socket))
-            comparison.add(ours, asyncio.run(bare(engine, image, work)))
+            comparison.add(ours, asyncio.run(bare(engine, image, places, ACTIONS)))
     yield comparison
+
+
+def save_image(engine: DockerEngine, work: Path) -> Path:
+    """An image with nothing but busybox, as `docker save` writes it."""
+    layer, archive = work / "layer.tar", work / "nothing.tar"
+    with tarfile.open(layer, "w") as tar:
+        tar.add(BUSYBOX.resolve(), str(BUSYBOX).lstrip("/"))
+    engine.cli("import", layer, IMAGE)
+    engine.cli("save", "--output", archive, IMAGE)
+    return archive
+
+
+@contextmanager
+def serving(work: Path) -> Iterator[tuple[Path, str]]:
+    """The appliance on loopback: where its operator is heard, and its registry."""
+    configuration = configure(work)
+    with (work / "appliance.log").open("wb") as log:
+        process = start([str(TINKBOX), "serve", "--config", str(configuration.path)], stdout=log)
+    try:
+        operator_socket = configuration.data / "operator.sock"
+        until(lambda: answers(operator_socket), "tinkbox serve")
+        yield operator_socket, f"127.0.0.1:{configuration.http_port}"
+    finally:
+        stop(process)
+
+
+async def prepare(operator_socket: Path, archive: Path, credential: Path) -> None:
+    """What an operator does once: the machine, the image, the template, and the worker's credential."""
+    dhcp = {"mac": MAC, "ip": {"address": "127.0.0.2", "netmask": "255.0.0.0"}}
+    hardware = {"id": str(uuid.uuid4()), "network": {"interfaces": [{"dhcp": dhcp}]}}
+    actions = "".join(
+        f"      - {{name: nothing-{number}, image: '{IMAGE}', timeout: 60, command: {json.dumps(COMMAND)}}}\n"
+        for number in range(ACTIONS)
+    )
+    task = f'  - name: nothing\n    worker: "{{{{.device_1}}}}"\n    actions:\n{actions}'
+    async with Operator(socket=operator_socket) as operator:
+        await operator.push_hardware(json.dumps(hardware).encode())
+        await operator.load_images(archive)
+        await operator.create_template("bench", f'version: "0.1"\nname: bench\nglobal_timeout: 600\ntasks:\n{task}')
+        credential.write_text(json.dumps(await operator.credential(MAC)))
+
+
+@contextmanager
+def working(engine: DockerEngine, credential: Path, work: Path) -> Iterator[None]:
+    """The worker, without privileges, which not every host can give."""
+    options = ["--credential", str(credential), "--docker", engine.url, "--data", str(work / "worker")]
+    with (work / "worker.log").open("wb") as log:
+        process = start([str(TINKBOX), "--worker", "--no-privileged", *options], stdout=log)
+    try:
+        yield
+    finally:
+        stop(process)
+
+
+async def workflow(operator_socket: Path) -> float:
+    """Milliseconds from an action's start to the next one's, the mean over a workflow."""
+    async with asyncio.timeout(SECONDS), Operator(socket=operator_socket) as operator:
+        events = operator.events()
+        await anext(events)  # from here on nothing is missed
+        await operator.create_workflow("bench", {"device_1": MAC})
+        begun = []
+        async for _, event in events:
+            if event and event["kind"] == "action.started":
+                begun.append(datetime.fromisoformat(event["at"]))
+            if event and event["kind"] in {"workflow.failed", "workflow.timeout"}:
+                raise RuntimeError(f"the workflow failed: {event}")
+            if event and event["kind"] == "workflow.succeeded":
+                break
+    return (begun[-1] - begun[0]).total_seconds() * 1e3 / (len(begun) - 1)
+
+
+def binds(work: Path) -> list[str]:
+    """As many of the same kinds as the worker gives to an action."""
+    data, note = work / "bare", work / "note"
+    data.mkdir()
+    note.touch()
+    files = ("/dev/reason", "/tinkerbell/failure-reason", "/dev/message", "/tinkerbell/failure-message")
+    return [f"{data}:/workflow", f"{data}:/workflow/data", *(f"{note}:{each}" for each in files)]
+
+
+async def bare(engine: DockerEngine, image: str, places: list[str], number: int) -> float:
+    """Milliseconds for one container, the mean over `number` of them."""
+    configuration: dict[str, Any] = {
+        "Image": image,
+        "Cmd": COMMAND,
+        "Env": [f"TINKBOX_{name}={uuid.uuid4()}" for name in ("WORKFLOW", "ACTION", "ATTEMPT", "SERVER")],
+        "Labels": {"tinkbox.attempt": str(uuid.uuid4()), "tinkbox.role": "action"},
+        "HostConfig": {"Binds": places, "NetworkMode": "host", "LogConfig": {"Type": "json-file"}},
+    }
+    async with asyncio.timeout(SECONDS), aiodocker.Docker(url=engine.url, api_version="v1.41") as docker:
+        began = time.perf_counter()
+        for _ in range(number):
+            container = await docker.containers.create(configuration)
+            await container.start()
+            await container.wait()
+            await container.delete(force=True, v=True)
+        return (time.perf_counter() - began) * 1e3 / number

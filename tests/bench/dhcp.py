@@ -105,7 +105,9 @@ def completed(clients: Network, rate: int, options: Sequence[str]) -> int:
 
 def perfdhcp(clients: Network, *options: str) -> int:
     """How many exchanges it completed."""
-    command = as_client("perfdhcp", "-4", "-g", "single", "-R", str(MACHINES), "-b", f"mac={FIRST_MAC}", *options, str(ADDRESS.ip))
+    command = as_client(
+        "perfdhcp", "-4", "-g", "single", "-R", str(MACHINES), "-b", f"mac={FIRST_MAC}", *options, str(ADDRESS.ip)
+    )
     for _ in range(ATTEMPTS):
         done = subprocess.run(clients.inside(command), capture_output=True, text=True, timeout=60, check=False)
         # Status 3 says that some exchanges were not completed, which is what is looked for.

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from ipaddress import IPv4Interface
 from pathlib import Path
 from shutil import which
+from socket import AF_UNIX, SOCK_STREAM, socket
 
 from examples.demo.appliance import Appliance
 from examples.lab.network import Network
@@ -42,6 +43,18 @@ def until(condition: Callable[[], bool], what: str, seconds: float = DEADLINE) -
         if time.monotonic() > deadline:
             raise TimeoutError(f"{what}: not within {seconds:.0f} s")
         time.sleep(_POLL)  # each server tells in its own way that it is ready, so all are asked in the same way
+
+
+def answers(path: Path) -> bool:
+    """Whether an HTTP server answers at the unix socket."""
+    with socket(AF_UNIX, SOCK_STREAM) as connection:
+        connection.settimeout(5)
+        try:
+            connection.connect(str(path))
+            connection.sendall(b"GET / HTTP/1.0\r\n\r\n")
+            return connection.recv(16).startswith(b"HTTP/1")
+        except OSError:
+            return False
 
 
 @contextmanager

@@ -2,10 +2,9 @@
 
 from collections.abc import Iterable
 from pathlib import Path
-from socket import AF_UNIX, SOCK_STREAM, socket
 
 from examples.lab.network import Network
-from tests.bench.lab import as_server, until
+from tests.bench.lab import answers, as_server, until
 
 # As Debian configures it; the unix socket is where it is asked whether it answers.
 _NGINX = """\
@@ -48,7 +47,7 @@ def start_nginx(network: Network, work: Path, root: Path) -> None:
     path.write_text(_NGINX.format(work=work, address=network.address, socket=listening, root=root))
     with (work / "nginx.log").open("wb") as log:
         network.start(as_server("nginx", "-p", work, "-c", path, "-e", work / "nginx-error.log"), stdout=log)
-    until(lambda: _answers(listening), "nginx")
+    until(lambda: answers(listening), "nginx")
 
 
 def start_dnsmasq(network: Network, work: Path, reservations: Iterable[tuple[str, str]] = ()) -> None:
@@ -60,14 +59,3 @@ def start_dnsmasq(network: Network, work: Path, reservations: Iterable[tuple[str
     with (work / "dnsmasq.log").open("wb") as log:
         network.start(as_server("dnsmasq", f"--conf-file={path}"), stdout=log)
     until(pid.exists, "dnsmasq")  # it writes the file when it has bound all its sockets
-
-
-def _answers(path: Path) -> bool:
-    with socket(AF_UNIX, SOCK_STREAM) as connection:
-        connection.settimeout(5)
-        try:
-            connection.connect(str(path))
-            connection.sendall(b"GET / HTTP/1.0\r\n\r\n")
-            return connection.recv(16).startswith(b"HTTP/1")
-        except OSError:
-            return False

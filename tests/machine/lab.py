@@ -25,7 +25,7 @@ from typing import Any, TypeVar
 from examples.demo.appliance import Appliance
 from examples.lab.machine import Firmware, Machine
 from examples.lab.network import Network
-from examples.lab.processes import start, stop
+from examples.lab.processes import signals_unwind, start, stop
 from tinkbox.wire.status import MachineLine, WorkflowLine
 
 ROOT = Path(__file__).parents[2]
@@ -203,6 +203,7 @@ class Lab:
 def laboratory(osie: Path | None = None) -> Iterator[Lab]:
     """A lab that serves this OSIE, or the built one; everything goes with it."""
     with ExitStack() as stack:
+        stack.enter_context(signals_unwind())
         work = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="tinkbox-lab-")))
         network = stack.enter_context(Network())
         lab = Lab(network, work, osie or built("build/osie/x86_64").parent, stack)
@@ -267,9 +268,7 @@ def shell_image(folder: Path) -> Path:
     shutil.copy("/bin/busybox", root / "bin" / "busybox")
     for command in _SHELL_COMMANDS:
         (root / "bin" / command).symlink_to("busybox")
-    image = images.Declaration(
-        name="shell", tag="v1", packages=(), files=(), entrypoint=("/bin/busybox", "sh", "-c")
-    )
+    image = images.Declaration(name="shell", tag="v1", packages=(), files=(), entrypoint=("/bin/busybox", "sh", "-c"))
     archive = folder / "shell.tar"
     images.save([images.layer(root, images.everything(root))], image, archive)
     return archive

@@ -13,7 +13,7 @@ from tinkbox.model.boot import Stage
 
 pytestmark = pytest.mark.machine
 KNOWN, FORBIDDEN, STRANGER = 1, 2, 3
-GIVEN_UP = "No configuration methods succeeded"
+GIVEN_UP = "No more network devices"
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from tinkbox.wire.status import MachineLine
 pytestmark = pytest.mark.machine
 ONE = 1
 BOOTING = "booting the OSIE on behalf of workflow on-server001"
-PARKED = "this machine is parked: 3 boots without progress, the furthest fetched the OSIE"
+PARKED = "this machine is parked: 3 boots without progress"
 # An OSIE that starts no worker: its first process resets the machine.
 INIT = b"""#!/bin/busybox sh
 /bin/busybox mkdir -p /dev

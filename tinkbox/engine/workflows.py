@@ -168,9 +168,10 @@ class Workflows:
     async def snapshot(self, version: str) -> Snapshot:
         """The appliance at a glance."""
         machines = await self._machines.all()
+        hostnames = {each.hardware.id: primary(each.hardware).hostname for each in machines}
         async with self._store.read() as tables:
             workflows = await tables.workflows.unfinished_and_newest(SHOWN_FINISHED)
-            lines = [await _workflow_line(tables, each, machines) for each in workflows]
+            lines = [await _workflow_line(tables, each, hostnames) for each in workflows]
         return Snapshot(
             now=self._clock(),
             version=version,
@@ -234,13 +235,12 @@ def _machine_line(status: MachineStatus) -> MachineLine:
     )
 
 
-async def _workflow_line(tables: Tables, workflow: Workflow, machines: Sequence[MachineStatus]) -> WorkflowLine:
-    names = {each.hardware.id: primary(each.hardware).hostname for each in machines}
+async def _workflow_line(tables: Tables, workflow: Workflow, hostnames: Mapping[str, str]) -> WorkflowLine:
     tasks = []
     for task in dict.fromkeys(each.action.task for each in workflow.actions):
         own = [each for each in workflow.actions if each.action.task == task]
         done = sum(each.state is State.SUCCESS for each in own)
-        worker = names.get(own[0].action.worker) or own[0].action.address
+        worker = hostnames.get(own[0].action.worker) or own[0].action.address
         tasks.append(TaskLine(name=task, worker=worker, done=done, total=len(own)))
     current = workflow.current()
     last = await _last_line(tables, current) if current and current.state is not State.SUCCESS else ""

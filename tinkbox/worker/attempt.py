@@ -22,7 +22,8 @@ from tinkbox.worker.patience import patiently
 
 GRACE = 10
 MAX_HOOK_SECONDS = 600.0
-_FIRST_SIGNAL_CODE = 128
+_SIGNAL_CODES = range(129, 193)
+_UNKNOWN_CODE = 255  # what Docker says of a container that ended while it was not looking
 _log = logging.getLogger(__name__)
 T = TypeVar("T")
 
@@ -55,6 +56,7 @@ class AttemptRun:
         self._action = offer.action
         self._pump = OutputPump(machine.door, offer.attempt)
         self._missing = ""  # what is being waited for besides the action itself
+        self._engine_was_away = False
 
     async def outcome(self) -> Outcome:
         """Do what the offer says, or go on with it, and tell how it ended.  Takes as long as the action."""
@@ -196,6 +198,7 @@ class AttemptRun:
                 answer = await ask()
             except (EngineAway, Unavailable) as error:
                 self._missing = str(error)
+                self._engine_was_away |= isinstance(error, EngineAway)
                 raise
             self._missing = ""
             return answer
@@ -242,8 +245,10 @@ class AttemptRun:
             reason, message = "OutOfMemory", "the kernel killed the action because memory ran out"
         elif ended.error:
             reason, message = "StartFailed", ended.error
-        elif code > _FIRST_SIGNAL_CODE:
-            reason, message = "Signal", f"the action was ended by signal {code - _FIRST_SIGNAL_CODE}"
+        elif code in _SIGNAL_CODES:
+            reason, message = "Signal", f"the action was ended by signal {code - _SIGNAL_CODES.start + 1}"
+        elif code == _UNKNOWN_CODE and self._engine_was_away:
+            reason, message = "EngineRestarted", "the Docker engine ended, and the action with it"
         return Outcome(state=State.FAILED, exit_code=code, reason=reason, message=message, tail=self._pump.tail)
 
 

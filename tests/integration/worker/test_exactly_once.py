@@ -109,6 +109,8 @@ def test_the_engine_is_killed_during_an_action(lab: Lab) -> None:
         until(lambda: "trying again" in worker.said, "the worker to notice")
         lab.engine.start()
         assert lab.finished(workflow) == "FAILED"
+        (told,) = [event for event in lab.events(workflow) if event["kind"] == "action.failed"]
+    assert told["reason"] == "EngineRestarted"
     assert starts(lab) == 1
 
 

@@ -55,6 +55,7 @@ async def test_an_image_with_a_registry_of_its_own_comes_from_there(tmp_path: Pa
     [
         (Program(exit_code=3), 3, "NonZeroExit", "the action ended with exit code 3"),
         (Program(exit_code=139), 139, "Signal", "the action was ended by signal 11"),
+        (Program(exit_code=255), 255, "NonZeroExit", "the action ended with exit code 255"),
         (Program(exit_code=137, out_of_memory=True), 137, "OutOfMemory", "memory ran out"),
         (Program(error="exec: not found"), None, "StartFailed", "exec: not found"),
         (Program(exit_code=1, work=tells("DiskTooSmall", "needs 8 GB")), 1, "DiskTooSmall", "needs 8 GB"),

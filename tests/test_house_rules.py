@@ -21,6 +21,7 @@ MODULES = [path for path in PROGRAM if path.name not in {"__init__.py", "__main_
 MAX_LINES = 400
 LONGER: dict[str, str] = {}
 UNTESTED: dict[str, str] = {}
+CAMEL_CASE = r"(?:[A-Z][a-z]+){2,}|Signal|Timeout"
 VAGUE = {"utils", "util", "helpers", "helper", "common", "base", "manager", "misc"}
 
 
@@ -77,6 +78,22 @@ def test_every_setting_is_documented() -> None:
     assert len(keys) > 8
     missing = sorted(key for key in keys if f"{key}:" not in shown)
     assert not missing, f"docs/operating.md lacks {missing}"
+
+
+def test_every_reason_that_a_failure_may_get_is_documented() -> None:
+    sources = [ROOT / "tinkbox" / part for part in ("worker", "runtime", "engine/attempts.py")]
+    files = [path for each in sources for path in ([each] if each.is_file() else each.glob("*.py"))]
+    given = set()
+    for path in files:
+        nodes = list(ast.walk(ast.parse(path.read_text())))
+        keys = {id(key) for node in nodes if isinstance(node, ast.Dict) for key in node.keys}
+        keys |= {id(node.slice) for node in nodes if isinstance(node, ast.Subscript)}
+        words = [node.value for node in nodes if isinstance(node, ast.Constant) and id(node) not in keys]
+        given |= {word for word in words if isinstance(word, str) and re.fullmatch(CAMEL_CASE, word)}
+    assert {"NonZeroExit", "WorkerLost", "RegistryUnreachable"} <= given
+    shown = (ROOT / "docs" / "actions.md").read_text()
+    missing = sorted(reason for reason in given if f"`{reason}`" not in shown)
+    assert not missing, f"docs/actions.md lacks {missing}"
 
 
 def test_the_configuration_in_the_docs_loads(tmp_path: Path) -> None:

@@ -34,6 +34,15 @@ def show(chosen: argparse.Namespace, documents: Sequence[Document], columns: Seq
             print(table(headers, rows), end="")
 
 
+def show_texts(chosen: argparse.Namespace, documents: Sequence[Document], columns: Sequence[Column], text: str) -> None:
+    """The same for documents that are asked for by name: instead of a table their `text`, as it was written."""
+    if chosen.format == "table" and not chosen.quiet:
+        for document in documents:
+            print(document[text], end="" if document[text].endswith("\n") else "\n")
+    else:
+        show(chosen, documents, columns)
+
+
 def table(headers: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
     """go-pretty's default style, as 2020's `tink` printed: ASCII borders, upper-case headers, numbers to the right."""
     texts = [[clean(str(value)) for value in row] for row in rows]

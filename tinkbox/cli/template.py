@@ -4,7 +4,7 @@ import argparse
 from collections.abc import Sequence
 
 from tinkbox.cli.appliance import ask, ask_each, read_text
-from tinkbox.cli.output import Column, moment, show
+from tinkbox.cli.output import Column, moment, show, show_texts
 from tinkbox.client.operator import Operator
 from tinkbox.model.errors import Invalid
 
@@ -30,12 +30,7 @@ def get(chosen: argparse.Namespace) -> None:
     if not chosen.keys:
         show_list(chosen)
         return
-    templates = ask_each(chosen, Operator.template)
-    if chosen.format == "table" and not chosen.quiet:
-        for template in templates:
-            print(template["data"], end="" if template["data"].endswith("\n") else "\n")
-    else:
-        show(chosen, templates, COLUMNS)
+    show_texts(chosen, ask_each(chosen, Operator.template), COLUMNS, "data")
 
 
 def update(chosen: argparse.Namespace) -> None:

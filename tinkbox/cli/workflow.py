@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from operator import itemgetter
 
 from tinkbox.cli.appliance import ask, ask_each
-from tinkbox.cli.output import Column, Document, clean, clean_block, fields, moment, show
+from tinkbox.cli.output import Column, Document, clean, clean_block, fields, moment, show, show_texts
 from tinkbox.client.operator import Operator
 from tinkbox.model.errors import Invalid
 
@@ -59,12 +59,7 @@ def get(chosen: argparse.Namespace) -> None:
     if not chosen.keys:
         show_list(chosen)
         return
-    workflows = ask_each(chosen, Operator.workflow)
-    if chosen.format == "table" and not chosen.quiet:
-        for workflow in workflows:
-            print(workflow["text"], end="" if workflow["text"].endswith("\n") else "\n")
-    else:
-        show(chosen, workflows, COLUMNS)
+    show_texts(chosen, ask_each(chosen, Operator.workflow), COLUMNS, "text")
 
 
 def state(chosen: argparse.Namespace) -> None:

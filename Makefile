@@ -13,7 +13,7 @@ PACKAGES_BUILD := python3 python3-venv libpython3.11 binutils ipxe
 PACKAGES_LAB   := qemu-system-x86 qemu-utils ovmf seabios ipxe-qemu iproute2 busybox-static e2fsprogs mtools dosfstools \
                   syslinux syslinux-common zstd xz-utils cpio
 PACKAGES_TEST  := docker.io skopeo curl tcpdump tftp-hpa atftp udhcpc busybox-static dnsmasq-base procps
-PACKAGES_BENCH := nginx-light wrk kea-admin
+PACKAGES_BENCH := nginx-light kea-admin
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test check bench campaign binary osie loaders clean packages-build packages-lab packages-test packages-bench
@@ -42,8 +42,11 @@ packages-lab:
 	$(call install,$(PACKAGES_LAB))
 packages-test:
 	$(call install,$(PACKAGES_TEST))
+# Debian starts a web server as soon as it is installed; here it is wanted as a program only.
 packages-bench:
+	@command -v nginx >/dev/null || { mkdir -p $(BUILD) && touch $(BUILD)/.nginx-is-new; }
 	$(call install,$(PACKAGES_BENCH))
+	@if [ -e $(BUILD)/.nginx-is-new ]; then rm $(BUILD)/.nginx-is-new; systemctl disable --now nginx >/dev/null 2>&1 || true; fi
 
 $(BIN)/.ready: packaging/requirements.txt pyproject.toml | packages-build
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)

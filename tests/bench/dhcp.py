@@ -87,7 +87,11 @@ def template_for(devices: Iterable[str]) -> str:
 
 
 def peak(clients: Network, options: Sequence[str]) -> float:
-    """The most exchanges completed in a second."""
+    """The most exchanges completed in a second.
+
+    After a rate that was not sustained comes the geometric mean of what was offered and what was completed, after
+    one that was a somewhat higher one; the most counts, so that one disturbed second does no harm.
+    """
     rate, most = float(FIRST_RATE), 0
     for _ in range(STEPS):
         done = completed(clients, round(rate), options)

@@ -40,7 +40,8 @@ def compare() -> Iterator[Comparison]:
             comparison = Comparison(
                 what=f"200 MB ramdisk over HTTP, {told}", unit="MB/s", peer="nginx, sendfile", better="more"
             )
-            throughput(our_clients, ours, 1, 1), throughput(their_clients, theirs, 1, 1)
+            for clients, url in ((our_clients, ours), (their_clients, theirs)):
+                throughput(clients, url, number)  # brings file and programs into memory
             for _ in range(ROUNDS):
                 comparison.add(throughput(our_clients, ours, number), throughput(their_clients, theirs, number))
             yield comparison

@@ -9,7 +9,7 @@ every process that belongs to it, when it has just answered.
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from examples.demo.appliance import Appliance
@@ -22,7 +22,7 @@ TOOLS = {"nginx": "nginx-light", "dnsmasq": "dnsmasq-base", "/usr/bin/python3": 
 ROUNDS = 5
 RUNS = 10
 PAIR = "dnsmasq + nginx"
-CHECKOUT = (sys.executable, "-m", "tinkbox")
+CHECKOUT = (sys.executable, "-m", "tinkbox")  # from the folder in which the benchmarks are run
 
 Server = Callable[[Network, Path], object]
 
@@ -66,12 +66,13 @@ def started(server: Server) -> tuple[float, float]:
 
 
 def pair(network: Network, work: Path) -> None:
-    """What tinkbox's own doors are without it: DHCP and TFTP by one program, HTTP by another."""
+    """DHCP and TFTP by one program, HTTP by another; what else tinkbox does has no counterpart in them."""
     start_dnsmasq(network, work)
     start_nginx(network, work, work)
 
 
 def checkout(network: Network, work: Path) -> None:
+    """The same program, not packed into one file."""
     (work / "nothing").mkdir()
     until(Appliance(network, as_server(*CHECKOUT), work, work / "nothing").ready, "python -m tinkbox serve")
 
@@ -81,7 +82,7 @@ def megabytes(network: Network) -> float:
     return sum(map(_proportional, _inside(network))) * 1024 / 1e6
 
 
-def _inside(network: Network) -> Sequence[Path]:
+def _inside(network: Network) -> list[Path]:
     here = network.path.stat().st_ino
     return [each for each in Path("/proc").glob("[0-9]*") if _namespace(each) == here]
 

@@ -15,6 +15,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from examples.lab.processes import command_that_dies_with_us
+
 ENGINE_DEADLINE = 60.0
 COMMAND_DEADLINE = 120.0
 CGROUPS = Path("/sys/fs/cgroup")
@@ -58,7 +60,9 @@ class DockerEngine:
         (self._folder / "exec" / "containerd" / "containerd.pid").unlink(missing_ok=True)
         with self._log.open("ab") as log:
             self._process = subprocess.Popen(
-                ["unshare", "--mount", "--pid", "--fork", "--kill-child=KILL", "--mount-proc", *self._command()],
+                command_that_dies_with_us(
+                    ["unshare", "--mount", "--pid", "--fork", "--kill-child=KILL", "--mount-proc", *self._command()]
+                ),
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,

@@ -5,6 +5,7 @@ PXE: Intel's PXE 2.1 specification and RFC 4578.  HTTP boot: UEFI specification 
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from ipaddress import IPv4Address, IPv4Network
 from typing import Final
 
@@ -176,7 +177,8 @@ def _reply(request: Packet, options: Mapping[int, bytes]) -> Packet:
     )
 
 
-def _configuration(interface: Interface) -> dict[int, bytes]:
+@lru_cache(maxsize=4096)  # half of what an answer costs, and the same for every packet of a machine
+def _configuration(interface: Interface) -> Mapping[int, bytes]:
     options: dict[int, bytes] = {}
     if interface.netmask is not None:
         options[Option.SUBNET_MASK] = interface.netmask.packed

@@ -7,7 +7,6 @@ import contextlib
 import importlib.util
 import json
 import os
-import re
 import select
 import shutil
 import signal
@@ -15,17 +14,19 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
 from typing import Any, TypeVar
+from uuid import uuid4
 
 from examples.demo.appliance import Appliance
 from examples.lab.machine import Firmware, Machine
 from examples.lab.network import Network
 from examples.lab.processes import signals_unwind, start, stop
+from tinkbox.wire.cpio import archive
 from tinkbox.wire.status import MachineLine, WorkflowLine
 
 ROOT = Path(__file__).parents[2]
@@ -136,12 +137,11 @@ class Lab:
         self.machines.append(self._plugged.enter_context(made))
         return made
 
-    def push(self, number: int, **netboot: bool) -> str:
-        """Tell the appliance about machine `number`, or again; returns its id."""
+    def push(self, number: int, **changes: Any) -> None:
+        """Tell the appliance about machine `number`, for the first time or again."""
         document = self.work / "hardware.json"
-        document.write_text(json.dumps(hardware(number, **netboot)))
+        document.write_text(json.dumps(hardware(number, **changes)))
         self.appliance.command("hardware", "push", "--file", document)
-        return str(hardware(number)["id"])
 
     def load(self, image: Path) -> None:
         self.appliance.command("image", "load", image)
@@ -150,11 +150,11 @@ class Lab:
         """Create a workflow of these actions for machine `number`; returns its id."""
         name = f"on-{hostname(number)}"
         task = {"name": "work", "worker": "{{.device_1}}", "actions": actions}
-        template = self.work / f"{name}.yaml"
-        template.write_text(json.dumps({"version": "0.1", "name": name, "global_timeout": 1800, "tasks": [task]}))
-        self.appliance.command("template", "create", "-n", name, "--file", template)
+        text = self.work / "template.yaml"
+        text.write_text(json.dumps({"version": "0.1", "name": name, "global_timeout": 1800, "tasks": [task]}))
+        template = self.appliance.command("template", "create", "-n", f"{name}-{uuid4()}", "--file", text).split()[-1]
         devices = json.dumps({"device_1": mac(number)})
-        return self.appliance.command("workflow", "create", "-t", name, "-r", devices).split()[-1]
+        return self.appliance.command("workflow", "create", "-t", template, "-r", devices).split()[-1]
 
     def seen(self, number: int) -> MachineLine:
         """Machine `number` in the appliance's words."""
@@ -217,6 +217,11 @@ def laboratory(osie: Path | None = None) -> Iterator[Lab]:
             raise
 
 
+def shown(machine: Machine, text: str) -> int:
+    """How many lines with this text the console has shown since the machine was powered on."""
+    return sum(text in line for line in machine.console.lines)
+
+
 def mac(number: int) -> str:
     return f"08:00:27:00:00:{number:02x}"
 
@@ -229,20 +234,34 @@ def hostname(number: int) -> str:
     return f"server{number:03}"
 
 
-def hardware(number: int, **netboot: bool) -> dict[str, Any]:
+def hardware(number: int, *, arch: str = "x86_64", allow_pxe: bool = True) -> dict[str, Any]:
     """The hardware document of machine `number`: the demo's, with another identity."""
     document: dict[str, Any] = json.loads((ROOT / "examples" / "demo" / "hardware.json").read_text())
     document["id"] = f"0eba0bf8-3772-4b4a-ab9f-{number:012}"
     (interface,) = document["network"]["interfaces"]
-    interface["dhcp"] |= {"mac": mac(number), "hostname": hostname(number)}
+    interface["dhcp"] |= {"mac": mac(number), "hostname": hostname(number), "arch": arch}
     interface["dhcp"]["ip"]["address"] = address(number)
-    interface["netboot"] |= netboot
+    interface["netboot"]["allow_pxe"] = allow_pxe
     return document
 
 
 def shell(name: str, script: str, **more: Any) -> dict[str, Any]:
     """An action that runs a shell script in the image of `shell_image`."""
     return {"name": name, "image": "shell:v1", "timeout": 900, "command": [script], **more}
+
+
+def osie_without_worker(folder: Path) -> Path:
+    """The built OSIE with another ramdisk: its first process says so, and resets the machine."""
+    init = """#!/bin/busybox sh
+        /bin/busybox mkdir -p /dev
+        /bin/busybox mount -t devtmpfs devtmpfs /dev
+        echo "this OSIE starts no worker" > /dev/console
+        /bin/busybox reboot -f
+    """
+    shutil.copytree(built("build/osie/x86_64"), folder / "x86_64", ignore=shutil.ignore_patterns("initramfs"))
+    files = {"init": init.encode(), "bin/busybox": Path("/bin/busybox").read_bytes()}
+    (folder / "x86_64" / "initramfs").write_bytes(archive(files, mode=0o755))
+    return folder
 
 
 def hold(name: str, gate: Gate, first: str = "", **more: Any) -> dict[str, Any]:
@@ -269,9 +288,9 @@ def shell_image(folder: Path) -> Path:
     for command in _SHELL_COMMANDS:
         (root / "bin" / command).symlink_to("busybox")
     image = images.Declaration(name="shell", tag="v1", packages=(), files=(), entrypoint=("/bin/busybox", "sh", "-c"))
-    archive = folder / "shell.tar"
-    images.save([images.layer(root, images.everything(root))], image, archive)
-    return archive
+    saved = folder / "shell.tar"
+    images.save([images.layer(root, images.everything(root))], image, saved)
+    return saved
 
 
 def _images() -> ModuleType:

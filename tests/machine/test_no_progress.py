@@ -1,78 +1,77 @@
-"""A machine that boots and boots and comes to nothing is parked, the reason is told, and the operator can release it."""
+"""Machines whose boots come to nothing: an OSIE that starts no worker, and one that is not there."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
 
 import pytest
 
-from tests.machine.lab import PATIENCE, Lab, built, laboratory, shell, until
+from examples.lab.machine import Machine
+from tests.machine.lab import PATIENCE, Lab, laboratory, osie_without_worker, shell, shown, until
 from tinkbox.model.boot import Stage
-from tinkbox.wire.cpio import archive
 from tinkbox.wire.status import MachineLine
 
 pytestmark = pytest.mark.machine
-ONE = 1
+GOES_ROUND, FINDS_NOTHING = 1, 2
 BOOTING = "booting the OSIE on behalf of workflow on-server001"
 PARKED = "this machine is parked: 3 boots without progress"
-# An OSIE that starts no worker: its first process resets the machine.
-INIT = b"""#!/bin/busybox sh
-/bin/busybox mkdir -p /dev
-/bin/busybox mount -t devtmpfs devtmpfs /dev
-echo "this OSIE starts no worker" > /dev/console
-/bin/busybox reboot -f
-"""
+IN_VAIN = "this OSIE starts no worker"
+MISSING = "the OSIE could not be loaded"
+# The architecture that machine has by its hardware document, and no OSIE was built for.
+NOT_BUILT = "riscv64"
 
 
 @dataclass(frozen=True)
 class Parked:
-    """`seen`, `status` and `documents` are what the operator was told while the machine was parked."""
+    """`console`, `seen`, `status`, `documents` and `stages` are what there was to see while the machine was parked."""
 
     lab: Lab
+    machine: Machine
     console: list[str]
     seen: MachineLine
     status: str
     documents: list[dict[str, object]]
-    timeline: list[str]
+    stages: list[str]
 
 
 @pytest.fixture(scope="module")
-def osie(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The built kernel with a ramdisk that comes to nothing."""
-    folder = tmp_path_factory.mktemp("osie")
-    architecture = folder / "x86_64"
-    architecture.mkdir()
-    (architecture / "vmlinuz").write_bytes(built("build/osie/x86_64/vmlinuz").read_bytes())
-    files = {"init": INIT, "bin/busybox": Path("/bin/busybox").read_bytes()}
-    (architecture / "initramfs").write_bytes(archive(files, mode=0o755))
-    return folder
+def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
+    with laboratory(osie_without_worker(tmp_path_factory.mktemp("osie"))) as made:
+        made.route()
+        yield made
 
 
 @pytest.fixture(scope="module")
-def parked(osie: Path) -> Iterator[Parked]:
-    """A machine that went round three times, and what was to be seen of it then; at the end it was released."""
-    with laboratory(osie) as lab:
-        lab.route()
-        lab.push(ONE)
-        lab.workflow(ONE, shell("install", "true"))
-        machine = lab.machine(ONE, memory=512)
-        machine.power_on()
-        machine.console.wait_for(PARKED, PATIENCE)
-        console = machine.console.lines
-        status = lab.appliance.command("status")
-        documents = lab.json("hardware", "get", lab.seen(ONE).id)
-        found = Parked(lab, console, lab.seen(ONE), status, documents, lab.stages(ONE))
-        lab.push(ONE)
-        yield found
+def parked(lab: Lab) -> Iterator[Parked]:
+    """A machine that went round three times; afterwards its hardware was pushed again."""
+    lab.push(GOES_ROUND)
+    lab.workflow(GOES_ROUND, shell("install", "true"))
+    machine = lab.machine(GOES_ROUND, memory=512)
+    machine.power_on()
+    machine.console.wait_for(PARKED, PATIENCE)
+    seen = lab.seen(GOES_ROUND)
+    told = lab.appliance.command("status"), lab.json("hardware", "get", seen.id), lab.stages(GOES_ROUND)
+    console = machine.console.lines
+    lab.push(GOES_ROUND)
+    yield Parked(lab, machine, console, seen, *told)
+    machine.power_off()
+
+
+@pytest.fixture
+def searching(lab: Lab) -> Iterator[Machine]:
+    """A machine that was just powered on, and for which there is no OSIE."""
+    lab.push(FINDS_NOTHING, arch=NOT_BUILT)
+    lab.workflow(FINDS_NOTHING, shell("install", "true"))
+    machine = lab.machine(FINDS_NOTHING, memory=512)
+    machine.power_on()
+    yield machine
+    machine.power_off()
 
 
 def test_three_boots_are_given_and_no_fourth(parked: Parked) -> None:
     assert sum(BOOTING in line for line in parked.console) == 3
-    assert sum("this OSIE starts no worker" in line for line in parked.console) == 3
-    assert [stage for stage in parked.timeline if stage in (Stage.SCRIPT, Stage.WORKER, Stage.PARKED)] == [
-        *[Stage.SCRIPT] * 3,
-        Stage.PARKED,
-    ]
+    assert sum(IN_VAIN in line for line in parked.console) == 3
+    counted = [stage for stage in parked.stages if stage in (Stage.SCRIPT, Stage.WORKER, Stage.PARKED)]
+    assert counted == [Stage.SCRIPT, Stage.SCRIPT, Stage.SCRIPT, Stage.PARKED]
 
 
 def test_the_operator_sees_where_it_stopped_and_what_to_do(parked: Parked) -> None:
@@ -83,9 +82,22 @@ def test_the_operator_sees_where_it_stopped_and_what_to_do(parked: Parked) -> No
         assert "push its hardware again or create a new workflow" in told
 
 
+def test_without_an_osie_it_tries_three_times_and_goes_on_to_its_next_boot_device(searching: Machine) -> None:
+    searching.console.wait_for("giving up, trying the next boot device", PATIENCE)
+    assert shown(searching, MISSING) == 3
+    searching.console.wait_for("Booting from Hard Disk", PATIENCE)
+
+
+def test_an_osie_that_appears_meanwhile_is_booted(searching: Machine, lab: Lab) -> None:
+    searching.console.wait_for(MISSING, PATIENCE)
+    osie = lab.appliance.data / "osie"
+    (osie / NOT_BUILT).symlink_to(osie / "x86_64")
+    searching.console.wait_for(IN_VAIN, PATIENCE)
+    assert shown(searching, MISSING) == 1
+    (osie / NOT_BUILT).unlink()
+
+
 def test_pushing_its_hardware_again_releases_it_and_it_goes_on_by_itself(parked: Parked) -> None:
-    lab = parked.lab
-    (machine,) = lab.machines
-    until(lambda: sum(BOOTING in line for line in machine.console.lines) > 3, "the machine to boot again")
-    assert lab.seen(ONE).parked == ""
-    assert "parked:" not in lab.appliance.command("status")
+    until(lambda: shown(parked.machine, BOOTING) > 3, "the machine to boot again")
+    assert parked.lab.seen(GOES_ROUND).parked == ""
+    assert "is parked:" not in parked.lab.appliance.command("status")

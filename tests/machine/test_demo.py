@@ -1,0 +1,151 @@
+"""The demo as a person starts it: what it tells when it succeeds, and what it leaves when it is interrupted."""
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+import pytest
+
+from tests.machine.lab import ROOT, built, until
+from tinkbox.model.boot import Stage
+
+pytestmark = pytest.mark.machine
+MARK = "TINKBOX_TEST_RUN"
+INSTALLED = "tinkbox-demo: the installed system is up; /etc/motd says: installed over the network by tinkbox"
+ACTIONS = ("stream-image", "write-motd", "reboot")
+BOOT = [Stage.SCRIPT, Stage.KERNEL, Stage.RAMDISK, Stage.WORKER]
+STAGES = {
+    # SeaBIOS has iPXE as its boot ROM, so it needs no loader, and tries the network before its disk again.
+    "bios": [Stage.DISCOVER, Stage.LEASED, *BOOT, Stage.DISCOVER, Stage.LEASED, Stage.LOCAL_DISK],
+    "uefi": [Stage.DISCOVER, Stage.LEASED, Stage.LOADER, Stage.DISCOVER, Stage.LEASED, *BOOT],
+}
+
+
+class Demo:
+    """`python -m examples.demo`: `process`, and what belongs to it, known by a mark in the environment and by `folder`."""
+
+    def __init__(self, firmware: str, folder: Path) -> None:
+        for path in ("build/osie/x86_64/initramfs", "build/images/image2disk.tar", "build/demo/disk.img.zst"):
+            built(path)
+        self.folder = folder
+        self._mark = f"{MARK}={uuid.uuid4()}"
+        name, _, value = self._mark.partition("=")
+        places = ["--tinkbox", str(built("dist/tinkbox")), "--build", str(built("build"))]
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "examples.demo", "--firmware", firmware, *places],
+            cwd=ROOT,
+            env={**os.environ, name: value, "TMPDIR": str(folder)},
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+
+    def lines(self) -> Iterator[str]:
+        """What it prints, as it prints it."""
+        assert self.process.stdout is not None
+        for line in self.process.stdout:
+            yield line.rstrip("\n")
+
+    def processes(self) -> dict[int, str]:
+        """Its processes and all their descendants by pid, with their command lines."""
+        found = {}
+        for folder in Path("/proc").glob("[0-9]*"):
+            with suppress(OSError):
+                command = (folder / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
+                marked = self._mark.encode() in (folder / "environ").read_bytes().split(b"\0")
+                if marked or str(self.folder) in command:
+                    found[int(folder.name)] = command
+        return found
+
+    def networks(self) -> set[str]:
+        """The network namespaces its processes are in, but ours."""
+        return {network for pid in self.processes() if (network := namespace(pid))} - {namespace(os.getpid())}
+
+    def close(self) -> None:
+        if self.process.poll() is None:
+            self.process.terminate()
+        try:
+            self.process.wait(30)
+        finally:
+            self.process.kill()
+            assert self.process.stdout is not None
+            self.process.stdout.close()
+
+
+@contextmanager
+def demo(firmware: str) -> Iterator[Demo]:
+    with tempfile.TemporaryDirectory(prefix="tinkbox-test-") as folder:
+        running = Demo(firmware, Path(folder))
+        try:
+            yield running
+        finally:
+            running.close()
+
+
+def namespace(pid: int | str) -> str:
+    """The network namespace of a process; empty when the process is gone."""
+    with suppress(OSError):
+        return str(Path(f"/proc/{pid}/ns/net").readlink())
+    return ""
+
+
+def links() -> set[str]:
+    """Network interfaces of the host that could be a lab's."""
+    return {path.name for path in Path("/sys/class/net").iterdir() if re.match(r"lab|tap", path.name)}
+
+
+def mounts(folder: Path) -> list[str]:
+    """Mounts in the folder, and network namespaces that are kept by a mount."""
+    return [
+        line for line in Path("/proc/self/mountinfo").read_text().splitlines() if str(folder) in line or "net:[" in line
+    ]
+
+
+@pytest.mark.parametrize("firmware", ["bios", "uefi"])
+def test_the_demo_installs_a_machine_and_accounts_for_its_time(firmware: str) -> None:
+    with demo(firmware) as running:
+        printed = list(running.lines())
+        assert running.process.wait(60) == 0, "\n".join(printed)
+        assert not running.processes()
+        assert not list(running.folder.iterdir())
+    assert any(INSTALLED in line for line in printed), "\n".join(printed)
+    account = printed[printed.index(next(line for line in printed if re.match(r" +after  what +took$", line))) + 1 :]
+    entries = [re.match(r" *([\d.]+) s  (.+?)(?: {2,}([\d.]+) s)?$", line) for line in account[: account.index("")]]
+    shown = [(float(entry[1]), entry[2], entry[3]) for entry in entries if entry]
+    assert len(shown) == len(entries), "\n".join(account)
+    assert [what for _, what, took in shown if took is None] == STAGES[firmware]
+    actions = [(what, float(took)) for _, what, took in shown if took is not None]
+    assert [what for what, _ in actions] == [f"os-installation / {name}: SUCCESS" for name in ACTIONS]
+    assert all(took > 0 for _, took in actions)
+    times = [at for at, _, _ in shown]
+    assert times == sorted(times)
+
+
+@pytest.mark.parametrize(
+    ("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)], ids=["interrupted", "terminated"]
+)
+def test_a_demo_that_is_ended_in_the_middle_leaves_nothing(number: signal.Signals, status: int) -> None:
+    before = links(), mounts(Path("/nowhere"))
+    with demo("bios") as running:
+        assert any("the machine is powered on" in line for line in running.lines())
+        until(lambda: any("qemu-system" in line for line in running.processes().values()), "the machine's process")
+        networks = running.networks()
+        assert len(networks) == 1
+        running.process.send_signal(number)
+        rest = list(running.lines())
+        assert running.process.wait(60) == status, "\n".join(rest)
+        assert not running.processes()
+        everywhere = {namespace(each.name) for each in Path("/proc").glob("[0-9]*")}
+        assert not networks & everywhere
+        assert not list(running.folder.iterdir())
+        assert (links(), mounts(running.folder)) == before
+    if number is signal.SIGINT:
+        assert rest[-1] == "interrupted"

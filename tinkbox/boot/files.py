@@ -77,7 +77,8 @@ class _BootDoor:
 
     async def credential(self, request: web.Request) -> web.Response:
         _, plan = self._plan(request)
-        if plan.boot is not Boot.OSIE:
+        # A machine that is parked from its next boot on may be on its last way to the OSIE.
+        if plan.boot not in (Boot.OSIE, Boot.PARKED):
             raise NotFound("a machine that does not boot the OSIE has no use for a credential")
         credential = await self._credential(plan.hardware_id)
         ramdisk = archive({CREDENTIAL_PATH: encode(credential).encode() + b"\n"})

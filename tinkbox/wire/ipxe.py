@@ -46,7 +46,8 @@ def script(plan: Plan, files: BootFiles, version: str) -> str:
 def _osie(plan: Plan, files: BootFiles) -> list[list[str]]:
     return [
         ["echo", f"booting the OSIE on behalf of workflow {plan.workflow or plan.hardware_id}"],
-        ["set", "tries", "0"],
+        # Of another type, such as the default's text, iPXE cannot increment it.
+        ["set", "tries:int32", "0"],
         [":again"],
         # `initrd=` names are what the kernel asks the EFI loader for; BIOS iPXE joins them in order.
         [
@@ -65,8 +66,8 @@ def _osie(plan: Plan, files: BootFiles) -> list[list[str]]:
         [":failed"],
         ["echo", "the OSIE could not be loaded: is it built for this architecture (tinkbox osie list)?"],
         ["imgfree"],
-        ["inc", "tries"],
-        ["iseq", "${tries}", str(RETRIES), "&&", "goto", "given-up", "||"],
+        ["inc", "tries:int32"],
+        ["iseq", "${tries:int32}", str(RETRIES), "&&", "goto", "given-up", "||"],
         ["sleep", "5"],
         ["goto", "again"],
         [":given-up"],

@@ -13,6 +13,7 @@ from aiohttp.test_utils import TestServer
 from tests.integration.engine.appliance import Appliance, appliance
 from tinkbox.boot.files import BootFolder, routes
 from tinkbox.door.problems import refusals_become_problems
+from tinkbox.engine.plan import MAX_BOOTS
 from tinkbox.model.hardware import parse_hardware
 from tinkbox.wire.worker import Credential
 
@@ -82,6 +83,15 @@ async def test_the_machine_itself_gets_its_script_and_credential(url: str) -> No
     assert status == 200
     assert ramdisk.startswith(b"070701")
     assert b'"worker":"00000000-0000-0000-0000-000000000001"' in ramdisk
+
+
+async def test_the_last_boot_that_is_given_before_a_machine_is_parked_has_its_credential_too(url: str) -> None:
+    for _ in range(MAX_BOOTS):
+        _, script = await curl("--interface", OWN, url + SCRIPT)
+        assert b"booting the OSIE" in script
+        assert (await curl("--interface", OWN, url + CREDENTIAL))[0] == 200
+    _, script = await curl("--interface", OWN, url + SCRIPT)
+    assert b"this machine is parked" in script
 
 
 @pytest.mark.parametrize("path", [SCRIPT, CREDENTIAL])

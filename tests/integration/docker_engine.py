@@ -103,8 +103,8 @@ class DockerEngine:
         if self._process is None:
             return
         # The end of a process namespace's first process is the end of all of them, and unshare waits for it.
-        for child in Path(f"/proc/{self._process.pid}/task/{self._process.pid}/children").read_text().split():
-            os.kill(int(child), how)
+        for child in _children(self._process) if self._process.poll() is None else ():
+            os.kill(child, how)
         try:
             self._process.wait(timeout=30)
         except subprocess.TimeoutExpired:
@@ -131,6 +131,10 @@ class DockerEngine:
                 return b" 200 " in connection.recv(4096).split(b"\r\n")[0]
             except OSError:
                 return False
+
+
+def _children(process: "subprocess.Popen[bytes]") -> list[int]:
+    return [int(pid) for pid in Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()]
 
 
 def _remove_cgroups(name: str) -> None:

@@ -3,6 +3,7 @@
 Each command imports what it needs when it runs, so that help and version stay quick.
 """
 
+import os
 import sys
 from collections.abc import Sequence
 
@@ -18,13 +19,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     from tinkbox.cli.parser import parse
 
     try:
-        chosen = parse(sys.argv[1:] if arguments is None else arguments)
-        return _run(chosen)
+        try:
+            return _run(parse(sys.argv[1:] if arguments is None else arguments))
+        finally:
+            sys.stdout.flush()
     except KeyboardInterrupt:
         return INTERRUPTED
     except BrokenPipeError:
-        # Whoever read our output has had enough; Python must not complain about it at exit.
-        sys.stderr.close()
+        # Whoever read our output has had enough; what is left of it must not be missed at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return DONE
 
 
@@ -37,7 +40,6 @@ def _run(chosen: object) -> int:
     module, _, name = str(getattr(chosen, "run", "")).partition(":")
     try:
         status = getattr(import_module(f"tinkbox.cli.{module}"), name)(chosen)
-        sys.stdout.flush()
         return int(status or DONE)
     except Refusal as refusal:
         print(clean(f"tinkbox: {refusal}"), file=sys.stderr)

@@ -3,7 +3,9 @@ import gzip
 import lzma
 import os
 import subprocess
+import threading
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import pytest
 from decompression import compression, decompressed, peek
@@ -98,5 +100,5 @@ def test_a_consumer_that_stops_leaves_no_program_behind() -> None:
     blocks = decompressed("zstd", pieces(zstd(CONTENT)))
     next(blocks)
     blocks.close()  # type: ignore[attr-defined]
-    children = subprocess.run(["ps", "--ppid", str(os.getpid()), "-o", "comm="], capture_output=True, text=True).stdout
-    assert "zstd" not in children
+    children = Path(f"/proc/self/task/{threading.get_native_id()}/children").read_text().split()
+    assert not [pid for pid in children if "zstd" in Path(f"/proc/{pid}/comm").read_text()]

@@ -2,7 +2,7 @@
 
 Rule 1: every change of state goes through `advance`.
 Rule 2: a pair that is missing from its table is a refusal, not a surprise.
-Rule 3: final states have no way out.
+Rule 3: success is final; every other end has one way out, a person's retry.
 """
 
 from collections.abc import Mapping
@@ -13,34 +13,60 @@ from tinkbox.model.workflow import State
 
 
 class Happening(StrEnum):
-    """What can happen; to a workflow the same things happen as to its actions."""
+    """What can happen to an action or to a workflow."""
 
     STARTED = "started"
+    LEFT = "machine leaves"
     SUCCEEDED = "succeeded"
     FAILED = "failed"
     TIMED_OUT = "timed out"
+    CANCELED = "canceled"
+    TRIED_AGAIN = "tried again"  # by itself: the template allows retries
+    STOPPED = "told to stop"
+    RETRIED = "retried"  # by a person
 
 
 Table = Mapping[tuple[State, Happening], State]
 
 ACTION: Table = {
     (State.PENDING, Happening.STARTED): State.RUNNING,
+    (State.RUNNING, Happening.LEFT): State.LEAVING,
     (State.RUNNING, Happening.SUCCEEDED): State.SUCCESS,
     (State.RUNNING, Happening.FAILED): State.FAILED,
     (State.RUNNING, Happening.TIMED_OUT): State.TIMEOUT,
+    (State.RUNNING, Happening.CANCELED): State.CANCELED,
+    (State.RUNNING, Happening.TRIED_AGAIN): State.PENDING,
+    (State.LEAVING, Happening.SUCCEEDED): State.SUCCESS,
+    (State.LEAVING, Happening.FAILED): State.FAILED,
+    (State.LEAVING, Happening.TIMED_OUT): State.TIMEOUT,
+    (State.LEAVING, Happening.CANCELED): State.CANCELED,
+    (State.LEAVING, Happening.TRIED_AGAIN): State.PENDING,
+    (State.SUCCESS, Happening.RETRIED): State.PENDING,
+    (State.FAILED, Happening.RETRIED): State.PENDING,
+    (State.TIMEOUT, Happening.RETRIED): State.PENDING,
+    (State.CANCELED, Happening.RETRIED): State.PENDING,
 }
 
 WORKFLOW: Table = {
     (State.PENDING, Happening.STARTED): State.RUNNING,
+    (State.PENDING, Happening.CANCELED): State.CANCELED,
     (State.RUNNING, Happening.SUCCEEDED): State.SUCCESS,
     (State.RUNNING, Happening.FAILED): State.FAILED,
     (State.RUNNING, Happening.TIMED_OUT): State.TIMEOUT,
+    (State.RUNNING, Happening.CANCELED): State.CANCELED,
+    (State.RUNNING, Happening.STOPPED): State.STOPPING,
+    (State.STOPPING, Happening.TIMED_OUT): State.TIMEOUT,
+    (State.STOPPING, Happening.CANCELED): State.CANCELED,
+    (State.FAILED, Happening.RETRIED): State.PENDING,
+    (State.TIMEOUT, Happening.RETRIED): State.PENDING,
+    (State.CANCELED, Happening.RETRIED): State.PENDING,
 }
 
 ENDING: Mapping[State, Happening] = {
     State.SUCCESS: Happening.SUCCEEDED,
     State.FAILED: Happening.FAILED,
     State.TIMEOUT: Happening.TIMED_OUT,
+    State.CANCELED: Happening.CANCELED,
 }
 
 

@@ -9,7 +9,11 @@ MAX_NAME = 200
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Action:
-    """One container run.  `timeout` is in seconds; 0 or absent in the text means one hour."""
+    """One container run.
+
+    `timeout` is in seconds; 0 or absent in the text means one hour.  `retries` counts the attempts that a
+    failure may be followed by.  An action whose `if` is false does not apply: it is skipped.
+    """
 
     name: str
     image: str
@@ -20,6 +24,9 @@ class Action:
     volumes: tuple[str, ...] = ()
     environment: Mapping[str, str] = field(default_factory=dict)
     pid: str = ""
+    retries: int = 0
+    applies: bool = True
+    reboot: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,30 +8,40 @@ from typing import Any
 
 
 class State(StrEnum):
-    """Of an action and of a workflow, in Tinkerbell's words; the last three are final."""
+    """Of an action and of a workflow, in Tinkerbell's words and a few more."""
 
     PENDING = "PENDING"
     RUNNING = "RUNNING"
+    LEAVING = "LEAVING"  # an action: the machine goes away by intention, and has not come back yet
+    STOPPING = "STOPPING"  # a workflow: its running action was told to stop
     SUCCESS = "SUCCESS"
     FAILED = "FAILED"
     TIMEOUT = "TIMEOUT"
+    CANCELED = "CANCELED"
+    SKIPPED = "SKIPPED"  # an action: its `if` is false
 
 
-FINAL = frozenset({State.SUCCESS, State.FAILED, State.TIMEOUT})
+# How attempts and workflows end.
+FINAL = frozenset({State.SUCCESS, State.FAILED, State.TIMEOUT, State.CANCELED})
+# What an action must be for the next one to begin.
+DONE = frozenset({State.SUCCESS, State.SKIPPED})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
     """How an attempt ended.
 
-    `exit_code` is None when no process ran to its end; `reason` is CamelCase, `message` is for people
-    (seed: Tink Worker Failure Reasons); `tail` holds the last output lines.
+    `exit_code` is None when no process ran to its end; `signal` is the name of the signal that ended it,
+    such as SIGKILL.  `reason` is CamelCase, `message` is for people (seed: Tink Worker Failure Reasons);
+    `hint` says what to do (`model.reasons`); `tail` holds the last output lines.
     """
 
     state: State
     exit_code: int | None = None
+    signal: str = ""
     reason: str = ""
     message: str = ""
+    hint: str = ""
     tail: tuple[str, ...] = ()
 
 
@@ -40,7 +50,8 @@ class PlannedAction:
     """One action of a workflow, bound to the hardware that will run it; never changes.
 
     `index` counts over the whole workflow from 0.  `worker` is the hardware id, `address` what the
-    template named it by.  Volumes and environment are merged with the task's.
+    template named it by.  Volumes and environment are merged with the task's.  `retries` counts the
+    attempts that a failure may be followed by, `reboot` says that the machine goes away by intention.
     """
 
     index: int
@@ -56,14 +67,20 @@ class PlannedAction:
     volumes: tuple[str, ...] = ()
     environment: Mapping[str, str] = field(default_factory=dict)
     pid: str = ""
+    retries: int = 0
+    reboot: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ActionStatus:
-    """An action with where it stands; times are UTC, None until they happen."""
+    """An action with where it stands, and its newest attempt; times are UTC, None until they happen.
+
+    `failures` counts the failed attempts since the action was last made ready by a person.
+    """
 
     action: PlannedAction
     state: State = State.PENDING
+    failures: int = 0
     attempt: str = ""
     started_at: datetime | None = None
     ended_at: datetime | None = None
@@ -75,6 +92,8 @@ class Workflow:
     """A rendered template bound to hardware; immutable but for its state.
 
     `text` is the rendered template as `workflow get` prints it, `devices` the `-r` map.
+    `global_timeout` is in seconds, 0: none; it counts from `started_at`, which is None before.
+    `stop_into` is how a workflow that is STOPPING will end, `stopped_at` since when it does.
     """
 
     id: str
@@ -86,11 +105,15 @@ class Workflow:
     actions: tuple[ActionStatus, ...]
     created_at: datetime
     updated_at: datetime
+    global_timeout: int = 0
+    started_at: datetime | None = None
+    stop_into: State | None = None
+    stopped_at: datetime | None = None
 
     def current(self) -> ActionStatus | None:
-        """The action the workflow stands at: the first that has not succeeded, else the last."""
+        """The action the workflow stands at: the first that is not done, else the last."""
         for status in self.actions:
-            if status.state is not State.SUCCESS:
+            if status.state not in DONE:
                 return status
         return self.actions[-1] if self.actions else None
 

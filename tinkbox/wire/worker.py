@@ -3,7 +3,9 @@
     GET  /worker/time                      the appliance's clock, no credential needed
     POST /worker/next                      Hello  -> Offer, or 204 when there is nothing to do (long poll)
     POST /worker/attempts/{token}/output   raw bytes from ?offset=N -> {"next": M}, the offset wanted next
+    POST /worker/attempts/{token}/leaving  Leaving -> {}, before an action of which the machine goes away begins
     POST /worker/attempts/{token}/report   Report -> {}
+    GET  /worker/attempts/{token}/order    Order, or 204 when the attempt is to go on (long poll)
     GET  /worker/attempts/{token}/data     the workflow's ephemeral data as a tar (empty body: none yet)
     PUT  /worker/attempts/{token}/data     the same, changed -> {"version": N}
 
@@ -18,7 +20,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from tinkbox.model.errors import Invalid
-from tinkbox.model.workflow import Outcome, PlannedAction, State
+from tinkbox.model.workflow import FINAL, Outcome, PlannedAction, State
 
 MAX_TAIL_LINES = 20
 MAX_MESSAGE = 8_192
@@ -54,12 +56,33 @@ class Offer:
 
     Offered again with the same token until it is reported, so that a worker that was restarted
     finds its container by the token.  `remaining` is what is left of the action's timeout, in seconds.
+    `left` tells that the worker said already that the machine goes away: nothing may be begun any more.
     """
 
     workflow_id: str
     attempt: str
     remaining: float
     action: PlannedAction
+    left: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Leaving:
+    """The machine is about to go away by intention: this attempt's container begins next."""
+
+    workflow_id: str
+    boot_id: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Order:
+    """The appliance wants an attempt stopped: SIGTERM, grace, SIGKILL, and a report with this state.
+
+    `state` is CANCELED or TIMEOUT; `message` says on whose behalf, for people.
+    """
+
+    state: State
+    message: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,7 +95,7 @@ class Report:
     outcome: Outcome
 
 
-def encode(message: Credential | Hello | Offer | Report) -> str:
+def encode(message: Credential | Hello | Offer | Leaving | Report | Order) -> str:
     """Any of the messages as one line of JSON."""
     return json.dumps(asdict(message), separators=(",", ":"))
 
@@ -100,14 +123,30 @@ def decode_offer(text: str | bytes) -> Offer:
         attempt=_text(entry, "attempt"),
         remaining=float(remaining),
         action=action_from_document(entry.get("action")),
+        left=_flag(entry, "left"),
     )
+
+
+def decode_leaving(text: str | bytes) -> Leaving:
+    """Raises Invalid when it does not say whose machine leaves."""
+    entry = _object(text, "leaving")
+    return Leaving(workflow_id=_text(entry, "workflow_id"), boot_id=_text(entry, "boot_id"))
+
+
+def decode_order(text: str | bytes) -> Order:
+    """Raises Invalid when it is not an order to stop."""
+    entry = _object(text, "order")
+    state = _state(entry, "order")
+    if state not in {State.CANCELED, State.TIMEOUT}:
+        raise Invalid(f"order: nothing can be stopped into {state}")
+    return Order(state=state, message=_text(entry, "message", "")[:MAX_MESSAGE])
 
 
 def decode_report(text: str | bytes) -> Report:
     """Raises Invalid when it is not a report of how an attempt ended."""
     entry = _object(text, "report")
     outcome = outcome_from_document(entry.get("outcome"))
-    if outcome.state not in {State.SUCCESS, State.FAILED, State.TIMEOUT}:
+    if outcome.state not in FINAL:
         raise Invalid(f"report: {outcome.state} is no end of an attempt")
     return Report(
         workflow_id=_text(entry, "workflow_id"),
@@ -138,6 +177,8 @@ def action_from_document(entry: Any) -> PlannedAction:
         volumes=_texts(entry, "volumes"),
         environment={str(name): str(value) for name, value in environment.items()},
         pid=_text(entry, "pid", ""),
+        retries=_number(entry, "retries", 0),
+        reboot=_flag(entry, "reboot"),
     )
 
 
@@ -145,15 +186,13 @@ def outcome_from_document(entry: Any) -> Outcome:
     """The inverse of `dataclasses.asdict`; what is longer than the limits is cut."""
     if not isinstance(entry, dict):
         raise Invalid("outcome: expected an object")
-    try:
-        state = State(_text(entry, "state"))
-    except ValueError:
-        raise Invalid(f"outcome: unknown state {entry.get('state')!r}") from None
     return Outcome(
-        state=state,
+        state=_state(entry, "outcome"),
         exit_code=None if entry.get("exit_code") is None else _number(entry, "exit_code"),
+        signal=_text(entry, "signal", "")[:MAX_REASON],
         reason=_text(entry, "reason", "")[:MAX_REASON],
         message=_text(entry, "message", "")[:MAX_MESSAGE],
+        hint=_text(entry, "hint", "")[:MAX_MESSAGE],
         tail=_texts(entry, "tail")[-MAX_TAIL_LINES:],
     )
 
@@ -182,8 +221,22 @@ def _texts(entry: Mapping[str, Any], name: str) -> tuple[str, ...]:
     return tuple(values)
 
 
-def _number(entry: Mapping[str, Any], name: str) -> int:
-    value = entry.get(name)
+def _state(entry: Mapping[str, Any], what: str) -> State:
+    try:
+        return State(_text(entry, "state"))
+    except ValueError:
+        raise Invalid(f"{what}: unknown state {entry.get('state')!r}") from None
+
+
+def _flag(entry: Mapping[str, Any], name: str) -> bool:
+    value = entry.get(name, False)
+    if not isinstance(value, bool):
+        raise Invalid(f"{name} is true or false")
+    return value
+
+
+def _number(entry: Mapping[str, Any], name: str, default: int | None = None) -> int:
+    value = entry.get(name, default)
     if isinstance(value, bool) or not isinstance(value, int):
         raise Invalid(f"{name} is missing or is no whole number")
     return value

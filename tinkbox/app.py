@@ -31,9 +31,11 @@ from tinkbox.boot.loaders import load_loaders
 from tinkbox.boot.sockets import bind_tcp, bind_udp
 from tinkbox.boot.tftp import TftpServer
 from tinkbox.door.problems import refusals_become_problems
+from tinkbox.door.traffic import Traffic
 from tinkbox.engine.attempts import Attempts
 from tinkbox.engine.bells import Bells
 from tinkbox.engine.machines import Machines
+from tinkbox.engine.meter import Meter
 from tinkbox.engine.templates import Templates
 from tinkbox.engine.workflows import Workflows
 from tinkbox.model.errors import Conflict, Refusal, Unavailable
@@ -92,7 +94,10 @@ async def _run(settings: Settings, sockets: Sockets, store: Store, stop: asyncio
     templates = Templates(store, _now, _new_id)
     workflows = Workflows(store, bells, machines, _now, _new_id)
     attempts = Attempts(store, bells, machines, _now, _new_token)
+    meter = Meter(store, machines, _now)
+    traffic = Traffic()
     await machines.load()
+    await meter.begin()
 
     url, registry = _node_addresses(settings, sockets.interface)
     folder = BootFolder(osie=settings.data / "osie", loaders=loaders, url=url, version=__version__)
@@ -101,6 +106,8 @@ async def _run(settings: Settings, sockets: Sockets, store: Store, stop: asyncio
         templates=templates,
         workflows=workflows,
         images=images,
+        meter=meter,
+        answers=traffic.answers,
         osie=lambda: [asdict(each) for each in osie_images(settings.data / "osie")],
         server=url,
         registry=registry,
@@ -120,7 +127,7 @@ async def _run(settings: Settings, sockets: Sockets, store: Store, stop: asyncio
     async with AsyncExitStack() as doors:
         await _open(doors, sockets.operator_local, operator.routes(), [])
         await _open(doors, sockets.operator, operator.routes(), [bearer_only(is_operator)])
-        await _open(doors, sockets.node, node, [])
+        await _open(doors, sockets.node, node, [traffic.counted()])
         for line in _tree(settings, sockets):
             say(line)
         await _keep_running(parts, machines, stop)

@@ -10,7 +10,9 @@ from tinkbox import __version__
 from tinkbox.api import documents
 from tinkbox.api.access import read_object, read_text, text_field
 from tinkbox.api.logs import stream_events, stream_output
+from tinkbox.api.metrics import CONTENT_TYPE, Answers, page
 from tinkbox.engine.machines import Machines
+from tinkbox.engine.meter import Meter
 from tinkbox.engine.rendering import check
 from tinkbox.engine.templates import Templates
 from tinkbox.engine.workflows import Workflows
@@ -31,13 +33,16 @@ class Images(Protocol):
 class OperatorDoor:
     """Everything the operator door speaks to.
 
-    `server` and `registry` are how machines reach the node door; `osie` lists what was built.
+    `server` and `registry` are how machines reach the node door; `osie` lists what was built;
+    `answers` counts those of the node door (`door.traffic`).
     """
 
     machines: Machines
     templates: Templates
     workflows: Workflows
     images: Images
+    meter: Meter
+    answers: Answers
     osie: Callable[[], Sequence[Mapping[str, Any]]]
     server: str
     registry: str
@@ -45,6 +50,7 @@ class OperatorDoor:
     def routes(self) -> list[web.RouteDef]:
         return [
             web.get("/healthz", self.health),
+            web.get("/metrics", self.metrics),
             web.get("/v1/status", self.status),
             web.get("/v1/events", self.events),
             web.get("/v1/hardware", self.list_hardware),
@@ -75,6 +81,10 @@ class OperatorDoor:
 
     async def health(self, _: web.Request) -> web.Response:
         return web.json_response({"version": __version__, "status": "ok"})
+
+    async def metrics(self, _: web.Request) -> web.Response:
+        figures = await self.meter.figures()
+        return web.Response(body=page(figures, self.answers).encode(), headers={"Content-Type": CONTENT_TYPE})
 
     async def status(self, _: web.Request) -> web.Response:
         snapshot = await self.workflows.snapshot(__version__)

@@ -22,6 +22,7 @@ import aiosqlite
 from tinkbox.model.errors import Refusal, Unavailable
 from tinkbox.store.data import DataTable
 from tinkbox.store.events import EventTable
+from tinkbox.store.figures import FigureTable
 from tinkbox.store.hardware import HardwareTable
 from tinkbox.store.output import OutputTable
 from tinkbox.store.templates import TemplateTable
@@ -43,6 +44,7 @@ class Tables:
     events: EventTable
     output: OutputTable
     data: DataTable
+    figures: FigureTable
 
     @classmethod
     def on(cls, connection: aiosqlite.Connection) -> Self:
@@ -53,6 +55,7 @@ class Tables:
             EventTable(connection),
             OutputTable(connection),
             DataTable(connection),
+            FigureTable(connection),
         )
 
 

@@ -5,6 +5,7 @@ import io
 import json
 import socket
 import tarfile
+from collections import Counter
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
@@ -19,6 +20,7 @@ from tests.integration.engine.appliance import Appliance, appliance
 from tinkbox.api.access import bearer_only, token_check
 from tinkbox.api.routes import OperatorDoor
 from tinkbox.door.problems import refusals_become_problems
+from tinkbox.engine.meter import Meter
 from tinkbox.registry.storage import ImageStore
 
 TOKEN = "the-operators-token"
@@ -27,10 +29,14 @@ OSIE = {"architecture": "x86_64", "version": "1", "kernel": "6.1", "files": {}, 
 
 @dataclass
 class Door:
-    """`url` is TCP and wants the token, `local` is a session on the unix socket and wants nothing."""
+    """`url` is TCP and wants the token, `local` is a session on the unix socket and wants nothing.
+
+    `answers` is what the node door is said to have answered.
+    """
 
     box: Appliance
     images: ImageStore
+    answers: Counter[tuple[str, str, int]]
     url: str
     path: str
     local: aiohttp.ClientSession
@@ -55,11 +61,14 @@ class Door:
 async def open_door(folder: Path) -> AsyncIterator[Door]:
     async with appliance(folder / "tinkbox.sqlite") as box, AsyncExitStack() as stack:
         images = ImageStore(folder / "registry", box.clock)
+        answers: Counter[tuple[str, str, int]] = Counter()
         operator = OperatorDoor(
             machines=box.machines,
             templates=box.templates,
             workflows=box.workflows,
             images=images,
+            meter=Meter(box.store, box.machines, box.clock),
+            answers=answers,
             osie=lambda: [OSIE],
             server="http://172.30.0.1",
             registry="172.30.0.1",
@@ -72,7 +81,7 @@ async def open_door(folder: Path) -> AsyncIterator[Door]:
         connector = aiohttp.UnixConnector(str(folder / "operator.sock"))
         session = await stack.enter_async_context(aiohttp.ClientSession(connector=connector))
         url = f"http://127.0.0.1:{tcp.getsockname()[1]}"
-        yield Door(box=box, images=images, url=url, path=str(folder / "operator.sock"), local=session)
+        yield Door(box=box, images=images, answers=answers, url=url, path=str(folder / "operator.sock"), local=session)
 
 
 async def _serve(

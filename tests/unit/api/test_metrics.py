@@ -1,0 +1,147 @@
+"""The page for Prometheus, read by Prometheus' own parser for Python."""
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from prometheus_client.parser import text_string_to_metric_families
+
+from tinkbox.api.metrics import MAX_REASONS, page
+from tinkbox.engine.meter import Figures, Tally, Waiting
+from tinkbox.model.boot import Stage
+from tinkbox.model.workflow import Event, State
+from tinkbox.store.figures import Sizes, Standing
+
+AT = datetime(2026, 11, 21, 3, 0, tzinfo=UTC)
+REPORT = "/worker/attempts/{token}/report"
+Samples = dict[tuple[str, frozenset[tuple[str, str]]], float]
+
+
+def figures(**changes: object) -> Figures:
+    fields = {
+        "workflows": [], "actions": [], "queues": [], "stages": {}, "parked": 0,
+        "sizes": Sizes(output=0, data=0), "tally": Tally(),
+    }  # fmt: skip
+    return Figures(**{**fields, **changes})
+
+
+def parsed(text: str) -> Samples:
+    """Every sample by name and labels, each there once, each of a family that says its type."""
+    samples: Samples = {}
+    for family in text_string_to_metric_families(text):
+        assert family.type in ("gauge", "counter", "histogram"), family
+        assert family.documentation
+        for sample in family.samples:
+            key = sample.name, frozenset(sample.labels.items())
+            assert key not in samples, key
+            samples[key] = sample.value
+    return samples
+
+
+def value(samples: Samples, name: str, **labels: str) -> float:
+    return samples[name, frozenset(labels.items())]
+
+
+def standing(state: State, number: int, reason: str = "") -> Standing:
+    return Standing(state=state, reason=reason, number=number)
+
+
+def test_workflows_and_actions_are_counted_by_state_and_reason() -> None:
+    samples = parsed(
+        page(
+            figures(
+                workflows=[
+                    standing(State.FAILED, 2, "DiskNotFound"),
+                    standing(State.FAILED, 1),
+                    standing(State.RUNNING, 3),
+                ],
+                actions=[standing(State.SKIPPED, 4), standing(State.TIMEOUT, 5, "Timeout")],
+            ),
+            {},
+        )
+    )
+    assert value(samples, "tinkbox_workflows", state="FAILED", reason="DiskNotFound") == 2
+    assert value(samples, "tinkbox_workflows", state="FAILED", reason="") == 1
+    assert value(samples, "tinkbox_workflows", state="RUNNING", reason="") == 3
+    assert value(samples, "tinkbox_workflows", state="CANCELED", reason="") == 0
+    assert value(samples, "tinkbox_actions", state="SKIPPED", reason="") == 4
+    assert value(samples, "tinkbox_actions", state="TIMEOUT", reason="Timeout") == 5
+
+
+def test_actions_cannot_make_up_labels_without_end() -> None:
+    invented = [standing(State.FAILED, 1, f"Reason{number:04}") for number in range(MAX_REASONS * 3)]
+    samples = parsed(page(figures(actions=[*invented, standing(State.FAILED, 9, "Frequent")]), {}))
+    named = [dict(labels)["reason"] for name, labels in samples if name == "tinkbox_actions" and dict(labels)["reason"]]
+    assert len(named) == MAX_REASONS + 1
+    assert value(samples, "tinkbox_actions", state="FAILED", reason="Frequent") == 9
+    assert value(samples, "tinkbox_actions", state="FAILED", reason="Other") == 2 * MAX_REASONS + 1
+
+
+@pytest.mark.parametrize("reason", ['quo"te', "back\\slash", "two\nlines", "\x00", "\udcff", "tägl", "a b", "9", "}"])
+def test_a_reason_that_is_none_spoils_nothing(reason: str) -> None:
+    samples = parsed(page(figures(actions=[standing(State.FAILED, 1, reason)]), {}).encode().decode())
+    assert value(samples, "tinkbox_actions", state="FAILED", reason="Other") == 1
+
+
+def test_a_label_may_be_any_text() -> None:
+    queue = Waiting(hardware_id='m"1\\n\n}', length=2, seconds=7.5)
+    samples = parsed(page(figures(queues=[queue]), {}))
+    assert value(samples, "tinkbox_queue_workflows", machine='m"1\\n\n}') == 2
+    assert value(samples, "tinkbox_queue_age_seconds", machine='m"1\\n\n}') == 7.5
+
+
+def event(kind: str, seconds: float = 0, at: float = 0, **data: object) -> Event:
+    told = {"seconds": seconds, **data}
+    return Event(workflow_id="w", number=1, at=AT + timedelta(seconds=at), kind=kind, data=told)
+
+
+def test_durations_are_histograms_whose_buckets_add_up() -> None:
+    tally = Tally()
+    for seconds in (0.2, 1.0, 1.1, 59, 100_000):
+        tally.note(event("action.started"))
+        tally.note(event("action.succeeded", seconds))
+    tally.note(event("action.failed", 2, reason="DiskNotFound", next="PENDING"))
+    tally.note(event("workflow.started", at=10))
+    tally.note(event("workflow.canceled", at=40))
+    samples = parsed(page(figures(tally=tally), {}))
+    buckets = {
+        dict(labels)["le"]: number
+        for (name, labels), number in samples.items()
+        if name == "tinkbox_action_seconds_bucket" and ("state", "SUCCESS") in labels
+    }
+    assert [buckets[bound] for bound in ("1", "5", "15", "60", "300", "14400", "+Inf")] == [2, 3, 3, 4, 4, 4, 5]
+    assert value(samples, "tinkbox_action_seconds_count", state="SUCCESS") == 5
+    assert value(samples, "tinkbox_action_seconds_sum", state="SUCCESS") == pytest.approx(100_061.3)
+    assert value(samples, "tinkbox_workflow_seconds_sum", state="CANCELED") == 30
+    assert value(samples, "tinkbox_attempts_started_total") == 5
+    assert value(samples, "tinkbox_attempts_ended_total", state="SUCCESS", reason="") == 5
+    assert value(samples, "tinkbox_attempts_ended_total", state="FAILED", reason="DiskNotFound") == 1
+
+
+def test_what_the_node_door_answered_tells_of_offers_and_reports() -> None:
+    answers = {
+        ("POST", "/worker/next", 200): 7, ("POST", "/worker/next", 204): 40,
+        ("POST", REPORT, 200): 5, ("POST", REPORT, 409): 2, ("POST", REPORT, 404): 1,
+    }  # fmt: skip
+    samples = parsed(page(figures(), answers))
+    assert value(samples, "tinkbox_offers_total") == 7
+    reports = {
+        dict(labels)["answer"]: number for (name, labels), number in samples.items() if name == "tinkbox_reports_total"
+    }
+    assert reports == {
+        "accepted": 5,
+        "stale": 2,
+        "unknown": 1,
+        "denied": 0,
+        "invalid": 0,
+        "too large": 0,
+        "unavailable": 0,
+    }
+    assert value(samples, "tinkbox_node_requests_total", method="POST", route="/worker/next", status="204") == 40
+
+
+def test_every_stage_of_a_machine_is_there() -> None:
+    samples = parsed(page(figures(stages={Stage.WORKER: 2, "": 1}, parked=1, sizes=Sizes(output=5, data=6)), {}))
+    stages = {dict(labels)["stage"]: number for (name, labels), number in samples.items() if name == "tinkbox_machines"}
+    assert stages == {**{stage.value: 0 for stage in Stage}, "the worker is in touch": 2, "never seen": 1}
+    assert value(samples, "tinkbox_machines_parked") == 1
+    assert (value(samples, "tinkbox_output_bytes"), value(samples, "tinkbox_data_bytes")) == (5, 6)

@@ -1,0 +1,160 @@
+"""`/metrics`: the appliance's figures as text for Prometheus (exposition format 0.0.4).
+
+Rule 1: a label's values are bounded.  Reasons are words of actions, so only the most frequent are named.
+Rule 2: what can go down is a gauge; what is called `…_total` counts from the start of the process.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import accumulate
+
+from tinkbox import __version__
+from tinkbox.engine.meter import BOUNDS, Durations, Figures, Waiting
+from tinkbox.model.boot import Stage
+from tinkbox.model.workflow import State
+from tinkbox.store.figures import Standing
+
+CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
+MAX_REASONS = 100
+OTHER = "Other"
+REASON = re.compile(r"[A-Za-z][A-Za-z0-9]*")
+WORKFLOW_STATES = (
+    State.PENDING, State.RUNNING, State.STOPPING, State.SUCCESS, State.FAILED, State.TIMEOUT, State.CANCELED,
+)  # fmt: skip
+ACTION_STATES = (
+    State.PENDING, State.RUNNING, State.LEAVING, State.SUCCESS, State.FAILED, State.TIMEOUT, State.CANCELED, State.SKIPPED,
+)  # fmt: skip
+NEVER_SEEN = "never seen"
+REFUSED = {409: "stale", 404: "unknown", 401: "denied", 422: "invalid", 413: "too large", 503: "unavailable"}
+
+Labels = Mapping[str, str]
+Sample = tuple[Labels, float]
+Answers = Mapping[tuple[str, str, int], int]
+
+
+def page(figures: Figures, answers: Answers) -> str:
+    """The whole page.  `answers` are those of the node door (`door.traffic`)."""
+    tally = figures.tally
+    ended = [Standing(state=state, reason=reason, number=number) for (state, reason), number in tally.ended.items()]
+    lines = [
+        *_family("tinkbox_info", "gauge", "The program that answers.", [({"version": __version__}, 1)]),
+        *_family(
+            "tinkbox_workflows", "gauge", "Workflows by state, and by the reason of those that ended badly.",
+            _standings(figures.workflows, WORKFLOW_STATES),
+        ),
+        *_family(
+            "tinkbox_actions", "gauge", "Actions by state, and by the reason of those that ended badly.",
+            _standings(figures.actions, ACTION_STATES),
+        ),
+        *_family("tinkbox_attempts_started_total", "counter", "Attempts at actions that began.", [({}, tally.begun)]),
+        *_family(
+            "tinkbox_attempts_ended_total", "counter", "Attempts at actions that ended, by state and reason.",
+            _standings(ended, ()),
+        ),
+        *_histogram("tinkbox_action_seconds", "How long attempts at actions took, by how they ended.", tally.actions),
+        *_histogram(
+            "tinkbox_workflow_seconds", "How long workflows took from their first action on, by how they ended.",
+            tally.workflows,
+        ),
+        *_queues(figures.queues),
+        *_family("tinkbox_machines", "gauge", "Machines by the stage they were last seen at.", _stages(figures.stages)),
+        *_family("tinkbox_machines_parked", "gauge", "Machines that are parked.", [({}, figures.parked)]),
+        *_family(
+            "tinkbox_offers_total", "counter", "Offers of an attempt that were sent, repeated ones included.",
+            [({}, _answered(answers, "POST", "/worker/next", 200))],
+        ),
+        *_family("tinkbox_reports_total", "counter", "Reports on attempts, by what became of them.", _reports(answers)),
+        *_family(
+            "tinkbox_output_bytes", "gauge", "Bytes that the attempts of all stored workflows printed.",
+            [({}, figures.sizes.output)],
+        ),
+        *_family(
+            "tinkbox_data_bytes", "gauge", "Bytes of the versions of ephemeral data that are kept.",
+            [({}, figures.sizes.data)],
+        ),
+        *_family(
+            "tinkbox_node_requests_total", "counter", "Requests on the node door, by route and answer.",
+            [
+                ({"method": method, "route": route, "status": str(status)}, number)
+                for (method, route, status), number in sorted(answers.items())
+            ],
+        ),
+    ]  # fmt: skip
+    return "\n".join(lines) + "\n"
+
+
+def _family(name: str, kind: str, about: str, samples: Iterable[Sample]) -> Iterator[str]:
+    yield f"# HELP {name} {about}"
+    yield f"# TYPE {name} {kind}"
+    for labels, value in samples:
+        yield _line(name, labels, value)
+
+
+def _histogram(name: str, about: str, durations: Mapping[State, Durations]) -> Iterator[str]:
+    yield f"# HELP {name} {about}"
+    yield f"# TYPE {name} histogram"
+    bounds = [*(f"{bound:g}" for bound in BOUNDS), "+Inf"]
+    for state, taken in sorted(durations.items()):
+        labels = {"state": state.value}
+        for bound, number in zip(bounds, accumulate(taken.counts), strict=True):
+            yield _line(f"{name}_bucket", {**labels, "le": bound}, number)
+        yield _line(f"{name}_sum", labels, taken.total)
+        yield _line(f"{name}_count", labels, sum(taken.counts))
+
+
+def _line(name: str, labels: Labels, value: float) -> str:
+    listed = ",".join(f'{label}="{_escaped(text)}"' for label, text in labels.items())
+    return f"{name}{{{listed}}} {value}" if listed else f"{name} {value}"
+
+
+def _escaped(text: str) -> str:
+    """A label's value, which is any text but for three escapes."""
+    return text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
+
+
+def _standings(standings: Sequence[Standing], states: Sequence[State]) -> list[Sample]:
+    """By state and reason; each of `states` is there without a reason, be it as 0."""
+    numbers = {(state, ""): 0 for state in states}
+    named = _most_frequent(standings)
+    for each in standings:
+        key = each.state, each.reason if each.reason in named else OTHER
+        numbers[key] = numbers.get(key, 0) + each.number
+    return [({"state": state.value, "reason": reason}, number) for (state, reason), number in numbers.items()]
+
+
+def _most_frequent(standings: Sequence[Standing]) -> set[str]:
+    """The reasons that a label may name; none at all is one of them."""
+    found: dict[str, int] = {}
+    for each in standings:
+        if REASON.fullmatch(each.reason):
+            found[each.reason] = found.get(each.reason, 0) + each.number
+    return {"", *sorted(found, key=lambda reason: (-found[reason], reason))[:MAX_REASONS]}
+
+
+def _stages(machines: Mapping[Stage | str, int]) -> list[Sample]:
+    return [({"stage": stage or NEVER_SEEN}, machines.get(stage, 0)) for stage in ("", *Stage)]
+
+
+def _queues(queues: Sequence[Waiting]) -> Iterator[str]:
+    lengths = [({"machine": each.hardware_id}, float(each.length)) for each in queues]
+    ages = [({"machine": each.hardware_id}, each.seconds) for each in queues]
+    yield from _family(
+        "tinkbox_queue_workflows",
+        "gauge",
+        "Unfinished workflows in which a machine still has something to do.",
+        lengths,
+    )
+    yield from _family(
+        "tinkbox_queue_age_seconds", "gauge", "How old the oldest workflow of a machine's queue is.", ages
+    )
+
+
+def _reports(answers: Answers) -> list[Sample]:
+    route = "/worker/attempts/{token}/report"
+    numbers = {"accepted": _answered(answers, "POST", route, 200)}
+    numbers |= {answer: _answered(answers, "POST", route, status) for status, answer in REFUSED.items()}
+    return [({"answer": answer}, number) for answer, number in numbers.items()]
+
+
+def _answered(answers: Answers, method: str, route: str, status: int) -> int:
+    return answers.get((method, route, status), 0)

@@ -1,0 +1,98 @@
+"""Figures: what is stored, counted.  Every question is answered by the database, no row of it is loaded."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+import aiosqlite
+
+from tinkbox.model.workflow import State
+
+# The reasons are cast to bytes, for a text that is no UTF-8 must not make a question unanswerable.
+_WORKFLOWS = """
+    SELECT state, CAST(reason AS BLOB) AS reason, count(*) AS number FROM (
+        SELECT state, CASE WHEN state IN ('FAILED', 'TIMEOUT', 'CANCELED') THEN (
+            SELECT json_extract(event.data, '$.reason') FROM event
+            WHERE event.workflow_id = workflow.id ORDER BY event.number DESC LIMIT 1) END AS reason
+        FROM workflow)
+    GROUP BY state, reason
+"""
+_ACTIONS = """
+    SELECT state, CAST(reason AS BLOB) AS reason, count(*) AS number FROM (
+        SELECT action.state, CASE WHEN action.state IN ('FAILED', 'TIMEOUT', 'CANCELED')
+            THEN json_extract(attempt.outcome, '$.reason') END AS reason
+        FROM action LEFT JOIN attempt ON attempt.token = action.attempt)
+    GROUP BY state, reason
+"""
+_QUEUES = """
+    SELECT action.worker, count(DISTINCT workflow.id) AS length, min(workflow.created_at) AS oldest
+    FROM workflow JOIN action ON action.workflow_id = workflow.id
+    WHERE workflow.state IN ('PENDING', 'RUNNING', 'STOPPING') AND action.state IN ('PENDING', 'RUNNING', 'LEAVING')
+    GROUP BY action.worker ORDER BY action.worker
+"""
+_BYTES = """
+    SELECT (SELECT coalesce(sum(output_length), 0) FROM attempt) AS output,
+           (SELECT coalesce(sum(size), 0) FROM data WHERE archive IS NOT NULL) AS data
+"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Standing:
+    """How many workflows or actions stand at a state, for one reason; it is empty where none was given."""
+
+    state: State
+    reason: str
+    number: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Queue:
+    """The unfinished workflows in which one machine still has something to do."""
+
+    worker: str
+    length: int
+    oldest: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sizes:
+    """Bytes: what all stored attempts printed, kept or not, and the kept versions of ephemeral data."""
+
+    output: int
+    data: int
+
+
+class FigureTable:
+    """Questions about how much there is."""
+
+    def __init__(self, connection: aiosqlite.Connection) -> None:
+        self._sql = connection
+
+    async def workflows(self) -> Sequence[Standing]:
+        """The workflows by state, and by the reason of those that ended badly."""
+        return await self._standings(_WORKFLOWS)
+
+    async def actions(self) -> Sequence[Standing]:
+        """The actions by state, and by the reason of those that ended badly."""
+        return await self._standings(_ACTIONS)
+
+    async def queues(self) -> Sequence[Queue]:
+        """The queue of every machine that has one, since when its oldest workflow is there."""
+        rows = await self._sql.execute_fetchall(_QUEUES)
+        return [
+            Queue(worker=row["worker"], length=row["length"], oldest=datetime.fromisoformat(row["oldest"]))
+            for row in rows
+        ]
+
+    async def sizes(self) -> Sizes:
+        rows = await self._sql.execute_fetchall(_BYTES)
+        return next(Sizes(output=row["output"], data=row["data"]) for row in rows)
+
+    async def _standings(self, question: str) -> Sequence[Standing]:
+        rows = await self._sql.execute_fetchall(question)
+        return [
+            Standing(
+                state=State(row["state"]), reason=(row["reason"] or b"").decode(errors="replace"), number=row["number"]
+            )
+            for row in rows
+        ]

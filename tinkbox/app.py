@@ -34,8 +34,10 @@ from tinkbox.door.problems import refusals_become_problems
 from tinkbox.door.traffic import Traffic
 from tinkbox.engine.attempts import Attempts
 from tinkbox.engine.bells import Bells
+from tinkbox.engine.deadlines import Deadlines
 from tinkbox.engine.machines import Machines
 from tinkbox.engine.meter import Meter
+from tinkbox.engine.returns import Returns
 from tinkbox.engine.templates import Templates
 from tinkbox.engine.workflows import Workflows
 from tinkbox.model.errors import Conflict, Refusal, Unavailable
@@ -120,6 +122,7 @@ async def _run(settings: Settings, sockets: Sockets, store: Store, stop: asyncio
     service = BootService(address=sockets.interface.address, url=url)
 
     parts: list[Part] = [store.run, machines.run]
+    parts += [part(store, bells, machines, _now).run for part in (Deadlines, Returns)]
     parts.append(TftpServer(sockets.tftp, loaders, machines, time.monotonic).serve)
     if sockets.dhcp is not None:
         parts.append(DhcpServer(sockets.dhcp, sockets.interface.name, machines, service).serve)

@@ -34,6 +34,7 @@ class Planner(Protocol):
     """Whoever can tell a booting machine what to do, from memory; None means stay silent."""
 
     def boot_plan(self, client: Client) -> Plan | None: ...
+    def booted(self, mac: MacAddress) -> None: ...
     def saw(self, mac: MacAddress, stage: Stage, detail: str = "") -> None: ...
 
 
@@ -80,6 +81,9 @@ class DhcpServer:
         client = identify(request)
         if client.netboots and request.message_type is MessageType.DISCOVER:
             self._planner.saw(client.mac, Stage.DISCOVER, _who(client))
+        # A system that runs renews its lease by a REQUEST, so these come from one that has just begun.
+        if client.netboots or request.message_type is MessageType.DISCOVER:
+            self._planner.booted(client.mac)
         plan = self._planner.boot_plan(client)
         reply = answer(request, client, plan, self._service) if plan else None
         if reply is None:

@@ -33,6 +33,7 @@ class Planner(Protocol):
     """Whoever knows what a machine is to boot, and wants to know how far it came."""
 
     def script_plan(self, mac: MacAddress, peer: str) -> Plan | None: ...
+    def booted(self, mac: MacAddress) -> None: ...
     def saw(self, mac: MacAddress, stage: Stage, detail: str = "") -> None: ...
     def saw_address(self, address: str, stage: Stage, detail: str = "") -> None: ...
 
@@ -71,6 +72,7 @@ class _BootDoor:
     async def script(self, request: web.Request) -> web.Response:
         mac, plan = self._plan(request)
         if request.method == "GET":
+            self._planner.booted(mac)
             self._planner.saw(mac, _SCRIPT_STAGE[plan.boot])
         text = script(plan, self._files(plan, mac), self._folder.version)
         return web.Response(text=text, content_type="text/plain")

@@ -6,21 +6,24 @@ same again gets the same answer, and what is stale is refused.
 
 import hashlib
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import datetime, timedelta
 
 from tinkbox.engine.bells import CHANGES, Bells, worker_bell
-from tinkbox.engine.machine import ACTION, ENDING, WORKFLOW, Happening, advance
+from tinkbox.engine.endings import end_attempt, tell
+from tinkbox.engine.machine import ACTION, WORKFLOW, Happening, advance
 from tinkbox.engine.machines import Machines
 from tinkbox.engine.plan import Turn, turn
+from tinkbox.engine.returns import RETURNED
+from tinkbox.model import history
+from tinkbox.model.conditions import why_stopped
 from tinkbox.model.errors import Conflict, NotFound, TooLarge
 from tinkbox.model.workflow import FINAL, Outcome, PlannedAction, State, Workflow
 from tinkbox.store.data import DataVersion
 from tinkbox.store.database import Store, Tables
 from tinkbox.store.workflows import Attempt
 from tinkbox.wire.bundle import MAX_ARCHIVE
-from tinkbox.wire.worker import Hello, Offer, Report
-
-EVENT = {State.SUCCESS: "succeeded", State.FAILED: "failed", State.TIMEOUT: "timeout"}
+from tinkbox.wire.worker import Hello, Leaving, Offer, Order, Report
 
 
 class Attempts:
@@ -44,37 +47,85 @@ class Attempts:
         """The attempt this worker is to work on, or None when there is nothing for it now.
 
         A worker that comes back within the same boot gets the same attempt again.  After another
-        boot the attempt is lost and fails, for nobody knows what it did.
+        boot the attempt is lost and fails, for nobody knows what it did; but one of which the machine
+        went away by intention has succeeded.  Raises Conflict for a worker of an earlier boot.
         """
         self._machines.contact(worker, hello.boot_id)
         async with self._store.read() as tables:
             if await tables.workflows.next_for(worker) is None:
                 return None
         offer, woken = await self._store.write(lambda tables: self._offer(tables, worker, hello))
-        await self._wake(woken)
+        await tell(self._machines, self._bells, woken)
         return offer
 
     async def wait(self, worker: str, timeout: float) -> None:
         """Wait until there may be work for this machine, at most `timeout` seconds."""
         await self._bells.wait(worker_bell(worker), timeout)
 
-    async def report(self, worker: str, token: str, report: Report) -> None:
-        """Take note of how an attempt ended.
+    async def leave(self, worker: str, token: str, leaving: Leaving) -> None:
+        """Take note that the attempt's machine goes away by intention; the same again changes nothing.
 
-        Raises NotFound for an attempt that is not this worker's, Conflict for one that ended otherwise.
+        Raises NotFound for an attempt that is not this worker's, Conflict when its action must not
+        begin: it is over, told to stop, of another boot, or its template does not say `reboot: true`.
         """
 
         async def use_case(tables: Tables) -> list[str]:
             attempt = await _own(tables, worker, token)
-            if attempt.workflow_id != report.workflow_id:
-                raise Conflict(f"attempt {token} belongs to another workflow")
+            _fence(attempt, leaving.workflow_id, leaving.boot_id)
+            if attempt.state is State.LEAVING:
+                return []
+            workflow = await tables.workflows.get(attempt.workflow_id)
+            action, now = workflow.actions[attempt.position].action, self._clock()
+            if workflow.state is State.STOPPING:
+                raise Conflict(f"workflow {workflow.id} was told to stop: attempt {token} must not go away")
+            if not action.reboot:
+                raise Conflict(f"action {action.name} may not go away: its template does not say reboot: true")
+            left = advance(ACTION, attempt.state, Happening.LEFT)
+            await tables.workflows.leave(token, now)
+            await tables.workflows.set_action_state(workflow.id, attempt.position, left)
+            await tables.events.add(workflow.id, now, *history.action_leaving(action, token))
+            return [worker]
+
+        workers = await self._store.write(use_case)
+        # Known before the worker is answered, so that no boot can come earlier.
+        await tell(self._machines, self._bells, workers)
+
+    async def order(self, worker: str, token: str) -> Order | None:
+        """Whether the attempt is to be stopped, and into what; None when it is to go on.
+
+        Raises NotFound for an attempt that is not this worker's.
+        """
+        async with self._store.read() as tables:
+            attempt = await _own(tables, worker, token)
+            workflow = await tables.workflows.get(attempt.workflow_id)
+        if attempt.state in FINAL:
+            state = State.TIMEOUT if attempt.state is State.TIMEOUT else State.CANCELED
+            return Order(
+                state=state, message=f"the appliance does not wait for this attempt any more ({attempt.state})"
+            )
+        if workflow.stop_into is None:
+            return None
+        return Order(state=workflow.stop_into, message=why_stopped(workflow.stop_into, workflow.global_timeout)[1])
+
+    async def report(self, worker: str, token: str, report: Report) -> None:
+        """Take note of how an attempt ended.
+
+        Raises NotFound for an attempt that is not this worker's, Conflict for one that ended otherwise,
+        and for the success of one whose machine goes away: coming back is what makes it one.
+        """
+
+        async def use_case(tables: Tables) -> list[str]:
+            attempt = await _own(tables, worker, token)
+            _fence(attempt, report.workflow_id, report.boot_id)
             if attempt.state in FINAL:
-                if attempt.outcome == report.outcome:
+                if attempt.outcome is not None and _unhinted(attempt.outcome) == _unhinted(report.outcome):
                     return []
                 raise Conflict(f"attempt {token} ended already ({attempt.state}): this report is too late")
-            return await self._end(tables, attempt, report.outcome)
+            if attempt.state is State.LEAVING and report.outcome.state is State.SUCCESS:
+                raise Conflict(f"attempt {token} succeeds when its machine is back, not before")
+            return await end_attempt(tables, attempt, report.outcome, self._clock())
 
-        await self._wake(await self._store.write(use_case))
+        await tell(self._machines, self._bells, await self._store.write(use_case))
 
     async def output(self, worker: str, token: str, offset: int, chunk: bytes) -> int:
         """Append output that begins at byte `offset`; returns the offset wanted next.
@@ -144,8 +195,9 @@ class Attempts:
                 return await self._start(tables, workflow, status.action, hello), woken
             if what is Turn.RESUME and status is not None and attempt is not None:
                 return self._offered(workflow, status.action, attempt), woken
-            if what is Turn.LOST and attempt is not None:
-                woken += await self._end(tables, attempt, _LOST)
+            if what in {Turn.LOST, Turn.RETURNED} and attempt is not None:
+                outcome = LOST if what is Turn.LOST else RETURNED
+                woken += await end_attempt(tables, attempt, outcome, self._clock())
                 continue
             return None, woken
 
@@ -164,57 +216,26 @@ class Attempts:
         await tables.workflows.set_action_state(workflow.id, action.index, attempt.state)
         if workflow.state is State.PENDING:
             await tables.workflows.set_state(workflow.id, advance(WORKFLOW, workflow.state, Happening.STARTED), now)
-            await tables.events.add(workflow.id, now, "workflow.started", {})
-        await tables.events.add(
-            workflow.id,
-            now,
-            "action.started",
-            {**_which(action), "state": State.RUNNING, "message": "Started execution"},
-        )
+            await tables.workflows.set_started(workflow.id, now)
+            await tables.events.add(workflow.id, now, *history.started())
+        await tables.events.add(workflow.id, now, *history.action_started(action, attempt.token))
         return self._offered(workflow, action, attempt)
 
     def _offered(self, workflow: Workflow, action: PlannedAction, attempt: Attempt) -> Offer:
-        deadline = attempt.started_at + timedelta(seconds=action.timeout)
+        deadline = (attempt.left_at or attempt.started_at) + timedelta(seconds=action.timeout)
         return Offer(
             workflow_id=workflow.id,
             attempt=attempt.token,
             remaining=max(0.0, (deadline - self._clock()).total_seconds()),
             action=action,
+            left=attempt.left_at is not None,
         )
 
-    async def _end(self, tables: Tables, attempt: Attempt, outcome: Outcome) -> list[str]:
-        """End an attempt, with it its action, and when that decides it the workflow; returns whom to wake."""
-        now = self._clock()
-        workflow = await tables.workflows.get(attempt.workflow_id)
-        status = workflow.actions[attempt.position]
-        happening = ENDING[outcome.state]
-        await tables.workflows.end_attempt(attempt.token, outcome, now)
-        await tables.workflows.set_action_state(workflow.id, attempt.position, advance(ACTION, status.state, happening))
-        seconds = (now - attempt.started_at).total_seconds()
-        fact = {**_which(status.action), "state": outcome.state, "seconds": round(seconds, 3)}
-        told = {"message": outcome.message, "reason": outcome.reason, "exit_code": outcome.exit_code}
-        await tables.events.add(workflow.id, now, f"action.{EVENT[outcome.state]}", {**fact, **told})
-        workers = list({each.action.worker for each in workflow.actions})
-        over = outcome.state is not State.SUCCESS or attempt.position == len(workflow.actions) - 1
-        if over:
-            await tables.workflows.set_state(workflow.id, advance(WORKFLOW, workflow.state, happening), now)
-            await tables.events.add(workflow.id, now, f"workflow.{EVENT[outcome.state]}", {})
-            if outcome.state is State.SUCCESS:
-                await tables.hardware.withdraw_ticket(workers, installed=True)
-        return workers
 
-    async def _wake(self, workers: list[str]) -> None:
-        if workers:
-            await self._machines.refresh(workers)
-        for worker in workers:
-            self._bells.ring(worker_bell(worker))
-        self._bells.ring(CHANGES)
-
-
-_LOST = Outcome(
+LOST = Outcome(
     state=State.FAILED,
     reason="WorkerLost",
-    message="the machine booted again while this action ran, so nobody knows how far it came; it was not repeated",
+    message="the machine booted again while this action ran, so nobody knows how far it came",
 )
 
 
@@ -225,5 +246,12 @@ async def _own(tables: Tables, worker: str, token: str) -> Attempt:
     return attempt
 
 
-def _which(action: PlannedAction) -> dict[str, object]:
-    return {"task": action.task, "action": action.name, "index": action.index, "worker": action.worker}
+def _fence(attempt: Attempt, workflow_id: str, boot_id: str) -> None:
+    if attempt.workflow_id != workflow_id:
+        raise Conflict(f"attempt {attempt.token} belongs to another workflow")
+    if attempt.boot_id != boot_id:
+        raise Conflict(f"attempt {attempt.token} belongs to another boot of this machine")
+
+
+def _unhinted(outcome: Outcome) -> Outcome:
+    return replace(outcome, hint="")

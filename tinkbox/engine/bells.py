@@ -8,6 +8,7 @@ import asyncio
 from contextlib import suppress
 
 CHANGES = "changes"
+RETURNS = "returns"
 
 
 def worker_bell(hardware_id: str) -> str:

@@ -6,12 +6,13 @@ Booting machines are answered from memory; what is noted about them is saved in 
 import asyncio
 import hashlib
 import logging
+from collections import deque
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import NoReturn
 
-from tinkbox.engine.bells import CHANGES, Bells
+from tinkbox.engine.bells import CHANGES, RETURNS, Bells
 from tinkbox.engine.plan import BootFacts, boot_plan, netboot_plan, parked_reason
 from tinkbox.engine.templates import only
 from tinkbox.model.boot import Client, Plan, Stage
@@ -24,6 +25,7 @@ from tinkbox.wire.worker import Credential
 SAVE_EVERY = 0.25
 RETRY_SAVING = 5.0
 MAX_UNSAVED = 10_000
+REMEMBERED_BOOTS = 16
 _BOOT_PROGRESS = (Stage.SCRIPT, Stage.KERNEL, Stage.RAMDISK)
 _log = logging.getLogger(__name__)
 
@@ -48,6 +50,7 @@ class Machines:
     """Hardware, permissions to boot, credentials, and the boot timeline.
 
     Wherever a `key` is asked, it is an id, a unique beginning of one, a MAC, an IPv4 address or a hostname.
+    `returned` holds the attempts whose machines went away by intention and were seen booting since.
     """
 
     def __init__(self, store: Store, bells: Bells, clock: Callable[[], datetime], new_token: Callable[[], str]) -> None:
@@ -60,6 +63,8 @@ class Machines:
         self._by_address: dict[str, str] = {}
         self._by_token: dict[bytes, str] = {}
         self._workflow_names: dict[str, str] = {}
+        self._past_boots: dict[str, deque[str]] = {}
+        self.returned: set[str] = set()
         self._sightings: list[Sighting] = []
         self._changed: set[str] = set()
         self._noted = asyncio.Event()
@@ -162,16 +167,31 @@ class Machines:
         if hardware_id is not None:
             self._note(hardware_id, stage, detail)
 
+    def booted(self, mac: MacAddress) -> None:
+        """Note that a machine is in its first minutes: one that went away by intention is back."""
+        record = self._records.get(self._by_mac.get(mac, ""))
+        if record is not None and record.leaving:
+            self.returned.add(record.leaving)
+            self._bells.ring(RETURNS)
+
     def loader_fetched(self, peer: str, name: str, size: int, seconds: float, retransmissions: int) -> None:
         """Note that a machine has its boot loader, and how well the transfer went."""
         self.saw_address(peer, Stage.LOADER, f"{name}, {size} bytes in {seconds:.1f} s, {retransmissions} sent again")
 
     def contact(self, hardware_id: str, boot_id: str) -> None:
-        """Note that the worker is in touch: progress, so the boots are counted anew."""
+        """Note that the worker is in touch: progress, so the boots are counted anew.
+
+        Raises Conflict for a worker of an earlier boot: it is gone, only its question was still under way.
+        """
         record = self._records.get(hardware_id)
         if record is None:
             raise Denied("this machine was deleted meanwhile")
+        past = self._past_boots.setdefault(hardware_id, deque(maxlen=REMEMBERED_BOOTS))
+        if boot_id in past:
+            raise Conflict("this machine has booted again since: its earlier worker gets nothing any more")
         first = record.boot_id != boot_id
+        if first and record.boot_id:
+            past.append(record.boot_id)
         now = self._clock()
         self._records[hardware_id] = replace(record, boot_id=boot_id, last_contact=now, boots=0, furthest=None)
         if first:
@@ -254,6 +274,7 @@ class Machines:
             installed=record.installed,
             boots=record.boots,
             furthest=record.furthest,
+            left=bool(record.leaving) and not record.wanted,
             workflow=self._workflow_names.get(record.hardware.id, ""),
         )
 
@@ -303,6 +324,7 @@ class Machines:
         if not keep:
             del self._records[hardware_id]
             self._workflow_names.pop(hardware_id, None)
+            self._past_boots.pop(hardware_id, None)
         self._by_token.pop(_digest(record.token), None)
         for interface in record.hardware.interfaces:
             self._by_mac.pop(interface.mac, None)

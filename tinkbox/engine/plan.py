@@ -1,18 +1,22 @@
-"""Pure decisions: what a booting machine is told, and what a worker does next."""
+"""Pure decisions: what a booting machine is told, what a worker does next, and what follows from an end."""
 
 from dataclasses import dataclass
 from enum import Enum
 
 from tinkbox.model.boot import Boot, Client, Plan, Stage
+from tinkbox.model.errors import Conflict, NotFound
 from tinkbox.model.hardware import Interface
-from tinkbox.model.workflow import ActionStatus, State, Workflow
+from tinkbox.model.workflow import DONE, FINAL, ActionStatus, State, Workflow
 
 MAX_BOOTS = 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BootFacts:
-    """What the decision about a booting machine rests on."""
+    """What the decision about a booting machine rests on.
+
+    `left` tells that an action sent it away by intention, and that nothing is left for it to do.
+    """
 
     hardware_id: str
     interface: Interface
@@ -20,6 +24,7 @@ class BootFacts:
     installed: bool
     boots: int
     furthest: Stage | None
+    left: bool = False
     workflow: str = ""
 
 
@@ -27,8 +32,8 @@ def boot_plan(facts: BootFacts, client: Client) -> Plan | None:
     """What to tell a machine that asks by DHCP; None is silence.
 
     The seed's rule: a machine with a ticket boots the OSIE, one without it is left to its own disk
-    when a workflow once succeeded on it, and is ignored when none did.  A machine that does not
-    netboot only wants its address.
+    when a workflow once succeeded on it, and is ignored when none did.  A machine that its last action
+    sent away is left to its own disk as well.  One that does not netboot only wants its address.
     """
     if not client.netboots:
         return Plan(boot=Boot.NOTHING, hardware_id=facts.hardware_id, interface=facts.interface)
@@ -58,6 +63,8 @@ def parked_reason(*, ticket: bool, boots: int, furthest: Stage | None) -> str:
 def _netboot(facts: BootFacts) -> tuple[Boot | None, str]:
     if not facts.interface.allow_pxe:
         return None, ""
+    if facts.left:
+        return Boot.LOCAL_DISK, ""
     if not facts.ticket:
         return (Boot.LOCAL_DISK if facts.installed else None), ""
     reason = parked_reason(ticket=facts.ticket, boots=facts.boots, furthest=facts.furthest)
@@ -70,20 +77,69 @@ class Turn(Enum):
     WAIT = "wait"
     START = "start"
     RESUME = "resume"
-    LOST = "lost"
+    LOST = "lost"  # the machine booted in the middle of its action
+    RETURNED = "returned"  # the machine booted, as its action wanted it to
 
 
 def turn(workflow: Workflow, worker: str, boot_id: str, attempt_boot_id: str) -> tuple[Turn, ActionStatus | None]:
-    """Whose turn it is in the oldest workflow that still needs `worker`.
+    """Whose turn it is in the first workflow of the queue of `worker`.
 
     Tasks run strictly in order, also across machines.  An action that runs since before the machine
-    last booted (`attempt_boot_id`) is lost: it is never silently repeated.
+    last booted (`attempt_boot_id`) is lost, unless it said that the machine would go away.
     """
     current = workflow.current()
     if current is None or current.action.worker != worker:
         return Turn.WAIT, None
     if current.state is State.PENDING:
-        return Turn.START, current
-    if current.state is not State.RUNNING:
+        return (Turn.WAIT, None) if workflow.state is State.STOPPING else (Turn.START, current)
+    if current.state not in {State.RUNNING, State.LEAVING}:
         return Turn.WAIT, None
-    return (Turn.RESUME if boot_id == attempt_boot_id else Turn.LOST), current
+    if boot_id == attempt_boot_id:
+        return Turn.RESUME, current
+    return (Turn.RETURNED if current.state is State.LEAVING else Turn.LOST), current
+
+
+def tries_again(workflow: Workflow, status: ActionStatus, ended: State) -> bool:
+    """Whether the template has the action tried again after an attempt that ended so."""
+    failed = ended in {State.FAILED, State.TIMEOUT}
+    return failed and workflow.state is State.RUNNING and status.failures < status.action.retries
+
+
+def workflow_ends(workflow: Workflow, position: int, ended: State) -> State | None:
+    """How the workflow ends when the action at `position` does, or None when it goes on."""
+    if workflow.state is State.STOPPING:
+        return workflow.stop_into
+    if ended is not State.SUCCESS:
+        return ended
+    others = (each.state in DONE for each in workflow.actions if each.action.index != position)
+    return State.SUCCESS if all(others) else None
+
+
+def first_to_retry(workflow: Workflow, name: str | None) -> int:
+    """The index of the action that a retry begins at: the one of this name, or the first that is not done.
+
+    `name` is an action's, or `task/action`.  Raises Conflict when the workflow cannot be retried from
+    there, NotFound when there is no such action.
+    """
+    if workflow.state not in FINAL:
+        raise Conflict(f"workflow {workflow.id} is {workflow.state}: only one that is over can be retried")
+    if workflow.state is State.SUCCESS:
+        raise Conflict(f"workflow {workflow.id} succeeded: to run it once more create a new one")
+    undone = next((each.action for each in workflow.actions if each.state not in DONE), None)
+    if name is None:
+        if undone is None:
+            raise Conflict(f"every action of workflow {workflow.id} is done: name the one to begin with")
+        return undone.index
+    found = [each.action for each in workflow.actions if name in {each.action.name, _full_name(each)}]
+    if not found:
+        there = ", ".join(_full_name(each) for each in workflow.actions)
+        raise NotFound(f"workflow {workflow.id} has no action {name}, but {there}")
+    if len(found) > 1:
+        raise Conflict(f"{len(found)} actions are called {name}: name the task as well, as task/action")
+    if undone is not None and found[0].index > undone.index:
+        raise Conflict(f"{name} comes after {undone.task}/{undone.name}, which is not done: begin there or earlier")
+    return found[0].index
+
+
+def _full_name(status: ActionStatus) -> str:
+    return f"{status.action.task}/{status.action.name}"

@@ -1,21 +1,26 @@
-"""Use-cases of workflows: create, show, delete, and the appliance at a glance."""
+"""Use-cases of workflows: create, show, cancel, retry, delete, and the appliance at a glance."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from tinkbox.engine.bells import CHANGES, Bells, worker_bell
-from tinkbox.engine.machines import Machines, MachineStatus, primary
+from tinkbox.engine.bells import CHANGES, Bells
+from tinkbox.engine.binding import bind
+from tinkbox.engine.endings import stop, tell
+from tinkbox.engine.machine import WORKFLOW, Happening, advance
+from tinkbox.engine.machines import Machines, primary
+from tinkbox.engine.overview import machine_line, workflow_line
+from tinkbox.engine.plan import first_to_retry
 from tinkbox.engine.rendering import render
 from tinkbox.engine.templates import find_template, only
-from tinkbox.model.errors import Conflict, Invalid, NotFound, Problem
-from tinkbox.model.template import Definition, merged_environment, merged_volumes
-from tinkbox.model.workflow import FINAL, ActionStatus, Event, PlannedAction, State, Workflow
+from tinkbox.model import history
+from tinkbox.model.errors import Conflict, Invalid, NotFound
+from tinkbox.model.workflow import FINAL, Event, PlannedAction, State, Workflow
 from tinkbox.store.data import DataVersion
 from tinkbox.store.database import Store, Tables
 from tinkbox.store.output import Piece
 from tinkbox.store.workflows import Attempt
-from tinkbox.wire.status import FailureLine, MachineLine, RunningLine, Snapshot, TaskLine, WorkflowLine
+from tinkbox.wire.status import Snapshot
 
 SHOWN_FINISHED = 50
 MAX_DEVICES = 256
@@ -31,7 +36,7 @@ class Output:
 
 
 class Workflows:
-    """Create, show and delete workflows.
+    """Create, show, cancel, retry and delete workflows.
 
     Wherever a `key` is asked, it is an id, a unique beginning of one, or the name of the newest so called.
     """
@@ -59,7 +64,7 @@ class Workflows:
         now, workflow_id = self._clock(), self._new_id()
 
         async def use_case(tables: Tables) -> list[str]:
-            actions = await _bind(tables, definition)
+            actions = await bind(tables, definition)
             workflow = Workflow(
                 id=workflow_id,
                 name=definition.name,
@@ -67,23 +72,20 @@ class Workflows:
                 devices=devices,
                 text=text,
                 state=State.PENDING,
-                actions=tuple(ActionStatus(action=action) for action in actions),
+                actions=actions,
                 created_at=now,
                 updated_at=now,
+                global_timeout=definition.global_timeout,
             )
-            workers = list(dict.fromkeys(action.worker for action in actions))
+            workers = workflow.workers()
             await tables.workflows.insert(workflow)
             await tables.hardware.grant_ticket(workers)
-            created = {"name": workflow.name, "template": template.id, "devices": dict(devices), "workers": workers}
-            await tables.events.add(workflow_id, now, "workflow.created", created)
+            await tables.events.add(workflow_id, now, *history.created(workflow))
             return workers
 
         workers = await self._store.write(use_case)
-        await self._machines.refresh(workers)
         self._machines.tickets_granted(workers, definition.name)
-        for worker in workers:
-            self._bells.ring(worker_bell(worker))
-        self._bells.ring(CHANGES)
+        await tell(self._machines, self._bells, workers)
         return workflow_id
 
     async def get(self, key: str) -> Workflow:
@@ -96,22 +98,69 @@ class Workflows:
         async with self._store.read() as tables:
             return await tables.workflows.all()
 
+    async def attempts(self, key: str) -> list[Attempt]:
+        """Every attempt at a workflow's actions, in the order in which they began; a retry hides none."""
+        async with self._store.read() as tables:
+            return await tables.workflows.attempts((await _find(tables, key)).id)
+
+    async def cancel(self, key: str) -> str:
+        """Have a workflow end as CANCELED, its running action stopped first; returns its id.
+
+        One that is being stopped already is left alone.  Raises Conflict when it is over.
+        """
+
+        async def use_case(tables: Tables) -> tuple[str, list[str]]:
+            workflow = await _find(tables, key)
+            if workflow.state in FINAL:
+                raise Conflict(f"workflow {workflow.id} is over already ({workflow.state})")
+            if workflow.state is State.STOPPING:
+                return workflow.id, []
+            return workflow.id, await stop(tables, workflow, State.CANCELED, self._clock())
+
+        workflow_id, workers = await self._store.write(use_case)
+        await tell(self._machines, self._bells, workers)
+        return workflow_id
+
+    async def retry(self, key: str, from_action: str | None = None) -> str:
+        """Take up a workflow that ended badly again, behind what its machines wait for; returns its id.
+
+        It begins with the first action that is not done, or with an earlier one: `from_action` is its
+        name or `task/action`.  Raises Conflict when that cannot be, NotFound when there is none so called.
+        """
+        now = self._clock()
+
+        async def use_case(tables: Tables) -> Workflow:
+            workflow = await _find(tables, key)
+            first = first_to_retry(workflow, from_action)
+            await tables.workflows.set_state(workflow.id, advance(WORKFLOW, workflow.state, Happening.RETRIED), now)
+            await tables.workflows.make_ready(workflow.id, first)
+            await tables.events.add(workflow.id, now, *history.retried(first))
+            ready = await tables.workflows.get(workflow.id)
+            await tables.hardware.grant_ticket(_awaited(ready))
+            return ready
+
+        workflow = await self._store.write(use_case)
+        self._machines.tickets_granted(_awaited(workflow), workflow.name)
+        await tell(self._machines, self._bells, workflow.workers())
+        return workflow.id
+
     async def delete(self, key: str) -> str:
         """Forget a workflow that is not running; returns its id.  Raises Conflict while it runs."""
 
         async def use_case(tables: Tables) -> tuple[str, list[str]]:
             workflow = await _find(tables, key)
-            if workflow.state is State.RUNNING:
-                raise Conflict(f"workflow {workflow.id} is running: it can be deleted when it is over")
+            if workflow.state in {State.RUNNING, State.STOPPING}:
+                raise Conflict(
+                    f"workflow {workflow.id} is {workflow.state.lower()}: it can be deleted when it is over, "
+                    "and canceled before"
+                )
             await tables.workflows.delete(workflow.id)
-            workers = list({each.action.worker for each in workflow.actions})
             if workflow.state is State.PENDING:
-                await tables.hardware.withdraw_ticket(workers, installed=False)
-            return workflow.id, workers
+                await tables.hardware.withdraw_ticket(workflow.workers(), installed=False)
+            return workflow.id, workflow.workers()
 
         workflow_id, workers = await self._store.write(use_case)
-        await self._machines.refresh(workers)
-        self._bells.ring(CHANGES)
+        await tell(self._machines, self._bells, workers)
         return workflow_id
 
     async def events(self, key: str) -> list[Event]:
@@ -165,17 +214,22 @@ class Workflows:
             raise NotFound(f"version {version} of the data is not there (kept: {kept})")
         return found
 
+    async def data_versions(self, key: str) -> list[DataVersion]:
+        """Every version of the ephemeral data, oldest first, the older ones without their archive."""
+        async with self._store.read() as tables:
+            return await tables.data.versions((await _find(tables, key)).id)
+
     async def snapshot(self, version: str) -> Snapshot:
         """The appliance at a glance."""
         machines = await self._machines.all()
         hostnames = {each.hardware.id: primary(each.hardware).hostname for each in machines}
         async with self._store.read() as tables:
             workflows = await tables.workflows.unfinished_and_newest(SHOWN_FINISHED)
-            lines = [await _workflow_line(tables, each, hostnames) for each in workflows]
+            lines = [await workflow_line(tables, each, hostnames) for each in workflows]
         return Snapshot(
             now=self._clock(),
             version=version,
-            machines=tuple(_machine_line(each) for each in machines),
+            machines=tuple(machine_line(each) for each in machines),
             workflows=tuple(lines),
         )
 
@@ -184,100 +238,6 @@ async def _find(tables: Tables, key: str) -> Workflow:
     return only(await tables.workflows.matching(key), "workflow", key)
 
 
-async def _bind(tables: Tables, definition: Definition) -> list[PlannedAction]:
-    """The flat list of actions, each with the id of the hardware that its task names."""
-    problems: list[Problem] = []
-    planned: list[PlannedAction] = []
-    for number, task in enumerate(definition.tasks):
-        worker = await tables.hardware.by_address(task.worker)
-        if worker is None:
-            text = f"hardware mentioned with reference {task.worker} not found: push its hardware document first"
-            problems.append(Problem(key=f"tasks[{number}].worker", text=text))
-            continue
-        for action in task.actions:
-            planned.append(
-                PlannedAction(
-                    index=len(planned),
-                    task=task.name,
-                    name=action.name,
-                    worker=worker,
-                    address=task.worker,
-                    image=action.image,
-                    timeout=action.timeout,
-                    command=action.command,
-                    on_timeout=action.on_timeout,
-                    on_failure=action.on_failure,
-                    volumes=merged_volumes(task, action),
-                    environment=merged_environment(task, action),
-                    pid=action.pid,
-                )
-            )
-    if problems:
-        raise Invalid("the workflow cannot be bound to its machines", problems)
-    if not planned:
-        raise Invalid("the workflow has no actions: there is nothing to do")
-    return planned
-
-
-def _machine_line(status: MachineStatus) -> MachineLine:
-    interface = primary(status.hardware)
-    return MachineLine(
-        id=status.hardware.id,
-        hostname=interface.hostname,
-        mac=interface.mac,
-        address=str(interface.address or ""),
-        stage=status.stage or "",
-        stage_at=status.stage_at,
-        ticket=status.ticket,
-        boots=status.boots,
-        parked=status.parked,
-        last_contact=status.last_contact,
-    )
-
-
-async def _workflow_line(tables: Tables, workflow: Workflow, hostnames: Mapping[str, str]) -> WorkflowLine:
-    tasks = []
-    for task in dict.fromkeys(each.action.task for each in workflow.actions):
-        own = [each for each in workflow.actions if each.action.task == task]
-        done = sum(each.state is State.SUCCESS for each in own)
-        worker = hostnames.get(own[0].action.worker) or own[0].action.address
-        tasks.append(TaskLine(name=task, worker=worker, done=done, total=len(own)))
-    current = workflow.current()
-    last = await _last_line(tables, current) if current and current.state is not State.SUCCESS else ""
-    return WorkflowLine(
-        id=workflow.id,
-        name=workflow.name,
-        state=workflow.state,
-        created_at=workflow.created_at,
-        ended_at=workflow.updated_at if workflow.state in FINAL else None,
-        tasks=tuple(tasks),
-        running=_running(current, last),
-        failure=_failure(current, last),
-    )
-
-
-def _running(current: ActionStatus | None, last: str) -> RunningLine | None:
-    if current is None or current.state is not State.RUNNING or current.started_at is None:
-        return None
-    action = current.action
-    return RunningLine(
-        task=action.task, name=action.name, started_at=current.started_at, timeout=action.timeout, last_output=last
-    )
-
-
-def _failure(current: ActionStatus | None, last: str) -> FailureLine | None:
-    if current is None or current.state not in {State.FAILED, State.TIMEOUT} or current.outcome is None:
-        return None
-    outcome, action = current.outcome, current.action
-    return FailureLine(
-        task=action.task, name=action.name, reason=outcome.reason, message=outcome.message, last_output=last
-    )
-
-
-async def _last_line(tables: Tables, current: ActionStatus) -> str:
-    if current.outcome is not None and current.outcome.tail:
-        return current.outcome.tail[-1]
-    last = await tables.output.last(current.attempt)
-    # A progress display ends its lines with carriage returns.
-    lines = [line.strip() for line in last.decode(errors="replace").replace("\r", "\n").split("\n")]
-    return next((line for line in reversed(lines) if line), "")
+def _awaited(workflow: Workflow) -> list[str]:
+    """The machines that a workflow still has something to do for."""
+    return list(dict.fromkeys(each.action.worker for each in workflow.actions if each.state is State.PENDING))

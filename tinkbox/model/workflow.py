@@ -75,6 +75,7 @@ class PlannedAction:
 class ActionStatus:
     """An action with where it stands, and its newest attempt; times are UTC, None until they happen.
 
+    `left_at` is since when the machine goes away by intention.
     `failures` counts the failed attempts since the action was last made ready by a person.
     """
 
@@ -83,6 +84,7 @@ class ActionStatus:
     failures: int = 0
     attempt: str = ""
     started_at: datetime | None = None
+    left_at: datetime | None = None
     ended_at: datetime | None = None
     outcome: Outcome | None = None
 
@@ -116,6 +118,10 @@ class Workflow:
             if status.state not in DONE:
                 return status
         return self.actions[-1] if self.actions else None
+
+    def workers(self) -> list[str]:
+        """The machines that have or had something to do in it, in the order of their tasks."""
+        return list(dict.fromkeys(each.action.worker for each in self.actions if each.state is not State.SKIPPED))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,19 +3,31 @@
 The credential is the worker's identity; a name it merely claims counts for nothing.
 """
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from datetime import datetime
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 from aiohttp import web
 
 from tinkbox.model.errors import Denied, Invalid, TooLarge
 from tinkbox.wire.bundle import MAX_ARCHIVE
-from tinkbox.wire.worker import MAX_OUTPUT_CHUNK, Hello, Offer, Report, decode_hello, decode_report, encode
+from tinkbox.wire.worker import (
+    MAX_OUTPUT_CHUNK,
+    Hello,
+    Leaving,
+    Offer,
+    Order,
+    Report,
+    decode_hello,
+    decode_leaving,
+    decode_report,
+    encode,
+)
 
 POLL_SECONDS = 25.0
 LOOK_EVERY = 5.0
 MAX_MESSAGE_BODY = 1024 * 1024
+T = TypeVar("T")
 
 
 class Attempts(Protocol):
@@ -23,6 +35,8 @@ class Attempts(Protocol):
 
     async def offer(self, worker: str, hello: Hello) -> Offer | None: ...
     async def wait(self, worker: str, timeout: float) -> None: ...
+    async def leave(self, worker: str, token: str, leaving: Leaving) -> None: ...
+    async def order(self, worker: str, token: str) -> Order | None: ...
     async def report(self, worker: str, token: str, report: Report) -> None: ...
     async def output(self, worker: str, token: str, offset: int, chunk: bytes) -> int: ...
     async def data(self, worker: str, token: str) -> bytes: ...
@@ -37,13 +51,15 @@ def routes(
 ) -> list[web.RouteDef]:
     """The worker protocol.  `authenticate` maps a credential's token to the machine's id or raises Denied.
 
-    A worker for which there is no work is answered after `poll_seconds`.
+    A worker for which there is no work, or no order, is answered after `poll_seconds`.
     """
     door = _WorkerDoor(attempts, authenticate, clock, poll_seconds)
     return [
         web.get("/worker/time", door.time),
         web.post("/worker/next", door.next),
+        web.post("/worker/attempts/{token}/leaving", door.leaving),
         web.post("/worker/attempts/{token}/report", door.report),
+        web.get("/worker/attempts/{token}/order", door.order),
         web.post("/worker/attempts/{token}/output", door.output),
         web.get("/worker/attempts/{token}/data", door.data),
         web.put("/worker/attempts/{token}/data", door.keep_data),
@@ -70,14 +86,18 @@ class _WorkerDoor:
     async def next(self, request: web.Request) -> web.Response:
         worker = self._worker(request)
         hello = decode_hello(await _body(request, MAX_MESSAGE_BODY))
-        waited = 0.0
-        while (offer := await self._attempts.offer(worker, hello)) is None:
-            if waited >= self._poll_seconds:
-                return web.Response(status=204)
-            wait = min(LOOK_EVERY, self._poll_seconds - waited)
-            await self._attempts.wait(worker, wait)
-            waited += wait
-        return web.Response(text=encode(offer), content_type="application/json")
+        offer = await self._awaited(request, worker, lambda: self._attempts.offer(worker, hello))
+        return _answer(offer)
+
+    async def order(self, request: web.Request) -> web.Response:
+        worker, token = self._worker(request), request.match_info["token"]
+        return _answer(await self._awaited(request, worker, lambda: self._attempts.order(worker, token)))
+
+    async def leaving(self, request: web.Request) -> web.Response:
+        worker = self._worker(request)
+        leaving = decode_leaving(await _body(request, MAX_MESSAGE_BODY))
+        await self._attempts.leave(worker, request.match_info["token"], leaving)
+        return web.json_response({})
 
     async def report(self, request: web.Request) -> web.Response:
         worker = self._worker(request)
@@ -105,11 +125,29 @@ class _WorkerDoor:
         version = await self._attempts.keep_data(worker, request.match_info["token"], archive)
         return web.json_response({"version": version})
 
+    async def _awaited(self, request: web.Request, worker: str, ask: Callable[[], Awaitable[T | None]]) -> T | None:
+        """Ask until there is something, at most `poll_seconds`."""
+        waited = 0.0
+        while (found := await ask()) is None and waited < self._poll_seconds:
+            wait = min(LOOK_EVERY, self._poll_seconds - waited)
+            await self._attempts.wait(worker, wait)
+            waited += wait
+            if request.transport is None:
+                # The worker hung up: what is begun for it now would be begun for nobody.
+                return None
+        return found
+
     def _worker(self, request: web.Request) -> str:
         scheme, _, token = request.headers.get("Authorization", "").partition(" ")
         if scheme.lower() != "bearer" or not token:
             raise Denied("a worker must show its credential: Authorization: Bearer <token>")
         return self._authenticate(token.strip())
+
+
+def _answer(message: Offer | Order | None) -> web.Response:
+    if message is None:
+        return web.Response(status=204)
+    return web.Response(text=encode(message), content_type="application/json")
 
 
 async def _body(request: web.Request, limit: int) -> bytes:

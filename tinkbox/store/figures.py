@@ -25,7 +25,8 @@ _ACTIONS = """
     GROUP BY state, reason
 """
 _QUEUES = """
-    SELECT action.worker, count(DISTINCT workflow.id) AS length, min(workflow.created_at) AS oldest
+    SELECT action.worker, count(DISTINCT workflow.id) AS length,
+           min(CASE WHEN workflow.state = 'PENDING' THEN workflow.updated_at END) AS since
     FROM workflow JOIN action ON action.workflow_id = workflow.id
     WHERE workflow.state IN ('PENDING', 'RUNNING', 'STOPPING') AND action.state IN ('PENDING', 'RUNNING', 'LEAVING')
     GROUP BY action.worker ORDER BY action.worker
@@ -47,11 +48,14 @@ class Standing:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Queue:
-    """The unfinished workflows in which one machine still has something to do."""
+    """The unfinished workflows in which one machine still has something to do.
+
+    `since` is how long one of them waits already for its first action, None when none does.
+    """
 
     worker: str
     length: int
-    oldest: datetime
+    since: datetime | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,10 +81,14 @@ class FigureTable:
         return await self._standings(_ACTIONS)
 
     async def queues(self) -> Sequence[Queue]:
-        """The queue of every machine that has one, since when its oldest workflow is there."""
+        """The queue of every machine that has one."""
         rows = await self._sql.execute_fetchall(_QUEUES)
         return [
-            Queue(worker=row["worker"], length=row["length"], oldest=datetime.fromisoformat(row["oldest"]))
+            Queue(
+                worker=row["worker"],
+                length=row["length"],
+                since=datetime.fromisoformat(row["since"]) if row["since"] else None,
+            )
             for row in rows
         ]
 

@@ -11,11 +11,23 @@ from tinkbox.model.boot import Stage
 from tinkbox.model.hardware import Hardware, hardware_from_document
 
 KEPT_SIGHTINGS = 200
+_RECORDS = """
+    SELECT hardware.*,
+           (SELECT attempt FROM action WHERE worker = hardware.id AND state = 'LEAVING') AS leaving,
+           EXISTS (SELECT 1 FROM action JOIN workflow ON workflow.id = action.workflow_id
+                   WHERE action.worker = hardware.id AND action.state IN ('PENDING', 'RUNNING')
+                   AND workflow.state IN ('PENDING', 'RUNNING')) AS wanted
+    FROM hardware
+"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MachineRecord:
-    """One machine as stored; `token` is its worker's credential."""
+    """One machine as stored; `token` is its worker's credential.
+
+    `leaving` is the attempt of which the machine goes away by intention, or empty; `wanted` tells that
+    something is left for it to do (besides that).
+    """
 
     hardware: Hardware
     token: str
@@ -29,6 +41,8 @@ class MachineRecord:
     stage_at: datetime | None = None
     boot_id: str = ""
     last_contact: datetime | None = None
+    leaving: str = ""
+    wanted: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,15 +63,13 @@ class HardwareTable:
 
     async def all(self) -> list[MachineRecord]:
         """Every machine, oldest first."""
-        rows = await self._sql.execute_fetchall("SELECT * FROM hardware ORDER BY created_at, id")
+        rows = await self._sql.execute_fetchall(f"{_RECORDS} ORDER BY created_at, id")
         return [_record(row) for row in rows]
 
     async def some(self, ids: Iterable[str]) -> list[MachineRecord]:
         """Those of these machines that are there."""
         wanted = json.dumps(list(ids))
-        rows = await self._sql.execute_fetchall(
-            "SELECT * FROM hardware WHERE id IN (SELECT value FROM json_each(?))", (wanted,)
-        )
+        rows = await self._sql.execute_fetchall(f"{_RECORDS} WHERE id IN (SELECT value FROM json_each(?))", (wanted,))  # noqa: S608
         return [_record(row) for row in rows]
 
     async def holders(self, hardware: Hardware) -> list[tuple[str, str]]:
@@ -97,10 +109,11 @@ class HardwareTable:
         await self._sql.executemany("UPDATE hardware SET ticket = 1 WHERE id = ?", [(each,) for each in ids])
 
     async def withdraw_ticket(self, ids: Sequence[str], *, installed: bool) -> None:
-        """Take the ticket of those machines that no unfinished workflow needs any more."""
+        """Take the ticket of those machines that have nothing left to do in any unfinished workflow."""
         await self._sql.executemany(
             "UPDATE hardware SET installed = installed OR ?, ticket = EXISTS (SELECT 1 FROM action JOIN workflow ON workflow.id = action.workflow_id "
-            "WHERE action.worker = hardware.id AND workflow.state IN ('PENDING', 'RUNNING')) WHERE id = ?",
+            "WHERE action.worker = hardware.id AND action.state IN ('PENDING', 'RUNNING', 'LEAVING') "
+            "AND workflow.state IN ('PENDING', 'RUNNING', 'STOPPING')) WHERE id = ?",
             [(installed, each) for each in ids],
         )
 
@@ -160,4 +173,6 @@ def _record(row: aiosqlite.Row) -> MachineRecord:
         stage_at=datetime.fromisoformat(row["stage_at"]) if row["stage_at"] else None,
         boot_id=row["boot_id"],
         last_contact=datetime.fromisoformat(row["last_contact"]) if row["last_contact"] else None,
+        leaving=row["leaving"] or "",
+        wanted=bool(row["wanted"]),
     )

@@ -1,4 +1,8 @@
-"""Workflows, their actions and attempts."""
+"""Workflows, their actions and attempts.
+
+A workflow that is not over is PENDING, RUNNING or STOPPING; a machine has something to do in it as long as
+an action of its is PENDING, RUNNING or LEAVING, in one that is STOPPING only what was begun.
+"""
 
 import json
 from collections.abc import Iterable
@@ -11,15 +15,26 @@ from tinkbox.model.workflow import ActionStatus, Outcome, PlannedAction, State, 
 from tinkbox.wire.worker import action_from_document, outcome_from_document
 
 _ACTIONS = """
-    SELECT action.*, attempt.started_at, attempt.ended_at, attempt.outcome
+    SELECT action.*, attempt.started_at, attempt.left_at, attempt.ended_at, attempt.outcome
     FROM action LEFT JOIN attempt ON attempt.token = action.attempt
     WHERE action.workflow_id IN (SELECT value FROM json_each(?)) ORDER BY position
+"""
+_UNDER_WAY = """
+    SELECT workflow.id, workflow.state AS standing, workflow.global_timeout, workflow.started_at AS began,
+           workflow.stop_into, workflow.stopped_at, action.definition, attempt.*
+    FROM workflow LEFT JOIN action ON action.workflow_id = workflow.id AND action.state IN ('RUNNING', 'LEAVING')
+                  LEFT JOIN attempt ON attempt.token = action.attempt
+    WHERE workflow.state IN ('RUNNING', 'STOPPING')
 """
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Attempt:
-    """One try at an action; `output_length` counts every byte received, kept or not."""
+    """One try at an action.
+
+    `left_at` is since when its machine goes away by intention; `output_length` counts every byte
+    received, kept or not.
+    """
 
     token: str
     workflow_id: str
@@ -28,9 +43,27 @@ class Attempt:
     boot_id: str
     state: State
     started_at: datetime
+    left_at: datetime | None = None
     ended_at: datetime | None = None
     outcome: Outcome | None = None
     output_length: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UnderWay:
+    """A workflow that is RUNNING or STOPPING, with its action that is RUNNING or LEAVING if there is one.
+
+    `began` and `stopped_at` are the workflow's times, `global_timeout` is in seconds, 0: none.
+    """
+
+    workflow_id: str
+    state: State
+    began: datetime
+    global_timeout: int
+    stop_into: State | None
+    stopped_at: datetime | None
+    action: PlannedAction | None
+    attempt: Attempt | None
 
 
 class WorkflowTable:
@@ -40,9 +73,10 @@ class WorkflowTable:
         self._sql = connection
 
     async def insert(self, workflow: Workflow) -> None:
-        """A new workflow with its actions, all as given."""
+        """A new workflow with its actions, all as given, behind those that are there."""
         await self._sql.execute(
-            "INSERT INTO workflow (id, name, template_id, devices, text, state, created_at, updated_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+            "INSERT INTO workflow (id, name, template_id, devices, text, state, created_at, updated_at, global_timeout, place) "
+            "SELECT ?, ?, ?, ?, ?, ?, ?, ?, ?, coalesce(max(place), 0) + 1 FROM workflow",
             (
                 workflow.id,
                 workflow.name,
@@ -52,6 +86,7 @@ class WorkflowTable:
                 workflow.state,
                 workflow.created_at.isoformat(),
                 workflow.updated_at.isoformat(),
+                workflow.global_timeout,
             ),
         )
         await self._sql.executemany(
@@ -69,8 +104,8 @@ class WorkflowTable:
     async def unfinished_and_newest(self, newest: int) -> list[Workflow]:
         """Every workflow that is not over and the newest of the others, oldest first."""
         return await self._workflows(
-            "WHERE state IN ('PENDING', 'RUNNING') OR number IN "
-            "(SELECT number FROM workflow WHERE state NOT IN ('PENDING', 'RUNNING') ORDER BY number DESC LIMIT ?) ORDER BY number",
+            "WHERE state IN ('PENDING', 'RUNNING', 'STOPPING') OR number IN (SELECT number FROM workflow "
+            "WHERE state NOT IN ('PENDING', 'RUNNING', 'STOPPING') ORDER BY number DESC LIMIT ?) ORDER BY number",
             (newest,),
         )
 
@@ -89,28 +124,63 @@ class WorkflowTable:
         """Ids of the unfinished workflows that name this machine."""
         rows = await self._sql.execute_fetchall(
             "SELECT DISTINCT workflow.id FROM workflow JOIN action ON action.workflow_id = workflow.id "
-            "WHERE action.worker = ? AND workflow.state IN ('PENDING', 'RUNNING')",
+            "WHERE action.worker = ? AND workflow.state IN ('PENDING', 'RUNNING', 'STOPPING')",
             (worker,),
         )
         return [row["id"] for row in rows]
 
     async def next_for(self, worker: str) -> str | None:
-        """The oldest unfinished workflow in which this machine still has something to do."""
+        """The first unfinished workflow of its queue in which this machine still has something to do."""
         rows = await self._sql.execute_fetchall(
-            "SELECT id FROM workflow WHERE state IN ('PENDING', 'RUNNING') AND EXISTS (SELECT 1 FROM action "
-            "WHERE workflow_id = workflow.id AND worker = ? AND action.state IN ('PENDING', 'RUNNING')) ORDER BY number LIMIT 1",
+            "SELECT workflow.id FROM action JOIN workflow ON workflow.id = action.workflow_id WHERE action.worker = ? "
+            "AND action.state IN ('PENDING', 'RUNNING', 'LEAVING') AND (workflow.state IN ('PENDING', 'RUNNING') "
+            "OR workflow.state = 'STOPPING' AND action.state != 'PENDING') ORDER BY workflow.place LIMIT 1",
             (worker,),
         )
         return next((row["id"] for row in rows), None)
+
+    async def under_way(self, workflow_id: str = "") -> list[UnderWay]:
+        """Every workflow that is RUNNING or STOPPING, or this one if it is."""
+        condition, values = (" AND workflow.id = ?", (workflow_id,)) if workflow_id else ("", ())
+        rows = await self._sql.execute_fetchall(_UNDER_WAY + condition, values)
+        return [_under_way(row) for row in rows]
 
     async def set_state(self, workflow_id: str, state: State, now: datetime) -> None:
         await self._sql.execute(
             "UPDATE workflow SET state = ?, updated_at = ? WHERE id = ?", (state, now.isoformat(), workflow_id)
         )
 
+    async def set_started(self, workflow_id: str, now: datetime) -> None:
+        """Its global timeout counts from now on."""
+        await self._sql.execute("UPDATE workflow SET started_at = ? WHERE id = ?", (now.isoformat(), workflow_id))
+
+    async def set_stop(self, workflow_id: str, into: State, now: datetime) -> None:
+        """It was told to stop, and will end in `into`."""
+        await self._sql.execute(
+            "UPDATE workflow SET stop_into = ?, stopped_at = ? WHERE id = ?", (into, now.isoformat(), workflow_id)
+        )
+
+    async def make_ready(self, workflow_id: str, first: int) -> None:
+        """Forget how it ended, make the actions from `first` on pending again, and put it behind those that wait."""
+        await self._sql.execute(
+            "UPDATE workflow SET started_at = NULL, stop_into = '', stopped_at = NULL, "
+            "place = (SELECT max(place) + 1 FROM workflow) WHERE id = ?",
+            (workflow_id,),
+        )
+        await self._sql.execute(
+            "UPDATE action SET state = 'PENDING', failures = 0, attempt = '' "
+            "WHERE workflow_id = ? AND position >= ? AND state != 'SKIPPED'",
+            (workflow_id, first),
+        )
+
     async def set_action_state(self, workflow_id: str, position: int, state: State) -> None:
         await self._sql.execute(
             "UPDATE action SET state = ? WHERE workflow_id = ? AND position = ?", (state, workflow_id, position)
+        )
+
+    async def count_failure(self, workflow_id: str, position: int) -> None:
+        await self._sql.execute(
+            "UPDATE action SET failures = failures + 1 WHERE workflow_id = ? AND position = ?", (workflow_id, position)
         )
 
     async def delete(self, workflow_id: str) -> None:
@@ -136,6 +206,12 @@ class WorkflowTable:
             (attempt.token, attempt.workflow_id, attempt.position),
         )
 
+    async def leave(self, token: str, now: datetime) -> None:
+        """The attempt's machine goes away by intention."""
+        await self._sql.execute(
+            "UPDATE attempt SET state = 'LEAVING', left_at = ? WHERE token = ?", (now.isoformat(), token)
+        )
+
     async def end_attempt(self, token: str, outcome: Outcome, now: datetime) -> None:
         await self._sql.execute(
             "UPDATE attempt SET state = ?, outcome = ?, ended_at = ? WHERE token = ?",
@@ -149,7 +225,7 @@ class WorkflowTable:
     async def attempts(self, workflow_id: str) -> list[Attempt]:
         """Every attempt at the workflow's actions, in the order in which they began."""
         rows = await self._sql.execute_fetchall(
-            "SELECT * FROM attempt WHERE workflow_id = ? ORDER BY started_at, position", (workflow_id,)
+            "SELECT * FROM attempt WHERE workflow_id = ? ORDER BY rowid", (workflow_id,)
         )
         return [_attempt(row) for row in rows]
 
@@ -173,6 +249,23 @@ def _workflow(row: aiosqlite.Row, actions: list[ActionStatus]) -> Workflow:
         actions=tuple(actions),
         created_at=datetime.fromisoformat(row["created_at"]),
         updated_at=datetime.fromisoformat(row["updated_at"]),
+        global_timeout=row["global_timeout"],
+        started_at=_time(row["started_at"]),
+        stop_into=_state(row["stop_into"]),
+        stopped_at=_time(row["stopped_at"]),
+    )
+
+
+def _under_way(row: aiosqlite.Row) -> UnderWay:
+    return UnderWay(
+        workflow_id=row["id"],
+        state=State(row["standing"]),
+        began=datetime.fromisoformat(row["began"]),
+        global_timeout=row["global_timeout"],
+        stop_into=_state(row["stop_into"]),
+        stopped_at=_time(row["stopped_at"]),
+        action=_action(row["definition"]) if row["definition"] else None,
+        attempt=_attempt(row) if row["token"] else None,
     )
 
 
@@ -180,8 +273,10 @@ def _status(row: aiosqlite.Row) -> ActionStatus:
     return ActionStatus(
         action=_action(row["definition"]),
         state=State(row["state"]),
+        failures=row["failures"],
         attempt=row["attempt"],
         started_at=_time(row["started_at"]),
+        left_at=_time(row["left_at"]),
         ended_at=_time(row["ended_at"]),
         outcome=_outcome(row["outcome"]),
     )
@@ -196,6 +291,7 @@ def _attempt(row: aiosqlite.Row) -> Attempt:
         boot_id=row["boot_id"],
         state=State(row["state"]),
         started_at=datetime.fromisoformat(row["started_at"]),
+        left_at=_time(row["left_at"]),
         ended_at=_time(row["ended_at"]),
         outcome=_outcome(row["outcome"]),
         output_length=row["output_length"],
@@ -208,6 +304,10 @@ def _action(text: str) -> PlannedAction:
 
 def _outcome(text: str | None) -> Outcome | None:
     return outcome_from_document(json.loads(text)) if text else None
+
+
+def _state(text: str) -> State | None:
+    return State(text) if text else None
 
 
 def _time(text: str | None) -> datetime | None:

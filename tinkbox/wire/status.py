@@ -27,39 +27,61 @@ class MachineLine:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TaskLine:
-    """One task: `done` of `total` actions succeeded, on the machine called `worker`."""
+    """One task: `done` of `total` actions succeeded or were skipped, on the machine called `worker`.
+
+    `skipped` is how many of them were skipped.
+    """
 
     name: str
     worker: str
     done: int
     total: int
+    skipped: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunningLine:
-    """The action that runs now; `timeout` in seconds."""
+    """The action that runs now, or whose machine goes away by intention; `timeout` in seconds.
+
+    It is the `attempt`th of `attempts` that there may be.
+    """
 
     task: str
     name: str
     started_at: datetime
     timeout: int
+    attempt: int = 1
+    attempts: int = 1
+    leaving: bool = False
     last_output: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FailureLine:
-    """Why a workflow ended badly, in the words of the action or of the worker."""
+    """Why an attempt or a workflow ended badly, in the words of the action or of the worker; `hint` says what to do.
+
+    It was the `attempt`th of `attempts` that there may be; `exit_code` and `signal` are those of its process.
+    """
 
     task: str
     name: str
     reason: str
     message: str
+    hint: str = ""
+    exit_code: int | None = None
+    signal: str = ""
+    attempt: int = 1
+    attempts: int = 1
     last_output: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WorkflowLine:
-    """One workflow with its tasks; `ended_at` is None while it is not over."""
+    """One workflow with its tasks; `ended_at` is None while it is not over.
+
+    `stop_into` is how one that is STOPPING will end.  `retried` is the newest failure of an action that is tried
+    again, `failure` the one that ended the workflow.
+    """
 
     id: str
     name: str
@@ -67,7 +89,9 @@ class WorkflowLine:
     created_at: datetime
     ended_at: datetime | None
     tasks: tuple[TaskLine, ...]
+    stop_into: State | None = None
     running: RunningLine | None = None
+    retried: FailureLine | None = None
     failure: FailureLine | None = None
 
 
@@ -107,7 +131,9 @@ def _workflow(entry: dict[str, Any]) -> WorkflowLine:
     fields["state"] = State(entry["state"])
     fields["tasks"] = tuple(TaskLine(**task) for task in entry["tasks"])
     fields["running"] = RunningLine(**_with_times(entry["running"], "started_at")) if entry["running"] else None
-    fields["failure"] = FailureLine(**entry["failure"]) if entry["failure"] else None
+    fields["stop_into"] = State(entry["stop_into"]) if entry["stop_into"] else None
+    for name in ("retried", "failure"):
+        fields[name] = FailureLine(**entry[name]) if entry[name] else None
     return WorkflowLine(**fields)
 
 

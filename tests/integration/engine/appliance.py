@@ -12,13 +12,16 @@ from uuid import UUID
 
 from tinkbox.engine.attempts import Attempts
 from tinkbox.engine.bells import Bells
+from tinkbox.engine.deadlines import Deadlines
 from tinkbox.engine.machines import Machines
+from tinkbox.engine.returns import Returns
 from tinkbox.engine.templates import Templates
 from tinkbox.engine.workflows import Workflows
 from tinkbox.model.hardware import MacAddress, parse_hardware
+from tinkbox.model.history import History, fold
 from tinkbox.model.workflow import Outcome, State
 from tinkbox.store.database import Store
-from tinkbox.wire.worker import Hello, Offer, Report
+from tinkbox.wire.worker import Hello, Leaving, Offer, Report
 
 HELLO = """\
 version: "0.1"
@@ -72,6 +75,8 @@ class Appliance:
         self.templates = Templates(self.store, self.clock, new_id)
         self.workflows = Workflows(self.store, self.bells, self.machines, self.clock, new_id)
         self.attempts = Attempts(self.store, self.bells, self.machines, self.clock, lambda: f"attempt-{next(numbers)}")
+        self.deadlines = Deadlines(self.store, self.bells, self.machines, self.clock)
+        self.returns = Returns(self.store, self.bells, self.machines, self.clock)
 
     async def machine(self, number: int) -> str:
         """Push the hardware of machine `number`; returns its id."""
@@ -90,9 +95,14 @@ class Appliance:
     async def offer(self, worker: str, boot_id: str = "boot-1") -> Offer | None:
         return await self.attempts.offer(worker, Hello(boot_id=boot_id))
 
-    async def report(self, worker: str, offer: Offer, state: State = State.SUCCESS, **told: object) -> None:
+    async def leave(self, worker: str, offer: Offer, boot_id: str = "boot-1") -> None:
+        await self.attempts.leave(worker, offer.attempt, Leaving(workflow_id=offer.workflow_id, boot_id=boot_id))
+
+    async def report(
+        self, worker: str, offer: Offer, state: State = State.SUCCESS, boot_id: str = "boot-1", **told: object
+    ) -> None:
         report = Report(
-            workflow_id=offer.workflow_id, boot_id="boot-1", sequence=1, outcome=Outcome(state=state, **told)
+            workflow_id=offer.workflow_id, boot_id=boot_id, sequence=1, outcome=Outcome(state=state, **told)
         )
         await self.attempts.report(worker, offer.attempt, report)
 
@@ -103,6 +113,15 @@ class Appliance:
             await self.report(worker, offer)
             done.append(offer.action.name)
         return done
+
+
+    async def check_histories(self) -> None:
+        """Every workflow's state, and that of each of its actions, is what its events add up to."""
+        for workflow in await self.workflows.all():
+            events = await self.workflows.events(workflow.id)
+            assert [event.number for event in events] == list(range(1, len(events) + 1))
+            stored = History(state=workflow.state, actions=tuple(each.state for each in workflow.actions))
+            assert fold(events) == stored, [(event.kind, dict(event.data)) for event in events]
 
 
 def mac(number: int) -> MacAddress:
@@ -125,7 +144,7 @@ def hardware(number: int) -> dict[str, object]:
 
 @asynccontextmanager
 async def appliance(path: Path, clock: Clock | None = None) -> AsyncIterator[Appliance]:
-    """An engine over the store in `path`, its writer running."""
+    """An engine over the store in `path`, its writer running; at its end every recorded run is checked."""
     store = await Store.open(path)
     try:
         async with asyncio.TaskGroup() as parts:
@@ -133,6 +152,7 @@ async def appliance(path: Path, clock: Clock | None = None) -> AsyncIterator[App
             box = Appliance(store, clock or Clock())
             await box.machines.load()
             yield box
+            await box.check_histories()
             writer.cancel()
     finally:
         await store.close()

@@ -1,0 +1,46 @@
+"""Binding: the tasks of a rendered template meet the machines they name."""
+
+from tinkbox.model.errors import Invalid, Problem
+from tinkbox.model.template import Definition, merged_environment, merged_volumes
+from tinkbox.model.workflow import ActionStatus, PlannedAction, State
+from tinkbox.store.database import Tables
+
+
+async def bind(tables: Tables, definition: Definition) -> tuple[ActionStatus, ...]:
+    """The flat list of actions, each with the id of the hardware that its task names; what does not apply is skipped.
+
+    Raises Invalid when a machine is unknown or when nothing is left to do.
+    """
+    problems: list[Problem] = []
+    planned: list[ActionStatus] = []
+    for number, task in enumerate(definition.tasks):
+        worker = await tables.hardware.by_address(task.worker)
+        if worker is None:
+            text = f"hardware mentioned with reference {task.worker} not found: push its hardware document first"
+            problems.append(Problem(key=f"tasks[{number}].worker", text=text))
+            continue
+        for action in task.actions:
+            bound = PlannedAction(
+                index=len(planned),
+                task=task.name,
+                name=action.name,
+                worker=worker,
+                address=task.worker,
+                image=action.image,
+                timeout=action.timeout,
+                command=action.command,
+                on_timeout=action.on_timeout,
+                on_failure=action.on_failure,
+                volumes=merged_volumes(task, action),
+                environment=merged_environment(task, action),
+                pid=action.pid,
+                retries=action.retries,
+                reboot=action.reboot,
+            )
+            planned.append(ActionStatus(action=bound, state=State.PENDING if action.applies else State.SKIPPED))
+    if problems:
+        raise Invalid("the workflow cannot be bound to its machines", problems)
+    if all(status.state is State.SKIPPED for status in planned):
+        why = "the `if` of every action is false" if planned else "the workflow has no actions"
+        raise Invalid(f"{why}: there is nothing to do")
+    return tuple(planned)

@@ -1,0 +1,134 @@
+"""Deadlines, kept by the appliance's clock, whatever becomes of worker and machine.
+
+The worker keeps an action's timeout by itself and reports; these are for when nothing is heard of it,
+and for what only the appliance can know.
+"""
+
+import asyncio
+import logging
+from collections.abc import Callable
+from datetime import datetime, timedelta
+from enum import Enum
+from functools import partial
+from typing import NoReturn
+
+from tinkbox.engine.bells import Bells
+from tinkbox.engine.endings import end_attempt, stop, tell
+from tinkbox.engine.machines import Machines
+from tinkbox.model.conditions import why_stopped
+from tinkbox.model.errors import Unavailable
+from tinkbox.model.workflow import Outcome, PlannedAction, State
+from tinkbox.store.database import Store, Tables
+from tinkbox.store.workflows import UnderWay
+
+LOOK_EVERY = 2.0
+STOP_GRACE = 10
+MAX_HOOK = 600
+# For the report to arrive.  After a start of the appliance everybody gets it anew, for nobody was there to listen.
+REPORTING = 60
+STOPPING = 90
+_log = logging.getLogger(__name__)
+
+
+class Due(Enum):
+    """What the appliance does not wait for any longer."""
+
+    REPORT = "the report of an action whose timeout is over"
+    RETURN = "a machine that went away by intention"
+    END = "the end of a workflow whose global timeout is over"
+    STOP = "the confirmation that an action was stopped"
+
+
+def due(under_way: UnderWay, listening_since: datetime) -> tuple[datetime, Due] | None:
+    """What will be due next of a workflow, and when."""
+    moments: list[tuple[datetime, Due]] = []
+    heard = listening_since + timedelta(seconds=REPORTING)
+    if under_way.state is State.RUNNING and under_way.global_timeout:
+        moments.append((under_way.began + timedelta(seconds=under_way.global_timeout), Due.END))
+    action, attempt = under_way.action, under_way.attempt
+    if action is not None and attempt is not None:
+        if attempt.left_at is not None:
+            moments.append((max(heard, attempt.left_at + timedelta(seconds=action.timeout)), Due.RETURN))
+        else:
+            patience = action.timeout + STOP_GRACE + _hook_seconds(action) + REPORTING
+            moments.append((max(heard, attempt.started_at + timedelta(seconds=patience)), Due.REPORT))
+        if under_way.stopped_at is not None:
+            patience = STOPPING + _hook_seconds(action)
+            moments.append((max(heard, under_way.stopped_at + timedelta(seconds=patience)), Due.STOP))
+    return min(moments, key=lambda moment: moment[0]) if moments else None
+
+
+class Deadlines:
+    """A part: ends what is overdue."""
+
+    def __init__(self, store: Store, bells: Bells, machines: Machines, clock: Callable[[], datetime]) -> None:
+        self._store = store
+        self._bells = bells
+        self._machines = machines
+        self._clock = clock
+        self._listening_since = clock()
+
+    async def run(self) -> NoReturn:
+        """End it when it is due, for ever."""
+        while True:
+            try:
+                patience = await self.look()
+            except Unavailable as error:
+                _log.warning("deadlines wait: %s", error, extra={"action": "deadlines.unsaved"})
+                patience = LOOK_EVERY
+            await asyncio.sleep(patience)
+
+    async def look(self) -> float:
+        """End what is due now; returns after how many seconds to look again.
+
+        Raises Unavailable when the store is.
+        """
+        now, patience = self._clock(), LOOK_EVERY
+        async with self._store.read() as tables:
+            found = await tables.workflows.under_way()
+        for each in found:
+            following = due(each, self._listening_since)
+            if following is None:
+                continue
+            patience = min(patience, (following[0] - now).total_seconds())
+            if following[0] <= now:
+                workers = await self._store.write(partial(self._end, workflow_id=each.workflow_id))
+                await tell(self._machines, self._bells, workers)
+        return max(patience, 0.0)
+
+    async def _end(self, tables: Tables, workflow_id: str) -> list[str]:
+        """End what is due of one workflow, unless something happened to it since it was looked at."""
+        now = self._clock()
+        for each in await tables.workflows.under_way(workflow_id):
+            following = due(each, self._listening_since)
+            if following is None or following[0] > now:
+                continue
+            what = following[1]
+            _log.warning("workflow %s: %s is overdue", workflow_id, what.value, extra={"action": "deadlines.over"})
+            if what is Due.END:
+                return await stop(tables, await tables.workflows.get(workflow_id), State.TIMEOUT, now)
+            if each.attempt is not None and each.action is not None:
+                return await end_attempt(tables, each.attempt, _outcome(what, each, each.action), now)
+        return []
+
+
+def _outcome(what: Due, under_way: UnderWay, action: PlannedAction) -> Outcome:
+    if what is Due.RETURN:
+        message = f"the machine went away by intention, and was not seen again within {action.timeout} seconds"
+        return Outcome(state=State.FAILED, reason="NeverReturned", message=message)
+    if what is Due.STOP and under_way.stop_into is not None:
+        reason, message = why_stopped(under_way.stop_into, under_way.global_timeout)
+        return Outcome(
+            state=under_way.stop_into,
+            reason=reason,
+            message=f"{message}; the worker did not confirm that the action was stopped",
+        )
+    return Outcome(
+        state=State.TIMEOUT,
+        reason="Timeout",
+        message=f"the action has {action.timeout} seconds, and its worker did not report any end of it",
+    )
+
+
+def _hook_seconds(action: PlannedAction) -> int:
+    return min(action.timeout, MAX_HOOK) if action.on_timeout or action.on_failure else 0

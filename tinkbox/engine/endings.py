@@ -1,0 +1,77 @@
+"""What follows when an attempt ends or a workflow is told to stop, within the use-case that says so.
+
+Each function works on the writer's tables and returns the machines to be told after the commit (`tell`).
+"""
+
+from collections.abc import Iterable
+from dataclasses import replace
+from datetime import datetime
+
+from tinkbox.engine.bells import CHANGES, Bells, worker_bell
+from tinkbox.engine.machine import ACTION, ENDING, WORKFLOW, Happening, advance
+from tinkbox.engine.machines import Machines
+from tinkbox.engine.plan import tries_again, workflow_ends
+from tinkbox.model import history
+from tinkbox.model.conditions import explanation, why_stopped
+from tinkbox.model.reasons import hint
+from tinkbox.model.workflow import Outcome, State, Workflow
+from tinkbox.store.database import Tables
+from tinkbox.store.workflows import Attempt
+
+
+async def end_attempt(tables: Tables, attempt: Attempt, outcome: Outcome, now: datetime) -> list[str]:
+    """End an attempt, with it its action or only this try at it, and when that decides it the workflow."""
+    workflow = await tables.workflows.get(attempt.workflow_id)
+    status = workflow.actions[attempt.position]
+    again = tries_again(workflow, status, outcome.state)
+    happening = Happening.TRIED_AGAIN if again else ENDING[outcome.state]
+    outcome = replace(outcome, hint="" if outcome.state is State.SUCCESS else hint(outcome.reason))
+    await tables.workflows.end_attempt(attempt.token, outcome, now)
+    await tables.workflows.set_action_state(workflow.id, attempt.position, advance(ACTION, status.state, happening))
+    if outcome.state in {State.FAILED, State.TIMEOUT}:
+        await tables.workflows.count_failure(workflow.id, attempt.position)
+    seconds = (now - attempt.started_at).total_seconds()
+    fact = history.action_ended(status.action, attempt.token, outcome, seconds, again=again)
+    await tables.events.add(workflow.id, now, *fact)
+    end = None if again else workflow_ends(workflow, attempt.position, outcome.state)
+    if end is not None:
+        await _end_workflow(tables, workflow, end, now)
+    elif status.state is State.LEAVING and await tables.workflows.next_for(attempt.worker) is None:
+        # It is on its way to its own disk, while the workflow goes on elsewhere.
+        await tables.hardware.withdraw_ticket([attempt.worker], installed=True)
+    return workflow.workers()
+
+
+async def stop(tables: Tables, workflow: Workflow, into: State, now: datetime) -> list[str]:
+    """End a workflow in CANCELED or TIMEOUT: at once, or when its running action was stopped."""
+    current = workflow.current()
+    if current is None or current.state not in {State.RUNNING, State.LEAVING}:
+        await _end_workflow(tables, workflow, into, now)
+        return workflow.workers()
+    reason, message = why_stopped(into, workflow.global_timeout)
+    await tables.workflows.set_state(workflow.id, advance(WORKFLOW, workflow.state, Happening.STOPPED), now)
+    await tables.workflows.set_stop(workflow.id, into, now)
+    await tables.events.add(workflow.id, now, *history.stopping(into, reason, message))
+    attempt = await tables.workflows.attempt(current.attempt)
+    if attempt is not None and current.state is State.LEAVING:
+        # Nobody is there who could be told to stop.
+        await end_attempt(tables, attempt, Outcome(state=into, reason=reason, message=message), now)
+    return workflow.workers()
+
+
+async def tell(machines: Machines, bells: Bells, workers: Iterable[str]) -> None:
+    """Let memory and everybody who waits know what was committed about these machines."""
+    concerned = list(workers)
+    if concerned:
+        await machines.refresh(concerned)
+    for worker in concerned:
+        bells.ring(worker_bell(worker))
+    bells.ring(CHANGES)
+
+
+async def _end_workflow(tables: Tables, workflow: Workflow, end: State, now: datetime) -> None:
+    await tables.workflows.set_state(workflow.id, advance(WORKFLOW, workflow.state, ENDING[end]), now)
+    over = await tables.workflows.get(workflow.id)
+    await tables.events.add(workflow.id, now, *history.ended(end, *explanation(over)))
+    if end in {State.SUCCESS, State.CANCELED}:
+        await tables.hardware.withdraw_ticket(workflow.workers(), installed=end is State.SUCCESS)

@@ -1,0 +1,68 @@
+"""What a workflow says of itself in conditions, as Kubernetes users read them."""
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from tinkbox.model.workflow import DONE, FINAL, State, Workflow
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Condition:
+    """One statement: `type` is Started or Succeeded, `status` True, False or Unknown, since `at` (UTC).
+
+    `reason` is CamelCase, `message` is for people.
+    """
+
+    type: str
+    status: str
+    reason: str
+    message: str
+    at: datetime
+
+
+def conditions(workflow: Workflow) -> tuple[Condition, ...]:
+    """Whether a workflow was started, and whether it succeeded; what is not decided yet is Unknown."""
+    return _started(workflow), _succeeded(workflow)
+
+
+def explanation(workflow: Workflow) -> tuple[str, str]:
+    """(reason, message) of how a workflow ended, or is about to; both empty when there is nothing to explain."""
+    into = State.CANCELED if workflow.state is State.CANCELED else workflow.stop_into
+    if into is not None:
+        return why_stopped(into, workflow.global_timeout)
+    for status in workflow.actions:
+        if status.state in FINAL - DONE and status.outcome is not None:
+            told = f": {status.outcome.message}" if status.outcome.message else ""
+            return status.outcome.reason, f"{status.action.task}/{status.action.name}{told}"
+    return why_stopped(State.TIMEOUT, workflow.global_timeout) if workflow.state is State.TIMEOUT else ("", "")
+
+
+def why_stopped(into: State, global_timeout: int) -> tuple[str, str]:
+    """(reason, message) for what is stopped into CANCELED or TIMEOUT; `global_timeout` in seconds."""
+    if into is State.CANCELED:
+        return "Canceled", "the workflow was canceled"
+    return "Timeout", f"the workflow took longer than its global_timeout of {global_timeout} seconds"
+
+
+def _started(workflow: Workflow) -> Condition:
+    if workflow.started_at is not None:
+        return Condition(
+            type="Started", status="True", reason="Started", message="an action has begun", at=workflow.started_at
+        )
+    if workflow.state is State.PENDING:
+        reason, message = "Pending", "waiting for the worker of its first action"
+    else:
+        reason, message = explanation(workflow)
+    return Condition(type="Started", status="False", reason=reason, message=message, at=workflow.updated_at)
+
+
+def _succeeded(workflow: Workflow) -> Condition:
+    reason, message = explanation(workflow)
+    if workflow.state is State.SUCCESS:
+        status, reason, message = "True", "Succeeded", "every action is done"
+    elif workflow.state in FINAL:
+        status = "False"
+    else:
+        status, reason = "Unknown", workflow.state.capitalize()
+        message = message or "not over yet"
+    return Condition(type="Succeeded", status=status, reason=reason, message=message, at=workflow.updated_at)

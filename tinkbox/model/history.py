@@ -1,0 +1,151 @@
+"""The facts of a workflow: how each is told as an event, and what they add up to.
+
+The state of a workflow is the fold of its events; what the store holds beside them is only quicker to read.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from tinkbox.model.errors import Invalid
+from tinkbox.model.workflow import Event, Outcome, PlannedAction, State, Workflow
+
+ENDED: Mapping[State, str] = {
+    State.SUCCESS: "succeeded",
+    State.FAILED: "failed",
+    State.TIMEOUT: "timeout",
+    State.CANCELED: "canceled",
+}
+_REACHED: Mapping[str, State] = {
+    "workflow.started": State.RUNNING,
+    "workflow.stopping": State.STOPPING,
+    **{f"workflow.{word}": state for state, word in ENDED.items()},
+}
+Fact = tuple[str, dict[str, Any]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class History:
+    """Where a workflow and each of its actions stand after the events so far."""
+
+    state: State
+    actions: tuple[State, ...]
+
+
+def created(workflow: Workflow) -> Fact:
+    """A workflow was created; `workers` are the machines that have something to do in it."""
+    actions = [
+        {"task": each.action.task, "action": each.action.name, "worker": each.action.worker}
+        for each in workflow.actions
+    ]
+    skipped = [each.action.index for each in workflow.actions if each.state is State.SKIPPED]
+    return "workflow.created", {
+        "name": workflow.name,
+        "template": workflow.template_id,
+        "devices": dict(workflow.devices),
+        "workers": workflow.workers(),
+        "actions": actions,
+        "skipped": skipped,
+    }
+
+
+def started() -> Fact:
+    """The first action of a workflow begins."""
+    return "workflow.started", {}
+
+
+def action_started(action: PlannedAction, attempt: str) -> Fact:
+    """An attempt was offered to its worker."""
+    return "action.started", {
+        **_which(action, attempt),
+        "state": State.RUNNING,
+        "message": "Started execution",
+    }
+
+
+def action_leaving(action: PlannedAction, attempt: str) -> Fact:
+    """The machine goes away by intention."""
+    return "action.leaving", {
+        **_which(action, attempt),
+        "state": State.LEAVING,
+        "message": "The machine goes away and is expected back",
+    }
+
+
+def action_ended(action: PlannedAction, attempt: str, outcome: Outcome, seconds: float, *, again: bool) -> Fact:
+    """An attempt ended after `seconds`; with `again` its action waits for the next one."""
+    told: dict[str, Any] = {
+        **_which(action, attempt),
+        "state": outcome.state,
+        "seconds": round(seconds, 3),
+        "reason": outcome.reason,
+        "message": outcome.message,
+        "hint": outcome.hint,
+        "exit_code": outcome.exit_code,
+        "signal": outcome.signal,
+    }
+    if again:
+        told["next"] = State.PENDING
+    return f"action.{ENDED[outcome.state]}", told
+
+
+def stopping(into: State, reason: str, message: str) -> Fact:
+    """The running action was told to stop, and with it the workflow."""
+    return "workflow.stopping", {"into": into, "reason": reason, "message": message}
+
+
+def retried(first: int) -> Fact:
+    """A person made the actions from index `first` on ready again."""
+    return "workflow.retried", {"from": first}
+
+
+def ended(state: State, reason: str, message: str) -> Fact:
+    """The workflow is over."""
+    return f"workflow.{ENDED[state]}", {"reason": reason, "message": message}
+
+
+def fold(events: Iterable[Event]) -> History:
+    """What one workflow's events, from the first on, add up to.
+
+    Raises Invalid when a number is missing or comes twice, or when they do not begin with the creation.
+    """
+    history: History | None = None
+    for expected, event in enumerate(events, 1):
+        if event.number != expected:
+            raise Invalid(f"event {event.number} of workflow {event.workflow_id} stands where {expected} belongs")
+        history = _beginning(event) if history is None else _after(history, event)
+    if history is None:
+        raise Invalid("there are no events: every workflow begins with its creation")
+    return history
+
+
+def _beginning(event: Event) -> History:
+    if event.kind != "workflow.created":
+        raise Invalid(f"the events of workflow {event.workflow_id} begin with {event.kind}")
+    skipped = set(event.data["skipped"])
+    actions = (State.SKIPPED if index in skipped else State.PENDING for index in range(len(event.data["actions"])))
+    return History(state=State.PENDING, actions=tuple(actions))
+
+
+def _after(history: History, event: Event) -> History:
+    if event.kind in _REACHED:
+        return replace(history, state=_REACHED[event.kind])
+    if event.kind == "workflow.retried":
+        kept, ready = history.actions[: event.data["from"]], history.actions[event.data["from"] :]
+        waiting = (state if state is State.SKIPPED else State.PENDING for state in ready)
+        return History(state=State.PENDING, actions=(*kept, *waiting))
+    if event.kind.startswith("action."):
+        index = event.data["index"]
+        reached = State(event.data.get("next") or event.data["state"])
+        return replace(history, actions=(*history.actions[:index], reached, *history.actions[index + 1 :]))
+    return history
+
+
+def _which(action: PlannedAction, attempt: str) -> dict[str, Any]:
+    return {
+        "task": action.task,
+        "action": action.name,
+        "index": action.index,
+        "worker": action.worker,
+        "attempt": attempt,
+    }

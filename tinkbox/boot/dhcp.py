@@ -27,6 +27,8 @@ MAX_DATAGRAM = 2048
 _SIOCSARP = 0x8955
 _ARPHRD_ETHER = 1
 _ATF_COM = 2
+_VENDOR_CLASS = 60  # RFC 2132 §9.13
+_OSIE = b"tinkbox-osie"
 _log = logging.getLogger(__name__)
 
 
@@ -81,8 +83,7 @@ class DhcpServer:
         client = identify(request)
         if client.netboots and request.message_type is MessageType.DISCOVER:
             self._planner.saw(client.mac, Stage.DISCOVER, _who(client))
-        # A system that runs renews its lease by a REQUEST, so these come from one that has just begun.
-        if client.netboots or request.message_type is MessageType.DISCOVER:
+        if client.netboots or _begins(request):
             self._planner.booted(client.mac)
         plan = self._planner.boot_plan(client)
         reply = answer(request, client, plan, self._service) if plan else None
@@ -136,6 +137,14 @@ class DhcpServer:
         except OSError:
             return False
         return True
+
+
+def _begins(request: Packet) -> bool:
+    """Whether a system that was installed has just begun: one that runs renews its lease by a REQUEST.
+
+    The OSIE's client may be started again while it runs; of its boot the worker tells.
+    """
+    return request.message_type is MessageType.DISCOVER and request.options.get(_VENDOR_CLASS) != _OSIE
 
 
 def _who(client: Client) -> str:

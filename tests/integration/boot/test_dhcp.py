@@ -31,6 +31,7 @@ class Lab:
     def boot_plan(self, client):
         known = client.mac == INTERFACE.mac
         return Plan(boot=Boot.NOTHING, hardware_id="h", interface=INTERFACE) if known else None
+    def booted(self, mac): pass
     def saw(self, mac, stage, detail=""): pass
 listening = bind_udp(interface="provision", address="", port=67)
 print("ready", flush=True)

@@ -30,12 +30,16 @@ class Lab:
     def __init__(self, *known: MacAddress) -> None:
         self._known = known
         self.seen: list[tuple[MacAddress, Stage, str]] = []
+        self.begun: list[MacAddress] = []
 
     def boot_plan(self, client: Client) -> Plan | None:
         if client.mac not in self._known:
             return None
         boot = Boot.OSIE if client.netboots else Boot.NOTHING
         return Plan(boot=boot, hardware_id="h", interface=replace(INTERFACE, mac=client.mac))
+
+    def booted(self, mac: MacAddress) -> None:
+        self.begun.append(mac)
 
     def saw(self, mac: MacAddress, stage: Stage, detail: str = "") -> None:
         self.seen.append((mac, stage, detail))
@@ -118,6 +122,22 @@ async def test_an_installed_system_gets_its_address_and_is_no_boot() -> None:
         offer, _ = await bench.hear()
         assert (offer.yiaddr, offer.file) == (INTERFACE.address, "")
         assert bench.lab.seen == []
+
+
+async def test_whatever_asks_anew_has_begun_to_boot_and_what_renews_has_not() -> None:
+    renewal = replace(INSTALLED, ciaddr=IPv4Address("172.30.0.5"), options={**INSTALLED.options, 53: b"\x03"})
+    selecting = {53: b"\x03", 50: b"\xac\x1e\0\5", 54: b"\xac\x1e\0\1"}
+    for packet, begun in (
+        (FIRMWARE, [FIRMWARE.mac]),
+        (replace(IPXE, options={**IPXE.options, **selecting}), [IPXE.mac]),
+        (INSTALLED, [INSTALLED.mac]),
+        (renewal, []),
+        (replace(INSTALLED, options={**INSTALLED.options, 60: b"tinkbox-osie"}), []),
+    ):
+        async with serving() as bench:
+            bench.say(packet)
+            await bench.hear()
+            assert bench.lab.begun == begun
 
 
 async def test_unknown_machines_hear_nothing_but_are_told_of() -> None:

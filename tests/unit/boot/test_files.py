@@ -28,6 +28,7 @@ class Lab:
     def __init__(self) -> None:
         self.boot, self.address, self.architecture = Boot.OSIE, "127.0.0.1", "x86_64"
         self.seen: list[tuple[str, Stage, str]] = []
+        self.begun: list[str] = []
 
     def script_plan(self, mac: MacAddress, peer: str) -> Plan | None:
         if mac != MAC or peer != self.address:
@@ -36,6 +37,9 @@ class Lab:
             mac=mac, address=IPv4Address(self.address), hostname="lab-1", architecture=self.architecture
         )
         return Plan(boot=self.boot, hardware_id="h", interface=interface, workflow="w", reason="r")
+
+    def booted(self, mac: MacAddress) -> None:
+        self.begun.append(mac)
 
     def saw(self, mac: MacAddress, stage: Stage, detail: str = "") -> None:
         self.seen.append((mac, stage, detail))
@@ -94,6 +98,7 @@ async def test_the_script_says_what_was_decided_and_is_noted(
     assert text.startswith("#!ipxe\n")
     assert line in text.splitlines()
     assert lab.seen == [(MAC, stage, "")]
+    assert lab.begun == [MAC]
 
 
 async def test_the_script_names_this_machines_files_and_no_secret(door: Door) -> None:

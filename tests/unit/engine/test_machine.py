@@ -8,18 +8,31 @@ from tinkbox.engine.machine import ACTION, ENDING, WORKFLOW, Happening, Table, a
 from tinkbox.model.errors import Conflict
 from tinkbox.model.workflow import FINAL, State
 
-ALLOWED = {
+ENDS = {"succeeded": "SUCCESS", "failed": "FAILED", "timed out": "TIMEOUT", "canceled": "CANCELED"}
+STEPS_OF_ACTIONS = {
     ("PENDING", "started"): "RUNNING",
-    ("RUNNING", "succeeded"): "SUCCESS",
-    ("RUNNING", "failed"): "FAILED",
-    ("RUNNING", "timed out"): "TIMEOUT",
+    ("RUNNING", "machine leaves"): "LEAVING",
+    **{(state, happening): end for state in ("RUNNING", "LEAVING") for happening, end in ENDS.items()},
+    **{(state, "tried again"): "PENDING" for state in ("RUNNING", "LEAVING")},
+    **{(state, "retried"): "PENDING" for state in ENDS.values()},
+}
+STEPS_OF_WORKFLOWS = {
+    ("PENDING", "started"): "RUNNING",
+    ("PENDING", "canceled"): "CANCELED",
+    **{("RUNNING", happening): end for happening, end in ENDS.items()},
+    ("RUNNING", "told to stop"): "STOPPING",
+    ("STOPPING", "timed out"): "TIMEOUT",
+    ("STOPPING", "canceled"): "CANCELED",
+    **{(state, "retried"): "PENDING" for state in ("FAILED", "TIMEOUT", "CANCELED")},
 }
 
 
-@pytest.mark.parametrize("table", [ACTION, WORKFLOW])
+@pytest.mark.parametrize(("table", "steps"), [(ACTION, STEPS_OF_ACTIONS), (WORKFLOW, STEPS_OF_WORKFLOWS)])
 @pytest.mark.parametrize(("state", "happening"), list(product(State, Happening)))
-def test_every_pair_is_either_a_step_or_a_refusal(table: Table, state: State, happening: Happening) -> None:
-    expected = ALLOWED.get((state.value, happening.value))
+def test_every_pair_is_either_a_step_or_a_refusal(
+    table: Table, steps: dict[tuple[str, str], str], state: State, happening: Happening
+) -> None:
+    expected = steps.get((state.value, happening.value))
     if expected is None:
         with pytest.raises(Conflict):
             advance(table, state, happening)
@@ -27,13 +40,16 @@ def test_every_pair_is_either_a_step_or_a_refusal(table: Table, state: State, ha
         assert advance(table, state, happening) == expected
 
 
-def test_final_states_have_no_way_out() -> None:
-    for table in (ACTION, WORKFLOW):
-        assert not FINAL & {before for before, _ in table}
+def test_success_is_final_and_only_a_person_leads_out_of_another_end() -> None:
+    out = {(state, happening) for state, happening in WORKFLOW if state in FINAL}
+    assert out == {(state, Happening.RETRIED) for state in FINAL - {State.SUCCESS}}
+    assert {happening for state, happening in ACTION if state in FINAL} == {Happening.RETRIED}
+    assert not {State.SKIPPED} & {state for state, _ in ACTION}
 
 
 def test_every_end_of_an_attempt_is_something_that_can_happen() -> None:
-    assert {advance(ACTION, State.RUNNING, happening) for happening in ENDING.values()} == FINAL == set(ENDING)
+    for state in (State.RUNNING, State.LEAVING):
+        assert {advance(ACTION, state, happening) for happening in ENDING.values()} == FINAL == set(ENDING)
 
 
 def test_the_diagrams_show_every_step() -> None:

@@ -1,9 +1,22 @@
 """Binding: the tasks of a rendered template meet the machines they name."""
 
+from collections.abc import Mapping
+
 from tinkbox.model.errors import Invalid, Problem
+from tinkbox.model.hardware import Hardware
 from tinkbox.model.template import Definition, merged_environment, merged_volumes
 from tinkbox.model.workflow import ActionStatus, PlannedAction, State
 from tinkbox.store.database import Tables
+
+
+async def first_known(tables: Tables, devices: Mapping[str, str]) -> Hardware | None:
+    """The first device of a map that is known hardware: the machine whose document the template sees."""
+    for address in devices.values():
+        hardware_id = await tables.hardware.by_address(address)
+        if hardware_id is not None:
+            (record,) = await tables.hardware.some([hardware_id])
+            return record.hardware
+    return None
 
 
 async def bind(tables: Tables, definition: Definition) -> tuple[ActionStatus, ...]:

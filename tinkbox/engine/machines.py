@@ -49,7 +49,7 @@ class MachineStatus:
 class Machines:
     """Hardware, permissions to boot, credentials, and the boot timeline.
 
-    Wherever a `key` is asked, it is an id, a unique beginning of one, a MAC, an IPv4 address or a hostname.
+    Wherever a `key` is asked, it is an id, a unique beginning of one, a MAC, an IPv4 address, a hostname or a name.
     `returned` holds the attempts whose machines went away by intention and were seen booting since.
     """
 
@@ -77,22 +77,24 @@ class Machines:
         for workflow in waiting:
             self._name_workflow(workflow.name, [each.action.worker for each in workflow.actions])
 
-    async def push(self, hardware: Hardware) -> None:
-        """Store a machine, or replace the one with its id; it starts its boots anew.
+    async def push(self, *machines: Hardware) -> None:
+        """Store machines, or replace those with their ids, all or none; they start their boots anew.
 
-        Raises Conflict when another machine has one of its MACs or addresses.
+        Raises Conflict when another machine has one of their MACs, addresses or agent ids.
         """
-        now, token = self._clock(), self._new_token()
+        now = self._clock()
+        tokens = [self._new_token() for _ in machines]
 
         async def use_case(tables: Tables) -> None:
-            for claim, holder in await tables.hardware.holders(hardware):
-                what = "MAC address" if ":" in claim else "IP address"
-                raise Conflict(f"conflicting hardware {what} {claim}: machine {holder} has it already")
-            await tables.hardware.upsert(hardware, token, now)
+            for hardware, token in zip(machines, tokens, strict=True):
+                for claim, holder in await tables.hardware.holders(hardware):
+                    raise Conflict(f"conflicting hardware {_claimed(hardware, claim)}: machine {holder} has it already")
+                await tables.hardware.upsert(hardware, token, now)
 
         await self._store.write(use_case)
-        await self.refresh([hardware.id])
-        self._begin_anew([hardware.id])
+        ids = [each.id for each in machines]
+        await self.refresh(ids)
+        self._begin_anew(ids)
         self._bells.ring(CHANGES)
 
     async def all(self) -> list[MachineStatus]:
@@ -258,7 +260,7 @@ class Machines:
         found = [
             record
             for record in self._records.values()
-            if any(each.hostname == key for each in record.hardware.interfaces)
+            if record.hardware.name == key or any(each.hostname == key for each in record.hardware.interfaces)
         ] or [record for identity, record in self._records.items() if key and identity.startswith(key.lower())]
         return only(found, "hardware", key)
 
@@ -334,6 +336,11 @@ class Machines:
 def primary(hardware: Hardware) -> Interface:
     """The interface a machine is shown by: the first that netboots, else the first."""
     return next((each for each in hardware.interfaces if each.allow_pxe), hardware.interfaces[0])
+
+
+def _claimed(hardware: Hardware, claim: str) -> str:
+    what = "MAC address" if ":" in claim else "IP address"
+    return f"agent id {claim}" if claim == hardware.agent_id else f"{what} {claim}"
 
 
 def _status(record: MachineRecord) -> MachineStatus:

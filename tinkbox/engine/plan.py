@@ -33,8 +33,11 @@ def boot_plan(facts: BootFacts, client: Client) -> Plan | None:
 
     The seed's rule: a machine with a ticket boots the OSIE, one without it is left to its own disk
     when a workflow once succeeded on it, and is ignored when none did.  A machine that its last action
-    sent away is left to its own disk as well.  One that does not netboot only wants its address.
+    sent away is left to its own disk as well.  One that does not netboot only wants its address, and
+    one that another server gives its address to is not answered at all.
     """
+    if not facts.interface.dhcp:
+        return None
     if not client.netboots:
         return Plan(boot=Boot.NOTHING, hardware_id=facts.hardware_id, interface=facts.interface)
     return netboot_plan(facts)

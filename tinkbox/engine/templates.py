@@ -33,7 +33,7 @@ class Templates:
         Raises Invalid with every problem of name and text, Conflict when the name is taken.
         """
         _check_name(name)
-        check(data)
+        await check(data)
         now = self._clock()
         template = Template(id=parse_uuid(self._new_id()), name=name, data=data, created_at=now, updated_at=now)
 
@@ -59,7 +59,7 @@ class Templates:
         if name is not None:
             _check_name(name)
         if data is not None:
-            check(data)
+            await check(data)
         now = self._clock()
 
         async def use_case(tables: Tables) -> str:

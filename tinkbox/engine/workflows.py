@@ -5,16 +5,17 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from tinkbox.engine.bells import CHANGES, Bells
-from tinkbox.engine.binding import bind
+from tinkbox.engine.binding import bind, first_known
 from tinkbox.engine.endings import stop, tell
 from tinkbox.engine.machine import WORKFLOW, Happening, advance
 from tinkbox.engine.machines import Machines, primary
 from tinkbox.engine.overview import machine_line, workflow_line
 from tinkbox.engine.plan import first_to_retry
-from tinkbox.engine.rendering import render
+from tinkbox.engine.rendering import render, rendering_data
 from tinkbox.engine.templates import find_template, only
 from tinkbox.model import history
 from tinkbox.model.errors import Conflict, Invalid, NotFound
+from tinkbox.model.hardware import Hardware
 from tinkbox.model.workflow import FINAL, Event, PlannedAction, State, Workflow
 from tinkbox.store.data import DataVersion
 from tinkbox.store.database import Store, Tables
@@ -50,27 +51,32 @@ class Workflows:
         self._clock = clock
         self._new_id = new_id
 
-    async def create(self, template_key: str, devices: Mapping[str, str]) -> str:
+    async def create(
+        self, template_key: str, devices: Mapping[str, str], *, machine: Hardware | None = None, name: str = ""
+    ) -> str:
         """Bind a template to machines, give each its ticket, and return the workflow's id.
 
-        What is rendered now is what will run, whatever becomes of template and hardware.  Raises
-        NotFound for an unknown template and Invalid with every problem otherwise.
+        What is rendered now is what will run, whatever becomes of template and hardware.  `machine` is the one
+        whose document the template sees, else the first known one of `devices`; `name` beats the template's.
+        Raises NotFound for an unknown template and Invalid with every problem otherwise.
         """
         if len(devices) > MAX_DEVICES:
             raise Invalid(f"{len(devices)} devices: at most {MAX_DEVICES} fit into one workflow")
         async with self._store.read() as tables:
             template = await find_template(tables, template_key)
-        text, definition = render(template.data, devices)
+            machine = machine or await first_known(tables, devices)
         now, workflow_id = self._clock(), self._new_id()
+        rendered = await render(template.data, rendering_data(devices, machine, workflow_id))
+        definition = rendered.definition
 
         async def use_case(tables: Tables) -> list[str]:
             actions = await bind(tables, definition)
             workflow = Workflow(
                 id=workflow_id,
-                name=definition.name,
+                name=name or definition.name,
                 template_id=template.id,
                 devices=devices,
-                text=text,
+                text=rendered.text,
                 state=State.PENDING,
                 actions=actions,
                 created_at=now,
@@ -84,7 +90,7 @@ class Workflows:
             return workers
 
         workers = await self._store.write(use_case)
-        self._machines.tickets_granted(workers, definition.name)
+        self._machines.tickets_granted(workers, name or definition.name)
         await tell(self._machines, self._bells, workers)
         return workflow_id
 

@@ -1,18 +1,19 @@
-"""What we were told about a machine: Tinkerbell's 2020 hardware document.
+"""What we were told about a machine: Tinkerbell's hardware document of 2020, or today's `kind: Hardware`.
 
-The document is kept as it was pushed; beside it stand the parsed interfaces, which is all that the
-rest of the program looks at.  Field names follow Tinkerbell (`network.interfaces[].dhcp.mac`, …).
+The document is kept as it was pushed; beside it stand the parsed interfaces, which is all that the rest of the program
+looks at.  Field names follow Tinkerbell (`network.interfaces[].dhcp.mac`, `spec.interfaces[].dhcp.mac`, …).
 """
 
 import json
 import re
 import uuid
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from ipaddress import AddressValueError, IPv4Address, IPv4Network, NetmaskValueError
 from typing import Any
 
 from tinkbox.model.errors import Invalid, Problem
+from tinkbox.model.kubernetes import identity
 
 DEFAULT_LEASE_SECONDS = 86_400
 MAX_TEXT_BYTES = 253
@@ -47,7 +48,7 @@ class MacAddress(str):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Interface:
-    """One network interface of a machine: its reservation and what it may boot."""
+    """One network interface of a machine: its reservation and what it may boot; without `dhcp` it is not answered."""
 
     mac: MacAddress
     address: IPv4Address | None = None
@@ -60,15 +61,21 @@ class Interface:
     time_servers: tuple[IPv4Address, ...] = ()
     architecture: str = "x86_64"
     allow_pxe: bool = True
+    dhcp: bool = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Hardware:
-    """A machine, identified by `id` (a UUID, lower case), with at least one interface."""
+    """A machine, identified by `id` (a UUID, lower case), with at least one interface.
+
+    `name` and `agent_id` are those of a `kind: Hardware`, else empty.
+    """
 
     id: str
     interfaces: tuple[Interface, ...]
     document: Mapping[str, Any]
+    name: str = ""
+    agent_id: str = ""
 
     def interface(self, address: str) -> Interface | None:
         """The interface that has this MAC or IPv4 address, or None."""
@@ -99,25 +106,49 @@ def parse_hardware(text: str | bytes) -> Hardware:
 
 def hardware_from_document(document: Mapping[str, Any]) -> Hardware:
     """Check an already decoded document; raises Invalid naming every problem in it."""
+    if document.get("kind") == "Hardware":
+        return _from_object(document)
     if not document.get("id"):
         raise Invalid("invalid json, ID is required: give the machine a uuid under the key id")
-    identity = parse_uuid(str(document["id"]))
+    hardware_id = parse_uuid(str(document["id"]))
+    interfaces = _interfaces(document.get("network"), "network", f"hardware {hardware_id}", _interface)
+    return Hardware(id=hardware_id, interfaces=interfaces, document=dict(document))
+
+
+def _from_object(document: Mapping[str, Any]) -> Hardware:
+    """Tinkerbell's `kind: Hardware`: the same namespace and name are the same machine."""
+    metadata = document.get("metadata")
+    metadata = metadata if isinstance(metadata, dict) else {}
+    name = metadata.get("name")
+    if not isinstance(name, str) or not name:
+        raise Invalid("hardware without a name", [Problem(text="a name is required", key="metadata.name")])
+    spec = document.get("spec")
+    agent_id = spec.get("agentID") if isinstance(spec, dict) else None
+    return Hardware(
+        id=identity(str(metadata.get("namespace") or ""), name),
+        interfaces=_interfaces(spec, "spec", f"hardware {name}", _object_interface),
+        document=dict(document),
+        name=name,
+        agent_id=agent_id if isinstance(agent_id, str) else "",
+    )
+
+
+def _interfaces(
+    holder: Any, key: str, what: str, read: Callable[[Any, str, list[Problem]], Interface | None]
+) -> tuple[Interface, ...]:
     problems: list[Problem] = []
-    network = document.get("network")
-    listed = network.get("interfaces") if isinstance(network, dict) else None
+    listed = holder.get("interfaces") if isinstance(holder, dict) else None
     if not isinstance(listed, list) or not listed:
-        raise Invalid(
-            "hardware without interfaces",
-            [Problem(text="at least one interface is required", key="network.interfaces")],
-        )
-    interfaces = [_interface(entry, f"network.interfaces[{index}]", problems) for index, entry in enumerate(listed)]
+        text = "at least one interface is required"
+        raise Invalid("hardware without interfaces", [Problem(text=text, key=f"{key}.interfaces")])
+    interfaces = [read(entry, f"{key}.interfaces[{index}]", problems) for index, entry in enumerate(listed)]
     known = [interface for interface in interfaces if interface is not None]
     for index, interface in enumerate(known):
         if any(other.mac == interface.mac for other in known[:index]):
-            problems.append(Problem(text=f"{interface.mac} is listed twice", key="network.interfaces"))
+            problems.append(Problem(text=f"{interface.mac} is listed twice", key=f"{key}.interfaces"))
     if problems:
-        raise Invalid(f"hardware {identity} has {len(problems)} problem(s)", problems)
-    return Hardware(id=identity, interfaces=tuple(known), document=dict(document))
+        raise Invalid(f"{what} has {len(problems)} problem(s)", problems)
+    return tuple(known)
 
 
 class _Reader:
@@ -189,8 +220,21 @@ class _Reader:
 
 
 def _interface(entry: Any, key: str, problems: list[Problem]) -> Interface | None:
-    dhcp = _Reader(entry, key, problems).inner("dhcp")
     netboot = _Reader(entry, key, problems).inner("netboot") if isinstance(entry, dict) else _Reader({}, key, problems)
+    return _reserved(entry, key, problems, allow_pxe=netboot.flag("allow_pxe", default=True))
+
+
+def _object_interface(entry: Any, key: str, problems: list[Problem]) -> Interface | None:
+    """Of a `kind: Hardware`, where what is not said is not allowed."""
+    whole = _Reader(entry, key, problems)
+    allow_pxe = whole.inner("netboot").flag("allowPXE", default=False)
+    return _reserved(entry, key, problems, allow_pxe=allow_pxe, answered=not whole.flag("disableDhcp", default=False))
+
+
+def _reserved(
+    entry: Any, key: str, problems: list[Problem], *, allow_pxe: bool, answered: bool = True
+) -> Interface | None:
+    dhcp = _Reader(entry if isinstance(entry, dict) else {}, key, problems).inner("dhcp")
     address = dhcp.inner("ip")
     ip, netmask, gateway = (address.address(name) for name in ("address", "netmask", "gateway"))
     if netmask is not None:
@@ -204,7 +248,6 @@ def _interface(entry: Any, key: str, problems: list[Problem]) -> Interface | Non
     lease_seconds = dhcp.seconds("lease_time", DEFAULT_LEASE_SECONDS)
     name_servers, time_servers = dhcp.addresses("name_servers"), dhcp.addresses("time_servers")
     domain_name, architecture = dhcp.text("domain_name"), dhcp.text("arch", "x86_64")
-    allow_pxe = netboot.flag("allow_pxe", default=True)
     # The address comes last: without it there is no interface, but every other problem is noted by now.
     try:
         mac = MacAddress(dhcp.text("mac"))
@@ -223,4 +266,5 @@ def _interface(entry: Any, key: str, problems: list[Problem]) -> Interface | Non
         time_servers=time_servers,
         architecture=architecture,
         allow_pxe=allow_pxe,
+        dhcp=answered,
     )

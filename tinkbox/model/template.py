@@ -1,10 +1,31 @@
-"""A rendered template: what a workflow will do, in Tinkerbell's 2020 words (`version: "0.1"`)."""
+"""A rendered template: what a workflow will do, in Tinkerbell's words (`version: "0.1"`)."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 DEFAULT_ACTION_SECONDS = 3_600
 MAX_NAME = 200
+MAX_RETRIES = 100
+
+# Every key of a template, level by level; docs/templates.md has a row for each.
+ROOT_KEYS = ("version", "name", "id", "global_timeout", "tasks")
+TASK_KEYS = ("name", "worker", "volumes", "environment", "actions")
+ACTION_KEYS = (
+    "name", "image", "timeout", "command", "on-timeout", "on-failure", "volumes", "environment", "pid", "namespaces",
+    "retries", "if", "reboot",
+)  # fmt: skip
+NAMESPACE_KEYS = ("network", "pid")
+LATER_KEYS = ("services", "breakpoint")
+
+# What other forms of Tinkerbell's actions call the same thing.
+OTHER_WORDS: Mapping[str, str] = {
+    "args": "command",
+    "cmd": "command",
+    "env": "environment",
+    "timeoutSeconds": "timeout",
+    "background": "reboot",
+    "agentID": "worker",
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

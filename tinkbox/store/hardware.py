@@ -73,12 +73,13 @@ class HardwareTable:
         return [_record(row) for row in rows]
 
     async def holders(self, hardware: Hardware) -> list[tuple[str, str]]:
-        """(what, hardware id) of other machines that already have one of its MACs or addresses."""
+        """(what, hardware id) of other machines that already have one of its MACs or addresses, or its agent id."""
         claims = [str(claim) for each in hardware.interfaces for claim in (each.mac, each.address) if claim]
         rows = await self._sql.execute_fetchall(
             "SELECT mac AS claim, hardware_id FROM interface WHERE mac IN (SELECT value FROM json_each(:c)) AND hardware_id != :id "
-            "UNION SELECT address, hardware_id FROM interface WHERE address IN (SELECT value FROM json_each(:c)) AND hardware_id != :id",
-            {"c": json.dumps(claims), "id": hardware.id},
+            "UNION SELECT address, hardware_id FROM interface WHERE address IN (SELECT value FROM json_each(:c)) AND hardware_id != :id "
+            "UNION SELECT :agent, id FROM hardware WHERE json_extract(document, '$.spec.agentID') = :agent AND :agent != '' AND id != :id",
+            {"c": json.dumps(claims), "id": hardware.id, "agent": hardware.agent_id},
         )
         return [(row["claim"], row["hardware_id"]) for row in rows]
 
@@ -99,9 +100,11 @@ class HardwareTable:
         await self._sql.execute("DELETE FROM hardware WHERE id = ?", (hardware_id,))
 
     async def by_address(self, address: str) -> str | None:
-        """The id of the machine that has this MAC or IPv4 address."""
+        """The id of the machine that has this MAC, IPv4 address, or agent id."""
         rows = await self._sql.execute_fetchall(
-            "SELECT hardware_id FROM interface WHERE mac = ? OR address = ?", (address.lower(), address)
+            "SELECT hardware_id FROM interface WHERE mac = lower(?1) OR address = ?1 "
+            "UNION ALL SELECT id FROM hardware WHERE json_extract(document, '$.spec.agentID') = ?1",
+            (address,),
         )
         return next((row["hardware_id"] for row in rows), None)
 

@@ -1,0 +1,10 @@
+"""`tinkbox --render`: what the appliance starts to render one Jinja2 template.  Nobody types it."""
+
+import argparse
+import sys
+
+from tinkbox.engine.confinement import answer
+
+
+def render(_: argparse.Namespace) -> None:
+    answer(sys.stdin.buffer, sys.stdout.buffer)

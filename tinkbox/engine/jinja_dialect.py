@@ -1,0 +1,115 @@
+"""Templates in Jinja2, in its sandbox: an undefined name is an error, and nothing but the given data is there.
+
+The only file that knows jinja2.  The sandbox bounds neither time nor memory: `confinement` does.
+"""
+
+import traceback
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+import jinja2.debug  # imported here because jinja2 does it late, when no file can be opened any more
+from jinja2 import StrictUndefined, TemplateSyntaxError, UndefinedError
+from jinja2.sandbox import ImmutableSandboxedEnvironment
+from jinja2.utils import missing
+
+from tinkbox.gotemplate import GoError
+from tinkbox.model.errors import Problem
+from tinkbox.model.spelling import meant
+
+_FILE = "<template>"
+# Chance, and Python's own look at things, which shows addresses in memory.
+_NOT_HERE = ("random", "pprint")
+_GLOBALS = ("range", "dict", "namespace", "joiner", "cycler")
+Functions = Mapping[str, Callable[..., Any]]
+
+
+class _TooLong(Exception):
+    pass
+
+
+def render_each(text: str, data: Sequence[Mapping[str, Any]], functions: Functions, most: int) -> list[str | Problem]:
+    """Render a text with each of several data; where that fails, the problem.
+
+    With no data it is only read: the list has the one problem, or is empty.  `most` bounds each output, in bytes.
+    """
+    if not data:
+        try:
+            _environment({}, functions).from_string(text)
+        except Exception as error:  # whatever Python's own compiler may say
+            return [_problem(error)]
+        return []
+    return [_rendered(text, each, functions, most) for each in data]
+
+
+def _rendered(text: str, data: Mapping[str, Any], functions: Functions, most: int) -> str | Problem:
+    try:
+        return _bounded(_environment(data, functions).from_string(text).generate(**data), most)
+    except Exception as error:  # whatever the template's own operations may raise
+        return _problem(error)
+
+
+def _problem(error: Exception) -> Problem:
+    lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == _FILE]
+    line = lines[-1] if lines else None
+    match error:
+        case TemplateSyntaxError():
+            return Problem(line=error.lineno, text=str(error.message))
+        case MemoryError():
+            return Problem(line=line, text="rendering takes too much memory")
+        case RecursionError():
+            return Problem(line=line, text="the template is nested too deeply")
+        case UndefinedError() | GoError() | _TooLong():
+            return Problem(line=line, text=str(error))
+        case _:
+            return Problem(line=line, text=f"{type(error).__name__}: {str(error)[:500]}")
+
+
+def _bounded(pieces: Iterable[str], most: int) -> str:
+    kept, size = [], 0
+    for piece in pieces:
+        size += len(piece.encode(errors="replace"))
+        if size > most:
+            raise _TooLong(f"the output is longer than {most} bytes")
+        if piece:
+            kept.append(piece)
+    return "".join(kept)
+
+
+def _environment(data: Mapping[str, Any], functions: Functions) -> ImmutableSandboxedEnvironment:
+    environment = ImmutableSandboxedEnvironment(
+        undefined=_naming_the_nearest(data),
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+        finalize=_printable,
+        cache_size=0,
+    )
+    environment.globals = {name: environment.globals[name] for name in _GLOBALS} | dict(functions)
+    environment.filters |= functions
+    for name in _NOT_HERE:
+        del environment.filters[name]
+    return environment
+
+
+def _naming_the_nearest(data: Mapping[str, Any]) -> type[StrictUndefined]:
+    class Missing(StrictUndefined):
+        def __init__(
+            self,
+            hint: str | None = None,
+            obj: Any = missing,
+            name: str | None = None,
+            exc: type[jinja2.exceptions.TemplateRuntimeError] = UndefinedError,
+        ) -> None:
+            if hint is None and obj is missing:
+                hint = f"{name} has no value; {meant(str(name), data)}"
+            elif hint is None and isinstance(obj, Mapping):
+                hint = f"there is no {name} in it; {meant(str(name), [str(key) for key in obj])}"
+            super().__init__(hint, obj, name, exc)
+
+    return Missing
+
+
+def _printable(value: Any) -> Any:
+    if isinstance(value, str | int | float | list | tuple | dict | StrictUndefined) or value is None:
+        return value
+    raise TypeError(f"a {type(value).__name__} cannot be printed")

@@ -1,0 +1,160 @@
+"""Which language the placeholders of a template are in.
+
+A text has marks of one language or the other:
+
+* Jinja2: `{% statement`, `{# comment #}`, and `{{ name` where the name is no function of Go templates;
+* Go templates: `{{.`, `{{$`, `{{/* comment */}}`, and `{{ keyword` such as `{{ if` or `{{ end`.
+
+With marks of Jinja2 it is Jinja2, with both it is refused, and otherwise it is a Go template, of which 2020's `{{.name}}`
+is the smallest part.  Names that are functions of both languages, literals and parentheses are no marks.
+"""
+
+import re
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+
+from tinkbox.model.errors import Invalid, Problem
+
+MAX_SHOWN = 40
+GO_KEYWORDS = frozenset({"if", "else", "end", "range", "with", "define", "template", "block", "break", "continue"})
+NEITHER = frozenset({"true", "false", "nil", "not", "and", "or"})
+_OPENING = re.compile(r"\{\{|\{%|\{#")
+_STATEMENT = re.compile(r"\{%[-+]?\s*[a-z]+")
+_RAW = re.compile(r"\{%[-+]?\s*raw\s*[-+]?%\}")
+_END_OF_RAW = re.compile(r"\{%[-+]?\s*endraw\s*[-+]?%\}")
+_INSIDE = re.compile(r"[-+]?\s*(?:(?P<go>[.$]|/\*)|(?P<name>[A-Za-z_]\w*)(?P<call>\()?)?")
+_GO_NAME = re.compile(r"(?:-\s)?\s*\.([A-Za-z_]\w*)\s*(?:\s-)?\Z")
+_JINJA_NAME = re.compile(r"[-+]?\s*([A-Za-z_]\w*)\s*-?\Z")
+
+
+class Dialect(StrEnum):
+    """The languages of templates."""
+
+    GO = "a Go template"
+    JINJA = "a Jinja2 template"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Mark:
+    """A place that only one of the languages can have; `line` counts from 1."""
+
+    dialect: Dialect
+    line: int
+    source: str
+
+    def __str__(self) -> str:
+        return f"{self.source} on line {self.line}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Placeholder:
+    """`{{.name}}` or `{{ name }}`."""
+
+    name: str
+    line: int
+
+
+def find_dialect(text: str, functions: Collection[str]) -> tuple[Dialect, Mark | None]:
+    """The language of a text, and the first place that shows it.
+
+    `functions` are the names that Go templates can call.  Raises Invalid that names two places when there are marks of both.
+    """
+    first: dict[Dialect, Mark] = {}
+    for mark in _marks(text, functions):
+        first.setdefault(mark.dialect, mark)
+    if len(first) == 2:
+        go, jinja = first[Dialect.GO], first[Dialect.JINJA]
+        raise Invalid(
+            "the template mixes two languages: write all of it as a Go template, or all of it in Jinja2",
+            sorted(
+                (
+                    Problem(line=go.line, text=f"{go.source} is of a Go template"),
+                    Problem(line=jinja.line, text=f"{jinja.source} is of Jinja2"),
+                ),
+                key=lambda problem: problem.line or 0,
+            ),
+        )
+    mark = next(iter(first.values()), None)
+    return (mark.dialect if mark else Dialect.GO), mark
+
+
+def placeholders(text: str, dialect: Dialect) -> list[Placeholder] | None:
+    """The placeholders of a text that has nothing else, such as 2020's; None when it has."""
+    if dialect is Dialect.JINJA and any(kind != "{{" for kind, _, _ in _sections(text)):
+        return None
+    form = _GO_NAME if dialect is Dialect.GO else _JINJA_NAME
+    found, place = [], _Lines(text)
+    for kind, start, inside in _sections(text):
+        if kind != "{{":
+            continue
+        match = form.match(inside)
+        if match is None:
+            return None
+        found.append(Placeholder(name=match[1], line=place.of(start)))
+    return found
+
+
+def _marks(text: str, functions: Collection[str]) -> Iterator[Mark]:
+    place = _Lines(text)
+    for kind, start, inside in _sections(text):
+        dialect = Dialect.JINJA if kind != "{{" else _dialect_of(inside, functions)
+        if dialect is not None:
+            source = " ".join(text[start : start + MAX_SHOWN].split("\n")[0].split())
+            shown = source[: source.find("}}") + 2] if "}}" in source else source
+            yield Mark(dialect=dialect, line=place.of(start), source=shown)
+
+
+def _dialect_of(inside: str, functions: Collection[str]) -> Dialect | None:
+    match = _INSIDE.match(inside)
+    if match is None or match["go"]:
+        return Dialect.GO if match else None
+    name = match["name"]
+    if not name or name in NEITHER:
+        return None
+    if name in GO_KEYWORDS:
+        return None if match["call"] else Dialect.GO
+    return None if name in functions else Dialect.JINJA
+
+
+def _sections(text: str) -> Iterator[tuple[str, int, str]]:
+    """(opening, where, what is inside) of everything between braces, in one pass.
+
+    A shell's `${#list[@]}` and `'{%s}'` are text: a comment has its end, a statement its name.
+    """
+    position, last_comment = 0, text.rfind("#}")
+    while (opening := _OPENING.search(text, position)) is not None:
+        start, kind = opening.start(), opening[0]
+        position = opening.end()
+        if kind == "{{":
+            ending = "*/" if text.startswith("{{/*", start) else "}}"
+            end = text.find(ending, position)
+            yield kind, start, text[position : end if end >= 0 else len(text)]
+            position = len(text) if end < 0 else end + 2
+        elif kind == "{#":
+            if position <= last_comment:
+                end = text.index("#}", position)
+                yield kind, start, text[position:end]
+                position = end + 2
+        elif (raw := _RAW.match(text, start)) is not None:
+            yield kind, start, "raw"
+            after = _END_OF_RAW.search(text, raw.end())
+            position = after.end() if after else len(text)
+        elif _STATEMENT.match(text, start):
+            end = text.find("%}", position)
+            yield kind, start, text[position : end if end >= 0 else len(text)]
+            position = len(text) if end < 0 else end + 2
+
+
+class _Lines:
+    """Line numbers of places that come in their order."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._line = 1
+        self._counted = 0
+
+    def of(self, place: int) -> int:
+        self._line += self._text.count("\n", self._counted, place)
+        self._counted = place
+        return self._line

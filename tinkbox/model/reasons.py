@@ -57,6 +57,10 @@ REASONS: Mapping[str, Reason] = {
         means="the image arrived damaged",
         hint="push the image again; when that does not help, look at the disk of the registry",
     ),
+    "WrongPlatform": Reason(
+        means="the registry has the image, but not for this machine's processor",
+        hint="build or push the image for the machine's architecture as well",
+    ),
     "ImagePullFailed": Reason(
         means="the engine could not fetch the image, for the reason that the message gives",
         hint="try docker pull of the same name on another machine",
@@ -88,6 +92,10 @@ REASONS: Mapping[str, Reason] = {
     "ContainerLost": Reason(
         means="the container was removed while it ran",
         hint="find out who removes containers on that machine: another action with the engine's socket can",
+    ),
+    "EngineGone": Reason(
+        means="the Docker engine on the machine did not come back before the action's time was over",
+        hint="look at the machine's console for what happened to the engine; booting the machine again starts a new one",
     ),
     "EngineRestarted": Reason(
         means="the Docker engine ended, and the action with it",

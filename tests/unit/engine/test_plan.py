@@ -1,16 +1,25 @@
 """Pure decisions: what a booting machine is told, and whose turn it is."""
 
-from datetime import UTC, datetime
-
 import pytest
 
-from tinkbox.engine.plan import MAX_BOOTS, BootFacts, Turn, boot_plan, parked_reason, turn
+from tests.unit.model.flows import action, status, workflow
+from tinkbox.engine.plan import (
+    MAX_BOOTS,
+    BootFacts,
+    Turn,
+    boot_plan,
+    first_to_retry,
+    parked_reason,
+    tries_again,
+    turn,
+    workflow_ends,
+)
 from tinkbox.model.boot import Boot, Client, Stage
+from tinkbox.model.errors import Conflict, NotFound
 from tinkbox.model.hardware import Interface, MacAddress
-from tinkbox.model.workflow import ActionStatus, PlannedAction, State, Workflow
+from tinkbox.model.workflow import FINAL, State, Workflow
 
 MAC = MacAddress("08:00:27:00:00:01")
-NOW = datetime(2026, 11, 21, tzinfo=UTC)
 
 
 def facts(*, allow_pxe: bool = True, **changes: object) -> BootFacts:
@@ -29,6 +38,8 @@ def facts(*, allow_pxe: bool = True, **changes: object) -> BootFacts:
         (facts(ticket=True, boots=MAX_BOOTS), Boot.PARKED),
         (facts(installed=True, boots=MAX_BOOTS), Boot.LOCAL_DISK),
         (facts(ticket=True, allow_pxe=False), None),
+        (facts(ticket=True, left=True), Boot.LOCAL_DISK),
+        (facts(left=True, allow_pxe=False), None),
     ],
 )
 def test_the_seeds_rule(known: BootFacts, boot: Boot | None) -> None:
@@ -46,21 +57,8 @@ def test_a_parked_machines_reason_says_how_far_it_came_and_what_to_do() -> None:
     assert parked_reason(ticket=False, boots=9, furthest=None) == ""
 
 
-def workflow(*actions: tuple[str, State]) -> Workflow:
-    statuses = tuple(
-        ActionStatus(
-            state=state,
-            attempt="" if state is State.PENDING else "token",
-            action=PlannedAction(
-                index=index, task="t", name=f"a{index}", worker=worker, address="", image="i", timeout=1
-            ),
-        )
-        for index, (worker, state) in enumerate(actions)
-    )
-    return Workflow(
-        id="1", name="n", template_id="2", devices={}, text="", state=State.RUNNING, actions=statuses,
-        created_at=NOW, updated_at=NOW,
-    )  # fmt: skip
+def flow(*actions: tuple[str, State], state: State = State.RUNNING, **changes: object) -> Workflow:
+    return workflow(state, [status(each, index, worker) for index, (worker, each) in enumerate(actions)], **changes)
 
 
 @pytest.mark.parametrize(
@@ -69,15 +67,88 @@ def workflow(*actions: tuple[str, State]) -> Workflow:
         ([("me", State.PENDING)], "b1", Turn.START),
         ([("other", State.PENDING), ("me", State.PENDING)], "b1", Turn.WAIT),
         ([("other", State.SUCCESS), ("me", State.PENDING)], "b1", Turn.START),
+        ([("other", State.SKIPPED), ("me", State.PENDING)], "b1", Turn.START),
         ([("me", State.SUCCESS), ("other", State.RUNNING), ("me", State.PENDING)], "b1", Turn.WAIT),
         ([("me", State.RUNNING)], "b1", Turn.RESUME),
         ([("me", State.RUNNING)], "b2", Turn.LOST),
+        ([("me", State.LEAVING)], "b1", Turn.RESUME),
+        ([("me", State.LEAVING)], "b2", Turn.RETURNED),
+        ([("other", State.LEAVING), ("me", State.PENDING)], "b2", Turn.WAIT),
         ([("me", State.FAILED), ("me", State.PENDING)], "b1", Turn.WAIT),
         ([("me", State.SUCCESS)], "b1", Turn.WAIT),
         ([], "b1", Turn.WAIT),
     ],
 )
 def test_whose_turn_it_is(actions: list[tuple[str, State]], boot_id: str, expected: Turn) -> None:
-    what, status = turn(workflow(*actions), "me", boot_id, "b1")
+    what, found = turn(flow(*actions), "me", boot_id, "b1")
     assert what is expected
-    assert (status is None) == (expected is Turn.WAIT)
+    assert (found is None) == (expected is Turn.WAIT)
+
+
+def test_what_stops_begins_nothing_and_goes_on_with_what_was_begun() -> None:
+    begun, waiting = ("me", State.RUNNING), ("me", State.PENDING)
+    assert turn(flow(begun, state=State.STOPPING), "me", "b1", "b1")[0] is Turn.RESUME
+    assert turn(flow(waiting, state=State.STOPPING), "me", "b1", "")[0] is Turn.WAIT
+
+
+@pytest.mark.parametrize(
+    ("standing", "failures", "ended", "expected"),
+    [
+        (State.RUNNING, 0, State.FAILED, True),
+        (State.RUNNING, 1, State.TIMEOUT, True),
+        (State.RUNNING, 2, State.FAILED, False),
+        (State.RUNNING, 0, State.SUCCESS, False),
+        (State.RUNNING, 0, State.CANCELED, False),
+        (State.STOPPING, 0, State.FAILED, False),
+    ],
+)
+def test_only_what_failed_is_tried_again_as_often_as_the_template_says(
+    standing: State, failures: int, ended: State, expected: bool
+) -> None:
+    tried = status(State.RUNNING, action=action(retries=2), failures=failures)
+    assert tries_again(workflow(standing, [tried]), tried, ended) is expected
+
+
+@pytest.mark.parametrize("ended", sorted(FINAL))
+def test_what_is_told_to_stop_ends_as_it_was_told(ended: State) -> None:
+    stopping = flow(("me", State.RUNNING), state=State.STOPPING, stop_into=State.TIMEOUT)
+    assert workflow_ends(stopping, 0, ended) is State.TIMEOUT
+
+
+def test_a_workflow_goes_on_until_every_action_is_done() -> None:
+    going = flow(("me", State.SUCCESS), ("me", State.RUNNING), ("me", State.PENDING))
+    last = flow(("me", State.SUCCESS), ("me", State.RUNNING), ("me", State.SKIPPED))
+    assert workflow_ends(going, 1, State.SUCCESS) is None
+    assert workflow_ends(last, 1, State.SUCCESS) is State.SUCCESS
+    for bad in FINAL - {State.SUCCESS}:
+        assert workflow_ends(going, 1, bad) is bad
+
+
+FAILED = flow(("me", State.SUCCESS), ("me", State.FAILED), ("me", State.PENDING), state=State.FAILED)
+
+
+@pytest.mark.parametrize(("name", "first"), [(None, 1), ("a0", 0), ("t/a0", 0), ("a1", 1), ("t/a1", 1)])
+def test_a_retry_begins_at_the_first_undone_action_or_earlier(name: str | None, first: int) -> None:
+    assert first_to_retry(FAILED, name) == first
+
+
+def test_a_retry_that_cannot_be_says_why() -> None:
+    with pytest.raises(Conflict, match="comes after t/a1"):
+        first_to_retry(FAILED, "a2")
+    with pytest.raises(NotFound, match="t/a0, t/a1, t/a2"):
+        first_to_retry(FAILED, "a9")
+    twice = workflow(State.FAILED, [status(State.FAILED), status(State.PENDING, action=action(name="a0"))])
+    with pytest.raises(Conflict, match="2 actions are called a0"):
+        first_to_retry(twice, "a0")
+    for state in set(State) - FINAL - {State.SKIPPED, State.LEAVING}:
+        with pytest.raises(Conflict, match=f"is {state}"):
+            first_to_retry(flow(("me", State.PENDING), state=state), None)
+    with pytest.raises(Conflict, match="create a new one"):
+        first_to_retry(flow(("me", State.SUCCESS), state=State.SUCCESS), None)
+
+
+def test_where_everything_is_done_the_first_action_has_to_be_named() -> None:
+    done = flow(("me", State.SUCCESS), ("me", State.SUCCESS), state=State.CANCELED)
+    with pytest.raises(Conflict, match="name the one"):
+        first_to_retry(done, None)
+    assert first_to_retry(done, "a1") == 1

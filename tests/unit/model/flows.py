@@ -1,0 +1,29 @@
+"""Workflows in any state, for tests of pure decisions."""
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+
+from tinkbox.model.workflow import ActionStatus, Outcome, PlannedAction, State, Workflow
+
+NOW = datetime(2026, 11, 21, tzinfo=UTC)
+
+
+def action(index: int = 0, worker: str = "me", **changes: object) -> PlannedAction:
+    known = {"task": "t", "name": f"a{index}", "address": "m", "image": "i", "timeout": 60}
+    return PlannedAction(index=index, worker=worker, **{**known, **changes})  # type: ignore[arg-type]
+
+
+def status(state: State, index: int = 0, worker: str = "me", **changes: object) -> ActionStatus:
+    """An action that stands at `state`; ended badly it says why."""
+    bad = state in {State.FAILED, State.TIMEOUT, State.CANCELED}
+    outcome = Outcome(state=state, reason="DiskNotFound", message="no /dev/sda") if bad else None
+    token = "" if state in {State.PENDING, State.SKIPPED} else "token"
+    known = {"action": action(index, worker), "attempt": token, "outcome": outcome}
+    return ActionStatus(state=state, **{**known, **changes})  # type: ignore[arg-type]
+
+
+def workflow(state: State, actions: Sequence[ActionStatus] = (), **changes: object) -> Workflow:
+    return Workflow(
+        id="w1", name="n", template_id="t1", devices={"d": "m"}, text="", state=state, actions=tuple(actions),
+        created_at=NOW, updated_at=NOW, **changes,  # type: ignore[arg-type]
+    )  # fmt: skip

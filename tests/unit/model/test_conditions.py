@@ -1,0 +1,78 @@
+"""Conditions, as Kubernetes users read them."""
+
+from datetime import timedelta
+
+import pytest
+
+from tests.unit.model.flows import NOW, status, workflow
+from tinkbox.model.conditions import conditions, explanation
+from tinkbox.model.workflow import State, Workflow
+
+LATER = NOW + timedelta(seconds=5)
+
+
+@pytest.mark.parametrize(
+    ("flow", "started", "succeeded"),
+    [
+        (workflow(State.PENDING, [status(State.PENDING)]), ("False", "Pending"), ("Unknown", "Pending")),
+        (
+            workflow(State.RUNNING, [status(State.RUNNING)], started_at=LATER),
+            ("True", "Started"),
+            ("Unknown", "Running"),
+        ),
+        (
+            workflow(State.STOPPING, [status(State.RUNNING)], started_at=LATER, stop_into=State.CANCELED),
+            ("True", "Started"),
+            ("Unknown", "Stopping"),
+        ),
+        (
+            workflow(State.SUCCESS, [status(State.SUCCESS)], started_at=LATER),
+            ("True", "Started"),
+            ("True", "Succeeded"),
+        ),
+        (
+            workflow(State.FAILED, [status(State.SUCCESS), status(State.FAILED, 1)], started_at=LATER),
+            ("True", "Started"),
+            ("False", "DiskNotFound"),
+        ),
+        (workflow(State.CANCELED, [status(State.PENDING)]), ("False", "Canceled"), ("False", "Canceled")),
+        (
+            workflow(
+                State.TIMEOUT, [status(State.SUCCESS), status(State.PENDING, 1)], started_at=LATER, global_timeout=9
+            ),
+            ("True", "Started"),
+            ("False", "Timeout"),
+        ),
+    ],
+    ids=lambda value: str(value.state) if isinstance(value, Workflow) else "-".join(value),
+)
+def test_both_conditions_are_there_in_every_state(
+    flow: Workflow, started: tuple[str, str], succeeded: tuple[str, str]
+) -> None:
+    first, second = conditions(flow)
+    assert (first.type, first.status, first.reason) == ("Started", *started)
+    assert (second.type, second.status, second.reason) == ("Succeeded", *succeeded)
+    assert first.message
+    assert second.message
+    assert first.at == (LATER if started[0] == "True" else NOW)
+    assert second.at == NOW
+
+
+def test_a_failure_names_its_action_and_says_its_words() -> None:
+    flow = workflow(State.FAILED, [status(State.SUCCESS), status(State.FAILED, 1)])
+    assert explanation(flow) == ("DiskNotFound", "t/a1: no /dev/sda")
+
+
+def test_what_was_stopped_says_on_whose_behalf_whatever_became_of_its_action() -> None:
+    ended = [status(State.FAILED)]
+    assert explanation(workflow(State.CANCELED, ended, stop_into=State.CANCELED))[0] == "Canceled"
+    reason, message = explanation(workflow(State.TIMEOUT, ended, stop_into=State.TIMEOUT, global_timeout=9))
+    assert (reason, message) == ("Timeout", "the workflow took longer than its global_timeout of 9 seconds")
+
+
+def test_an_actions_own_timeout_is_told_as_such() -> None:
+    assert explanation(workflow(State.TIMEOUT, [status(State.TIMEOUT)]))[1] == "t/a0: no /dev/sda"
+
+
+def test_success_needs_no_explanation() -> None:
+    assert explanation(workflow(State.SUCCESS, [status(State.SUCCESS)])) == ("", "")

@@ -9,7 +9,7 @@ import aiohttp
 
 from tinkbox.client.refusals import raise_refusal
 from tinkbox.model.errors import Invalid, Unavailable
-from tinkbox.wire.worker import Credential, Hello, Offer, Report, decode_offer, encode
+from tinkbox.wire.worker import Credential, Hello, Leaving, Offer, Order, Report, decode_offer, decode_order, encode
 
 POLL_SECONDS = 60.0
 REQUEST_SECONDS = 60.0
@@ -39,6 +39,18 @@ class NodeDoor:
     async def report(self, attempt: str, report: Report) -> None:
         """Tell how an attempt ended.  Raises Conflict or NotFound when nobody wants to know any more."""
         await self._send("POST", f"/worker/attempts/{attempt}/report", encode(report).encode())
+
+    async def leaving(self, attempt: str, leaving: Leaving) -> None:
+        """Say that the machine goes away next.  Raises Conflict or NotFound when it must not any more."""
+        await self._send("POST", f"/worker/attempts/{attempt}/leaving", encode(leaving).encode())
+
+    async def order(self, attempt: str) -> Order | None:
+        """Wait for an order to stop; None when there is none yet.
+
+        Raises Conflict or NotFound when the attempt is over on the appliance.
+        """
+        answer = await self._send("GET", f"/worker/attempts/{attempt}/order", seconds=POLL_SECONDS)
+        return decode_order(answer) if answer else None
 
     async def output(self, attempt: str, offset: int, chunk: bytes) -> int:
         """Send output; returns the offset wanted next."""

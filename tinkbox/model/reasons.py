@@ -61,12 +61,17 @@ REASONS: Mapping[str, Reason] = {
         means="the registry has the image, but not for this machine's processor",
         hint="build or push the image for the machine's architecture as well",
     ),
+    "WrongPlatform": Reason(
+        means="the registry has the image, but not for this machine's processor",
+        hint="build and push it for this architecture too: docker buildx build --platform",
+    ),
     "ImagePullFailed": Reason(
         means="the engine could not fetch the image, for the reason that the message gives",
         hint="try docker pull of the same name on another machine",
     ),
     "RegistryUnreachable": Reason(
-        means="the registry that the image name carries does not answer; the appliance's own is waited for",
+        means="the registry that the image name carries does not answer; the appliance's own is waited for until the "
+        "action's time is up",
         hint="check the name and the machine's way to that registry, or load the image into the appliance's own",
     ),
     "CreateFailed": Reason(
@@ -78,11 +83,11 @@ REASONS: Mapping[str, Reason] = {
         hint="the message is the engine's: compare the action's command and volumes with it",
     ),
     "BadCommand": Reason(
-        means="the command is not in the image, or cannot be executed",
+        means="the command is empty, is not in the image, or cannot be executed",
         hint="check the spelling of the first word of command, and that the image is for the machine's architecture",
     ),
     "MountFailed": Reason(
-        means="a volume could not be mounted",
+        means="a volume could not be mounted, or takes the place of one of tinkbox's own",
         hint="check the action's volumes: the path on the machine must be there, and the place in the image usable",
     ),
     "NoSpace": Reason(
@@ -101,6 +106,10 @@ REASONS: Mapping[str, Reason] = {
         means="the Docker engine ended, and the action with it",
         hint="look at the machine's console for what happened to the engine; often its memory ran out",
     ),
+    "EngineGone": Reason(
+        means="the Docker engine did not answer until the time was up; what becomes of its containers is not known",
+        hint="look at the machine's console, and at /run/osie/engine.log there; booting the machine again starts afresh",
+    ),
     "EngineFailed": Reason(
         means="the Docker engine refused what was asked",
         hint="the message is the engine's; the machine's console says more",
@@ -114,7 +123,7 @@ REASONS: Mapping[str, Reason] = {
         hint="keep only files, folders and links in /workflow",
     ),
     "InvalidReason": Reason(
-        means="the word in `/dev/reason` is not CamelCase",
+        means="what is in `/dev/reason` is not one CamelCase word",
         hint="write one word of letters and digits to /dev/reason, and the sentence to /dev/message",
     ),
 }

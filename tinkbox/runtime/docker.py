@@ -1,18 +1,22 @@
 """The Docker engine, through aiodocker; the only file that knows it."""
 
 import asyncio
+import socket
 import struct
 from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import contextmanager
+from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
 import aiodocker
 import aiohttp
 
-from tinkbox.runtime import Container, ContainerFailed, ContainerSpec, Ended, EngineAway
+from tinkbox.runtime import Container, ContainerSpec, Ended, EngineAway
+from tinkbox.runtime.words import meaning
 
 _FRAME = struct.Struct(">BxxxL")  # stream, three zeros, length: Docker's attach format
+_PEER = struct.Struct("3i")  # pid, uid, gid: unix(7), SO_PEERCRED
 _GONE = 404
 _NOT_CONNECTED = 900  # aiodocker's own status for an engine that it cannot reach
 _NOT_MODIFIED = 304
@@ -40,6 +44,19 @@ class DockerRuntime:
         with self._faults("EngineFailed"):
             return str((await self._docker.version())["Version"])
 
+    async def shares_mounts(self) -> bool:
+        scheme, _, path = self._url.partition("://")
+        if scheme != "unix":
+            return False
+        with self._faults("EngineFailed"), socket.socket(socket.AF_UNIX) as connection:
+            connection.setblocking(False)
+            connection.connect(path)
+            pid, _, _ = _PEER.unpack(connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _PEER.size))
+        try:
+            return Path(f"/proc/{pid}/ns/mnt").samefile("/proc/self/ns/mnt")
+        except OSError:
+            return False
+
     async def pull(self, image: str) -> None:
         with self._faults("ImagePullFailed"):
             await self._docker.images.pull(image)
@@ -48,8 +65,15 @@ class DockerRuntime:
         wanted = [f"{name}={value}" for name, value in labels.items()]
         with self._faults("EngineFailed"):
             found = await self._docker.containers.list(all=True, filters={"label": wanted})
-            shown = [await each.show() for each in found]
-        return [Container(id=each["Id"], started=each["State"]["Status"] != "created") for each in shown]
+        return [
+            Container(
+                id=each["Id"],
+                started=each["State"] != "created",
+                ended=each["State"] in ("exited", "dead"),
+                labels=each["Labels"],
+            )
+            for each in found
+        ]
 
     async def create(self, spec: ContainerSpec) -> Container:
         config: dict[str, Any] = {
@@ -58,6 +82,9 @@ class DockerRuntime:
             "Labels": dict(spec.labels),
             "HostConfig": {
                 "Binds": list(spec.binds),
+                "Mounts": [
+                    {"Type": "bind", "Source": source, "Target": target} for target, source in spec.mounts.items()
+                ],
                 "Privileged": spec.privileged,
                 "PidMode": spec.pid,
                 # As the machine itself: an action reaches the appliance without bridge or NAT.
@@ -69,7 +96,7 @@ class DockerRuntime:
             config["Cmd"] = list(spec.command)
         with self._faults("CreateFailed"):
             made = await self._docker.containers.create(config)
-        return Container(id=made.id, started=False)
+        return Container(id=made.id, started=False, labels=spec.labels)
 
     async def start(self, container_id: str) -> None:
         with self._faults("StartFailed"):
@@ -80,11 +107,9 @@ class DockerRuntime:
         with self._faults("ContainerLost"):
             await container.wait()
             state = (await container.show())["State"]
-        return Ended(
-            exit_code=int(state["ExitCode"]),
-            out_of_memory=bool(state["OOMKilled"]),
-            error=str(state.get("Error") or ""),
-        )
+        if state.get("Error"):
+            raise meaning("StartFailed", 0, str(state["Error"]))
+        return Ended(exit_code=int(state["ExitCode"]), out_of_memory=bool(state["OOMKilled"]))
 
     async def stop(self, container_id: str, grace: int) -> None:
         with self._faults("EngineFailed", ignored=(_GONE, _NOT_MODIFIED)):
@@ -123,25 +148,8 @@ class DockerRuntime:
                 return
             if error.status == _NOT_CONNECTED:
                 raise EngineAway(f"no Docker engine answers at {self._url}") from None
-            raise _refusal(reason, error.status, str(error.message)) from None
+            raise meaning(reason, error.status, str(error.message)) from None
         except (aiohttp.ClientError, TimeoutError, OSError) as error:
             raise EngineAway(
                 f"the Docker engine at {self._url} does not answer: {error or type(error).__name__}"
             ) from None
-
-
-def _refusal(reason: str, status: int, message: str) -> Exception:
-    # The engine tells these apart by its words only.
-    text = message.lower()
-    if "no space left" in text:
-        return ContainerFailed("NoSpace", f"the engine has no space left: {message}")
-    if reason in ("ImagePullFailed", "CreateFailed") and (
-        status == _GONE or "not found" in text or "manifest unknown" in text or "does not exist" in text
-    ):
-        return ContainerFailed("ImageNotFound", message)
-    if reason == "ImagePullFailed":
-        if "digest" in text or "checksum" in text or "failed to register layer" in text:
-            return ContainerFailed("ImageCorrupt", message)
-        if any(words in text for words in ("connect: ", "connection reset", "i/o timeout", "eof")):
-            return ContainerFailed("RegistryUnreachable", message)
-    return ContainerFailed(reason, message)

@@ -6,7 +6,7 @@ other machines: what would leave the folder, devices, and absurd sizes are refus
 
 import io
 import tarfile
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
@@ -15,6 +15,7 @@ from tinkbox.model.errors import Invalid, TooLarge
 MAX_BYTES: Final = 10 * 1024 * 1024
 # Each file takes a header, padding, and at times a header for what does not fit into the first.
 MAX_ARCHIVE: Final = 12 * 1024 * 1024
+_HEADER: Final = 512
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,8 +33,8 @@ def encode(entries: Iterable[Entry]) -> bytes:
     listed = sorted(entries, key=lambda entry: entry.path)
     if not listed:
         return b""
-    if sum(map(_size, listed)) > MAX_BYTES:
-        raise _too_large(listed)
+    sizes = {entry.path: len(entry.content or b"") for entry in listed}
+    check_sizes(sizes)
     buffer = io.BytesIO()
     with tarfile.open(fileobj=buffer, mode="w", format=tarfile.PAX_FORMAT) as tar:
         for entry in listed:
@@ -47,8 +48,14 @@ def encode(entries: Iterable[Entry]) -> bytes:
                 header.size = len(entry.content)
             tar.addfile(header, io.BytesIO(entry.content or b""))
     if buffer.tell() > MAX_ARCHIVE:
-        raise _too_large(listed)
+        raise _too_large(sizes)
     return buffer.getvalue()
+
+
+def check_sizes(sizes: Mapping[str, int]) -> None:
+    """Raise TooLarge, naming the largest files, when files of these sizes make no archive that is kept."""
+    if sum(sizes.values()) > MAX_BYTES or len(sizes) * _HEADER > MAX_ARCHIVE:
+        raise _too_large(sizes)
 
 
 def decode(archive: bytes) -> list[Entry]:
@@ -84,16 +91,11 @@ def decode(archive: bytes) -> list[Entry]:
     return entries
 
 
-def _size(entry: Entry) -> int:
-    return len(entry.content or b"")
-
-
-def _too_large(entries: Collection[Entry]) -> TooLarge:
-    largest = sorted(entries, key=_size, reverse=True)[:3]
-    named = ", ".join(f"{entry.path} ({_size(entry)} bytes)" for entry in largest)
-    total = sum(map(_size, entries))
+def _too_large(sizes: Mapping[str, int]) -> TooLarge:
+    largest = sorted(sizes, key=lambda path: sizes[path], reverse=True)[:3]
+    named = ", ".join(f"{path} ({sizes[path]} bytes)" for path in largest)
     return TooLarge(
-        f"the ephemeral data is {total} bytes in {len(entries)} files, at most {MAX_BYTES} bytes are kept, "
+        f"the ephemeral data is {sum(sizes.values())} bytes in {len(sizes)} files, at most {MAX_BYTES} bytes are kept, "
         f"{MAX_ARCHIVE} as an archive; largest: {named}"
     )
 

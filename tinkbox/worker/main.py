@@ -10,10 +10,12 @@ from tinkbox import __version__
 from tinkbox.client.node import NodeDoor
 from tinkbox.model.errors import Conflict, Denied, Invalid, NotFound, Refusal, TooLarge, Unavailable
 from tinkbox.model.workflow import Outcome
+from tinkbox.runtime import ContainerFailed, EngineAway
 from tinkbox.runtime.docker import DockerRuntime
 from tinkbox.wire.worker import Credential, Hello, Offer, Report, decode_credential
 from tinkbox.worker.attempt import AttemptRun, Machine
 from tinkbox.worker.attempt import Door as AttemptDoor
+from tinkbox.worker.containers import remove_strays
 from tinkbox.worker.folder import WorkerFolder
 from tinkbox.worker.patience import patiently
 
@@ -58,32 +60,56 @@ def read_credential(path: Path) -> Credential:
 async def _work(credential: Credential, docker: str, data: Path, *, privileged: bool) -> int:
     folder = WorkerFolder(data)
     async with NodeDoor(credential) as door, DockerRuntime(docker) as runtime:
-        machine = Machine(runtime=runtime, door=door, folder=folder, credential=credential, privileged=privileged)
+        boot_id = BOOT_ID.read_text().strip()
+        machine = Machine(
+            runtime=runtime, door=door, folder=folder, credential=credential, boot_id=boot_id, privileged=privileged
+        )
         _log.info(
             "worker %s of machine %s asks %s for work", __version__, credential.worker, credential.server,
             extra={"action": "worker.starts"},
         )  # fmt: skip
-        await serve(machine, door, BOOT_ID.read_text().strip())
+        await serve(machine, door)
     return 0
 
 
-async def serve(machine: Machine, door: Door, boot_id: str) -> None:
-    """Ask, do, report; returns when an action asked for a reboot and its report was answered."""
-    hello = Hello(boot_id=boot_id, version=__version__)
-    while not machine.folder.reboot_wanted:
+async def serve(machine: Machine, door: Door) -> None:
+    """Ask, do, report; returns when the machine is to go away, and the appliance knows all it needs for that.
+
+    That is when an action asked for a reboot and its report was answered, or was of the kind of which
+    the machine goes away.
+    """
+    hello = Hello(boot_id=machine.boot_id, version=__version__)
+    notes = machine.folder.notes
+    while not machine.folder.reboot_wanted or notes.unfinished():
         offer = await patiently(lambda: _ask(door, hello), Refusal)
         if offer is None:
+            if notes.unfinished():
+                await _let_go_of_others(machine, "")
             continue
         _log.info(
             "workflow %s: %s, %s", offer.workflow_id, offer.action.task, offer.action.name,
             extra={"action": "attempt.begins"},
         )  # fmt: skip
+        await _let_go_of_others(machine, offer.attempt)
         attempt = AttemptRun(machine, offer)
         outcome = await attempt.outcome()
+        if outcome is None:
+            break
         _tell(offer, outcome)
-        await _report(door, offer, Report(workflow_id=offer.workflow_id, boot_id=boot_id, sequence=1, outcome=outcome))
+        report = Report(workflow_id=offer.workflow_id, boot_id=machine.boot_id, sequence=1, outcome=outcome)
+        await _report(door, offer, report)
         await attempt.clean_up()
     _log.info("an action asked for a reboot", extra={"action": "worker.reboot"})
+
+
+async def _let_go_of_others(machine: Machine, attempt: str) -> None:
+    """Whatever is left of other attempts: the appliance has ended them, so nothing of them may run any more."""
+    for stale in machine.folder.notes.unfinished():
+        if stale != attempt:
+            machine.folder.notes.forget(stale)
+    await patiently(
+        lambda: remove_strays(machine.runtime, machine.credential, attempt), EngineAway, ContainerFailed
+    )  # fmt: skip
 
 
 async def _ask(door: Door, hello: Hello) -> Offer | None:

@@ -24,14 +24,14 @@ OFFER = Offer(workflow_id="w1", attempt="a1", remaining=60, action=ACTION)
 
 def machine(runtime: FakeRuntime, door: FakeDoor, folder: Path) -> Machine:
     return Machine(
-        runtime=runtime, door=door, folder=WorkerFolder(folder), credential=CREDENTIAL, privileged=True
+        runtime=runtime, door=door, folder=WorkerFolder(folder), credential=CREDENTIAL, boot_id="boot-1",
+        privileged=True,
     )  # fmt: skip
 
 
 def bound(spec: ContainerSpec, target: str) -> Path:
     """The machine's own path of what the container sees at `target`."""
-    (source,) = [bind.rsplit(":", 1)[0] for bind in spec.binds if bind.endswith(f":{target}")]
-    return Path(source)
+    return Path(spec.mounts[target])
 
 
 def tells(reason: str, message: str) -> Callable[[ContainerSpec], None]:

@@ -5,12 +5,12 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import count
 
 from tinkbox.model.errors import Conflict, Refusal, Unavailable
 from tinkbox.runtime import Container, ContainerFailed, ContainerSpec, Ended, EngineAway
-from tinkbox.wire.worker import Hello, Offer, Report
+from tinkbox.wire.worker import Hello, Leaving, Offer, Order, Report
 
 
 class Killed(Exception):
@@ -63,7 +63,10 @@ class FakeContainer:
 
 
 class FakeRuntime:
-    """`programs` by image, or by image and first word of the command; `removed` holds what was removed."""
+    """`programs` by image, or by image and first word of the command; `removed` holds what was removed.
+
+    While `pulls` is cleared no image arrives; while `away` is set nothing answers.
+    """
 
     def __init__(self, programs: Mapping[str, Program], faults: Faults | None = None) -> None:
         self.programs = dict(programs)
@@ -71,6 +74,9 @@ class FakeRuntime:
         self.pulled: set[str] = set()
         self.containers: dict[str, FakeContainer] = {}
         self.removed: list[FakeContainer] = []
+        self.pulls = asyncio.Event()
+        self.pulls.set()
+        self.away = False
         self._numbers = count(1)
 
     @property
@@ -82,8 +88,12 @@ class FakeRuntime:
         """How often a process of this role began."""
         return sum(each.starts for each in self.ever if each.spec.labels.get("tinkbox.role") == role)
 
+    async def shares_mounts(self) -> bool:
+        return False
+
     async def pull(self, image: str) -> None:
         number = self._call("pull")
+        await self.pulls.wait()
         if image not in self.programs:
             raise ContainerFailed("ImageNotFound", f"no image {image}")
         self.pulled.add(image)
@@ -92,7 +102,7 @@ class FakeRuntime:
     async def find(self, labels: Mapping[str, str]) -> list[Container]:
         number = self._call("find")
         found = [
-            Container(id=identity, started=each.starts > 0)
+            Container(id=identity, started=each.starts > 0, ended=each.ended.is_set(), labels=each.spec.labels)
             for identity, each in self.containers.items()
             if labels.items() <= each.spec.labels.items()
         ]
@@ -108,14 +118,14 @@ class FakeRuntime:
         program = self.programs.get(command, self.programs[spec.image])
         self.containers[identity] = FakeContainer(spec=spec, program=program)
         self.faults.behind(number)
-        return Container(id=identity, started=False)
+        return Container(id=identity, started=False, labels=spec.labels)
 
     async def start(self, container_id: str) -> None:
         number = self._call("start")
         container = self._container(container_id)
         if container.program.error:
             self.faults.behind(number)
-            raise ContainerFailed("StartFailed", container.program.error)
+            raise ContainerFailed("BadCommand", container.program.error)
         if not container.starts or container.ended.is_set():
             container.starts += 1
             container.ended.clear()
@@ -136,7 +146,7 @@ class FakeRuntime:
     async def stop(self, container_id: str, grace: int) -> None:
         number = self._call("stop")
         if container_id in self.containers:
-            self._end(self.containers[container_id], 137)
+            self._end(self.containers[container_id], 143)
         self.faults.behind(number)
 
     async def remove(self, container_id: str) -> None:
@@ -163,6 +173,8 @@ class FakeRuntime:
     def _call(self, name: str) -> int:
         number = len(self.faults.calls)
         self.faults.before(name)
+        if self.away:
+            raise EngineAway("the engine is away")
         return number
 
     def _container(self, container_id: str) -> FakeContainer:
@@ -177,7 +189,10 @@ class FakeRuntime:
 
 
 class FakeDoor:
-    """The node door of an appliance with one workflow: `offers` in turn, each until it is reported."""
+    """The node door of an appliance with one workflow: `offers` in turn, each until it is reported.
+
+    `answers` is what is said to who waits for orders, one after the other, and then nothing.
+    """
 
     def __init__(self, offers: list[Offer] | None = None, faults: Faults | None = None) -> None:
         self.offers = offers or []
@@ -186,6 +201,31 @@ class FakeDoor:
         self.reports: dict[str, Report] = {}
         self.archive = b""
         self.refusal: Refusal | None = None
+        self.left: list[str] = []
+        self.answers: list[Order | Refusal | None] = []
+        self._asked = asyncio.Event()
+
+    def order_now(self, *answers: Order | Refusal | None) -> None:
+        self.answers += answers
+        self._asked.set()
+
+    async def order(self, attempt: str) -> Order | None:
+        while not self.answers:
+            self._asked.clear()
+            await self._asked.wait()
+        answer = self.answers.pop(0)
+        if isinstance(answer, Refusal):
+            raise answer
+        return answer
+
+    async def leaving(self, attempt: str, leaving: Leaving) -> None:
+        number = self._call("leaving")
+        if self.refusal is not None:
+            raise self.refusal
+        if attempt not in self.left:
+            self.left.append(attempt)
+            self.offers = [replace(each, left=each.left or each.attempt == attempt) for each in self.offers]
+        self.faults.behind(number)
 
     async def next(self, hello: Hello) -> Offer | None:
         number = self._call("next")

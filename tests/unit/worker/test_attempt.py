@@ -20,6 +20,7 @@ async def run(
     door = FakeDoor()
     attempt = AttemptRun(machine(runtime, door, folder), offer)
     outcome = await attempt.outcome()
+    assert outcome is not None
     await attempt.clean_up()
     assert runtime.containers == {}
     return outcome, runtime, door
@@ -32,8 +33,9 @@ async def test_an_action_runs_as_its_template_says(tmp_path: Path) -> None:
     assert door.printed == {"a1": b"one\ntwo\n"}
     (spec,) = [each.spec for each in runtime.removed]
     assert (spec.image, spec.command, spec.pid, spec.privileged) == (IMAGE, ("sh", "-c", "x"), "host", True)
-    assert spec.binds[:2] == ("/dev:/dev", "/lib:/lib:ro")
-    assert spec.labels == {"tinkbox.attempt": "a1", "tinkbox.role": "action"}
+    assert spec.binds == ("/dev:/dev", "/lib:/lib:ro")
+    assert {"/workflow", "/workflow/w1", "/dev/reason", "/tinkerbell/failure-message"} <= set(spec.mounts)
+    assert spec.labels == {"tinkbox.worker": "m1", "tinkbox.attempt": "a1", "tinkbox.role": "action"}
     assert spec.environment == {
         "SIZE": "8",
         "TINKBOX_WORKFLOW": "w1",
@@ -53,11 +55,11 @@ async def test_an_image_with_a_registry_of_its_own_comes_from_there(tmp_path: Pa
 @pytest.mark.parametrize(
     ("program", "exit_code", "reason", "message"),
     [
-        (Program(exit_code=3), 3, "NonZeroExit", "the action ended with exit code 3"),
-        (Program(exit_code=139), 139, "Signal", "the action was ended by signal 11"),
+        (Program(exit_code=3), 3, "NonZeroExit", "the action ended with exit code 3; the last it printed: the last"),
+        (Program(exit_code=139), 139, "Signal", "the action was ended by SIGSEGV"),
         (Program(exit_code=255), 255, "NonZeroExit", "the action ended with exit code 255"),
         (Program(exit_code=137, out_of_memory=True), 137, "OutOfMemory", "memory ran out"),
-        (Program(error="exec: not found"), None, "StartFailed", "exec: not found"),
+        (Program(error="exec: not found"), None, "BadCommand", "exec: not found"),
         (Program(exit_code=1, work=tells("DiskTooSmall", "needs 8 GB")), 1, "DiskTooSmall", "needs 8 GB"),
         (Program(exit_code=1, work=tells("", "needs 8 GB")), 1, "NonZeroExit", "needs 8 GB"),
     ],
@@ -71,6 +73,11 @@ async def test_every_failure_has_a_reason(
     assert outcome.tail == (() if program.error else ("the last line",))
 
 
+async def test_what_an_action_says_while_it_succeeds_is_information(tmp_path: Path) -> None:
+    outcome, _, _ = await run(Program(work=tells("DiskTooSmall", "wrote 8 GB")), tmp_path)
+    assert outcome == Outcome(state=State.SUCCESS, exit_code=0, message="wrote 8 GB")
+
+
 async def test_an_image_that_is_not_there_says_so(tmp_path: Path) -> None:
     outcome = await AttemptRun(machine(FakeRuntime({}), FakeDoor(), tmp_path), OFFER).outcome()
     assert (outcome.state, outcome.reason) == (State.FAILED, "ImageNotFound")
@@ -82,7 +89,7 @@ async def test_an_action_that_takes_too_long_is_stopped(tmp_path: Path) -> None:
     program = Program(output=b"half\n", lasts=True, work=tells("Slow", "the disk is slow"))
     outcome, runtime, door = await run(program, tmp_path, offer)
     assert (outcome.state, outcome.reason) == (State.TIMEOUT, "Timeout")
-    assert outcome.message == "the action did not end within 60 seconds. the disk is slow"
+    assert outcome.message == "the action did not end within 60 seconds; the action said: Slow: the disk is slow"
     assert outcome.tail == ("half",)
     assert door.printed == {"a1": b"half\n"}
     assert runtime.faults.calls.count("stop") == 1
@@ -96,7 +103,7 @@ class Unreachable(FakeRuntime):
 async def test_an_appliance_that_is_away_is_waited_for_and_the_timeout_says_so(tmp_path: Path) -> None:
     run = AttemptRun(machine(Unreachable({}), FakeDoor(), tmp_path), replace(OFFER, remaining=0.05))
     outcome = await run.outcome()
-    assert outcome.state is State.TIMEOUT
+    assert (outcome.state, outcome.reason) == (State.TIMEOUT, "RegistryUnreachable")
     assert f"within 60 seconds, waiting for: {IMAGE}: connection refused" in outcome.message
 
 
@@ -104,38 +111,6 @@ async def test_another_registry_that_is_away_fails_the_action_at_once(tmp_path: 
     offer = replace(OFFER, action=replace(ACTION, image="quay.example/tools/write:v1"))
     outcome = await AttemptRun(machine(Unreachable({}), FakeDoor(), tmp_path), offer).outcome()
     assert (outcome.state, outcome.reason) == (State.FAILED, "RegistryUnreachable")
-
-
-async def test_on_failure_runs_after_a_failure_and_changes_nothing(tmp_path: Path) -> None:
-    repair = Program(output=b"repaired\n", exit_code=9, work=tells("Other", "other"))
-    outcome, runtime, door = await run(
-        Program(output=b"broken\n", exit_code=3), tmp_path, replace(OFFER, action=HOOKED), repair=repair
-    )
-    assert (outcome.reason, outcome.exit_code, outcome.tail) == ("NonZeroExit", 3, ("broken",))
-    assert door.printed == {"a1": b"broken\nrepaired\n"}
-    assert (runtime.starts(), runtime.starts("on-failure"), runtime.starts("on-timeout")) == (1, 1, 0)
-
-
-async def test_on_timeout_runs_after_a_timeout(tmp_path: Path) -> None:
-    offer = replace(OFFER, remaining=0.05, action=HOOKED)
-    outcome, runtime, _ = await run(Program(lasts=True), tmp_path, offer, hurry=Program())
-    assert outcome.state is State.TIMEOUT
-    assert (runtime.starts("on-failure"), runtime.starts("on-timeout")) == (0, 1)
-
-
-async def test_on_failure_stands_in_for_a_missing_on_timeout(tmp_path: Path) -> None:
-    offer = replace(OFFER, remaining=0.05, action=replace(HOOKED, on_timeout=()))
-    _, runtime, _ = await run(Program(lasts=True), tmp_path, offer, repair=Program())
-    assert runtime.starts("on-failure") == 1
-
-
-async def test_a_hook_that_fails_to_start_or_hangs_is_left_behind(tmp_path: Path) -> None:
-    failing = replace(OFFER, action=HOOKED)
-    outcome, _, _ = await run(Program(exit_code=3), tmp_path, failing, repair=Program(error="no such file"))
-    assert outcome.reason == "NonZeroExit"
-    hanging = replace(OFFER, action=replace(HOOKED, timeout=0))
-    outcome, _runtime, _ = await run(Program(exit_code=3), tmp_path, hanging, repair=Program(lasts=True))
-    assert outcome.reason == "NonZeroExit"
 
 
 async def test_data_comes_from_the_appliance_and_goes_back_after_success_and_failure(tmp_path: Path) -> None:
@@ -147,17 +122,40 @@ async def test_data_comes_from_the_appliance_and_goes_back_after_success_and_fai
     for program in (Program(work=work), Program(work=work, exit_code=1)):
         runtime, door = FakeRuntime({IMAGE: program}), FakeDoor()
         door.archive = encode([Entry(path="before", content=b"1")])
-        await AttemptRun(machine(runtime, door, tmp_path), OFFER).outcome()
+        attempt = AttemptRun(machine(runtime, door, tmp_path), OFFER)
+        await attempt.outcome()
         assert {entry.path: entry.content for entry in decode(door.archive)} == {"before": b"1", "after": b"2"}
+        await attempt.clean_up()
+
+
+async def test_data_that_an_action_takes_away_is_gone_for_the_next_and_none_is_no_version(tmp_path: Path) -> None:
+    runtime = FakeRuntime({IMAGE: Program(work=lambda spec: (bound(spec, "/workflow") / "before").unlink())})
+    door = FakeDoor()
+    door.archive = encode([Entry(path="before", content=b"1")])
+    await AttemptRun(machine(runtime, door, tmp_path), OFFER).outcome()
+    assert door.archive == b""
+    _, _, untouched = await run(Program(), tmp_path / "other")
+    assert "keep_data" not in untouched.faults.calls
+
+
+def fill(spec: ContainerSpec) -> None:
+    with (bound(spec, "/workflow") / "huge.img").open("wb") as file:
+        file.truncate(11 << 20)
+    tells("MyReason", "my words")(spec)
 
 
 async def test_too_much_data_fails_the_action_and_names_the_file(tmp_path: Path) -> None:
-    def work(spec: ContainerSpec) -> None:
-        with (bound(spec, "/workflow") / "huge.img").open("wb") as file:
-            file.truncate(11 << 20)
+    outcome, _, door = await run(Program(work=fill), tmp_path)
+    assert (outcome.state, outcome.reason, outcome.exit_code) == (State.FAILED, "DataTooLarge", 0)
+    assert "huge.img (11534336 bytes)" in outcome.message
+    assert outcome.message.endswith("the action said: MyReason: my words")
+    assert door.archive == b""
 
-    outcome, _, door = await run(Program(work=work), tmp_path)
-    assert (outcome.state, outcome.reason) == (State.FAILED, "DataTooLarge")
+
+async def test_too_much_data_after_a_failure_is_told_and_hides_nothing(tmp_path: Path) -> None:
+    outcome, _, door = await run(Program(work=fill, exit_code=3), tmp_path)
+    assert (outcome.reason, outcome.exit_code) == ("MyReason", 3)
+    assert outcome.message.startswith("my words; its data was not kept: ")
     assert "huge.img" in outcome.message
     assert door.archive == b""
 
@@ -166,4 +164,30 @@ async def test_data_that_is_no_archive_fails_the_action_before_it_runs(tmp_path:
     runtime, door = FakeRuntime({IMAGE: Program()}), FakeDoor()
     door.archive = b"no archive" * 100
     outcome = await AttemptRun(machine(runtime, door, tmp_path), OFFER).outcome()
+    assert outcome is not None
     assert (outcome.reason, runtime.starts()) == ("DataInvalid", 0)
+
+
+async def test_an_action_that_never_began_sends_no_data_that_others_may_have_changed_since(tmp_path: Path) -> None:
+    door = FakeDoor()
+    place = machine(FakeRuntime({}), door, tmp_path)
+    place.folder.data.unpack("w1", encode([Entry(path="of an action before", content=b"old")]))
+    door.archive = b"no archive" * 100
+    await AttemptRun(place, OFFER).outcome()
+    assert "keep_data" not in door.faults.calls
+
+
+@pytest.mark.parametrize("volume", ["/tmp/x:/dev/reason", "/x:/workflow/:ro", "/dev/message", "/x:/workflow/w1"])
+async def test_a_volume_in_the_place_of_our_own_is_refused(volume: str, tmp_path: Path) -> None:
+    offer = replace(OFFER, action=replace(ACTION, volumes=("/dev:/dev", volume)))
+    outcome, runtime, _ = await run(Program(), tmp_path, offer)
+    assert (outcome.reason, runtime.starts()) == ("MountFailed", 0)
+    assert f"the volume {volume} takes the place of" in outcome.message
+
+
+async def test_a_worker_that_is_started_again_tells_the_same_though_all_else_is_gone(tmp_path: Path) -> None:
+    runtime, door = FakeRuntime({IMAGE: Program(exit_code=3, output=b"why\n")}), FakeDoor()
+    first = await AttemptRun(machine(runtime, door, tmp_path), OFFER).outcome()
+    runtime.containers.clear()
+    assert await AttemptRun(machine(runtime, door, tmp_path), OFFER).outcome() == first
+    assert runtime.starts() == 0

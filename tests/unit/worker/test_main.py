@@ -43,7 +43,7 @@ async def tell(story: str, folder: Path, where: str, faults: Faults) -> Told:
     (runtime if where == "engine" else door).faults = faults
     for lives in count(1):
         try:
-            await serve(machine(runtime, door, folder), door, "boot-1")
+            await serve(machine(runtime, door, folder), door)
         except Finished:
             return Told(door.reports["a1"].outcome, runtime, door, lives)
         except (Killed, BaseExceptionGroup):
@@ -90,7 +90,7 @@ async def test_offers_are_worked_on_one_after_the_other(tmp_path: Path) -> None:
     offers = [replace(OFFER, attempt=f"a{number}") for number in range(1, 4)]
     runtime, door = FakeRuntime({IMAGE: Program(output=b"x")}), FakeDoor(offers)
     with pytest.raises(Finished):
-        await serve(machine(runtime, door, tmp_path), door, "boot-1")
+        await serve(machine(runtime, door, tmp_path), door)
     assert list(door.reports) == ["a1", "a2", "a3"]
     assert {(report.workflow_id, report.boot_id) for report in door.reports.values()} == {("w1", "boot-1")}
     assert runtime.starts() == 3
@@ -102,7 +102,7 @@ async def test_the_worker_ends_when_an_action_asked_for_a_reboot_and_was_acknowl
 
     offers = [OFFER, replace(OFFER, attempt="a2")]
     door = FakeDoor(offers, Faults(AWAY[1], 3))
-    await serve(machine(FakeRuntime({IMAGE: Program(work=work)}), door, tmp_path), door, "boot-1")
+    await serve(machine(FakeRuntime({IMAGE: Program(work=work)}), door, tmp_path), door)
     assert list(door.reports) == ["a1"]
     assert door.offers == offers[1:]
 
@@ -116,7 +116,7 @@ async def test_a_report_that_nobody_wants_is_given_up_and_the_worker_goes_on(err
 
     runtime, door = FakeRuntime({IMAGE: Program()}), Stale([OFFER, replace(OFFER, attempt="a2")])
     with pytest.raises(Finished):
-        await serve(machine(runtime, door, tmp_path), door, "boot-1")
+        await serve(machine(runtime, door, tmp_path), door)
     assert runtime.starts() == 2
     assert runtime.containers == {}
 
@@ -127,7 +127,7 @@ async def test_whatever_the_appliance_answers_the_worker_asks_again(
 ) -> None:
     door = FakeDoor([OFFER], Faults(error, 0))
     with pytest.raises(Finished), caplog.at_level(logging.WARNING):
-        await serve(machine(FakeRuntime({IMAGE: Program()}), door, tmp_path), door, "boot-1")
+        await serve(machine(FakeRuntime({IMAGE: Program()}), door, tmp_path), door)
     assert door.reports["a1"].outcome.state is State.SUCCESS
     assert str(error) in caplog.text
     assert ("boot this machine again" in caplog.text) == isinstance(error, Denied)

@@ -1,0 +1,100 @@
+"""What the Docker engine's words mean.  Pure.
+
+The engine tells most of its refusals apart by their text only, and much of that text is about its own inside.
+Each row was met on a real engine (tests/integration/runtime/test_words.py provokes them).
+"""
+
+import re
+from dataclasses import dataclass
+
+from tinkbox.runtime import ContainerFailed
+
+MAX_WORDS = 900
+_GONE = 404
+_PULL, _CREATE, _START = "ImagePullFailed", "CreateFailed", "StartFailed"
+_NOISE = re.compile(r"^.*unable to start container process: (?:error during container init: )?", re.DOTALL)
+_PROGRAM = re.compile(r'exec: "(?P<program>[^"]*)": (?P<why>.*)', re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class _Row:
+    """Text that says `reason` when the engine was asked for one of `asked` (empty: whatever it was asked)."""
+
+    asked: tuple[str, ...]
+    reason: str
+    words: re.Pattern[str]
+    means: str
+
+
+def _row(asked: str, reason: str, words: str, means: str) -> _Row:
+    return _Row(tuple(asked.split()), reason, re.compile(words, re.IGNORECASE), means)
+
+
+_ROWS = (
+    _row("", "NoSpace", r"no space left on device|disk quota exceeded", "there is no space left for it"),
+    _row(
+        _PULL, "ImageNotAllowed",
+        r"unauthorized|access denied|\bdenied:|authentication required|no basic auth|HTTP 40[13] ",
+        "the registry does not give this image away: it wants a login, or does not have it",
+    ),
+    _row(
+        _PULL, "ImageCorrupt",
+        r"verification failed|failed to register layer|invalid tar header|unknown blob|blob unknown|checksum"
+        r"|does not match digest|unexpected end of JSON",
+        "the image arrived damaged",
+    ),
+    _row(
+        _PULL, "WrongPlatform", r"no matching manifest for|no match for platform",
+        "the registry has this image, but not for this machine's processor",
+    ),
+    _row(
+        _PULL, "RegistryUnreachable",
+        r"connect: |connection reset|timeout|timed out|deadline exceeded|\bEOF\b|no such host|no route to host"
+        r"|network is unreachable|server misbehaving|HTTP status: 5\d\d",
+        "the registry does not answer",
+    ),
+    _row(
+        _PULL, "ImageNotFound", r"not found|manifest unknown|name unknown|does not exist|HTTP 404 ",
+        "the registry does not have this image",
+    ),
+    _row(_CREATE, "ImageNotFound", r"no such image", "the image is not there"),
+    _row(_CREATE, "BadCommand", r"no command specified", "neither the action nor its image says what to run"),
+    _row(_START, "OutOfMemory", r"OOM-killed|cannot allocate memory", "memory ran out when it was to begin"),
+    _row(
+        f"{_CREATE} {_START}", "MountFailed",
+        r"invalid volume specification|invalid mount config|invalid mode:|duplicate mount point"
+        r"|for a local volume name|mount source path|error mounting|failed to mount|cannot be mounted"
+        r"|not a shared mount|not a shared or slave mount|read-only file system",
+        "a volume cannot be mounted",
+    ),
+)  # fmt: skip
+
+
+def meaning(asked: str, status: int, text: str) -> ContainerFailed:
+    """What the engine's refusal means, when `asked` is the reason that stands for what it was asked."""
+    program = _PROGRAM.search(text)
+    if asked == _START and program:
+        return ContainerFailed("BadCommand", _bad_command(program["program"], program["why"]))
+    for row in _ROWS:
+        if (not row.asked or asked in row.asked) and row.words.search(text):
+            return ContainerFailed(row.reason, f"{row.means}: {_tidy(text)}")
+    if asked == _PULL and status == _GONE:
+        return ContainerFailed("ImageNotFound", f"the registry does not have this image: {_tidy(text)}")
+    return ContainerFailed(asked, _tidy(text))
+
+
+def _bad_command(program: str, why: str) -> str:
+    if not program:
+        return "the command is empty: its first word, which names the program, has no letters"
+    if "permission denied" in why:
+        return f"{program} may not be executed: it is a folder, or a file without the permission to execute it"
+    if "$PATH" in why:
+        return f"the image has no program {program} in the folders of its PATH"
+    if "no such file" in why:
+        return f"the image has no program {program}"
+    return f"{program} cannot be executed: {_tidy(why)}"
+
+
+def _tidy(text: str) -> str:
+    """The engine's words without what is about its own inside, bounded."""
+    return _NOISE.sub("", text.strip()).replace(": unknown", "")[:MAX_WORDS]

@@ -24,7 +24,7 @@ from tinkbox.store.workflows import UnderWay
 LOOK_EVERY = 2.0
 STOP_GRACE = 10
 MAX_HOOK = 600
-# For the report to arrive.  After a start of the appliance everybody gets it anew, for nobody was there to listen.
+# For the report to arrive.  What began before the appliance last did gets it anew, for nobody was there to listen.
 REPORTING = 60
 STOPPING = 90
 _log = logging.getLogger(__name__)
@@ -41,21 +41,26 @@ class Due(Enum):
 
 def due(under_way: UnderWay, listening_since: datetime) -> tuple[datetime, Due] | None:
     """What will be due next of a workflow, and when."""
+
+    def moment(since: datetime, seconds: int, what: Due) -> tuple[datetime, Due]:
+        when = since + timedelta(seconds=seconds)
+        if since < listening_since:
+            when = max(when, listening_since + timedelta(seconds=REPORTING))
+        return when, what
+
     moments: list[tuple[datetime, Due]] = []
-    heard = listening_since + timedelta(seconds=REPORTING)
     if under_way.state is State.RUNNING and under_way.global_timeout:
-        moments.append((under_way.began + timedelta(seconds=under_way.global_timeout), Due.END))
+        moments.append(moment(under_way.began, under_way.global_timeout, Due.END))
     action, attempt = under_way.action, under_way.attempt
     if action is not None and attempt is not None:
+        hooks = min(action.timeout, MAX_HOOK) if action.on_timeout or action.on_failure else 0
         if attempt.left_at is not None:
-            moments.append((max(heard, attempt.left_at + timedelta(seconds=action.timeout)), Due.RETURN))
+            moments.append(moment(attempt.left_at, action.timeout, Due.RETURN))
         else:
-            patience = action.timeout + STOP_GRACE + _hook_seconds(action) + REPORTING
-            moments.append((max(heard, attempt.started_at + timedelta(seconds=patience)), Due.REPORT))
+            moments.append(moment(attempt.started_at, action.timeout + STOP_GRACE + hooks + REPORTING, Due.REPORT))
         if under_way.stopped_at is not None:
-            patience = STOPPING + _hook_seconds(action)
-            moments.append((max(heard, under_way.stopped_at + timedelta(seconds=patience)), Due.STOP))
-    return min(moments, key=lambda moment: moment[0]) if moments else None
+            moments.append(moment(under_way.stopped_at, STOPPING + hooks, Due.STOP))
+    return min(moments, key=lambda each: each[0]) if moments else None
 
 
 class Deadlines:
@@ -128,7 +133,3 @@ def _outcome(what: Due, under_way: UnderWay, action: PlannedAction) -> Outcome:
         reason="Timeout",
         message=f"the action has {action.timeout} seconds, and its worker did not report any end of it",
     )
-
-
-def _hook_seconds(action: PlannedAction) -> int:
-    return min(action.timeout, MAX_HOOK) if action.on_timeout or action.on_failure else 0

@@ -63,7 +63,8 @@ def test_what_is_due_first(standing: UnderWay, expected: tuple[datetime, Due] | 
     assert due(standing, LONG_AGO) == expected
 
 
-def test_after_a_start_of_the_appliance_everybody_gets_time_to_report() -> None:
-    overdue = under_way(action(timeout=60))
-    assert due(overdue, after(10_000)) == (after(10_000 + REPORTING), Due.REPORT)
-    assert due(under_way(None, global_timeout=30), after(10_000)) == (after(30), Due.END)
+def test_what_began_before_the_appliance_did_gets_time_to_be_reported() -> None:
+    overdue = under_way(action(timeout=60), global_timeout=30)
+    assert due(overdue, after(10_000)) == (after(10_000 + REPORTING), Due.END)
+    assert due(under_way(action(timeout=9000)), after(10)) == (after(9000 + STOP_GRACE + REPORTING), Due.REPORT)
+    assert due(overdue, NOW) == (after(30), Due.END)

@@ -1,0 +1,287 @@
+"""What follows when an attempt ends or a workflow is told to stop."""
+
+import asyncio
+
+import pytest
+
+from tests.integration.engine.appliance import HELLO, RELAY, Appliance, mac
+from tests.integration.engine.flows import LIMITED, REBOOT, RETRIES
+from tinkbox.model.boot import Boot, Client
+from tinkbox.model.errors import Conflict
+from tinkbox.model.reasons import REASONS
+from tinkbox.model.workflow import State
+from tinkbox.wire.worker import Offer, Order
+
+
+async def begun(box: Appliance, text: str = HELLO, boot_id: str = "boot-1") -> tuple[str, Offer]:
+    worker = await box.machine(1)
+    await box.workflow(text)
+    offer = await box.offer(worker, boot_id)
+    assert offer is not None
+    return worker, offer
+
+
+async def again(box: Appliance, worker: str, boot_id: str = "boot-1") -> Offer:
+    offer = await box.offer(worker, boot_id)
+    assert offer is not None
+    return offer
+
+
+async def states(box: Appliance, key: str) -> list[str]:
+    workflow = await box.workflows.get(key)
+    return [workflow.state, *(each.state for each in workflow.actions)]
+
+
+async def told(box: Appliance, key: str) -> list[str]:
+    return [event.kind for event in await box.workflows.events(key)]
+
+
+def netboot(box: Appliance, number: int = 1) -> Boot | None:
+    plan = box.machines.boot_plan(Client(mac=mac(number), netboots=True))
+    return plan.boot if plan else None
+
+
+async def test_a_failure_is_tried_again_as_often_as_the_template_says(box: Appliance) -> None:
+    worker, offer = await begun(box, RETRIES)
+    tokens = [offer.attempt]
+    for state in (State.FAILED, State.TIMEOUT):
+        await box.report(worker, offer, state, reason="Flaky")
+        assert await states(box, offer.workflow_id) == ["RUNNING", "PENDING", "PENDING"]
+        offer = await again(box, worker)
+        assert offer.action.name == "flaky"
+        tokens.append(offer.attempt)
+    assert len(set(tokens)) == 3
+    await box.report(worker, offer, State.FAILED, reason="Broken")
+    assert await states(box, offer.workflow_id) == ["FAILED", "FAILED", "PENDING"]
+    workflow = await box.workflows.get(offer.workflow_id)
+    assert workflow.actions[0].failures == 3
+    tried = await box.workflows.attempts(offer.workflow_id)
+    assert [(each.token, each.outcome and each.outcome.reason) for each in tried] == [
+        (tokens[0], "Flaky"), (tokens[1], "Flaky"), (tokens[2], "Broken"),
+    ]  # fmt: skip
+    following = [event.data.get("next") for event in await box.workflows.events(offer.workflow_id)]
+    assert [each for each in following if each] == ["PENDING", "PENDING"]
+
+
+async def test_a_lost_worker_has_its_action_repeated_only_when_the_template_allows_it(box: Appliance) -> None:
+    worker, offer = await begun(box, RETRIES)
+    repeated = await again(box, worker, "boot-2")
+    assert (repeated.action.name, repeated.workflow_id) == ("flaky", offer.workflow_id)
+    assert repeated.attempt != offer.attempt
+    await box.report(worker, repeated, boot_id="boot-2")
+    last = await again(box, worker, "boot-2")
+    assert last.action.name == "last"
+    assert await box.offer(worker, "boot-3") is None
+    assert await states(box, offer.workflow_id) == ["FAILED", "SUCCESS", "FAILED"]
+
+
+async def test_the_report_of_an_earlier_attempt_comes_too_late(box: Appliance) -> None:
+    worker, offer = await begun(box, RETRIES)
+    await box.report(worker, offer, State.FAILED)
+    second = await again(box, worker)
+    await box.report(worker, offer, State.FAILED)  # doubled on its way
+    with pytest.raises(Conflict, match="too late"):
+        await box.report(worker, offer, State.SUCCESS)
+    await box.report(worker, second)
+    assert await states(box, offer.workflow_id) == ["RUNNING", "SUCCESS", "PENDING"]
+
+
+async def test_the_hint_is_kept_with_our_own_reasons_and_with_no_others(box: Appliance) -> None:
+    for reason, expected in (("NoSpace", REASONS["NoSpace"].hint), ("DiskNotFound", "")):
+        worker, offer = await begun(box)
+        for _ in range(2):  # the hint does not make a doubled report another one
+            await box.report(worker, offer, State.FAILED, reason=reason, hint="the worker's own is not asked")
+        outcome = (await box.workflows.get(offer.workflow_id)).actions[0].outcome
+        assert outcome is not None
+        assert outcome.hint == expected
+        (event,) = [each for each in await box.workflows.events(offer.workflow_id) if each.kind == "action.failed"]
+        assert event.data["hint"] == expected
+
+
+async def test_a_report_of_another_boot_is_refused(box: Appliance) -> None:
+    worker, offer = await begun(box)
+    with pytest.raises(Conflict, match="another boot"):
+        await box.report(worker, offer, boot_id="boot-0")
+    assert await states(box, offer.workflow_id) == ["RUNNING", "RUNNING", "PENDING"]
+
+
+async def test_the_worker_of_an_earlier_boot_gets_and_breaks_nothing(box: Appliance) -> None:
+    worker, _ = await begun(box, RETRIES)
+    offer = await again(box, worker, "boot-2")
+    with pytest.raises(Conflict, match="booted again"):
+        await box.offer(worker, "boot-1")
+    assert (await again(box, worker, "boot-2")).attempt == offer.attempt
+
+
+async def test_a_pending_workflow_is_canceled_at_once_and_its_ticket_withdrawn(box: Appliance) -> None:
+    worker = await box.machine(1)
+    key = await box.workflow()
+    assert netboot(box) is Boot.OSIE
+    assert await box.workflows.cancel(key[:8]) == key
+    assert await states(box, key) == ["CANCELED", "PENDING", "PENDING"]
+    assert await told(box, key) == ["workflow.created", "workflow.canceled"]
+    assert netboot(box) is None
+    assert await box.offer(worker) is None
+    with pytest.raises(Conflict, match="over already"):
+        await box.workflows.cancel(key)
+
+
+async def test_a_running_action_is_stopped_first_and_then_the_machine_is_free(box: Appliance) -> None:
+    worker, offer = await begun(box)
+    following = await box.workflow()
+    assert await box.attempts.order(worker, offer.attempt) is None
+    for _ in range(2):
+        await box.workflows.cancel(offer.workflow_id)
+    assert await states(box, offer.workflow_id) == ["STOPPING", "RUNNING", "PENDING"]
+    assert await box.attempts.order(worker, offer.attempt) == Order(
+        state=State.CANCELED, message="the workflow was canceled"
+    )
+    assert (await again(box, worker)).attempt == offer.attempt, "a worker that comes back stops what it had begun"
+    with pytest.raises(Conflict, match="stopping"):
+        await box.workflows.delete(offer.workflow_id)
+    await box.report(worker, offer, State.CANCELED, reason="Canceled", exit_code=143)
+    assert await states(box, offer.workflow_id) == ["CANCELED", "CANCELED", "PENDING"]
+    assert (await told(box, offer.workflow_id))[-3:] == ["workflow.stopping", "action.canceled", "workflow.canceled"]
+    assert (await again(box, worker)).workflow_id == following
+
+
+@pytest.mark.parametrize("state", [State.SUCCESS, State.FAILED, State.TIMEOUT])
+async def test_what_ends_by_itself_while_it_is_stopped_ends_the_workflow_as_canceled(
+    box: Appliance, state: State
+) -> None:
+    worker, offer = await begun(box, RETRIES)
+    await box.workflows.cancel(offer.workflow_id)
+    await box.report(worker, offer, state)
+    assert await states(box, offer.workflow_id) == ["CANCELED", state, "PENDING"]
+    assert await box.offer(worker) is None
+
+
+async def test_a_machine_that_boots_while_it_is_stopped_ends_the_workflow_as_canceled(box: Appliance) -> None:
+    worker, offer = await begun(box, RETRIES)
+    await box.workflows.cancel(offer.workflow_id)
+    assert await box.offer(worker, "boot-2") is None
+    assert await states(box, offer.workflow_id) == ["CANCELED", "FAILED", "PENDING"]
+
+
+async def test_between_two_actions_a_workflow_is_canceled_at_once(box: Appliance) -> None:
+    worker, offer = await begun(box)
+    await box.report(worker, offer)
+    await box.workflows.cancel(offer.workflow_id)
+    assert await states(box, offer.workflow_id) == ["CANCELED", "SUCCESS", "PENDING"]
+    assert netboot(box) is None
+
+
+async def test_a_machine_that_goes_away_is_not_waited_for_when_its_workflow_is_canceled(box: Appliance) -> None:
+    worker, offer = await begun(box, LIMITED)
+    await box.report(worker, offer)
+    offer = await again(box, worker)
+    await box.leave(worker, offer)
+    await box.workflows.cancel(offer.workflow_id)
+    assert await states(box, offer.workflow_id) == ["CANCELED", "SUCCESS", "CANCELED"]
+    order = await box.attempts.order(worker, offer.attempt)
+    assert order is not None
+    assert order.state is State.CANCELED
+    with pytest.raises(Conflict, match="CANCELED cannot"):
+        await box.leave(worker, offer)
+
+
+async def test_the_ticket_stays_when_another_workflow_needs_the_machine(box: Appliance) -> None:
+    await box.machine(1)
+    key = await box.workflow()
+    await box.workflow()
+    await box.workflows.cancel(key)
+    assert netboot(box) is Boot.OSIE
+
+
+async def test_a_stopping_workflow_holds_nobody_up_who_had_not_begun(box: Appliance) -> None:
+    first, second = await box.machine(1), await box.machine(2)
+    relay = await box.workflow(RELAY, a=1, b=2)
+    await box.workflow(device_1=2)
+    assert await box.offer(first) is not None
+    assert await box.offer(second) is None
+    await box.workflows.cancel(relay)
+    offer = await box.offer(second)
+    assert offer is not None
+    assert offer.workflow_id != relay
+
+
+async def test_whoever_waits_for_an_order_is_woken(box: Appliance) -> None:
+    worker, offer = await begun(box)
+    async with asyncio.timeout(5), asyncio.TaskGroup() as group:
+        waiting = group.create_task(box.attempts.wait(worker, 60))
+        await asyncio.sleep(0)
+        await box.workflows.cancel(offer.workflow_id)
+        await waiting
+
+
+async def test_an_attempt_that_is_over_is_ordered_to_end(box: Appliance) -> None:
+    worker, offer = await begun(box, REBOOT)
+    await box.report(worker, offer, State.TIMEOUT)
+    order = await box.attempts.order(worker, offer.attempt)
+    assert order is not None
+    assert order.state is State.TIMEOUT
+
+
+async def test_a_canceled_workflow_is_taken_up_again_where_it_stopped(box: Appliance) -> None:
+    worker, offer = await begun(box)
+    await box.report(worker, offer)
+    await box.workflows.cancel(offer.workflow_id)
+    assert netboot(box) is None
+    await box.workflows.retry(offer.workflow_id)
+    assert netboot(box) is Boot.OSIE
+    assert await states(box, offer.workflow_id) == ["PENDING", "SUCCESS", "PENDING"]
+    assert await box.finish(worker) == ["second"]
+    assert await states(box, offer.workflow_id) == ["SUCCESS", "SUCCESS", "SUCCESS"]
+
+
+async def test_a_retry_begins_anew_and_hides_nothing(box: Appliance) -> None:
+    worker, offer = await begun(box, RETRIES)
+    await box.attempts.output(worker, offer.attempt, 0, b"first try\n")
+    for _ in range(3):
+        offer = await again(box, worker)
+        await box.report(worker, offer, State.FAILED, reason="Broken")
+    box.clock.forward(3600)
+    await box.workflows.retry(offer.workflow_id)
+    workflow = await box.workflows.get(offer.workflow_id)
+    assert (workflow.started_at, workflow.updated_at) == (None, box.clock())
+    assert [(each.state, each.failures, each.attempt, each.outcome) for each in workflow.actions] == [
+        (State.PENDING, 0, "", None), (State.PENDING, 0, "", None),
+    ]  # fmt: skip
+    assert await box.finish(worker) == ["flaky", "last"]
+    assert len(await box.workflows.attempts(offer.workflow_id)) == 5
+    outputs = await box.workflows.output(offer.workflow_id, {})
+    assert outputs[0].pieces[0].chunk == b"first try\n"
+    kinds = await told(box, offer.workflow_id)
+    assert kinds.count("workflow.started") == 2
+    assert kinds.count("workflow.retried") == 1
+
+
+async def test_an_earlier_action_can_be_chosen_and_what_was_done_since_is_done_again(box: Appliance) -> None:
+    worker, offer = await begun(box)
+    await box.report(worker, offer)
+    offer = await again(box, worker)
+    await box.report(worker, offer, State.FAILED)
+    with pytest.raises(Conflict, match="is PENDING"):
+        await box.workflows.retry(await box.workflow())
+    await box.workflows.retry(offer.workflow_id, "hello world/hello_world")
+    (event,) = [each for each in await box.workflows.events(offer.workflow_id) if each.kind == "workflow.retried"]
+    assert event.data == {"from": 0}
+    assert await box.finish(worker) == ["hello_world", "second"] * 2
+
+
+async def test_a_retried_workflow_does_not_come_between_the_actions_of_another(box: Appliance) -> None:
+    worker, failed = await begun(box)
+    await box.report(worker, failed, State.FAILED)
+    await box.workflow()
+    running = await again(box, worker)
+    await box.workflows.retry(failed.workflow_id)
+    assert (await again(box, worker)).attempt == running.attempt
+    await box.report(worker, running)
+    assert (await again(box, worker)).workflow_id == running.workflow_id
+
+
+async def test_a_succeeded_workflow_is_not_retried(box: Appliance) -> None:
+    worker, offer = await begun(box)
+    await box.finish(worker)
+    with pytest.raises(Conflict, match="create a new one"):
+        await box.workflows.retry(offer.workflow_id)

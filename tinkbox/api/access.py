@@ -12,6 +12,7 @@ from tinkbox.door.problems import Handler
 from tinkbox.model.errors import Denied, Invalid, TooLarge
 
 MAX_DOCUMENT = 4 * 1024 * 1024
+MAX_DIGITS = 18
 
 
 def token_check(token: str) -> Callable[[str], bool]:
@@ -61,3 +62,8 @@ def text_field(document: dict[str, Any], name: str) -> str:
     if not isinstance(value, str) or not value:
         raise Invalid(f"{name} is required and is text")
     return value
+
+
+def is_number(text: str) -> bool:
+    """Whether this is a whole number that the store can count to."""
+    return text.isascii() and text.isdecimal() and len(text) <= MAX_DIGITS

@@ -1,17 +1,21 @@
 """What the operator door answers, as JSON documents.  Times are ISO 8601 in UTC."""
 
 import base64
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import asdict
 from datetime import datetime
 from typing import Any
 
 from tinkbox.engine.machines import MachineStatus
+from tinkbox.model.conditions import conditions, explanation
 from tinkbox.model.errors import Refusal
-from tinkbox.model.workflow import ActionStatus, Event, State, Workflow, progress
+from tinkbox.model.reasons import hint
+from tinkbox.model.workflow import DONE, ActionStatus, Event, Outcome, State, Workflow, progress
 from tinkbox.store.data import DataVersion
 from tinkbox.store.hardware import Sighting
 from tinkbox.store.templates import Template
+from tinkbox.store.workflows import Attempt
 from tinkbox.wire.bundle import Entry, decode
 
 Document = dict[str, Any]
@@ -60,29 +64,76 @@ def workflow(flow: Workflow) -> Document:
         "template_id": flow.template_id,
         "devices": dict(flow.devices),
         "created_at": _time(flow.created_at),
+        "started_at": _time(flow.started_at),
         "updated_at": _time(flow.updated_at),
+        "global_timeout": flow.global_timeout,
+        "conditions": _conditions(flow),
         "actions": [_action(each) for each in flow.actions],
         "text": flow.text,
     }
 
 
+def attempts(flow: Workflow, made: Sequence[Attempt]) -> list[Document]:
+    """Every attempt at a workflow's actions in the order in which they began; `number` counts those at one action."""
+    numbers: Counter[int] = Counter()
+    listed = []
+    for each in made:
+        numbers[each.position] += 1
+        action = flow.actions[each.position].action
+        listed.append(
+            {
+                "attempt": each.token,
+                "index": each.position,
+                "task": action.task,
+                "action": action.name,
+                "number": numbers[each.position],
+                "worker": each.worker,
+                "state": each.state,
+                "started_at": _time(each.started_at),
+                "ended_at": _time(each.ended_at),
+                "outcome": _outcome(each.outcome),
+                "output_bytes": each.output_length,
+            }
+        )
+    return listed
+
+
 def state(flow: Workflow) -> Document:
-    """Where a workflow stands, in the words of 2020's `tink workflow state`."""
+    """Where a workflow stands, in the words of 2020's `tink workflow state`.
+
+    Reason and message are those of the action's newest attempt, else those of the whole workflow's end.
+    """
     current = flow.current()
     action = current.action if current else None
     reached = current.state if current else State.PENDING
-    outcome = current.outcome if current else None
+    outcome = (current.outcome if current else None) or _unattempted(flow)
     return {
         "workflow_id": flow.id,
         "state": flow.state,
-        "progress": progress(action.index if action else 0, reached, len(flow.actions)),
+        # The last action stands for all of them when every one is done, be it that it was skipped.
+        "progress": progress(
+            action.index if action else 0, State.SUCCESS if reached in DONE else reached, len(flow.actions)
+        ),
         "current_task": action.task if action else "",
         "current_action": action.name if action else "",
         "current_worker": action.worker if action else "",
         "current_action_state": reached,
-        "reason": outcome.reason if outcome else "",
-        "message": outcome.message if outcome else "",
+        "failures": current.failures if current else 0,
+        "retries": action.retries if action else 0,
+        "reason": outcome.reason,
+        "message": outcome.message,
+        "hint": outcome.hint,
+        "exit_code": outcome.exit_code,
+        "signal": outcome.signal,
+        "last_output": list(outcome.tail),
+        "conditions": _conditions(flow),
     }
+
+
+def _unattempted(flow: Workflow) -> Outcome:
+    """What there is to say where no attempt has ended: of a workflow that is stopped, or ended between two actions."""
+    reason, message = explanation(flow)
+    return Outcome(state=flow.state, reason=reason, message=message, hint=hint(reason))
 
 
 def event(fact: Event) -> Document:
@@ -95,18 +146,51 @@ def event(fact: Event) -> Document:
     }
 
 
-def data(version: DataVersion | None) -> Document:
-    """A version of the ephemeral data with its files; version 0 when nothing was ever written."""
+def data(version: DataVersion | None, flow: Workflow, made: Sequence[Attempt]) -> Document:
+    """A version of the ephemeral data with its files; version 0 when nothing was ever written.
+
+    `made` are the attempts of its workflow: a worker makes one after another, so the last one that had begun wrote it.
+    """
     if version is None or version.archive is None:
         return {"version": 0, "files": []}
+    writer = next((each for each in reversed(made) if _may_have_written(each, version)), None)
+    action = flow.actions[writer.position].action if writer else None
+    return {
+        **_version(version),
+        "task": action.task if action else "",
+        "action": action.name if action else "",
+        "files": _files(version.archive),
+    }
+
+
+def _may_have_written(attempt: Attempt, version: DataVersion) -> bool:
+    return attempt.worker == version.worker and attempt.started_at <= version.at
+
+
+def data_versions(versions: Sequence[DataVersion]) -> list[Document]:
+    """Every version, oldest first: of those that are kept with the files, but without what is in them."""
+    return [
+        {
+            **_version(each),
+            "kept": each.archive is not None,
+            "files": [_without_content(file) for file in _files(each.archive or b"")],
+        }
+        for each in versions
+    ]
+
+
+def _version(version: DataVersion) -> Document:
     return {
         "version": version.version,
         "at": _time(version.at),
         "worker": version.worker,
         "size": version.size,
         "sha256": version.digest,
-        "files": _files(version.archive),
     }
+
+
+def _without_content(file: Document) -> Document:
+    return {name: value for name, value in file.items() if name != "content"}
 
 
 def _files(archive: bytes) -> list[Document]:
@@ -126,15 +210,33 @@ def _file(entry: Entry) -> Document:
 
 
 def _action(status: ActionStatus) -> Document:
-    outcome: Mapping[str, Any] | None = asdict(status.outcome) if status.outcome else None
     return {
         **asdict(status.action),
         "state": status.state,
+        "failures": status.failures,
         "attempt": status.attempt,
         "started_at": _time(status.started_at),
         "ended_at": _time(status.ended_at),
-        "outcome": outcome,
+        "outcome": _outcome(status.outcome),
     }
+
+
+def _outcome(outcome: Outcome | None) -> Document | None:
+    return asdict(outcome) if outcome else None
+
+
+def _conditions(flow: Workflow) -> list[Document]:
+    """In the words of Kubernetes."""
+    return [
+        {
+            "type": each.type,
+            "status": each.status,
+            "reason": each.reason,
+            "message": each.message,
+            "lastTransitionTime": _time(each.at),
+        }
+        for each in conditions(flow)
+    ]
 
 
 def _time(moment: datetime | None) -> str | None:

@@ -145,7 +145,7 @@ def _queues(queues: Sequence[Waiting]) -> Iterator[str]:
         lengths,
     )
     yield from _family(
-        "tinkbox_queue_age_seconds", "gauge", "How old the oldest workflow of a machine's queue is.", ages
+        "tinkbox_queue_age_seconds", "gauge", "How long a workflow of a machine's queue waits already to begin.", ages
     )
 
 

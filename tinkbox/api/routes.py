@@ -7,18 +7,18 @@ from typing import Any, Protocol
 from aiohttp import web
 
 from tinkbox import __version__
-from tinkbox.api import documents
-from tinkbox.api.access import read_object, read_text, text_field
-from tinkbox.api.logs import stream_events, stream_output
+from tinkbox.api import documents, intake
+from tinkbox.api.access import is_number, read_object, read_text, text_field
+from tinkbox.api.logs import parse_place, stream_events, stream_output, stream_text
 from tinkbox.api.metrics import CONTENT_TYPE, Answers, page
 from tinkbox.engine.machines import Machines
 from tinkbox.engine.meter import Meter
-from tinkbox.engine.rendering import check
 from tinkbox.engine.templates import Templates
 from tinkbox.engine.workflows import Workflows
 from tinkbox.model.errors import Invalid
-from tinkbox.model.hardware import parse_hardware
 from tinkbox.wire.status import encode_snapshot
+
+EVENT_STREAM = "text/event-stream"
 
 
 class Images(Protocol):
@@ -69,10 +69,13 @@ class OperatorDoor:
             web.post("/v1/workflows", self.create_workflow),
             web.get("/v1/workflows/{key}", self.get_workflow),
             web.delete("/v1/workflows/{key}", self.delete_workflow),
+            web.post("/v1/workflows/{key}/cancel", self.cancel_workflow),
+            web.post("/v1/workflows/{key}/retry", self.retry_workflow),
             web.get("/v1/workflows/{key}/state", self.workflow_state),
             web.get("/v1/workflows/{key}/events", self.workflow_events),
             web.get("/v1/workflows/{key}/logs", self.workflow_logs),
             web.get("/v1/workflows/{key}/data", self.workflow_data),
+            web.get("/v1/workflows/{key}/data/versions", self.workflow_data_versions),
             web.get("/v1/images", self.list_images),
             web.post("/v1/images", self.load_images),
             web.delete("/v1/images", self.delete_image),
@@ -92,16 +95,14 @@ class OperatorDoor:
 
     async def events(self, request: web.Request) -> web.StreamResponse:
         given = request.headers.get("Last-Event-ID", "")
-        after = int(given) if given.isdecimal() and len(given) < 19 else await self.workflows.newest_event()
-        return await _streamed(request, stream_events(self.workflows, after), "text/event-stream")
+        after = int(given) if is_number(given) else await self.workflows.newest_event()
+        return await _streamed(request, stream_events(self.workflows, after), EVENT_STREAM)
 
     async def list_hardware(self, _: web.Request) -> web.Response:
         return web.json_response([documents.hardware(each) for each in await self.machines.all()])
 
     async def push_hardware(self, request: web.Request) -> web.Response:
-        hardware = parse_hardware(await read_text(request))
-        await self.machines.push(hardware)
-        return web.json_response({"id": hardware.id})
+        return web.json_response(await intake.push_hardware(self.machines, await read_text(request)))
 
     async def get_hardware(self, request: web.Request) -> web.Response:
         return web.json_response(documents.hardware(await self.machines.get(_key(request))))
@@ -128,12 +129,17 @@ class OperatorDoor:
 
     async def create_template(self, request: web.Request) -> web.Response:
         document = await read_object(request)
-        template_id = await self.templates.create(text_field(document, "name"), text_field(document, "data"))
-        return web.json_response({"id": template_id}, status=201)
+        name = text_field(document, "name") if document.get("name") else ""
+        answer = await intake.create_templates(self.templates, name, text_field(document, "data"))
+        return web.json_response(answer, status=201)
 
     async def validate_template(self, request: web.Request) -> web.Response:
-        check(text_field(await read_object(request), "data"))
-        return web.json_response({})
+        document = await read_object(request)
+        asked = {name: text_field(document, name) for name in ("template", "data") if document.get(name) is not None}
+        if len(asked) != 1:
+            raise Invalid("give the data of a template, or the key of a stored template")
+        devices = _devices(document) if document.get("hardware") is not None else None
+        return web.json_response(await intake.validate_templates(self.templates, self.machines, asked, devices))
 
     async def get_template(self, request: web.Request) -> web.Response:
         return web.json_response(documents.template(await self.templates.get(_key(request))))
@@ -143,6 +149,8 @@ class OperatorDoor:
         given = {name: text_field(document, name) for name in ("name", "data") if document.get(name) is not None}
         if not given:
             raise Invalid("nothing to update: give a name, data, or both")
+        if "data" in given:
+            given["data"] = intake.template_text(given["data"])
         return web.json_response({"id": await self.templates.update(_key(request), **given)})
 
     async def delete_template(self, request: web.Request) -> web.Response:
@@ -153,34 +161,55 @@ class OperatorDoor:
 
     async def create_workflow(self, request: web.Request) -> web.Response:
         document = await read_object(request)
-        devices = document.get("hardware")
-        if not isinstance(devices, dict) or not all(isinstance(each, str) for each in devices.values()):
-            raise Invalid('hardware is a map of device names to addresses, such as {"device_1": "08:00:27:00:00:01"}')
-        workflow_id = await self.workflows.create(text_field(document, "template"), devices)
-        return web.json_response({"id": workflow_id}, status=201)
+        if document.get("documents") is not None:
+            text = text_field(document, "documents")
+            answer = await intake.create_workflows(self.machines, self.workflows, text)
+        else:
+            answer = {"id": await self.workflows.create(text_field(document, "template"), _devices(document))}
+        return web.json_response(answer, status=201)
 
     async def get_workflow(self, request: web.Request) -> web.Response:
-        return web.json_response(documents.workflow(await self.workflows.get(_key(request))))
+        workflow = await self.workflows.get(_key(request))
+        made = await self.workflows.attempts(workflow.id)
+        return web.json_response({**documents.workflow(workflow), "attempts": documents.attempts(workflow, made)})
 
     async def delete_workflow(self, request: web.Request) -> web.Response:
         return web.json_response({"id": await self.workflows.delete(_key(request))})
+
+    async def cancel_workflow(self, request: web.Request) -> web.Response:
+        return await self._standing(await self.workflows.cancel(_key(request)))
+
+    async def retry_workflow(self, request: web.Request) -> web.Response:
+        document = await read_object(request) if request.can_read_body else {}
+        action = text_field(document, "from") if document.get("from") is not None else None
+        return await self._standing(await self.workflows.retry(_key(request), action))
+
+    async def _standing(self, workflow_id: str) -> web.Response:
+        return web.json_response({"id": workflow_id, "state": (await self.workflows.get(workflow_id)).state})
 
     async def workflow_state(self, request: web.Request) -> web.Response:
         return web.json_response(documents.state(await self.workflows.get(_key(request))))
 
     async def workflow_events(self, request: web.Request) -> web.Response:
-        return web.json_response([documents.event(each) for each in await self.workflows.events(_key(request))])
+        after = _number(request, "after")
+        happened = await self.workflows.events(_key(request))
+        return web.json_response([documents.event(each) for each in happened if each.number > after])
 
     async def workflow_logs(self, request: web.Request) -> web.StreamResponse:
         workflow = await self.workflows.get(_key(request))
         follow = request.query.get("follow", "") not in ("", "0", "false")
-        return await _streamed(request, stream_output(self.workflows, workflow.id, follow=follow), "text/plain")
+        if EVENT_STREAM not in request.headers.get("Accept", ""):
+            return await _streamed(request, stream_text(self.workflows, workflow.id, follow=follow), "text/plain")
+        place = parse_place(request.headers.get("Last-Event-ID", ""))
+        return await _streamed(request, stream_output(self.workflows, workflow.id, place, follow=follow), EVENT_STREAM)
 
     async def workflow_data(self, request: web.Request) -> web.Response:
-        version = request.query.get("version", "0")
-        if not version.isdecimal() or len(version) > 9:
-            raise Invalid(f"version is a whole number, 0 for the newest, not {version[:40]!r}")
-        return web.json_response(documents.data(await self.workflows.data(_key(request), int(version))))
+        workflow = await self.workflows.get(_key(request))
+        version = await self.workflows.data(workflow.id, _number(request, "version"))
+        return web.json_response(documents.data(version, workflow, await self.workflows.attempts(workflow.id)))
+
+    async def workflow_data_versions(self, request: web.Request) -> web.Response:
+        return web.json_response(documents.data_versions(await self.workflows.data_versions(_key(request))))
 
     async def list_images(self, _: web.Request) -> web.Response:
         return web.json_response([dict(each) for each in await self.images.images()])
@@ -199,8 +228,23 @@ class OperatorDoor:
         return web.json_response([dict(each) for each in self.osie()])
 
 
+def _devices(document: Mapping[str, Any]) -> dict[str, str]:
+    devices = document.get("hardware")
+    if not isinstance(devices, dict) or not all(isinstance(each, str) for each in devices.values()):
+        raise Invalid('hardware is a map of device names to addresses, such as {"device_1": "08:00:27:00:00:01"}')
+    return devices
+
+
 def _key(request: web.Request) -> str:
     return request.match_info["key"]
+
+
+def _number(request: web.Request, name: str) -> int:
+    """A whole number in the query, 0 when it is not there; raises Invalid."""
+    given = request.query.get(name, "0")
+    if not is_number(given):
+        raise Invalid(f"{name} is a whole number such as 3, not {given[:40]!r}")
+    return int(given)
 
 
 async def _streamed(request: web.Request, chunks: AsyncIterator[bytes], content_type: str) -> web.StreamResponse:

@@ -16,6 +16,8 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
     """
     parser = _parser()
     chosen = parser.parse_args(arguments)
+    if chosen.run == "workflow:create" and (chosen.template is None) is not (chosen.hardware is None):
+        parser.error("-t and -r go together, or neither of them with a file of Kubernetes documents")
     if chosen.worker:
         chosen.run = "worker:work"
     elif not getattr(chosen, "run", ""):
@@ -30,6 +32,10 @@ def _parser() -> argparse.ArgumentParser:
         "--version", action="store_const", const="about:show_version", dest="run", help="the same as `tinkbox version`"
     )
     parser.add_argument("--data", type=Path, metavar="DIR", help="the data directory of an appliance on this host")
+    # What the appliance starts to render a template apart from itself.
+    parser.add_argument(
+        "--render", action="store_const", const="render:render", dest="run", default="", help=argparse.SUPPRESS
+    )
     worker = parser.add_argument_group("worker", "inside the in-memory operating system of a machine")
     worker.add_argument("--worker", action="store_true", help="run the actions of this machine's workflows")
     worker.add_argument("--server", metavar="URL", help="the node door, instead of the credential's")
@@ -44,7 +50,8 @@ def _parser() -> argparse.ArgumentParser:
     _image(_noun(nouns, "image", "the images that actions run from"))
     _osie(_noun(nouns, "osie", "the in-memory operating system"))
     events = _noun(nouns, "events", "what happens")
-    _verb(events, "watch", "events:watch", "print every event as it happens")
+    watch = _verb(events, "watch", "events:watch", "print every event as it happens")
+    watch.add_argument("--after", type=int, metavar="N", help="first those behind the one whose `sequence` is N")
     _verb(nouns, "status", "status:show", "the appliance at a glance, live in a terminal")
     _verb(nouns, "version", "about:show_version", "the program's version")
     return parser
@@ -59,7 +66,7 @@ def _serve(nouns: "Verbs[argparse.ArgumentParser]") -> None:
 
 def _hardware(verbs: "Verbs[argparse.ArgumentParser]") -> None:
     push = _verb(verbs, "push", "hardware:push", "store a machine's hardware document, or replace it")
-    push.add_argument("--file", type=Path, metavar="F", help="a JSON document; without it, standard input")
+    push.add_argument("--file", type=Path, metavar="F", help="JSON, or kind: Hardware; without it, standard input")
     _listing(_verb(verbs, "list", "hardware:show_list", "one line per interface"))
     _listing(_verb(verbs, "get", "hardware:get", "one machine's document, or the list"), keys="*")
     _keys(_verb(verbs, "id", "hardware:by_id", "documents by id"))
@@ -74,7 +81,7 @@ def _hardware(verbs: "Verbs[argparse.ArgumentParser]") -> None:
 
 def _template(verbs: "Verbs[argparse.ArgumentParser]") -> None:
     create = _verb(verbs, "create", "template:create", "store a template")
-    create.add_argument("-n", "--name", required=True, help="letters, digits, dot, dash and underscore")
+    create.add_argument("-n", "--name", help="letters, digits, dot, dash and underscore; a kind: Template has its own")
     _text_source(create)
     _listing(_verb(verbs, "list", "template:show_list", "every template"))
     _listing(_verb(verbs, "get", "template:get", "a template's text, or the list"), keys="*")
@@ -83,27 +90,40 @@ def _template(verbs: "Verbs[argparse.ArgumentParser]") -> None:
     update.add_argument("-n", "--name")
     _text_source(update)
     _keys(_verb(verbs, "delete", "template:delete", "forget templates"))
-    _text_source(_verb(verbs, "validate", "template:validate", "say what is wrong with a template"))
+    validate = _verb(verbs, "validate", "template:validate", "say what is wrong with a template, for every machine")
+    validate.add_argument("source", nargs="?", metavar="FILE|KEY", help="a file, or a stored template")
+    validate.add_argument("-r", "--hardware", metavar="JSON", help="for these devices only")
+    _text_source(validate)
 
 
 def _workflow(verbs: "Verbs[argparse.ArgumentParser]") -> None:
     create = _verb(verbs, "create", "workflow:create", "bind a template to machines")
-    create.add_argument("-t", "--template", required=True, metavar="TEMPLATE")
-    create.add_argument("-r", "--hardware", required=True, metavar="JSON", help='{"device_1": "08:00:27:00:00:01"}')
+    create.add_argument("-t", "--template", metavar="TEMPLATE")
+    create.add_argument("-r", "--hardware", metavar="JSON", help='{"device_1": "08:00:27:00:00:01"}')
+    create.add_argument("--file", type=Path, metavar="F", help="instead of -t and -r, documents of kind: Workflow")
     _listing(_verb(verbs, "list", "workflow:show_list", "every workflow"))
     _listing(_verb(verbs, "get", "workflow:get", "a workflow's rendered template, or the list"), keys="*")
     state = _listing(_verb(verbs, "state", "workflow:state", "where a workflow stands"))
     state.add_argument("key", metavar="WORKFLOW")
     _listing(_verb(verbs, "events", "workflow:events", "what happened to a workflow"), keys="+")
-    data = _keys(_verb(verbs, "data", "workflow:data", "a workflow's ephemeral data"))
+    data = _listing(_keys(_verb(verbs, "data", "data:data", "a workflow's ephemeral data")))
     data.add_argument("-v", "--version", type=int, default=0, dest="data_version", metavar="N", help="0: the newest")
-    data.add_argument("-m", "--metadata", action="store_true", help="about the data")
-    data.add_argument("-l", "--latest", action="store_true", help="the newest version's number")
-    logs = _verb(verbs, "logs", "workflow:logs", "what a workflow's actions printed")
+    what = data.add_mutually_exclusive_group()
+    what.add_argument("-m", "--metadata", action="store_true", help="about the data")
+    what.add_argument("-l", "--latest", action="store_true", help="the newest version's number")
+    what.add_argument("--latest version", action="store_true", dest="latest", help=argparse.SUPPRESS)  # as 2020 had it
+    what.add_argument("--list", action="store_true", help="the files of every version that is kept")
+    what.add_argument("--save", type=Path, metavar="DIR", help="write the files below DIR, which is new or empty")
+    logs = _verb(verbs, "logs", "logs:logs", "what a workflow's actions printed")
     logs.add_argument("key", metavar="WORKFLOW")
     logs.add_argument("-f", "--follow", action="store_true", help="go on until the workflow is over")
     watch = _verb(verbs, "watch", "workflow:watch", "follow a workflow; exit status 0 only when it succeeds")
     watch.add_argument("key", metavar="WORKFLOW")
+    _keys(_verb(verbs, "cancel", "workflow:cancel", "stop workflows that are not over"))
+    retry = _keys(_verb(verbs, "retry", "workflow:retry", "take failed workflows up again"))
+    retry.add_argument(
+        "--from", dest="first", metavar="ACTION", help="ACTION or TASK/ACTION, the failed one or an earlier one"
+    )
     _keys(_verb(verbs, "delete", "workflow:delete", "forget workflows that do not run"))
 
 

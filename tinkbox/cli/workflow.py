@@ -1,24 +1,27 @@
 """`tinkbox workflow`."""
 
 import argparse
-import base64
 import json
 import sys
-from collections.abc import Mapping, Sequence
+import textwrap
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from operator import itemgetter
 
-from tinkbox.cli.appliance import ask, ask_each
-from tinkbox.cli.output import Column, Document, clean, clean_block, fields, moment, show, show_texts
+from tinkbox.cli.appliance import ask, ask_each, read_text
+from tinkbox.cli.intake import read_devices, say_notes
+from tinkbox.cli.output import Column, Document, clean, fields, moment, show, show_texts
 from tinkbox.client.operator import Operator
-from tinkbox.model.errors import Invalid
 
-# As 2020's tink named them.
+# As 2020's tink named them, and in its way the ones that it did not have.
 ACTION_STATES: Mapping[str, str] = {
     "PENDING": "ACTION_PENDING",
     "RUNNING": "ACTION_IN_PROGRESS",
+    "LEAVING": "ACTION_LEAVING",
     "SUCCESS": "ACTION_SUCCESS",
     "FAILED": "ACTION_FAILED",
     "TIMEOUT": "ACTION_TIMEOUT",
+    "CANCELED": "ACTION_CANCELED",
+    "SKIPPED": "ACTION_SKIPPED",
 }
 COLUMNS: Sequence[Column] = (
     ("Workflow ID", lambda workflow: workflow["id"]),
@@ -35,20 +38,26 @@ EVENTS: Sequence[Column] = (
     ("Message", lambda event: _told(event)),
     ("Action Status", lambda event: ACTION_STATES[event["state"]]),
 )
-SPOKEN = {"SUCCESS": "Finished Execution Successfully", "FAILED": "Action Failed", "TIMEOUT": "Action Timed out"}
+SPOKEN = {
+    "SUCCESS": "Finished Execution Successfully",
+    "FAILED": "Action Failed",
+    "TIMEOUT": "Action Timed out",
+    "CANCELED": "Action Canceled",
+}
+ENDS = {f"workflow.{end}": end for end in ("succeeded", "failed", "timeout", "canceled")}
+WIDTH = 100
 
 
 def create(chosen: argparse.Namespace) -> None:
-    try:
-        devices = json.loads(chosen.hardware)
-    except ValueError as error:
-        raise Invalid(
-            f'-r is not valid JSON ({error}): expected a map such as {{"device_1": "08:00:27:00:00:01"}}'
-        ) from None
-    if not isinstance(devices, dict):
-        raise Invalid('-r is a map of device names to addresses, such as {"device_1": "08:00:27:00:00:01"}')
-    created = ask(chosen, lambda operator: operator.create_workflow(chosen.template, devices))
-    print("Created Workflow: ", created["id"])
+    if chosen.template is None:
+        text = read_text(chosen.file, "kind: Workflow")
+        answer = ask(chosen, lambda operator: operator.create_workflows(text))
+        say_notes(answer)
+    else:
+        devices = read_devices(chosen.hardware)
+        answer = ask(chosen, lambda operator: operator.create_workflow(chosen.template, devices))
+    for created in answer.get("created", [answer]):
+        print("Created Workflow: ", created["id"])
 
 
 def show_list(chosen: argparse.Namespace) -> None:
@@ -65,7 +74,8 @@ def get(chosen: argparse.Namespace) -> None:
 def state(chosen: argparse.Namespace) -> None:
     stands = ask(chosen, lambda operator: operator.workflow_state(chosen.key))
     if chosen.format != "table" or chosen.quiet:
-        show(chosen, [stands], [(name, itemgetter(name)) for name in stands], key="state")
+        plain = [name for name, value in stands.items() if not isinstance(value, list)]
+        show(chosen, [stands], [(name, itemgetter(name)) for name in plain], key="state")
         return
     pairs: list[tuple[str, object]] = [
         ("Workflow ID", stands["workflow_id"]),
@@ -74,9 +84,9 @@ def state(chosen: argparse.Namespace) -> None:
         ("Current Action", stands["current_action"]),
         ("Current Worker", stands["current_worker"]),
         ("Current Action State", ACTION_STATES[stands["current_action_state"]]),
+        *_explained(stands),
     ]
-    told = [("Reason", stands["reason"]), ("Message", stands["message"])]
-    print(fields([*pairs, *(pair for pair in told if pair[1])], ("Field Name", "Values")), end="")
+    print(fields(pairs, ("Field Name", "Values")), end="")
 
 
 def events(chosen: argparse.Namespace) -> None:
@@ -87,50 +97,39 @@ def events(chosen: argparse.Namespace) -> None:
         show(chosen, shown, EVENTS, key="number")
 
 
-def data(chosen: argparse.Namespace) -> None:
-    for found in ask_each(chosen, lambda operator, key: operator.workflow_data(key, chosen.data_version)):
-        if chosen.latest:
-            print("Latest workflow data version:", found["version"])
-        elif chosen.metadata:
-            print(json.dumps({**found, "files": [_without_content(each) for each in found["files"]]}))
-        else:
-            _print_data(found)
+def cancel(chosen: argparse.Namespace) -> None:
+    for canceled in ask_each(chosen, Operator.cancel_workflow):
+        # What runs is told to stop first.
+        print("Canceled Workflow: " if canceled["state"] == "CANCELED" else "Canceling Workflow: ", canceled["id"])
 
 
-def logs(chosen: argparse.Namespace) -> None:
-    async def printed(operator: Operator) -> None:
-        async for chunk in operator.workflow_logs(chosen.key, follow=chosen.follow):
-            if sys.stdout.isatty():
-                sys.stdout.write(clean_block(chunk.decode(errors="replace")))
-                sys.stdout.flush()
-            else:
-                sys.stdout.buffer.write(chunk)
-                sys.stdout.buffer.flush()
-
-    ask(chosen, printed)
+def retry(chosen: argparse.Namespace) -> None:
+    for retried in ask_each(chosen, lambda operator, key: operator.retry_workflow(key, chosen.first)):
+        print("Retried Workflow: ", retried["id"])
 
 
 def watch(chosen: argparse.Namespace) -> int:
     """Print what happens to a workflow until it is over; 0 only when it succeeded."""
     import asyncio
 
-    from tinkbox.client.operator import Unreachable
+    from tinkbox.model.errors import Unavailable
 
     async def watched(operator: Operator) -> int:
         workflow_id = (await operator.workflow(chosen.key))["id"]
         shown = 0
         while True:
             try:
-                happened = await operator.workflow_events(workflow_id)
-            except Unreachable as error:
-                print(f"tinkbox: {error}; trying again", file=sys.stderr)
+                happened = await operator.workflow_events(workflow_id, shown)
+            except Unavailable as error:
+                print(f"tinkbox: {clean(str(error))}; trying again", file=sys.stderr)
                 await asyncio.sleep(2)
                 continue
-            for event in happened[shown:]:
+            for event in happened:
+                shown = event["number"]
                 print(_line(event), flush=True)
-                if event["kind"] in ("workflow.succeeded", "workflow.failed", "workflow.timeout"):
-                    return 0 if event["kind"] == "workflow.succeeded" else 1
-            shown = len(happened)
+            # An end that something follows was not the last: the workflow was retried.
+            if happened and happened[-1]["kind"] in ENDS:
+                return 0 if ENDS[happened[-1]["kind"]] == "succeeded" else 1
             await asyncio.sleep(0.5)
 
     return ask(chosen, watched)
@@ -140,27 +139,33 @@ def delete(chosen: argparse.Namespace) -> None:
     ask_each(chosen, Operator.delete_workflow)
 
 
+def _explained(stands: Document) -> Iterator[tuple[str, object]]:
+    """What there is to say of an action that did not succeed, as further fields; long text goes on below its field."""
+    if stands["failures"] and stands["retries"]:
+        yield "Failed Attempts", f"{stands['failures']} of {stands['retries'] + 1}"
+    for title in ("Reason", "Message", "Hint"):
+        yield from _block(title, (textwrap.wrap(line, WIDTH) for line in stands[title.lower()].splitlines()))
+    if stands["reason"] or stands["current_action_state"] != "SUCCESS":
+        yield from _block("Exit Code", [[] if stands["exit_code"] is None else [str(stands["exit_code"])]])
+        yield from _block("Signal", [[stands["signal"]] if stands["signal"] else []])
+        yield from _block("Last Output", ([line[: 2 * WIDTH]] for line in stands["last_output"]))
+
+
+def _block(title: str, parts: Iterable[Sequence[str]]) -> Iterator[tuple[str, object]]:
+    """The lines of all parts, the first of them beside the title."""
+    for number, line in enumerate(line for lines in parts for line in lines):
+        yield "" if number else title, line
+
+
 def _told(event: Document) -> str:
-    if event.get("message") or event.get("reason"):
-        return ": ".join(part for part in (event.get("reason"), event.get("message")) if part)
-    return SPOKEN.get(event["state"], "")
+    told = ": ".join(part for part in (event.get("reason"), event.get("message")) if part)
+    again = " (it is tried again)" if event.get("next") == "PENDING" else ""
+    return (told or SPOKEN.get(event.get("state", ""), "")) + again
 
 
 def _line(event: Document) -> str:
     what = " / ".join(str(event[name]) for name in ("task", "action") if event.get(name))
-    seconds = f" after {event['seconds']:.1f} s" if "seconds" in event else ""
-    told = f": {_told(event)}" if event.get("reason") else ""
-    return clean(f"{moment(event['at'])}  {event['kind']:<18} {what}{seconds}{told}".rstrip())
-
-
-def _print_data(found: Document) -> None:
-    files = {each["path"]: each for each in found["files"]}
-    content = base64.b64decode(files["data"]["content"]) if "content" in files.get("data", {}) else b"{}"
-    sys.stdout.buffer.write(content if content.endswith(b"\n") else content + b"\n")
-    for name, each in files.items():
-        if name != "data" and "size" in each:
-            print(f"tinkbox: there is also {clean(name)}, {each['size']} bytes", file=sys.stderr)
-
-
-def _without_content(file: Document) -> Document:
-    return {name: value for name, value in file.items() if name != "content"}
+    seconds = f"after {event['seconds']:.1f} s" if "seconds" in event else ""
+    told = _told(event) if event.get("reason") else ""
+    said = ": ".join(part for part in (f"{what} {seconds}".strip(), told) if part)
+    return clean(f"{moment(event['at'])}  {event['kind']:<18} {said}".rstrip())

@@ -72,8 +72,9 @@ class Operator:
     async def create_template(self, name: str, data: str) -> Document:
         return await self._object("POST", "/v1/templates", {"name": name, "data": data})
 
-    async def validate_template(self, data: str) -> None:
-        await self._send("POST", "/v1/templates/validate", {"data": data})
+    async def validate_template(self, asked: Mapping[str, Any]) -> Document:
+        """Give `data` or the key of a stored `template`, and `hardware` when it is not for every machine."""
+        return await self._object("POST", "/v1/templates/validate", dict(asked))
 
     async def template(self, key: str) -> Document:
         return await self._object("GET", f"/v1/templates/{_part(key)}")
@@ -90,6 +91,10 @@ class Operator:
     async def create_workflow(self, template: str, hardware: Mapping[str, Any]) -> Document:
         return await self._object("POST", "/v1/workflows", {"template": template, "hardware": dict(hardware)})
 
+    async def create_workflows(self, documents: str) -> Document:
+        """Create every `kind: Workflow` of a file."""
+        return await self._object("POST", "/v1/workflows", {"documents": documents})
+
     async def workflow(self, key: str) -> Document:
         return await self._object("GET", f"/v1/workflows/{_part(key)}")
 
@@ -99,15 +104,39 @@ class Operator:
     async def workflow_state(self, key: str) -> Document:
         return await self._object("GET", f"/v1/workflows/{_part(key)}/state")
 
-    async def workflow_events(self, key: str) -> list[Document]:
-        return await self._list(f"/v1/workflows/{_part(key)}/events")
+    async def cancel_workflow(self, key: str) -> Document:
+        return await self._object("POST", f"/v1/workflows/{_part(key)}/cancel")
+
+    async def retry_workflow(self, key: str, first: str | None) -> Document:
+        """Take a workflow up again from the action called `first`, None: from the one it stopped at."""
+        return await self._object("POST", f"/v1/workflows/{_part(key)}/retry", {"from": first})
+
+    async def workflow_events(self, key: str, after: int = 0) -> list[Document]:
+        """The workflow's events behind the one of this number."""
+        return await self._list(f"/v1/workflows/{_part(key)}/events?after={after}")
 
     async def workflow_data(self, key: str, version: int) -> Document:
         return await self._object("GET", f"/v1/workflows/{_part(key)}/data?version={version}")
 
-    def workflow_logs(self, key: str, *, follow: bool) -> AsyncIterator[bytes]:
-        """What the actions print, as it comes."""
-        return self._stream(f"/v1/workflows/{_part(key)}/logs?follow={int(follow)}", {})
+    async def workflow_data_versions(self, key: str) -> list[Document]:
+        return await self._list(f"/v1/workflows/{_part(key)}/data/versions")
+
+    async def workflow_output(
+        self, key: str, place: str = "", *, follow: bool
+    ) -> AsyncIterator[tuple[str, Document | None]]:
+        """What the actions print behind `place`, the beginning if empty; each piece with the place to go on from.
+
+        Before the first comes a place without a piece.  Raises Unreachable when the connection ends
+        before the output does.
+        """
+        path = f"/v1/workflows/{_part(key)}/logs?follow={int(follow)}"
+        headers = {"Accept": "text/event-stream", **({"Last-Event-ID": place} if place else {})}
+        async for fields in self._sent_events(path, headers):
+            if fields.get("event") == "end":
+                return
+            if "id" in fields:
+                yield fields["id"], json.loads(fields["data"]) if "data" in fields else None
+        raise self._unreachable(ConnectionError("the connection was cut off"))
 
     async def images(self) -> list[Document]:
         return await self._list("/v1/images")
@@ -130,13 +159,21 @@ class Operator:
         Before the first comes the number that they are counted from, without an event.
         """
         headers = {} if after is None else {"Last-Event-ID": str(after)}
-        buffer = b""
-        async for chunk in self._stream("/v1/events", headers):
-            *whole, buffer = (buffer + chunk).split(b"\n\n")
-            for block in whole:
-                fields = dict(line.split(": ", 1) for line in block.decode().splitlines() if ": " in line[1:])
-                if "id" in fields:
-                    yield int(fields["id"]), json.loads(fields["data"]) if "data" in fields else None
+        async for fields in self._sent_events("/v1/events", headers):
+            if "id" in fields:
+                yield int(fields["id"]), json.loads(fields["data"]) if "data" in fields else None
+
+    async def _sent_events(self, path: str, headers: Mapping[str, str]) -> AsyncIterator[Mapping[str, str]]:
+        """The fields of each server-sent event; one that was cut off is not among them."""
+        buffer = bytearray()
+        async for chunk in self._stream(path, headers):
+            begin = max(0, len(buffer) - 1)  # the event's end may lie across two chunks
+            buffer += chunk
+            while (end := buffer.find(b"\n\n", begin)) >= 0:
+                lines = buffer[:end].decode().split("\n")
+                del buffer[: end + 2]
+                begin = 0
+                yield dict(line.split(": ", 1) for line in lines if ": " in line[1:])
 
     async def _list(self, path: str) -> list[Document]:
         answer = _decoded(await self._send("GET", path))

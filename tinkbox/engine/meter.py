@@ -64,7 +64,10 @@ class Tally:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Waiting:
-    """One machine's queue: unfinished workflows in which it still has something to do, the oldest `seconds` old."""
+    """One machine's queue: unfinished workflows in which it still has something to do.
+
+    `seconds` is how long one of them waits for its first action, 0 when none does.
+    """
 
     hardware_id: str
     length: int
@@ -106,7 +109,11 @@ class Meter:
         now = self._clock()
         async with self._store.read() as tables:
             queues = [
-                Waiting(hardware_id=each.worker, length=each.length, seconds=(now - each.oldest).total_seconds())
+                Waiting(
+                    hardware_id=each.worker,
+                    length=each.length,
+                    seconds=(now - (each.since or now)).total_seconds(),
+                )
                 for each in await tables.figures.queues()
             ]
             return Figures(

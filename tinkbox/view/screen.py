@@ -17,11 +17,25 @@ from tinkbox.wire.status import FailureLine, MachineLine, RunningLine, Snapshot,
 COLOUR = {
     State.PENDING: "yellow",
     State.RUNNING: "cyan",
+    State.STOPPING: "magenta",
     State.SUCCESS: "green",
     State.FAILED: "red",
     State.TIMEOUT: "red",
+    State.CANCELED: "magenta",
 }
-MARK = {State.PENDING: "○", State.RUNNING: "●", State.SUCCESS: "✔", State.FAILED: "✘", State.TIMEOUT: "✘"}
+MARK = {
+    State.PENDING: "○",
+    State.RUNNING: "●",
+    State.STOPPING: "◐",
+    State.SUCCESS: "✔",
+    State.FAILED: "✘",
+    State.TIMEOUT: "✘",
+    State.CANCELED: "⊘",
+}
+STOPPING = {
+    State.CANCELED: "it is being canceled: the running action was told to stop",
+    State.TIMEOUT: "its global_timeout is over: the running action was told to stop",
+}
 RECENT = 8
 BAR_WIDTH = 24
 
@@ -56,7 +70,7 @@ def elapsed(since: datetime, until: datetime) -> str:
 
 
 def _headline(snapshot: Snapshot) -> Text:
-    running = sum(workflow.state is State.RUNNING for workflow in snapshot.workflows)
+    running = sum(workflow.state in {State.RUNNING, State.STOPPING} for workflow in snapshot.workflows)
     waiting = sum(workflow.state is State.PENDING for workflow in snapshot.workflows)
     counted = f"{len(snapshot.machines)} machine(s), {running} workflow(s) running, {waiting} waiting"
     return Text.assemble((f"tinkbox {snapshot.version}", "bold"), f"  {counted}", ("  " + _clock(snapshot.now), "dim"))
@@ -109,9 +123,14 @@ def _workflow(workflow: WorkflowLine, now: datetime) -> Iterable[RenderableType]
     )
     table = Table.grid(padding=(0, 2, 0, 0))
     for task in workflow.tasks:
+        skipped = Text(f"{task.skipped} skipped" if task.skipped else "", style="dim")
         table.add_row(Text("  " + clean(task.name, 40)), Text(clean(task.worker, 30), style="dim"),
-                      _bar(task, colour), f"{task.done}/{task.total}")  # fmt: skip
+                      _bar(task, colour), f"{task.done}/{task.total}", skipped)  # fmt: skip
     yield table
+    if workflow.stop_into is not None and workflow.ended_at is None:
+        yield Text(f"  {STOPPING[workflow.stop_into]}", style=colour)
+    if workflow.retried is not None:
+        yield from _retried(workflow.retried)
     if workflow.running is not None:
         yield _running(workflow.running, now)
     if workflow.failure is not None:
@@ -125,14 +144,21 @@ def _bar(task: TaskLine, colour: str) -> RenderableType:
 
 
 def _running(action: RunningLine, now: datetime) -> Text:
+    since = elapsed(action.started_at, now)
     line = Text.assemble(
         ("  ▸ ", "cyan"),
         (clean(action.name, 60), "bold"),
-        f"  {elapsed(action.started_at, now)} of at most {_limit(action.timeout)}",
+        f"  {_attempt(action.attempt, action.attempts)}{since} of at most {_limit(action.timeout)}",
     )
+    if action.leaving:
+        line.append("\n    the machine goes away by intention; it is waited for until it comes back", style="cyan")
     if action.last_output:
         line.append(f"\n    {clean(action.last_output)}", style="dim")
     return line
+
+
+def _attempt(number: int, attempts: int) -> str:
+    return f"attempt {number} of {attempts}  " if attempts > 1 else ""
 
 
 def _limit(seconds: int) -> str:
@@ -140,12 +166,26 @@ def _limit(seconds: int) -> str:
     return f"{minutes}:{rest:02}"
 
 
-def _failure(failure: FailureLine, workflow_id: str) -> Iterable[RenderableType]:
+def _retried(failure: FailureLine) -> Iterable[RenderableType]:
     yield Text.assemble(
-        ("  ✘ ", "red"),
+        ("  ↻ ", "yellow"),
         (clean(failure.name, 60), "bold"),
-        f": {clean(failure.reason, 60)}: {clean(failure.message, 400)}",
+        f": attempt {failure.attempt} of {failure.attempts} failed, it is tried again: {_why(failure)}",
     )
+
+
+def _failure(failure: FailureLine, workflow_id: str) -> Iterable[RenderableType]:
+    tried = f" ({failure.attempt} attempts)" if failure.attempt > 1 else ""
+    yield Text.assemble(("  ✘ ", "red"), (clean(failure.name, 60), "bold"), f"{tried}: {_why(failure)}")
     if failure.last_output:
         yield Text(f"    {clean(failure.last_output)}", style="dim")
+    if failure.hint:
+        yield Text(f"    what to do: {clean(failure.hint, 400)}", style="yellow")
     yield Text(f"    its whole output: tinkbox workflow logs {workflow_id}", style="dim")
+
+
+def _why(failure: FailureLine) -> str:
+    """Reason and message, and how the process ended where those do not say it."""
+    ended = failure.signal or (f"exit code {failure.exit_code}" if failure.exit_code is not None else "")
+    told = ": ".join(part for part in (clean(failure.reason, 60), clean(failure.message, 400)) if part)
+    return f"{told} ({clean(ended, 40)})" if ended and ended not in told else told or "no reason was given"

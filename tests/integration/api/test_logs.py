@@ -1,8 +1,10 @@
 """Events and output as streams: nothing lost, nothing twice, an end when there is one."""
 
 import asyncio
+import base64
 import json
 from collections.abc import AsyncIterator
+from typing import Any
 from uuid import UUID
 
 import aiohttp
@@ -179,6 +181,139 @@ async def test_without_following_it_is_what_there_is_now(door: Door) -> None:
     await say(door.box, worker, offer.attempt, 0, b"x")
     async with door.local.get(f"http://tinkbox/v1/workflows/{workflow_id}/logs") as response:
         assert await Reader(response).rest() == b"==> hello world / hello_world <==\nx"
+
+
+async def test_each_attempt_has_a_line_of_its_own(door: Door) -> None:
+    worker = await door.box.machine(1)
+    workflow_id = await door.box.workflow()
+    for said in (b"one\n", b"two\n"):
+        offer = await door.box.offer(worker)
+        assert offer is not None
+        await say(door.box, worker, offer.attempt, 0, said)
+        await door.box.report(worker, offer, State.FAILED)
+        await door.box.workflows.retry(workflow_id)
+    async with door.local.get(f"http://tinkbox/v1/workflows/{workflow_id}/logs") as response:
+        assert await Reader(response).rest() == (
+            b"==> hello world / hello_world <==\none\n==> hello world / hello_world, attempt 2 <==\ntwo\n"
+        )
+
+
+class Resuming:
+    """A reader of output as events, who is cut off and goes on; what it read, by attempt."""
+
+    def __init__(self, door: Door, workflow_id: str) -> None:
+        self.door = door
+        self.url = f"http://tinkbox/v1/workflows/{workflow_id}/logs"
+        self.place = ""
+        self.pieces: list[dict[str, Any]] = []
+
+    async def read(self, *, follow: bool = False, pieces: int = 1000) -> bool:
+        """Read until so many pieces came, or to the end; whether that was the end."""
+        headers = {"Accept": "text/event-stream", **({"Last-Event-ID": self.place} if self.place else {})}
+        fields: dict[str, str] = {}
+        query = {"follow": str(int(follow))}
+        async with asyncio.timeout(SOON), self.door.local.get(self.url, params=query, headers=headers) as response:
+            assert (response.status, response.content_type) == (200, "text/event-stream")
+            while pieces:
+                name, _, value = (await response.content.readuntil(b"\n")).decode().rstrip("\n").partition(": ")
+                if name:
+                    fields[name] = value
+                    continue
+                if fields.get("event") == "end":
+                    return True
+                self.place = fields.get("id", self.place)
+                if "data" in fields:
+                    self.pieces.append(json.loads(fields["data"]))
+                    pieces -= 1
+                fields = {}
+        return False
+
+    def text(self) -> dict[str, bytes]:
+        """What was read of each attempt; every piece must begin where the one before ended."""
+        texts: dict[str, bytes] = {}
+        for piece in self.pieces:
+            text = texts.get(piece["attempt"], b"")
+            assert piece["start"] == len(text) + piece["missing"]
+            texts[piece["attempt"]] = text + base64.b64decode(piece["output"])
+        return texts
+
+
+async def test_output_resumes_at_every_piece_without_loss_or_repetition(door: Door) -> None:
+    worker = await door.box.machine(1)
+    workflow_id = await door.box.workflow()
+    reader = Resuming(door, workflow_id)
+    assert await reader.read()
+    whole: dict[str, bytes] = {}
+    for number in range(3):
+        offer = await door.box.offer(worker)
+        assert offer is not None
+        whole[offer.attempt] = b""
+        for line in range(4):
+            chunk = f"attempt {number} \xff line {line}\r".encode("latin-1")
+            await say(door.box, worker, offer.attempt, len(whole[offer.attempt]), chunk)
+            whole[offer.attempt] += chunk
+            if line % 2:
+                assert not await reader.read(follow=True, pieces=1)
+        await door.box.report(worker, offer, State.FAILED)
+        if number < 2:
+            await door.box.workflows.retry(workflow_id)
+    while not await reader.read(follow=True, pieces=2):
+        pass
+    assert reader.text() == whole
+    assert [(each["task"], each["action"], each["number"]) for each in reader.pieces if not each["start"]] == [
+        ("hello world", "hello_world", number) for number in (1, 2, 3)
+    ]
+    read = len(reader.pieces)
+    assert await reader.read()
+    assert len(reader.pieces) == read
+
+
+async def test_what_a_former_attempt_still_sends_is_not_lost(door: Door) -> None:
+    worker = await door.box.machine(1)
+    workflow_id = await door.box.workflow()
+    reader = Resuming(door, workflow_id)
+    first = await door.box.offer(worker)
+    assert first is not None
+    await say(door.box, worker, first.attempt, 0, b"begun, ")
+    await door.box.report(worker, first, State.FAILED)
+    await door.box.workflows.retry(workflow_id)
+    second = await door.box.offer(worker)
+    assert second is not None
+    await say(door.box, worker, second.attempt, 0, b"again")
+    await reader.read(follow=True, pieces=1)
+    await reader.read(follow=True, pieces=1)
+    await say(door.box, worker, first.attempt, 7, b"late")
+    await say(door.box, worker, second.attempt, 5, b", over")
+    await reader.read(follow=True, pieces=2)
+    assert reader.text() == {first.attempt: b"begun, late", second.attempt: b"again, over"}
+
+
+async def test_a_reader_is_told_what_was_dropped_while_it_was_away(door: Door, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(output, "HEAD", 1000)
+    monkeypatch.setattr(output, "TAIL", 1000)
+    worker = await door.box.machine(1)
+    workflow_id = await door.box.workflow()
+    offer = await door.box.offer(worker)
+    assert offer is not None
+    reader = Resuming(door, workflow_id)
+    for offset in range(0, 5000, 500):
+        await say(door.box, worker, offer.attempt, offset, f"from {offset:<495}".encode())
+        if offset == 500:
+            await reader.read(follow=True, pieces=2)
+    await reader.read()
+    assert [(each["start"], each["missing"]) for each in reader.pieces] == [(0, 0), (500, 0), (4000, 3000), (4500, 0)]
+
+
+@pytest.mark.parametrize("place", ["x", "1.x", "-1", ".", "9" * 40, "٣"])
+async def test_a_place_that_is_none_is_the_beginning(door: Door, place: str) -> None:
+    worker = await door.box.machine(1)
+    reader = Resuming(door, await door.box.workflow())
+    offer = await door.box.offer(worker)
+    assert offer is not None
+    await say(door.box, worker, offer.attempt, 0, b"hello")
+    reader.place = place
+    await reader.read()
+    assert reader.text() == {offer.attempt: b"hello"}
 
 
 async def test_a_workflow_that_is_deleted_meanwhile_ends_its_output(door: Door) -> None:

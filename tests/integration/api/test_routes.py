@@ -77,6 +77,7 @@ async def test_a_workflows_life(door: Door) -> None:
     assert workflow["devices"] == {"device_1": mac(1)}
     assert workflow["text"] == HELLO.replace("{{.device_1}}", mac(1))
     assert [each["name"] for each in workflow["actions"]] == ["hello_world", "second"]
+    assert workflow.pop("attempts") == []
     assert await door.done("GET", "/v1/workflows") == [workflow]
     assert await door.done("GET", f"{path}/state") == {
         "workflow_id": workflow_id,
@@ -86,8 +87,15 @@ async def test_a_workflows_life(door: Door) -> None:
         "current_action": "hello_world",
         "current_worker": MACHINE,
         "current_action_state": "PENDING",
+        "failures": 0,
+        "retries": 0,
         "reason": "",
         "message": "",
+        "hint": "",
+        "exit_code": None,
+        "signal": "",
+        "last_output": [],
+        "conditions": workflow["conditions"],
     }
     offer = await door.box.offer(MACHINE)
     assert offer is not None
@@ -109,6 +117,9 @@ async def test_a_workflows_life(door: Door) -> None:
         (1, "workflow.created"), (2, "workflow.started"), (3, "action.started"), (4, "action.succeeded"),
         (5, "action.started"), (6, "action.failed"), (7, "workflow.failed"),
     ]  # fmt: skip
+    assert await door.done("GET", f"{path}/events?after=5") == events[5:]
+    assert await door.done("GET", f"{path}/events?after=7") == []
+    assert (await door.ask("GET", f"{path}/events?after=last"))[0] == 422
     assert (events[3]["seconds"], events[3]["worker"], events[3]["action"]) == (90.0, MACHINE, "hello_world")
     data = await door.done("GET", f"{path}/data")
     assert data["files"][0] == {
@@ -118,11 +129,63 @@ async def test_a_workflows_life(door: Door) -> None:
     assert await door.done("GET", f"{path}/data?version=1") == data
     assert (await door.ask("GET", f"{path}/data?version=2"))[0] == 404
     assert (await door.ask("GET", f"{path}/data?version=-1"))[0] == 422
+    assert (data["worker"], data["task"], data["action"]) == (MACHINE, "hello world", "hello_world")
+    (version,) = await door.done("GET", f"{path}/data/versions")
+    assert (version["version"], version["kept"], version["sha256"]) == (1, True, data["sha256"])
+    assert version["files"] == [{"path": "data", "mode": 0o644, "size": 8}, {"path": "to", "link": "data"}]
     async with door.local.get(f"http://tinkbox{path}/logs") as response:
         assert response.content_type == "text/plain"
-        assert await response.text() == ("==> hello world / hello_world <==\nhello\n==> hello world / second <==\n")
+        assert await response.text() == "==> hello world / hello_world <==\nhello\n"
     assert await door.done("DELETE", path) == {"id": workflow_id}
     assert (await door.ask("GET", path))[0] == 404
+
+
+async def test_a_workflow_is_canceled_at_once_or_when_its_action_has_stopped(door: Door) -> None:
+    _, workflow_id = await prepared(door)
+    path = f"/v1/workflows/{workflow_id}"
+    offer = await door.box.offer(MACHINE)
+    assert offer is not None
+    for _ in range(2):
+        assert await door.done("POST", f"{path}/cancel") == {"id": workflow_id, "state": "STOPPING"}
+    await door.box.report(MACHINE, offer, State.CANCELED, reason="Canceled")
+    workflow = await door.done("GET", path)
+    assert (workflow["state"], workflow["attempts"][0]["state"]) == ("CANCELED", "CANCELED")
+    succeeded = next(each for each in workflow["conditions"] if each["type"] == "Succeeded")
+    assert (succeeded["status"], succeeded["reason"]) == ("False", "Canceled")
+    status, problem = await door.ask("POST", f"{path}/cancel")
+    assert (status, problem["type"]) == (409, "/problems/conflict")
+    waiting = await door.done("POST", "/v1/workflows", {"template": "hello", "hardware": {"device_1": mac(1)}})
+    canceled = await door.done("POST", f"/v1/workflows/{waiting['id']}/cancel")
+    assert canceled == {"id": waiting["id"], "state": "CANCELED"}
+    assert (await door.ask("POST", "/v1/workflows/nothing/cancel"))[0] == 404
+
+
+async def test_a_failed_workflow_is_retried_and_its_attempts_stay_visible(door: Door) -> None:
+    _, workflow_id = await prepared(door)
+    path = f"/v1/workflows/{workflow_id}"
+    assert (await door.ask("POST", f"{path}/retry"))[0] == 409
+    for outcome in (State.SUCCESS, State.FAILED):
+        offer = await door.box.offer(MACHINE)
+        assert offer is not None
+        await door.box.report(MACHINE, offer, outcome, reason="" if outcome is State.SUCCESS else "DiskNotFound")
+    assert await door.done("POST", f"{path}/retry") == {"id": workflow_id, "state": "PENDING"}
+    offer = await door.box.offer(MACHINE)
+    assert offer is not None
+    assert offer.action.name == "second"
+    await door.box.report(MACHINE, offer, State.FAILED, reason="DiskTooSmall", exit_code=3)
+    for refused in ({"from": "third"}, {"from": 7}, {"from": ""}):
+        assert (await door.ask("POST", f"{path}/retry", refused))[0] in (404, 422)
+    retried = await door.done("POST", f"{path}/retry", {"from": "hello world/hello_world"})
+    assert retried["state"] == "PENDING"
+    assert await door.box.finish(MACHINE) == ["hello_world", "second"]
+    workflow = await door.done("GET", path)
+    assert workflow["state"] == "SUCCESS"
+    assert [(each["action"], each["number"], each["state"]) for each in workflow["attempts"]] == [
+        ("hello_world", 1, "SUCCESS"), ("second", 1, "FAILED"), ("second", 2, "FAILED"),
+        ("hello_world", 2, "SUCCESS"), ("second", 3, "SUCCESS"),
+    ]  # fmt: skip
+    failed = workflow["attempts"][2]["outcome"]
+    assert (failed["reason"], failed["exit_code"]) == ("DiskTooSmall", 3)
 
 
 async def test_nothing_in_a_workflow_changes_with_its_template(door: Door) -> None:

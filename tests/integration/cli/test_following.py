@@ -5,7 +5,7 @@ import json
 import select
 import signal
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from uuid import UUID
@@ -17,6 +17,7 @@ from tests.integration.cli.serving import DEADLINE, PROGRAM, ROOT, Configuration
 from tests.integration.engine.appliance import HELLO, hardware, mac
 from tinkbox.client.node import NodeDoor
 from tinkbox.model.workflow import Outcome, State
+from tinkbox.wire.bundle import Entry, encode
 from tinkbox.wire.worker import Hello, Report, decode_credential
 
 MACHINE = str(UUID(int=1))
@@ -58,7 +59,7 @@ def workflow(configuration: Configuration) -> str:
     return created.out.split()[-1]
 
 
-def work(configuration: Configuration, state: State = State.SUCCESS) -> None:
+def work(configuration: Configuration, state: State = State.SUCCESS, data: Sequence[Entry] = ()) -> None:
     """Do one action as the worker of the machine."""
     credential = run_here("--data", str(configuration.data), "hardware", "credential", mac(1)).out
 
@@ -67,6 +68,8 @@ def work(configuration: Configuration, state: State = State.SUCCESS) -> None:
             offer = await door.next(Hello(boot_id="b"))
             assert offer is not None
             await door.output(offer.attempt, 0, f"{offer.action.name} speaks\n".encode())
+            if data:
+                await door.keep_data(offer.attempt, encode(data))
             outcome = Outcome(state=state, exit_code=0, reason="" if state is State.SUCCESS else "Broken")
             report = Report(workflow_id=offer.workflow_id, boot_id="b", sequence=1, outcome=outcome)
             await door.report(offer.attempt, report)
@@ -115,11 +118,79 @@ def test_output_is_followed_to_the_end_of_the_workflow(appliance: Configuration)
     workflow_id = workflow(appliance)
     with following(appliance, "workflow", "logs", "-f", workflow_id) as logs:
         work(appliance)
-        assert line(logs) == "==> hello world / hello_world <==\n"
         assert line(logs) == "hello_world speaks\n"
         work(appliance)
         out, err = logs.communicate(timeout=DEADLINE)
-    assert (logs.returncode, out, err) == (0, "==> hello world / second <==\nsecond speaks\n", "")
+    assert (logs.returncode, out) == (0, "second speaks\n")
+    assert err == "==> hello world / hello_world <==\n==> hello world / second <==\n"
+
+
+def test_output_is_followed_without_loss_or_repetition_over_kill_9(tmp_path: Path) -> None:
+    configuration = configure(tmp_path)
+    with serving(configuration) as process:
+        workflow_id = workflow(configuration)
+        with following(configuration, "workflow", "logs", "-f", workflow_id) as logs:
+            work(configuration)
+            assert line(logs) == "hello_world speaks\n"
+            process.kill()
+            process.wait(DEADLINE)
+            with serving(configuration):
+                work(configuration)
+                out, err = logs.communicate(timeout=DEADLINE)
+    assert (logs.returncode, out) == (0, "second speaks\n")
+    assert [each for each in err.splitlines() if not each.endswith("; trying again")] == [
+        "==> hello world / hello_world <==", "==> hello world / second <==",
+    ]  # fmt: skip
+
+
+def test_a_workflow_that_failed_is_retried_and_watched_to_its_success(appliance: Configuration) -> None:
+    local = ("--data", str(appliance.data))
+    workflow_id = workflow(appliance)
+    work(appliance, State.FAILED)
+    assert run_here(*local, "workflow", "watch", workflow_id).status == 1
+    shown = run_here(*local, "workflow", "state", workflow_id).out
+    assert "| Reason               | Broken" in shown
+    assert run_here(*local, "workflow", "retry", workflow_id, "--from", "hello_world").status == 0
+    with following(appliance, "workflow", "watch", workflow_id) as watch:
+        work(appliance)
+        work(appliance)
+        out, _ = watch.communicate(timeout=DEADLINE)
+    assert watch.returncode == 0
+    assert [each.split()[4] for each in out.splitlines()][-5:] == [
+        "action.started", "action.succeeded", "action.started", "action.succeeded", "workflow.succeeded",
+    ]  # fmt: skip
+    (document,) = json.loads(run_here(*local, "workflow", "get", workflow_id, "--format", "json").out)
+    assert [(each["action"], each["number"], each["state"]) for each in document["attempts"]] == [
+        ("hello_world", 1, "FAILED"), ("hello_world", 2, "SUCCESS"), ("second", 1, "SUCCESS"),
+    ]  # fmt: skip
+
+
+def test_a_canceled_workflow_lets_the_next_one_begin(appliance: Configuration) -> None:
+    local = ("--data", str(appliance.data))
+    first, second = workflow(appliance), workflow(appliance)
+    assert run_here(*local, "workflow", "cancel", first).out == f"Canceled Workflow:  {first}\n"
+    assert run_here(*local, "workflow", "watch", first).status == 1
+    work(appliance)
+    work(appliance)
+    assert run_here(*local, "workflow", "watch", second).status == 0
+    again = run_here(*local, "workflow", "cancel", first)
+    assert (again.status, again.err.count("\n")) == (1, 1)
+
+
+def test_data_is_listed_and_saved(appliance: Configuration, tmp_path: Path) -> None:
+    local = ("--data", str(appliance.data))
+    workflow_id = workflow(appliance)
+    work(appliance, data=[Entry(path="bin", mode=0o755), Entry(path="bin/x", content=b"\x00\xff", mode=0o755)])
+    listed = run_here(*local, "workflow", "data", workflow_id, "--list", "--format", "csv", "--no-headers").out
+    assert [each.split(",")[:4] for each in listed.splitlines()] == [
+        ["1", "bin", "", "folder"], ["1", "bin/x", "2", "file"],
+    ]  # fmt: skip
+    saved = run_here(*local, "workflow", "data", workflow_id, "--save", str(tmp_path / "saved"))
+    assert (saved.status, saved.err) == (0, "")
+    assert (tmp_path / "saved" / "bin" / "x").read_bytes() == b"\x00\xff"
+    again = run_here(*local, "workflow", "data", workflow_id, "--save", str(tmp_path / "saved"))
+    assert again.status == 1
+    assert "nothing is overwritten" in again.err
 
 
 @pytest.mark.parametrize("command", [["workflow", "logs", "-f"], ["workflow", "watch"], ["hardware", "watch"]])
@@ -132,7 +203,8 @@ def test_an_interrupted_command_ends_quietly(appliance: Configuration, command: 
         assert line(process)
         process.send_signal(signal.SIGINT)
         _, err = process.communicate(timeout=DEADLINE)
-    assert (process.returncode, err) == (130, "")
+    assert process.returncode == 130
+    assert [each for each in err.splitlines() if not each.startswith("==>")] == []
 
 
 def test_a_reader_that_leaves_ends_the_command_quietly(appliance: Configuration) -> None:

@@ -56,7 +56,7 @@ async def test_more_events_than_are_read_at_once_are_all_counted(box: Appliance)
     assert (await counting.figures()).tally.begun == 2 * rounds
 
 
-async def test_queues_are_as_old_as_their_oldest_workflow(box: Appliance) -> None:
+async def test_queues_tell_how_long_a_workflow_waits(box: Appliance) -> None:
     first, second = await box.machine(1), await box.machine(2)
     await box.workflow(device_1=1)
     box.clock.forward(30)
@@ -65,6 +65,9 @@ async def test_queues_are_as_old_as_their_oldest_workflow(box: Appliance) -> Non
     box.clock.forward(5)
     queues = {each.hardware_id: (each.length, each.seconds) for each in (await meter(box).figures()).queues}
     assert queues == {first: (2, 35), second: (1, 5)}
+    await box.offer(first)
+    queues = {each.hardware_id: (each.length, each.seconds) for each in (await meter(box).figures()).queues}
+    assert queues == {first: (2, 5), second: (1, 5)}
 
 
 async def test_machines_are_counted_by_stage(box: Appliance) -> None:

@@ -1,5 +1,7 @@
 """What is stored, counted by the database."""
 
+from datetime import timedelta
+
 from tests.integration.store.objects import NOW, attempt, version, workflow
 from tinkbox.model.workflow import Outcome, State
 from tinkbox.store.database import Store, Tables
@@ -64,16 +66,18 @@ async def test_an_action_that_is_tried_again_has_no_reason_any_more(one: Store) 
 
 async def test_a_queue_is_what_a_machine_still_has_to_do(store: Store) -> None:
     async def use_case(tables: Tables) -> None:
-        for identity, *workers in (("w1", "m1", "m2"), ("w2", "m2", "m2"), ("w3", "m1")):
+        for identity, *workers in (("w1", "m1", "m2"), ("w2", "m2", "m2"), ("w3", "m1"), ("w4", "m1", "m1")):
             await tables.workflows.insert(workflow(identity, *workers))
         await tables.workflows.set_action_state("w1", 1, State.SUCCESS)
+        await tables.workflows.set_state("w2", State.RUNNING, NOW)
         await tables.workflows.set_state("w3", State.CANCELED, NOW)
+        await tables.workflows.set_state("w4", State.PENDING, NOW + timedelta(seconds=1))
 
     await store.write(use_case)
     async with store.read() as tables:
         assert await tables.figures.queues() == [
-            Queue(worker="m1", length=1, oldest=NOW),
-            Queue(worker="m2", length=1, oldest=NOW),
+            Queue(worker="m1", length=2, since=NOW),
+            Queue(worker="m2", length=1, since=None),
         ]
 
 

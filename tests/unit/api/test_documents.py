@@ -2,11 +2,13 @@
 
 import json
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 from tinkbox.api import documents
 from tinkbox.model.workflow import ActionStatus, Event, Outcome, PlannedAction, State, Workflow
 from tinkbox.store.data import DataVersion
+from tinkbox.store.workflows import Attempt
+from tinkbox.wire.bundle import Entry, encode
 
 AT = datetime(2026, 11, 21, 3, 0, tzinfo=UTC)
 
@@ -56,10 +58,87 @@ def test_an_events_facts_stand_beside_its_number() -> None:
     }  # fmt: skip
 
 
+def attempt(token: str, position: int, **changes: object) -> Attempt:
+    fields = {
+        "token": token, "workflow_id": "f", "position": position, "worker": "w", "boot_id": "b",
+        "state": State.RUNNING, "started_at": AT,
+    }  # fmt: skip
+    return Attempt(**{**fields, **changes})
+
+
+def test_every_attempt_is_listed_and_counted_by_its_action() -> None:
+    outcome = Outcome(state=State.FAILED, exit_code=3, reason="DiskNotFound", hint="look", tail=("a", "b"))
+    made = [
+        attempt("x", 0, state=State.FAILED, ended_at=AT, outcome=outcome, output_length=7),
+        attempt("y", 0, state=State.SUCCESS),
+        attempt("z", 1),
+    ]
+    flow = workflow(action(0, State.SUCCESS), action(1, State.RUNNING))
+    first, second, third = json.loads(json.dumps(documents.attempts(flow, made)))
+    assert first == {
+        "attempt": "x", "index": 0, "task": "t", "action": "a0", "number": 1, "worker": "w", "state": "FAILED",
+        "started_at": "2026-11-21T03:00:00+00:00", "ended_at": "2026-11-21T03:00:00+00:00", "output_bytes": 7,
+        "outcome": {
+            "state": "FAILED", "exit_code": 3, "signal": "", "reason": "DiskNotFound", "message": "", "hint": "look",
+            "tail": ["a", "b"],
+        },
+    }  # fmt: skip
+    assert (second["number"], second["outcome"], second["ended_at"]) == (2, None, None)
+    assert (third["action"], third["number"]) == ("a1", 1)
+
+
+def test_conditions_have_the_words_of_kubernetes() -> None:
+    (started, succeeded) = documents.workflow(workflow(action(0, State.RUNNING)))["conditions"]
+    assert set(started) == {"type", "status", "reason", "message", "lastTransitionTime"}
+    assert (started["type"], succeeded["type"], succeeded["status"]) == ("Started", "Succeeded", "Unknown")
+    assert documents.state(workflow(action(0, State.RUNNING)))["conditions"] == [started, succeeded]
+
+
+def test_the_state_has_everything_that_explains_a_failure() -> None:
+    outcome = Outcome(state=State.FAILED, signal="SIGKILL", reason="OutOfMemory", hint="more memory", tail=("last",))
+    state = documents.state(workflow(replace(action(0, State.FAILED, outcome), failures=1)))
+    assert (state["signal"], state["exit_code"], state["hint"]) == ("SIGKILL", None, "more memory")
+    assert (state["last_output"], state["failures"], state["retries"]) == (["last"], 1, 0)
+
+
+def test_a_workflow_that_was_canceled_before_it_began_says_so() -> None:
+    flow = replace(workflow(action(0, State.PENDING)), state=State.CANCELED, stop_into=State.CANCELED)
+    state = documents.state(flow)
+    assert (state["current_action_state"], state["reason"]) == ("PENDING", "Canceled")
+    assert "canceled" in state["message"]
+    assert "retry" in state["hint"]
+
+
+def test_progress_is_whole_when_the_last_action_was_skipped() -> None:
+    done = workflow(action(0, State.SUCCESS), action(1, State.SKIPPED))
+    assert documents.state(done)["progress"] == 100
+    between = workflow(action(0, State.SKIPPED), action(1, State.RUNNING), action(2, State.SKIPPED))
+    assert documents.state(between)["progress"] == 33
+
+
+FLOW = workflow(action(0, State.SUCCESS), action(1, State.RUNNING))
+VERSION = DataVersion(version=1, at=AT, worker="w", size=4, digest="d", archive=b"junk")
+
+
 def test_data_that_is_no_archive_is_told_instead_of_failing() -> None:
-    version = DataVersion(version=1, at=AT, worker="w", size=4, digest="d", archive=b"junk")
-    (file,) = documents.data(version)["files"]
+    (file,) = documents.data(VERSION, FLOW, [])["files"]
     assert file["path"] == ""
     assert file["error"]
-    assert documents.data(replace(version, archive=None)) == {"version": 0, "files": []}
-    assert documents.data(None) == {"version": 0, "files": []}
+    assert documents.data(replace(VERSION, archive=None), FLOW, []) == {"version": 0, "files": []}
+    assert documents.data(None, FLOW, []) == {"version": 0, "files": []}
+
+
+def test_data_names_the_action_that_wrote_it() -> None:
+    later = AT + timedelta(seconds=9)
+    made = [attempt("x", 0), attempt("y", 1, worker="another"), attempt("z", 1, started_at=later)]
+    for at, expected in ((AT, ("t", "a0")), (later, ("t", "a1")), (AT - timedelta(seconds=1), ("", ""))):
+        document = documents.data(replace(VERSION, at=at), FLOW, made)
+        assert (document["task"], document["action"]) == expected
+
+
+def test_versions_of_the_data_are_listed_without_what_is_in_them() -> None:
+    archive = encode([Entry(path="a", content=b"12345"), Entry(path="b", link="a")])
+    old, new = documents.data_versions([replace(VERSION, archive=None), replace(VERSION, version=2, archive=archive)])
+    assert (old["version"], old["kept"], old["files"]) == (1, False, [])
+    assert (new["version"], new["kept"]) == (2, True)
+    assert new["files"] == [{"path": "a", "mode": 0o644, "size": 5}, {"path": "b", "link": "a"}]

@@ -34,7 +34,8 @@ def test_events_are_lines_of_json_and_resume_where_they_were_cut_off(
     monkeypatch.setattr("asyncio.sleep", pause)
     watched = tinkbox("events", "watch")
     assert watched.status == 130
-    assert [json.loads(line)["kind"] for line in watched.out.splitlines()] == ["x5", "x6", "x7"]
+    told = [json.loads(line) for line in watched.out.splitlines()]
+    assert [(each["sequence"], each["kind"]) for each in told] == [(5, "x5"), (6, "x6"), (7, "x7")]
     assert watched.err.count("trying again") == 1
     assert appliance.last_event_ids == [None, "4", "6"]
 
@@ -42,3 +43,15 @@ def test_events_are_lines_of_json_and_resume_where_they_were_cut_off(
 def test_an_appliance_that_was_never_there_is_3(tinkbox: Tinkbox, appliance: FakeAppliance) -> None:
     appliance.away = True
     assert tinkbox("events", "watch").status == 3
+
+
+def test_one_can_go_on_behind_an_event_that_was_seen(
+    tinkbox: Tinkbox, appliance: FakeAppliance, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def stop(_: float) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("asyncio.sleep", stop)
+    appliance.answers["GET /v1/events"] = stream(4, 5)
+    assert json.loads(tinkbox("events", "watch", "--after", "4").out)["sequence"] == 5
+    assert appliance.last_event_ids == ["4"]

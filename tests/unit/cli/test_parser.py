@@ -32,10 +32,15 @@ COMMANDS = {
     f"workflow get {ID}": ("workflow:get", {"keys": [ID]}),
     f"workflow state {ID}": ("workflow:state", {"key": ID}),
     f"workflow events {ID} x": ("workflow:events", {"keys": [ID, "x"]}),
-    f"workflow data {ID} -v 3": ("workflow:data", {"keys": [ID], "data_version": 3, "metadata": False}),
-    f"workflow data {ID} --version 3 -m": ("workflow:data", {"data_version": 3, "metadata": True}),
-    f"workflow data {ID} -l": ("workflow:data", {"data_version": 0, "latest": True}),
-    f"workflow logs -f {ID}": ("workflow:logs", {"key": ID, "follow": True}),
+    f"workflow data {ID} -v 3": ("data:data", {"keys": [ID], "data_version": 3, "metadata": False}),
+    f"workflow data {ID} --version 3 -m": ("data:data", {"data_version": 3, "metadata": True}),
+    f"workflow data {ID} -l": ("data:data", {"data_version": 0, "latest": True}),
+    f"workflow data {ID} --list --format yaml": ("data:data", {"list": True, "format": "yaml"}),
+    f"workflow data {ID} --save DIR -v 2": ("data:data", {"save": Path("DIR"), "data_version": 2}),
+    f"workflow cancel {ID} x": ("workflow:cancel", {"keys": [ID, "x"]}),
+    f"workflow retry {ID}": ("workflow:retry", {"keys": [ID], "first": None}),
+    f"workflow retry {ID} --from os/disk": ("workflow:retry", {"keys": [ID], "first": "os/disk"}),
+    f"workflow logs -f {ID}": ("logs:logs", {"key": ID, "follow": True}),
     f"workflow watch {ID}": ("workflow:watch", {"key": ID}),
     f"workflow delete {ID} x": ("workflow:delete", {"keys": [ID, "x"]}),
     "image load a.tar b.tar": ("image:load", {"files": [Path("a.tar"), Path("b.tar")]}),
@@ -46,7 +51,8 @@ COMMANDS = {
         {"output": Path("o"), "cache": Path("c"), "executable": Path("e")},
     ),
     "osie list --format yaml": ("osie:show_list", {"format": "yaml"}),
-    "events watch": ("events:watch", {}),
+    "events watch": ("events:watch", {"after": None}),
+    "events watch --after 7": ("events:watch", {"after": 7}),
     "status": ("status:show", {"data": None}),
     "version": ("about:show_version", {}),
     "--version": ("about:show_version", {}),
@@ -77,6 +83,10 @@ def test_a_command_is_understood(line: str) -> None:
     chosen = vars(parse(line.split()))
     assert chosen["run"] == run
     assert {name: chosen[name] for name in values} == values
+
+
+def test_2020s_name_of_a_flag_may_have_a_space() -> None:
+    assert parse(["workflow", "data", ID, "--latest version"]).latest
 
 
 @pytest.mark.parametrize("line", ["hardware list --form json", "--work", "hardware pu"])

@@ -1,6 +1,5 @@
 """`tinkbox workflow`."""
 
-import base64
 import json
 from collections.abc import Callable
 
@@ -8,6 +7,7 @@ import pytest
 
 from tests.unit.cli.conftest import FakeAppliance, Printed
 from tests.unit.cli.documents import EVENTS, MACHINE_ID, TEMPLATE_ID, WORKFLOW, WORKFLOW_ID, event
+from tinkbox.model.workflow import State
 
 Tinkbox = Callable[..., Printed]
 STATE = {
@@ -18,8 +18,15 @@ STATE = {
     "current_action": "reboot",
     "current_worker": "0eba0bf8-3772-4b4a-ab9f-6ebe93b90a94",
     "current_action_state": "RUNNING",
+    "failures": 0,
+    "retries": 0,
     "reason": "",
     "message": "",
+    "hint": "",
+    "exit_code": None,
+    "signal": "",
+    "last_output": [],
+    "conditions": [],
 }
 
 
@@ -31,8 +38,7 @@ def workflows(appliance: FakeAppliance) -> FakeAppliance:
         f"GET /v1/workflows/{WORKFLOW_ID}": WORKFLOW,
         "GET /v1/workflows/hello": WORKFLOW,
         f"GET /v1/workflows/{WORKFLOW_ID}/state": STATE,
-        f"GET /v1/workflows/{WORKFLOW_ID}/events": EVENTS,
-        f"GET /v1/workflows/{WORKFLOW_ID}/logs?follow=0": b"==> a / b <==\nraw \x1b[1mbytes\xff\n",
+        f"GET /v1/workflows/{WORKFLOW_ID}/events?after=0": EVENTS,
         f"DELETE /v1/workflows/{WORKFLOW_ID}": {"id": WORKFLOW_ID},
     }
     return appliance
@@ -89,8 +95,70 @@ def test_the_state_is_a_table_of_fields(tinkbox: Tinkbox, workflows: FakeApplian
     assert tinkbox("workflow", "state", WORKFLOW_ID).out.startswith(expected)
     assert tinkbox("workflow", "state", WORKFLOW_ID, "-q").out == "RUNNING\n"
     assert json.loads(tinkbox("workflow", "state", WORKFLOW_ID, "--format", "json").out) == [STATE]
-    workflows.answers[f"GET /v1/workflows/{WORKFLOW_ID}/state"] = {**STATE, "reason": "DiskNotFound"}
-    assert "| Reason               | DiskNotFound" in tinkbox("workflow", "state", WORKFLOW_ID).out
+
+
+FAILED = {
+    **STATE,
+    "state": "FAILED",
+    "current_action_state": "FAILED",
+    "failures": 3,
+    "retries": 2,
+    "reason": "DiskTooSmall",
+    "message": "the image needs 8 GiB\n" + "word " * 30 + "\x1b[2Jend",
+    "hint": "use a larger disk",
+    "exit_code": 3,
+    "last_output": ["looking at /dev/sda", "\x1b[31mtoo small", ""],
+}
+
+
+def rows(table: str) -> list[list[str]]:
+    return [[cell.strip() for cell in line.split("|")[1:-1]] for line in table.splitlines() if line.startswith("|")]
+
+
+def test_a_failed_actions_state_explains_itself(tinkbox: Tinkbox, workflows: FakeAppliance) -> None:
+    workflows.answers[f"GET /v1/workflows/{WORKFLOW_ID}/state"] = FAILED
+    shown = tinkbox("workflow", "state", WORKFLOW_ID).out
+    assert rows(shown)[6:] == [
+        ["Current Action State", "ACTION_FAILED"],
+        ["Failed Attempts", "3 of 3"],
+        ["Reason", "DiskTooSmall"],
+        ["Message", "the image needs 8 GiB"],
+        ["", ("word " * 20).strip()],
+        ["", "word " * 10 + " [2Jend"],
+        ["Hint", "use a larger disk"],
+        ["Exit Code", "3"],
+        ["Last Output", "looking at /dev/sda"],
+        ["", "[31mtoo small"],
+        ["", ""],
+    ]
+    assert "\x1b" not in shown
+    assert len({len(line) for line in shown.splitlines()}) == 1
+
+
+def test_a_signal_is_named_instead_of_an_exit_code(tinkbox: Tinkbox, workflows: FakeAppliance) -> None:
+    killed = {**STATE, "current_action_state": "FAILED", "reason": "Signal", "signal": "SIGSEGV"}
+    workflows.answers[f"GET /v1/workflows/{WORKFLOW_ID}/state"] = killed
+    assert rows(tinkbox("workflow", "state", WORKFLOW_ID).out)[7:] == [["Reason", "Signal"], ["Signal", "SIGSEGV"]]
+
+
+def test_what_succeeded_needs_no_explanation(tinkbox: Tinkbox, workflows: FakeAppliance) -> None:
+    done = {**STATE, "current_action_state": "SUCCESS", "exit_code": 0, "last_output": ["bye"], "retries": 2}
+    workflows.answers[f"GET /v1/workflows/{WORKFLOW_ID}/state"] = done
+    assert rows(tinkbox("workflow", "state", WORKFLOW_ID).out)[6:] == [["Current Action State", "ACTION_SUCCESS"]]
+
+
+@pytest.mark.parametrize("state", [state for state in State if state is not State.STOPPING])
+def test_every_state_of_an_action_has_its_word(tinkbox: Tinkbox, workflows: FakeAppliance, state: State) -> None:
+    workflows.answers[f"GET /v1/workflows/{WORKFLOW_ID}/state"] = {**STATE, "current_action_state": state}
+    assert rows(tinkbox("workflow", "state", WORKFLOW_ID).out)[6][1].startswith("ACTION_")
+
+
+def test_in_csv_the_state_is_one_line_of_plain_values(tinkbox: Tinkbox, workflows: FakeAppliance) -> None:
+    workflows.answers[f"GET /v1/workflows/{WORKFLOW_ID}/state"] = {**FAILED, "message": "m"}
+    header, line = tinkbox("workflow", "state", WORKFLOW_ID, "--format", "csv").out.splitlines()
+    assert dict(zip(header.split(","), line.split(","), strict=True)) == {
+        name: str(value) for name, value in {**FAILED, "message": "m"}.items() if not isinstance(value, list)
+    }
 
 
 def test_events_are_2020s_table_with_whole_seconds_to_the_right(tinkbox: Tinkbox, workflows: FakeAppliance) -> None:
@@ -106,7 +174,7 @@ def test_events_are_2020s_table_with_whole_seconds_to_the_right(tinkbox: Tinkbox
 
 
 def test_a_workflow_without_events_is_an_empty_table(tinkbox: Tinkbox, workflows: FakeAppliance) -> None:
-    workflows.answers[f"GET /v1/workflows/{WORKFLOW_ID}/events"] = EVENTS[:1]
+    workflows.answers[f"GET /v1/workflows/{WORKFLOW_ID}/events?after=0"] = EVENTS[:1]
     border = "+-----------+-----------+-------------+----------------+---------+---------------+\n"
     assert tinkbox("workflow", "events", WORKFLOW_ID).out == (
         border
@@ -114,59 +182,6 @@ def test_a_workflow_without_events_is_an_empty_table(tinkbox: Tinkbox, workflows
         + border
         + border
     )
-
-
-def test_logs_into_a_pipe_are_the_bytes_themselves(
-    workflows: FakeAppliance, capsysbinary: pytest.CaptureFixture[bytes]
-) -> None:
-    from tinkbox.cli import main
-
-    assert main(["workflow", "logs", WORKFLOW_ID]) == 0
-    assert capsysbinary.readouterr().out == b"==> a / b <==\nraw \x1b[1mbytes\xff\n"
-
-
-def test_logs_on_a_terminal_cannot_steer_it(
-    workflows: FakeAppliance, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    from tinkbox.cli import main
-
-    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
-    assert main(["workflow", "logs", WORKFLOW_ID]) == 0
-    assert capsys.readouterr().out == "==> a / b <==\nraw �[1mbytes�\n"
-
-
-DATA = {
-    "version": 3,
-    "files": [
-        {"path": "data", "size": 8, "content": base64.b64encode(b'{"a": 1}').decode()},
-        {"path": "disk\x1b.img", "size": 1024, "content": "AAAA"},
-        {"path": "folder", "mode": 493},
-    ],
-}
-
-
-def data_answer(appliance: FakeAppliance, answer: object, version: int = 0) -> None:
-    appliance.answers[f"GET /v1/workflows/{WORKFLOW_ID}/data?version={version}"] = answer
-
-
-def test_data_prints_the_document_and_tells_of_the_other_files(tinkbox: Tinkbox, appliance: FakeAppliance) -> None:
-    data_answer(appliance, DATA, version=3)
-    printed = tinkbox("workflow", "data", WORKFLOW_ID, "--version", "3")
-    assert (printed.status, printed.out) == (0, '{"a": 1}\n')
-    assert printed.err == "tinkbox: there is also disk .img, 1024 bytes\n"
-
-
-def test_data_that_was_never_written_is_an_empty_document(tinkbox: Tinkbox, appliance: FakeAppliance) -> None:
-    data_answer(appliance, {"version": 0, "files": []})
-    assert tinkbox("workflow", "data", WORKFLOW_ID).out == "{}\n"
-    assert tinkbox("workflow", "data", WORKFLOW_ID, "-l").out == "Latest workflow data version: 0\n"
-
-
-def test_metadata_of_the_data_leaves_the_content_out(tinkbox: Tinkbox, appliance: FakeAppliance) -> None:
-    data_answer(appliance, DATA)
-    printed = json.loads(tinkbox("workflow", "data", WORKFLOW_ID, "-m").out)
-    assert printed["version"] == 3
-    assert printed["files"][0] == {"path": "data", "size": 8}
 
 
 def test_watching_a_failed_workflow_is_1_and_tells_why(tinkbox: Tinkbox, workflows: FakeAppliance) -> None:
@@ -186,14 +201,14 @@ def test_watching_prints_each_event_once_over_an_absence_and_is_0_after_success(
     tinkbox: Tinkbox, workflows: FakeAppliance, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     looks: list[float] = []
-    workflows.answers[f"GET /v1/workflows/{WORKFLOW_ID}/events"] = EVENTS[:2]
+    events = f"GET /v1/workflows/{WORKFLOW_ID}/events?after="
+    workflows.answers |= {f"{events}0": EVENTS[:2], f"{events}2": []}
 
     async def look_again(seconds: float) -> None:
         looks.append(seconds)
         workflows.away = len(looks) == 1
         if len(looks) == 3:
-            ended = [*EVENTS[:2], event(3, "workflow.succeeded")]
-            workflows.answers[f"GET /v1/workflows/{WORKFLOW_ID}/events"] = ended
+            workflows.answers[f"{events}2"] = [event(3, "workflow.succeeded")]
 
     monkeypatch.setattr("asyncio.sleep", look_again)
     watched = tinkbox("workflow", "watch", WORKFLOW_ID)
@@ -202,6 +217,53 @@ def test_watching_prints_each_event_once_over_an_absence_and_is_0_after_success(
         "workflow.created", "workflow.started", "workflow.succeeded",
     ]  # fmt: skip
     assert watched.err.count("trying again") == 1
+
+
+@pytest.mark.parametrize(
+    ("end", "status"),
+    [("workflow.succeeded", 0), ("workflow.failed", 1), ("workflow.timeout", 1), ("workflow.canceled", 1)],
+)
+def test_every_end_of_a_workflow_ends_the_watching_but_one_that_was_retried(
+    tinkbox: Tinkbox, workflows: FakeAppliance, end: str, status: int
+) -> None:
+    told = [
+        *EVENTS,
+        event(7, "workflow.retried", **{"from": 1}),
+        event(8, "workflow.stopping", into="CANCELED", reason="Canceled", message="the workflow was canceled"),
+        event(9, end, reason="Why", message="because"),
+    ]
+    workflows.answers[f"GET /v1/workflows/{WORKFLOW_ID}/events?after=0"] = told
+    watched = tinkbox("workflow", "watch", WORKFLOW_ID)
+    assert watched.status == status
+    assert [line.partition(" UTC  ")[2] for line in watched.out.splitlines()[6:]] == [
+        "workflow.retried",
+        "workflow.stopping  Canceled: the workflow was canceled",
+        f"{end:<18} Why: because",
+    ]
+
+
+def test_an_attempt_that_is_followed_by_another_says_so(tinkbox: Tinkbox, workflows: FakeAppliance) -> None:
+    again = {**EVENTS[4], "next": "PENDING", "message": "no disk"}
+    workflows.answers[f"GET /v1/workflows/{WORKFLOW_ID}/events?after=0"] = [again]
+    assert rows(tinkbox("workflow", "events", WORKFLOW_ID).out)[1][4:] == [
+        "DiskNotFound: no disk (it is tried again)", "ACTION_FAILED",
+    ]  # fmt: skip
+
+
+def test_canceling_says_whether_it_is_done(tinkbox: Tinkbox, workflows: FakeAppliance) -> None:
+    workflows.answers["POST /v1/workflows/one/cancel"] = {"id": "1", "state": "CANCELED"}
+    workflows.answers["POST /v1/workflows/two/cancel"] = {"id": "2", "state": "STOPPING"}
+    assert tinkbox("workflow", "cancel", "one", "two").out == "Canceled Workflow:  1\nCanceling Workflow:  2\n"
+
+
+@pytest.mark.parametrize(("options", "first"), [([], None), (["--from", "os/disk-wipe"], "os/disk-wipe")])
+def test_a_workflow_is_retried_from_where_one_says(
+    tinkbox: Tinkbox, workflows: FakeAppliance, options: list[str], first: str | None
+) -> None:
+    workflows.answers[f"POST /v1/workflows/{WORKFLOW_ID}/retry"] = {"id": WORKFLOW_ID, "state": "PENDING"}
+    retried = tinkbox("workflow", "retry", WORKFLOW_ID, *options)
+    assert (retried.status, retried.out) == (0, f"Retried Workflow:  {WORKFLOW_ID}\n")
+    assert json.loads(workflows.asked[0][1]) == {"from": first}
 
 
 def test_deleting_is_silent(tinkbox: Tinkbox, workflows: FakeAppliance) -> None:

@@ -143,12 +143,37 @@ async def test_nobody_there_is_told_with_the_place_and_the_remedy(tmp_path: Path
 
 
 async def test_a_stream_that_is_cut_off_is_told_after_what_came(tmp_path: Path) -> None:
-    door = RecordingDoor(answer=b"first", broken=True)
+    door = RecordingDoor(answer=b'id: 3\ndata: {"output": ""}\n\nid: 4\ndata: {"outp', broken=True)
     async with operator_of(door, tmp_path) as operator:
-        stream = operator.workflow_logs("x", follow=True)
-        assert await anext(stream) == b"first"
+        stream = operator.workflow_output("x", follow=True)
+        assert await anext(stream) == ("3", {"output": ""})
         with pytest.raises(Unreachable):
             await anext(stream)
+
+
+async def test_output_ends_only_when_the_appliance_says_so(tmp_path: Path) -> None:
+    door = RecordingDoor(answer=b'id: 0\n\nid: 5.2\nevent: output\ndata: {"output": "eA=="}\n\n')
+    async with operator_of(door, tmp_path) as operator:
+        read = []
+        with pytest.raises(Unreachable, match="cut off"):
+            async for each in operator.workflow_output("a/b", follow=False):
+                read.append(each)
+        door.answer += b"event: end\ndata: {}\n\n"
+        assert [each async for each in operator.workflow_output("a/b", "5.2", follow=True)] == read
+    assert read == [("0", None), ("5.2", {"output": "eA=="})]
+    assert [path for _, path, _ in door.asked] == [f"/v1/workflows/a%2Fb/logs?follow={number}" for number in (0, 1)]
+    assert (door.headers["Last-Event-ID"], door.headers["Accept"]) == ("5.2", "text/event-stream")
+
+
+async def test_a_workflow_is_canceled_and_retried(tmp_path: Path) -> None:
+    door = RecordingDoor()
+    async with operator_of(door, tmp_path) as operator:
+        await operator.cancel_workflow("a b")
+        await operator.retry_workflow("a b", "os/disk")
+    assert [(method, path) for method, path, _ in door.asked] == [
+        ("POST", "/v1/workflows/a%20b/cancel"), ("POST", "/v1/workflows/a%20b/retry"),
+    ]  # fmt: skip
+    assert json.loads(door.asked[1][2]) == {"from": "os/disk"}
 
 
 async def test_refusals_come_back_from_documents_and_streams(tmp_path: Path) -> None:
@@ -157,7 +182,7 @@ async def test_refusals_come_back_from_documents_and_streams(tmp_path: Path) -> 
         with pytest.raises(NotFound, match="no such workflow"):
             await operator.workflow("x")
         with pytest.raises(NotFound, match="no such workflow"):
-            await anext(operator.workflow_logs("x", follow=False))
+            await anext(operator.workflow_output("x", follow=False))
         door.status = 401
         with pytest.raises(Denied):
             await operator.status()

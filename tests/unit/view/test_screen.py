@@ -3,6 +3,7 @@
 import io
 from datetime import UTC, datetime, timedelta
 
+import pytest
 from rich.console import Console
 
 from tinkbox.model.workflow import State
@@ -64,6 +65,56 @@ def test_a_failure_is_told_in_plain_words_with_where_to_read_more() -> None:
     assert "tinkbox workflow logs a8984b09" in text
 
 
+def failure(**changes: object) -> FailureLine:
+    fields = {"task": "t", "name": "disk-image", "reason": "DiskTooSmall", "message": "needs 8 GiB"}
+    return FailureLine(**{**fields, **changes})
+
+
+def test_a_failure_says_what_to_do_and_how_the_process_ended() -> None:
+    failed = failure(hint="use a larger disk", exit_code=3, attempt=3, attempts=3)
+    text = picture(workflows=(workflow(state=State.FAILED, ended_at=NOW, failure=failed),))
+    assert "disk-image (3 attempts): DiskTooSmall: needs 8 GiB (exit code 3)" in text
+    assert "what to do: use a larger disk" in text
+    killed = failure(reason="Signal", message="a signal ended it", signal="SIGSEGV")
+    assert "Signal: a signal ended it (SIGSEGV)" in picture(workflows=(workflow(failure=killed),))
+    said = failure(message="exit code 3", exit_code=3)
+    assert "(exit code 3)" not in picture(workflows=(workflow(failure=said),))
+    assert "disk-image: no reason was given" in picture(workflows=(workflow(failure=failure(reason="", message="")),))
+
+
+def test_an_action_that_is_tried_again_shows_which_attempt_it_is_and_why() -> None:
+    running = RunningLine(task="t", name="disk-image", started_at=NOW, timeout=60, attempt=2, attempts=3)
+    text = picture(workflows=(workflow(running=running, retried=failure(attempt=1, attempts=3)),))
+    assert "disk-image  attempt 2 of 3  0:00 of at most 1:00" in text
+    assert "disk-image: attempt 1 of 3 failed, it is tried again: DiskTooSmall: needs 8 GiB" in text
+    assert "attempt" not in picture(
+        workflows=(workflow(running=RunningLine(task="t", name="x", started_at=NOW, timeout=60)),)
+    )
+
+
+def test_a_machine_that_goes_away_by_intention_is_waited_for() -> None:
+    leaving = RunningLine(task="t", name="reboot", started_at=NOW, timeout=60, leaving=True)
+    assert "waited for until it comes back" in picture(workflows=(workflow(running=leaving),))
+
+
+@pytest.mark.parametrize(
+    ("into", "words"), [(State.CANCELED, "being canceled"), (State.TIMEOUT, "global_timeout is over")]
+)
+def test_what_is_being_stopped_says_why_until_it_is_over(into: State, words: str) -> None:
+    assert words in picture(workflows=(workflow(state=State.STOPPING, stop_into=into),))
+    assert words not in picture(workflows=(workflow(state=into, stop_into=into, ended_at=NOW),))
+
+
+def test_skipped_actions_are_done_and_told() -> None:
+    text = picture(workflows=(workflow(tasks=(TaskLine(name="t", worker="w", done=3, total=4, skipped=2),)),))
+    assert "3/4  2 skipped" in text
+
+
+@pytest.mark.parametrize("state", [state for state in State if state not in {State.LEAVING, State.SKIPPED}])
+def test_every_state_of_a_workflow_can_be_drawn(state: State) -> None:
+    assert state.value in picture(workflows=(workflow(state=state),))
+
+
 def test_a_parked_machine_says_why() -> None:
     text = picture(machines=(machine(parked="3 boots without progress", stage="parked"),))
     assert "server001 is parked: 3 boots without progress" in text
@@ -97,7 +148,10 @@ def test_only_the_newest_finished_workflows_are_shown_but_every_unfinished_one()
 
 def test_nothing_a_machine_says_can_steer_the_terminal() -> None:
     hostile = "\x1b[2J\x1b]0;owned\x07ok\nnext\u202eline"
-    text = picture(machines=(machine(hostname=hostile),))
+    told = failure(name=hostile, reason=hostile, message=hostile, hint=hostile, signal=hostile, last_output=hostile)
+    running = RunningLine(task="t", name=hostile, started_at=NOW, timeout=60, last_output=hostile)
+    hit = workflow(name=hostile, failure=told, retried=told, running=running)
+    text = picture(machines=(machine(hostname=hostile),), workflows=(hit,))
     assert "\x1b" not in text
     assert "\x07" not in text
     assert "\u202e" not in text

@@ -1,0 +1,89 @@
+"""`tinkbox workflow logs`."""
+
+import base64
+import json
+from collections.abc import Callable
+
+import pytest
+
+from tests.unit.cli.conftest import FakeAppliance, Printed
+from tests.unit.cli.documents import WORKFLOW, WORKFLOW_ID
+from tinkbox.cli import main
+
+Tinkbox = Callable[..., Printed]
+ASKED = f"GET /v1/workflows/{WORKFLOW_ID}/logs?follow="
+END = b"event: end\ndata: {}\n\n"
+
+
+def piece(place: str, content: bytes, attempt: str = "one", number: int = 1, missing: int = 0) -> bytes:
+    """One piece of output as the appliance sends it."""
+    output = base64.b64encode(content).decode()
+    document = {"attempt": attempt, "task": "os\x1b", "action": "disk", "number": number, "missing": missing}
+    return f"id: {place}\nevent: output\ndata: {json.dumps({**document, 'output': output})}\n\n".encode()
+
+
+@pytest.fixture
+def workflow(appliance: FakeAppliance) -> FakeAppliance:
+    appliance.answers[f"GET /v1/workflows/{WORKFLOW_ID}"] = WORKFLOW
+    return appliance
+
+
+def test_in_a_pipe_output_is_the_bytes_themselves(
+    workflow: FakeAppliance, capfdbinary: pytest.CaptureFixture[bytes]
+) -> None:
+    workflow.answers[f"{ASKED}0"] = (
+        b"id: 0\n\n" + piece("5", b"raw \x1b[1m\xc3") + piece("9", b"\xa4\r\n\x00", missing=7)
+        + piece("9.1", b"again", "two", 2) + END
+    )  # fmt: skip
+    assert main(["workflow", "logs", WORKFLOW_ID]) == 0
+    out, err = capfdbinary.readouterr()
+    assert out == b"raw \x1b[1m\xc3\xa4\r\n\x00again"
+    assert err == b"==> os  / disk <==\n[7 bytes were not kept]\n==> os  / disk, attempt 2 <==\n"
+
+
+def test_on_a_terminal_nothing_steers_it_however_it_is_cut(
+    workflow: FakeAppliance, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    said = "10 %\r20 %\r\n\x1b[2Jtäglich\x07\tend".encode()
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
+    for cut in range(len(said) + 1):
+        workflow.answers[f"{ASKED}0"] = b"id: 0\n\n" + piece("1", said[:cut]) + piece("2", said[cut:]) + END
+        assert main(["workflow", "logs", WORKFLOW_ID]) == 0
+        assert capsys.readouterr().out == "10 %\n20 %\n�[2Jtäglich�\tend", cut
+
+
+def test_it_goes_on_where_the_connection_was_cut_off(
+    tinkbox: Tinkbox, workflow: FakeAppliance, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    streams = [b"id: 0\n\n" + piece("3", b"one"), None, b"id: 3\n\n" + piece("6", b"two") + END]
+    workflow.answers[f"{ASKED}1"] = streams[0]
+    pauses: list[float] = []
+
+    async def pause(seconds: float) -> None:
+        pauses.append(seconds)
+        following = streams[len(pauses)]
+        workflow.away = following is None
+        workflow.answers[f"{ASKED}1"] = following or b""
+
+    monkeypatch.setattr("asyncio.sleep", pause)
+    followed = tinkbox("workflow", "logs", "-f", WORKFLOW_ID)
+    assert (followed.status, followed.out) == (0, "onetwo")
+    assert followed.err.count("trying again") == 2
+    assert followed.err.count("==>") == 1
+    assert workflow.last_event_ids == [None, None, "3"]
+
+
+def test_a_workflow_that_is_not_there_is_1_at_once(tinkbox: Tinkbox, appliance: FakeAppliance) -> None:
+    assert tinkbox("workflow", "logs", "-f", "nothing").status == 1
+
+
+def test_one_that_is_deleted_meanwhile_is_1_too(
+    tinkbox: Tinkbox, workflow: FakeAppliance, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    workflow.answers[f"{ASKED}1"] = b"id: 0\n\n" + piece("3", b"one")
+
+    async def pause(_: float) -> None:
+        del workflow.answers[f"{ASKED}1"]
+
+    monkeypatch.setattr("asyncio.sleep", pause)
+    assert tinkbox("workflow", "logs", "-f", WORKFLOW_ID).status == 1

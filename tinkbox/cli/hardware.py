@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 
 from tinkbox.cli.appliance import ask, ask_each, read_input
+from tinkbox.cli.intake import say_notes
 from tinkbox.cli.output import Column, Document, fields, moment, show, table
 from tinkbox.client.operator import Operator
 from tinkbox.model.errors import Invalid, NotFound
@@ -25,7 +26,7 @@ SIGHTINGS: Sequence[Column] = (
 
 def push(chosen: argparse.Namespace) -> None:
     text = read_input(chosen.file, "hardware document")
-    ask(chosen, lambda operator: operator.push_hardware(text))
+    say_notes(ask(chosen, lambda operator: operator.push_hardware(text)))
     print(_logged("Hardware data pushed successfully"))
 
 

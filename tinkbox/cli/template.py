@@ -2,11 +2,13 @@
 
 import argparse
 from collections.abc import Sequence
+from pathlib import Path
 
 from tinkbox.cli.appliance import ask, ask_each, read_text
-from tinkbox.cli.output import Column, moment, show, show_texts
+from tinkbox.cli.intake import read_devices, say_notes
+from tinkbox.cli.output import Column, clean, moment, show, show_texts
 from tinkbox.client.operator import Operator
-from tinkbox.model.errors import Invalid
+from tinkbox.model.errors import Invalid, Problem
 
 COLUMNS: Sequence[Column] = (
     ("Template ID", lambda template: template["id"]),
@@ -18,8 +20,10 @@ COLUMNS: Sequence[Column] = (
 
 def create(chosen: argparse.Namespace) -> None:
     text = read_text(chosen.file, "template")
-    created = ask(chosen, lambda operator: operator.create_template(chosen.name, text))
-    print("Created Template: ", created["id"])
+    answer = ask(chosen, lambda operator: operator.create_template(chosen.name or "", text))
+    say_notes(answer)
+    for created in answer.get("created", [answer]):
+        print("Created Template: ", created["id"])
 
 
 def show_list(chosen: argparse.Namespace) -> None:
@@ -45,7 +49,26 @@ def delete(chosen: argparse.Namespace) -> None:
     ask_each(chosen, Operator.delete_template)
 
 
-def validate(chosen: argparse.Namespace) -> None:
-    text = read_text(chosen.file, "template")
-    ask(chosen, lambda operator: operator.validate_template(text))
-    print("the template is valid")
+def validate(chosen: argparse.Namespace) -> int:
+    """Say for each machine whether the template renders; 0 only when it does for all of them."""
+    asked: dict[str, object] = {}
+    file = Path(chosen.source) if chosen.source and Path(chosen.source).is_file() else chosen.file
+    if chosen.source and file is None:
+        asked["template"] = chosen.source
+    else:
+        asked["data"] = read_text(file, "template")
+    if chosen.hardware is not None:
+        asked["hardware"] = read_devices(chosen.hardware)
+    answer = ask(chosen, lambda operator: operator.validate_template(asked))
+    say_notes(answer)
+    for verdict in answer["verdicts"]:
+        what = " for ".join(clean(each) for each in (verdict["template"], verdict["machine"]) if each)
+        print(f"{what or 'the template'}: {'problems' if verdict['problems'] else 'ok'}")
+        for problem in verdict["problems"]:
+            print(clean(f"  {Problem(**problem)}"))
+    failed = sum(bool(verdict["problems"]) for verdict in answer["verdicts"])
+    if not answer["verdicts"]:
+        print("the template is valid, and no machine is known to render it for")
+    elif not failed:
+        print("the template is valid")
+    return 1 if failed else 0

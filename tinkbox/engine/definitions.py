@@ -13,6 +13,7 @@ from tinkbox.model.template import (
     LATER_KEYS,
     MAX_NAME,
     MAX_RETRIES,
+    MAX_SECONDS,
     NAMESPACE_KEYS,
     OTHER_WORDS,
     ROOT_KEYS,
@@ -173,7 +174,7 @@ class _DefinitionReader(NodeReader):
         return image
 
     def _seconds(self, fields: Mapping[str, Node], name: str, key: str) -> int:
-        return self.number(fields[name], path(key, name), "seconds") if name in fields else 0
+        return self.number(fields[name], path(key, name), "seconds", MAX_SECONDS) if name in fields else 0
 
     def _unique(self, names: Sequence[str], node: Node | None, key: str, text: str) -> None:
         for name in dict.fromkeys(name for name in names if name and names.count(name) > 1):

@@ -1,7 +1,7 @@
 """Use-cases of templates."""
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from typing import TypeVar
@@ -32,17 +32,27 @@ class Templates:
 
         Raises Invalid with every problem of name and text, Conflict when the name is taken.
         """
-        _check_name(name)
-        await check(data)
+        (template_id,) = await self.create_all({name: data})
+        return template_id
+
+    async def create_all(self, texts: Mapping[str, str]) -> list[str]:
+        """The same with several texts by their names, all or none; returns their ids."""
+        for name, data in texts.items():
+            _check_name(name)
+            await check(data)
         now = self._clock()
-        template = Template(id=parse_uuid(self._new_id()), name=name, data=data, created_at=now, updated_at=now)
+        new = [
+            Template(id=parse_uuid(self._new_id()), name=name, data=data, created_at=now, updated_at=now)
+            for name, data in texts.items()
+        ]
 
-        async def use_case(tables: Tables) -> str:
-            await _refuse_taken(tables, template)
-            await tables.templates.put(template)
-            return template.id
+        async def use_case(tables: Tables) -> None:
+            for template in new:
+                await _refuse_taken(tables, template)
+                await tables.templates.put(template)
 
-        return await self._store.write(use_case)
+        await self._store.write(use_case)
+        return [template.id for template in new]
 
     async def get(self, key: str) -> Template:
         """Raises NotFound, or Conflict when the key fits several."""

@@ -64,8 +64,7 @@ class _Loader(yaml.SafeLoader):
         if self.check_event(yaml.AliasEvent):
             self.aliases += 1
             if self.aliases > MAX_ALIASES:
-                mark = self.peek_event().start_mark
-                raise not_yaml(f"more than {MAX_ALIASES} aliases are not expanded", mark.line + 1)
+                raise not_yaml(f"more than {MAX_ALIASES} aliases are not expanded")
         node: Node | None = super().compose_node(parent, index)
         return node
 
@@ -142,12 +141,11 @@ class NodeReader:
             self.refuse(node, key, f"expected true or false, not {text[:40]!r}")
         return text == "true" if text else absent
 
-    def number(self, node: Node, key: str, what: str, most: int = 999_999_999) -> int:
-        """A whole number that is not negative; `what` names it in the problem."""
+    def number(self, node: Node, key: str, what: str, most: int) -> int:
+        """A whole number from 0 to `most`; `what` names it in the problem."""
         text = self.scalar(node, key)
-        if text and (not re.fullmatch(r"[0-9]{1,9}", text) or int(text) > most):
-            bound = "" if most == 999_999_999 else f", at most {most}"
-            self.refuse(node, key, f"expected {what} as a whole number{bound}, not {text[:40]!r}")
+        if text and (not re.fullmatch(r"[0-9]{1,10}", text) or int(text) > most):
+            self.refuse(node, key, f"expected {what} as a whole number, at most {most}, not {text[:40]!r}")
             return 0
         return int(text or 0)
 

@@ -84,6 +84,18 @@ class Hardware:
                 return interface
         return None
 
+    def answers_to(self, address: str) -> bool:
+        """Whether a task that names this address, or this agent id, is meant for it."""
+        return self.interface(address) is not None or (bool(address) and address == self.agent_id)
+
+    def allowing_netboot(self) -> "Hardware":
+        """The same machine with netbooting allowed on every interface, also in its document."""
+        document = json.loads(json.dumps(self.document))
+        is_object = document.get("kind") == "Hardware"
+        for entry in document["spec" if is_object else "network"]["interfaces"]:
+            entry["netboot"] = {**(entry.get("netboot") or {}), "allowPXE" if is_object else "allow_pxe": True}
+        return hardware_from_document(document)
+
 
 def parse_uuid(text: str) -> str:
     """Normalise a UUID; raises Invalid with Tinkerbell's words."""

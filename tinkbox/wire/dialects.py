@@ -24,6 +24,9 @@ _STATEMENT = re.compile(r"\{%[-+]?\s*[a-z]+")
 _RAW = re.compile(r"\{%[-+]?\s*raw\s*[-+]?%\}")
 _END_OF_RAW = re.compile(r"\{%[-+]?\s*endraw\s*[-+]?%\}")
 _INSIDE = re.compile(r"[-+]?\s*(?:(?P<go>[.$]|/\*)|(?P<name>[A-Za-z_]\w*)(?P<call>\()?)?")
+_DEVICE = re.compile(
+    r"""\bworker["']?\s*:\s*["']?\{\{[-+]?\s*\.?(?P<worker>[A-Za-z_]\w*)|\{\{[-+]?\s*\.?(?P<device>device_\d+)\b"""
+)
 _GO_NAME = re.compile(r"(?:-\s)?\s*\.([A-Za-z_]\w*)\s*(?:\s-)?\Z")
 _JINJA_NAME = re.compile(r"[-+]?\s*([A-Za-z_]\w*)\s*-?\Z")
 
@@ -75,8 +78,10 @@ def find_dialect(text: str, functions: Collection[str]) -> tuple[Dialect, Mark |
                 key=lambda problem: problem.line or 0,
             ),
         )
-    mark = next(iter(first.values()), None)
-    return (mark.dialect if mark else Dialect.GO), mark
+    if not first:
+        return Dialect.GO, None
+    ((dialect, mark),) = first.items()
+    return dialect, mark
 
 
 def placeholders(text: str, dialect: Dialect) -> list[Placeholder] | None:
@@ -93,6 +98,11 @@ def placeholders(text: str, dialect: Dialect) -> list[Placeholder] | None:
             return None
         found.append(Placeholder(name=match[1], line=place.of(start)))
     return found
+
+
+def device_names(text: str) -> list[str]:
+    """The names that stand for machines: those of a task's worker, and `device_1` and its like."""
+    return list(dict.fromkeys(match["worker"] or match["device"] for match in _DEVICE.finditer(text)))
 
 
 def _marks(text: str, functions: Collection[str]) -> Iterator[Mark]:

@@ -61,10 +61,6 @@ REASONS: Mapping[str, Reason] = {
         means="the registry has the image, but not for this machine's processor",
         hint="build or push the image for the machine's architecture as well",
     ),
-    "WrongPlatform": Reason(
-        means="the registry has the image, but not for this machine's processor",
-        hint="build and push it for this architecture too: docker buildx build --platform",
-    ),
     "ImagePullFailed": Reason(
         means="the engine could not fetch the image, for the reason that the message gives",
         hint="try docker pull of the same name on another machine",
@@ -105,10 +101,6 @@ REASONS: Mapping[str, Reason] = {
     "EngineRestarted": Reason(
         means="the Docker engine ended, and the action with it",
         hint="look at the machine's console for what happened to the engine; often its memory ran out",
-    ),
-    "EngineGone": Reason(
-        means="the Docker engine did not answer until the time was up; what becomes of its containers is not known",
-        hint="look at the machine's console, and at /run/osie/engine.log there; booting the machine again starts afresh",
     ),
     "EngineFailed": Reason(
         means="the Docker engine refused what was asked",

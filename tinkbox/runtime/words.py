@@ -13,6 +13,7 @@ MAX_WORDS = 900
 _GONE = 404
 _PULL, _CREATE, _START = "ImagePullFailed", "CreateFailed", "StartFailed"
 _NOISE = re.compile(r"^.*unable to start container process: (?:error during container init: )?", re.DOTALL)
+_UNKNOWN = re.compile(r": unknown(?=:|$)")  # how containerd ends an error that it has no class for
 _PROGRAM = re.compile(r'exec: "(?P<program>[^"]*)": (?P<why>.*)', re.DOTALL)
 
 
@@ -97,4 +98,4 @@ def _bad_command(program: str, why: str) -> str:
 
 def _tidy(text: str) -> str:
     """The engine's words without what is about its own inside, bounded."""
-    return _NOISE.sub("", text.strip()).replace(": unknown", "")[:MAX_WORDS]
+    return _UNKNOWN.sub("", _NOISE.sub("", text.strip()))[:MAX_WORDS]

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -58,7 +59,7 @@ async def printed(runtime: Runtime, container: Container) -> bytes:
 
 async def test_a_container_is_made_started_waited_for_and_removed(runtime: Runtime) -> None:
     container = await runtime.create(spec("/bin/three"))
-    assert not container.started
+    assert (container.started, container.ended, container.labels) == (False, False, LABELS)
     await runtime.start(container.id)
     assert await runtime.wait(container.id) == Ended(exit_code=3)
     assert await printed(runtime, container) == b"one\ntwo\n"
@@ -75,12 +76,13 @@ async def test_a_container_is_found_by_its_labels_and_tells_whether_it_ever_bega
         assert await runtime.find(other) == []
     await runtime.start(container.id)
     await runtime.wait(container.id)
-    assert await runtime.find(LABELS) == [Container(id=container.id, started=True)]
+    assert await runtime.find(LABELS) == [replace(container, started=True, ended=True)]
 
 
 async def test_starting_what_runs_changes_nothing(runtime: Runtime) -> None:
     container = await runtime.create(spec("/bin/forever"))
     await runtime.start(container.id)
+    assert await runtime.find(LABELS) == [replace(container, started=True)]
     await runtime.start(container.id)
     await runtime.stop(container.id, 0)
     assert await printed(runtime, container) == b"begun\n"
@@ -125,7 +127,7 @@ async def test_a_command_that_is_not_there_fails_the_start_and_never_began(runti
     container = await runtime.create(spec("/bin/nothing"))
     with pytest.raises(ContainerFailed, match="/bin/nothing") as refusal:
         await runtime.start(container.id)
-    assert refusal.value.reason == "StartFailed"
+    assert refusal.value.reason == "BadCommand"
     assert await runtime.find(LABELS) == [container]
 
 
@@ -207,7 +209,7 @@ async def test_an_engine_that_dies_is_away_and_its_containers_come_back_ended(
         with pytest.raises(EngineAway):
             await runtime.version()
         docker_engine.start()
-        assert await runtime.find(LABELS) == [Container(id=container.id, started=True)]
+        assert await runtime.find(LABELS) == [replace(container, started=True, ended=True)]
         ended = await runtime.wait(container.id)
         assert ended.exit_code != 0
         await runtime.remove(container.id)

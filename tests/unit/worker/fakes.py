@@ -146,7 +146,7 @@ class FakeRuntime:
     async def stop(self, container_id: str, grace: int) -> None:
         number = self._call("stop")
         if container_id in self.containers:
-            self._end(self.containers[container_id], 143)
+            self._end(self.containers[container_id], 143 if grace else 137)
         self.faults.behind(number)
 
     async def remove(self, container_id: str) -> None:
@@ -229,8 +229,10 @@ class FakeDoor:
 
     async def next(self, hello: Hello) -> Offer | None:
         number = self._call("next")
-        if not self.offers:
+        if not self.offers and self.faults.calls.count("next") > 1 and self.faults.calls[-2] == "next":
             raise Finished
+        if not self.offers:
+            return None
         self.faults.behind(number)
         return self.offers[0]
 

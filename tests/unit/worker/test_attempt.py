@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.unit.worker.actions import ACTION, HOOKED, IMAGE, OFFER, REGISTRY, bound, machine, tells
+from tests.unit.worker.actions import ACTION, IMAGE, OFFER, REGISTRY, bound, machine, tells
 from tests.unit.worker.fakes import FakeDoor, FakeRuntime, Program
 from tinkbox.model.workflow import Outcome, State
 from tinkbox.runtime import ContainerFailed, ContainerSpec

@@ -27,22 +27,29 @@ async def for_ever() -> None:
     await asyncio.Event().wait()
 
 
+async def cut_short(leash: Leash, seconds: float, door: FakeDoor, *answers: Order | None) -> bool:
+    """Whether what would take for ever is ended, by time or by what the door answers meanwhile."""
+    try:
+        async with leash.within(seconds):
+            door.order_now(*answers)
+            await for_ever()
+    except TimeoutError:
+        return True
+    return False
+
+
 async def test_an_order_ends_what_is_under_way() -> None:
     door = FakeDoor()
     async with asyncio.timeout(5), listening(door) as leash:
-        with pytest.raises(TimeoutError):
-            async with leash.within(60):
-                door.order_now(None, None, CANCEL)
-                await for_ever()
+        assert await cut_short(leash, 60, door, None, None, CANCEL)
         assert leash.order == CANCEL
         assert await leash.ordered() == CANCEL
 
 
 async def test_time_ends_what_is_under_way_without_any_order() -> None:
-    async with asyncio.timeout(5), listening(FakeDoor()) as leash:
-        with pytest.raises(TimeoutError):
-            async with leash.within(0.01):
-                await for_ever()
+    door = FakeDoor()
+    async with asyncio.timeout(5), listening(door) as leash:
+        assert await cut_short(leash, 0.01, door)
         assert leash.order is None
 
 
@@ -70,17 +77,23 @@ async def test_after_a_timeout_there_is_time_for_a_hook_until_a_cancellation_com
         door.order_now(LATE)
         assert await leash.ordered() == LATE
         assert not leash.canceled
-        with pytest.raises(TimeoutError):
-            async with leash.within(60):
-                door.order_now(LATE, None, LATE)
-                while door.answers:
-                    await asyncio.sleep(0)
-                door.order_now(CANCEL)
-                await for_ever()
+        # The same order again is no news; a cancellation is.
+        assert await cut_short(leash, 60, door, LATE, None, LATE, CANCEL)
+        assert leash.order == CANCEL
         assert leash.canceled
-        with pytest.raises(TimeoutError):
-            async with leash.within(60):
-                await for_ever()
+        assert await cut_short(leash, 60, door)
+
+
+async def test_the_same_order_again_ends_nothing() -> None:
+    door = FakeDoor()
+    async with asyncio.timeout(5), listening(door) as leash:
+        door.order_now(LATE)
+        await leash.ordered()
+        async with leash.within(60):
+            door.order_now(LATE, LATE, None)
+            for _ in range(100):
+                await asyncio.sleep(0)
+        assert not door.answers
 
 
 async def test_an_order_that_comes_between_two_things_is_kept() -> None:
@@ -94,11 +107,16 @@ async def test_an_order_that_comes_between_two_things_is_kept() -> None:
 
 async def test_an_order_after_the_time_is_up_disturbs_nothing() -> None:
     door = FakeDoor()
+
+    async def late(leash: Leash) -> None:
+        async with leash.within(0.01):
+            try:
+                await for_ever()
+            finally:
+                door.order_now(CANCEL)
+                await leash.ordered()
+
     async with asyncio.timeout(5), listening(door) as leash:
         with pytest.raises(TimeoutError):
-            async with leash.within(0.01):
-                try:
-                    await for_ever()
-                finally:
-                    door.order_now(CANCEL)
-                    await leash.ordered()
+            await late(leash)
+        assert leash.order == CANCEL

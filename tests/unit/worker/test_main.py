@@ -147,3 +147,32 @@ def test_a_missing_or_bad_credential_says_how_to_make_one(tmp_path: Path) -> Non
         path.write_text(text)
         with pytest.raises(Invalid, match=str(path)):
             read_credential(path)
+
+
+async def test_nothing_of_an_attempt_that_the_appliance_ended_runs_beside_the_next(tmp_path: Path) -> None:
+    def alone(spec: ContainerSpec) -> None:
+        assert list(runtime.containers.values()) == [each for each in runtime.containers.values() if each.spec is spec]
+
+    runtime, door = FakeRuntime({IMAGE: Program(lasts=True)}), FakeDoor([OFFER])
+    runtime.faults = Faults(Killed(), 5)
+    with pytest.raises(BaseExceptionGroup):
+        await serve(machine(runtime, door, tmp_path), door)
+    assert len(runtime.containers) == 1
+    runtime.programs[IMAGE] = Program(work=alone)
+    door.offers = [replace(OFFER, attempt="a2")]
+    with pytest.raises(Finished):
+        await serve(machine(runtime, door, tmp_path), door)
+    assert door.reports["a2"].outcome.state is State.SUCCESS
+    assert (runtime.containers, machine(runtime, door, tmp_path).folder.notes.unfinished()) == ({}, [])
+
+
+async def test_a_machine_that_waits_to_reboot_reports_first_however_often_its_worker_is_started(tmp_path: Path) -> None:
+    (tmp_path / "reboot").touch()
+    runtime, door = FakeRuntime({IMAGE: Program()}), FakeDoor([OFFER])
+    place = machine(runtime, door, tmp_path)
+    place.folder.notes.begin("a1")
+    await serve(place, door)
+    assert list(door.reports) == ["a1"]
+    place.folder.notes.begin("an attempt that nobody wants")
+    await serve(place, door)
+    assert place.folder.notes.unfinished() == []

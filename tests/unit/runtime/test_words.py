@@ -1,0 +1,96 @@
+"""What Docker 20.10 and 28 say, and what it means; tests/integration/runtime provokes most of it."""
+
+import pytest
+
+from tinkbox.model.reasons import REASONS
+from tinkbox.runtime.words import MAX_WORDS, meaning
+
+RUNC = "failed to create shim task: OCI runtime create failed: runc create failed: unable to start container process: "
+PULLS = [
+    ("manifest for r/a:v1 not found: manifest unknown: manifest unknown", "ImageNotFound"),
+    ("error parsing HTTP 404 response body: invalid character '<' looking for beginning of value", "ImageNotFound"),
+    ("unauthorized: authentication required", "ImageNotAllowed"),
+    (
+        "pull access denied for r/a, repository does not exist or may require 'docker login': denied: no",
+        "ImageNotAllowed",
+    ),
+    ("error parsing HTTP 403 response body: invalid character '<'", "ImageNotAllowed"),
+    ("filesystem layer verification failed for digest sha256:f5db", "ImageCorrupt"),
+    ("error pulling image configuration: image config verification failed for digest sha256:466e", "ImageCorrupt"),
+    ("failed to register layer: Error processing tar file(exit status 1): unexpected EOF", "ImageCorrupt"),
+    ("unknown blob", "ImageCorrupt"),
+    ("failed to register layer: write /usr/lib/x: no space left on device", "NoSpace"),
+    ("no matching manifest for linux/amd64 in the manifest list entries", "WrongPlatform"),
+    ('Get "http://127.0.0.1:1/v2/": dial tcp 127.0.0.1:1: connect: connection refused', "RegistryUnreachable"),
+    ('Get "https://r/v2/": dial tcp: lookup r on 10.0.0.1:53: no such host', "RegistryUnreachable"),
+    ("received unexpected HTTP status: 503 Service Unavailable", "RegistryUnreachable"),
+    ('Get "https://r/v2/": net/http: TLS handshake timeout', "RegistryUnreachable"),
+    ("unexpected EOF", "RegistryUnreachable"),
+    ("toomanyrequests: You have reached your pull rate limit", "ImagePullFailed"),
+    ("invalid reference format: repository name must be lowercase", "ImagePullFailed"),
+]
+CREATIONS = [
+    ("No such image: r/a:v1", "ImageNotFound"),
+    ("No such container: other", "CreateFailed"),
+    ("No command specified", "BadCommand"),
+    ("invalid mode: rx", "MountFailed"),
+    ("Duplicate mount point: /dev/reason", "MountFailed"),
+    ("invalid volume specification: '/a:b': invalid mount config for type \"bind\": invalid mount path", "MountFailed"),
+    ('invalid mount config for type "bind": bind source path does not exist: /nosuch', "MountFailed"),
+    ('create rel: "rel" includes invalid characters for a local volume name', "MountFailed"),
+    ("Cannot mkdir: /bin/busybox is not a directory", "CreateFailed"),
+]
+STARTS = [
+    (RUNC + 'exec: "nothing": executable file not found in $PATH: unknown', "BadCommand"),
+    (RUNC + 'error during container init: error mounting "/a" to rootfs at "/b": not a directory', "MountFailed"),
+    ("error while creating mount source path '/proc/a': mkdir /proc/a: no such file or directory", "MountFailed"),
+    ("path /dev is mounted on /dev but it is not a shared mount", "MountFailed"),
+    ("error while creating mount source path '/a': mkdir /a: no space left on device", "NoSpace"),
+    ("container init was OOM-killed (memory limit too low?): unknown", "OutOfMemory"),
+    ("unable to find user nobody99: no matching entries in passwd file", "StartFailed"),
+]
+
+
+@pytest.mark.parametrize(
+    ("asked", "text", "reason"),
+    [
+        (asked, text, reason)
+        for asked, rows in (("ImagePullFailed", PULLS), ("CreateFailed", CREATIONS), ("StartFailed", STARTS))
+        for text, reason in rows
+    ],
+)
+def test_the_engines_words_have_a_reason_and_stay_readable(asked: str, text: str, reason: str) -> None:
+    error = meaning(asked, 500, text)
+    assert error.reason == reason
+    assert reason in REASONS
+    assert "OCI runtime" not in str(error)
+    assert not str(error).endswith(": unknown")
+
+
+@pytest.mark.parametrize(
+    ("program", "message"),
+    [
+        ('"": executable file not found in $PATH', "the command is empty"),
+        (
+            '"nothing": executable file not found in $PATH',
+            "the image has no program nothing in the folders of its PATH",
+        ),
+        ('"/bin/no": stat /bin/no: no such file or directory', "the image has no program /bin/no"),
+        ('"/bin": permission denied', "/bin may not be executed: it is a folder, or a file without the permission"),
+        ('"/bin/x": input/output error', "/bin/x cannot be executed: input/output error"),
+    ],
+)
+def test_a_command_that_cannot_run_is_named_with_what_is_wrong_with_it(program: str, message: str) -> None:
+    error = meaning("StartFailed", 400, f"{RUNC}exec: {program}: unknown")
+    assert error.reason == "BadCommand"
+    assert str(error).startswith(message)
+
+
+def test_words_of_one_request_say_nothing_of_another() -> None:
+    assert meaning("EngineFailed", 500, "unauthorized").reason == "EngineFailed"
+    assert meaning("ContainerLost", 404, "No such container: c1").reason == "ContainerLost"
+    assert meaning("ImagePullFailed", 404, "what?").reason == "ImageNotFound"
+
+
+def test_an_essay_is_cut() -> None:
+    assert len(str(meaning("StartFailed", 500, "x" * 100_000))) <= MAX_WORDS

@@ -1,0 +1,65 @@
+import errno
+from pathlib import Path
+
+import pytest
+
+from tests.unit.worker.actions import CREDENTIAL, IMAGE, OFFER
+from tests.unit.worker.fakes import FakeRuntime, Program
+from tinkbox.runtime import ContainerFailed, ContainerSpec
+from tinkbox.worker.containers import ACTION, Containers, remove_strays
+from tinkbox.worker.folder import WorkerFolder
+
+
+async def place(folder: Path, program: Program) -> tuple[Containers, FakeRuntime]:
+    runtime = FakeRuntime({IMAGE: program})
+    await runtime.pull(IMAGE)
+    return Containers(runtime, WorkerFolder(folder), CREDENTIAL, OFFER, False), runtime
+
+
+async def test_a_container_is_found_by_its_role(tmp_path: Path) -> None:
+    containers, _ = await place(tmp_path, Program())
+    assert await containers.found(ACTION) is None
+    made = await containers.made(ACTION, ())
+    hook = await containers.made("on-failure", ("repair",))
+    assert (await containers.found(ACTION), await containers.found("on-failure")) == (made, hook)
+
+
+async def test_what_runs_is_stopped_and_what_never_began_never_will(tmp_path: Path) -> None:
+    containers, runtime = await place(tmp_path, Program(lasts=True))
+    assert await containers.halted(ACTION, 10) is None
+    made = await containers.made(ACTION, ())
+    await runtime.start(made.id)
+    halted = await containers.halted(ACTION, 10)
+    assert halted is not None
+    assert halted.started
+    found = await containers.found(ACTION)
+    assert found is not None
+    assert found.ended
+    await containers.made("on-failure", ())
+    await containers.halted("on-failure", 10)
+    assert await containers.found("on-failure") is None
+
+
+async def test_containers_of_attempts_that_are_over_are_removed_and_those_of_others_left_alone(tmp_path: Path) -> None:
+    containers, runtime = await place(tmp_path, Program(lasts=True))
+    old = await containers.made(ACTION, ())
+    await runtime.start(old.id)
+    other = {"tinkbox.worker": "m2", "tinkbox.attempt": "b1"}
+    foreign = await runtime.create(ContainerSpec(image=IMAGE, labels=other))
+    await remove_strays(runtime, CREDENTIAL, OFFER.attempt)
+    assert set(runtime.containers) == {old.id, foreign.id}
+    await remove_strays(runtime, CREDENTIAL, "the next")
+    assert set(runtime.containers) == {foreign.id}
+
+
+async def test_a_machine_whose_memory_is_full_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(self: Path, mode: int = 0o777, **_: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device", str(self))
+
+    containers, _ = await place(tmp_path, Program())
+    monkeypatch.setattr(Path, "mkdir", full)
+    with pytest.raises(ContainerFailed, match="No space left") as unpacking:
+        containers.unpack_data(b"")
+    with pytest.raises(ContainerFailed, match="No space left") as making:
+        await containers.made(ACTION, ())
+    assert [unpacking.value.reason, making.value.reason] == ["NoSpace", "NoSpace"]

@@ -1,0 +1,119 @@
+"""What can go wrong: each fault strikes while the exchange that marks a transition is held."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+
+from tests.integration.faults.rig import Rig
+from tests.integration.faults.wire import Exchange
+
+Fault = Callable[[Rig, Exchange], Awaitable[None]]
+DAY = 86_400.0
+
+
+async def appliance_killed(rig: Rig, exchange: Exchange) -> None:
+    """kill -9, and started again; what it was asked or was answering is gone with it."""
+    if exchange.wire.name == "door":
+        exchange.lose()
+    await asyncio.to_thread(rig.appliance.restart)
+
+
+async def worker_killed(rig: Rig, exchange: Exchange) -> None:
+    """kill -9, and started again.
+
+    A request that it sent to the appliance arrives after its death; what it was about to ask the engine is never asked.
+    """
+    rig.worker.kill()
+    if exchange.wire.name == "docker" and not exchange.status:
+        exchange.lose()
+    rig.worker.start()
+
+
+async def engine_killed(rig: Rig, exchange: Exchange) -> None:
+    """kill -9 of the engine, containerd and all containers, and started again."""
+    if exchange.wire.name == "docker":
+        # It tells of a container's end a moment before it has saved it; whoever inspects waits for that.
+        await asyncio.to_thread(rig.engine.cli, "inspect", *await asyncio.to_thread(rig.containers), check=False)
+        exchange.lose()
+    await rig.restart_engine()
+
+
+async def connection_cut(rig: Rig, exchange: Exchange) -> None:
+    """Whatever the worker has open, to the appliance and to the engine, breaks."""
+    for wire in rig.wires:
+        wire.cut()
+
+
+async def answer_lost(rig: Rig, exchange: Exchange) -> None:
+    """The request arrives and has its effect, and the worker never learns of it."""
+    exchange.answer_lost = True
+    if exchange.status:
+        exchange.lose()
+
+
+async def reports_doubled(rig: Rig, exchange: Exchange) -> None:
+    """Every report, output and data that the worker sent so far arrives once more, long after its time."""
+    for earlier in list(rig.script.story.effects):
+        status = await earlier.wire.again(earlier)
+        rig.script.story.add(f"** again: {earlier.method} {earlier.path} -> {status}")
+        # Data of an action that is over would undo what came after it.
+        allowed = (200, 409) if earlier.method == "PUT" else (200,)
+        if status not in allowed:
+            rig.refused.append(f"{earlier.method} {earlier.path} again: {status}")
+
+
+async def clock_a_day_ahead(rig: Rig, exchange: Exchange) -> None:
+    """From here on the worker's wall clock is a day ahead."""
+    rig.worker.set_clock(DAY)
+
+
+async def clock_a_day_behind(rig: Rig, exchange: Exchange) -> None:
+    """From here on the worker's wall clock is a day behind."""
+    rig.worker.set_clock(-DAY)
+
+
+async def none(rig: Rig, exchange: Exchange) -> None:
+    """Nothing; a step to be behind."""
+
+
+FAULTS: Sequence[Fault] = (
+    appliance_killed,
+    worker_killed,
+    engine_killed,
+    connection_cut,
+    answer_lost,
+    reports_doubled,
+    clock_a_day_ahead,
+    clock_a_day_behind,
+)
+
+
+def plan(rig: Rig, fault: Fault, transition: str, action: str) -> None:
+    """Let the fault strike when the action reaches the transition, after all that was planned before."""
+
+    async def strike(exchange: Exchange) -> None:
+        await fault(rig, exchange)
+        if not rig.script.waits(action):
+            rig.allow(action)
+
+    rig.script.plan(transition, action, fault.__name__.replace("_", " "), strike)
+
+
+class LateReport:
+    """A report that is still on its way when its machine loses power; it is to be `refused` when it arrives, or not."""
+
+    def __init__(self, *, refused: bool) -> None:
+        self._status = 409 if refused else 200
+        self._report: Exchange
+
+    async def power_cut_behind_it(self, rig: Rig, exchange: Exchange) -> None:
+        self._report = exchange
+        exchange.lose()
+        await rig.reboot()
+
+    async def arrives(self, rig: Rig, exchange: Exchange) -> None:
+        status = await self._report.wire.again(self._report)
+        rig.script.story.add(f"** the late report -> {status}")
+        if status == 200:
+            rig.script.story.acknowledge(self._report)
+        if status != self._status:
+            rig.refused.append(f"the late report: {status}")

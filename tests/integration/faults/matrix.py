@@ -1,0 +1,59 @@
+"""The transitions of an action, each as the exchange in which it can be seen from outside."""
+
+import re
+from dataclasses import dataclass
+
+from tests.integration.faults.wire import Exchange, Moment
+
+ID = "[0-9a-f]{64}"
+ATTEMPT = "/worker/attempts/[^/]+"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Transition:
+    """Reached when this exchange is at this moment.
+
+    `wire` is `door` between worker and appliance, `docker` between worker and engine.  `filled` asks
+    for a body.  Where `waits` is true the action itself waits until what is to happen here is over.
+    """
+
+    name: str
+    wire: str
+    method: str
+    path: str
+    moment: Moment
+    filled: bool = False
+    waits: bool = False
+
+    def is_at(self, exchange: Exchange, moment: Moment) -> bool:
+        return (
+            (exchange.wire.name, exchange.method, moment) == (self.wire, self.method, self.moment)
+            and re.fullmatch(self.path, exchange.path) is not None
+            and bool(exchange.body or not self.filled)
+            and (moment is Moment.REQUEST or exchange.status < 400)
+        )
+
+
+def _door(name: str, method: str, path: str, moment: Moment, **more: bool) -> Transition:
+    return Transition(name=name, wire="door", method=method, path=path, moment=moment, **more)
+
+
+def _docker(name: str, method: str, path: str, moment: Moment, **more: bool) -> Transition:
+    return Transition(name=name, wire="docker", method=method, path=path, moment=moment, **more)
+
+
+TRANSITIONS = {
+    transition.name: transition
+    for transition in (
+        _door("offer asked", "POST", "/worker/next", Moment.REQUEST),
+        _door("offer answered", "POST", "/worker/next", Moment.ANSWER),
+        _docker("container created", "POST", "/containers/create", Moment.ANSWER),
+        _docker("started", "POST", f"/containers/{ID}/start", Moment.ANSWER, waits=True),
+        _door("running", "POST", f"{ATTEMPT}/output", Moment.ANSWER, filled=True, waits=True),
+        _docker("ended", "POST", f"/containers/{ID}/wait", Moment.ANSWER),
+        _door("data sent", "PUT", f"{ATTEMPT}/data", Moment.ANSWER),
+        _door("report sent", "POST", f"{ATTEMPT}/report", Moment.REQUEST),
+        _door("report taken", "POST", f"{ATTEMPT}/report", Moment.ANSWER),
+        _docker("report acknowledged", "DELETE", f"/containers/{ID}", Moment.REQUEST),
+    )
+}

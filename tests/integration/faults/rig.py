@@ -1,0 +1,303 @@
+"""One machine without the machine: the worker's process between an appliance and an engine, a wire to each."""
+
+import asyncio
+import base64
+import json
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import AsyncIterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, asynccontextmanager, suppress
+from dataclasses import dataclass, field
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+from yarl import URL
+
+from tests.integration.cli.serving import ROOT, Configuration, clean_environment, serving
+from tests.integration.docker_engine import DockerEngine
+from tests.integration.engine.appliance import hardware, mac
+from tests.integration.faults.script import Script, Story
+from tests.integration.faults.verdict import Facts
+from tests.integration.faults.wire import Wire
+from tests.integration.registry.serving import layer
+from tests.integration.worker.machine import IMAGE
+from tinkbox.client.operator import Operator
+from tinkbox.model.errors import Unavailable
+
+DEADLINE = 90.0
+LINES = 300
+OVER = ("workflow.succeeded", "workflow.failed", "workflow.timeout", "workflow.canceled")
+# A line is told apart by its attempt and its number; the first half is printed before the action waits.
+ACTION = f"""
+alias rm='/bin/busybox rm' sleep='/bin/busybox sleep'
+echo $TINKBOX_ACTION $TINKBOX_ATTEMPT >>/marks/starts
+echo $TINKBOX_ACTION >>/workflow/trail
+if [ -e /marks/fail-$TINKBOX_ACTION ]; then rm /marks/fail-$TINKBOX_ACTION; exit 3; fi
+i=0
+while [ $i -lt {LINES} ]; do
+    if [ $i = {LINES // 2} ]; then while [ ! -e /marks/go-$TINKBOX_ACTION ]; do sleep 0.02; done; fi
+    echo $TINKBOX_ATTEMPT $i
+    i=$((i+1))
+done
+"""
+_numbers = count(1)
+# The kernel ends an engine together with the thread that started it, so this thread stays to the end.
+_engine_starter = ThreadPoolExecutor(1)
+
+
+class Appliance:
+    """`tinkbox serve`, which can be killed and started again on the same data."""
+
+    def __init__(self, configuration: Configuration) -> None:
+        self.configuration = configuration
+        self._running = ExitStack()
+        self._process: subprocess.Popen[str] | None = None
+        self._said = ""
+
+    @property
+    def socket(self) -> Path:
+        return self.configuration.data / "operator.sock"
+
+    @property
+    def said(self) -> str:
+        """What it said since it was made, over all its lives."""
+        return self._said + self._log()
+
+    @property
+    def alive(self) -> bool:
+        return self._process is not None and self._process.poll() is None
+
+    def start(self) -> None:
+        """Start it and wait until it serves; nothing when it does already."""
+        if not self.alive:
+            self._process = self._running.enter_context(serving(self.configuration))
+
+    def restart(self) -> None:
+        """kill -9, and start it again."""
+        assert self._process is not None
+        self._process.kill()
+        self._process.wait()
+        self._said += self._log()
+        self._running.close()
+        self.start()
+
+    def stop(self) -> None:
+        self._running.close()
+
+    def _log(self) -> str:
+        log = self.configuration.data.parent / "stderr"
+        return log.read_text() if log.exists() else ""
+
+
+class Worker:
+    """`tinkbox --worker` on a machine whose wall clock and boot id are what files say."""
+
+    def __init__(self, folder: Path, door: str, docker: str) -> None:
+        self._folder = folder
+        self._log = folder / "worker.log"
+        self._log.touch()
+        self._command = [sys.executable, "-m", "tinkbox", "--worker", "--no-privileged", "--docker", docker]
+        self._command += ["--credential", str(folder / "worker.json"), "--data", str(folder / "worker")]
+        self._command += ["--server", door]
+        self._process: subprocess.Popen[bytes] | None = None
+        self.boots_again()
+
+    @property
+    def said(self) -> str:
+        return self._log.read_text()
+
+    @property
+    def alive(self) -> bool:
+        return self._process is not None and self._process.poll() is None
+
+    def boots_again(self) -> None:
+        """The machine it runs on gets another boot id."""
+        (self._folder / "boot_id").write_text(f"boot-{next(_numbers)}\n")
+
+    def set_clock(self, error: float) -> None:
+        """Let the machine's wall clock be wrong by so many seconds from now on."""
+        (self._folder / "clock").write_text(str(error))
+
+    def start(self) -> None:
+        own = 'mount --bind "$0" /proc/sys/kernel/random/boot_id && exec "$@"'
+        command = ["unshare", "--mount", "sh", "-c", own, str(self._folder / "boot_id"), *self._command]
+        clock = {"PYTHONPATH": str(Path(__file__).parent / "clock"), "FAULTS_CLOCK": str(self._folder / "clock")}
+        environment = {**clean_environment(), **clock}
+        with self._log.open("ab") as log:
+            self._process = subprocess.Popen(command, cwd=ROOT, env=environment, stdout=log, stderr=log)
+
+    def kill(self) -> None:
+        """kill -9."""
+        if self._process is not None:
+            self._process.send_signal(signal.SIGKILL)
+            self._process.wait()
+
+    def stop(self) -> None:
+        if self._process is not None:
+            with suppress(subprocess.TimeoutExpired):
+                self._process.terminate()
+                self._process.wait(10)
+            self.kill()
+
+
+@dataclass
+class Rig:
+    """Everything a cell of the matrix needs."""
+
+    folder: Path
+    appliance: Appliance
+    engine: DockerEngine
+    script: Script
+    worker: Worker
+    operator: Operator
+    wires: Sequence[Wire]
+    machine: str
+    actions: Sequence[str]
+    workflow: str = ""
+    refused: list[str] = field(default_factory=list)
+
+    async def run(self, **options: object) -> Facts:
+        """Run a workflow with the planned faults to its end; `options` go into each action."""
+        for action in self.actions:
+            if not self.script.waits(action):
+                self.allow(action)
+        await self._create(options)
+        self.worker.start()
+        async with asyncio.timeout(DEADLINE):
+            events = await self._events()
+            while not any(event["kind"] in OVER for event in events):
+                await asyncio.sleep(0.05)  # the events are asked for, as their stream breaks off with the appliance
+                events = await self._events()
+        left = await self._left()
+        return await self._facts(events, left)
+
+    def allow(self, action: str) -> None:
+        """Let the action go on."""
+        (self.folder / "marks" / f"go-{action}").touch()
+
+    def fail_once(self, action: str) -> None:
+        """Let the action's first attempt end with a failure before it prints anything."""
+        (self.folder / "marks" / f"fail-{action}").touch()
+
+    async def restart_engine(self) -> None:
+        """kill -9 of the engine with all containers, and its start."""
+
+        def restart() -> None:
+            self.engine.kill()
+            self.engine.start()
+
+        await asyncio.get_running_loop().run_in_executor(_engine_starter, restart)
+
+    async def reboot(self) -> None:
+        """The machine loses its power and comes back: no worker, no container, another boot id."""
+        self.worker.kill()
+        await asyncio.to_thread(self.clear)
+        self.worker.boots_again()
+        self.worker.start()
+
+    def clear(self) -> None:
+        """Remove all containers."""
+        if containers := self.containers():
+            self.engine.cli("rm", "-f", *containers)
+
+    def containers(self) -> list[str]:
+        return self.engine.cli("ps", "-aq", "--no-trunc").stdout.split()
+
+    def told(self) -> list[tuple[str, str]]:
+        """What a person needs to understand a failed cell."""
+        return [
+            ("the plan", "\n".join(str(step) for step in self.script.steps)),
+            ("what passed on the wires", "\n".join(self.script.story.lines)),
+            ("what the worker said", self.worker.said),
+            ("what the appliance said", self.appliance.said),
+        ]
+
+    async def _create(self, options: dict[str, object]) -> None:
+        command = ["/bin/busybox", "sh", "-c", ACTION]
+        actions = [{"name": name, "image": IMAGE, "command": command, "timeout": 60} | options for name in self.actions]
+        volumes = [f"{self.folder / 'marks'}:/marks"]
+        task = {"name": "task", "worker": "{{.device_1}}", "volumes": volumes, "actions": actions}
+        template = {"version": "0.1", "name": "test", "global_timeout": 600, "tasks": [task]}
+        name = f"template-{next(_numbers)}"
+        await self.operator.create_template(name, json.dumps(template))
+        self.workflow = (await self.operator.create_workflow(name, {"device_1": self.machine}))["id"]
+
+    async def _events(self) -> list[dict[str, Any]]:
+        try:
+            return await self.operator.workflow_events(self.workflow)
+        except Unavailable:
+            return []
+
+    async def _left(self) -> list[str]:
+        """The containers that are there when the worker asks for more work, which it does not before it cleaned up."""
+        async with asyncio.timeout(DEADLINE):
+            await self.script.story.idle.wait()
+        return await asyncio.to_thread(self.containers)
+
+    async def _facts(self, events: list[dict[str, Any]], left: list[str]) -> Facts:
+        text = b"".join([chunk async for chunk in self.operator.workflow_logs(self.workflow, follow=False)]).decode()
+        data = await self.operator.workflow_data(self.workflow, 0)
+        files = {file["path"]: base64.b64decode(file.get("content", "")).decode() for file in data["files"]}
+        starts = self.folder / "marks" / "starts"
+        story = self.script.story
+        return Facts(
+            actions=tuple(self.actions),
+            lines=LINES,
+            events=tuple(events),
+            attempts=dict(story.attempts),
+            acknowledged=dict(story.acknowledged),
+            starts=tuple(line.split()[1] for line in starts.read_text().splitlines()) if starts.exists() else (),
+            printed=tuple(line for line in text.splitlines() if not re.match("==> .* <==$", line) and line),
+            trail=tuple(files.get("trail", "").split()),
+            left=tuple(left),
+            crashed=tuple(
+                name
+                for name, said, alive in (
+                    ("worker", self.worker.said, self.worker.alive),
+                    ("appliance", self.appliance.said, self.appliance.alive),
+                )
+                if "Traceback" in said or not alive
+            ),
+            planned=tuple(str(step) for step in self.script.steps if not step.struck),
+            refused=tuple(self.refused),
+        )
+
+
+async def prepare(appliance: Appliance, engine: DockerEngine, folder: Path) -> None:
+    """Load the image that every action runs from."""
+    archive = folder / "image.tar"
+    await asyncio.to_thread(
+        engine.cli, "import", "-", IMAGE, stdin=layer({"bin/busybox": Path("/bin/busybox").read_bytes()})
+    )
+    await asyncio.to_thread(engine.cli, "save", "-o", archive, IMAGE)
+    await asyncio.to_thread(engine.cli, "rmi", IMAGE)
+    async with Operator(socket=appliance.socket) as operator:
+        await operator.load_images(archive)
+
+
+@asynccontextmanager
+async def rig_in(
+    folder: Path, sockets: Path, appliance: Appliance, engine: DockerEngine, actions: Sequence[str]
+) -> AsyncIterator[Rig]:
+    """A machine of its own of this appliance, ready to run; `sockets` is a folder with a short name."""
+    script = Script(Story(actions))
+    number = next(_numbers) % 200 + 1
+    door = Wire("door", URL(f"http://127.0.0.1:{appliance.configuration.http_port}"), script.heard)
+    docker = Wire("docker", Path(engine.url.removeprefix("unix://")), script.heard)
+    (folder / "marks").mkdir()
+    async with Operator(socket=appliance.socket) as operator:
+        await operator.push_hardware(json.dumps(hardware(number)).encode())
+        credential = await operator.credential(mac(number))
+        (folder / "worker.json").write_text(json.dumps(credential))
+        async with door.open(sockets), docker.open(sockets):
+            worker = Worker(folder, door.url, docker.url)
+            rig = Rig(folder, appliance, engine, script, worker, operator, (door, docker), mac(number), actions)
+            try:
+                yield rig
+            finally:
+                worker.stop()
+                await asyncio.to_thread(rig.clear)

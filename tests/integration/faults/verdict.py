@@ -1,0 +1,139 @@
+"""What must be true when everything is over, whatever went wrong on the way.  Pure."""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+ENDS = {
+    "action.succeeded": "SUCCESS",
+    "action.failed": "FAILED",
+    "action.timeout": "TIMEOUT",
+    "action.canceled": "CANCELED",
+}
+WORKFLOW_ENDS = {
+    "workflow.succeeded": "SUCCESS",
+    "workflow.failed": "FAILED",
+    "workflow.timeout": "TIMEOUT",
+    "workflow.canceled": "CANCELED",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Facts:
+    """What was seen from outside.
+
+    `attempts` maps the tokens that were offered to their actions, `acknowledged` those whose report was
+    answered to its outcome; `starts` are the tokens with which a process began, `printed` the lines
+    "token number", `trail` the actions whose data arrived, `left` the containers that are still there.
+    """
+
+    actions: tuple[str, ...]
+    lines: int
+    events: tuple[Mapping[str, Any], ...]
+    attempts: Mapping[str, str]
+    acknowledged: Mapping[str, Mapping[str, object]]
+    starts: tuple[str, ...]
+    printed: tuple[str, ...]
+    trail: tuple[str, ...]
+    left: tuple[str, ...]
+    crashed: tuple[str, ...]
+    planned: tuple[str, ...]
+    refused: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Expected:
+    """How it must end; `reason` is the failed action's, and an action may run once and `retries` times more."""
+
+    state: str = "SUCCESS"
+    reason: str = ""
+    retries: int = 0
+
+
+def complaints(facts: Facts, expected: Expected) -> list[str]:
+    """Everything that is wrong, for people; nothing when all is right."""
+    return [
+        *_plan(facts),
+        *_end(facts, expected),
+        *_events(facts),
+        *_starts(facts, expected),
+        *_reports(facts),
+        *_output(facts),
+        *(_data(facts) if expected.state == "SUCCESS" else ()),
+    ]
+
+
+def _plan(facts: Facts) -> Iterator[str]:
+    yield from (f"not reached: {step}" for step in facts.planned)
+    yield from (f"answered otherwise than it should be: {what}" for what in facts.refused)
+    yield from (f"the {who} crashed" for who in facts.crashed)
+    if facts.left:
+        yield f"containers are left behind: {', '.join(facts.left)}"
+
+
+def _end(facts: Facts, expected: Expected) -> Iterator[str]:
+    ends = [WORKFLOW_ENDS[event["kind"]] for event in facts.events if event["kind"] in WORKFLOW_ENDS]
+    if ends != [expected.state]:
+        yield f"the workflow should have ended once, with {expected.state}: {ends}"
+    reasons = [event["reason"] for event in facts.events if event["kind"] in ENDS and event.get("reason")]
+    if reasons[-1:] != [expected.reason] and (expected.reason or expected.state != "SUCCESS"):
+        yield f"the last reason should be {expected.reason}: {reasons}"
+
+
+def _events(facts: Facts) -> Iterator[str]:
+    numbers = [event["number"] for event in facts.events]
+    if numbers != list(range(1, len(numbers) + 1)):
+        yield f"events are lost or doubled: {numbers}"
+    for action in facts.actions:
+        happened = [event["kind"] for event in facts.events if event.get("action") == action]
+        if any((kind == "action.started") == (number % 2 == 1) for number, kind in enumerate(happened)):
+            yield f"{action} did not begin and end in turn: {happened}"
+
+
+def _starts(facts: Facts, expected: Expected) -> Iterator[str]:
+    for token, times in Counter(facts.starts).items():
+        if times > 1 or token not in facts.attempts:
+            yield f"attempt {token} at {facts.attempts.get(token, 'something never offered')} began {times} times"
+    for action in facts.actions:
+        tries = sum(facts.attempts[token] == action for token in facts.attempts)
+        if tries > 1 + expected.retries or (tries == 0 and expected.state == "SUCCESS"):
+            yield f"there were {tries} attempts at {action}"
+
+
+def _reports(facts: Facts) -> Iterator[str]:
+    told = Counter((facts.attempts[token], outcome["state"]) for token, outcome in facts.acknowledged.items())
+    kept = Counter((event["action"], ENDS[event["kind"]]) for event in facts.events if event["kind"] in ENDS)
+    for (action, state), times in told.items():
+        if kept[action, state] < times:
+            yield f"the report that {action} ended with {state} was acknowledged and is lost"
+    for action in facts.actions:
+        if kept[action, "SUCCESS"] > 1:
+            yield f"{action} succeeded {kept[action, 'SUCCESS']} times"
+
+
+def _output(facts: Facts) -> Iterator[str]:
+    whole = {token for token, outcome in facts.acknowledged.items() if outcome["state"] == "SUCCESS"}
+    for token, action in facts.attempts.items():
+        numbers = [line.split()[-1] for line in facts.printed if line.startswith(f"{token} ")]
+        wanted = [str(number) for number in range(facts.lines)]
+        # An attempt that was ended may have been cut off in the middle of a line.
+        if numbers != wanted and (token in whole or numbers[:-1] != wanted[: max(0, len(numbers) - 1)]):
+            yield f"the output of {action} is not {facts.lines} lines in order: {_outline(numbers, wanted)}"
+    tokens = tuple(f"{token} " for token in facts.attempts)
+    yield from (f"nobody printed {line!r}" for line in facts.printed if not line.startswith(tokens))
+
+
+def _outline(numbers: Sequence[str], wanted: Sequence[str]) -> str:
+    wrong = next((place for place, pair in enumerate(zip(numbers, wanted, strict=False)) if pair[0] != pair[1]), None)
+    where = "" if wrong is None else f", wrong from {numbers[wrong : wrong + 3]} on, where {wanted[wrong]} belongs"
+    return f"{len(numbers)} lines{where}"
+
+
+def _data(facts: Facts) -> Iterator[str]:
+    if [action for action in facts.trail if action in facts.actions] != list(facts.trail):
+        yield f"there is strange data: {facts.trail}"
+    elif tuple(dict.fromkeys(facts.trail)) != facts.actions:
+        yield f"data is lost: {facts.trail}"
+    elif len(facts.trail) > len(facts.starts):
+        yield f"data is doubled: {facts.trail}"

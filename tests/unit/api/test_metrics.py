@@ -1,6 +1,8 @@
 """The page for Prometheus, read by Prometheus' own parser for Python."""
 
+import re
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
@@ -145,3 +147,11 @@ def test_every_stage_of_a_machine_is_there() -> None:
     assert stages == {**{stage.value: 0 for stage in Stage}, "the worker is in touch": 2, "never seen": 1}
     assert value(samples, "tinkbox_machines_parked") == 1
     assert (value(samples, "tinkbox_output_bytes"), value(samples, "tinkbox_data_bytes")) == (5, 6)
+
+
+def test_every_metric_is_explained_to_the_operator() -> None:
+    shown = (Path(__file__).parents[3] / "docs" / "operating.md").read_text()
+    names = {line.split()[2] for line in page(figures(), {}).splitlines() if line.startswith("# TYPE")}
+    assert len(names) > 12
+    assert sorted(name for name in names if f"`{name}`" not in shown) == []
+    assert set(re.findall(r"`(tinkbox_\w+)`", shown)) == names

@@ -1,6 +1,7 @@
 """What the worker relies on, asked of a real engine, and of the one in memory that other tests use."""
 
 import asyncio
+import socket
 from collections.abc import AsyncIterator
 from dataclasses import replace
 from pathlib import Path
@@ -214,3 +215,19 @@ async def test_an_engine_that_dies_is_away_and_its_containers_come_back_ended(
         assert ended.exit_code != 0
         await runtime.remove(container.id)
         assert await runtime.version()
+
+
+async def test_an_engine_in_another_mount_namespace_sees_nothing_that_is_mounted_here(
+    docker_engine: DockerEngine, tmp_path: Path
+) -> None:
+    async with DockerRuntime(docker_engine.url) as apart, DockerRuntime("tcp://127.0.0.1:1") as elsewhere:
+        assert not await apart.shares_mounts()
+        assert not await elsewhere.shares_mounts()
+    with socket.socket(socket.AF_UNIX) as engine:
+        engine.bind(str(tmp_path / "docker.sock"))
+        engine.listen()
+        async with DockerRuntime(f"unix://{tmp_path}/docker.sock") as beside:
+            assert await beside.shares_mounts()
+    async with DockerRuntime(f"unix://{tmp_path}/docker.sock") as gone:
+        with pytest.raises(EngineAway):
+            await gone.shares_mounts()

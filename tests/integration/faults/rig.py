@@ -3,10 +3,10 @@
 import asyncio
 import base64
 import json
-import re
 import signal
 import subprocess
 import sys
+from collections import defaultdict
 from collections.abc import AsyncIterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, asynccontextmanager, suppress
@@ -179,6 +179,10 @@ class Rig:
         """Let the action go on."""
         (self.folder / "marks" / f"go-{action}").touch()
 
+    def hold(self, action: str) -> None:
+        """Let attempts that the action begins from now on wait in their middle."""
+        (self.folder / "marks" / f"go-{action}").unlink(missing_ok=True)
+
     def fail_once(self, action: str) -> None:
         """Let the action's first attempt end with a failure before it prints anything."""
         (self.folder / "marks" / f"fail-{action}").touch()
@@ -239,7 +243,10 @@ class Rig:
         return await asyncio.to_thread(self.containers)
 
     async def _facts(self, events: list[dict[str, Any]], left: list[str]) -> Facts:
-        text = b"".join([chunk async for chunk in self.operator.workflow_logs(self.workflow, follow=False)]).decode()
+        printed: defaultdict[str, bytes] = defaultdict(bytes)
+        async for _, piece in self.operator.workflow_output(self.workflow, follow=False):
+            if piece is not None:
+                printed[piece["attempt"]] += base64.b64decode(piece["output"])
         data = await self.operator.workflow_data(self.workflow, 0)
         files = {file["path"]: base64.b64decode(file.get("content", "")).decode() for file in data["files"]}
         starts = self.folder / "marks" / "starts"
@@ -251,7 +258,7 @@ class Rig:
             attempts=dict(story.attempts),
             acknowledged=dict(story.acknowledged),
             starts=tuple(line.split()[1] for line in starts.read_text().splitlines()) if starts.exists() else (),
-            printed=tuple(line for line in text.splitlines() if not re.match("==> .* <==$", line) and line),
+            printed={token: text.decode() for token, text in printed.items()},
             trail=tuple(files.get("trail", "").split()),
             left=tuple(left),
             crashed=tuple(

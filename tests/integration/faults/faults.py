@@ -91,8 +91,11 @@ def plan(rig: Rig, fault: Fault, transition: str, action: str) -> None:
     """Let the fault strike when the action reaches the transition, after all that was planned before."""
 
     async def strike(exchange: Exchange) -> None:
+        again = rig.script.waits(action)
+        if again:
+            rig.hold(action)
         await fault(rig, exchange)
-        if not rig.script.waits(action):
+        if not again:
             rig.allow(action)
 
     rig.script.plan(transition, action, fault.__name__.replace("_", " "), strike)

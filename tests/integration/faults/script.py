@@ -108,8 +108,9 @@ class Script:
         self.steps.append(Step(TRANSITIONS[transition], action, fault, strike))
 
     def waits(self, action: str) -> bool:
-        """Whether the action itself has to wait for a step of the plan."""
-        return any(step.action == action and step.transition.waits and not step.struck for step in self.steps)
+        """Whether the action itself has to wait for the next step that is planned for it."""
+        step = next((step for step in self.steps if step.action == action and not step.struck), None)
+        return step is not None and step.transition.waits
 
     async def heard(self, exchange: Exchange, moment: Moment) -> None:
         """Note what passes, and hold it while the step whose time has come happens."""

@@ -1,7 +1,7 @@
 """What must be true when everything is over, whatever went wrong on the way.  Pure."""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -24,8 +24,9 @@ class Facts:
     """What was seen from outside.
 
     `attempts` maps the tokens that were offered to their actions, `acknowledged` those whose report was
-    answered to its outcome; `starts` are the tokens with which a process began, `printed` the lines
-    "token number", `trail` the actions whose data arrived, `left` the containers that are still there.
+    answered to its outcome; `starts` are the tokens with which a process began, `printed` what each of them
+    printed, which is `lines` lines "token number" if it got so far; `trail` are the actions whose data
+    arrived, `left` the containers that are still there.
     """
 
     actions: tuple[str, ...]
@@ -34,7 +35,7 @@ class Facts:
     attempts: Mapping[str, str]
     acknowledged: Mapping[str, Mapping[str, object]]
     starts: tuple[str, ...]
-    printed: tuple[str, ...]
+    printed: Mapping[str, str]
     trail: tuple[str, ...]
     left: tuple[str, ...]
     crashed: tuple[str, ...]
@@ -115,19 +116,15 @@ def _reports(facts: Facts) -> Iterator[str]:
 def _output(facts: Facts) -> Iterator[str]:
     whole = {token for token, outcome in facts.acknowledged.items() if outcome["state"] == "SUCCESS"}
     for token, action in facts.attempts.items():
-        numbers = [line.split()[-1] for line in facts.printed if line.startswith(f"{token} ")]
-        wanted = [str(number) for number in range(facts.lines)]
-        # An attempt that was ended may have been cut off in the middle of a line.
-        if numbers != wanted and (token in whole or numbers[:-1] != wanted[: max(0, len(numbers) - 1)]):
-            yield f"the output of {action} is not {facts.lines} lines in order: {_outline(numbers, wanted)}"
-    tokens = tuple(f"{token} " for token in facts.attempts)
-    yield from (f"nobody printed {line!r}" for line in facts.printed if not line.startswith(tokens))
-
-
-def _outline(numbers: Sequence[str], wanted: Sequence[str]) -> str:
-    wrong = next((place for place, pair in enumerate(zip(numbers, wanted, strict=False)) if pair[0] != pair[1]), None)
-    where = "" if wrong is None else f", wrong from {numbers[wrong : wrong + 3]} on, where {wanted[wrong]} belongs"
-    return f"{len(numbers)} lines{where}"
+        printed = facts.printed.get(token, "")
+        wanted = "".join(f"{token} {number}\n" for number in range(facts.lines))
+        # What an attempt printed that was ended may break off anywhere.
+        if printed != wanted and (token in whole or not wanted.startswith(printed)):
+            pairs = enumerate(zip(printed, wanted, strict=False))
+            good = next((place for place, (have, want) in pairs if have != want), min(len(printed), len(wanted)))
+            yield f"the output of {action} is wrong after {good} of {len(wanted)} bytes: {printed[good:][:50]!r}"
+    if strange := facts.printed.keys() - facts.attempts.keys():
+        yield f"there is output of attempts that were never offered: {sorted(strange)}"
 
 
 def _data(facts: Facts) -> Iterator[str]:

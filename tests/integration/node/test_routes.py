@@ -11,10 +11,11 @@ from aiohttp import web
 from aiohttp.test_utils import TestClient, TestServer
 
 from tests.integration.engine.appliance import Appliance, appliance, mac
+from tests.integration.engine.flows import THROUGH
 from tinkbox.door.problems import refusals_become_problems
 from tinkbox.model.workflow import Outcome, State
 from tinkbox.node.routes import routes
-from tinkbox.wire.worker import Hello, Offer, Report, decode_offer, encode
+from tinkbox.wire.worker import Hello, Leaving, Offer, Order, Report, decode_offer, decode_order, encode
 
 HELLO = encode(Hello(boot_id="boot-1"))
 Client = TestClient[web.Request, web.Application]
@@ -60,7 +61,8 @@ async def test_the_clock_is_told_to_everybody(box: Appliance, door: Client) -> N
 @pytest.mark.parametrize(
     ("method", "path"),
     [("POST", "/worker/next"), ("POST", "/worker/attempts/x/report"), ("POST", "/worker/attempts/x/output?offset=0"),
-     ("GET", "/worker/attempts/x/data"), ("PUT", "/worker/attempts/x/data")],
+     ("GET", "/worker/attempts/x/data"), ("PUT", "/worker/attempts/x/data"),
+     ("GET", "/worker/attempts/x/order"), ("POST", "/worker/attempts/x/leaving")],
 )  # fmt: skip
 async def test_a_wrong_or_missing_credential_is_a_401(door: Client, method: str, path: str, header: str | None) -> None:
     answer = await door.request(method, path, headers={} if header is None else {"Authorization": header})
@@ -99,6 +101,8 @@ async def test_one_machine_gets_nothing_of_anothers(box: Appliance, door: Client
         ("POST", "/output?offset=0", "x"),
         ("GET", "/data", None),
         ("PUT", "/data", "x"),
+        ("GET", "/order", None),
+        ("POST", "/leaving", encode(Leaving(workflow_id=offer.workflow_id, boot_id="boot-1"))),
     ):
         answer = await door.request(method, path + rest, data=body, headers=stranger)
         assert answer.status == 404, (method, rest)
@@ -132,6 +136,8 @@ async def test_output_and_data_travel(box: Appliance, door: Client) -> None:
         ("output?offset=9999999999999999999", b"x", 422),
         ("output", b"x", 422),
         ("output?offset=0", b"x" * (256 * 1024 + 1), 413),
+        ("leaving", b"{}", 422),
+        ("leaving", b" " * (1024 * 1024 + 1), 413),
         ("report", b"{", 422),
         ("report", b"{}", 422),
         ("report", b" " * (1024 * 1024 + 1), 413),
@@ -166,3 +172,81 @@ async def test_a_machine_that_is_forgotten_meanwhile_is_turned_away(box: Applian
     headers = await bearer(box)
     await box.machines.delete(mac(1))
     assert (await door.post("/worker/next", data=HELLO, headers=headers)).status == 401
+
+
+async def test_without_an_order_the_answer_is_empty_after_a_while(box: Appliance, door: Client) -> None:
+    headers = await bearer(box)
+    offer = await offered(box, door, headers)
+    answer = await door.get(f"/worker/attempts/{offer.attempt}/order", headers=headers)
+    assert (answer.status, await answer.read()) == (204, b"")
+
+
+async def test_an_order_to_stop_reaches_its_worker_at_once(box: Appliance, door: Client) -> None:
+    headers = await bearer(box)
+    offer = await offered(box, door, headers)
+    waits = asyncio.Event()
+    bells_wait = box.bells.wait
+
+    async def wait(name: str, timeout: float) -> None:
+        waits.set()
+        await bells_wait(name, 600)  # so that looking now and then does not help
+
+    box.bells.wait = wait  # type: ignore[method-assign]
+    async with asyncio.timeout(10), asyncio.TaskGroup() as group:
+        waiting = group.create_task(door.get(f"/worker/attempts/{offer.attempt}/order", headers=headers))
+        await waits.wait()
+        await box.workflows.cancel(offer.workflow_id)
+        answer = await waiting
+        assert answer.status == 200
+        order = decode_order(await answer.read())
+    assert order == Order(state=State.CANCELED, message="the workflow was canceled")
+
+
+async def test_leaving_is_said_before_the_machine_goes_and_again_when_its_answer_is_lost(
+    box: Appliance, door: Client
+) -> None:
+    headers = await bearer(box)
+    await box.workflow(THROUGH)
+    offer = decode_offer(await (await door.post("/worker/next", data=HELLO, headers=headers)).read())
+    leaving = encode(Leaving(workflow_id=offer.workflow_id, boot_id="boot-1"))
+    for _ in range(2):
+        answer = await door.post(f"/worker/attempts/{offer.attempt}/leaving", data=leaving, headers=headers)
+        assert (answer.status, await answer.json()) == (200, {})
+    again = decode_offer(await (await door.post("/worker/next", data=HELLO, headers=headers)).read())
+    assert (again.attempt, again.left) == (offer.attempt, True)
+    assert (
+        await door.post(f"/worker/attempts/{offer.attempt}/report", data=report(offer), headers=headers)
+    ).status == 409
+
+
+async def test_nothing_is_begun_for_a_worker_that_hung_up(box: Appliance, door: Client) -> None:
+    headers = await bearer(box)
+    waits, gone = asyncio.Event(), asyncio.Event()
+
+    async def wait(name: str, timeout: float) -> None:
+        waits.set()
+        await gone.wait()
+
+    box.bells.wait = wait  # type: ignore[method-assign]
+    answered = asyncio.Event()
+    offer = box.attempts.offer
+
+    async def noting(worker: str, hello: Hello) -> Offer | None:
+        found = await offer(worker, hello)
+        answered.set()
+        return found
+
+    async with asyncio.timeout(10), asyncio.TaskGroup() as group:
+        waiting = group.create_task(door.post("/worker/next", data=HELLO, headers=headers))
+        await waits.wait()
+        waiting.cancel()
+        key = await box.workflow()
+        box.attempts.offer = noting  # type: ignore[method-assign]
+        server = door.server.runner.server
+        assert server is not None
+        while server.connections:
+            await asyncio.sleep(0)
+        gone.set()
+        with pytest.raises(TimeoutError):
+            await asyncio.wait_for(answered.wait(), 0.2)
+    assert (await box.workflows.get(key)).state is State.PENDING

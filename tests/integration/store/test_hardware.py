@@ -5,8 +5,10 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 from tests.integration.engine.appliance import address, hardware, mac
+from tests.integration.store.objects import attempt, workflow
 from tinkbox.model.boot import Stage
 from tinkbox.model.hardware import Hardware, parse_hardware
+from tinkbox.model.workflow import State
 from tinkbox.store.database import Store, Tables
 from tinkbox.store.hardware import KEPT_SIGHTINGS, Sighting
 
@@ -79,3 +81,48 @@ async def test_a_machine_goes_with_everything_that_is_its(store: Store) -> None:
     async with store.read() as tables:
         assert await tables.hardware.all() == []
         assert await tables.hardware.by_address(mac(1)) is None
+
+
+async def test_a_machine_that_goes_away_is_known_with_whether_it_has_more_to_do(store: Store) -> None:
+    await push(store, 1, 2)
+    first, second = machine(1).id, machine(2).id
+
+    async def use_case(tables: Tables) -> None:
+        await tables.workflows.insert(workflow("w1", first, second))
+        await tables.workflows.begin_attempt(attempt("a1"))
+        await tables.workflows.set_action_state("w1", 0, State.LEAVING)
+        await tables.workflows.set_state("w1", State.RUNNING, NOW)
+
+    await store.write(use_case)
+    async with store.read() as tables:
+        assert [(each.leaving, each.wanted) for each in await tables.hardware.all()] == [("a1", False), ("", True)]
+    await store.write(lambda tables: tables.workflows.insert(workflow("w2", first)))
+    async with store.read() as tables:
+        assert [(each.leaving, each.wanted) for each in await tables.hardware.some([first])] == [("a1", True)]
+
+
+async def test_a_ticket_is_kept_as_long_as_something_is_left_to_do(store: Store) -> None:
+    await push(store, 1, 2)
+    workers = [machine(1).id, machine(2).id]
+
+    async def use_case(tables: Tables) -> None:
+        await tables.workflows.insert(workflow("w1", *workers))
+        await tables.hardware.grant_ticket(workers)
+        await tables.workflows.set_action_state("w1", 0, State.SUCCESS)
+        await tables.hardware.withdraw_ticket(workers, installed=True)
+
+    await store.write(use_case)
+    async with store.read() as tables:
+        assert [(each.ticket, each.installed) for each in await tables.hardware.all()] == [(False, True), (True, True)]
+
+
+async def test_an_agent_id_finds_its_machine_and_is_nobody_elses(store: Store) -> None:
+    document = {**hardware(1), "spec": {"agentID": "agent-7"}}
+    named = replace(machine(1), document=document, agent_id="agent-7")
+    await store.write(lambda tables: tables.hardware.upsert(named, "token", NOW))
+    async with store.read() as tables:
+        assert await tables.hardware.by_address("agent-7") == named.id
+        assert await tables.hardware.by_address("agent-8") is None
+        assert await tables.hardware.holders(named) == []
+        assert await tables.hardware.holders(replace(machine(2), agent_id="agent-7")) == [("agent-7", named.id)]
+        assert await tables.hardware.holders(machine(2)) == []

@@ -61,3 +61,101 @@ async def test_a_workflow_goes_with_everything_that_is_its(one: Store) -> None:
         assert await tables.data.versions("w1") == []
 
     await one.write(use_case)
+
+
+async def begin(tables: Tables, token: str, identity: str, position: int = 0) -> None:
+    """An attempt begins at an action, and with it the workflow."""
+    await tables.workflows.begin_attempt(attempt(token, identity, position))
+    await tables.workflows.set_action_state(identity, position, State.RUNNING)
+    await tables.workflows.set_state(identity, State.RUNNING, NOW)
+    await tables.workflows.set_started(identity, NOW)
+
+
+async def test_the_times_of_a_run_come_back_and_a_retry_forgets_them(store: Store) -> None:
+    later = NOW + timedelta(seconds=9)
+
+    async def use_case(tables: Tables) -> None:
+        await tables.workflows.insert(replace(workflow("w1", "m1", "m1", "m1"), global_timeout=7))
+        await begin(tables, "a1", "w1")
+        await tables.workflows.count_failure("w1", 0)
+        await tables.workflows.leave("a1", later)
+        await tables.workflows.set_action_state("w1", 1, State.SKIPPED)
+        await tables.workflows.set_state("w1", State.STOPPING, later)
+        await tables.workflows.set_stop("w1", State.TIMEOUT, later)
+
+    await store.write(use_case)
+    async with store.read() as tables:
+        found = await tables.workflows.get("w1")
+    assert (found.global_timeout, found.started_at, found.stop_into, found.stopped_at) == (7, NOW, State.TIMEOUT, later)
+    assert (found.actions[0].failures, found.actions[0].left_at) == (1, later)
+    await store.write(lambda tables: tables.workflows.make_ready("w1", 0))
+    async with store.read() as tables:
+        ready = await tables.workflows.get("w1")
+        assert [each.token for each in await tables.workflows.attempts("w1")] == ["a1"]
+    assert (ready.started_at, ready.stop_into, ready.stopped_at) == (None, None, None)
+    assert [each.state for each in ready.actions] == [State.PENDING, State.SKIPPED, State.PENDING]
+    assert (ready.actions[0].failures, ready.actions[0].attempt, ready.actions[0].left_at) == (0, "", None)
+
+
+async def test_actions_before_the_first_to_retry_stay_as_they_are(store: Store) -> None:
+    async def use_case(tables: Tables) -> None:
+        await tables.workflows.insert(workflow("w1", "m1", "m1"))
+        await tables.workflows.set_action_state("w1", 0, State.SUCCESS)
+        await tables.workflows.set_action_state("w1", 1, State.FAILED)
+        await tables.workflows.make_ready("w1", 1)
+
+    await store.write(use_case)
+    async with store.read() as tables:
+        assert [each.state for each in (await tables.workflows.get("w1")).actions] == [State.SUCCESS, State.PENDING]
+
+
+async def test_a_retried_workflow_waits_behind_those_that_are_there(store: Store) -> None:
+    async def use_case(tables: Tables) -> list[str | None]:
+        found = []
+        for identity in ("w1", "w2"):
+            await tables.workflows.insert(workflow(identity, "m1"))
+        found.append(await tables.workflows.next_for("m1"))
+        await tables.workflows.make_ready("w1", 0)
+        found.append(await tables.workflows.next_for("m1"))
+        await tables.workflows.insert(workflow("w3", "m1"))
+        await tables.workflows.delete("w2")
+        found.append(await tables.workflows.next_for("m1"))
+        await tables.workflows.delete("w1")
+        found.append(await tables.workflows.next_for("m1"))
+        return found
+
+    assert await store.write(use_case) == ["w1", "w2", "w1", "w3"]
+
+
+async def test_what_stops_is_only_for_the_machine_that_had_begun(store: Store) -> None:
+    async def use_case(tables: Tables) -> None:
+        await tables.workflows.insert(workflow("w1", "m1", "m2"))
+        await begin(tables, "a1", "w1")
+        await tables.workflows.set_state("w1", State.STOPPING, NOW)
+
+    await store.write(use_case)
+    async with store.read() as tables:
+        assert [await tables.workflows.next_for(worker) for worker in ("m1", "m2")] == ["w1", None]
+        assert await tables.workflows.needing("m2") == ["w1"], "it is not over yet"
+        assert [each.id for each in await tables.workflows.unfinished_and_newest(0)] == ["w1"]
+
+
+async def test_what_is_under_way_comes_with_the_attempt_that_runs(store: Store) -> None:
+    async def use_case(tables: Tables) -> None:
+        for identity in ("w1", "w2", "w3", "w4"):
+            await tables.workflows.insert(replace(workflow(identity, "m1", "m2"), global_timeout=7))
+        for identity in ("w1", "w2", "w3"):
+            await begin(tables, f"a-{identity}", identity)
+        await tables.workflows.set_action_state("w2", 0, State.SUCCESS)
+        await tables.workflows.set_state("w3", State.FAILED, NOW)
+
+    await store.write(use_case)
+    async with store.read() as tables:
+        first, second = await tables.workflows.under_way()
+        assert await tables.workflows.under_way("w1") == [first]
+        assert await tables.workflows.under_way("w4") == []
+    assert (first.workflow_id, first.state, first.began, first.global_timeout) == ("w1", State.RUNNING, NOW, 7)
+    assert (first.stop_into, first.stopped_at) == (None, None)
+    assert first.attempt == attempt("a-w1")
+    assert first.action == workflow("w1", "m1", "m2").actions[0].action
+    assert (second.workflow_id, second.action, second.attempt) == ("w2", None, None)

@@ -16,7 +16,7 @@ from tinkbox.model.errors import Invalid, Problem
 from tinkbox.model.hardware import Hardware
 from tinkbox.model.machine_views import object_view, struct_view
 from tinkbox.model.template import Definition
-from tinkbox.wire.dialects import Dialect, Mark, find_dialect, placeholders
+from tinkbox.wire.dialects import Dialect, Mark, Placeholder, device_names, find_dialect, placeholders
 
 RESERVED = ("Hardware", "hardware", "references", "workflow_id")
 _DUMMY = "00:00:00:00:00:00"
@@ -52,19 +52,31 @@ def rendering_data(devices: Mapping[str, str], machine: Hardware | None, workflo
 async def check(text: str) -> None:
     """Everything that can be said of a template before it is rendered; raises Invalid with every problem.
 
-    Where a text has nothing but names as placeholders, addresses stand for them and it is read whole.
+    Where a text has nothing but names as placeholders, an address stands for them and it is read whole.
     """
     _bound(text, "template")
     dialect, mark = find_dialect(text, NAMES)
     names = placeholders(text, dialect)
     if names is not None:
-        await render(text, dict.fromkeys((each.name for each in names), _DUMMY))
+        await _check_whole(text, names)
     elif dialect is Dialect.GO:
         await asyncio.to_thread(_read_go, text, mark)
     else:
         problems = [each for each in await render_confined(text, []) if isinstance(each, Problem)]
         if problems:
             raise invalid_template(problems, _because(dialect, mark))
+
+
+async def _check_whole(text: str, names: Sequence[Placeholder]) -> None:
+    machines = device_names(text)
+    open_lines = {each.line for each in names if each.name not in machines}
+    try:
+        await render(text, dict.fromkeys((each.name for each in names), _DUMMY))
+    except Invalid as error:
+        # What is no machine's name may be anything, also several lines: then only other lines can be judged.
+        certain = [each for each in error.problems if not open_lines or (each.key and each.line not in open_lines)]
+        if certain:
+            raise invalid_template(certain) from None
 
 
 async def render(text: str, data: Data) -> Rendered:

@@ -75,7 +75,8 @@ def _interface_2020(entry: Mapping[str, Any]) -> dict[str, Any]:
     netboot = {_NETBOOT_2020.get(name, name): value for name, value in _mapping(entry.get("netboot")).items()}
     if isinstance(netboot.get("osie"), Mapping):
         netboot["osie"] = {_NETBOOT_2020.get(name, name): value for name, value in netboot["osie"].items()}
-    return {"dhcp": dict(_mapping(entry.get("dhcp"))), "netboot": netboot}
+    dhcp = {"dhcp": dict(_mapping(entry.get("dhcp")))}
+    return {**dhcp, "netboot": netboot} if "netboot" in entry else dhcp
 
 
 def _struct(value: Any, shape: Any) -> Any:

@@ -20,7 +20,9 @@ MAX_SHOWN = 40
 GO_KEYWORDS = frozenset({"if", "else", "end", "range", "with", "define", "template", "block", "break", "continue"})
 NEITHER = frozenset({"true", "false", "nil", "not", "and", "or"})
 _OPENING = re.compile(r"\{\{|\{%|\{#")
-_STATEMENT = re.compile(r"\{%[-+]?\s*[a-z]+")
+_STATEMENT = re.compile(
+    r"\{%[-+]?\s*(?:if|elif|else|for|set|with|macro|call|filter|block|raw|include|import|from|extends|autoescape|end[a-z]+)\b"
+)
 _RAW = re.compile(r"\{%[-+]?\s*raw\s*[-+]?%\}")
 _END_OF_RAW = re.compile(r"\{%[-+]?\s*endraw\s*[-+]?%\}")
 _INSIDE = re.compile(r"[-+]?\s*(?:(?P<go>[.$]|/\*)|(?P<name>[A-Za-z_]\w*)(?P<call>\()?)?")

@@ -33,6 +33,14 @@ def test_pushing_says_so_as_gos_logger_did(tinkbox: Tinkbox, machines: FakeAppli
     assert re.fullmatch(r"\d{4}/\d\d/\d\d \d\d:\d\d:\d\d Hardware data pushed successfully\n", printed)
 
 
+def test_pushing_names_what_is_not_honoured(tinkbox: Tinkbox, machines: FakeAppliance) -> None:
+    notes = [{"line": 7, "key": "spec.bmcRef", "text": "not honoured: no BMC"}]
+    machines.answers["POST /v1/hardware"] = {"id": MACHINE_ID, "pushed": [], "notes": notes}
+    pushed = tinkbox("hardware", "push", stdin=b"kind: Hardware")
+    assert (pushed.status, pushed.err) == (0, "tinkbox: line 7, spec.bmcRef: not honoured: no BMC\n")
+    assert machines.asked == [("POST /v1/hardware", b"kind: Hardware")]
+
+
 def test_the_list_has_a_line_for_each_interface(tinkbox: Tinkbox, machines: FakeAppliance) -> None:
     assert tinkbox("hardware", "list").out == (
         "+--------------------------------------+-------------------+-------------+-----------+\n"

@@ -17,7 +17,7 @@ def templates(appliance: FakeAppliance) -> FakeAppliance:
     appliance.answers = {
         "GET /v1/templates": [TEMPLATE],
         "POST /v1/templates": {"id": TEMPLATE_ID},
-        "POST /v1/templates/validate": {},
+        "POST /v1/templates/validate": {"verdicts": [], "notes": []},
         f"GET /v1/templates/{TEMPLATE_ID}": TEMPLATE,
         f"PUT /v1/templates/{TEMPLATE_ID}": {"id": TEMPLATE_ID},
         f"DELETE /v1/templates/{TEMPLATE_ID}": {"id": TEMPLATE_ID},
@@ -75,6 +75,57 @@ def test_deleting_is_silent(tinkbox: Tinkbox, templates: FakeAppliance) -> None:
     assert (deleted.status, deleted.out, deleted.err) == (0, "", "")
 
 
-def test_validating_says_that_all_is_well(tinkbox: Tinkbox, templates: FakeAppliance) -> None:
-    assert tinkbox("template", "validate", stdin=b"x").out == "the template is valid\n"
+def verdict(machine: str, *problems: str, template: str = "") -> dict[str, object]:
+    listed = [{"line": 7, "key": "tasks", "text": each} for each in problems]
+    return {"template": template, "id": "x", "machine": machine, "devices": {}, "problems": listed}
+
+
+def test_validating_says_for_each_machine_that_all_is_well(tinkbox: Tinkbox, templates: FakeAppliance) -> None:
+    templates.answers["POST /v1/templates/validate"] = {
+        "verdicts": [verdict("server001"), verdict("server002", template="t"), verdict("")],
+        "notes": [],
+    }
+    validated = tinkbox("template", "validate", stdin=b"x")
+    assert validated.out == "server001: ok\nt for server002: ok\nthe template: ok\nthe template is valid\n"
+    assert validated.status == 0
     assert templates.asked == [("POST /v1/templates/validate", b'{"data": "x"}')]
+
+
+def test_validating_fails_when_one_machine_has_a_problem(tinkbox: Tinkbox, templates: FakeAppliance) -> None:
+    verdicts = [verdict("server001"), verdict("server002", "no disk", "no\x1b[2J name")]
+    templates.answers["POST /v1/templates/validate"] = {"verdicts": verdicts, "notes": [{"text": "left"}]}
+    validated = tinkbox("template", "validate", stdin=b"x")
+    assert validated.status == 1
+    assert validated.out == (
+        "server001: ok\nserver002: problems\n  line 7, tasks: no disk\n  line 7, tasks: no [2J name\n"
+    )
+    assert validated.err == "tinkbox: left\n"
+
+
+def test_validating_without_machines_says_so(tinkbox: Tinkbox, templates: FakeAppliance) -> None:
+    validated = tinkbox("template", "validate", stdin=b"x")
+    assert (validated.status, validated.out) == (0, "the template is valid, and no machine is known to render it for\n")
+
+
+def test_a_file_or_a_stored_template_is_validated(tinkbox: Tinkbox, templates: FakeAppliance, tmp_path: Path) -> None:
+    (tmp_path / "t.yaml").write_text("from the file")
+    tinkbox("template", "validate", str(tmp_path / "t.yaml"))
+    tinkbox("template", "validate", "--file", str(tmp_path / "t.yaml"))
+    tinkbox("template", "validate", "hello", "-r", '{"device_1": "m"}')
+    assert [json.loads(body) for _, body in templates.asked] == [
+        {"data": "from the file"},
+        {"data": "from the file"},
+        {"template": "hello", "hardware": {"device_1": "m"}},
+    ]
+
+
+def test_the_templates_of_a_file_are_all_created(tinkbox: Tinkbox, templates: FakeAppliance) -> None:
+    templates.answers["POST /v1/templates"] = {
+        "id": "1",
+        "created": [{"id": "1", "name": "a"}, {"id": "2", "name": "b"}],
+        "notes": [{"line": 9, "key": "", "text": "Hardware m is left for `tinkbox hardware push`"}],
+    }
+    created = tinkbox("template", "create", stdin=b"kind: Template")
+    assert created.out == "Created Template:  1\nCreated Template:  2\n"
+    assert created.err == "tinkbox: line 9: Hardware m is left for `tinkbox hardware push`\n"
+    assert json.loads(templates.asked[0][1]) == {"name": "", "data": "kind: Template"}

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
@@ -51,6 +52,22 @@ def test_creating_prints_the_seeds_words(tinkbox: Tinkbox, workflows: FakeApplia
         "template": TEMPLATE_ID,
         "hardware": {"device_1": "08:00:27:00:00:01"},
     }
+
+
+def test_the_workflows_of_a_file_are_all_created(tinkbox: Tinkbox, workflows: FakeAppliance, tmp_path: Path) -> None:
+    workflows.answers["POST /v1/workflows"] = {
+        "id": "1",
+        "created": [{"id": "1", "name": "a"}, {"id": "2", "name": "b"}],
+        "notes": [{"line": 9, "key": "spec.bootOptions.bootMode", "text": "not honoured"}],
+    }
+    (tmp_path / "w.yaml").write_text("kind: Workflow")
+    for created in (
+        tinkbox("workflow", "create", "--file", str(tmp_path / "w.yaml")),
+        tinkbox("workflow", "create", stdin=b"kind: Workflow"),
+    ):
+        assert created.out == "Created Workflow:  1\nCreated Workflow:  2\n"
+        assert created.err == "tinkbox: line 9, spec.bootOptions.bootMode: not honoured\n"
+    assert [json.loads(body) for _, body in workflows.asked] == [{"documents": "kind: Workflow"}] * 2
 
 
 @pytest.mark.parametrize("devices", ["{", '["a"]', "device_1=x"])

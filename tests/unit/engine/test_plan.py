@@ -1,5 +1,7 @@
 """Pure decisions: what a booting machine is told, and whose turn it is."""
 
+from dataclasses import replace
+
 import pytest
 
 from tests.unit.model.flows import action, status, workflow
@@ -48,6 +50,13 @@ def test_the_seeds_rule(known: BootFacts, boot: Boot | None) -> None:
     installed = boot_plan(known, Client(mac=MAC))
     assert installed is not None
     assert installed.boot is Boot.NOTHING
+
+
+@pytest.mark.parametrize("netboots", [True, False])
+def test_an_interface_without_dhcp_is_not_answered(netboots: bool) -> None:
+    silent = facts(ticket=True)
+    silent = replace(silent, interface=replace(silent.interface, dhcp=False))
+    assert boot_plan(silent, Client(mac=MAC, netboots=netboots)) is None
 
 
 def test_a_parked_machines_reason_says_how_far_it_came_and_what_to_do() -> None:

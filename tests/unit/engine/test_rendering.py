@@ -1,186 +1,196 @@
-"""Templates of the 2020 form: what is accepted, and what is said of everything else."""
+"""A template's way from text to definition, in each of its dialects."""
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tinkbox.engine.rendering import MAX_TEXT, check, render
+from tests.unit.engine.templates import MAC, SMALL
+from tinkbox.engine.go_dialect import MAX_OUTPUT
+from tinkbox.engine.rendering import check, render, render_each, rendering_data
 from tinkbox.model.errors import Invalid
-from tinkbox.model.template import Action, Definition, Task
+from tinkbox.model.hardware import hardware_from_document
 
-FULL = """\
-version: "0.1"
-name: ubuntu_provisioning
-global_timeout: 6000
-tasks:
-  - name: "os-installation"
-    worker: {{.device_1}}
-    volumes: ["/dev:/dev", "/lib/firmware:/lib/firmware:ro"]
-    environment: {MIRROR_HOST: 192.168.1.2}
-    actions:
-      - name: "disk-wipe"
-        image: disk-wipe
-        timeout: 90
-        command: ["sh", "-c", "echo hi"]
-        on-timeout: ["sh", "-c", "echo too slow"]
-        on-failure: ["sh", "-c", "echo failed"]
-        environment: {K: v}
-        volumes:
-          - /statedir:/statedir
-        pid: host
-"""
-SMALL = """\
+JINJA = SMALL.replace("{{ .device_1 }}", "{{ device_1 }}")
+VALUED = """\
 version: "0.1"
 name: small
 tasks:
   - name: t
-    worker: "{{ .device_1 }}"
+    worker: 08:00:27:00:00:01
     actions:
-      - {name: a, image: x}
+      - name: a
+        image: x
+        environment:
+          V: EXPRESSION
 """
-MAC = "08:00:27:00:00:01"
-
-
-def problems_of(text: str, devices: dict[str, str] | None = None) -> list[str]:
-    with pytest.raises(Invalid) as refusal:
-        render(text, {"device_1": MAC} if devices is None else devices)
-    return [str(problem) for problem in refusal.value.problems]
-
-
-def test_the_form_of_2020_is_understood_whole() -> None:
-    text, definition = render(FULL, {"device_1": MAC, "unused": "is fine"})
-    assert text == FULL.replace("{{.device_1}}", MAC)
-    action = Action(
-        name="disk-wipe",
-        image="disk-wipe",
-        timeout=90,
-        command=("sh", "-c", "echo hi"),
-        on_timeout=("sh", "-c", "echo too slow"),
-        on_failure=("sh", "-c", "echo failed"),
-        volumes=("/statedir:/statedir",),
-        environment={"K": "v"},
-        pid="host",
-    )
-    task = Task(
-        name="os-installation",
-        worker=MAC,
-        actions=(action,),
-        volumes=("/dev:/dev", "/lib/firmware:/lib/firmware:ro"),
-        environment={"MIRROR_HOST": "192.168.1.2"},
-    )
-    assert definition == Definition(name="ubuntu_provisioning", tasks=(task,), global_timeout=6000)
-
-
-def test_a_template_is_checked_before_it_has_devices() -> None:
-    check(FULL)
-    with pytest.raises(Invalid):
-        check(FULL.replace("image: disk-wipe", "image: Disk Wipe"))
-
-
-@pytest.mark.parametrize("timeout", ["", "timeout: 0, ", "timeout:, "])
-def test_no_timeout_means_one_hour(timeout: str) -> None:
-    text = SMALL.replace("name: a, ", f"name: a, {timeout}")
-    assert render(text, {"device_1": MAC})[1].tasks[0].actions[0].timeout == 3600
-
-
-@pytest.mark.parametrize(
-    ("literal", "value"),
-    [("0644", "0644"), ("true", "true"), ("1e3", "1e3"), ("~", ""), ("", ""), ("null", ""), ("0x1F", "0x1F"),
-     ("2020-07-28", "2020-07-28"), ("12:30:45", "12:30:45"), ("'quoted'", "quoted"), ("yes", "yes"), ("1_000", "1_000")],
-)  # fmt: skip
-def test_environment_values_keep_their_literal_text(literal: str, value: str) -> None:
-    text = SMALL.replace("image: x", f"image: x, environment: {{V: {literal}}}")
-    assert render(text, {"device_1": MAC})[1].tasks[0].actions[0].environment == {"V": value}
-
-
-@given(value=st.from_regex(r"[A-Za-z0-9._/=+-]{1,20}", fullmatch=True))
-def test_any_plain_value_stays_what_it_was(value: str) -> None:
-    if value in ("null", "Null", "NULL", "-", "=", "---", "...") or value.startswith("-"):
-        return
-    text = SMALL.replace("image: x", f"image: x, environment: {{V: {value}}}")
-    assert render(text, {"device_1": MAC})[1].tasks[0].actions[0].environment == {"V": value}
-
-
-@pytest.mark.parametrize(
-    ("change", "expected"),
-    [
-        (("name: small", "nme: small"), ["line 2, nme: unknown key nme; did you mean name?", "line 1, name: name cannot be empty"]),
-        (("image: x", "imag: x"), ["line 7, tasks[0].actions[0].imag: unknown key imag; did you mean image?"]),
-        (("image: x", "image: x, retries: 2"), ["line 7, tasks[0].actions[0].retries: unknown key retries"]),
-        (("image: x", "image: Bad Name"), ["line 7, tasks[0].actions[0].image: invalid image name 'Bad Name'"]),
-        (("image: x", "image: x, timeout: soon"), ["line 7, tasks[0].actions[0].timeout: expected seconds"]),
-        (("image: x", "image: x, timeout: -1"), ["line 7, tasks[0].actions[0].timeout: expected seconds"]),
-        (("image: x", "image: x, command: echo hi"), ["line 7, tasks[0].actions[0].command: expected a list of words"]),
-        (("image: x", "image: x, volumes: [dev]"), ["line 7, tasks[0].actions[0].volumes: 'dev': expected /host/path"]),
-        (("image: x", "image: x, pid: all"), ["line 7, tasks[0].actions[0].pid: expected host"]),
-        (("image: x", "image: x, image: y"), ["line 7, tasks[0].actions[0].image: key image is given twice"]),
-        (("image: x", "image: x, environment: [A]"), ["line 7, tasks[0].actions[0].environment: expected names with values"]),
-        (('version: "0.1"\n', ""), ['line 1, version: invalid template version: none (it must be "0.1")']),
-        (('version: "0.1"', "version: 2"), ["line 1, version: invalid template version: 2"]),
-        (("name: t", f"name: {'t' * 200}"), ["line 4, tasks[0].name: name cannot be empty or have more than 199"]),
-        (("    worker:", "    wrker:"), ["tasks[0].wrker: unknown key wrker; did you mean worker?", "tasks[0].worker: a task needs"]),
-        (("tasks:", "services: []\ntasks:"), ["line 3, services: unknown key services"]),
-        (("    worker", "\tworker"), ["line 5: a tab: YAML is indented with spaces"]),
-        (("tasks:", "tasks: []\nx:"), ["line 4, x: unknown key", "tasks: template must have at least one task"]),
-    ],
-)  # fmt: skip
-def test_each_problem_names_its_line_its_key_and_the_way_out(change: tuple[str, str], expected: list[str]) -> None:
-    assert change[0] in SMALL
-    found = problems_of(SMALL.replace(*change, 1))
-    for text in expected:
-        assert any(text in problem for problem in found), (text, found)
-
-
-def test_all_problems_are_listed_at_once() -> None:
-    text = SMALL.replace("image: x", "imag: x, timeout: soon").replace("name: small", "nme: small")
-    assert len(problems_of(text)) == 5
-
-
-def test_two_tasks_or_two_actions_of_one_name_are_refused() -> None:
-    task = SMALL[SMALL.index("  - name: t") :]
-    assert "line 8, tasks: two tasks in a template cannot have same name: t" in problems_of(SMALL + task)
-    text = SMALL + "      - {name: a, image: y}\n"
-    assert "line 8, tasks[0].actions: two actions in a task cannot have same name: a" in problems_of(text)
-
-
-def test_a_placeholder_without_a_value_is_named_with_its_line() -> None:
-    assert problems_of(SMALL, {"device_2": MAC}) == [
-        "line 5, device_1: placeholder device_1 has no value: the -r map has device_2"
-    ]
-
-
-@pytest.mark.parametrize("inside", ["if .x", "device_1", ".a.b", "- .device_1 -", "", " index . 0 ", "env"])
-def test_anything_but_a_plain_placeholder_is_refused(inside: str) -> None:
-    found = problems_of(SMALL.replace("{{ .device_1 }}", "{{" + inside + "}}"))
-    assert "line 5" in found[0]
-    assert "placeholders are written {{.name}}" in found[0]
-
-
-@pytest.mark.parametrize(
-    "text", ["", "[]", "just text", "a: [", "a: b: c", "- a", "a: &x [*x]", "%YAML 9", "{" * 5000, "\x00"]
+MACHINE = hardware_from_document(
+    {
+        "id": "0eba0bf8-3772-4b4a-ab9f-6ebe93b90a94",
+        "network": {"interfaces": [{"dhcp": {"mac": MAC, "hostname": "server001", "arch": "aarch64"}}]},
+    }
 )
-def test_what_is_no_template_is_refused(text: str) -> None:
-    assert problems_of(text)
+DATA = rendering_data({"device_1": MAC}, MACHINE, "a-workflow")
 
 
-def test_an_alias_bomb_is_refused_before_it_is_expanded() -> None:
-    lines = ["a: &a [x, x, x, x, x, x, x, x, x, x]"]
-    lines += [
-        f"{new}: &{new} [{', '.join(['*' + old] * 10)}]" for old, new in zip("abcdefghijk", "bcdefghijkl", strict=True)
-    ]
-    assert "aliases" in problems_of("\n".join(lines))[0]
+async def problems_of(text: str, devices: dict[str, str] | None = None) -> list[str]:
+    with pytest.raises(Invalid) as refusal:
+        await render(text, rendering_data({"device_1": MAC} if devices is None else devices, MACHINE))
+    return [str(refusal.value), *(str(problem) for problem in refusal.value.problems)]
 
 
-def test_a_text_that_is_too_long_is_refused() -> None:
-    with pytest.raises(Invalid, match="exceeds 256 KiB"):
-        render(SMALL + "#" * MAX_TEXT, {"device_1": MAC})
-    with pytest.raises(Invalid, match="exceeds 256 KiB"):
-        render(SMALL, {"device_1": "x" * MAX_TEXT})
+@pytest.mark.parametrize("text", [SMALL, JINJA, SMALL.replace("{{ .device_1 }}", "{{- .device_1 -}}")])
+async def test_a_placeholder_is_filled_in_either_dialect(text: str) -> None:
+    rendered = await render(text, DATA)
+    assert rendered.text == SMALL.replace("{{ .device_1 }}", MAC)
+    assert (rendered.definition.name, rendered.definition.tasks[0].worker) == ("small", MAC)
 
 
-@given(text=st.text(max_size=200) | st.lists(st.sampled_from(SMALL.splitlines()), max_size=12).map("\n".join))
-def test_no_text_does_anything_but_render_or_be_refused(text: str) -> None:
+@pytest.mark.parametrize(
+    ("expression", "value"),
+    [
+        ("{{ (index .Hardware.Interfaces 0).DHCP.Arch }}", "aarch64"),
+        ("{{ .hardware.metadata.name }}", "server001"),
+        ("{{ .workflow_id }}", "a-workflow"),
+        ("{{ len .references }}", "0"),
+        ('{{ if regexMatch "a(arch|rm)" (index .Hardware.Interfaces 0).DHCP.Arch }}arm{{ else }}x86{{ end }}', "arm"),
+        ("{{ Hardware.Interfaces[0].DHCP.Arch }}", "aarch64"),
+        ("{{ hardware.metadata.name }}", "server001"),
+        ("{{ workflow_id }}", "a-workflow"),
+        ("{{ references | length }}", "0"),
+        ("{% if 'arch' in hardware.spec.interfaces[0].dhcp.arch %}arm{% else %}x86{% endif %}", "arm"),
+    ],
+)
+async def test_a_template_sees_its_machine_in_either_dialect(expression: str, value: str) -> None:
+    rendered = await render(VALUED.replace("EXPRESSION", expression), DATA)
+    assert rendered.definition.tasks[0].actions[0].environment == {"V": value}
+
+
+async def test_without_a_machine_there_is_nothing_to_see() -> None:
+    data = rendering_data({}, None)
+    with pytest.raises(Invalid) as refusal:
+        await render(VALUED.replace("EXPRESSION", "{{ index .Hardware.Disks 0 }}"), data)
+    assert "index out of range" in str(refusal.value.problems[0])
+    text = VALUED.replace("EXPRESSION", "{{ len .hardware }}{{ len .Hardware.Interfaces }}")
+    assert (await render(text, data)).definition.tasks[0].actions[0].environment == {"V": "00"}
+
+
+async def test_a_structure_may_depend_on_the_machine() -> None:
+    go = VALUED.replace(
+        "    environment",
+        "{{- if eq 1 2 }}\n        pid: host\n{{- else }}\n        retries: 3\n{{- end }}\n        environment",
+    )
+    jinja = VALUED.replace(
+        "        environment",
+        "{% if 1 == 2 %}\n        pid: host\n{% else %}\n        retries: 3\n{% endif %}\n        environment",
+    )
+    for text in (go.replace("    {{-", "{{-"), jinja):
+        action = (await render(text.replace("EXPRESSION", "1"), DATA)).definition.tasks[0].actions[0]
+        assert (action.pid, action.retries) == ("", 3)
+
+
+async def test_a_template_is_checked_before_it_has_devices() -> None:
+    for text in (SMALL, JINJA):
+        await check(text)
+        with pytest.raises(Invalid) as refusal:
+            await check(text.replace("image: x", "imag: x"))
+        assert "did you mean image?" in str(refusal.value.problems[0])
+
+
+async def test_what_stands_for_no_machine_may_be_anything_and_the_rest_is_checked() -> None:
+    text = SMALL.replace("image: x", "image: {{ .image }}, timeout: {{ .timeout }}")
+    await check(text)
+    await check(text + "{{ .more_actions }}")
+    with pytest.raises(Invalid) as refusal:
+        await check(text.replace("name: small", "nme: small"))
+    assert [problem.key for problem in refusal.value.problems] == ["name", "nme"]
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("{{ if .x }}", "unexpected EOF"),
+        ("a\n{{ .x | nosuch }}", 'line 2: function "nosuch" not defined'),
+        ("a\n{{ .a }}{{ now }}", "line 2: now is not available: it uses the clock"),
+        ("a\n{% if x %}", "line 2: Unexpected end of template"),
+        ("a\n\n{{ x | nosuch }}", "line 3: No filter named 'nosuch'"),
+        ("a\n{{ .x }}\n{% if x %}", "line 3: {% if x %} is of Jinja2"),
+    ],
+)
+async def test_what_cannot_be_parsed_is_refused_before_it_has_devices(text: str, said: str) -> None:
+    with pytest.raises(Invalid) as refusal:
+        await check(text)
+    assert any(said in str(problem) for problem in refusal.value.problems), refusal.value.problems
+
+
+async def test_every_placeholder_without_a_value_is_named_with_its_line() -> None:
+    for text, mark in (
+        (SMALL, "a Go template because of {{ .device_1 }}"),
+        (JINJA, "a Jinja2 template because of {{ device_1 }}"),
+    ):
+        found = await problems_of(
+            text.replace("image: x", text[text.index("{{") : text.index("}}") + 2].replace("1", "3")), {"device_2": MAC}
+        )
+        assert found == [
+            f"invalid template: 2 problem(s), read as {mark} on line 5",
+            "line 5, device_1: placeholder device_1 has no value: the -r map has device_2",
+            "line 7, device_3: placeholder device_3 has no value: the -r map has device_2",
+        ]
+
+
+@pytest.mark.parametrize(
+    ("expression", "said"),
+    [
+        ("{{ .Hardware.Diskz }}", "Disks"),
+        ("{{ (index .Hardware.Interfaces 0).DHCP.Archh }}", "Arch"),
+        ("{{ .hardware.spec.disk }}", "disks"),
+        ("{{ .device_1 | upper }}{{ .devise_1 }}", "device_1"),
+        ("{{ Hardware.Diskz }}", "did you mean Disks?"),
+        ("{{ device_1 | upper }}{{ devise_1 }}", "did you mean device_1?"),
+    ],
+)
+async def test_a_field_that_is_not_there_names_the_nearest(expression: str, said: str) -> None:
+    _, problem = await problems_of(VALUED.replace("EXPRESSION", expression))
+    assert problem.startswith("line 10: ")
+    assert said in problem
+
+
+async def test_lines_of_a_text_that_shrank_are_said_to_be_those_of_the_rendered_one() -> None:
+    wrong = SMALL.replace("image: x", "imag: x")
+    assert (await problems_of(wrong))[0] == "invalid template: 2 problem(s)"
+    summary, problem, _ = await problems_of("{{ if false }}\n\n{{ end }}" + wrong)
+    assert summary == "invalid template: 2 problem(s); lines are counted in the rendered text"
+    assert problem.startswith("line 7, ")
+
+
+async def test_each_of_several_data_has_its_own_result() -> None:
+    for text in (SMALL, JINJA):
+        good, bad = await render_each(text, [DATA, {}])
+        assert not isinstance(good, Invalid)
+        assert isinstance(bad, Invalid)
+        assert await render_each(text, []) == []
+
+
+async def test_a_text_that_is_too_long_is_refused() -> None:
+    for text, devices in ((SMALL + "#" * MAX_OUTPUT, {"device_1": MAC}), (SMALL, {"device_1": "x" * MAX_OUTPUT})):
+        with pytest.raises(Invalid) as refusal:
+            await render(text, rendering_data(devices, None))
+        said = [str(refusal.value), *(str(problem) for problem in refusal.value.problems)]
+        assert any("exceeds 256 KiB" in each or "longer than 262144 bytes" in each for each in said), said
+
+
+def test_a_device_cannot_have_the_name_of_something_else() -> None:
+    with pytest.raises(Invalid, match="hardware cannot be the name of a device"):
+        rendering_data({"hardware": MAC}, None)
+
+
+@settings(max_examples=50)
+@given(
+    text=st.lists(
+        st.sampled_from([*SMALL.splitlines(), "{{", "}}", "{{ if .x }}", "{{ end }}", "- {{ .y }}"]), max_size=12
+    )
+)
+async def test_no_go_template_does_anything_but_render_or_be_refused(text: list[str]) -> None:
     try:
-        render(text, {"device_1": MAC})
+        await render("\n".join(text), DATA)
     except Invalid as refusal:
         assert refusal.problems  # noqa: PT017  the point is that nothing else is raised

@@ -1,13 +1,15 @@
 """Hardware documents: what is accepted, what is refused, and how clearly."""
 
 import json
+from dataclasses import replace
 from ipaddress import IPv4Address
 from typing import Any
 
 import pytest
 
 from tinkbox.model.errors import Invalid
-from tinkbox.model.hardware import DEFAULT_LEASE_SECONDS, MacAddress, parse_hardware
+from tinkbox.model.hardware import DEFAULT_LEASE_SECONDS, MacAddress, hardware_from_document, parse_hardware
+from tinkbox.model.kubernetes import identity
 
 ID = "0eba0bf8-3772-4b4a-ab9f-6ebe93b90a94"
 
@@ -121,3 +123,67 @@ def test_text_that_does_not_fit_a_dhcp_option_is_refused(name: str, text: str) -
 
 def test_a_list_of_servers_is_bounded() -> None:
     assert "at most 8 addresses" in problems_of(document(name_servers=["1.1.1.1"] * 9))[0]
+
+
+def kind_hardware(interface: dict[str, Any], **spec: Any) -> dict[str, Any]:
+    metadata = {"name": "machine1", "namespace": "tink"}
+    return {"kind": "Hardware", "metadata": metadata, "spec": {"interfaces": [interface], **spec}}
+
+
+def test_todays_document_is_understood_and_kept_as_it_is() -> None:
+    dhcp = {
+        "mac": "08:00:27:00:00:01",
+        "hostname": "server001",
+        "ip": {"address": "192.168.1.5", "netmask": "255.255.255.0"},
+    }
+    entry = kind_hardware({"dhcp": dhcp, "netboot": {"allowPXE": True}}, agentID="agent-7")
+    hardware = hardware_from_document(entry)
+    (interface,) = hardware.interfaces
+    assert hardware.id == identity("tink", "machine1")
+    assert (hardware.name, hardware.agent_id, hardware.document) == ("machine1", "agent-7", entry)
+    assert (interface.mac, str(interface.address), interface.allow_pxe, interface.dhcp) == (
+        "08:00:27:00:00:01",
+        "192.168.1.5",
+        True,
+        True,
+    )
+    assert [hardware.answers_to(each) for each in ("agent-7", "192.168.1.5", "08:00:27:00:00:01", "", "x")] == [
+        True,
+        True,
+        True,
+        False,
+        False,
+    ]
+
+
+def test_what_todays_document_does_not_allow_is_not_allowed() -> None:
+    dhcp = {"mac": "08:00:27:00:00:01"}
+    for netboot in ({}, {"netboot": {}}, {"netboot": {"allowPXE": False}}):
+        assert not hardware_from_document(kind_hardware({"dhcp": dhcp, **netboot})).interfaces[0].allow_pxe
+    assert not hardware_from_document(kind_hardware({"dhcp": dhcp, "disableDhcp": True})).interfaces[0].dhcp
+    assert parse_hardware(json.dumps(document())).interfaces[0].dhcp
+
+
+@pytest.mark.parametrize(
+    ("entry", "said"),
+    [
+        ({"kind": "Hardware"}, "metadata.name: a name is required"),
+        ({"kind": "Hardware", "metadata": {"name": "x"}}, "spec.interfaces: at least one interface is required"),
+        (kind_hardware({}), "spec.interfaces[0].dhcp.mac: invalid mac"),
+        (kind_hardware({"dhcp": {"mac": "zz"}, "netboot": []}), "spec.interfaces[0].netboot: expected an object"),
+    ],
+)
+def test_todays_document_is_refused_under_its_own_names(entry: dict[str, Any], said: str) -> None:
+    assert any(problem.startswith(said) for problem in problems_of(entry))
+
+
+def test_a_machine_that_may_netboot_differs_in_nothing_else() -> None:
+    todays = hardware_from_document(kind_hardware({"dhcp": {"mac": "08:00:27:00:00:01"}}))
+    of_2020 = document()
+    of_2020["network"]["interfaces"][0]["netboot"] = {"allow_pxe": False, "allow_workflow": True}
+    for machine in (todays, hardware_from_document(of_2020)):
+        allowing = machine.allowing_netboot()
+        assert allowing.interfaces == tuple(replace(each, allow_pxe=True) for each in machine.interfaces)
+        assert hardware_from_document(allowing.document) == allowing
+        assert not machine.interfaces[0].allow_pxe
+        assert hardware_from_document(machine.document) == machine

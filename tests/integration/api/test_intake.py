@@ -1,0 +1,284 @@
+"""What stands on the disk of a user of today's Tinkerbell is taken by the operator door as it is."""
+
+import pytest
+
+from tests.integration.api.door import Door
+from tests.integration.engine.appliance import HELLO, hardware, mac
+from tinkbox.model.kubernetes import identity
+
+MAC = "52:54:00:12:34:56"
+HARDWARE = f"""\
+apiVersion: tinkerbell.org/v1alpha1
+kind: Hardware
+metadata:
+  name: machine1
+  namespace: tink
+spec:
+  bmcRef: {{apiGroup: bmc.tinkerbell.org, kind: Machine, name: bmc1}}
+  disks:
+    - device: /dev/nvme0n1
+  interfaces:
+    - dhcp:
+        arch: x86_64
+        hostname: server001
+        ip: {{address: 192.168.56.43, gateway: 192.168.56.4, netmask: 255.255.255.0}}
+        mac: {MAC}
+      netboot:
+        allowPXE: true
+"""
+# The features of the playground's template: structure under a condition, functions, literal values, namespaces.
+TEMPLATE = """\
+apiVersion: tinkerbell.org/v1alpha1
+kind: Template
+metadata:
+  name: ubuntu
+  namespace: tink
+spec:
+  data: |
+    version: "0.1"
+    name: ubuntu_provisioning
+    global_timeout: 9800
+    tasks:
+      - name: "os installation"
+        worker: "{{.device_1}}"
+        volumes:
+          - /dev:/dev
+          - /dev/console:/dev/console
+          - /lib/firmware:/lib/firmware:ro
+        actions:
+          - name: "stream image"
+            image: quay.io/tinkerbell/actions/image2disk:latest
+            timeout: 9600
+            environment:
+              DEST_DISK: {{ index .Hardware.Disks 0 }}
+              IMG_URL: "http://192.168.56.4/image.raw.gz"
+              COMPRESSED: true
+          - name: "add tink cloud-init config"
+            image: quay.io/tinkerbell/actions/writefile:latest
+            timeout: 90
+            environment:
+              DEST_DISK: {{ formatPartition ( index .Hardware.Disks 0 ) 1 }}
+              FS_TYPE: ext4
+              UID: 0
+              MODE: 0644
+              CONTENTS: |
+                network:
+                  name: {{ (index .Hardware.Interfaces 0).DHCP.Hostname | upper | quote }}
+    {{- if regexMatch "a(arch|rm)" (lower (index .Hardware.Interfaces 0).DHCP.Arch) }}
+          - name: "reboot"
+            image: public.ecr.aws/l0g8r8j6/tinkerbell/hub/reboot-action:latest
+            timeout: 90
+            volumes:
+              - /worker:/worker
+    {{- else }}
+          - name: "kexec"
+            image: ghcr.io/jacobweinstock/waitdaemon:latest
+            timeout: 90
+            pid: host
+            environment:
+              BLOCK_DEVICE: {{ formatPartition ( index .Hardware.Disks 0 ) 1 }}
+              IMAGE: quay.io/tinkerbell/actions/kexec:latest
+              WAIT_SECONDS: 5
+            volumes:
+              - /var/run/docker.sock:/var/run/docker.sock
+    {{- end }}
+"""
+WORKFLOW = f"""\
+apiVersion: tinkerbell.org/v1alpha1
+kind: Workflow
+metadata:
+  name: playground-workflow
+  namespace: tink
+spec:
+  templateRef: ubuntu
+  hardwareRef: machine1
+  hardwareMap:
+    device_1: {MAC}
+  bootOptions:
+    toggleAllowNetboot: true
+"""
+EVERYTHING = f"{HARDWARE}---\n{TEMPLATE}---\n{WORKFLOW}"
+
+
+async def created(door: Door, everything: str = EVERYTHING) -> dict[str, object]:
+    """What the third of the three commands answers to one and the same file."""
+    await door.done("POST", "/v1/hardware", everything.encode())
+    await door.done("POST", "/v1/templates", {"name": "", "data": everything})
+    answer: dict[str, object] = await door.done("POST", "/v1/workflows", {"documents": everything})
+    return answer
+
+
+async def test_the_playgrounds_documents_become_a_workflow(door: Door) -> None:
+    answer = await created(door)
+    assert answer["created"] == [{"id": answer["id"], "name": "playground-workflow"}]
+    workflow = await door.done("GET", "/v1/workflows/playground-workflow")
+    assert (workflow["id"], workflow["global_timeout"]) == (answer["id"], 9800)
+    stream, write, kexec = workflow["actions"]
+    assert stream["environment"] == {
+        "DEST_DISK": "/dev/nvme0n1",
+        "IMG_URL": "http://192.168.56.4/image.raw.gz",
+        "COMPRESSED": "true",
+    }
+    assert (write["environment"]["DEST_DISK"], write["environment"]["MODE"], write["environment"]["UID"]) == (
+        "/dev/nvme0n1p1",
+        "0644",
+        "0",
+    )
+    assert write["environment"]["CONTENTS"] == 'network:\n  name: "SERVER001"\n'
+    assert (kexec["name"], kexec["pid"], kexec["volumes"][-1]) == (
+        "kexec",
+        "host",
+        "/var/run/docker.sock:/var/run/docker.sock",
+    )
+    assert {each["worker"] for each in workflow["actions"]} == {identity("tink", "machine1")}
+
+
+async def test_another_machine_gets_another_structure(door: Door) -> None:
+    await created(door, EVERYTHING.replace("arch: x86_64", "arch: AARCH64"))
+    workflow = await door.done("GET", "/v1/workflows/playground-workflow")
+    assert [each["name"] for each in workflow["actions"]][2:] == ["reboot"]
+
+
+async def test_every_command_names_what_it_leaves_and_what_is_not_honoured(door: Door) -> None:
+    pushed = await door.done("POST", "/v1/hardware", EVERYTHING.encode())
+    assert pushed["pushed"] == [{"id": identity("tink", "machine1"), "name": "machine1"}]
+    assert [(each["line"], each["text"].split(":")[0]) for each in pushed["notes"]] == [
+        (7, "not honoured"),
+        (19, "Template ubuntu is left for `tinkbox template create`"),
+        (74, "Workflow playground-workflow is left for `tinkbox workflow create`"),
+    ]
+
+
+async def test_pushing_a_machine_twice_updates_it(door: Door) -> None:
+    await door.done("POST", "/v1/hardware", HARDWARE.encode())
+    await door.done("POST", "/v1/hardware", HARDWARE.replace("server001", "server007").encode())
+    (machine,) = await door.done("GET", "/v1/hardware")
+    assert machine["interfaces"][0]["hostname"] == "server007"
+    for key in ("machine1", "server007", identity("tink", "machine1")):
+        assert (await door.done("GET", f"/v1/hardware/{key}"))["id"] == machine["id"]
+
+
+async def test_several_machines_are_pushed_all_or_none(door: Door) -> None:
+    other = HARDWARE.replace("machine1", "machine2").replace(MAC, "52:54:00:12:34:57").replace("56.43", "56.44")
+    await door.done("POST", "/v1/hardware", hardware(1))
+    taken = other.replace("52:54:00:12:34:57", mac(1))
+    status, problem = await door.ask("POST", "/v1/hardware", f"{HARDWARE}---\n{taken}".encode())
+    assert (status, "conflicting hardware MAC address" in problem["detail"]) == (409, True)
+    assert len(await door.done("GET", "/v1/hardware")) == 1
+    await door.done("POST", "/v1/hardware", f"{HARDWARE}---\n{other}".encode())
+    assert len(await door.done("GET", "/v1/hardware")) == 3
+
+
+async def test_an_agent_id_names_its_machine_and_no_other(door: Door) -> None:
+    text = EVERYTHING.replace("spec:\n  bmcRef", "spec:\n  agentID: agent-7\n  bmcRef").replace(
+        f"device_1: {MAC}", "device_1: agent-7"
+    )
+    await created(door, text)
+    workflow = await door.done("GET", "/v1/workflows/playground-workflow")
+    assert workflow["actions"][0]["worker"] == identity("tink", "machine1")
+    second = HARDWARE.replace("machine1", "machine2").replace(MAC, mac(2)).replace("56.43", "56.44")
+    second = second.replace("spec:\n", "spec:\n  agentID: agent-7\n")
+    status, problem = await door.ask("POST", "/v1/hardware", second.encode())
+    assert (status, "conflicting hardware agent id agent-7" in problem["detail"]) == (409, True)
+
+
+async def test_a_machine_that_must_not_netboot_may_for_a_workflow_that_says_so(door: Door) -> None:
+    text = EVERYTHING.replace("allowPXE: true", "allowWorkflow: true")
+    await door.done("POST", "/v1/hardware", text.encode())
+    await door.done("POST", "/v1/templates", {"name": "", "data": text})
+    kept = text.replace("toggleAllowNetboot: true", "toggleAllowNetboot: false")
+    await door.done("POST", "/v1/workflows", {"documents": kept})
+    assert not (await door.box.machines.get("machine1")).hardware.interfaces[0].allow_pxe
+    answer = await door.done("POST", "/v1/workflows", {"documents": text})
+    machine = (await door.box.machines.get("machine1")).hardware
+    assert machine.interfaces[0].allow_pxe
+    assert machine.document["spec"]["interfaces"][0]["netboot"] == {"allowWorkflow": True, "allowPXE": True}
+    assert "machine1 has allowPXE: true now" in answer["notes"][-1]["text"]
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (("hardwareRef: machine1", "hardwareRef: machine9"), "hardware machine9 not found: push its document first"),
+        (("templateRef: ubuntu", "templateRef: ''"), "the name of a template is required"),
+        (("bootOptions:", "bootOption:"), "did you mean bootOptions?"),
+        (("device_1", "device_2"), "placeholder device_1 has no value"),
+    ],
+)
+async def test_a_workflow_that_cannot_be_is_refused_with_its_problem(
+    door: Door, change: tuple[str, str], said: str
+) -> None:
+    await door.done("POST", "/v1/hardware", HARDWARE.encode())
+    await door.done("POST", "/v1/templates", {"name": "ubuntu", "data": HELLO})
+    status, problem = await door.ask("POST", "/v1/workflows", {"documents": WORKFLOW.replace(*change)})
+    assert status == 422
+    assert any(said in each["text"] for each in problem["problems"]), problem
+    assert await door.done("GET", "/v1/workflows") == []
+
+
+async def test_of_several_workflows_those_before_the_refused_one_are_told(door: Door) -> None:
+    await door.done("POST", "/v1/hardware", HARDWARE.encode())
+    await door.done("POST", "/v1/templates", {"name": "", "data": TEMPLATE})
+    second = WORKFLOW.replace("playground-workflow", "second").replace("templateRef: ubuntu", "templateRef: windows")
+    status, problem = await door.ask("POST", "/v1/workflows", {"documents": f"{WORKFLOW}---\n{second}"})
+    (first,) = await door.done("GET", "/v1/workflows")
+    assert status == 404
+    assert problem["detail"].startswith("Workflow second: template 'windows' not found")
+    assert problem["detail"].endswith(f"playground-workflow was created before it: {first['id']}")
+
+
+async def test_a_template_is_named_by_its_document_unless_a_name_is_given(door: Door) -> None:
+    await door.done("POST", "/v1/templates", {"name": "mine", "data": TEMPLATE})
+    other = TEMPLATE.replace("name: ubuntu\n", "name: other\n")
+    two = f"{TEMPLATE}---\n{other}"
+    answer = await door.done("POST", "/v1/templates", {"name": "", "data": two})
+    assert [each["name"] for each in answer["created"]] == ["ubuntu", "other"]
+    assert [each["name"] for each in await door.done("GET", "/v1/templates")] == ["mine", "ubuntu", "other"]
+    assert (await door.ask("POST", "/v1/templates", {"name": "x", "data": two}))[0] == 422
+    assert (await door.ask("POST", "/v1/templates", {"name": "", "data": HELLO}))[0] == 422
+    assert (await door.ask("POST", "/v1/templates", {"name": "", "data": f"{TEMPLATE}---\n{TEMPLATE}"}))[0] == 422
+    empty = TEMPLATE[: TEMPLATE.index("spec:")]
+    assert (await door.ask("POST", "/v1/templates", {"name": "", "data": empty}))[0] == 422
+
+
+async def test_a_template_is_updated_from_its_document(door: Door) -> None:
+    await door.done("POST", "/v1/templates", {"name": "ubuntu", "data": HELLO})
+    await door.done("PUT", "/v1/templates/ubuntu", {"data": TEMPLATE})
+    assert (await door.done("GET", "/v1/templates/ubuntu"))["data"].startswith('version: "0.1"\nname: ubuntu_prov')
+
+
+async def test_a_template_is_validated_for_every_machine_without_being_stored(door: Door) -> None:
+    await door.done("POST", "/v1/hardware", HARDWARE.encode())
+    await door.done("POST", "/v1/hardware", hardware(1))
+    answer = await door.done("POST", "/v1/templates/validate", {"data": TEMPLATE})
+    fine, bad = answer["verdicts"]
+    assert (fine["template"], fine["machine"], fine["devices"], fine["problems"]) == (
+        "ubuntu",
+        "machine1",
+        {"device_1": MAC},
+        [],
+    )
+    assert bad["machine"] == "machine-1"
+    assert "index out of range" in bad["problems"][0]["text"]
+    asked = {"data": TEMPLATE, "hardware": {"device_1": MAC}}
+    (only,) = (await door.done("POST", "/v1/templates/validate", asked))["verdicts"]
+    assert (only["machine"], only["problems"]) == ("machine1", [])
+    assert await door.done("GET", "/v1/templates") == []
+    await door.done("POST", "/v1/templates", {"name": "stored", "data": HELLO})
+    answer = await door.done("POST", "/v1/templates/validate", {"template": "stored"})
+    assert [(each["template"], each["problems"]) for each in answer["verdicts"]] == [("stored", [])] * 2
+    assert (await door.ask("POST", "/v1/templates/validate", {"data": HELLO, "template": "stored"}))[0] == 422
+    assert (await door.ask("POST", "/v1/templates/validate", {"data": HELLO, "hardware": []}))[0] == 422
+
+
+async def test_a_jinja2_template_becomes_a_workflow(door: Door) -> None:
+    await door.done("POST", "/v1/hardware", HARDWARE.encode())
+    text = HELLO.replace("{{.device_1}}", "{{ device_1 }}") + (
+        "{% for disk in hardware.spec.disks %}\n      - name: wipe {{ disk.device }}\n        image: wipe\n{% endfor %}\n"
+        "      - {name: last, image: x, environment: {W: '{{ workflow_id }}'}}\n"
+    )
+    await door.done("POST", "/v1/templates", {"name": "jinja", "data": text})
+    answer = await door.done("POST", "/v1/workflows", {"template": "jinja", "hardware": {"device_1": MAC}})
+    actions = (await door.done("GET", f"/v1/workflows/{answer['id']}"))["actions"]
+    assert [each["name"] for each in actions] == ["hello_world", "second", "wipe /dev/nvme0n1", "last"]
+    assert actions[-1]["environment"] == {"W": answer["id"]}

@@ -1,0 +1,166 @@
+"""Rendered templates: what is accepted, and what is said of everything else."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.unit.engine.templates import MAC
+from tests.unit.engine.templates import SMALL as TEMPLATE
+from tinkbox.engine.definitions import read_definition
+from tinkbox.model.errors import Invalid
+from tinkbox.model.template import Action, Definition, Task
+
+SMALL = TEMPLATE.replace("{{ .device_1 }}", MAC)
+FULL = """\
+version: "0.1"
+name: ubuntu_provisioning
+global_timeout: 6000
+tasks:
+  - name: "os-installation"
+    worker: 08:00:27:00:00:01
+    volumes: ["/dev:/dev", "/lib/firmware:/lib/firmware:ro"]
+    environment: {MIRROR_HOST: 192.168.1.2}
+    actions:
+      - name: "disk-wipe"
+        image: disk-wipe
+        timeout: 90
+        command: ["sh", "-c", "echo hi"]
+        on-timeout: ["sh", "-c", "echo too slow"]
+        on-failure: ["sh", "-c", "echo failed"]
+        environment: {K: v}
+        volumes:
+          - /statedir:/statedir
+        pid: host
+        retries: 2
+        if: "true"
+        reboot: true
+"""
+
+
+def problems_of(text: str) -> list[str]:
+    with pytest.raises(Invalid) as refusal:
+        read_definition(text)
+    return [str(problem) for problem in refusal.value.problems]
+
+
+def action_with(text: str) -> Action:
+    return read_definition(SMALL.replace("image: x", f"image: x, {text}")).tasks[0].actions[0]
+
+
+def test_every_key_is_understood() -> None:
+    action = Action(
+        name="disk-wipe",
+        image="disk-wipe",
+        timeout=90,
+        command=("sh", "-c", "echo hi"),
+        on_timeout=("sh", "-c", "echo too slow"),
+        on_failure=("sh", "-c", "echo failed"),
+        volumes=("/statedir:/statedir",),
+        environment={"K": "v"},
+        pid="host",
+        retries=2,
+        applies=True,
+        reboot=True,
+    )
+    task = Task(
+        name="os-installation",
+        worker=MAC,
+        actions=(action,),
+        volumes=("/dev:/dev", "/lib/firmware:/lib/firmware:ro"),
+        environment={"MIRROR_HOST": "192.168.1.2"},
+    )
+    assert read_definition(FULL) == Definition(name="ubuntu_provisioning", tasks=(task,), global_timeout=6000)
+
+
+@pytest.mark.parametrize("timeout", ["", "timeout: 0, ", "timeout:, "])
+def test_no_timeout_means_one_hour(timeout: str) -> None:
+    text = SMALL.replace("name: a, ", f"name: a, {timeout}")
+    assert read_definition(text).tasks[0].actions[0].timeout == 3600
+
+
+@pytest.mark.parametrize(
+    ("literal", "value"),
+    [("0644", "0644"), ("true", "true"), ("1e3", "1e3"), ("~", ""), ("", ""), ("null", ""), ("0x1F", "0x1F"),
+     ("2020-07-28", "2020-07-28"), ("12:30:45", "12:30:45"), ("'quoted'", "quoted"), ("yes", "yes"), ("1_000", "1_000")],
+)  # fmt: skip
+def test_environment_values_keep_their_literal_text(literal: str, value: str) -> None:
+    assert action_with(f"environment: {{V: {literal}}}").environment == {"V": value}
+
+
+@given(value=st.from_regex(r"[A-Za-z0-9._/=+-]{1,20}", fullmatch=True))
+def test_any_plain_value_stays_what_it_was(value: str) -> None:
+    if value in ("null", "Null", "NULL", "-", "=", "---", "...") or value.startswith("-"):
+        return
+    assert action_with(f"environment: {{V: {value}}}").environment == {"V": value}
+
+
+@pytest.mark.parametrize(
+    ("text", "applies"),
+    [("if: ''", True), ("if:", True), ("if: true", True), ("if: 'True'", True), ("if: false", False), ("if: 'FALSE '", False)],
+)  # fmt: skip
+def test_an_action_applies_unless_its_if_is_false(text: str, applies: bool) -> None:
+    assert action_with(text).applies is applies
+
+
+@pytest.mark.parametrize(
+    ("text", "pid"),
+    [("pid: host", "host"), ("pid: ''", ""), ("namespaces: {network: host}", ""), ("namespaces:", ""),
+     ("pid: '', namespaces: {pid: host}", "host"), ("pid: host, namespaces: {network: host}", "host")],
+)  # fmt: skip
+def test_the_namespaces_of_today_beat_the_pid_of_before(text: str, pid: str) -> None:
+    assert action_with(text).pid == pid
+
+
+@pytest.mark.parametrize(
+    ("change", "expected"),
+    [
+        (("name: small", "nme: small"), ["line 2, nme: unknown key nme; did you mean name?", "line 1, name: name cannot be empty"]),
+        (("image: x", "imag: x"), ["line 7, tasks[0].actions[0].imag: unknown key imag; did you mean image?"]),
+        (("image: x", "image: x, args: [a]"), ["line 7, tasks[0].actions[0].args: unknown key args; here it is command"]),
+        (("image: x", "image: x, retries: two"), ["line 7, tasks[0].actions[0].retries: expected attempts after a failure"]),
+        (("image: x", "image: x, retries: 101"), ["line 7, tasks[0].actions[0].retries: expected attempts after a failure"]),
+        (("image: x", "image: x, if: maybe"), ["line 7, tasks[0].actions[0].if: expected true or false, not 'maybe'"]),
+        (("image: x", "image: x, reboot: soon"), ["line 7, tasks[0].actions[0].reboot: expected true or false"]),
+        (("image: x", "image: Bad Name"), ["line 7, tasks[0].actions[0].image: invalid image name 'Bad Name'"]),
+        (("image: x", "image: x, timeout: soon"), ["line 7, tasks[0].actions[0].timeout: expected seconds"]),
+        (("image: x", "image: x, timeout: -1"), ["line 7, tasks[0].actions[0].timeout: expected seconds"]),
+        (("image: x", "image: x, command: echo hi"), ["line 7, tasks[0].actions[0].command: expected a list of words"]),
+        (("image: x", "image: x, volumes: [dev]"), ["line 7, tasks[0].actions[0].volumes: 'dev': expected /host/path"]),
+        (("image: x", "image: x, pid: all"), ["line 7, tasks[0].actions[0].pid: expected host, not 'all'"]),
+        (("image: x", "image: x, namespaces: {network: none}"), ["actions[0].namespaces.network: expected host, not 'none': actions always have"]),
+        (("image: x", "image: x, namespaces: {ipc: host}"), ["actions[0].namespaces.ipc: unknown key ipc; known here: network, pid"]),
+        (("image: x", "image: x, image: y"), ["line 7, tasks[0].actions[0].image: key image is given twice"]),
+        (("image: x", "image: x, environment: [A]"), ["line 7, tasks[0].actions[0].environment: expected names with values"]),
+        (('version: "0.1"\n', ""), ['line 1, version: invalid template version: none (it must be "0.1")']),
+        (('version: "0.1"', "version: 2"), ["line 1, version: invalid template version: 2"]),
+        (("name: t", f"name: {'t' * 200}"), ["line 4, tasks[0].name: name cannot be empty or have more than 199"]),
+        (("    worker:", "    wrker:"), ["tasks[0].wrker: unknown key wrker; did you mean worker?", "tasks[0].worker: a task needs"]),
+        (("tasks:", "services: []\ntasks:"), ["line 3, services: services is not supported yet"]),
+        (("tasks:", "breakpoint: {onFailure: true}\ntasks:"), ["line 3, breakpoint: breakpoint is not supported yet"]),
+        (("    worker", "\tworker"), ["line 5: a tab: YAML is indented with spaces"]),
+        (("tasks:", "tasks: []\nx:"), ["line 4, x: unknown key", "tasks: template must have at least one task"]),
+        (("tasks:", "---\ntasks:"), ["line 4: a template is one document"]),
+    ],
+)  # fmt: skip
+def test_each_problem_names_its_line_its_key_and_the_way_out(change: tuple[str, str], expected: list[str]) -> None:
+    assert change[0] in SMALL
+    found = problems_of(SMALL.replace(*change, 1))
+    for text in expected:
+        assert any(text in problem for problem in found), (text, found)
+
+
+def test_all_problems_are_listed_at_once_in_the_order_of_their_lines() -> None:
+    found = problems_of(SMALL.replace("image: x", "imag: x, timeout: soon").replace("name: small", "nme: small"))
+    assert [problem.split(",")[0] for problem in found] == ["line 1", "line 2", "line 7", "line 7", "line 7"]
+
+
+def test_two_tasks_or_two_actions_of_one_name_are_refused() -> None:
+    task = SMALL[SMALL.index("  - name: t") :]
+    assert "line 8, tasks: two tasks in a template cannot have same name: t" in problems_of(SMALL + task)
+    text = SMALL + "      - {name: a, image: y}\n"
+    assert "line 8, tasks[0].actions: two actions in a task cannot have same name: a" in problems_of(text)
+
+
+@pytest.mark.parametrize("text", ["", "# nothing", "~", "[]", "just text", "- a"])
+def test_what_is_no_template_is_refused(text: str) -> None:
+    assert problems_of(text)

@@ -1,0 +1,114 @@
+"""A machine's document as templates see it, in Go's names and in JSON's."""
+
+from typing import Any
+
+import pytest
+
+from tinkbox.model.machine_views import go_name, object_view, struct_view
+
+OF_2020: dict[str, Any] = {
+    "id": "0eba0bf8-3772-4b4a-ab9f-6ebe93b90a94",
+    "metadata": {
+        "state": "provisioning",
+        "instance": {
+            "userdata": "#cloud-config",
+            "ssh_keys": ["ssh-ed25519 AAAA"],
+            "operating_system_version": {"os_slug": "ubuntu_20_04"},
+            "storage": {"disks": [{"device": "/dev/sda", "wipe_table": True}, {"device": "/dev/sdb"}]},
+        },
+    },
+    "network": {
+        "interfaces": [
+            {
+                "dhcp": {"mac": "08:00:27:00:00:01", "hostname": "server001", "ip": {"address": "192.168.1.5"}},
+                "netboot": {"allow_pxe": True, "allow_workflow": True, "osie": {"base_url": "http://osie"}},
+            },
+            {"dhcp": {"mac": "08:00:27:00:00:02"}},
+        ]
+    },
+}
+OF_TODAY: dict[str, Any] = {
+    "apiVersion": "tinkerbell.org/v1alpha1",
+    "kind": "Hardware",
+    "metadata": {"name": "machine1", "labels": {"rack": "7"}},
+    "spec": {
+        "disks": [{"device": "/dev/nvme0n1"}],
+        "interfaces": [{"disableDhcp": True, "dhcp": {"mac": "08:00:27:00:00:01", "vlan_id": "7"}}],
+        "metadata": {"facility": {"facility_code": "lab"}, "bonding_mode": 4},
+        "userData": "#cloud-config",
+        "vendorData": "more",
+    },
+    "status": {"attributes": {"outOfBand": {"product": {"productName": "R640"}}}},
+}
+
+
+def test_a_document_of_2020_is_seen_as_todays_object() -> None:
+    seen = object_view(OF_2020)
+    assert seen["metadata"] == {"name": "server001"}
+    assert seen["spec"]["disks"] == [{"device": "/dev/sda"}, {"device": "/dev/sdb"}]
+    assert seen["spec"]["userData"] == "#cloud-config"
+    assert seen["spec"]["interfaces"][0]["netboot"] == {
+        "allowPXE": True,
+        "allowWorkflow": True,
+        "osie": {"baseURL": "http://osie"},
+    }
+    assert seen["spec"]["metadata"] == OF_2020["metadata"]
+
+
+def test_todays_object_is_seen_as_it_is() -> None:
+    assert object_view(OF_TODAY) == OF_TODAY
+    assert object_view({}) == {}
+
+
+def test_the_struct_has_gos_names() -> None:
+    seen = struct_view(OF_2020)
+    first, second = seen["Interfaces"]
+    assert seen["Disks"] == ["/dev/sda", "/dev/sdb"]
+    assert seen["UserData"] == "#cloud-config"
+    assert (first["DHCP"]["MAC"], first["DHCP"]["Hostname"]) == ("08:00:27:00:00:01", "server001")
+    assert first["DHCP"]["IP"] == {"Address": "192.168.1.5", "Netmask": "", "Gateway": "", "Family": 0}
+    assert (first["Netboot"]["AllowPXE"], first["Netboot"]["OSIE"]["BaseURL"]) == (True, "http://osie")
+    assert second["Netboot"] is None
+    instance = seen["Metadata"]["Instance"]
+    assert instance["SSHKeys"] == ["ssh-ed25519 AAAA"]
+    assert instance["OperatingSystemVersion"] == {"os_slug": "ubuntu_20_04"}
+    assert instance["Storage"]["Disks"][0]["WipeTable"] is True
+    assert instance["Storage"]["Disks"][1]["WipeTable"] is False
+
+
+def test_the_struct_of_todays_object_has_every_field_with_gos_zero_value() -> None:
+    seen = struct_view(OF_TODAY)
+    (interface,) = seen["Interfaces"]
+    assert (seen["Disks"], seen["VendorData"]) == (["/dev/nvme0n1"], "more")
+    assert (interface["DisableDHCP"], interface["DHCP"]["VLANID"], interface["DHCP"]["Arch"]) == (True, "7", "")
+    assert (interface["DHCP"]["LeaseTime"], interface["DHCP"]["UEFI"], interface["DHCP"]["NameServers"]) == (
+        0,
+        False,
+        [],
+    )
+    assert seen["Metadata"]["Facility"]["FacilityCode"] == "lab"
+    assert (seen["Metadata"]["BondingMode"], seen["Metadata"]["Instance"]) == (4, None)
+
+
+def test_without_a_document_there_are_empty_lists() -> None:
+    seen = struct_view({})
+    assert (seen["Disks"], seen["Interfaces"], seen["UserData"]) == ([], [], "")
+    assert seen["Metadata"]["State"] == ""
+
+
+@pytest.mark.parametrize(
+    ("name", "field"),
+    [("mac", "MAC"), ("hostname", "Hostname"), ("lease_time", "LeaseTime"), ("vlan_id", "VLANID"), ("allowPXE", "AllowPXE"),
+     ("ipxe_script_url", "IpxeScriptURL"), ("ssh_keys", "SSHKeys"), ("type_guid", "TypeGUID"), ("uid", "UID"),
+     ("tftp_server_name", "TFTPServerName"), ("baseURL", "BaseURL"), ("os_slug", "OsSlug"), ("allow_pxe", "AllowPxe"),
+     ("sourceISO", "SourceISO"), ("id", "ID"), ("url", "URL")],
+)  # fmt: skip
+def test_a_json_name_has_its_field_in_go(name: str, field: str) -> None:
+    assert go_name(name) == field
+
+
+@pytest.mark.parametrize(
+    "document", [{"network": 5}, {"network": {"interfaces": 7}, "metadata": []}, {"kind": "Hardware", "spec": []}]
+)
+def test_a_document_of_another_form_is_seen_as_empty(document: dict[str, Any]) -> None:
+    assert struct_view(document)["Interfaces"] == []

@@ -132,12 +132,9 @@ class Execution:
         for key, element in _entries(value, statement.pipeline):
             is_empty = False
             self._budget.step()
-            if not statement.pipeline.assigns:
-                self._variables.release(mark)
+            self._variables.release(mark)
             self._set(statement.pipeline, (key, element))
-            inside = self._variables.mark()
             jump = self._block(statement.body, element)
-            self._variables.release(inside)
             if jump is Jump.BREAK:
                 break
         if is_empty:

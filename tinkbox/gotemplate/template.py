@@ -47,8 +47,8 @@ def parse(
 ) -> Template:
     """Read a template that may call Go's builtin functions and those given, which come first.
 
-    A function gets values (see values.py) by position, returns one, and raises GoError to fail; how many arguments it
-    takes is read off its signature. Raises TemplateError for bad syntax, unknown functions and undefined variables.
+    A function gets values (see values.py) by position, returns one, and raises GoError to fail; another exception is a bug
+    and passes through. How many arguments it takes is read off its signature. Raises TemplateError for bad syntax, unknown functions and undefined variables.
     """
     known = {**BUILTINS, **(functions or {})}
     source = read(text, name, {*known, *SHORT_CIRCUITS})

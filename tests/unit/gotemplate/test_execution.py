@@ -72,6 +72,7 @@ def test_variables_live_to_the_end_of_their_block() -> None:
     assert run("{{$x := 0}}{{range $x = .}}{{end}}{{$x}}", [1, 2]) == "2"
     assert run("{{range $x := .}}{{else}}{{$x}}{{end}}", []) == "[]"
     assert run("{{$i := 0}}{{$x := 0}}{{range $i, $x = .}}{{end}}{{$i}}{{$x}}", ["a", "b"]) == "1b"
+    assert run("{{$x := 0}}{{$y := 0}}{{range $x = .}}{{$y}}{{$y := 5}}{{$y}}{{end}}", [1, 2]) == "0505"
     assert failure("{{$x = 1}}") == ("undefined variable: $x", "$x")
 
 

@@ -16,7 +16,7 @@ BYTES = st.characters(min_codepoint=0xDC80, max_codepoint=0xDCFF, categories=["C
         ("\a\b\f\n\r\t\v\0\x7f", '"\\a\\b\\f\\n\\r\\t\\v\\x00\\x7f"'),
         ("é☺\U0001f600", '"é☺\U0001f600"'),
         ("\xa0\u2028\U000e0001", '"\\u00a0\\u2028\\U000e0001"'),
-        ("\udcff", '"\\xff"'),
+        ("\udcff\udc80", '"\\xff\\x80"'),
         ("\ud800", '"\ufffd"'),
     ],
 )

@@ -13,7 +13,7 @@ def test_nothing_is_suggested_if_no_name_is_near() -> None:
 def test_names_that_are_no_text_or_very_long_are_passed_over() -> None:
     assert suggestion("a" * 60, [5, "a" * 61]) == ""
     assert suggestion("a" * 61, ["a" * 60]) == ""
-    assert suggestion("a" * 60, [5, "a" * 59]) != ""
+    assert suggestion("a" * 60, [5, "a" * 60]) != ""
 
 
 def test_only_the_first_names_are_compared() -> None:

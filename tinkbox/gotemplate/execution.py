@@ -1,0 +1,281 @@
+"""Executes the statements of a template; whatever goes wrong is a GoError, place() tells where."""
+
+from collections.abc import Callable, Iterable, Mapping
+from enum import Enum, auto
+
+from tinkbox.gotemplate.errors import GoError
+from tinkbox.gotemplate.formatting import text
+from tinkbox.gotemplate.functions import Arity
+from tinkbox.gotemplate.kinds import kind, sorted_items, truth, type_name
+from tinkbox.gotemplate.limits import Budget
+from tinkbox.gotemplate.nodes import (
+    Action,
+    Block,
+    Branch,
+    Break,
+    Chain,
+    Command,
+    Continue,
+    Dot,
+    Field,
+    Function,
+    Invocation,
+    Literal,
+    Nil,
+    Operand,
+    Operation,
+    Pipeline,
+    Range,
+    Text,
+    Variable,
+)
+from tinkbox.gotemplate.quoting import quote
+from tinkbox.gotemplate.spelling import suggestion
+from tinkbox.gotemplate.variables import Variables
+
+MAX_SHOWN = 60
+
+
+class Absent(Enum):
+    """Stands for the value that a first command does not get from a pipe."""
+
+    ABSENT = auto()
+
+
+class Jump(Enum):
+    """How a block ended before its end."""
+
+    BREAK = auto()
+    CONTINUE = auto()
+
+
+class Execution:
+    """One rendering."""
+
+    def __init__(
+        self,
+        definitions: Mapping[str, Block],
+        functions: Mapping[str, tuple[Callable[..., object], Arity]],
+        budget: Budget,
+    ) -> None:
+        self._definitions = definitions
+        self._functions = functions
+        self._budget = budget
+        self._variables = Variables(None)
+        self._here: Operation = Text(0, "")
+
+    def run(self, name: str, data: object) -> str:
+        """Execute a template and give its output, which may hold escaped bytes. Raises GoError and RecursionError."""
+        self._variables = Variables(data)
+        self._block(self._definitions[name], data)
+        return "".join(self._budget.output)
+
+    def place(self) -> tuple[int, str]:
+        """Tell where the execution is: the offset in the source, and a short form of what stands there."""
+        shown = str(self._here)
+        return self._here.at, shown if len(shown) <= MAX_SHOWN else shown[: MAX_SHOWN - 1] + "…"
+
+    # Statements
+
+    def _block(self, block: Block, dot: object) -> Jump | None:
+        self._budget.enter()
+        jump = None
+        for statement in block:
+            self._here = statement
+            self._budget.step()
+            match statement:
+                case Text():
+                    self._budget.write(statement.text)
+                case Action():
+                    self._action(statement, dot)
+                case Branch():
+                    jump = self._branch(statement, dot)
+                case Range():
+                    jump = self._range(statement, dot)
+                case Invocation():
+                    self._invoke(statement, dot)
+                case Break():
+                    jump = Jump.BREAK
+                case Continue():
+                    jump = Jump.CONTINUE
+            if jump:
+                break
+        self._budget.leave()
+        return jump
+
+    def _action(self, action: Action, dot: object) -> None:
+        value = self._pipeline(action.pipeline, dot)
+        if not action.pipeline.variables:
+            self._here = action
+            self._budget.write(text(value))
+
+    def _branch(self, branch: Branch, dot: object) -> Jump | None:
+        mark = self._variables.mark()
+        for pipeline, body in branch.arms:
+            value = self._pipeline(pipeline, dot)
+            if truth(value):
+                jump = self._block(body, value if branch.changes_dot else dot)
+                break
+        else:
+            jump = self._block(branch.otherwise, dot)
+        self._variables.release(mark)
+        return jump
+
+    def _range(self, statement: Range, dot: object) -> Jump | None:
+        outside = self._variables.mark()
+        value = self._value(statement.pipeline, dot)
+        mark = self._variables.mark()
+        self._set(statement.pipeline, (value, value))
+        self._here = statement
+        self._budget.handle(value)
+        jump, is_empty = None, True
+        for key, element in _entries(value, statement.pipeline):
+            is_empty = False
+            self._budget.step()
+            self._variables.release(mark)
+            self._set(statement.pipeline, (key, element))
+            jump = self._block(statement.body, element)
+            if jump is Jump.BREAK:
+                break
+        if is_empty:
+            jump = self._block(statement.otherwise, dot)
+        self._variables.release(outside)
+        # Go's range also swallows a break in its else part, which the parser takes for one of the range around it.
+        return jump if jump is Jump.CONTINUE and is_empty else None
+
+    def _invoke(self, invocation: Invocation, dot: object) -> None:
+        body = self._definitions.get(invocation.name)
+        if body is None:
+            near = suggestion(invocation.name, self._definitions)
+            raise GoError(f"template {quote(invocation.name)} not defined{near}")
+        data = self._pipeline(invocation.pipeline, dot) if invocation.pipeline else None
+        outside, self._variables = self._variables, Variables(data)
+        self._block(body, data)
+        self._variables = outside
+
+    # Values
+
+    def _pipeline(self, pipeline: Pipeline, dot: object) -> object:
+        value = self._value(pipeline, dot)
+        self._set(pipeline, (value,))
+        return value
+
+    def _value(self, pipeline: Pipeline, dot: object) -> object:
+        self._budget.enter()
+        value: object = Absent.ABSENT
+        for command in pipeline.commands:
+            self._budget.step()
+            value = self._command(command, dot, value)
+        self._budget.leave()
+        return value
+
+    def _set(self, pipeline: Pipeline, values: tuple[object, ...]) -> None:
+        """Give the values to the variables: the last one to a single variable."""
+        given = values[-len(pipeline.variables) :]
+        for variable, value in zip(pipeline.variables, given, strict=False):
+            if pipeline.assigns:
+                self._here = variable
+                self._variables.assign(variable.name, value)
+            else:
+                self._variables.declare(variable.name, value)
+
+    def _command(self, command: Command, dot: object, last: object) -> object:
+        first, *arguments = command.operands
+        if isinstance(first, Function):
+            return self._call(first, command, arguments, dot, last)
+        self._here = first
+        if arguments or last is not Absent.ABSENT:
+            raise GoError(f"can't give argument to non-function {first}")
+        if isinstance(first, Nil):
+            raise GoError("nil is not a command")
+        return self._operand(first, dot)
+
+    def _operand(self, operand: Operand, dot: object) -> object:
+        self._here = operand
+        match operand:
+            case Dot():
+                return dot
+            case Nil():
+                return None
+            case Literal():
+                return operand.value
+            case Field():
+                return _field(dot, operand.names)
+            case Variable():
+                return _field(self._variables.value(operand.name), operand.names)
+            case Function():
+                return self._call(operand, operand, (), dot, Absent.ABSENT)
+            case Chain():
+                value = self._operand(operand.operand, dot)
+                self._here = operand
+                return _field(value, operand.names)
+            case Pipeline():
+                return self._pipeline(operand, dot)
+
+    def _call(
+        self,
+        function: Function,
+        whole: Operation,
+        operands: Iterable[Operand],
+        dot: object,
+        last: object,
+    ) -> object:
+        self._here = function
+        given = list(operands)
+        count = len(given) + (last is not Absent.ABSENT)
+        if function.name not in self._functions:
+            return self._short_circuit(function, given, dot, last)
+        call, arity = self._functions[function.name]
+        arity.check(function.name, count)
+        arguments = [self._operand(each, dot) for each in given]
+        if last is not Absent.ABSENT:
+            arguments.append(last)
+        self._here = whole
+        for each in arguments:
+            self._budget.handle(each)
+        try:
+            value = call(*arguments)
+            kind(value)
+        except GoError as error:
+            raise GoError(f"error calling {function.name}: {error}") from error
+        self._budget.keep(value)
+        return value
+
+    def _short_circuit(self, function: Function, operands: list[Operand], dot: object, last: object) -> object:
+        """Evaluate `and` or `or`: give the first operand that decides, else the last one."""
+        if not operands and last is Absent.ABSENT:
+            raise GoError(f"wrong number of args for {function.name}: want at least 1 got 0")
+        value: object = None
+        for operand in operands:
+            value = self._operand(operand, dot)
+            if truth(value) is (function.name == "or"):
+                return value
+        return value if last is Absent.ABSENT else last
+
+
+def _field(value: object, names: Iterable[str]) -> object:
+    """Follow names through maps. Raises GoError for a key that is not there."""
+    for name in names:
+        if value is None:
+            raise GoError(f"nil data; no entry for key {quote(name)}")
+        if not isinstance(value, Mapping):
+            raise GoError(f"can't evaluate field {name} in type {type_name(value)}")
+        if name not in value:
+            raise GoError(f"map has no entry for key {quote(name)}{suggestion(name, value)}")
+        value = value[name]
+    return value
+
+
+def _entries(value: object, pipeline: Pipeline) -> Iterable[tuple[object, object]]:
+    """List what a range visits: indexes and elements, sorted keys and values, or the numbers below a number."""
+    if value is None:
+        return ()
+    if isinstance(value, list | tuple):
+        return enumerate(tuple(value))
+    if isinstance(value, Mapping):
+        return sorted_items(value)
+    if isinstance(value, int) and not isinstance(value, bool):
+        if len(pipeline.variables) > 1:
+            raise GoError(f"can't use {value} to iterate over more than one variable")
+        return ((None, number) for number in range(value))
+    raise GoError(f"range can't iterate over a value of type {type_name(value)}")

@@ -1,0 +1,56 @@
+"""A parsed template, and how to come by it."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from tinkbox.gotemplate.errors import GoError, error_at
+from tinkbox.gotemplate.execution import Execution
+from tinkbox.gotemplate.functions import BUILTINS, Arity, arity
+from tinkbox.gotemplate.kinds import printable
+from tinkbox.gotemplate.limits import Budget, Limits
+from tinkbox.gotemplate.nodes import Block
+from tinkbox.gotemplate.parser import read
+
+DEFAULT_LIMITS = Limits()
+SHORT_CIRCUITS = ("and", "or")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Template:
+    """A template that can be rendered again and again; made by parse()."""
+
+    name: str
+    source: str
+    definitions: Mapping[str, Block]
+    functions: Mapping[str, tuple[Callable[..., object], Arity]]
+
+    def render(self, data: object, limits: Limits = DEFAULT_LIMITS) -> str:
+        """Execute with data as dot and `$`; values.py says what data may be.
+
+        Raises TemplateError: a missing key, a function that fails, a limit that is exceeded.
+        """
+        execution = Execution(self.definitions, self.functions, Budget(limits))
+        try:
+            return printable(execution.run(self.name, data))
+        except GoError as error:
+            problem = str(error)
+        except RecursionError:  # of a function with deep data, or of a caller who is deep already
+            problem = "nested too deeply"
+        at, shown = execution.place()
+        raise error_at(f"at <{shown}>: {problem}", self.source, at, self.name)
+
+
+def parse(
+    text: str,
+    name: str = "template",
+    functions: Mapping[str, Callable[..., object]] | None = None,
+) -> Template:
+    """Read a template that may call Go's builtin functions and those given, which come first.
+
+    A function gets values (see values.py) by position, returns one, and raises GoError to fail; another exception is a bug
+    and passes through. How many arguments it takes is read off its signature. Raises TemplateError for bad syntax, unknown functions and undefined variables.
+    """
+    known = {**BUILTINS, **(functions or {})}
+    source = read(text, name, {*known, *SHORT_CIRCUITS})
+    used = {each: (known[each], arity(known[each])) for each in source.functions if each in known}
+    return Template(name=name, source=text, definitions=source.definitions, functions=used)

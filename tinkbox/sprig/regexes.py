@@ -1,0 +1,198 @@
+r"""Sprig's functions on regular expressions: RE2, the syntax of Go's regexp, in a time linear in the text.
+
+Only this file knows google-re2. One search is linear, but to find all matches takes many of them, and each may look at
+all that is left of the text: so the work is bounded, by the bytes that searches may look at times what a byte may cost.
+"""
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+import re2  # type: ignore[import-untyped]
+
+from tinkbox.gotemplate.values import GoError, byte_length, from_bytes, to_bytes
+from tinkbox.sprig.arguments import Function, typed
+from tinkbox.sprig.bounds import Steps, bound_items, bound_text
+from tinkbox.sprig.strings import joined
+
+MAX_WORK = 1 << 28  # two or three seconds at worst, measured: 10 ns for a byte and an instruction
+SMALL_PROGRAM = 12  # instructions; such always fit into an automaton, which costs the same for each byte
+MAX_PROGRAM = 1 << 20  # bytes of memory for one expression and its automaton
+ESCAPE = re.compile(rb"\\Q.*?(?:\\E|\Z)|\\(.)", re.DOTALL)
+REFERENCE = re.compile(r"\$(?:(?P<dollar>\$)|(?P<name>\w+)|\{(?P<braced>\w+)\})")
+NUMBER = re.compile(r"0|[1-9][0-9]{0,7}")
+META = re.compile(r"[\\.+*?()|\[\]{}^$]")
+
+
+def _compiled(expression: str) -> Any:
+    pattern = to_bytes(expression)
+    options = re2.Options()
+    options.max_mem = MAX_PROGRAM
+    options.log_errors = False
+    # RE2 has \C for one byte, Go refuses it because it can cut a character apart.
+    if any(match[1] == b"C" for match in ESCAPE.finditer(pattern)):
+        raise GoError(r"error parsing regexp: invalid escape sequence: `\C`")
+    try:
+        return re2.compile(pattern, options)
+    except re2.error as error:
+        problem = error.args[0] if error.args else b""
+        shown = from_bytes(problem) if isinstance(problem, bytes) else str(problem)
+        raise GoError(f"error parsing regexp: {shown}") from None
+
+
+def _matches(regex: Any, data: bytes) -> Iterator[Any]:
+    """Find all as Go does: after a match, an empty one right at its end does not count."""
+    steps = Steps(MAX_WORK)
+    cost = regex.programsize if regex.programsize > SMALL_PROGRAM else 1
+    position, previous = 0, -1
+    while position <= len(data):
+        steps.take(cost * (len(data) - position + 1))
+        match = regex.search(data, position)
+        if match is None:
+            return
+        start, end = match.span()
+        if end > position:
+            position = end
+        else:
+            position += _width(data, position)
+        if not start == end == previous:
+            yield match
+        previous = end
+
+
+def _width(data: bytes, position: int) -> int:
+    """Count the bytes of the character at a position; 1 at the end and where it is no UTF-8."""
+    first = data[position : position + 1]
+    size = 1 if first < b"\xc2" else 2 if first < b"\xe0" else 3 if first < b"\xf0" else 4
+    try:
+        data[position : position + size].decode()
+    except UnicodeDecodeError:
+        return 1
+    return size
+
+
+def _some(regex: Any, data: bytes, limit: int) -> list[Any]:
+    """List the first `limit` matches, or all if it is negative."""
+    found: list[Any] = []
+    for match in _matches(regex, data):
+        if len(found) == limit:
+            break
+        found.append(match)
+        bound_items(len(found))
+    return found
+
+
+def match(expression: str, text: str) -> bool:
+    """Tell whether the text has a match; an expression that is none matches nothing."""
+    try:
+        regex = _compiled(expression)
+    except GoError:
+        return False
+    return next(_matches(regex, to_bytes(text)), None) is not None
+
+
+def must_match(expression: str, text: str) -> bool:
+    return next(_matches(_compiled(expression), to_bytes(text)), None) is not None
+
+
+def find(expression: str, text: str) -> str:
+    """Give the first match; the empty string if there is none."""
+    found = next(_matches(_compiled(expression), to_bytes(text)), None)
+    return from_bytes(found[0]) if found else ""
+
+
+def find_all(expression: str, text: str, limit: int) -> list[str]:
+    regex = _compiled(expression)
+    return [from_bytes(each[0]) for each in _some(regex, to_bytes(text), limit)] if limit else []
+
+
+def replace_all(expression: str, text: str, replacement: str) -> str:
+    """Replace all matches; `$1`, `${1}` and `${name}` in the replacement are what the groups matched, `$$` is `$`."""
+    regex = _compiled(expression)
+    parts = _replacement_parts(regex, replacement)
+    steps = Steps()
+
+    def expanded(found: Any) -> str:
+        steps.take(len(parts))
+        return joined("", [part if isinstance(part, str) else from_bytes(found[part] or b"") for part in parts])
+
+    return _replaced(regex, text, expanded)
+
+
+def _replacement_parts(regex: Any, replacement: str) -> list[str | int]:
+    """Take a replacement apart into texts and the numbers of groups; references to groups that lack are left out."""
+    names = {name.decode(): index for name, index in regex.groupindex.items()}
+    parts: list[str | int] = []
+    end = 0
+    for reference in REFERENCE.finditer(replacement):
+        parts.append(replacement[end : reference.start()])
+        end = reference.end()
+        name = reference["name"] or reference["braced"]
+        if name is None:
+            parts.append("$")
+            continue
+        index = int(name) if NUMBER.fullmatch(name) else names.get(name, -1)
+        if 0 <= index <= regex.groups:
+            parts.append(index)
+    return [*parts, replacement[end:]]
+
+
+def replace_all_literal(expression: str, text: str, replacement: str) -> str:
+    return _replaced(_compiled(expression), text, lambda _: replacement)
+
+
+def _replaced(regex: Any, text: str, replacement: Callable[[Any], str]) -> str:
+    data = to_bytes(text)
+    pieces: list[str] = []
+    size = end = 0
+    for found in _matches(regex, data):
+        pieces += from_bytes(data[end : found.start()]), replacement(found)
+        size += len(pieces[-2]) + len(pieces[-1])
+        bound_text(size)
+        end = found.end()
+    return "".join(pieces) + from_bytes(data[end:])
+
+
+def split(expression: str, text: str, limit: int) -> list[str]:
+    """Split between matches into at most `limit` pieces, the last of which keeps the rest; a negative limit is none."""
+    regex = _compiled(expression)
+    data = to_bytes(text)
+    if limit == 0:
+        return []
+    if expression and not data:
+        return [""]
+    pieces: list[bytes] = []
+    start = end = 0
+    for found in _some(regex, data, limit):
+        if len(pieces) == limit - 1:
+            break
+        end = found.start()
+        # An empty match before the first character separates nothing.
+        if found.end():
+            pieces.append(data[start:end])
+        start = found.end()
+    if end != len(data):
+        pieces.append(data[start:])
+    return [from_bytes(each) for each in pieces]
+
+
+def quote_meta(text: str) -> str:
+    """Escape what has a meaning in an expression."""
+    bound_text(byte_length(text))
+    return META.sub(r"\\\g<0>", text)
+
+
+PLAIN: Mapping[str, Function] = {
+    "regexFind": typed(find, "string", "string"),
+    "regexFindAll": typed(find_all, "string", "string", "int"),
+    "regexReplaceAll": typed(replace_all, "string", "string", "string"),
+    "regexReplaceAllLiteral": typed(replace_all_literal, "string", "string", "string"),
+    "regexSplit": typed(split, "string", "string", "int"),
+}
+FUNCTIONS: Mapping[str, Function] = {
+    "regexMatch": typed(match, "string", "string"),
+    "mustRegexMatch": typed(must_match, "string", "string"),
+    "regexQuoteMeta": typed(quote_meta, "string"),
+    **PLAIN,
+    **{f"must{name[0].upper()}{name[1:]}": function for name, function in PLAIN.items()},
+}

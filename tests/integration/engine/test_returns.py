@@ -8,7 +8,7 @@ import pytest
 from tests.integration.engine.appliance import Appliance, address, appliance, mac
 from tests.integration.engine.flows import PARTING, REBOOT, THROUGH
 from tinkbox.model.boot import Boot, Client
-from tinkbox.model.errors import Conflict, NotFound
+from tinkbox.model.errors import Conflict, NotFound, Unavailable
 from tinkbox.model.workflow import State
 from tinkbox.wire.worker import Offer
 
@@ -99,6 +99,15 @@ async def test_a_boot_that_is_seen_completes_it_and_the_machine_boots_its_disk(b
     assert not box.machines.returned
 
 
+async def test_a_boot_that_is_seen_after_the_workers_first_word_changes_nothing(box: Appliance) -> None:
+    worker, offer = await left(box, THROUGH)
+    box.machines.booted(mac(1))
+    assert await box.offer(worker, "boot-2") is not None
+    await box.returns.look()
+    assert await states(box, offer.workflow_id) == ["RUNNING", "SUCCESS", "RUNNING"]
+    assert not box.machines.returned
+
+
 async def test_a_machine_with_more_to_do_boots_the_osie(box: Appliance) -> None:
     _, offer = await left(box, THROUGH)
     for _ in range(2):
@@ -177,8 +186,6 @@ async def test_the_part_completes_what_comes_back_while_it_runs(box: Appliance) 
 
 
 async def test_what_a_full_disk_refuses_is_done_later(box: Appliance, monkeypatch: pytest.MonkeyPatch) -> None:
-    from tinkbox.model.errors import Unavailable
-
     _, offer = await left(box, REBOOT)
     box.machines.booted(mac(1))
 

@@ -114,7 +114,6 @@ class Appliance:
             done.append(offer.action.name)
         return done
 
-
     async def check_histories(self) -> None:
         """Every workflow's state, and that of each of its actions, is what its events add up to."""
         for workflow in await self.workflows.all():

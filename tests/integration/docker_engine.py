@@ -82,6 +82,14 @@ class DockerEngine:
         self.stop()
         self.start()
 
+    def beside(self, command: list[str]) -> list[str]:
+        """The command as it is run where the engine lives, among its mounts and processes; it dies with its caller."""
+        assert self._process is not None, "it does not run"
+        (first,) = _children(self._process)
+        return command_that_dies_with_us(
+            ["nsenter", "--target", str(first), "--mount", "--pid", *command_that_dies_with_us(command)]
+        )
+
     @property
     def _log(self) -> Path:
         return self._folder / "dockerd.log"

@@ -134,14 +134,18 @@ class AttemptRun:
         Asked again it looks again: behind an answer that was lost the container may be made, or run,
         or be at its end, and to start it then would run the action twice.
         """
+        notes, attempt = self._machine.folder.notes, self._offer.attempt
         container = await self._containers.found(role)
+        if container is None and notes.start(attempt, role) and not self._offer.left:
+            raise ContainerFailed("ContainerLost", "its container was removed, and is not started a second time")
         if container is None:
             await prepare()
             container = await self._containers.made(role, command)
         if not container.started:
             if self._action.reboot and role == ACTION:
                 leaving = Leaving(workflow_id=self._offer.workflow_id, boot_id=self._machine.boot_id)
-                await self._patiently(lambda: self._machine.door.leaving(self._offer.attempt, leaving))
+                await self._patiently(lambda: self._machine.door.leaving(attempt, leaving))
+            notes.keep_start(attempt, role)
             await self._machine.runtime.start(container.id)
         return container
 

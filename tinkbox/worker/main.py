@@ -22,6 +22,7 @@ from tinkbox.worker.patience import patiently
 CREDENTIAL = Path("/etc/tinkbox/worker.json")
 DOCKER = "unix:///var/run/docker.sock"
 BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
+_LONGEST_WHY = 500
 _log = logging.getLogger(__name__)
 
 
@@ -129,4 +130,6 @@ async def _report(door: Door, offer: Offer, report: Report) -> None:
 
 def _tell(offer: Offer, outcome: Outcome) -> None:
     why = f": {outcome.reason}: {outcome.message}" if outcome.reason else ""
-    _log.info("%s: %s%s", offer.action.name, outcome.state, why, extra={"action": "attempt.ends"})
+    # An action's words go to a console here.
+    text = "".join(letter if letter.isprintable() else " " for letter in why)[:_LONGEST_WHY]
+    _log.info("%s: %s%s", offer.action.name, outcome.state, text, extra={"action": "attempt.ends"})

@@ -1,7 +1,8 @@
-"""What a worker notes of an attempt for its next life: that it was to be stopped, and how it ended.
+"""What a worker notes of an attempt for its next life: what it starts, that it was to be stopped, how it ended.
 
-Without them a worker that was killed between stopping a container and reporting it would take the signal
-for the cause, and one that was killed before its report was answered might tell it otherwise.
+Without them a container that somebody removed would be started again, a worker that was killed between
+stopping one and reporting it would take the signal for the cause, and one that was killed before its
+report was answered might tell it otherwise.
 """
 
 import json
@@ -38,6 +39,14 @@ class Notes:
     def forget(self, attempt: str) -> None:
         """The attempt is over."""
         shutil.rmtree(self._root / attempt, ignore_errors=True)
+
+    def keep_start(self, attempt: str, role: str) -> None:
+        """Note that its container of this role is about to start."""
+        self._write(attempt, f"start-{role}", "{}")
+
+    def start(self, attempt: str, role: str) -> bool:
+        """Whether its container of this role was ever about to start."""
+        return self._path(attempt, f"start-{role}").exists()
 
     def keep_stop(self, attempt: str, order: Order) -> None:
         """Note that its container is stopped, and why."""

@@ -1,5 +1,6 @@
 """The engine's refusals, each provoked on a real one: by images, volumes, and a registry that answers badly."""
 
+import asyncio
 import io
 import json
 import tarfile
@@ -140,8 +141,8 @@ async def test_memory_that_runs_out_is_told_from_a_kill(engine: DockerEngine) ->
 
 @asynccontextmanager
 async def bad_registry() -> AsyncIterator[str]:
-    """A registry whose images are broken each in the way that their name says; yields its host."""
-    runner = web.AppRunner(_bad_registry())
+    """A registry whose images are broken each in the way that their name says, or never come; yields its host."""
+    runner = web.AppRunner(_bad_registry(), shutdown_timeout=0.1)
     await runner.setup()
     site = web.TCPSite(runner, "127.0.0.1", 0)
     await site.start()
@@ -160,6 +161,8 @@ def _bad_registry() -> web.Application:
             codes = {"401": "UNAUTHORIZED", "403": "DENIED"}
             errors = {"errors": [{"code": codes.get(kind, "UNKNOWN"), "message": "go away"}]}
             return web.json_response(errors, status=int(kind))
+        if kind == "silent":
+            await asyncio.Event().wait()
         if kind == "plain403":
             return web.Response(status=403, text="<html>not from here</html>")
         if request.match_info["what"] == "manifests":

@@ -22,6 +22,7 @@ from tests.integration.registry.serving import layer
 
 DEADLINE = 60.0
 IMAGE = "tools/sh:v1"
+BUSYBOX = Path("/bin/busybox").read_bytes()
 
 
 class Refused(AssertionError):
@@ -52,15 +53,20 @@ class Lab:
         """Push the machine's hardware, load the image, make the credential."""
         self.marks.mkdir()
         self.tinkbox("hardware", "push", stdin=json.dumps(hardware(1)).encode())
-        archive = self.folder / "image.tar"
-        self.engine.cli("import", "-", IMAGE, stdin=layer({"bin/busybox": Path("/bin/busybox").read_bytes()}))
-        self.engine.cli("save", "-o", archive, IMAGE)
-        self.engine.cli("rmi", IMAGE)
-        self.tinkbox("image", "load", str(archive))
+        self.image(IMAGE, {"bin/busybox": BUSYBOX})
         credential = self.tinkbox("hardware", "credential", mac(1))
         (self.folder / "worker.json").write_text(credential)
 
-    def workflow(self, *scripts: str, **options: object) -> str:
+    def image(self, name: str, files: dict[str, bytes], *changes: str) -> None:
+        """Load an image of one layer into the appliance; `changes` are lines of a Dockerfile, such as `USER 1000`."""
+        archive = self.folder / "image.tar"
+        options = [f"--change={change}" for change in changes]
+        self.engine.cli("import", *options, "-", name, stdin=layer(files))
+        self.engine.cli("save", "-o", archive, name)
+        self.engine.cli("rmi", name)
+        self.tinkbox("image", "load", str(archive))
+
+    def workflow(self, *scripts: str, global_timeout: int = 600, **options: object) -> str:
         """A workflow with one action per shell script; `options` go into each action.  Returns its id."""
         actions = [
             {"name": f"action-{number}", "image": IMAGE, "command": ["/bin/busybox", "sh", "-c", script], "timeout": 60}
@@ -69,7 +75,7 @@ class Lab:
         ]
         volumes = [f"{self.marks}:/marks"]
         task = {"name": "task", "worker": "{{.device_1}}", "volumes": volumes, "actions": actions}
-        template = {"version": "0.1", "name": "test", "global_timeout": 600, "tasks": [task]}
+        template = {"version": "0.1", "name": "test", "global_timeout": global_timeout, "tasks": [task]}
         name = f"t{time.monotonic_ns()}"
         self.tinkbox("template", "create", "-n", name, stdin=json.dumps(template).encode())
         return self.tinkbox("workflow", "create", "-t", name, "-r", json.dumps({"device_1": mac(1)})).split()[-1]
@@ -85,7 +91,14 @@ class Lab:
             check=False,
         )
         assert done.returncode in (0, 1), done.stderr
-        return str(json.loads(self.tinkbox("workflow", "list", "--format", "json"))[0]["state"])
+        listed = json.loads(self.tinkbox("workflow", "list", "--format", "json"))
+        (state,) = [each["state"] for each in listed if each["id"] == workflow]
+        return str(state)
+
+    def told(self, workflow: str) -> dict[str, Any]:
+        """How the workflow's last attempt ended, as its event says."""
+        ends = ("action.succeeded", "action.failed", "action.timeout", "action.canceled")
+        return [event for event in self.events(workflow) if event["kind"] in ends][-1]
 
     def events(self, workflow: str) -> list[dict[str, Any]]:
         """What happened, oldest first."""
@@ -104,9 +117,9 @@ class Lab:
         (self.marks / name).touch()
 
     @contextmanager
-    def working(self, server: str = "") -> Iterator["Worker"]:
-        """A worker's process, ended afterwards whatever became of it."""
-        worker = Worker(self, server)
+    def working(self, server: str = "", *, beside_engine: bool = False) -> Iterator["Worker"]:
+        """A worker's process, ended afterwards whatever became of it; `beside_engine`, as in an OSIE, it mounts."""
+        worker = Worker(self, server, beside_engine=beside_engine)
         try:
             yield worker
         finally:
@@ -116,13 +129,15 @@ class Lab:
 class Worker:
     """`tinkbox --worker`."""
 
-    def __init__(self, lab: Lab, server: str = "") -> None:
+    def __init__(self, lab: Lab, server: str = "", *, beside_engine: bool = False) -> None:
         self._log = lab.folder / "worker.log"
         command = [sys.executable, "-m", "tinkbox", "--worker", "--no-privileged", "--docker", lab.engine.url]
         command += ["--credential", str(lab.folder / "worker.json"), "--data", str(lab.folder / "worker")]
         command += ["--server", server] if server else []
+        command = lab.engine.beside(command) if beside_engine else command
+        environment = clean_environment() | {"PYTHONPATH": str(ROOT)}  # whoever enters other mounts is in their /
         with self._log.open("ab") as log:
-            self._process = subprocess.Popen(command, cwd=ROOT, env=clean_environment(), stdout=log, stderr=log)
+            self._process = subprocess.Popen(command, cwd=ROOT, env=environment, stdout=log, stderr=log)
 
     @property
     def said(self) -> str:

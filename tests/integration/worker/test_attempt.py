@@ -6,12 +6,6 @@ from tests.integration.cli.serving import serving
 from tests.integration.worker.machine import Lab, until
 
 
-def failure(lab: Lab, workflow: str) -> dict[str, str]:
-    """The failure as scripts read it."""
-    (shown,) = [event for event in lab.events(workflow) if event["kind"] in ("action.failed", "action.timeout")]
-    return shown
-
-
 def test_data_is_handed_on_from_action_to_action_and_shown_to_the_operator(lab: Lab) -> None:
     write = 'echo "{\\"ip\\": \\"1.2.3.4\\"}" >/workflow/facts.json; echo $TINKBOX_WORKFLOW >/marks/id'
     read = "read id </marks/id; cat /workflow/$id/facts.json; echo more >>/workflow/facts.json"
@@ -28,7 +22,7 @@ def test_an_action_gives_its_own_reason(lab: Lab) -> None:
     with serving(lab.configuration), lab.working():
         workflow = lab.workflow("echo DiskTooSmall >/dev/reason; echo needs 8 GB >/dev/message; echo last; exit 3")
         assert lab.finished(workflow) == "FAILED"
-        told = failure(lab, workflow)
+        told = lab.told(workflow)
     assert (told["reason"], told["message"], told["exit_code"]) == ("DiskTooSmall", "needs 8 GB", 3)
 
 
@@ -41,14 +35,14 @@ def test_a_timeout_stops_the_container_and_runs_on_timeout(lab: Lab) -> None:
         assert lab.finished(workflow) == "TIMEOUT"
         assert lab.marked("hurried")
         until(lambda: lab.containers() == [], "the containers' removal")
-        assert failure(lab, workflow)["reason"] == "Timeout"
+        assert lab.told(workflow)["reason"] == "Timeout"
 
 
 def test_an_image_nobody_loaded_is_named(lab: Lab) -> None:
     with serving(lab.configuration), lab.working():
         workflow = lab.workflow("true", image="tools/nothing:v9")
         assert lab.finished(workflow) == "FAILED"
-        told = failure(lab, workflow)
+        told = lab.told(workflow)
     assert told["reason"] == "ImageNotFound"
     assert "tools/nothing" in json.dumps(told)
 

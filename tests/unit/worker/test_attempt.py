@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 
 from tests.unit.worker.actions import ACTION, IMAGE, OFFER, REGISTRY, bound, machine, tells
-from tests.unit.worker.fakes import FakeDoor, FakeRuntime, Program
+from tests.unit.worker.fakes import FakeDoor, FakeRuntime, Faults, Killed, Program
 from tinkbox.model.workflow import Outcome, State
 from tinkbox.runtime import ContainerFailed, ContainerSpec
 from tinkbox.wire.bundle import Entry, decode, encode
@@ -191,3 +191,14 @@ async def test_a_worker_that_is_started_again_tells_the_same_though_all_else_is_
     runtime.containers.clear()
     assert await AttemptRun(machine(runtime, door, tmp_path), OFFER).outcome() == first
     assert runtime.starts() == 0
+
+
+async def test_a_container_that_somebody_removed_is_not_started_a_second_time(tmp_path: Path) -> None:
+    runtime, door = FakeRuntime({IMAGE: Program()}, Faults(Killed(), 5)), FakeDoor()
+    with pytest.raises(BaseExceptionGroup):
+        await AttemptRun(machine(runtime, door, tmp_path), OFFER).outcome()
+    assert runtime.starts() == 1
+    runtime.containers.clear()
+    outcome = await AttemptRun(machine(runtime, door, tmp_path), OFFER).outcome()
+    assert outcome is not None
+    assert (outcome.state, outcome.reason, runtime.containers) == (State.FAILED, "ContainerLost", {})

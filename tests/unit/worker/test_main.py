@@ -176,3 +176,13 @@ async def test_a_machine_that_waits_to_reboot_reports_first_however_often_its_wo
     place.folder.notes.begin("an attempt that nobody wants")
     await serve(place, door)
     assert place.folder.notes.unfinished() == []
+
+
+async def test_what_an_action_says_steers_no_console(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    words = tells("Broken", "first\n\x1b[31mred" + "x" * 5000)
+    runtime, door = FakeRuntime({IMAGE: Program(exit_code=1, work=words)}), FakeDoor([OFFER])
+    with pytest.raises(Finished), caplog.at_level(logging.INFO):
+        await serve(machine(runtime, door, tmp_path), door)
+    (said,) = [record.getMessage() for record in caplog.records if "Broken" in record.getMessage()]
+    assert said.startswith("write: FAILED: Broken: first  [31mred")
+    assert len(said) < 600

@@ -13,12 +13,15 @@ OUTCOME = Outcome(state=State.FAILED, exit_code=137, signal="SIGKILL", reason="S
 def test_what_is_noted_is_there_for_the_next_life_until_it_is_forgotten(tmp_path: Path) -> None:
     Notes(tmp_path).begin("a1")
     assert (Notes(tmp_path).stop("a1"), Notes(tmp_path).outcome("a1")) == (None, None)
+    Notes(tmp_path).keep_start("a1", "action")
+    assert (Notes(tmp_path).start("a1", "action"), Notes(tmp_path).start("a1", "on-failure")) == (True, False)
     Notes(tmp_path).keep_stop("a1", ORDER)
     Notes(tmp_path).keep_outcome("a1", OUTCOME)
     notes = Notes(tmp_path)
     assert (notes.unfinished(), notes.stop("a1"), notes.outcome("a1")) == (["a1"], ORDER, OUTCOME)
     notes.forget("a1")
     assert (notes.unfinished(), notes.stop("a1"), notes.outcome("a1")) == ([], None, None)
+    assert not notes.start("a1", "action")
 
 
 def test_half_a_note_is_none(tmp_path: Path) -> None:

@@ -1,0 +1,209 @@
+"""Every way to fail, provoked for real: what the appliance knows of it afterwards, and shows."""
+
+import asyncio
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from tests.integration.cli.serving import configure, serving
+from tests.integration.docker_engine import DockerEngine
+from tests.integration.runtime.test_words import bad_registry
+from tests.integration.worker.machine import BUSYBOX, Lab, until
+from tinkbox.model.reasons import REASONS
+
+WAIT = "while [ ! -e /marks/{0} ]; do /bin/busybox sleep 0.02; done\n"
+FLOOD = '/bin/busybox yes "a very long message" | /bin/busybox head -c 300000000 >/dev/message; '
+
+
+@pytest.fixture(scope="module")
+def lab(tmp_path_factory: pytest.TempPathFactory, docker_engine: DockerEngine) -> Iterator[Lab]:
+    """A machine at work, with an appliance that is on."""
+    folder = tmp_path_factory.mktemp("lab")
+    lab = Lab(folder, configure(folder), docker_engine)
+    with serving(lab.configuration):
+        lab.prepare()
+        lab.image("tools/user:v1", {"bin/busybox": BUSYBOX}, "USER 1000:1000")
+        lab.image("tools/scratch:v1", {"echo": BUSYBOX, "false": BUSYBOX}, 'ENTRYPOINT ["/false"]')
+        lab.image("tools/alien:v1", {"alien": b"\0\1 not for this machine"}, 'CMD ["/alien"]')
+        with lab.working():
+            yield lab
+
+
+@dataclass(frozen=True)
+class Case:
+    """An action, and what is told of its end."""
+
+    script: str
+    reason: str
+    message: str
+    options: dict[str, object]
+    state: str = "FAILED"
+    exit_code: int | None = None
+    signal: str = ""
+
+
+def case(script: str, reason: str, message: str, **options: object) -> Case:
+    known = {name: options.pop(name) for name in ("state", "exit_code", "signal") if name in options}
+    return Case(script, reason, message, options, **known)  # type: ignore[arg-type]
+
+
+def succeeds(script: str, message: str, **options: object) -> Case:
+    return case(script, "", message, state="SUCCESS", exit_code=0, **options)
+
+
+HOSTILE = "printf 'a\\000b\\033[31mred\\033]0;title\\007\\377' >/dev/message; "
+CASES = {
+    "another exit status": case("echo because; exit 3", "NonZeroExit", "3; the last it printed: because", exit_code=3),
+    "a signal": case(
+        "/bin/busybox sh -c 'kill -SEGV $$'; exit $?", "Signal", "ended by SIGSEGV", exit_code=139, signal="SIGSEGV"
+    ),
+    "its own words": case(
+        "echo DiskTooSmall >/dev/reason; echo needs 8 GB >/tinkerbell/failure-message; exit 4",
+        "DiskTooSmall", "needs 8 GB", exit_code=4,
+    ),
+    "a reason with spaces": case(
+        "echo disk too small >/dev/reason; exit 1", "InvalidReason", "'disk too small' is not one CamelCase", exit_code=1
+    ),
+    "a reason moved over the file": case(
+        "echo First >/dev/reason; echo Second >/new; /bin/busybox mv /new /dev/reason; exit 1", "First", "", exit_code=1
+    ),
+    "bytes that steer terminals": case(
+        HOSTILE + "exit 1", "NonZeroExit", "ab\x1b[31mred\x1b]0;title\x07\ufffd", exit_code=1
+    ),
+    "a message of 300 MB": case(
+        "echo Flooded >/dev/reason; " + FLOOD + "exit 1", "Flooded", "(cut: it wrote 300000000 bytes, the first 6192",
+        exit_code=1,
+    ),
+    "words and success": succeeds("echo wrote 8 GB >/dev/message; echo Ignored >/dev/reason", "wrote 8 GB"),
+    "an empty command": case("", "BadCommand", "the command is empty", command=[""]),
+    "no such program": case("", "BadCommand", "the image has no program /bin/nothing", command=["/bin/nothing"]),
+    "no executable": case("", "BadCommand", "/bin may not be executed", command=["/bin"]),
+    "another processor's program": case(
+        "", "BadCommand", "/alien is made for another processor", image="tools/alien:v1", command=[], exit_code=1
+    ),
+    "a source that cannot be": case(
+        "true", "MountFailed", "mkdir /proc/no: no such file", volumes=["/proc/no/such:/x"]
+    ),
+    "a place that cannot be": case("true", "MountFailed", "not a directory", volumes=["/etc/passwd:/bin"]),
+    "a volume over our own": case(
+        "true", "MountFailed", "takes the place of tinkbox's own /dev/reason", volumes=["/tmp:/dev/reason"]
+    ),
+    "no such image": case("true", "ImageNotFound", "tools/nothing", image="tools/nothing:v9"),
+    "too much data": case(
+        "/bin/busybox dd if=/dev/zero of=/workflow/huge.img bs=1M count=11 2>/dev/null",
+        "DataTooLarge", "largest: huge.img (11534336 bytes)", exit_code=0,
+    ),
+    "an image of one file": case(
+        "", "NonZeroExit", "exit code 1", image="tools/scratch:v1", command=[], exit_code=1
+    ),
+    "words of a user who is not root": case(
+        "echo NotRoot >/dev/reason; /bin/busybox id -u >/dev/message; echo 1 >/workflow/mine; exit 1",
+        "NotRoot", "1000", image="tools/user:v1", exit_code=1,
+    ),
+    "words under the machine's dev": case(
+        "echo InDev >/dev/reason; exit 1", "InDev", "exit code 1", volumes=["/dev:/dev"], exit_code=1
+    ),
+    "words under the machine's dev, read-only": case(
+        "echo InDev >/dev/reason; echo still >/dev/message; exit 1", "InDev", "still", volumes=["/dev:/dev:ro"],
+        exit_code=1,
+    ),
+    "time that is up": case(
+        "echo Slow >/dev/reason; echo stuck; " + WAIT.format("never"), "Timeout",
+        "the action did not end within 1 seconds; the action said: Slow", state="TIMEOUT", timeout=1,
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_each_end_has_its_own_reason_and_a_message_for_people(lab: Lab, name: str) -> None:
+    wanted = CASES[name]
+    workflow = lab.workflow(wanted.script, **wanted.options)
+    assert lab.finished(workflow) == wanted.state
+    told = lab.told(workflow)
+    assert (told["reason"], told["exit_code"], told["signal"]) == (wanted.reason, wanted.exit_code, wanted.signal)
+    assert wanted.message in told["message"]
+    shown = lab.tinkbox("workflow", "state", workflow)
+    assert wanted.reason in shown
+    assert "\x1b" not in shown
+
+
+def test_memory_that_runs_out(lab: Lab) -> None:
+    script = "echo Greedy >/dev/reason; echo >/marks/greedy\n" + WAIT.format("eat") + "exec /bin/busybox tail /dev/zero"
+    workflow = lab.workflow(script)
+    until(lambda: lab.marked("greedy"), "the action")
+    (container,) = running(lab)
+    lab.engine.cli("update", "--memory", "16m", "--memory-swap", "16m", container)
+    lab.allow("eat")
+    assert lab.finished(workflow) == "FAILED"
+    told = lab.told(workflow)
+    assert (told["reason"], told["signal"]) == ("OutOfMemory", "SIGKILL")
+    assert "memory ran out; the action said: Greedy" in told["message"]
+
+
+def test_a_kill_from_outside(lab: Lab) -> None:
+    workflow = lab.workflow("echo >/marks/target\n" + WAIT.format("never"))
+    until(lambda: lab.marked("target"), "the action")
+    lab.engine.cli("kill", *running(lab))
+    assert lab.finished(workflow) == "FAILED"
+    told = lab.told(workflow)
+    assert (told["reason"], told["signal"], told["exit_code"]) == ("Signal", "SIGKILL", 137)
+
+
+def test_an_image_that_was_damaged_on_the_appliances_disk(lab: Lab) -> None:
+    content = b"will be damaged"
+    lab.image("tools/damaged:v1", {"file": content}, 'CMD ["/file"]')
+    blobs = [path for path in lab.configuration.data.rglob("*") if path.is_file() and "sha256" in path.parts]
+    (blob,) = [path for path in blobs if content in path.read_bytes()]
+    blob.write_bytes(blob.read_bytes().replace(content, content.upper()))
+    workflow = lab.workflow("", image="tools/damaged:v1", command=[])
+    assert lab.finished(workflow) == "FAILED"
+    assert lab.told(workflow)["reason"] == "ImageCorrupt"
+
+
+@pytest.mark.parametrize(
+    ("kind", "reason"), [("403", "ImageNotAllowed"), ("alien", "WrongPlatform"), ("503", "RegistryUnreachable")]
+)
+async def test_what_another_registry_does_not_give(lab: Lab, kind: str, reason: str) -> None:
+    async with bad_registry() as host:
+        workflow = await asyncio.to_thread(lab.workflow, "true", image=f"{host}/{kind}/image:v1")
+        assert await asyncio.to_thread(lab.finished, workflow) == "FAILED"
+    told = await asyncio.to_thread(lab.told, workflow)
+    assert told["reason"] == reason
+
+
+def test_too_much_data_leaves_the_version_before_it(lab: Lab) -> None:
+    fill = "/bin/busybox dd if=/dev/zero of=/workflow/huge.img bs=1M count=11 2>/dev/null; exit 5"
+    workflow = lab.workflow("echo one >/workflow/small", fill)
+    assert lab.finished(workflow) == "FAILED"
+    told = lab.told(workflow)
+    assert (told["reason"], told["exit_code"]) == ("NonZeroExit", 5)
+    assert "its data was not kept" in told["message"]
+    assert "huge.img" in told["message"]
+    assert "version: 1" in lab.tinkbox("workflow", "data", workflow, "-l")
+
+
+def test_every_reason_met_here_has_a_hint(lab: Lab) -> None:
+    own = {"DiskTooSmall", "First", "Flooded", "NotRoot", "InDev", ""}
+    met = {each.reason for each in CASES.values()} - own
+    assert met <= set(REASONS)
+    listed = json.loads(lab.tinkbox("workflow", "list", "--format", "json"))
+    assert len(listed) >= len(CASES)
+
+
+def running(lab: Lab) -> list[str]:
+    return lab.engine.cli("ps", "-q").stdout.split()
+
+
+def test_beside_the_engine_a_flood_of_words_is_stopped_at_64_kib(tmp_path: Path, docker_engine: DockerEngine) -> None:
+    lab = Lab(tmp_path, configure(tmp_path), docker_engine)
+    with serving(lab.configuration):
+        lab.prepare()
+        with lab.working(beside_engine=True):
+            workflow = lab.workflow(FLOOD + "echo StillHere >/dev/reason; exit 1", "true")
+            assert lab.finished(workflow) == "FAILED"
+            told = lab.told(workflow)
+    assert told["reason"] == "StillHere"
+    assert "(cut: it wrote 65536 bytes" in told["message"]

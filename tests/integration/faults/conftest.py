@@ -25,10 +25,11 @@ def standing(tmp_path_factory: pytest.TempPathFactory, docker_engine: DockerEngi
 async def rig(
     request: pytest.FixtureRequest, tmp_path: Path, standing: Appliance, docker_engine: DockerEngine
 ) -> AsyncIterator[Rig]:
-    """A machine that has three actions to run: `before`, `subject`, `after`."""
+    """A machine that has actions to run: `before`, `subject`, `after`, or those that the fixture's parameter names."""
+    actions = getattr(request, "param", ("before", "subject", "after"))
     standing.start()
     with tempfile.TemporaryDirectory(prefix="tinkbox-wires-") as sockets:
-        async with rig_in(tmp_path, Path(sockets), standing, docker_engine, ("before", "subject", "after")) as rig:
+        async with rig_in(tmp_path, Path(sockets), standing, docker_engine, actions) as rig:
             yield rig
 
 

@@ -51,13 +51,13 @@ async def answer_lost(rig: Rig, exchange: Exchange) -> None:
 
 
 async def reports_doubled(rig: Rig, exchange: Exchange) -> None:
-    """Every report, output and data that the worker sent so far arrives once more, long after its time."""
+    """Whatever the worker told so far, reports, output and data, arrives once more, long after its time."""
     for earlier in list(rig.script.story.effects):
         status = await earlier.wire.again(earlier)
         rig.script.story.add(f"** again: {earlier.method} {earlier.path} -> {status}")
-        # Data of an action that is over would undo what came after it.
-        allowed = (200, 409) if earlier.method == "PUT" else (200,)
-        if status not in allowed:
+        # Of an attempt that is over, data would undo what came after it, and leaving means nothing.
+        stale = earlier.path.endswith(("/data", "/leaving"))
+        if status != 200 and not (status == 409 and stale):
             rig.refused.append(f"{earlier.method} {earlier.path} again: {status}")
 
 
@@ -69,6 +69,16 @@ async def clock_a_day_ahead(rig: Rig, exchange: Exchange) -> None:
 async def clock_a_day_behind(rig: Rig, exchange: Exchange) -> None:
     """From here on the worker's wall clock is a day behind."""
     rig.worker.set_clock(-DAY)
+
+
+async def canceled(rig: Rig, exchange: Exchange) -> None:
+    """The operator cancels the workflow."""
+    await rig.operator.cancel_workflow(rig.workflow)
+
+
+async def machine_goes(rig: Rig, exchange: Exchange) -> None:
+    """The machine boots again."""
+    await rig.reboot()
 
 
 async def none(rig: Rig, exchange: Exchange) -> None:
@@ -87,18 +97,26 @@ FAULTS: Sequence[Fault] = (
 )
 
 
-def plan(rig: Rig, fault: Fault, transition: str, action: str) -> None:
-    """Let the fault strike when the action reaches the transition, after all that was planned before."""
+def plan(rig: Rig, fault: Fault, transition: str, action: str, *, goes_on: bool = True) -> None:
+    """Let the fault strike when the action reaches the transition, after all that was planned before.
+
+    An action that waits for it may go on afterwards, unless `goes_on` is false.
+    """
 
     async def strike(exchange: Exchange) -> None:
         again = rig.script.waits(action)
         if again:
             rig.hold(action)
         await fault(rig, exchange)
-        if not again:
+        if goes_on and not again:
             rig.allow(action)
 
-    rig.script.plan(transition, action, fault.__name__.replace("_", " "), strike)
+    rig.script.plan(transition, action, name(fault), strike)
+
+
+def name(fault: Fault) -> str:
+    """For people."""
+    return fault.__name__.replace("_", " ")
 
 
 class LateReport:

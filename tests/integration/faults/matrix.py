@@ -1,6 +1,7 @@
 """The transitions of an action, each as the exchange in which it can be seen from outside."""
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from tests.integration.faults.wire import Exchange, Moment
@@ -42,18 +43,26 @@ def _docker(name: str, method: str, path: str, moment: Moment, **more: bool) -> 
     return Transition(name=name, wire="docker", method=method, path=path, moment=moment, **more)
 
 
-TRANSITIONS = {
-    transition.name: transition
-    for transition in (
-        _door("offer asked", "POST", "/worker/next", Moment.REQUEST),
-        _door("offer answered", "POST", "/worker/next", Moment.ANSWER),
-        _docker("container created", "POST", "/containers/create", Moment.ANSWER),
-        _docker("started", "POST", f"/containers/{ID}/start", Moment.ANSWER, waits=True),
-        _door("running", "POST", f"{ATTEMPT}/output", Moment.ANSWER, filled=True, waits=True),
-        _docker("ended", "POST", f"/containers/{ID}/wait", Moment.ANSWER),
-        _door("data sent", "PUT", f"{ATTEMPT}/data", Moment.ANSWER),
-        _door("report sent", "POST", f"{ATTEMPT}/report", Moment.REQUEST),
-        _door("report taken", "POST", f"{ATTEMPT}/report", Moment.ANSWER),
-        _docker("report acknowledged", "DELETE", f"/containers/{ID}", Moment.REQUEST),
-    )
-}
+def _by_name(*transitions: Transition) -> Mapping[str, Transition]:
+    return {transition.name: transition for transition in transitions}
+
+
+TRANSITIONS = _by_name(
+    _door("offer asked", "POST", "/worker/next", Moment.REQUEST),
+    _door("offer answered", "POST", "/worker/next", Moment.ANSWER),
+    _docker("container created", "POST", "/containers/create", Moment.ANSWER),
+    _docker("started", "POST", f"/containers/{ID}/start", Moment.ANSWER, waits=True),
+    _door("running", "POST", f"{ATTEMPT}/output", Moment.ANSWER, filled=True, waits=True),
+    _docker("ended", "POST", f"/containers/{ID}/wait", Moment.ANSWER),
+    _door("data sent", "PUT", f"{ATTEMPT}/data", Moment.ANSWER),
+    _door("report sent", "POST", f"{ATTEMPT}/report", Moment.REQUEST),
+    _door("report taken", "POST", f"{ATTEMPT}/report", Moment.ANSWER),
+    _docker("report acknowledged", "DELETE", f"/containers/{ID}", Moment.REQUEST),
+)
+# An action of which the machine goes away says so before it begins, and is never reported.
+LEAVING = _by_name(
+    *(TRANSITIONS[name] for name in ("offer asked", "offer answered", "container created")),
+    _door("leaving sent", "POST", f"{ATTEMPT}/leaving", Moment.REQUEST),
+    _door("leaving taken", "POST", f"{ATTEMPT}/leaving", Moment.ANSWER),
+    TRANSITIONS["started"],
+)

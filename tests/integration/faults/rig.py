@@ -7,7 +7,7 @@ import signal
 import subprocess
 import sys
 from collections import defaultdict
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass, field
@@ -33,6 +33,7 @@ LINES = 300
 OVER = ("workflow.succeeded", "workflow.failed", "workflow.timeout", "workflow.canceled")
 # A line is told apart by its attempt and its number; the first half is printed before the action waits.
 ACTION = f"""
+trap 'exit 143' TERM
 alias rm='/bin/busybox rm' sleep='/bin/busybox sleep'
 echo $TINKBOX_ACTION $TINKBOX_ATTEMPT >>/marks/starts
 echo $TINKBOX_ACTION >>/workflow/trail
@@ -160,12 +161,12 @@ class Rig:
     workflow: str = ""
     refused: list[str] = field(default_factory=list)
 
-    async def run(self, **options: object) -> Facts:
-        """Run a workflow with the planned faults to its end; `options` go into each action."""
+    async def run(self, only: str = "", **options: object) -> Facts:
+        """Run a workflow with the planned faults to its end; `options` go into each action, or into `only` one."""
         for action in self.actions:
             if not self.script.waits(action):
                 self.allow(action)
-        await self._create(options)
+        await self._create({name: options for name in self.actions if only in ("", name)})
         self.worker.start()
         async with asyncio.timeout(DEADLINE):
             events = await self._events()
@@ -220,9 +221,12 @@ class Rig:
             ("what the appliance said", self.appliance.said),
         ]
 
-    async def _create(self, options: dict[str, object]) -> None:
+    async def _create(self, options: Mapping[str, Mapping[str, object]]) -> None:
         command = ["/bin/busybox", "sh", "-c", ACTION]
-        actions = [{"name": name, "image": IMAGE, "command": command, "timeout": 60} | options for name in self.actions]
+        actions = [
+            {"name": name, "image": IMAGE, "command": command, "timeout": 60, **options.get(name, {})}
+            for name in self.actions
+        ]
         volumes = [f"{self.folder / 'marks'}:/marks"]
         task = {"name": "task", "worker": "{{.device_1}}", "volumes": volumes, "actions": actions}
         template = {"version": "0.1", "name": "test", "global_timeout": 600, "tasks": [task]}
@@ -249,12 +253,14 @@ class Rig:
                 printed[piece["attempt"]] += base64.b64decode(piece["output"])
         data = await self.operator.workflow_data(self.workflow, 0)
         files = {file["path"]: base64.b64decode(file.get("content", "")).decode() for file in data["files"]}
+        stands = await self.operator.workflow(self.workflow)
         starts = self.folder / "marks" / "starts"
         story = self.script.story
         return Facts(
             actions=tuple(self.actions),
             lines=LINES,
             events=tuple(events),
+            states=(stands["state"], *(action["state"] for action in stands["actions"])),
             attempts=dict(story.attempts),
             acknowledged=dict(story.acknowledged),
             starts=tuple(line.split()[1] for line in starts.read_text().splitlines()) if starts.exists() else (),

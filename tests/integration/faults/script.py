@@ -8,10 +8,10 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from urllib.parse import unquote
 
-from tests.integration.faults.matrix import TRANSITIONS, Transition
+from tests.integration.faults.matrix import LEAVING, TRANSITIONS, Transition
 from tests.integration.faults.wire import Exchange, Moment
 
-_EFFECT = re.compile(r"/worker/attempts/[^/]+/(report|output|data)$")
+_EFFECT = re.compile(r"/worker/attempts/[^/]+/(report|output|data|leaving)$")
 Strike = Callable[[Exchange], Awaitable[None]]
 
 
@@ -38,7 +38,7 @@ class Story:
         self._containers: dict[str, str] = {}
         self.lines: list[str] = []
         self.attempts: dict[str, str] = {}  # token -> action, as offered
-        self.effects: list[Exchange] = []  # reports, output and data, as they came
+        self.effects: list[Exchange] = []  # what changes something at the appliance, as it came
         self.acknowledged: dict[str, dict[str, object]] = {}  # token -> the outcome that was reported
         self.idle = asyncio.Event()  # set while the worker has done all it had to do, and asks for more
 
@@ -105,7 +105,7 @@ class Script:
 
     def plan(self, transition: str, action: str, fault: str, strike: Strike) -> None:
         """Let `strike` happen when the action reaches the transition, after all that was planned before."""
-        self.steps.append(Step(TRANSITIONS[transition], action, fault, strike))
+        self.steps.append(Step({**TRANSITIONS, **LEAVING}[transition], action, fault, strike))
 
     def waits(self, action: str) -> bool:
         """Whether the action itself has to wait for the next step that is planned for it."""

@@ -13,15 +13,18 @@ from tests.integration.faults.faults import (
     LateReport,
     answer_lost,
     appliance_killed,
+    canceled,
     clock_a_day_ahead,
     connection_cut,
     engine_killed,
+    machine_goes,
+    name,
     none,
     plan,
     reports_doubled,
     worker_killed,
 )
-from tests.integration.faults.matrix import TRANSITIONS
+from tests.integration.faults.matrix import LEAVING, TRANSITIONS
 from tests.integration.faults.rig import Rig
 from tests.integration.faults.verdict import Expected, complaints
 
@@ -39,9 +42,8 @@ ENDED_BY_THE_ENGINE = {(engine_killed, "started"), (engine_killed, "running")}
 
 
 def cell(fault: Fault, transition: str) -> object:
-    name = f"{fault.__name__.replace('_', ' ')} at {transition}"
     marks = () if transition in CORE.get(fault, ()) else pytest.mark.campaign
-    return pytest.param(fault, transition, id=name, marks=marks)
+    return pytest.param(fault, transition, id=f"{name(fault)} at {transition}", marks=marks)
 
 
 @pytest.mark.parametrize(("fault", "transition"), [cell(fault, where) for fault in FAULTS for where in TRANSITIONS])
@@ -84,3 +86,29 @@ async def test_a_report_that_was_answered_before_a_retry_may_come_again(transiti
 async def test_an_action_that_died_with_the_engine_is_tried_again_when_it_may(transition: str, rig: Rig) -> None:
     plan(rig, engine_killed, transition, "subject")
     assert complaints(await rig.run(retries=1), Expected(retries=1)) == []
+
+
+@pytest.mark.parametrize("transition", row(TRANSITIONS, core=("offer answered", "running", "report sent")))
+async def test_a_canceled_workflow_ends_wherever_it_is(transition: str, rig: Rig) -> None:
+    plan(rig, canceled, transition, "subject", goes_on=False)
+    facts = await rig.run()
+    assert complaints(facts, Expected(state="CANCELED")) == []
+    assert "after" not in facts.attempts.values()
+
+
+LEAVING_CELLS = [
+    (fault, transition)
+    for fault in (appliance_killed, worker_killed, engine_killed, connection_cut, answer_lost, reports_doubled)
+    for transition in LEAVING
+    if (fault, transition) != (engine_killed, "started")  # then nothing is left that could make the machine go
+]
+
+
+@pytest.mark.campaign
+@pytest.mark.parametrize(
+    ("fault", "transition"), LEAVING_CELLS, ids=[f"{name(fault)} at {where}" for fault, where in LEAVING_CELLS]
+)
+async def test_a_machine_that_goes_away_is_never_sent_away_twice(fault: Fault, transition: str, rig: Rig) -> None:
+    plan(rig, fault, transition, "subject", goes_on=False)
+    plan(rig, machine_goes, "running", "subject", goes_on=False)
+    assert complaints(await rig.run(only="subject", reboot=True), Expected(leaves="subject")) == []

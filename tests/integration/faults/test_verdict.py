@@ -7,19 +7,29 @@ import pytest
 
 from tests.integration.faults.verdict import Expected, Facts, complaints
 
-EVENTS: list[dict[str, Any]] = [
-    {"number": 1, "kind": "workflow.created"},
-    {"number": 2, "kind": "workflow.started"},
-    {"number": 3, "kind": "action.started", "action": "a"},
-    {"number": 4, "kind": "action.succeeded", "action": "a"},
-    {"number": 5, "kind": "action.started", "action": "b"},
-    {"number": 6, "kind": "action.succeeded", "action": "b"},
-    {"number": 7, "kind": "workflow.succeeded"},
+AT = {"workflow_id": "w", "at": "2026-01-01T00:00:00+00:00"}
+
+
+def event(number: int, kind: str, action: str = "", state: str = "", **told: object) -> dict[str, Any]:
+    which = {"action": action, "index": "ab".index(action), "state": state} if action else {}
+    return {**AT, "number": number, "kind": kind, **which, **told}
+
+
+EVENTS = [
+    event(1, "workflow.created", actions=[{}, {}], skipped=[]),
+    event(2, "workflow.started"),
+    event(3, "action.started", "a", "RUNNING"),
+    event(4, "action.succeeded", "a", "SUCCESS"),
+    event(5, "action.started", "b", "RUNNING"),
+    event(6, "action.succeeded", "b", "SUCCESS"),
+    event(7, "workflow.succeeded"),
 ]
+FAILED = event(6, "action.failed", "b", "FAILED", reason="EngineRestarted")
 GOOD = Facts(
     actions=("a", "b"),
     lines=3,
     events=tuple(EVENTS),
+    states=("SUCCESS", "SUCCESS", "SUCCESS"),
     attempts={"t1": "a", "t2": "b"},
     acknowledged={"t1": {"state": "SUCCESS"}, "t2": {"state": "SUCCESS"}},
     starts=("t1", "t2"),
@@ -30,10 +40,10 @@ GOOD = Facts(
     planned=(),
     refused=(),
 )
-FAILED = {"number": 6, "kind": "action.failed", "action": "b", "reason": "EngineRestarted"}
 GAVE_UP = replace(
     GOOD,
-    events=(*EVENTS[:5], FAILED, {"number": 7, "kind": "workflow.failed"}),
+    events=(*EVENTS[:5], FAILED, event(7, "workflow.failed")),
+    states=("FAILED", "SUCCESS", "FAILED"),
     acknowledged={"t1": {"state": "SUCCESS"}, "t2": {"state": "FAILED"}},
     printed={**GOOD.printed, "t2": "t2 0\nt2"},
 )
@@ -46,7 +56,8 @@ DAMAGES: dict[str, dict[str, Any]] = {
     "a workflow that did not end": {"events": tuple(EVENTS[:-1])},
     "an event that is lost": {"events": (*EVENTS[:1], *EVENTS[2:])},
     "an event told twice": {"events": (*EVENTS, EVENTS[-1])},
-    "an end without a beginning": {"events": (*EVENTS[:4], EVENTS[5], EVENTS[4], EVENTS[6])},
+    "an end without a beginning": {"events": (*EVENTS[:4], {**EVENTS[5], "number": 5}, {**EVENTS[6], "number": 6})},
+    "states that are not what the events tell": {"states": ("SUCCESS", "SUCCESS", "RUNNING")},
     "a second process of an attempt": {"starts": ("t1", "t2", "t2")},
     "a process of no attempt": {"starts": ("t1", "t2", "t9")},
     "a second attempt": {"attempts": {**GOOD.attempts, "t3": "b"}},
@@ -74,6 +85,13 @@ def test_damage_is_complained_of(damage: str) -> None:
     assert complaints(replace(GOOD, **DAMAGES[damage]), Expected())
 
 
+def test_what_an_action_wrote_of_which_the_machine_went_away_is_not_missed() -> None:
+    left = [{**each, "number": each["number"] + 1} for each in EVENTS[5:]]
+    facts = replace(GOOD, events=(*EVENTS[:5], event(6, "action.leaving", "b", "LEAVING"), *left), trail=("a",))
+    assert complaints(facts, Expected(leaves="b")) == []
+    assert complaints(facts, Expected())
+
+
 def test_another_end_is_complained_of() -> None:
     assert complaints(GAVE_UP, Expected())
     assert complaints(GOOD, GIVEN_UP)
@@ -85,7 +103,8 @@ def test_output_that_breaks_off_is_good_only_as_a_beginning() -> None:
 
 
 def test_as_many_attempts_are_good_as_the_template_allows() -> None:
-    events = (*EVENTS[:5], FAILED, {**EVENTS[4], "number": 7}, {**EVENTS[5], "number": 8}, {**EVENTS[6], "number": 9})
+    again = [{**each, "number": each["number"] + 2} for each in EVENTS[4:]]
+    events = (*EVENTS[:5], {**FAILED, "next": "PENDING"}, *again)
     tried = replace(
         GOOD,
         events=events,

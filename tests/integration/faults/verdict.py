@@ -3,7 +3,11 @@
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
+
+from tinkbox.model.history import fold
+from tinkbox.model.workflow import Event
 
 ENDS = {
     "action.succeeded": "SUCCESS",
@@ -23,7 +27,7 @@ WORKFLOW_ENDS = {
 class Facts:
     """What was seen from outside.
 
-    `attempts` maps the tokens that were offered to their actions, `acknowledged` those whose report was
+    `states` are those of the workflow and of each action.  `attempts` maps the tokens that were offered to their actions, `acknowledged` those whose report was
     answered to its outcome; `starts` are the tokens with which a process began, `printed` what each of them
     printed, which is `lines` lines "token number" if it got so far; `trail` are the actions whose data
     arrived, `left` the containers that are still there.
@@ -32,6 +36,7 @@ class Facts:
     actions: tuple[str, ...]
     lines: int
     events: tuple[Mapping[str, Any], ...]
+    states: tuple[str, ...]
     attempts: Mapping[str, str]
     acknowledged: Mapping[str, Mapping[str, object]]
     starts: tuple[str, ...]
@@ -45,11 +50,15 @@ class Facts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Expected:
-    """How it must end; `reason` is the failed action's, and an action may run once and `retries` times more."""
+    """How it must end; `reason` is the failed action's, and an action may run once and `retries` times more.
+
+    The machine goes away with the action `leaves`, and with what that wrote.
+    """
 
     state: str = "SUCCESS"
     reason: str = ""
     retries: int = 0
+    leaves: str = ""
 
 
 def complaints(facts: Facts, expected: Expected) -> list[str]:
@@ -61,7 +70,7 @@ def complaints(facts: Facts, expected: Expected) -> list[str]:
         *_starts(facts, expected),
         *_reports(facts),
         *_output(facts),
-        *(_data(facts) if expected.state == "SUCCESS" else ()),
+        *(_data(facts, expected) if expected.state == "SUCCESS" else ()),
     ]
 
 
@@ -78,7 +87,7 @@ def _end(facts: Facts, expected: Expected) -> Iterator[str]:
     if ends != [expected.state]:
         yield f"the workflow should have ended once, with {expected.state}: {ends}"
     reasons = [event["reason"] for event in facts.events if event["kind"] in ENDS and event.get("reason")]
-    if reasons[-1:] != [expected.reason] and (expected.reason or expected.state != "SUCCESS"):
+    if expected.reason and reasons[-1:] != [expected.reason]:
         yield f"the last reason should be {expected.reason}: {reasons}"
 
 
@@ -86,10 +95,24 @@ def _events(facts: Facts) -> Iterator[str]:
     numbers = [event["number"] for event in facts.events]
     if numbers != list(range(1, len(numbers) + 1)):
         yield f"events are lost or doubled: {numbers}"
+    else:
+        folded = fold(_event(event) for event in facts.events)
+        if facts.states != (folded.state, *folded.actions):
+            yield f"the events add up to {folded}, and the states are {facts.states}"
     for action in facts.actions:
         happened = [event["kind"] for event in facts.events if event.get("action") == action]
+        if happened[1:2] == ["action.leaving"]:
+            del happened[1]
         if any((kind == "action.started") == (number % 2 == 1) for number, kind in enumerate(happened)):
             yield f"{action} did not begin and end in turn: {happened}"
+
+
+def _event(document: Mapping[str, Any]) -> Event:
+    data = {name: value for name, value in document.items() if name not in ("workflow_id", "number", "at", "kind")}
+    at = datetime.fromisoformat(document["at"])
+    return Event(
+        workflow_id=document["workflow_id"], number=document["number"], at=at, kind=document["kind"], data=data
+    )
 
 
 def _starts(facts: Facts, expected: Expected) -> Iterator[str]:
@@ -127,10 +150,11 @@ def _output(facts: Facts) -> Iterator[str]:
         yield f"there is output of attempts that were never offered: {sorted(strange)}"
 
 
-def _data(facts: Facts) -> Iterator[str]:
-    if [action for action in facts.trail if action in facts.actions] != list(facts.trail):
+def _data(facts: Facts, expected: Expected) -> Iterator[str]:
+    wanted = tuple(action for action in facts.actions if action != expected.leaves)
+    if set(facts.trail) - set(wanted):
         yield f"there is strange data: {facts.trail}"
-    elif tuple(dict.fromkeys(facts.trail)) != facts.actions:
+    elif tuple(dict.fromkeys(facts.trail)) != wanted:
         yield f"data is lost: {facts.trail}"
     elif len(facts.trail) > len(facts.starts):
         yield f"data is doubled: {facts.trail}"

@@ -44,7 +44,7 @@ class Page:
         self._out = out
         self._err = err
         self._attempt = ""
-        self._line_begun = False
+        self._in_line = False
         self._shown = _Decoder()
 
     def show(self, piece: Document) -> None:
@@ -60,11 +60,18 @@ class Page:
         self._put(base64.b64decode(piece["output"]))
 
     def _say(self, line: str) -> None:
+        if self._in_line:
+            # Where both are the same terminal, this would be taken for output.
+            self._out.write("\n")
+            self._out.flush()
+            self._in_line = False
         print(clean(line), file=self._err, flush=True)
 
     def _put(self, content: bytes) -> None:
         if self._out.isatty():
-            self._out.write(self._shown.text(content))
+            text = self._shown.text(content)
+            self._out.write(text)
+            self._in_line = bool(text) and not text.endswith("\n")
         else:
             self._out.buffer.write(content)
         self._out.flush()

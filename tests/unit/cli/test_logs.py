@@ -52,6 +52,21 @@ def test_on_a_terminal_nothing_steers_it_however_it_is_cut(
         assert capsys.readouterr().out == "10 %\n20 %\n�[2Jtäglich�\tend", cut
 
 
+def test_on_a_terminal_what_is_said_about_output_begins_a_line(
+    workflow: FakeAppliance, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
+    workflow.answers[f"{ASKED}0"] = (
+        b"id: 0\n\n"
+        + piece("1", b"half a line")
+        + piece("1.1", b"whole\n", "two", 2)
+        + piece("1.2", b"x", "three")
+        + END
+    )
+    assert main(["workflow", "logs", WORKFLOW_ID]) == 0
+    assert capsys.readouterr().out == "half a line\nwhole\nx"
+
+
 def test_it_goes_on_where_the_connection_was_cut_off(
     tinkbox: Tinkbox, workflow: FakeAppliance, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -11,8 +11,11 @@ from pathlib import Path
 import pytest
 
 from tinkbox.engine.machine import mermaid
-from tinkbox.engine.rendering import render
-from tinkbox.model.hardware import hardware_from_document
+from tinkbox.engine.objects import take, take_hardware
+from tinkbox.engine.rendering import render, rendering_data
+from tinkbox.model import template
+from tinkbox.model.hardware import hardware_from_document, parse_hardware
+from tinkbox.model.kubernetes import SHAPES, UNHEEDED, paths
 from tinkbox.settings import load
 
 ROOT = Path(__file__).parent.parent
@@ -110,9 +113,51 @@ def test_every_hardware_example_is_accepted(path: Path) -> None:
 
 
 @pytest.mark.parametrize("path", sorted((ROOT / "examples").rglob("template*.yaml")), ids=str)
-def test_every_template_example_renders(path: Path) -> None:
-    _, definition = render(path.read_text(), {"device_1": "08:00:27:00:00:01"})
-    assert definition.tasks
+async def test_every_template_example_renders(path: Path) -> None:
+    machine = parse_hardware((ROOT / "examples" / "demo" / "hardware.json").read_bytes())
+    data = rendering_data({"device_1": "08:00:27:00:00:01"}, machine, "0c1f6f5d-8a0c-4c51-8f0f-54f6d1a9e5b2")
+    assert (await render(path.read_text(), data)).definition.tasks
+
+
+async def test_every_kubernetes_example_is_accepted_and_renders() -> None:
+    for path in sorted((ROOT / "examples").rglob("kubernetes*.yaml")):
+        (machine,), _ = take_hardware(path.read_text())
+        (text,), (workflow,) = (take(path.read_text(), kind).objects for kind in ("Template", "Workflow"))
+        data = rendering_data(workflow.spec["hardwareMap"], machine)
+        assert (await render(text.spec["data"], data)).definition.tasks
+        assert (workflow.spec["templateRef"], workflow.spec["hardwareRef"]) == (text.name, machine.name)
+
+
+def documented(name: str) -> dict[str, str]:
+    """The rows of a table in docs/templates.md: each field with what its last column says."""
+    text = (ROOT / "docs" / "templates.md").read_text()
+    table = text.split(f"<!-- {name}:begin -->")[1].split(f"<!-- {name}:end -->")[0]
+    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in table.strip().splitlines()[2:]]
+    return {row[0].strip("`"): row[-1] for row in rows}
+
+
+def test_every_field_of_a_template_is_documented() -> None:
+    actions = [key for key in template.ACTION_KEYS if key != "namespaces"]
+    known = {
+        *(key for key in template.ROOT_KEYS if key != "tasks"),
+        *template.LATER_KEYS,
+        *(f"tasks[].{key}" for key in template.TASK_KEYS if key != "actions"),
+        *(f"tasks[].actions[].{key}" for key in actions),
+        *(f"tasks[].actions[].namespaces.{key}" for key in template.NAMESPACE_KEYS),
+    }
+    shown = documented("fields")
+    assert set(shown) == known, f"docs/templates.md and tinkbox.model.template differ: {sorted(set(shown) ^ known)}"
+    assert {field for field, told in shown.items() if "not supported yet" in told} == set(template.LATER_KEYS)
+
+
+@pytest.mark.parametrize("kind", SHAPES)
+def test_every_field_of_a_kubernetes_document_is_documented(kind: str) -> None:
+    known, shown = set(paths(SHAPES[kind])), documented(kind)
+    assert set(shown) == known, f"docs/templates.md and tinkbox.model.kubernetes differ: {sorted(set(shown) ^ known)}"
+    for field, told in shown.items():
+        unheeded = [each for name, each in UNHEEDED[kind].items() if re.match(rf"{re.escape(name)}(?![A-Za-z])", field)]
+        expected = [f"{'refused' if each.harmful else 'not honoured'}: {each.text}" for each in unheeded]
+        assert expected == [told] or (not expected and not told.startswith(("refused", "not honoured"))), field
 
 
 def test_every_refusal_is_raised_somewhere() -> None:

@@ -13,7 +13,7 @@ import pytest
 from tinkbox.engine.machine import mermaid
 from tinkbox.engine.objects import take, take_hardware
 from tinkbox.engine.rendering import render, rendering_data
-from tinkbox.model import template
+from tinkbox.model import reasons, template
 from tinkbox.model.hardware import hardware_from_document, parse_hardware
 from tinkbox.model.kubernetes import SHAPES, UNHEEDED, paths
 from tinkbox.settings import load
@@ -97,6 +97,12 @@ def test_every_reason_that_a_failure_may_get_is_documented() -> None:
     shown = (ROOT / "docs" / "actions.md").read_text()
     missing = sorted(reason for reason in given if f"`{reason}`" not in shown)
     assert not missing, f"docs/actions.md lacks {missing}"
+
+
+def test_the_reasons_in_the_docs_are_the_table() -> None:
+    text = (ROOT / "docs" / "actions.md").read_text()
+    shown = text.split("<!-- reasons:begin -->")[1].split("<!-- reasons:end -->")[0].strip()
+    assert shown == reasons.markdown(), "paste the output of tinkbox.model.reasons.markdown() between the markers"
 
 
 def test_the_configuration_in_the_docs_loads(tmp_path: Path) -> None:

@@ -3,19 +3,23 @@
 import asyncio
 import io
 import json
+import random
 import tarfile
+import tempfile
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
+from pathlib import Path
 
 import pytest
 from aiohttp import web
 
-from tests.integration.docker_engine import DockerEngine
-from tests.integration.registry.serving import configuration, descriptor, digest_of, layer, manifest
+from tests.integration.docker_engine import DockerEngine, docker_engine_in
+from tests.integration.registry.serving import Registry, configuration, descriptor, digest_of, layer, manifest, serving
 from tests.integration.runtime.test_docker import BUSYBOX
 from tinkbox.registry.manifests import DOCKER_MANIFEST
 from tinkbox.runtime import ContainerFailed, ContainerSpec, Ended
 from tinkbox.runtime.docker import DockerRuntime
+from tinkbox.worker.mounts import mount_tmpfs, unmount
 
 IMAGE = "tools/refused:v1"
 BARE = "tools/bare:v1"
@@ -214,6 +218,28 @@ async def test_what_a_registry_does_wrong_has_its_own_reason(engine: DockerEngin
         with pytest.raises(ContainerFailed) as refusal:
             await runtime.pull(f"{host}/{kind}/image:v1")
     assert refusal.value.reason == reason, str(refusal.value)
+
+
+async def test_an_image_for_which_there_is_no_room(tmp_path: Path) -> None:
+    place = Path(tempfile.mkdtemp(prefix="tinkbox-full-"))  # a socket's path must be short
+    mount_tmpfs(place, "size=48m")
+    try:
+        with docker_engine_in(place) as full:
+            async with serving(tmp_path) as registry, DockerRuntime(full.url) as runtime:
+                await push(registry, layer({"large": random.Random(1).randbytes(60_000_000)}))
+                with pytest.raises(ContainerFailed) as refusal:
+                    await runtime.pull(f"{registry.host}/large:v1")
+    finally:
+        unmount(place)
+        place.rmdir()
+    assert refusal.value.reason == "NoSpace", str(refusal.value)
+
+
+async def push(registry: Registry, content: bytes) -> None:
+    config = configuration([content])
+    for blob in (content, config):
+        await registry.push_blob(blob, "large")
+    await registry.put_manifest("large", "v1", manifest(config, [content]))
 
 
 async def test_a_registry_without_an_address_is_unreachable(engine: DockerEngine) -> None:

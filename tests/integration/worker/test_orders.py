@@ -15,7 +15,8 @@ from tinkbox.wire.worker import Hello, decode_credential
 from tinkbox.worker.words import Told, Words
 
 LASTING = "echo begun; /bin/busybox touch /marks/begun; echo 1 >/workflow/half; echo Halfway >/dev/reason\n"
-FOR_EVER = LASTING + "while true; do /bin/busybox sleep 0.1; done"
+FOR_EVER = "trap 'exit 143' TERM\n" + LASTING + "while true; do /bin/busybox sleep 0.1; done"
+DEAF = LASTING + "while true; do /bin/busybox sleep 0.1; done"  # to SIGTERM, as a shell is that is process 1
 NOTE = "echo start >>/marks/starts\n"
 
 
@@ -35,7 +36,7 @@ def begun(lab: Lab, name: str = "begun") -> None:
 def test_a_canceled_workflow_stops_its_container_and_the_machine_is_free_for_the_next(lab: Lab) -> None:
     hook = ["/bin/busybox", "touch", "/marks/hooked"]
     with serving(lab.configuration), lab.working():
-        workflow = lab.workflow(FOR_EVER, **{"on-failure": hook, "on-timeout": hook})
+        workflow = lab.workflow(DEAF, **{"on-failure": hook, "on-timeout": hook})
         following = lab.workflow("echo next")
         begun(lab)
         lab.tinkbox("workflow", "cancel", workflow)

@@ -14,7 +14,7 @@ from tinkbox.door.problems import refusals_become_problems
 from tinkbox.model.errors import Conflict, Denied, NotFound, Unavailable
 from tinkbox.model.workflow import Outcome, PlannedAction, State
 from tinkbox.node import routes
-from tinkbox.wire.worker import Credential, Hello, Offer, Report
+from tinkbox.wire.worker import Credential, Hello, Leaving, Offer, Order, Report
 
 ACTION = PlannedAction(index=0, task="t", name="a", worker="w", address="08:00:27:00:00:01", image="i", timeout=60)
 OFFER = Offer(workflow_id="f", attempt="attempt-1", remaining=12.5, action=ACTION)
@@ -27,6 +27,7 @@ class FakeAttempts:
 
     refusal: Exception | None = None
     offered: Offer | None = OFFER
+    ordered: Order | None = None
     told: list[tuple[object, ...]] = field(default_factory=list)
 
     def _tell(self, *words: object) -> None:
@@ -37,6 +38,13 @@ class FakeAttempts:
     async def offer(self, worker: str, hello: Hello) -> Offer | None:
         self._tell("offer", worker, hello)
         return self.offered
+
+    async def leave(self, worker: str, token: str, leaving: Leaving) -> None:
+        self._tell("leave", worker, token, leaving)
+
+    async def order(self, worker: str, token: str) -> Order | None:
+        self._tell("order", worker, token)
+        return self.ordered
 
     async def wait(self, worker: str, timeout: float) -> None:
         """Here time passes at once."""
@@ -80,12 +88,14 @@ async def test_every_message_arrives_as_it_was_sent() -> None:
         assert await door.output("attempt-1", 3, b"chunk") == 8
         assert await door.data("attempt-1") == b"archive"
         await door.keep_data("attempt-1", b"new archive")
+        await door.leaving("attempt-1", Leaving(workflow_id="f", boot_id="b"))
         await door.report("attempt-1", REPORT)
     assert attempts.told == [
         ("offer", "w", Hello(boot_id="b", version="1")),
         ("output", "w", "attempt-1", 3, b"chunk"),
         ("data", "w", "attempt-1"),
         ("keep_data", "w", "attempt-1", b"new archive"),
+        ("leave", "w", "attempt-1", Leaving(workflow_id="f", boot_id="b")),
         ("report", "w", "attempt-1", REPORT),
     ]
 
@@ -95,11 +105,23 @@ async def test_no_work_is_none() -> None:
         assert await door.next(Hello(boot_id="b")) is None
 
 
+async def test_an_order_is_waited_for_and_none_is_none() -> None:
+    order = Order(state=State.CANCELED, message="by the operator")
+    async with door_to(FakeAttempts(ordered=order)) as door:
+        assert await door.order("attempt-1") == order
+    async with door_to(FakeAttempts()) as door:
+        assert await door.order("attempt-1") is None
+
+
 @pytest.mark.parametrize("refusal", [Conflict("too late"), NotFound("no such attempt")])
 async def test_a_refusal_comes_back_as_itself(refusal: Exception) -> None:
     async with door_to(FakeAttempts(refusal=refusal)) as door:
         with pytest.raises(type(refusal), match=str(refusal)):
             await door.report("attempt-1", REPORT)
+        with pytest.raises(type(refusal), match=str(refusal)):
+            await door.order("attempt-1")
+        with pytest.raises(type(refusal), match=str(refusal)):
+            await door.leaving("attempt-1", Leaving(workflow_id="f", boot_id="b"))
 
 
 async def test_a_wrong_credential_is_denied() -> None:

@@ -145,6 +145,14 @@ async def test_what_does_not_fit_is_refused(box: Appliance, door: Client, path: 
     assert json.loads(await answer.read())["detail"]
 
 
+async def test_half_a_character_in_a_greeting_is_stored_as_text_and_stops_nothing(box: Appliance, door: Client) -> None:
+    headers = await bearer(box)
+    await box.workflow()
+    answer = await door.post("/worker/next", data=r'{"boot_id":"\ud800"}', headers=headers)
+    assert answer.status == 200
+    await box.machines.save()
+
+
 async def test_too_much_data_is_refused_however_it_is_announced(box: Appliance, door: Client) -> None:
     headers = await bearer(box)
     offer = await offered(box, door, headers)

@@ -106,6 +106,15 @@ async def test_three_boots_without_progress_park_the_machine_with_a_reason(box: 
     assert (await box.machines.get(worker)).parked == parked.reason, "waiting in the park must not count"
 
 
+async def test_the_reason_counts_how_far_the_last_of_the_boots_came(box: Appliance) -> None:
+    worker = await box.machine(1)
+    await box.workflow()
+    for _ in range(MAX_BOOTS):
+        script(box)
+    box.machines.saw_address(address(1), Stage.RAMDISK)
+    assert "the furthest fetched the OSIE" in (await box.machines.get(worker)).parked
+
+
 async def test_a_parked_machine_is_let_go_by_a_push_or_a_new_workflow(box: Appliance) -> None:
     await box.machine(1)
     for release in (box.machine, lambda number: box.workflow(device_1=number)):

@@ -112,6 +112,8 @@ def test_any_plain_value_stays_what_it_was(value: str) -> None:
         (("image: x", "image: x, timeout: -1"), ["line 7, tasks[0].actions[0].timeout: expected seconds"]),
         (("image: x", "image: x, command: echo hi"), ["line 7, tasks[0].actions[0].command: expected a list of words"]),
         (("image: x", "image: x, volumes: [dev]"), ["line 7, tasks[0].actions[0].volumes: 'dev': expected /host/path"]),
+        (("image: x", "image: x, volumes: [/dev]"), ["line 7, tasks[0].actions[0].volumes: '/dev': expected /host/path"]),
+        (("image: x", "image: x, volumes: [/dev:dev]"), ["line 7, tasks[0].actions[0].volumes: '/dev:dev': expected"]),
         (("image: x", "image: x, pid: all"), ["line 7, tasks[0].actions[0].pid: expected host"]),
         (("image: x", "image: x, image: y"), ["line 7, tasks[0].actions[0].image: key image is given twice"]),
         (("image: x", "image: x, environment: [A]"), ["line 7, tasks[0].actions[0].environment: expected names with values"]),

@@ -14,7 +14,7 @@ from tests.integration.engine.appliance import Appliance, appliance, mac
 from tinkbox.door.problems import refusals_become_problems
 from tinkbox.model.workflow import Outcome, State
 from tinkbox.node.routes import routes
-from tinkbox.wire.worker import Hello, Offer, Report, decode_offer, encode
+from tinkbox.wire.worker import MAX_OUTPUT_CHUNK, Hello, Offer, Report, decode_offer, encode
 
 HELLO = encode(Hello(boot_id="boot-1"))
 Client = TestClient[web.Request, web.Application]
@@ -164,6 +164,38 @@ async def test_too_much_data_is_refused_however_it_is_announced(box: Appliance, 
     for body in (io.BytesIO(b"x" * (13 << 20)), endless()):
         answer = await door.put(f"/worker/attempts/{offer.attempt}/data", data=body, headers=headers)
         assert answer.status == 413
+
+
+async def test_a_body_that_does_not_say_its_size_is_bounded_all_the_same(box: Appliance, door: Client) -> None:
+    headers = await bearer(box)
+    offer = await offered(box, door, headers)
+
+    async def pieces() -> AsyncIterator[bytes]:
+        for _ in range(5):
+            yield b"x" * (MAX_OUTPUT_CHUNK // 4)
+
+    path = f"/worker/attempts/{offer.attempt}/output?offset=0"
+    assert (await door.post(path, data=pieces(), headers=headers)).status == 413
+    answer = await door.post(path, data=b"x" * MAX_OUTPUT_CHUNK, headers=headers)
+    assert await answer.json() == {"next": MAX_OUTPUT_CHUNK}
+
+
+async def test_output_goes_where_the_worker_says(box: Appliance, door: Client) -> None:
+    headers = await bearer(box)
+    offer = await offered(box, door, headers)
+    for offset, chunk, wanted in ((0, b"hello", 5), (3, b"lo world", 11), (99, b"gap", 11)):
+        path = f"/worker/attempts/{offer.attempt}/output?offset={offset}"
+        assert await (await door.post(path, data=chunk, headers=headers)).json() == {"next": wanted}
+    (output,) = await box.workflows.output(offer.workflow_id, {})
+    assert b"".join(piece.chunk for piece in output.pieces) == b"hello world"
+
+
+async def test_a_credential_counts_as_a_bearer_token_only(box: Appliance, door: Client) -> None:
+    (token,) = [value.partition(" ")[2] for value in (await bearer(box)).values()]
+    for header in (token, f"Basic {token}", f"Token {token}"):
+        answer = await door.post("/worker/next", data=HELLO, headers={"Authorization": header})
+        assert answer.status == 401
+    assert (await door.post("/worker/next", data=HELLO, headers={"Authorization": f"bearer {token}"})).status == 204
 
 
 async def test_the_operators_routes_do_not_exist_here(door: Client) -> None:

@@ -1,3 +1,4 @@
+import socket
 from pathlib import Path
 
 import pytest
@@ -90,9 +91,22 @@ def test_data_comes_back_as_it_was_written(folder: WorkerFolder) -> None:
     folder.unpack_data("w1", archive)
     assert not (place / "later").exists()
     assert folder.pack_data("w1") == archive
-    assert (place / "link").read_bytes() == b"#!\n\0"
+    assert (place / "link").readlink() == Path("deep/er/script")
     assert (place / "deep" / "er" / "script").stat().st_mode & 0o777 == 0o750
     assert [entry.path for entry in decode(archive)] == ["deep", "deep/er", "deep/er/script", "link"]
+
+
+def test_only_files_folders_and_links_themselves_are_packed(folder: WorkerFolder, tmp_path: Path) -> None:
+    folder.unpack_data("w1", b"")
+    place, outside = folder.data_folder("w1"), tmp_path / "outside"
+    outside.mkdir()
+    (outside / "secret").write_text("of the machine")
+    (place / "link").symlink_to(outside)
+    (place / "dangling").symlink_to("nowhere")
+    with socket.socket(socket.AF_UNIX) as listening:
+        listening.bind(str(place / "socket"))
+        packed = {entry.path: entry.link for entry in decode(folder.pack_data("w1"))}
+    assert packed == {"link": str(outside), "dangling": "nowhere"}
 
 
 def test_a_bad_archive_leaves_the_data_that_was_there(folder: WorkerFolder) -> None:

@@ -77,5 +77,5 @@ class NodeDoor:
                 return await response.read()
         except (aiohttp.ClientError, TimeoutError, OSError) as error:
             raise Unavailable(
-                f"the appliance at {self._base} does not answer: {error or type(error).__name__}"
+                f"the appliance at {self._base} does not answer: {str(error) or type(error).__name__}"
             ) from None

@@ -282,10 +282,9 @@ class Machines:
 
     def _note(self, hardware_id: str, stage: Stage, detail: str) -> None:
         record, now = self._records[hardware_id], self._clock()
-        parked = bool(parked_reason(ticket=record.ticket, boots=record.boots, furthest=record.furthest))
         if stage is Stage.SCRIPT and record.ticket:
             record = replace(record, boots=record.boots + 1)
-        if stage in _BOOT_PROGRESS and not parked:
+        if stage in _BOOT_PROGRESS:
             record = replace(record, furthest=max(record.furthest or stage, stage, key=_BOOT_PROGRESS.index))
         self._records[hardware_id] = replace(record, stage=stage, stage_at=now)
         self._sightings.append(Sighting(hardware_id=hardware_id, at=now, stage=stage, detail=detail[:500]))

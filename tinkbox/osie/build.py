@@ -6,6 +6,7 @@ import shutil
 import subprocess
 import tempfile
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
@@ -161,12 +162,10 @@ def compress(pieces: Iterable[bytes], path: Path, packages: Path) -> None:
     ) as process:
         assert process.stdin is not None
         assert process.stderr is not None
-        try:
+        # Its status and words say why it reads no more; closing sends what is buffered, and fails likewise.
+        with suppress(BrokenPipeError), process.stdin:
             for piece in pieces:
                 process.stdin.write(piece)
-            process.stdin.close()
-        except BrokenPipeError:
-            pass  # its status and words say why
         said = process.stderr.read().decode(errors="replace").strip()
     if process.returncode:
         raise Unavailable(f"the ramdisk could not be compressed: {said or process.returncode}: is the disk full?")

@@ -151,5 +151,5 @@ class DockerRuntime:
             raise meaning(reason, error.status, str(error.message)) from None
         except (aiohttp.ClientError, TimeoutError, OSError) as error:
             raise EngineAway(
-                f"the Docker engine at {self._url} does not answer: {error or type(error).__name__}"
+                f"the Docker engine at {self._url} does not answer: {str(error) or type(error).__name__}"
             ) from None

@@ -211,14 +211,19 @@ def _text(entry: Mapping[str, Any], name: str, default: str | None = None) -> st
     value = entry.get(name, default)
     if not isinstance(value, str):
         raise Invalid(f"{name} is missing or is no text")
-    return value
+    return _whole(value)
 
 
 def _texts(entry: Mapping[str, Any], name: str) -> tuple[str, ...]:
     values = entry.get(name) or ()
     if not isinstance(values, list | tuple) or not all(isinstance(value, str) for value in values):
         raise Invalid(f"{name} is a list of texts")
-    return tuple(values)
+    return tuple(map(_whole, values))
+
+
+def _whole(text: str) -> str:
+    """JSON can spell halves of characters, which neither the store nor a terminal takes: they become `?`."""
+    return text.encode(errors="replace").decode()
 
 
 def _state(entry: Mapping[str, Any], what: str) -> State:

@@ -83,7 +83,7 @@ def _busybox(reason: str, *command: str) -> None:
 @contextlib.contextmanager
 def root_moved_to(root: Path) -> Iterator[None]:
     """Within the block `/` is `root`: the kernel resolves every path and link inside it."""
-    outside = os.open("/", os.O_RDONLY | os.O_DIRECTORY)
+    outside, here = (os.open(path, os.O_RDONLY | os.O_DIRECTORY) for path in ("/", "."))
     try:
         os.chroot(root)
         os.chdir("/")
@@ -92,8 +92,10 @@ def root_moved_to(root: Path) -> Iterator[None]:
         finally:
             os.fchdir(outside)
             os.chroot(".")
+            os.fchdir(here)
     finally:
         os.close(outside)
+        os.close(here)
 
 
 def write(root: Path, wanted: Parameters) -> None:

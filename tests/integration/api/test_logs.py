@@ -94,6 +94,17 @@ async def test_each_event_is_told_once_however_they_come(door: Door) -> None:
         assert await take(stream, 1) == [(number, "workflow.created")]
 
 
+async def test_numbers_that_went_with_a_deleted_workflow_repeat_nothing(door: Door) -> None:
+    await door.box.machine(1)
+    for _ in range(3):
+        await door.box.workflows.delete(await door.box.workflow())
+    await door.box.workflow()
+    stream = events(door, 0)
+    assert await take(stream, 2) == [(0, ""), (4, "workflow.created")]
+    await door.box.workflow()
+    assert await take(stream, 1) == [(5, "workflow.created")]
+
+
 async def test_several_listeners_each_get_everything(door: Door) -> None:
     await door.box.machine(1)
     streams = [events(door, 0) for _ in range(3)]

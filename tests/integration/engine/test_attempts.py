@@ -4,8 +4,8 @@ import asyncio
 
 import pytest
 
-from tests.integration.engine.appliance import Appliance
-from tinkbox.model.errors import Conflict, NotFound, TooLarge
+from tests.integration.engine.appliance import RELAY, Appliance
+from tinkbox.model.errors import Conflict, Denied, NotFound, TooLarge
 from tinkbox.model.workflow import Outcome, State
 from tinkbox.store.output import HEAD, TAIL
 from tinkbox.wire.bundle import MAX_ARCHIVE
@@ -27,6 +27,10 @@ async def test_a_worker_that_comes_back_gets_the_same_attempt(box: Appliance) ->
     assert again is not None
     assert (again.attempt, again.action) == (offer.attempt, offer.action)
     assert again.remaining == offer.remaining - 10 == 50
+    box.clock.forward(1000)
+    late = await box.offer(worker)
+    assert late is not None
+    assert (late.attempt, late.remaining) == (offer.attempt, 0)
 
 
 async def test_two_polls_at_once_are_one_attempt(box: Appliance) -> None:
@@ -47,6 +51,15 @@ async def test_a_machine_that_rebooted_in_the_middle_of_an_action_has_it_failed_
     assert outcome.reason == "WorkerLost"
     with pytest.raises(Conflict, match="too late"):
         await box.report(worker, offer)
+
+
+async def test_a_machine_that_lost_an_action_goes_on_with_its_next_workflow_at_once(box: Appliance) -> None:
+    worker, lost = await started(box)
+    waiting = await box.workflow()
+    offer = await box.offer(worker, boot_id="boot-2")
+    assert offer is not None
+    assert offer.workflow_id == waiting
+    assert (await box.workflows.get(lost.workflow_id)).state is State.FAILED
 
 
 async def test_a_reboot_between_two_actions_loses_nothing(box: Appliance) -> None:
@@ -80,6 +93,13 @@ async def test_another_machines_attempt_is_not_there(box: Appliance) -> None:
         await box.attempts.keep_data(stranger, offer.attempt, b"x")
 
 
+async def test_a_machine_that_was_forgotten_since_it_showed_its_credential_is_denied(box: Appliance) -> None:
+    worker = await box.machine(1)
+    await box.machines.delete(worker)
+    with pytest.raises(Denied, match="deleted meanwhile"):
+        await box.offer(worker)
+
+
 async def test_a_report_on_the_wrong_workflow_is_refused(box: Appliance) -> None:
     worker, offer = await started(box)
     report = Report(workflow_id="other", boot_id="b", sequence=1, outcome=Outcome(state=State.SUCCESS))
@@ -93,6 +113,25 @@ async def test_a_waiting_worker_is_woken_by_a_new_workflow(box: Appliance) -> No
         waiting = group.create_task(box.attempts.wait(worker, 60))
         await asyncio.sleep(0)
         await box.workflow()
+        await waiting
+
+
+async def test_a_waiting_worker_is_woken_when_another_machine_has_done_its_part(box: Appliance) -> None:
+    first, second = await box.machine(1), await box.machine(2)
+    await box.workflow(RELAY, a=1, b=2)
+    async with asyncio.timeout(5), asyncio.TaskGroup() as group:
+        waiting = group.create_task(box.attempts.wait(second, 60))
+        await asyncio.sleep(0)
+        await box.finish(first)
+        await waiting
+
+
+async def test_who_follows_a_workflow_is_woken_by_its_output(box: Appliance) -> None:
+    worker, offer = await started(box)
+    async with asyncio.timeout(5), asyncio.TaskGroup() as group:
+        waiting = group.create_task(box.workflows.changed(60))
+        await asyncio.sleep(0)
+        await box.attempts.output(worker, offer.attempt, 0, b"hello")
         await waiting
 
 
@@ -157,6 +196,7 @@ async def test_too_much_data_is_refused_and_the_former_version_stays(box: Applia
     with pytest.raises(TooLarge):
         await box.attempts.keep_data(worker, offer.attempt, b"x" * (MAX_ARCHIVE + 1))
     assert await box.attempts.data(worker, offer.attempt) == b"small"
+    assert await box.attempts.keep_data(worker, offer.attempt, b"x" * MAX_ARCHIVE) == 2
 
 
 async def test_data_of_an_attempt_that_is_over_is_not_taken(box: Appliance) -> None:

@@ -1,11 +1,12 @@
 """Machines: their documents, their tickets, and how far their boots have come."""
 
+import asyncio
 import json
 from pathlib import Path
 
 import pytest
 
-from tests.integration.engine.appliance import Appliance, address, appliance, hardware, mac
+from tests.integration.engine.appliance import RELAY, Appliance, address, appliance, hardware, mac
 from tinkbox.engine.plan import MAX_BOOTS
 from tinkbox.model.boot import Boot, Client, Plan, Stage
 from tinkbox.model.errors import Conflict, Denied, NotFound, Unavailable
@@ -80,6 +81,38 @@ async def test_deleting_the_only_waiting_workflow_takes_the_ticket_back(box: App
     assert netboot(box) is None
 
 
+async def test_deleting_a_waiting_workflow_takes_nothing_from_one_that_runs_or_from_what_is_installed(
+    box: Appliance,
+) -> None:
+    worker = await box.machine(1)
+    await box.workflow()
+    assert await box.offer(worker) is not None
+    await box.workflows.delete(await box.workflow())
+    assert netboot(box) is Boot.OSIE
+    await box.finish(worker)
+    await box.workflows.delete(await box.workflow())
+    assert netboot(box) is Boot.LOCAL_DISK
+
+
+async def test_deleting_a_workflow_that_failed_leaves_the_ticket_as_the_failure_did(box: Appliance) -> None:
+    worker = await box.machine(1)
+    workflow_id = await box.workflow()
+    offer = await box.offer(worker)
+    assert offer is not None
+    await box.report(worker, offer, State.FAILED)
+    await box.workflows.delete(workflow_id)
+    assert netboot(box) is Boot.OSIE
+
+
+async def test_a_success_takes_the_ticket_of_every_machine_that_had_a_part_in_it(box: Appliance) -> None:
+    first, second = await box.machine(1), await box.machine(2)
+    await box.workflow(RELAY, a=1, b=2)
+    for worker in (first, second, first):
+        assert (netboot(box, 1), netboot(box, 2)) == (Boot.OSIE, Boot.OSIE)
+        await box.finish(worker)
+    assert (netboot(box, 1), netboot(box, 2)) == (Boot.LOCAL_DISK, Boot.LOCAL_DISK)
+
+
 async def test_allow_pxe_false_forbids_it_altogether(box: Appliance) -> None:
     document = hardware(1)
     document["network"]["interfaces"][0]["netboot"]["allow_pxe"] = False  # type: ignore[index]
@@ -104,6 +137,15 @@ async def test_three_boots_without_progress_park_the_machine_with_a_reason(box: 
     assert (await box.machines.get(worker)).parked == parked.reason
     assert script(box) is not None
     assert (await box.machines.get(worker)).parked == parked.reason, "waiting in the park must not count"
+
+
+async def test_the_reason_counts_how_far_the_last_of_the_boots_came(box: Appliance) -> None:
+    worker = await box.machine(1)
+    await box.workflow()
+    for _ in range(MAX_BOOTS):
+        script(box)
+    box.machines.saw_address(address(1), Stage.RAMDISK)
+    assert "the furthest fetched the OSIE" in (await box.machines.get(worker)).parked
 
 
 async def test_a_parked_machine_is_let_go_by_a_push_or_a_new_workflow(box: Appliance) -> None:
@@ -137,6 +179,52 @@ async def test_boots_are_counted_over_a_restart_of_the_appliance(tmp_path: Path)
         assert netboot(box) is Boot.PARKED
 
 
+async def test_progress_is_remembered_over_a_restart_of_the_appliance(tmp_path: Path) -> None:
+    async with appliance(tmp_path / "db") as box:
+        worker = await box.machine(1)
+        await box.workflow()
+        await box.offer(worker)
+        script(box)
+        await box.machines.save()
+        await box.offer(worker)
+        await box.machines.save()
+    async with appliance(tmp_path / "db") as box:
+        assert (await box.machines.get(worker)).boots == 0
+
+
+async def test_the_script_names_the_workflow_also_after_a_restart_of_the_appliance(tmp_path: Path) -> None:
+    async with appliance(tmp_path / "db") as box:
+        await box.machine(1)
+        await box.workflow()
+    async with appliance(tmp_path / "db") as box:
+        plan = script(box)
+        assert plan is not None
+        assert plan.workflow == "hello_world_workflow"
+
+
+async def test_boots_are_counted_only_while_there_is_a_ticket(box: Appliance) -> None:
+    worker = await box.machine(1)
+    box.machines.saw(mac(1), Stage.SCRIPT)
+    assert (await box.machines.get(worker)).boots == 0
+    await box.workflow()
+    box.machines.saw(mac(1), Stage.SCRIPT)
+    assert (await box.machines.get(worker)).boots == 1
+
+
+async def test_what_was_noted_and_not_saved_yet_outlives_what_is_read_from_the_store(box: Appliance) -> None:
+    worker = await box.machine(1)
+    await box.workflow()
+    script(box)
+    await box.offer(worker, boot_id="boot-1")
+    script(box)
+    before = await box.machines.get(worker)
+    await box.machines.refresh([worker])
+    assert await box.machines.get(worker) == before
+    assert (before.boots, before.stage, before.last_contact) == (1, Stage.SCRIPT, box.clock.now)
+    await box.offer(worker, boot_id="boot-1")
+    assert [each.stage for each in await box.machines.timeline(worker)].count(Stage.WORKER) == 1
+
+
 async def test_the_script_goes_only_to_the_machines_own_address(box: Appliance) -> None:
     await box.machine(1)
     await box.workflow()
@@ -155,6 +243,35 @@ async def test_the_timeline_keeps_what_was_seen_in_order(box: Appliance) -> None
     seen = await box.machines.timeline(worker)
     assert [each.stage for each in seen] == [Stage.DISCOVER, Stage.LOADER]
     assert seen[1].detail == "undionly.kpxe, 70000 bytes in 0.5 s, 2 sent again"
+
+
+async def test_the_worker_is_in_the_timeline_once_for_each_boot(box: Appliance) -> None:
+    worker = await box.machine(1)
+    for boot_id in ("boot-1", "boot-1", "boot-2"):
+        await box.offer(worker, boot_id=boot_id)
+    assert [each.stage for each in await box.machines.timeline(worker)] == [Stage.WORKER, Stage.WORKER]
+
+
+async def test_a_full_disk_delays_saving_and_does_not_end_it(box: Appliance, monkeypatch: pytest.MonkeyPatch) -> None:
+    worker = await box.machine(1)
+    write, saved, refusals = box.store.write, asyncio.Event(), [Unavailable("the disk is full")]
+
+    async def full_at_first(use_case: object) -> None:
+        if refusals:
+            raise refusals.pop()
+        await write(use_case)  # type: ignore[arg-type]
+        saved.set()
+
+    monkeypatch.setattr(box.store, "write", full_at_first)
+    monkeypatch.setattr("tinkbox.engine.machines.SAVE_EVERY", 0.0)
+    monkeypatch.setattr("tinkbox.engine.machines.RETRY_SAVING", 0.0)
+    async with asyncio.timeout(5), asyncio.TaskGroup() as parts:
+        saving = parts.create_task(box.machines.run())
+        box.machines.saw(mac(1), Stage.DISCOVER)
+        await saved.wait()
+        saving.cancel()
+    async with box.store.read() as tables:
+        assert [each.stage for each in await tables.hardware.sightings(worker)] == [Stage.DISCOVER]
 
 
 async def test_while_nothing_can_be_saved_boots_go_on_and_the_newest_sightings_wait(
@@ -198,12 +315,15 @@ async def test_pushing_again_replaces_the_document_and_keeps_the_credential(box:
     worker = await box.machine(1)
     token = (await box.machines.credential(worker, "s", "r")).token
     document = hardware(1)
-    document["network"]["interfaces"][0]["dhcp"]["mac"] = "08:00:27:00:00:77"  # type: ignore[index]
+    dhcp = document["network"]["interfaces"][0]["dhcp"]  # type: ignore[index]
+    dhcp["mac"], dhcp["ip"]["address"] = "08:00:27:00:00:77", "172.30.0.77"
     await box.machines.push(parse_hardware(json.dumps(document)))
     assert box.machines.authenticate(token) == worker
-    assert (await box.machines.get("08:00:27:00:00:77")).hardware.id == worker
-    with pytest.raises(NotFound):
-        await box.machines.get(mac(1))
+    for key in ("08:00:27:00:00:77", "172.30.0.77"):
+        assert (await box.machines.get(key)).hardware.id == worker
+    for key in (mac(1), address(1)):
+        with pytest.raises(NotFound):
+            await box.machines.get(key)
 
 
 @pytest.mark.parametrize(

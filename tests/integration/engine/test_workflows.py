@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from tests.integration.engine.appliance import HELLO, RELAY, Appliance, appliance, mac
+from tinkbox.engine.workflows import MAX_DEVICES
 from tinkbox.model.errors import Conflict, Invalid, NotFound
 from tinkbox.model.workflow import State
 
@@ -54,6 +55,15 @@ async def test_tasks_are_handed_over_between_machines_at_any_point(box: Applianc
     assert await box.finish(first) == ["four"]
 
 
+async def test_a_machine_that_has_done_its_part_goes_on_with_its_next_workflow(box: Appliance) -> None:
+    first, second = await box.machine(1), await box.machine(2)
+    await box.workflow(RELAY, a=1, b=2)
+    following = await box.workflow(device_1=2)
+    await box.finish(first)
+    assert await box.finish(second) == ["three", "hello_world", "second"]
+    assert (await box.workflows.get(following)).state is State.SUCCESS
+
+
 async def test_a_machines_workflows_run_in_the_order_in_which_they_were_created(box: Appliance) -> None:
     worker = await box.machine(1)
     older, newer = await box.workflow(), await box.workflow()
@@ -92,6 +102,22 @@ async def test_unknown_hardware_is_named_and_nothing_is_stored(box: Appliance) -
     with pytest.raises(NotFound):
         await box.workflows.create("nothing", {})
     assert await box.workflows.all() == []
+
+
+async def test_a_workflow_without_actions_is_refused(box: Appliance) -> None:
+    await box.machine(1)
+    await box.templates.create("idle", HELLO.partition("    actions:")[0])
+    with pytest.raises(Invalid, match="no actions"):
+        await box.workflows.create("idle", {"device_1": mac(1)})
+    assert await box.workflows.all() == []
+
+
+async def test_devices_are_bounded(box: Appliance) -> None:
+    devices = {f"device_{number}": mac(1) for number in range(MAX_DEVICES)}
+    with pytest.raises(NotFound):
+        await box.workflows.create("nothing", devices)
+    with pytest.raises(Invalid, match=f"at most {MAX_DEVICES}"):
+        await box.workflows.create("nothing", {**devices, "one_more": mac(1)})
 
 
 async def test_a_workflow_is_found_by_a_unique_beginning_or_its_name(box: Appliance) -> None:

@@ -27,6 +27,7 @@ from tests.integration.registry.serving import layer
 from tests.integration.worker.machine import IMAGE
 from tinkbox.client.operator import Operator
 from tinkbox.model.errors import Unavailable
+from tinkbox.node.routes import POLL_SECONDS
 
 DEADLINE = 90.0
 LINES = 300
@@ -241,10 +242,19 @@ class Rig:
             return []
 
     async def _left(self) -> list[str]:
-        """The containers that are there when the worker asks for more work, which it does not before it cleaned up."""
+        """The containers that are still there when a worker that asks for more has had time to clean up.
+
+        One that was killed behind its last report knows only by an empty answer that the report arrived.
+        """
         async with asyncio.timeout(DEADLINE):
             await self.script.story.idle.wait()
-        return await asyncio.to_thread(self.containers)
+        left = await asyncio.to_thread(self.containers)
+        with suppress(TimeoutError):
+            async with asyncio.timeout(POLL_SECONDS + 15):
+                while left:
+                    await asyncio.sleep(0.2)
+                    left = await asyncio.to_thread(self.containers)
+        return left
 
     async def _facts(self, events: list[dict[str, Any]], left: list[str]) -> Facts:
         printed: defaultdict[str, bytes] = defaultdict(bytes)

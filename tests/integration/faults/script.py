@@ -47,9 +47,10 @@ class Story:
         exchange.action = self._action(exchange, moment)
         if moment is Moment.REQUEST and exchange.method != "GET" and _EFFECT.search(exchange.path):
             self.effects.append(exchange)
-        if exchange.path == "/worker/next" and moment is Moment.REQUEST:
+            self.idle.clear()
+        elif exchange.path == "/worker/next" and moment is Moment.REQUEST:
             self.idle.set()
-        elif exchange.wire.name == "door":
+        elif exchange.path == "/worker/next" and exchange.status == 200:
             self.idle.clear()
         if moment is Moment.ANSWER and exchange.status == 200 and exchange.path.endswith("/report"):
             self.acknowledge(exchange)

@@ -15,7 +15,17 @@ from tests.integration.engine.flows import THROUGH
 from tinkbox.door.problems import refusals_become_problems
 from tinkbox.model.workflow import Outcome, State
 from tinkbox.node.routes import routes
-from tinkbox.wire.worker import Hello, Leaving, Offer, Order, Report, decode_offer, decode_order, encode
+from tinkbox.wire.worker import (
+    MAX_OUTPUT_CHUNK,
+    Hello,
+    Leaving,
+    Offer,
+    Order,
+    Report,
+    decode_offer,
+    decode_order,
+    encode,
+)
 
 HELLO = encode(Hello(boot_id="boot-1"))
 Client = TestClient[web.Request, web.Application]
@@ -151,6 +161,14 @@ async def test_what_does_not_fit_is_refused(box: Appliance, door: Client, path: 
     assert json.loads(await answer.read())["detail"]
 
 
+async def test_half_a_character_in_a_greeting_is_stored_as_text_and_stops_nothing(box: Appliance, door: Client) -> None:
+    headers = await bearer(box)
+    await box.workflow()
+    answer = await door.post("/worker/next", data=r'{"boot_id":"\ud800"}', headers=headers)
+    assert answer.status == 200
+    await box.machines.save()
+
+
 async def test_too_much_data_is_refused_however_it_is_announced(box: Appliance, door: Client) -> None:
     headers = await bearer(box)
     offer = await offered(box, door, headers)
@@ -162,6 +180,38 @@ async def test_too_much_data_is_refused_however_it_is_announced(box: Appliance, 
     for body in (io.BytesIO(b"x" * (13 << 20)), endless()):
         answer = await door.put(f"/worker/attempts/{offer.attempt}/data", data=body, headers=headers)
         assert answer.status == 413
+
+
+async def test_a_body_that_does_not_say_its_size_is_bounded_all_the_same(box: Appliance, door: Client) -> None:
+    headers = await bearer(box)
+    offer = await offered(box, door, headers)
+
+    async def pieces() -> AsyncIterator[bytes]:
+        for _ in range(5):
+            yield b"x" * (MAX_OUTPUT_CHUNK // 4)
+
+    path = f"/worker/attempts/{offer.attempt}/output?offset=0"
+    assert (await door.post(path, data=pieces(), headers=headers)).status == 413
+    answer = await door.post(path, data=b"x" * MAX_OUTPUT_CHUNK, headers=headers)
+    assert await answer.json() == {"next": MAX_OUTPUT_CHUNK}
+
+
+async def test_output_goes_where_the_worker_says(box: Appliance, door: Client) -> None:
+    headers = await bearer(box)
+    offer = await offered(box, door, headers)
+    for offset, chunk, wanted in ((0, b"hello", 5), (3, b"lo world", 11), (99, b"gap", 11)):
+        path = f"/worker/attempts/{offer.attempt}/output?offset={offset}"
+        assert await (await door.post(path, data=chunk, headers=headers)).json() == {"next": wanted}
+    (output,) = await box.workflows.output(offer.workflow_id, {})
+    assert b"".join(piece.chunk for piece in output.pieces) == b"hello world"
+
+
+async def test_a_credential_counts_as_a_bearer_token_only(box: Appliance, door: Client) -> None:
+    (token,) = [value.partition(" ")[2] for value in (await bearer(box)).values()]
+    for header in (token, f"Basic {token}", f"Token {token}"):
+        answer = await door.post("/worker/next", data=HELLO, headers={"Authorization": header})
+        assert answer.status == 401
+    assert (await door.post("/worker/next", data=HELLO, headers={"Authorization": f"bearer {token}"})).status == 204
 
 
 async def test_the_operators_routes_do_not_exist_here(door: Client) -> None:

@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import sqlite3
 import subprocess
 import sys
 from collections.abc import AsyncIterator, Iterator
@@ -101,6 +102,24 @@ async def test_what_fails_undoes_itself_and_nothing_else(store: Store) -> None:
     assert await names(store) == {task.result() for task in good}
 
 
+async def test_a_disk_that_fails_undoes_the_whole_group_and_the_store_goes_on(store: Store) -> None:
+    async def failing(tables: Tables) -> None:
+        await put("failing")(tables)
+        raise sqlite3.OperationalError("disk I/O error")
+
+    async with asyncio.TaskGroup() as group:
+        tasks = [group.create_task(unavailable(store, use_case)) for use_case in (put("t1"), failing, put("t2"))]
+    assert all("free space" in task.result() for task in tasks)
+    await store.write(put("after"))
+    assert await names(store) == {"after"}
+
+
+async def unavailable(store: Store, use_case) -> str:
+    with pytest.raises(Unavailable) as refusal:
+        await store.write(use_case)
+    return str(refusal.value)
+
+
 async def refused(store: Store, use_case) -> Exception:
     try:
         await store.write(use_case)
@@ -135,6 +154,23 @@ async def test_a_reader_never_sees_a_transaction_half_done(store: Store) -> None
         assert await names(store) == set()
         leave.set()
     assert await names(store) == {"first", "second"}
+
+
+async def test_who_reads_cannot_write(store: Store) -> None:
+    with pytest.raises(sqlite3.OperationalError, match="readonly"):
+        async with store.read() as tables:
+            await put("never")(tables)
+    assert await names(store) == set()
+
+
+async def test_who_waits_when_the_store_closes_or_comes_later_is_told(tmp_path: Path) -> None:
+    store = await Store.open(tmp_path / "db")
+    async with asyncio.timeout(10), asyncio.TaskGroup() as group:
+        waiting = group.create_task(unavailable(store, put("never")))
+        await asyncio.sleep(0)
+        await store.close()
+        assert "shutting down" in await waiting
+        assert "closed" in await unavailable(store, put("later"))
 
 
 async def test_what_was_acknowledged_survives_a_kill(tmp_path: Path) -> None:

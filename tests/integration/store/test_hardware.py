@@ -42,14 +42,15 @@ async def test_progress_comes_back_as_it_was_saved(store: Store) -> None:
 
 async def test_pushing_again_keeps_the_token_and_moves_the_addresses(store: Store) -> None:
     await push(store, 1)
-    moved = replace(machine(1), interfaces=machine(2).interfaces)
+    moved = replace(machine(1), interfaces=machine(10).interfaces)
     await store.write(lambda tables: tables.hardware.upsert(moved, "another", NOW))
     async with store.read() as tables:
         (record,) = await tables.hardware.all()
         assert record.token == "token-1"
         assert await tables.hardware.by_address(mac(1)) is None
-        assert await tables.hardware.by_address(mac(2).upper()) == machine(1).id
-        assert await tables.hardware.by_address(address(2)) == machine(1).id
+        assert mac(10).upper() != mac(10)
+        assert await tables.hardware.by_address(mac(10).upper()) == machine(1).id
+        assert await tables.hardware.by_address(address(10)) == machine(1).id
 
 
 async def test_others_that_hold_an_address_are_named(store: Store) -> None:
@@ -61,10 +62,12 @@ async def test_others_that_hold_an_address_are_named(store: Store) -> None:
         assert await tables.hardware.holders(machine(1)) == []
 
 
-async def test_only_the_newest_sightings_are_kept(store: Store) -> None:
-    await push(store, 1)
+async def test_only_the_newest_sightings_of_each_machine_are_kept(store: Store) -> None:
+    await push(store, 1, 2)
     async with store.read() as tables:
-        (record,) = await tables.hardware.all()
+        record, other = await tables.hardware.all()
+    quiet = Sighting(hardware_id=machine(2).id, at=NOW, stage=Stage.DISCOVER)
+    await store.write(lambda tables: tables.hardware.save_progress([other], [quiet]))
     seen = [
         Sighting(hardware_id=machine(1).id, at=NOW + timedelta(seconds=number), stage=Stage.SCRIPT, detail=str(number))
         for number in range(KEPT_SIGHTINGS + 50)
@@ -73,6 +76,7 @@ async def test_only_the_newest_sightings_are_kept(store: Store) -> None:
     await store.write(lambda tables: tables.hardware.save_progress([record], [*seen, unknown]))
     async with store.read() as tables:
         assert await tables.hardware.sightings(machine(1).id) == seen[50:]
+        assert await tables.hardware.sightings(machine(2).id) == [quiet]
 
 
 async def test_a_machine_goes_with_everything_that_is_its(store: Store) -> None:

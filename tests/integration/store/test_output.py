@@ -10,6 +10,7 @@ async def test_output_is_read_from_any_offset_and_its_middle_is_dropped(one: Sto
     async with one.read() as tables:
         pieces = await tables.output.after("a1", 0)
         assert await tables.output.after("a1", length + 1) == [Piece(start=length + 1, chunk=b"nd")]
+        assert await tables.output.after("a1", length + 3) == []
         assert await tables.output.last("a1") == b"end"
         stored = await tables.workflows.attempt("a1")
     starts = [piece.start for piece in pieces]

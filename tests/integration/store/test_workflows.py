@@ -14,6 +14,17 @@ async def test_a_workflow_comes_back_as_it_was_stored(store: Store) -> None:
         assert await tables.workflows.all() == [stored]
 
 
+async def test_a_whole_id_beats_the_beginning_of_another_and_an_id_beats_a_name(store: Store) -> None:
+    async def use_case(tables: Tables) -> None:
+        for identity, name in (("w1", "n"), ("w10", "n"), ("x1", "w1")):
+            await tables.workflows.insert(workflow(identity, "m1", name=name))
+
+    await store.write(use_case)
+    async with store.read() as tables:
+        found = {key: [each.id for each in await tables.workflows.matching(key)] for key in ("w1", "w", "n", "z")}
+    assert found == {"w1": ["w1"], "w": ["w1", "w10"], "n": ["w10"], "z": []}
+
+
 async def test_an_attempt_shows_in_its_action_and_its_outcome_stays(one: Store) -> None:
     outcome = Outcome(state=State.FAILED, exit_code=3, reason="R", message="m", tail=("a", "b"))
     await one.write(lambda tables: tables.workflows.end_attempt("a1", outcome, NOW + timedelta(seconds=2)))

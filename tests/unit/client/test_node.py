@@ -1,5 +1,6 @@
 """The worker's client of the node door, against the real routes over a fake engine."""
 
+import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -134,4 +135,16 @@ async def test_an_appliance_that_is_away_is_unavailable() -> None:
     credential = Credential(server="http://127.0.0.1:1", registry="r", worker="w", token="t")
     async with NodeDoor(credential) as door:
         with pytest.raises(Unavailable, match="does not answer"):
+            await door.next(Hello(boot_id="b"))
+
+
+async def test_an_appliance_that_never_answers_is_unavailable(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Silent(FakeAttempts):
+        async def offer(self, worker: str, hello: Hello) -> Offer | None:
+            await asyncio.Event().wait()
+            return None
+
+    monkeypatch.setattr("tinkbox.client.node.POLL_SECONDS", 0.05)
+    async with asyncio.timeout(10), door_to(Silent()) as door:
+        with pytest.raises(Unavailable, match="TimeoutError"):
             await door.next(Hello(boot_id="b"))

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import pytest
 from aiohttp import web
-from aiohttp.test_utils import TestClient, TestServer
+from aiohttp.test_utils import TestClient, TestServer, make_mocked_request
 
 from tinkbox.door.problems import refusals_become_problems
 from tinkbox.model.errors import Conflict, Denied, Invalid, NotFound, Problem, TooLarge, Unavailable
@@ -67,3 +67,16 @@ async def test_our_own_fault_is_a_500_that_reveals_nothing() -> None:
     status, document, _ = await answer_of(crash)
     assert status == 500
     assert "secret" not in str(document)
+
+
+@pytest.mark.parametrize("answer", [ConnectionResetError("the client went away"), web.HTTPFound("/elsewhere")])
+async def test_what_is_no_refusal_and_no_fault_passes_unchanged(
+    answer: Exception, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def handler(_: web.Request) -> web.Response:
+        raise answer
+
+    with pytest.raises(type(answer)) as passed:
+        await refusals_become_problems(make_mocked_request("GET", "/"), handler)
+    assert passed.value is answer
+    assert caplog.records == []

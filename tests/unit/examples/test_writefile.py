@@ -68,6 +68,12 @@ def test_the_file_has_its_contents_owner_and_mode(tmp_path: Path) -> None:
     assert (status.st_uid, status.st_gid, stat.S_IMODE(status.st_mode)) == (12, 34, 0o640)
 
 
+def test_whoever_writes_stays_where_it_was(tmp_path: Path) -> None:
+    before = Path.cwd()
+    write(tmp_path, asked())
+    assert Path.cwd() == before
+
+
 def test_folders_are_made_with_their_owner_and_mode_and_existing_ones_left(tmp_path: Path) -> None:
     (tmp_path / "srv").mkdir(mode=0o755)
     write(tmp_path, asked(DEST_PATH="/srv/a/b/file"))

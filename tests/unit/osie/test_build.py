@@ -1,12 +1,13 @@
 import shutil
 import subprocess
+from itertools import repeat
 from pathlib import Path
 
 import pytest
 
 from tests.unit.osie.test_tree import unpacked
 from tinkbox.model.errors import NotFound, Unavailable
-from tinkbox.osie.build import FILES, LIBRARIES, PROGRAMS, SCRIPTS, build
+from tinkbox.osie.build import FILES, LIBRARIES, PROGRAMS, SCRIPTS, build, compress
 from tinkbox.osie.image import images
 
 KERNEL = "6.1.0-1-amd64"
@@ -87,6 +88,12 @@ def test_a_build_that_fails_leaves_the_one_before(mirror, executable, tmp_path, 
         build(tmp_path / "osie", executable, tmp_path / "cache", lambda _: None)
     assert images(tmp_path / "osie") == [before]
     assert [path.name for path in (tmp_path / "osie").iterdir()] == ["x86_64"]
+
+
+def test_a_compressor_that_ends_early_is_reported_however_much_was_on_its_way(mirror, tmp_path) -> None:
+    (mirror.folder / "full").touch()
+    with pytest.raises(Unavailable, match=r"no space left.*disk full"):
+        compress(repeat(b"x" * 100), tmp_path / "initramfs", mirror.folder / "content" / "osie")
 
 
 def test_packages_without_a_kernel_are_reported(mirror, executable, tmp_path) -> None:

@@ -29,6 +29,7 @@ def basic(text: bytes) -> str:
         (basic(b"abc"), ""),
         (basic(b"\xff:abc"), ""),
         ("Basic !!!", ""),
+        ("Basic täglich", ""),
         ("Basic", ""),
         ("Digest abc", ""),
         ("", ""),

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.integration.registry.serving import configuration, digest_of, docker_archive, layer
+from tests.integration.registry.serving import configuration, descriptor, digest_of, docker_archive, layer, manifest
 from tinkbox.model.errors import Invalid
 from tinkbox.registry.blobs import Staged
 from tinkbox.registry.layouts import local_name, read_images
-from tinkbox.registry.manifests import parse_manifest
+from tinkbox.registry.manifests import DOCKER_MANIFEST, parse_manifest
 
 LAYER = layer({"a": b"1"})
 
@@ -67,14 +67,14 @@ def test_a_docker_archive_becomes_a_manifest_of_the_same_bytes(files: FakeFiles)
     assert [(each.repository, each.tag) for each in (first, second)] == [("x", "v1"), ("y", "v2")]
     assert first.manifests == second.manifests
     ((content, media_type),) = first.manifests
-    manifest = parse_manifest(content, media_type)
-    assert [each.digest for each in manifest.blobs] == [digest_of(configuration([LAYER])), digest_of(LAYER)]
-    assert [each.size for each in manifest.blobs] == [len(configuration([LAYER])), len(LAYER)]
+    parsed = parse_manifest(content, media_type)
+    assert [each.digest for each in parsed.blobs] == [digest_of(configuration([LAYER])), digest_of(LAYER)]
+    assert [each.size for each in parsed.blobs] == [len(configuration([LAYER])), len(LAYER)]
 
 
-@pytest.mark.parametrize("manifest", [b"", b"{}", b"[7]", b'[{"Layers": []}]', b'[{"Config": "x", "Layers": 7}]'])
-def test_a_damaged_list_of_contents_is_refused(files: FakeFiles, manifest: bytes) -> None:
-    files["manifest.json"] = manifest
+@pytest.mark.parametrize("contents", [b"", b"{}", b"[7]", b'[{"Layers": []}]', b'[{"Config": "x", "Layers": 7}]'])
+def test_a_damaged_list_of_contents_is_refused(files: FakeFiles, contents: bytes) -> None:
+    files["manifest.json"] = contents
     with pytest.raises(Invalid):
         read_images(files)
 
@@ -114,6 +114,30 @@ def test_a_layer_too_few_is_refused(files: FakeFiles) -> None:
     entry = json.loads(files["manifest.json"])[0]
     files["manifest.json"] = json.dumps([{**entry, "Layers": entry["Layers"][:1]}]).encode()
     with pytest.raises(Invalid, match="has 1 layers, but its configuration says otherwise"):
+        read_images(files)
+
+
+def oci_files(config: bytes, layers: list[bytes]) -> dict[str, bytes]:
+    """An OCI layout with one image, x:1."""
+    image = manifest(config, layers)
+    entry = {**descriptor(image, DOCKER_MANIFEST), "annotations": {"org.opencontainers.image.ref.name": "x:1"}}
+    blobs = {f"blobs/sha256/{digest_of(content)[7:]}": content for content in (image, config, *layers)}
+    return {**blobs, "index.json": json.dumps({"schemaVersion": 2, "manifests": [entry]}).encode()}
+
+
+def test_an_oci_layout_keeps_its_manifest_as_it_is(files: FakeFiles) -> None:
+    config = configuration([LAYER])
+    files.update(oci_files(config, [LAYER]))
+    (image,) = read_images(files)
+    assert (image.repository, image.tag) == ("x", "1")
+    assert image.manifests == ((manifest(config, [LAYER]), DOCKER_MANIFEST),)
+
+
+def test_another_manifest_than_its_digest_says_is_refused(files: FakeFiles) -> None:
+    config = configuration([LAYER])
+    files.update(oci_files(config, [LAYER]))
+    files[f"blobs/sha256/{digest_of(manifest(config, [LAYER]))[7:]}"] = manifest(config, [])
+    with pytest.raises(Invalid, match="not what its name says"):
         read_images(files)
 
 

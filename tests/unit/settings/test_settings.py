@@ -62,7 +62,14 @@ def test_the_command_line_beats_the_file(tmp_path: Path) -> None:
 
 def test_an_unknown_key_names_the_nearest_known_one(tmp_path: Path) -> None:
     assert problems_of(tmp_path, "interfase: eth1") == ["interfase: unknown key; did you mean interface?"]
-    assert "did you mean http_port?" in problems_of(tmp_path, "node: {htp_port: 1}")[0]
+    for section, key, near in (
+        ("node", "htp_port", "http_port"),
+        ("dhcp", "mod", "mode"),
+        ("operator", "lisen", "listen"),
+    ):
+        assert problems_of(tmp_path, f"{section}: {{{key}: 1}}") == [
+            f"{section}.{key}: unknown key; did you mean {near}?"
+        ]
 
 
 def test_every_problem_is_named_at_once(tmp_path: Path) -> None:
@@ -75,6 +82,18 @@ def test_every_problem_is_named_at_once(tmp_path: Path) -> None:
         "dhcp.mode",
         "docker",
     ]
+
+
+@pytest.mark.parametrize("port", ["0", "65536", "-1", "true", "eighty", "80.5"])
+def test_a_port_is_a_number_that_can_be_one(tmp_path: Path, port: str) -> None:
+    assert "node.http_port: expected a port" in problems_of(tmp_path, f"node: {{http_port: {port}}}")[0]
+    assert "operator.listen: expected ADDRESS:PORT" in problems_of(tmp_path, f'operator: {{listen: "a:{port}"}}')[0]
+
+
+def test_the_first_and_the_last_port_are_ports(tmp_path: Path) -> None:
+    settings = load(written(tmp_path, 'node: {http_port: 1, tftp_port: 65535}\noperator: {listen: ":65535"}'))
+    assert (settings.http_port, settings.tftp_port) == (1, 65_535)
+    assert (settings.operator_host, settings.operator_port) == ("127.0.0.1", 65_535)
 
 
 @pytest.mark.parametrize("text", ["a: [", "\tx: 1", "- a", "just text"])

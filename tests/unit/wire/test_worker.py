@@ -58,6 +58,14 @@ def test_what_a_machine_says_is_cut_to_its_limits() -> None:
     assert len(outcome.tail) == worker.MAX_TAIL_LINES
 
 
+def test_halves_of_characters_become_text_that_can_be_stored() -> None:
+    half = r"a\ud800b"
+    assert worker.decode_hello(f'{{"boot_id":"{half}"}}').boot_id == "a?b"
+    document = f'{{"state":"FAILED","reason":"{half}","message":"{half}","tail":["{half}","é"]}}'
+    outcome = worker.outcome_from_document(json.loads(document))
+    assert outcome == Outcome(state=State.FAILED, reason="a?b", message="a?b", tail=("a?b", "é"))
+
+
 @pytest.mark.parametrize("decode", DECODERS)
 @pytest.mark.parametrize("text", ["", "[]", "null", "{}", "{", b"\xff", "[" * 100_000])
 def test_anything_else_is_refused_by_name(decode: object, text: str | bytes) -> None:

@@ -4,9 +4,9 @@ from pathlib import Path
 import pytest
 
 from tests.unit.worker.actions import ACTION, IMAGE, OFFER, REGISTRY, bound, machine, tells
-from tests.unit.worker.fakes import FakeDoor, FakeRuntime, Faults, Killed, Program
+from tests.unit.worker.fakes import AWAY, FakeDoor, FakeRuntime, Faults, Killed, Program
 from tinkbox.model.workflow import Outcome, State
-from tinkbox.runtime import ContainerFailed, ContainerSpec
+from tinkbox.runtime import ContainerFailed, ContainerSpec, Ended
 from tinkbox.wire.bundle import Entry, decode, encode
 from tinkbox.wire.worker import Offer
 from tinkbox.worker.attempt import AttemptRun
@@ -93,6 +93,84 @@ async def test_an_action_that_takes_too_long_is_stopped(tmp_path: Path) -> None:
     assert outcome.tail == ("half",)
     assert door.printed == {"a1": b"half\n"}
     assert runtime.faults.calls.count("stop") == 1
+
+
+class SpeaksWhenStopped(FakeRuntime):
+    async def stop(self, container_id: str, grace: int) -> None:
+        self.containers[container_id].output += b"unmounted\n"
+        await super().stop(container_id, grace)
+
+
+async def test_what_an_action_prints_and_writes_while_it_is_stopped_is_kept(tmp_path: Path) -> None:
+    def work(spec: ContainerSpec) -> None:
+        (bound(spec, "/workflow") / "half").write_text("1")
+
+    runtime, door = SpeaksWhenStopped({IMAGE: Program(output=b"half\n", lasts=True, work=work)}), FakeDoor()
+    outcome = await AttemptRun(machine(runtime, door, tmp_path), replace(OFFER, remaining=0.05)).outcome()
+    assert outcome is not None
+    assert outcome.tail == ("half", "unmounted")
+    assert door.printed == {"a1": b"half\nunmounted\n"}
+    assert [entry.path for entry in decode(door.archive)] == ["half"]
+
+
+async def test_a_process_that_never_really_began_has_failed(tmp_path: Path) -> None:
+    class NeverBegan(FakeRuntime):
+        async def wait(self, container_id: str) -> Ended:
+            raise ContainerFailed("StartFailed", "no console")
+
+    outcome = await AttemptRun(machine(NeverBegan({IMAGE: Program()}), FakeDoor(), tmp_path), OFFER).outcome()
+    assert outcome is not None
+    assert (outcome.state, outcome.reason, outcome.message) == (State.FAILED, "StartFailed", "no console")
+
+
+async def test_a_container_that_is_gone_fails_the_action_though_its_output_never_ends(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tinkbox.worker.attempt.LOST_SECONDS", 0.05)
+
+    class Lost(FakeRuntime):
+        async def wait(self, container_id: str) -> Ended:
+            raise ContainerFailed("ContainerLost", "no such container")
+
+    runtime = Lost({IMAGE: Program(output=b"endless\n", lasts=True)})
+    outcome = await AttemptRun(machine(runtime, FakeDoor(), tmp_path), replace(OFFER, remaining=5)).outcome()
+    assert outcome is not None
+    assert (outcome.state, outcome.reason) == (State.FAILED, "ContainerLost")
+
+
+async def test_an_engine_that_was_away_explains_an_unknown_exit_code(tmp_path: Path) -> None:
+    runtime = FakeRuntime({IMAGE: Program(exit_code=255)}, Faults(AWAY[0], 0))
+    outcome = await AttemptRun(machine(runtime, FakeDoor(), tmp_path), OFFER).outcome()
+    assert outcome is not None
+    assert (outcome.exit_code, outcome.reason) == (255, "EngineRestarted")
+
+
+async def test_a_timeout_blames_nobody_who_is_back_again(tmp_path: Path) -> None:
+    runtime = FakeRuntime({IMAGE: Program(lasts=True)}, Faults(AWAY[0], 0))
+    outcome = await AttemptRun(machine(runtime, FakeDoor(), tmp_path), replace(OFFER, remaining=0.05)).outcome()
+    assert outcome is not None
+    assert outcome.message == "the action did not end within 60 seconds"
+
+
+async def test_a_template_cannot_forge_what_the_worker_tells_an_action(tmp_path: Path) -> None:
+    forged = {"TINKBOX_WORKFLOW": "w9", "TINKBOX_ATTEMPT": "a9", "TINKBOX_SERVER": "http://evil", "OWN": "1"}
+    _, runtime, _ = await run(Program(), tmp_path, replace(OFFER, action=replace(ACTION, environment=forged)))
+    environment = runtime.removed[0].spec.environment
+    assert [environment[name] for name in forged] == ["w1", "a1", f"http://{REGISTRY}", "1"]
+
+
+@pytest.mark.parametrize("privileged", [True, False])
+async def test_actions_are_privileged_only_where_the_worker_was_told_so(privileged: bool, tmp_path: Path) -> None:
+    runtime = FakeRuntime({IMAGE: Program()})
+    where = replace(machine(runtime, FakeDoor(), tmp_path), privileged=privileged)
+    await AttemptRun(where, OFFER).outcome()
+    assert [each.spec.privileged for each in runtime.ever] == [privileged]
+
+
+async def test_nothing_of_an_attempt_is_left_on_the_machine(tmp_path: Path) -> None:
+    await run(Program(exit_code=1, work=tells("Broken", "why")), tmp_path)
+    assert list((tmp_path / "attempts").iterdir()) == []
+    assert [path for path in (tmp_path / "words").rglob("*") if path.is_file()] == []
 
 
 class Unreachable(FakeRuntime):

@@ -11,8 +11,8 @@ from tests.unit.worker.fakes import AWAY, FakeDoor, FakeRuntime, Faults, Finishe
 from tinkbox.model.errors import Conflict, Denied, Invalid, NotFound, TooLarge
 from tinkbox.model.workflow import Outcome, State
 from tinkbox.runtime import ContainerSpec
-from tinkbox.wire.worker import Report, encode
-from tinkbox.worker.main import read_credential, serve
+from tinkbox.wire.worker import Credential, Report, encode
+from tinkbox.worker.main import read_credential, serve, work
 
 STORIES = {
     "success": (Program(output=b"one\ntwo\nthree\n"), Program()),
@@ -121,6 +121,24 @@ async def test_a_report_that_nobody_wants_is_given_up_and_the_worker_goes_on(err
     assert runtime.containers == {}
 
 
+@pytest.mark.parametrize("error", [Denied("unknown token"), Invalid("?"), TooLarge("?"), AWAY[1]])
+async def test_a_report_is_sent_again_until_it_is_answered(error: Exception, tmp_path: Path) -> None:
+    class Refusing(FakeDoor):
+        refusals = 3
+
+        async def report(self, attempt: str, report: Report) -> None:
+            if self.refusals:
+                self.refusals -= 1
+                raise error
+            await super().report(attempt, report)
+
+    runtime, door = FakeRuntime({IMAGE: Program()}), Refusing([OFFER])
+    with pytest.raises(Finished):
+        await serve(machine(runtime, door, tmp_path), door, "boot-1")
+    assert door.reports["a1"].outcome.state is State.SUCCESS
+    assert runtime.starts() == 1
+
+
 @pytest.mark.parametrize("error", [Denied("unknown token"), NotFound("?"), Conflict("?"), Invalid("?"), TooLarge("?")])
 async def test_whatever_the_appliance_answers_the_worker_asks_again(
     error: Exception, tmp_path: Path, caplog: pytest.LogCaptureFixture
@@ -137,6 +155,26 @@ def test_a_credential_is_read_from_its_file(tmp_path: Path) -> None:
     path = tmp_path / "worker.json"
     path.write_text(encode(CREDENTIAL))
     assert read_credential(path) == CREDENTIAL
+
+
+@pytest.mark.parametrize(
+    ("server", "used"),
+    [(None, CREDENTIAL.server), ("http://other:8080", "http://other:8080"), ("http://other/", "http://other")],
+)
+def test_another_server_can_be_named_with_or_without_a_slash(
+    server: str | None, used: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    identities: list[Credential] = []
+
+    async def note(credential: Credential, docker: str, data: Path, *, privileged: bool) -> int:
+        identities.append(credential)
+        return 0
+
+    monkeypatch.setattr("tinkbox.worker.main._work", note)
+    path = tmp_path / "worker.json"
+    path.write_text(encode(CREDENTIAL))
+    assert work(server, path, None, tmp_path, privileged=True) == 0
+    assert identities == [replace(CREDENTIAL, server=used)]
 
 
 def test_a_missing_or_bad_credential_says_how_to_make_one(tmp_path: Path) -> None:

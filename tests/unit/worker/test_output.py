@@ -9,7 +9,7 @@ from tests.unit.worker.fakes import FakeDoor, Faults
 from tinkbox.model.errors import NotFound, Unavailable
 from tinkbox.runtime import ContainerFailed, EngineAway
 from tinkbox.wire.worker import MAX_OUTPUT_CHUNK
-from tinkbox.worker.output import MAX_WAITING, OutputPump
+from tinkbox.worker.output import MAX_WAITING, TAIL_BYTES, OutputPump
 
 PIECES = st.lists(st.binary(max_size=20), max_size=20)
 
@@ -81,6 +81,7 @@ async def test_a_flood_is_carried_in_bounded_pieces_and_memory() -> None:
         for piece in flood:
             yield piece
             highest = max(highest, len(pump._waiting))
+            assert len(pump._tail) <= TAIL_BYTES
 
     pump.next_container()
     await pump.carry(log)
@@ -96,7 +97,26 @@ async def test_output_that_nobody_wants_holds_nobody_up() -> None:
     pump.next_container()
     await pump.carry(container([b"x" * 100_000] * 60 + [b"the last line\n"]))
     assert door.printed == {}
+    assert door.faults.calls == ["output"], "once refused, nothing more is sent or kept"
     assert pump.tail[-1].endswith("the last line")
+
+
+async def test_an_appliance_that_forgot_what_is_here_no_more_holds_nobody_up() -> None:
+    class Restored(FakeDoor):
+        async def output(self, attempt: str, offset: int, chunk: bytes) -> int:
+            await asyncio.sleep(0)
+            return await super().output(attempt, offset, chunk)
+
+    door = Restored()
+    pump = OutputPump(door, "a1")
+    pump.next_container()
+    await pump.carry(container([b"before\n"]))
+    door.printed.clear()
+    pump.next_container()
+    async with asyncio.timeout(5):
+        await pump.carry(container([b"the last line\n"]))
+    assert door.printed == {}
+    assert pump.tail == ("the last line",)
 
 
 async def test_a_log_that_is_gone_ends_the_output() -> None:
@@ -115,6 +135,8 @@ async def test_the_tail_is_the_last_lines_of_the_last_container() -> None:
     pump = OutputPump(FakeDoor(), "a1")
     pump.next_container()
     await pump.carry(container([b"of the first\n"]))
+    assert pump.tail == ("of the first",)
     pump.next_container()
+    assert pump.tail == ()
     await pump.carry(container([f"line {number}\r\n\n".encode() for number in range(100)] + [b"10%\r20%\r\0\xff"]))
     assert pump.tail == (*(f"line {number}" for number in range(83, 100)), "10%", "20%", "\ufffd")

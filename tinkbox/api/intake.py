@@ -3,6 +3,7 @@
 Every function returns what the door answers.  `notes` are what is to be said of a document that was taken all the same.
 """
 
+import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
@@ -22,7 +23,11 @@ Answer = dict[str, Any]
 async def push_hardware(machines: Machines, body: bytes) -> Answer:
     """Store one machine of 2020's form, or every `kind: Hardware` of a file."""
     text = body.decode(errors="replace")
-    pushed, notes = take_hardware(text) if has_objects(text) else ([parse_hardware(body)], ())
+    notes: Sequence[Problem] = ()
+    if has_objects(text):
+        pushed, notes = await asyncio.to_thread(take_hardware, text)
+    else:
+        pushed = [parse_hardware(body)]
     await machines.push(*pushed)
     return {"id": pushed[0].id, "pushed": [_named(each.id, each.name) for each in pushed], "notes": _documents(notes)}
 
@@ -31,7 +36,7 @@ async def create_templates(templates: Templates, name: str, text: str) -> Answer
     """Store a template under a name, or every `kind: Template` of a file under its own."""
     notes: Sequence[Problem] = ()
     if has_objects(text):
-        texts, notes = _template_texts(text)
+        texts, notes = await asyncio.to_thread(_template_texts, text)
         if name and len(texts) > 1:
             raise Invalid(f"{len(texts)} templates cannot have one name: leave -n out")
         texts = {name: next(iter(texts.values()))} if name else texts
@@ -44,11 +49,11 @@ async def create_templates(templates: Templates, name: str, text: str) -> Answer
     return {"id": created[0], "created": listed, "notes": _documents(notes)}
 
 
-def template_text(text: str) -> str:
+async def template_text(text: str) -> str:
     """The text of the one template that is meant, out of a `kind: Template` when it is in one."""
     if not has_objects(text):
         return text
-    texts, _ = _template_texts(text)
+    texts, _ = await asyncio.to_thread(_template_texts, text)
     if len(texts) > 1:
         raise Invalid(f"there are {len(texts)} templates in it, and one is asked for: {', '.join(texts)}")
     return next(iter(texts.values()))
@@ -64,7 +69,9 @@ async def validate_templates(
         texts = {stored.name: stored.data}
     else:
         text = str(document.get("data") or "")
-        texts, notes = _template_texts(text) if has_objects(text) else ({"": text}, ())
+        texts = {"": text}
+        if has_objects(text):
+            texts, notes = await asyncio.to_thread(_template_texts, text)
     known = [each.hardware for each in await machines.all()]
     verdicts = [
         _verdict(name, each) for name, text in texts.items() for each in await _judged(name, text, known, devices)
@@ -76,7 +83,7 @@ async def create_workflows(machines: Machines, workflows: Workflows, text: str) 
     """Create every `kind: Workflow` of a file, in its order."""
     if not has_objects(text):
         raise Invalid("no Kubernetes documents: give a file with kind: Workflow, or -t and -r")
-    taken = take(text, "Workflow")
+    taken = await asyncio.to_thread(take, text, "Workflow")
     known = {each.hardware.id: each.hardware for each in await machines.all()}
     problems = [problem for each in taken.objects for problem in _missing(each, known)]
     if problems:

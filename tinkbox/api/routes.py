@@ -150,7 +150,7 @@ class OperatorDoor:
         if not given:
             raise Invalid("nothing to update: give a name, data, or both")
         if "data" in given:
-            given["data"] = intake.template_text(given["data"])
+            given["data"] = await intake.template_text(given["data"])
         return web.json_response({"id": await self.templates.update(_key(request), **given)})
 
     async def delete_template(self, request: web.Request) -> web.Response:

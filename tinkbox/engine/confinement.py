@@ -7,6 +7,7 @@ and of `{"line": …, "text": …}` for problems.  `jinja_process` starts it, an
 import json
 import os
 import resource
+from contextlib import suppress
 from pathlib import Path
 from typing import BinaryIO
 
@@ -20,17 +21,18 @@ _BALLAST = 4 * 1024 * 1024
 def answer(source: BinaryIO, sink: BinaryIO) -> None:
     """Take a request from `source` and write what came of it to `sink`."""
     # The appliance knows this module too, and never loads jinja2.
-    from tinkbox.engine.go_dialect import MAX_OUTPUT, OWN
+    from tinkbox.engine.go_dialect import MAX_OUTPUT, Yaml, own_functions
     from tinkbox.engine.jinja_dialect import render_each
 
     request = json.loads(source.read())
+    functions = own_functions(Yaml(MEMORY_BYTES))  # bounded as everything here is, by time
     for loads_what_is_loaded_late in ("{{ 'a' | sort }}", "{{ 1 / 0 }}", "{{ nothing }}", "{% if"):
-        render_each(loads_what_is_loaded_late, [{}], OWN, MAX_OUTPUT)
+        render_each(loads_what_is_loaded_late, [{}], functions, MAX_OUTPUT)
     confine()
     sink.write(CONFINED)
     sink.flush()
     ballast = bytearray(_BALLAST)
-    rendered = render_each(request["text"], request["data"], OWN, MAX_OUTPUT)
+    rendered = render_each(request["text"], request["data"], functions, MAX_OUTPUT)
     del ballast  # so that there is room to say that there was none
     told = [each if isinstance(each, str) else {"line": each.line, "text": each.text} for each in rendered]
     sink.write(json.dumps(told).encode())
@@ -51,6 +53,8 @@ def confine() -> None:
     for limit, value in limits.items():
         resource.setrlimit(limit, (value, value))
     if os.geteuid() == 0:
-        os.setgroups([])
-        os.setresgid(NOBODY, NOBODY, NOBODY)
-        os.setresuid(NOBODY, NOBODY, NOBODY)
+        # systemd's unit leaves root without the right to become somebody else, and with few others.
+        with suppress(PermissionError):
+            os.setgroups([])
+            os.setresgid(NOBODY, NOBODY, NOBODY)
+            os.setresuid(NOBODY, NOBODY, NOBODY)

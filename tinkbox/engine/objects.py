@@ -13,7 +13,7 @@ from typing import Any
 from yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
 from tinkbox.engine.yamltext import NodeReader, compose, is_null, line_of, path
-from tinkbox.model.errors import Invalid, Problem
+from tinkbox.model.errors import Invalid, Problem, TooLarge
 from tinkbox.model.hardware import Hardware, hardware_from_document
 from tinkbox.model.kubernetes import DEFAULT_NAMESPACE, GROUP, SHAPES, UNHEEDED, VERSION
 
@@ -23,6 +23,7 @@ COMMANDS: Mapping[str, str] = {
     "Workflow": "tinkbox workflow create",
 }
 MAX_NUMBER = 2**32 - 1
+MAX_TEXT = 1024 * 1024
 _HEADS = re.compile(r"^apiVersion:\s", re.MULTILINE), re.compile(r"^kind:\s", re.MULTILINE)
 
 
@@ -91,6 +92,8 @@ def _read(text: str, kind: str) -> tuple[Taken, list[Problem]]:
     objects: list[Object] = []
     problems: list[Problem] = []
     notes: list[Problem] = []
+    if len(text) > MAX_TEXT:
+        raise TooLarge(f"more than {MAX_TEXT // 1024} KiB of documents: split them over several files")
     for node in _documents(compose(text)):
         head = _head(node)
         if head.get("kind") == kind and head["group"] == GROUP:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tinkbox.engine.definitions import invalid_template, read_definition
-from tinkbox.engine.go_dialect import MAX_OUTPUT, NAMES, parse_go, render_go
+from tinkbox.engine.go_dialect import MAX_OUTPUT, NAMES, GoTemplate
 from tinkbox.engine.jinja_process import render_confined
 from tinkbox.model.errors import Invalid, Problem
 from tinkbox.model.hardware import Hardware
@@ -113,15 +113,15 @@ def _render_go(text: str, several: Sequence[Data], mark: Mark | None) -> list[Re
             results.append(invalid_template(lacking, because))
             continue
         try:
-            results.append(_result(text, render_go(template, data), because))
+            results.append(_result(text, template.render(data), because))
         except Invalid as error:
             results.append(invalid_template(error.problems, because))
     return results
 
 
-def _read_go(text: str, mark: Mark | None) -> Any:
+def _read_go(text: str, mark: Mark | None) -> GoTemplate:
     try:
-        return parse_go(text)
+        return GoTemplate(text)
     except Invalid as error:
         raise invalid_template(error.problems, _because(Dialect.GO, mark)) from None
 

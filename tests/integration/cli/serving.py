@@ -5,7 +5,7 @@ import os
 import socket
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from dataclasses import dataclass
 from itertools import count, islice
@@ -98,17 +98,19 @@ def configure(folder: Path) -> Configuration:
 
 
 @contextmanager
-def serving(configuration: Configuration) -> Iterator[subprocess.Popen[str]]:
+def serving(
+    configuration: Configuration, program: Sequence[str] = PROGRAM, environment: Mapping[str, str] | None = None
+) -> Iterator[subprocess.Popen[str]]:
     """An appliance that has said what it serves where; it must end with status 0 when it is told to."""
     errors = configuration.data.parent / "stderr"
     with (
         errors.open("w") as stderr,
         subprocess.Popen(
-            [*PROGRAM, "serve", "--config", str(configuration.path)],
+            [*program, "serve", "--config", str(configuration.path)],
             stdout=subprocess.PIPE,
             stderr=stderr,
             cwd=ROOT,
-            env=clean_environment(),
+            env={**clean_environment(), **(environment or {})},
             text=True,
         ) as process,
     ):

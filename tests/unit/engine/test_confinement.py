@@ -1,6 +1,7 @@
 """The process that renders Jinja2, from inside."""
 
 import json
+import os
 import resource
 import subprocess
 import sys
@@ -49,6 +50,13 @@ def said(request: object) -> bytes:
     return subprocess.run(
         command, cwd=ROOT, input=json.dumps(request).encode(), capture_output=True, check=False
     ).stdout
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="takes rights away from root")
+def test_root_without_the_right_to_become_nobody_is_confined_all_the_same() -> None:
+    command = ["setpriv", "--bounding-set", "-all", "--inh-caps", "-all", sys.executable, "-c", LOOK]
+    seen = json.loads(subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout)
+    assert (seen["user"], seen["file"], seen["nice"], seen["environment"]) == (0, True, 19, {})
 
 
 def test_it_answers_with_texts_and_problems_in_their_order() -> None:

@@ -126,6 +126,8 @@ def test_the_namespaces_of_today_beat_the_pid_of_before(text: str, pid: str) -> 
         (("image: x", "image: x, timeout: -1"), ["line 7, tasks[0].actions[0].timeout: expected seconds"]),
         (("image: x", "image: x, command: echo hi"), ["line 7, tasks[0].actions[0].command: expected a list of words"]),
         (("image: x", "image: x, volumes: [dev]"), ["line 7, tasks[0].actions[0].volumes: 'dev': expected /host/path"]),
+        (("image: x", "image: x, volumes: [/dev]"), ["line 7, tasks[0].actions[0].volumes: '/dev': expected /host/path"]),
+        (("image: x", "image: x, volumes: [/dev:dev]"), ["line 7, tasks[0].actions[0].volumes: '/dev:dev': expected"]),
         (("image: x", "image: x, pid: all"), ["line 7, tasks[0].actions[0].pid: expected host, not 'all'"]),
         (("image: x", "image: x, namespaces: {network: none}"), ["actions[0].namespaces.network: expected host, not 'none': actions always have"]),
         (("image: x", "image: x, namespaces: {ipc: host}"), ["actions[0].namespaces.ipc: unknown key ipc; known here: network, pid"]),

@@ -4,13 +4,12 @@ import pytest
 
 from tinkbox.engine.go_dialect import (
     LIMITS,
+    MAX_YAML,
     NAMES,
+    GoTemplate,
+    Yaml,
     format_partition,
-    from_yaml,
     netmask_to_prefix_length,
-    parse_go,
-    render_go,
-    to_yaml,
 )
 from tinkbox.gotemplate import GoError
 from tinkbox.model.errors import Invalid
@@ -18,7 +17,7 @@ from tinkbox.sprig import FUNCTIONS, REFUSED
 
 
 def rendered(text: str, **data: object) -> str:
-    return render_go(parse_go(text), data)
+    return GoTemplate(text).render(data)
 
 
 @pytest.mark.parametrize(
@@ -53,16 +52,39 @@ def test_what_is_no_netmask_is_refused(netmask: str) -> None:
 
 def test_yaml_is_written_in_blocks_and_read_again() -> None:
     value = {"b": [1, {"c": "0644"}], "a": None, "t": "yes", "s": "text"}
-    assert to_yaml(value) == "a: null\nb:\n- 1\n- c: '0644'\ns: text\nt: 'yes'"
-    assert from_yaml(to_yaml(value)) == value
-    assert to_yaml("text") == "text"
+    assert Yaml().write(value) == "a: null\nb:\n- 1\n- c: '0644'\ns: text\nt: 'yes'"
+    assert Yaml().read(Yaml().write(value)) == value
+    assert Yaml().write("text") == "text"
     assert rendered('{{ (fromYaml "a: {b: 7}").a.b }}') == "7"
+
+
+def test_what_is_there_twice_is_written_twice() -> None:
+    assert rendered("{{ $l := list 1 }}{{ toYaml (list $l $l) }}") == "- - 1\n- - 1"
 
 
 @pytest.mark.parametrize("text", ["", "  ", "a: [", "a: 1\na: 2", "&a [*a]"])
 def test_what_is_no_yaml_is_refused(text: str) -> None:
     with pytest.raises(GoError):
-        from_yaml(text)
+        Yaml().read(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["{{ $x := repeat 2000 `- [a]\n` }}{{ range 90 }}{{ $y := fromYaml $x }}{{ end }}",
+     "{{ $x := until 2000 }}{{ range 90 }}{{ $y := toYaml $x }}{{ end }}",
+     "{{ $x := list 1 }}{{ range 40 }}{{ $x = list $x $x }}{{ end }}{{ toYaml $x }}",
+     "{{ $x := dict `a` 1 }}{{ range 40 }}{{ $x = dict `a` $x `b` $x }}{{ end }}{{ toYaml $x }}"],
+)  # fmt: skip
+def test_there_is_only_so_much_yaml_in_one_rendering(text: str) -> None:
+    with pytest.raises(Invalid) as refusal:
+        rendered(text)
+    assert f"more than {MAX_YAML // 1024} KiB of YAML" in str(refusal.value.problems[0])
+
+
+def test_each_rendering_has_all_of_it() -> None:
+    template = GoTemplate("{{ len (fromYaml .x) }}")
+    for _ in range(3):
+        assert template.render({"x": "- a\n" * (MAX_YAML // 5)}) == str(MAX_YAML // 5)
 
 
 def test_every_function_of_the_language_has_its_name_known() -> None:
@@ -73,7 +95,7 @@ def test_every_function_of_the_language_has_its_name_known() -> None:
 @pytest.mark.parametrize("name", sorted(REFUSED))
 def test_what_is_not_hermetic_is_refused_with_its_reason(name: str) -> None:
     with pytest.raises(Invalid) as refusal:
-        parse_go(f"first\n{{{{ if false }}}}{{{{ {name} }}}}{{{{ end }}}}")
+        GoTemplate(f"first\n{{{{ if false }}}}{{{{ {name} }}}}{{{{ end }}}}")
     (problem,) = refusal.value.problems
     assert str(problem) == f"line 2: {name} is not available: it {REFUSED[name]}"
 

@@ -6,7 +6,7 @@ import pytest
 
 from tinkbox.engine.objects import has_objects, take, take_hardware
 from tinkbox.engine.yamltext import NodeReader, compose
-from tinkbox.model.errors import Invalid
+from tinkbox.model.errors import Invalid, TooLarge
 from tinkbox.model.kubernetes import identity
 
 HARDWARE = """\
@@ -173,3 +173,8 @@ def test_a_workflow_that_waits_is_refused_and_how_it_would_boot_is_named() -> No
     ]
     assert "a workflow cannot wait" in problems_of(f"{WORKFLOW}  disabled: true\n", "Workflow")[0]
     assert take(f"{WORKFLOW}  disabled: false\n", "Workflow").notes == ()
+
+
+def test_a_file_that_would_take_long_to_read_is_refused() -> None:
+    with pytest.raises(TooLarge, match="split them"):
+        take(HARDWARE + "#" * (1024 * 1024), "Hardware")

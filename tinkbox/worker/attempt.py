@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
-from tinkbox.model.errors import Conflict, Denied, Invalid, NotFound, TooLarge, Unavailable
+from tinkbox.model.errors import Conflict, Denied, Invalid, NotFound, Refusal, TooLarge, Unavailable
 from tinkbox.model.image import parse_reference
 from tinkbox.model.workflow import Outcome, State
 from tinkbox.runtime import Container, ContainerFailed, Ended, EngineAway, Runtime
@@ -27,6 +27,7 @@ GRACE = 10
 MAX_HOOK_SECONDS = 600.0
 # So long an engine that is away is waited for when a container is to be stopped.
 ENGINE_SECONDS = GRACE + 10.0
+LOST_SECONDS = 5.0
 _log = logging.getLogger(__name__)
 T = TypeVar("T")
 
@@ -116,9 +117,9 @@ class AttemptRun:
         except NothingToBegin:
             return await self._going()
         except ContainerFailed as error:
-            await self._output_carried()
+            await self._output_carried_if_it_ends()
             return await self._failed(verdict.refused(error, self._told(), self._pump.tail))
-        except (NotFound, Conflict) as error:
+        except Refusal as error:
             return await self._stop(unwanted(error))
         return await self._ended(ended)
 
@@ -179,6 +180,13 @@ class AttemptRun:
     async def _output_carried(self) -> None:
         if self._carrying is not None:
             await self._carrying
+            self._carrying = None
+
+    async def _output_carried_if_it_ends(self) -> None:
+        """Of a container that is gone: what is on its way still arrives, but nothing ends the output for sure."""
+        if self._carrying is not None:
+            await asyncio.wait({self._carrying}, timeout=LOST_SECONDS)
+            self._carrying.cancel()
             self._carrying = None
 
     async def _ended(self, ended: Ended) -> Outcome | None:
@@ -273,6 +281,7 @@ class AttemptRun:
         except ContainerFailed as error:
             # Without its image the action failed, and so must the hook: that is said already.
             note = "" if error.reason == "ImageNotFound" else f"{role} did not run: {error}"
+            await self._output_carried_if_it_ends()
         return verdict.noted(outcome, note)
 
     async def _keep_data(self) -> None:

@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Protocol
 
-from tinkbox.model.errors import Conflict, Denied, Invalid, NotFound, TooLarge, Unavailable
+from tinkbox.model.errors import Conflict, Denied, Invalid, NotFound, Refusal, TooLarge, Unavailable
 from tinkbox.model.workflow import State
 from tinkbox.wire.worker import Order
 from tinkbox.worker.patience import patiently
@@ -70,6 +70,6 @@ class Leash:
             return unwanted(error)
 
 
-def unwanted(error: NotFound | Conflict) -> Order:
-    """What it means when the appliance knows an attempt no more, or as one that is over."""
+def unwanted(error: Refusal) -> Order:
+    """What it means when the appliance refuses an attempt: mostly that it is over, or its workflow deleted."""
     return Order(state=State.CANCELED, message=f"the appliance does not want this attempt any more: {error}")

@@ -101,6 +101,7 @@ class FakeRuntime:
 
     async def find(self, labels: Mapping[str, str]) -> list[Container]:
         number = self._call("find")
+        await asyncio.sleep(0)  # time for what ends it
         found = [
             Container(id=identity, started=each.starts > 0, ended=each.ended.is_set(), labels=each.spec.labels)
             for identity, each in self.containers.items()

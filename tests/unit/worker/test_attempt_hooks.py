@@ -1,5 +1,6 @@
 """2020's on-failure and on-timeout: a second container after the action's."""
 
+import asyncio
 from dataclasses import replace
 from pathlib import Path
 
@@ -9,7 +10,10 @@ from tests.unit.worker.actions import HOOKED, IMAGE, OFFER, machine, tells
 from tests.unit.worker.fakes import FakeDoor, FakeRuntime, Program
 from tests.unit.worker.test_attempt import run
 from tinkbox.model.workflow import State
+from tinkbox.wire.worker import Order
 from tinkbox.worker.attempt import AttemptRun
+
+CANCEL = Order(state=State.CANCELED, message="canceled by the operator")
 
 
 async def test_on_failure_runs_after_a_failure_and_its_words_are_not_the_actions(tmp_path: Path) -> None:
@@ -67,3 +71,20 @@ async def test_without_its_image_a_hook_has_no_more_to_say_than_the_action(tmp_p
     outcome = await AttemptRun(machine(FakeRuntime({}), FakeDoor(), tmp_path), offer).outcome()
     assert outcome is not None
     assert "on-failure" not in outcome.message
+
+
+async def test_a_failure_of_an_attempt_that_was_canceled_meanwhile_runs_no_hook(tmp_path: Path) -> None:
+    runtime, door = FakeRuntime({IMAGE: Program(), f"{IMAGE} repair": Program()}), FakeDoor()
+    runtime.programs[IMAGE] = Program(exit_code=3, work=lambda spec: door.order_now(CANCEL))
+    keep_data = door.data
+
+    async def slow(attempt: str) -> bytes:
+        for _ in range(50):
+            await asyncio.sleep(0)
+        return await keep_data(attempt)
+
+    door.data = slow  # type: ignore[method-assign]
+    outcome = await AttemptRun(machine(runtime, door, tmp_path), replace(OFFER, action=HOOKED)).outcome()
+    assert outcome is not None
+    assert (outcome.state, outcome.message) == (State.FAILED, "the action ended with exit code 3")
+    assert runtime.faults.calls.count("create") == 1

@@ -10,7 +10,7 @@ import pytest
 
 from tests.unit.worker.actions import ACTION, IMAGE, OFFER, machine
 from tests.unit.worker.fakes import AWAY, FakeDoor, FakeRuntime, Faults, Killed, Program
-from tinkbox.model.errors import Conflict
+from tinkbox.model.errors import Conflict, Invalid, NotFound, Refusal
 from tinkbox.model.workflow import Outcome, State
 from tinkbox.runtime import ContainerSpec
 from tinkbox.wire.worker import Order
@@ -108,26 +108,32 @@ async def test_one_that_hangs_is_stopped_when_its_time_is_up(tmp_path: Path) -> 
     assert (outcome.state, outcome.reason) == (State.TIMEOUT, "Timeout")
 
 
-async def test_a_machine_that_must_not_leave_any_more_starts_nothing(tmp_path: Path) -> None:
+@pytest.mark.parametrize("refusal", [Conflict("canceled meanwhile"), NotFound("deleted"), Invalid("what?")])
+async def test_a_machine_that_must_not_leave_any_more_starts_nothing(refusal: Refusal, tmp_path: Path) -> None:
     runtime, door = FakeRuntime({IMAGE: Program()}), FakeDoor()
 
     async def refused(*words: object) -> None:
-        raise Conflict("canceled meanwhile")
+        raise refusal
 
     door.leaving = refused  # type: ignore[method-assign,assignment]
     outcome = await AttemptRun(machine(runtime, door, tmp_path), REBOOT).outcome()
     assert outcome is not None
     assert outcome.state is State.CANCELED
-    assert "canceled meanwhile" in outcome.message
+    assert str(refusal) in outcome.message
     assert (runtime.starts(), runtime.containers) == (0, {})
 
 
-async def test_after_leaving_was_said_nothing_new_is_made(tmp_path: Path) -> None:
+@pytest.mark.parametrize("remaining", [0, 60])
+@pytest.mark.parametrize("noted", [True, False])
+async def test_after_leaving_was_said_nothing_new_is_made(remaining: float, noted: bool, tmp_path: Path) -> None:
     runtime, door = FakeRuntime({IMAGE: Program()}), FakeDoor()
+    place = machine(runtime, door, tmp_path)
+    place.folder.notes.begin("a1")
+    if noted:
+        place.folder.notes.keep_start("a1", "action")
     door.order_now(None, CANCEL)
     async with asyncio.timeout(10):
-        left = replace(REBOOT, left=True, remaining=0)
-        outcome = await AttemptRun(machine(runtime, door, tmp_path), left).outcome()
+        outcome = await AttemptRun(place, replace(REBOOT, left=True, remaining=remaining)).outcome()
     assert outcome == Outcome(state=State.CANCELED, reason="Canceled", message=CANCEL.message)
     assert "create" not in runtime.faults.calls
 

@@ -129,6 +129,18 @@ async def test_a_container_that_was_made_and_not_started_never_starts(tmp_path: 
     assert (len(runtime.removed), runtime.containers, runtime.starts()) == (1, {}, 0)
 
 
+async def test_a_canceled_action_stays_canceled_and_without_hooks_in_the_workers_next_life(tmp_path: Path) -> None:
+    runtime, door = FakeRuntime({IMAGE: Program(lasts=True), f"{IMAGE} repair": Program()}), FakeDoor()
+    place = machine(runtime, door, tmp_path)
+    runtime.faults = Faults(Killed(), 5)
+    with pytest.raises(BaseExceptionGroup):
+        await AttemptRun(place, replace(OFFER, action=HOOKED)).outcome()
+    place.folder.notes.keep_stop("a1", CANCEL)
+    outcome = await AttemptRun(place, replace(OFFER, action=HOOKED)).outcome()
+    assert outcome == Outcome(state=State.CANCELED, reason="Canceled", message=CANCEL.message)
+    assert (runtime.starts(), runtime.starts("on-failure"), runtime.starts("on-timeout")) == (1, 0, 0)
+
+
 async def test_an_action_that_ended_in_time_is_no_timeout_however_late_it_is_seen(tmp_path: Path) -> None:
     for exit_code, state in ((0, State.SUCCESS), (3, State.FAILED)):
         folder = tmp_path / str(exit_code)

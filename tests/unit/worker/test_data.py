@@ -1,4 +1,5 @@
 import os
+import socket
 from pathlib import Path
 
 import pytest
@@ -28,7 +29,7 @@ def test_data_comes_back_as_it_was_written(data: EphemeralData) -> None:
     data.unpack("w1", archive)
     assert not (place / "later").exists()
     assert data.pack("w1") == archive
-    assert (place / "link").read_bytes() == b"#!\n\0"
+    assert (place / "link").readlink() == Path("deep/er/script")
     assert (place / "deep" / "er" / "script").stat().st_mode & 0o777 == 0o750
     assert [entry.path for entry in decode(archive)] == ["deep", "deep/er", "deep/er/script", "link", "to nowhere"]
 
@@ -91,11 +92,18 @@ def test_too_many_files_are_too_large_however_small_they_are(data: EphemeralData
         data.pack("w1")
 
 
-def test_what_is_no_file_folder_or_link_stays_behind(data: EphemeralData) -> None:
+def test_only_files_folders_and_links_themselves_are_packed(data: EphemeralData, tmp_path: Path) -> None:
     data.unpack("w1", b"")
-    os.mkfifo(data.folder("w1") / "pipe")
-    (data.folder("w1") / "file").write_text("1")
-    assert [entry.path for entry in decode(data.pack("w1"))] == ["file"]
+    place, outside = data.folder("w1"), tmp_path / "outside"
+    outside.mkdir()
+    (outside / "secret").write_text("of the machine")
+    (place / "link").symlink_to(outside)
+    (place / "dangling").symlink_to("nowhere")
+    os.mkfifo(place / "pipe")
+    with socket.socket(socket.AF_UNIX) as listening:
+        listening.bind(str(place / "socket"))
+        packed = {entry.path: entry.link for entry in decode(data.pack("w1"))}
+    assert packed == {"link": str(outside), "dangling": "nowhere"}
 
 
 def test_a_folder_that_was_never_made_holds_nothing(data: EphemeralData) -> None:

@@ -134,7 +134,7 @@ async def test_a_report_is_sent_again_until_it_is_answered(error: Exception, tmp
 
     runtime, door = FakeRuntime({IMAGE: Program()}), Refusing([OFFER])
     with pytest.raises(Finished):
-        await serve(machine(runtime, door, tmp_path), door, "boot-1")
+        await serve(machine(runtime, door, tmp_path), door)
     assert door.reports["a1"].outcome.state is State.SUCCESS
     assert runtime.starts() == 1
 

@@ -161,7 +161,7 @@ class Workflows:
                     "and canceled before"
                 )
             await tables.workflows.delete(workflow.id)
-            if workflow.state is State.PENDING:
+            if workflow.state is not State.SUCCESS:  # what did not succeed holds a ticket for the next try
                 await tables.hardware.withdraw_ticket(workflow.workers(), installed=False)
             return workflow.id, workflow.workers()
 

@@ -94,13 +94,26 @@ async def test_deleting_a_waiting_workflow_takes_nothing_from_one_that_runs_or_f
     assert netboot(box) is Boot.LOCAL_DISK
 
 
-async def test_deleting_a_workflow_that_failed_leaves_the_ticket_as_the_failure_did(box: Appliance) -> None:
+async def test_deleting_a_workflow_that_failed_takes_the_ticket_that_the_failure_left(box: Appliance) -> None:
     worker = await box.machine(1)
     workflow_id = await box.workflow()
     offer = await box.offer(worker)
     assert offer is not None
     await box.report(worker, offer, State.FAILED)
+    assert netboot(box) is Boot.OSIE
     await box.workflows.delete(workflow_id)
+    assert netboot(box) is None
+
+
+async def test_deleting_an_old_success_leaves_the_ticket_of_a_later_failure(box: Appliance) -> None:
+    worker = await box.machine(1)
+    succeeded = await box.workflow()
+    await box.finish(worker)
+    await box.workflow()
+    offer = await box.offer(worker)
+    assert offer is not None
+    await box.report(worker, offer, State.FAILED)
+    await box.workflows.delete(succeeded)
     assert netboot(box) is Boot.OSIE
 
 

@@ -5,6 +5,7 @@ Parts receive the values they need as arguments, never settings.
 
 import difflib
 import os
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from ipaddress import AddressValueError, IPv4Address
@@ -167,7 +168,7 @@ class _Section:
         if not value:
             return host, port
         chosen, colon, number = value.rpartition(":")
-        if not colon or not number.isdecimal() or not 0 < int(number) < 65_536:
+        if not colon or not re.fullmatch(r"[0-9]{1,5}", number) or not 0 < int(number) < 65_536:
             self._refuse(name, f"expected ADDRESS:PORT, not {value!r}")
             return host, port
         return chosen or host, int(number)

@@ -11,6 +11,7 @@ import pytest
 
 from tests.integration.cli.serving import Configuration, configure, run, serving
 from tinkbox.app import _keep_running
+from tinkbox.model.errors import Unavailable
 
 ID = "0eba0bf8-3772-4b4a-ab9f-6ebe93b90a94"
 
@@ -45,6 +46,28 @@ async def test_a_part_that_returns_ends_the_process_too() -> None:
 
     async with asyncio.timeout(10):
         assert isinstance((await ended_by(returns)).exceptions[0], RuntimeError)
+
+
+class Noting:
+    """Counts how often it is saved; `refusal` is raised instead."""
+
+    def __init__(self, refusal: Exception | None = None) -> None:
+        self.saved = 0
+        self._refusal = refusal
+
+    async def save(self) -> None:
+        if self._refusal is not None:
+            raise self._refusal
+        self.saved += 1
+
+
+async def test_being_told_to_stop_saves_what_was_noted_if_the_disk_has_room() -> None:
+    stop, machines = asyncio.Event(), Noting()
+    stop.set()
+    async with asyncio.timeout(10):
+        await _keep_running([for_ever], machines, stop)  # type: ignore[arg-type]
+        await _keep_running([for_ever], Noting(Unavailable("the disk is full")), stop)  # type: ignore[arg-type]
+    assert machines.saved == 1
 
 
 async def ended_by(part) -> BaseExceptionGroup:
@@ -102,6 +125,14 @@ def test_the_command_for_a_credential_makes_one_that_works(appliance: Configurat
     assert credential["server"] == f"http://127.0.0.1:{appliance.http_port}"
     status, said = ask(appliance.http_port, "/worker/attempts/x/data", Authorization=f"Bearer {credential['token']}")
     assert (status, b"no such attempt" in said) == (404, True)
+
+
+def test_the_socket_that_asks_for_no_token_is_its_owners_alone(tmp_path: Path) -> None:
+    configuration = configure(tmp_path)
+    configuration.data.mkdir(mode=0o755)
+    for _ in range(2):
+        with serving(configuration):
+            assert (configuration.data / "operator.sock").stat().st_mode & 0o777 == 0o600
 
 
 def test_the_operators_token_is_made_once_is_private_and_never_empty(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 import contextlib
 import ctypes
+import os
 import socket
 import subprocess
 import sys
@@ -14,7 +15,7 @@ import pytest
 from tinkbox.model.hardware import MacAddress
 from tinkbox.wire.dhcp import MessageType, Op, Packet, decode, encode
 
-SERVER, CLIENT = "tinkbox-dhcp-server", "tinkbox-dhcp-client"
+SERVER, CLIENT = f"tinkbox-dhcp-server-{os.getpid()}", f"tinkbox-dhcp-client-{os.getpid()}"
 KNOWN, UNKNOWN = "08:00:27:00:00:01", "08:00:27:00:00:99"
 SERVE = """
 import asyncio, dataclasses
@@ -51,8 +52,6 @@ def run(*words: str) -> None:
 
 @pytest.fixture
 def network() -> Iterator[None]:
-    for name in (SERVER, CLIENT):
-        subprocess.run(["ip", "netns", "delete", name], check=False, stderr=subprocess.DEVNULL)
     for name in (SERVER, CLIENT):
         run("ip", "netns", "add", name)
     run("ip", "-n", SERVER, "link", "add", "provision", "type", "veth", "peer", "name", "eth0", "netns", CLIENT)

@@ -1,12 +1,13 @@
 """The provisioning interface, found in network namespaces made for it."""
 
+import os
 import subprocess
 import sys
 from collections.abc import Iterator
 
 import pytest
 
-NAMESPACE = "tinkbox-interfaces"
+NAMESPACE = f"tinkbox-interfaces-{os.getpid()}"
 ASK = "from tinkbox.boot.interfaces import provisioning_interface as p; from ipaddress import IPv4Address as A; print(p({}))"
 
 
@@ -16,7 +17,6 @@ def ip(*words: str) -> None:
 
 @pytest.fixture
 def namespace() -> Iterator[str]:
-    subprocess.run(["ip", "netns", "delete", NAMESPACE], check=False, stderr=subprocess.DEVNULL)
     ip("netns", "add", NAMESPACE)
     ip("-n", NAMESPACE, "link", "set", "lo", "up")
     yield NAMESPACE

@@ -46,7 +46,7 @@ class Lab:
 
 
 class Line(socket.socket):
-    """Receives for real; what is sent waits in `sent`, and an address in `unreachable` refuses."""
+    """Receives for real, after `troubles`; what is sent waits in `sent`, and an address in `unreachable` refuses."""
 
     def __init__(self) -> None:
         super().__init__(socket.AF_INET, socket.SOCK_DGRAM)
@@ -54,6 +54,12 @@ class Line(socket.socket):
         self.setblocking(False)
         self.sent: asyncio.Queue[tuple[bytes, tuple[str, int]]] = asyncio.Queue()
         self.unreachable: set[str] = set()
+        self.troubles: list[OSError] = []
+
+    def recv(self, size: int) -> bytes:  # type: ignore[override]
+        if self.troubles:
+            raise self.troubles.pop()
+        return super().recv(size)
 
     def sendto(self, datagram: bytes, address: tuple[str, int]) -> int:  # type: ignore[override]
         if address[0] in self.unreachable:
@@ -178,6 +184,17 @@ async def test_where_the_kernel_cannot_be_told_the_hardware_address_everybody_he
         bench.say(replace(INSTALLED, flags=0))
         _, address = await bench.hear()
         assert address == ("255.255.255.255", 68)
+
+
+async def test_a_machine_that_refuses_an_earlier_reply_is_no_trouble_for_the_next(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    async with serving() as bench:
+        bench.line.troubles = [ConnectionRefusedError(111, "Connection refused")]
+        bench.say(INSTALLED)
+        offer, _ = await bench.hear()
+        assert offer.mac == INSTALLED.mac
+    assert [record.getMessage() for record in caplog.records if record.levelno >= logging.WARNING] == []
 
 
 async def test_a_reply_that_cannot_be_sent_is_logged_and_the_next_one_goes_out(

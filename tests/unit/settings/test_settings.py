@@ -90,6 +90,11 @@ def test_a_port_is_a_number_that_can_be_one(tmp_path: Path, port: str) -> None:
     assert "operator.listen: expected ADDRESS:PORT" in problems_of(tmp_path, f'operator: {{listen: "a:{port}"}}')[0]
 
 
+def test_a_port_with_more_digits_than_a_number_may_have_is_a_problem_and_no_crash(tmp_path: Path) -> None:
+    problems = problems_of(tmp_path, f"operator: {{listen: 'a:{'1' * 5000}'}}")
+    assert "operator.listen: expected ADDRESS:PORT" in problems[0]
+
+
 def test_the_first_and_the_last_port_are_ports(tmp_path: Path) -> None:
     settings = load(written(tmp_path, 'node: {http_port: 1, tftp_port: 65535}\noperator: {listen: ":65535"}'))
     assert (settings.http_port, settings.tftp_port) == (1, 65_535)

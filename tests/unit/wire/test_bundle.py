@@ -76,6 +76,12 @@ def test_a_byte_changed_on_the_way_is_read_or_refused(entries: list[Entry], plac
         decode(bytes(archive))
 
 
+def test_no_archive_makes_a_file_that_runs_as_its_owner() -> None:
+    file, folder = member("program"), member("folder", tarfile.DIRTYPE)
+    file[0].mode = folder[0].mode = 0o7755
+    assert [entry.mode for entry in decode(tar(file, folder))] == [0o755, 0o755]
+
+
 @pytest.mark.parametrize("name", ["/etc/passwd", "../up", "a/../../up", "..", ".", "./", "a/.."])
 def test_what_would_leave_the_folder_is_refused(name: str) -> None:
     with pytest.raises(Invalid, match="would leave its folder"):

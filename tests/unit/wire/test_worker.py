@@ -51,11 +51,12 @@ def test_a_report_of_something_that_is_no_end_is_refused() -> None:
 
 
 def test_what_a_machine_says_is_cut_to_its_limits() -> None:
-    loud = Outcome(state=State.FAILED, reason="R" * 999, message="m" * 99_999, tail=("line",) * 999)
+    lines = tuple(f"line {number}" for number in range(999))
+    loud = Outcome(state=State.FAILED, reason="R" * 999, message="m" * 99_999, tail=lines)
     outcome = worker.outcome_from_document(asdict(loud))
     assert len(outcome.reason) == worker.MAX_REASON
     assert len(outcome.message) == worker.MAX_MESSAGE
-    assert len(outcome.tail) == worker.MAX_TAIL_LINES
+    assert outcome.tail == lines[-worker.MAX_TAIL_LINES :]
 
 
 def test_halves_of_characters_become_text_that_can_be_stored() -> None:

@@ -18,6 +18,14 @@ def test_data_is_handed_on_from_action_to_action_and_shown_to_the_operator(lab: 
         assert lab.tinkbox("workflow", "data", workflow, "-l") == "Latest workflow data version: 2\n"
 
 
+def test_data_that_an_action_takes_away_is_gone_for_the_next(lab: Lab) -> None:
+    look = "for each in /workflow/*; do [ -e $each ] && [ ! -d $each ] && exit 1; done; exit 0"
+    with serving(lab.configuration), lab.working():
+        workflow = lab.workflow("echo 1 >/workflow/file", "/bin/busybox rm /workflow/file", look)
+        assert lab.finished(workflow) == "SUCCESS"
+        assert "version: 2" in lab.tinkbox("workflow", "data", workflow, "-l")
+
+
 def test_an_action_gives_its_own_reason(lab: Lab) -> None:
     with serving(lab.configuration), lab.working():
         workflow = lab.workflow("echo DiskTooSmall >/dev/reason; echo needs 8 GB >/dev/message; echo last; exit 3")

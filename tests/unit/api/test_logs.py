@@ -4,7 +4,7 @@ import asyncio
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 
-from tinkbox.api.logs import stream_output
+from tinkbox.api.logs import stream_text
 from tinkbox.engine.workflows import Output
 from tinkbox.model.workflow import ActionStatus, Event, PlannedAction, State, Workflow
 from tinkbox.store.output import Piece
@@ -50,6 +50,6 @@ class EndsBehindTheLook:
 async def test_the_last_words_of_a_workflow_that_ends_behind_a_look_are_told() -> None:
     source = EndsBehindTheLook()
     async with asyncio.timeout(5):
-        text = b"".join([chunk async for chunk in stream_output(source, "w1", follow=True)])
+        text = b"".join([chunk async for chunk in stream_text(source, "w1", follow=True)])
     assert text == b"==> os / write <==\nfirst words, last words"
     assert source.looks == [0, len(b"first words, ")]

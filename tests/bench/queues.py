@@ -7,8 +7,9 @@ its own and connections of its own; the server is another process, on one proces
 once and in order, and every workflow succeed, or the benchmark fails.
 
 The peer is the bare mechanism under the same workers: aiohttp and one table in sqlite3, one commit for every offer and
-one for every report (`bare_queue`).  No worker ever pauses, so that the server always has something to do, and a worker
-waits until all the others had their turn: from report to next offer takes as long as 200 actions.
+one for every report (`bare_queue`).  A round is one workflow of every queue, on the one side and then on the other.
+Within it no worker ever pauses, so that the server always has something to do, and a worker waits until all the others
+had their turn: from report to next offer takes as long as 200 actions.
 """
 
 import asyncio
@@ -18,7 +19,7 @@ import sys
 import time
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from subprocess import Popen
@@ -36,7 +37,6 @@ TOOLS: Mapping[str, str] = {}
 WORKERS = 200
 WORKFLOWS = 5
 ACTIONS = 10
-ALL = WORKERS * WORKFLOWS * ACTIONS
 SECONDS = 300
 BOOT_ID = "bench"
 PEER = "aiohttp + sqlite3"
@@ -49,7 +49,7 @@ tasks:
     actions:
 """
 
-# The ids of each worker's workflows, in the order in which they are to be worked off.
+# The ids of each worker's workflows, in the order of their creation.
 Queues = Mapping[Credential, Sequence[str]]
 
 
@@ -58,18 +58,17 @@ class Wrong(Exception):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Run:
-    """All queues worked off once; `turns` are the seconds from each report to the next offer, `processor` the server's."""
+class Round:
+    """Every worker's next workflow; `turns` are the seconds from each report to the next offer, `processor` the server's."""
 
     seconds: float
     turns: Sequence[float]
     processor: float
-    megabytes: float
 
     @property
     def throughput(self) -> float:
         """Actions per second."""
-        return ALL / self.seconds
+        return WORKERS * ACTIONS / self.seconds
 
     @property
     def turn(self) -> float:
@@ -79,47 +78,31 @@ class Run:
     @property
     def cost(self) -> float:
         """Milliseconds that the server's processor works for an action."""
-        return self.processor / ALL * 1e3
+        return self.processor / (WORKERS * ACTIONS) * 1e3
 
 
 def compare() -> Iterator[Comparison]:
     """Throughput, the 99th percentile from report to next offer, processor time, memory."""
     need(TOOLS)
-    ours, theirs = tinkbox(), bare()
     load = f"{WORKERS} workers × {WORKFLOWS} workflows × {ACTIONS} actions"
     throughput = Comparison(what=load, unit="1/s", peer=PEER, better="more")
-    throughput.add(ours.throughput, theirs.throughput)
     turn = Comparison(what="  report to next offer, 99th percentile", unit="ms", peer=PEER, better="less")
-    turn.add(ours.turn, theirs.turn)
     cost = Comparison(what="  processor time per action", unit="ms", peer=PEER, better="less")
-    cost.add(ours.cost, theirs.cost)
     memory = Comparison(what="  peak memory", unit="MB", peer=PEER, better="less")
-    memory.add(ours.megabytes, theirs.megabytes)
-    yield from (throughput, turn, cost, memory)
-
-
-def tinkbox() -> Run:
-    """The appliance under all workers."""
-    with folder() as work, on_loopback(work, as_server(TINKBOX)) as (server, configuration):
+    with ExitStack() as running:
+        work = running.enter_context(folder())
+        server, configuration = running.enter_context(on_loopback(work, as_server(TINKBOX)))
+        peer, url = running.enter_context(bare_queue(work))
         operator_socket = configuration.data / "operator.sock"
-        queues = asyncio.run(prepare(operator_socket))
-        run = measured(server, queues)
+        our_queues, their_queues = asyncio.run(prepare(operator_socket)), bare_queues(url)
+        for number in range(WORKFLOWS):
+            ours, theirs = measured(server, our_queues, number), measured(peer, their_queues, number)
+            throughput.add(ours.throughput, theirs.throughput)
+            turn.add(ours.turn, theirs.turn)
+            cost.add(ours.cost, theirs.cost)
+        memory.add(peak_memory(server), peak_memory(peer))
         asyncio.run(check_success(operator_socket))
-    return run
-
-
-def bare() -> Run:
-    """The bare mechanism under all workers."""
-    with folder() as work, bare_queue(work) as (server, url):
-        return measured(
-            server,
-            {
-                Credential(server=url, registry="", worker=f"{worker}", token=f"{worker}"): [
-                    f"{worker}-{workflow}" for workflow in range(WORKFLOWS)
-                ]
-                for worker in range(WORKERS)
-            },
-        )
+    yield from (throughput, turn, cost, memory)
 
 
 @contextmanager
@@ -134,6 +117,12 @@ def bare_queue(work: Path) -> Iterator[tuple[Popen[bytes], str]]:
         yield process, f"http://127.0.0.1:{port.read_text()}"
     finally:
         stop(process)
+
+
+def bare_queues(url: str) -> Queues:
+    """The queues that the bare mechanism made for itself."""
+    workers = [Credential(server=url, registry="", worker=f"{each}", token=f"{each}") for each in range(WORKERS)]
+    return {each: [f"{each.worker}-{workflow}" for workflow in range(WORKFLOWS)] for each in workers}
 
 
 async def prepare(operator_socket: Path) -> Queues:
@@ -163,46 +152,42 @@ def document(number: int) -> bytes:
     return json.dumps({"id": str(uuid.uuid4()), "network": {"interfaces": [{"dhcp": dhcp}]}}).encode()
 
 
-def measured(server: Popen[bytes], queues: Queues) -> Run:
-    """Have every queue worked off, all at once.  Raises Wrong, in a group, when an action is not offered in its turn."""
+def measured(server: Popen[bytes], queues: Queues, number: int) -> Round:
+    """Have the workflow of this number carried out in every queue, all at once.
+
+    Raises Wrong, in a group, when an action is not offered in its turn.
+    """
     turns: list[float] = []
     spent, began = processor_seconds(server), time.perf_counter()
-    asyncio.run(work_off_all(queues, turns))
+    asyncio.run(carry_out_all({worker: queue[number] for worker, queue in queues.items()}, turns))
     seconds = time.perf_counter() - began
-    return Run(
-        seconds=seconds,
-        turns=turns,
-        processor=processor_seconds(server) - spent,
-        megabytes=peak_memory(server),
-    )
+    return Round(seconds=seconds, turns=turns, processor=processor_seconds(server) - spent)
 
 
-async def work_off_all(queues: Queues, turns: list[float]) -> None:
+async def carry_out_all(workflows: Mapping[Credential, str], turns: list[float]) -> None:
     async with asyncio.timeout(SECONDS), asyncio.TaskGroup() as group:
-        for credential, queue in queues.items():
-            group.create_task(work_off(credential, queue, turns))
+        for worker, workflow in workflows.items():
+            group.create_task(carry_out(worker, workflow, turns))
 
 
-async def work_off(credential: Credential, queue: Sequence[str], turns: list[float]) -> None:
+async def carry_out(worker: Credential, workflow: str, turns: list[float]) -> None:
     """One worker, from its first question until its last report is answered."""
     hello, reported = Hello(boot_id=BOOT_ID), 0.0
     success = Outcome(state=State.SUCCESS, exit_code=0)
-    async with NodeDoor(credential) as door:
-        for due in ((workflow, index) for workflow in queue for index in range(ACTIONS)):
+    async with NodeDoor(worker) as door:
+        for due in range(ACTIONS):
             offer = await door.next(hello)
             if reported:
                 turns.append(time.perf_counter() - reported)
-            if offer is None or (offer.workflow_id, offer.action.index) != due:
-                raise Wrong(
-                    f"worker {credential.worker} got {offer}, when action {due[1]} of workflow {due[0]} was due"
-                )
-            await carry_out(door, offer)
+            if offer is None or (offer.workflow_id, offer.action.index) != (workflow, due):
+                raise Wrong(f"worker {worker.worker} got {offer}, when action {due} of workflow {workflow} was due")
+            await run(door, offer)
             report = Report(workflow_id=offer.workflow_id, boot_id=BOOT_ID, sequence=1, outcome=success)
             reported = time.perf_counter()
             await door.report(offer.attempt, report)
 
 
-async def carry_out(door: NodeDoor, offer: Offer) -> None:
+async def run(door: NodeDoor, offer: Offer) -> None:
     """What a worker asks of the appliance between offer and report."""
     async with asyncio.TaskGroup() as group:
         listening = group.create_task(door.order(offer.attempt))

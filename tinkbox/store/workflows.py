@@ -5,7 +5,7 @@ an action of its is PENDING, RUNNING or LEAVING, in one that is STOPPING only wh
 """
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime
 
@@ -103,9 +103,14 @@ class WorkflowTable:
             ],
         )
 
-    async def all(self) -> list[Workflow]:
-        """Every workflow, oldest first."""
-        return await self._workflows("ORDER BY number", ())
+    async def ids(self) -> list[str]:
+        """The ids of every workflow, oldest first."""
+        return [row["id"] for row in await self._sql.execute_fetchall("SELECT id FROM workflow ORDER BY number")]
+
+    async def some(self, ids: Sequence[str]) -> list[Workflow]:
+        """Those of these workflows that are there, oldest first."""
+        condition = "WHERE id IN (SELECT value FROM json_each(?)) ORDER BY number"
+        return await self._workflows(condition, (json.dumps(ids),))
 
     async def unfinished_and_newest(self, newest: int) -> list[Workflow]:
         """Every workflow that is not over and the newest of the others, oldest first."""

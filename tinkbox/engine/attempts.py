@@ -48,7 +48,8 @@ class Attempts:
 
         A worker that comes back within the same boot gets the same attempt again.  After another
         boot the attempt is lost and fails, for nobody knows what it did; but one of which the machine
-        went away by intention has succeeded.  Raises Conflict for a worker of an earlier boot.
+        went away by intention has succeeded.  While it is finishing nothing new is begun for it.
+        Raises Conflict for a worker of an earlier boot.
         """
         self._machines.contact(worker, hello.boot_id)
         async with self._store.read() as tables:
@@ -192,7 +193,7 @@ class Attempts:
             current = workflow.current()
             attempt = await tables.workflows.attempt(current.attempt) if current and current.attempt else None
             what, status = turn(workflow, worker, hello.boot_id, attempt.boot_id if attempt else "")
-            if what is Turn.START and status is not None:
+            if what is Turn.START and status is not None and not hello.finishing:
                 return await self._start(tables, workflow, status.action, hello), woken
             if what is Turn.RESUME and status is not None and attempt is not None:
                 return self._offered(workflow, status.action, attempt), woken

@@ -86,8 +86,9 @@ class _WorkerDoor:
     async def next(self, request: web.Request) -> web.Response:
         worker = self._worker(request)
         hello = decode_hello(await _body(request, MAX_MESSAGE_BODY))
-        offer = await self._awaited(request, worker, lambda: self._attempts.offer(worker, hello))
-        return _answer(offer)
+        if hello.finishing:
+            return _answer(await self._attempts.offer(worker, hello))
+        return _answer(await self._awaited(request, worker, lambda: self._attempts.offer(worker, hello)))
 
     async def order(self, request: web.Request) -> web.Response:
         worker, token = self._worker(request), request.match_info["token"]

@@ -44,10 +44,14 @@ class Credential:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Hello:
-    """A worker asks for work; `boot_id` is the kernel's, new whenever the machine has booted."""
+    """A worker asks for work; `boot_id` is the kernel's, new whenever the machine has booted.
+
+    While `finishing` its machine is about to go away: what was begun is to be ended, and nothing more begun.
+    """
 
     boot_id: str
     version: str = ""
+    finishing: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -109,7 +113,9 @@ def decode_credential(text: str | bytes) -> Credential:
 def decode_hello(text: str | bytes) -> Hello:
     """Raises Invalid when it is not a hello."""
     entry = _object(text, "hello")
-    return Hello(boot_id=_text(entry, "boot_id"), version=_text(entry, "version", ""))
+    return Hello(
+        boot_id=_text(entry, "boot_id"), version=_text(entry, "version", ""), finishing=_flag(entry, "finishing")
+    )
 
 
 def decode_offer(text: str | bytes) -> Offer:

@@ -3,6 +3,7 @@
 import asyncio
 import logging
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Protocol
 
@@ -79,10 +80,11 @@ async def serve(machine: Machine, door: Door) -> None:
     That is when an action asked for a reboot and its report was answered, or was of the kind of which
     the machine goes away.
     """
-    hello = Hello(boot_id=machine.boot_id, version=__version__)
     notes = machine.folder.notes
     while not machine.folder.reboot_wanted or notes.unfinished():
-        offer = await patiently(lambda: _ask(door, hello), Refusal)
+        # A worker that was started anew does not know whether the report before the reboot arrived.
+        hello = Hello(boot_id=machine.boot_id, version=__version__, finishing=machine.folder.reboot_wanted)
+        offer = await patiently(partial(_ask, door, hello), Refusal)
         if offer is None:
             if notes.unfinished():
                 await _let_go_of_others(machine, "")

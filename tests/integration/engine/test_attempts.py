@@ -9,7 +9,7 @@ from tinkbox.model.errors import Conflict, Denied, NotFound, TooLarge
 from tinkbox.model.workflow import Outcome, State
 from tinkbox.store.output import HEAD, TAIL
 from tinkbox.wire.bundle import MAX_ARCHIVE
-from tinkbox.wire.worker import Offer, Report
+from tinkbox.wire.worker import Hello, Offer, Report
 
 
 async def started(box: Appliance, number: int = 1) -> tuple[str, Offer]:
@@ -66,6 +66,19 @@ async def test_a_reboot_between_two_actions_loses_nothing(box: Appliance) -> Non
     worker, offer = await started(box)
     await box.report(worker, offer)
     following = await box.offer(worker, boot_id="boot-2")
+    assert following is not None
+    assert following.action.name == "second"
+
+
+async def test_a_machine_that_is_about_to_go_away_ends_what_it_began_and_begins_nothing(box: Appliance) -> None:
+    worker, offer = await started(box)
+    finishing = Hello(boot_id="boot-1", finishing=True)
+    again = await box.attempts.offer(worker, finishing)
+    assert again is not None
+    assert again.attempt == offer.attempt
+    await box.report(worker, offer)
+    assert await box.attempts.offer(worker, finishing) is None
+    following = await box.offer(worker)
     assert following is not None
     assert following.action.name == "second"
 

@@ -38,6 +38,7 @@ trap 'exit 143' TERM
 alias rm='/bin/busybox rm' sleep='/bin/busybox sleep'
 echo $TINKBOX_ACTION $TINKBOX_ATTEMPT >>/marks/starts
 echo $TINKBOX_ACTION >>/workflow/trail
+if [ -e /worker ]; then echo now >/worker/reboot; fi
 if [ -e /marks/fail-$TINKBOX_ACTION ]; then rm /marks/fail-$TINKBOX_ACTION; exit 3; fi
 i=0
 while [ $i -lt {LINES} ]; do
@@ -116,6 +117,11 @@ class Worker:
     def alive(self) -> bool:
         return self._process is not None and self._process.poll() is None
 
+    @property
+    def finished(self) -> bool:
+        """Whether it ended by itself, which makes the machine boot again."""
+        return self._process is not None and self._process.poll() == 0
+
     def boots_again(self) -> None:
         """The machine it runs on gets another boot id."""
         (self._folder / "boot_id").write_text(f"boot-{next(_numbers)}\n")
@@ -161,6 +167,7 @@ class Rig:
     actions: Sequence[str]
     workflow: str = ""
     refused: list[str] = field(default_factory=list)
+    boots: list[set[str]] = field(default_factory=list)  # which actions were offered before each boot but the first
 
     async def run(self, only: str = "", **options: object) -> Facts:
         """Run a workflow with the planned faults to its end; `options` go into each action, or into `only` one."""
@@ -172,6 +179,8 @@ class Rig:
         async with asyncio.timeout(DEADLINE):
             events = await self._events()
             while not any(event["kind"] in OVER for event in events):
+                if self.worker.finished:
+                    await self.reboot()
                 await asyncio.sleep(0.05)  # the events are asked for, as their stream breaks off with the appliance
                 events = await self._events()
         left = await self._left()
@@ -201,7 +210,9 @@ class Rig:
     async def reboot(self) -> None:
         """The machine loses its power and comes back: no worker, no container, another boot id."""
         self.worker.kill()
+        self.boots.append(set(self.script.story.attempts.values()))
         await asyncio.to_thread(self.clear)
+        (self.folder / "worker" / "reboot").unlink(missing_ok=True)
         self.worker.boots_again()
         self.worker.start()
 
@@ -228,8 +239,12 @@ class Rig:
             {"name": name, "image": IMAGE, "command": command, "timeout": 60, **options.get(name, {})}
             for name in self.actions
         ]
-        volumes = [f"{self.folder / 'marks'}:/marks"]
-        task = {"name": "task", "worker": "{{.device_1}}", "volumes": volumes, "actions": actions}
+        task = {
+            "name": "task",
+            "worker": "{{.device_1}}",
+            "volumes": [f"{self.folder / 'marks'}:/marks"],
+            "actions": actions,
+        }
         template = {"version": "0.1", "name": "test", "global_timeout": 600, "tasks": [task]}
         name = f"template-{next(_numbers)}"
         await self.operator.create_template(name, json.dumps(template))

@@ -132,3 +132,11 @@ async def test_a_machine_that_goes_away_is_never_sent_away_twice(fault: Fault, t
     plan(rig, fault, transition, "subject", goes_on=False)
     plan(rig, machine_goes, "running", "subject", goes_on=False)
     assert complaints(await rig.run(only="subject", reboot=True), Expected(leaves="subject")) == []
+
+
+@pytest.mark.parametrize("transition", row(TRANSITIONS, core=("report sent", "report acknowledged")))
+async def test_a_machine_that_shall_boot_again_begins_nothing_before(transition: str, rig: Rig) -> None:
+    plan(rig, worker_killed, transition, "subject")
+    facts = await rig.run(only="subject", volumes=[f"{rig.folder / 'worker'}:/worker"])
+    assert complaints(facts, Expected()) == []
+    assert rig.boots == [{"before", "subject"}]

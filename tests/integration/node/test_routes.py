@@ -102,6 +102,17 @@ async def test_without_work_the_answer_is_empty_after_a_while(box: Appliance, do
     assert (answer.status, await answer.read()) == (204, b"")
 
 
+async def test_a_machine_that_is_about_to_go_away_is_answered_at_once(box: Appliance) -> None:
+    app = web.Application(middlewares=[refusals_become_problems])
+    app.add_routes(routes(box.attempts, box.machines.authenticate, box.clock, poll_seconds=600))
+    headers = await bearer(box)
+    await box.workflow()
+    async with TestClient(TestServer(app)) as door, asyncio.timeout(30):
+        hello = encode(Hello(boot_id="boot-1", finishing=True))
+        assert (await door.post("/worker/next", data=hello, headers=headers)).status == 204
+        assert (await door.post("/worker/next", data=HELLO, headers=headers)).status == 200
+
+
 async def test_one_machine_gets_nothing_of_anothers(box: Appliance, door: Client) -> None:
     offer = await offered(box, door, await bearer(box, 1))
     stranger = await bearer(box, 2)

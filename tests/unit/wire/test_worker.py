@@ -37,7 +37,7 @@ DECODERS = (worker.decode_credential, worker.decode_hello, worker.decode_offer, 
 
 def test_what_is_encoded_decodes_to_the_same() -> None:
     credential = worker.Credential(server="http://172.30.0.1", registry="172.30.0.1", worker="w", token="t")
-    hello = worker.Hello(boot_id="b", version="0.1.0")
+    hello = worker.Hello(boot_id="b", version="0.1.0", finishing=True)
     assert worker.decode_credential(worker.encode(credential)) == credential
     assert worker.decode_hello(worker.encode(hello)) == hello
     assert worker.decode_offer(worker.encode(OFFER)) == OFFER

@@ -201,6 +201,7 @@ class FakeDoor:
         self.printed: dict[str, bytes] = {}
         self.reports: dict[str, Report] = {}
         self.archive = b""
+        self.hello: Hello | None = None
         self.refusal: Refusal | None = None
         self.left: list[str] = []
         self.answers: list[Order | Refusal | None] = []
@@ -230,6 +231,7 @@ class FakeDoor:
 
     async def next(self, hello: Hello) -> Offer | None:
         number = self._call("next")
+        self.hello = hello
         if not self.offers and self.faults.calls.count("next") > 1 and self.faults.calls[-2] == "next":
             raise Finished
         if not self.offers:

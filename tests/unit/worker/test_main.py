@@ -211,6 +211,8 @@ async def test_a_machine_that_waits_to_reboot_reports_first_however_often_its_wo
     place.folder.notes.begin("a1")
     await serve(place, door)
     assert list(door.reports) == ["a1"]
+    assert door.hello is not None
+    assert door.hello.finishing
     place.folder.notes.begin("an attempt that nobody wants")
     await serve(place, door)
     assert place.folder.notes.unfinished() == []

@@ -82,7 +82,7 @@ demo: $(LAB)
 	@$(BIN)/python -m examples.demo --firmware $(FIRMWARE) --tinkbox dist/tinkbox --build $(BUILD)
 
 test: packages-test $(LAB)
-	$(BIN)/python -m pytest tests --ignore=tests/bench
+	$(BIN)/python -m pytest tests --ignore=tests/bench -m "not campaign"
 
 check: $(BIN)/.ready loaders packages-lab
 	$(BIN)/ruff format --check .
@@ -91,7 +91,7 @@ check: $(BIN)/.ready loaders packages-lab
 	$(BIN)/lint-imports --no-cache
 	$(BIN)/python -m pytest -q tests/unit tests/test_house_rules.py
 
-# The tests wider: a thousand times the examples of every property test, and both firmwares.
+# The tests wider: a thousand times the examples of every property test, every cell of the fault matrix, both firmwares.
 campaign: packages-test $(LAB)
 	HYPOTHESIS_PROFILE=deep $(BIN)/python -m pytest tests --ignore=tests/bench --timeout 7200
 

@@ -1,8 +1,8 @@
 """Run the benchmarks and print their ratios.
 
-    python -m tests.bench [actions] [http] [dhcp] [start]
+    python -m tests.bench [actions] [queues] [http] [dhcp] [start]
 
-Without names all of them run, in less than five minutes.  Nothing is judged here: a figure belongs to the machine
+Without names all of them run, in about five minutes.  Nothing is judged here: a figure belongs to the machine
 and the moment, a ratio to the program.
 """
 
@@ -11,17 +11,24 @@ import sys
 from collections.abc import Callable, Iterable, Mapping
 
 from examples.lab.processes import signals_unwind
-from tests.bench import actions, dhcp, http, start
+from tests.bench import actions, dhcp, http, queues, start
 from tests.bench.figures import Comparison, table
 from tests.bench.lab import ToolMissing, need
 
 BENCHMARKS: Mapping[str, Callable[[], Iterable[Comparison]]] = {
     "actions": actions.compare,
+    "queues": queues.compare,
     "http": http.compare,
     "dhcp": dhcp.compare,
     "start": start.compare,
 }
-TOOLS = {"actions": actions.TOOLS, "http": http.TOOLS, "dhcp": dhcp.TOOLS, "start": start.TOOLS}
+TOOLS = {
+    "actions": actions.TOOLS,
+    "queues": queues.TOOLS,
+    "http": http.TOOLS,
+    "dhcp": dhcp.TOOLS,
+    "start": start.TOOLS,
+}
 NOTE = """\
 tinkbox and peer: medians of the rounds, the two sides alternating; ratio: tinkbox through peer, the median of the
 rounds' own ratios; rounds: the least and the greatest of these, and how many; better: which way the figures are good."""

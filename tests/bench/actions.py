@@ -21,8 +21,7 @@ import aiodocker
 
 from examples.lab.processes import start, stop
 from tests.bench.figures import Comparison
-from tests.bench.lab import TINKBOX, answers, folder, need, until
-from tests.integration.cli.serving import configure
+from tests.bench.lab import TINKBOX, folder, need, on_loopback
 from tests.integration.docker_engine import DockerEngine, docker_engine_in
 from tinkbox.client.operator import Operator
 
@@ -43,7 +42,8 @@ def compare() -> Iterator[Comparison]:
         what=f"time per action, {ACTIONS} in a row", unit="ms", peer="the same by the Docker API", better="less"
     )
     with folder() as work, docker_engine_in() as engine, ExitStack() as running:
-        operator_socket, registry = running.enter_context(serving(work))
+        _, configuration = running.enter_context(on_loopback(work))
+        operator_socket, registry = configuration.data / "operator.sock", f"127.0.0.1:{configuration.http_port}"
         credential = work / "worker.json"
         asyncio.run(prepare(operator_socket, save_image(engine, work), credential))
         running.enter_context(working(engine, credential, work))
@@ -65,20 +65,6 @@ def save_image(engine: DockerEngine, work: Path) -> Path:
     engine.cli("import", layer, IMAGE)
     engine.cli("save", "--output", archive, IMAGE)
     return archive
-
-
-@contextmanager
-def serving(work: Path) -> Iterator[tuple[Path, str]]:
-    """The appliance on loopback: where its operator is heard, and its registry."""
-    configuration = configure(work)
-    with (work / "appliance.log").open("wb") as log:
-        process = start([str(TINKBOX), "serve", "--config", str(configuration.path)], stdout=log)
-    try:
-        operator_socket = configuration.data / "operator.sock"
-        until(lambda: answers(operator_socket), "tinkbox serve")
-        yield operator_socket, f"127.0.0.1:{configuration.http_port}"
-    finally:
-        stop(process)
 
 
 async def prepare(operator_socket: Path, archive: Path, credential: Path) -> None:

@@ -3,15 +3,18 @@
 import os
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from ipaddress import IPv4Interface
 from pathlib import Path
 from shutil import which
 from socket import AF_UNIX, SOCK_STREAM, socket
+from subprocess import Popen
 
 from examples.demo.appliance import Appliance
 from examples.lab.network import Network
+from examples.lab.processes import start, stop
+from tests.integration.cli.serving import Configuration, configure
 
 ROOT = Path(__file__).parents[2]
 TINKBOX = ROOT / "dist" / "tinkbox"
@@ -80,6 +83,19 @@ def appliance(network: Network, work: Path, osie: Path | None = None) -> Applian
     started = Appliance(network, as_server(TINKBOX), work, osie or work / "nothing")
     until(started.ready, "tinkbox serve")
     return started
+
+
+@contextmanager
+def on_loopback(work: Path, program: Sequence[str] = (str(TINKBOX),)) -> Iterator[tuple[Popen[bytes], Configuration]]:
+    """The executable serving on loopback, without DHCP; ready when this begins."""
+    configuration = configure(work)
+    with (work / "appliance.log").open("wb") as log:
+        process = start([*program, "serve", "--config", str(configuration.path)], stdout=log)
+    try:
+        until(lambda: answers(configuration.data / "operator.sock"), "tinkbox serve")
+        yield process, configuration
+    finally:
+        stop(process)
 
 
 def as_server(*command: str | Path) -> list[str]:

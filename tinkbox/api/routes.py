@@ -1,5 +1,6 @@
 """The operator door's routes.  What they ask of the engine is one call each; refusals are mapped at the edge."""
 
+import json
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -16,6 +17,7 @@ from tinkbox.engine.meter import Meter
 from tinkbox.engine.templates import Templates
 from tinkbox.engine.workflows import Workflows
 from tinkbox.model.errors import Invalid
+from tinkbox.model.workflow import Workflow
 from tinkbox.wire.status import encode_snapshot
 
 EVENT_STREAM = "text/event-stream"
@@ -156,8 +158,8 @@ class OperatorDoor:
     async def delete_template(self, request: web.Request) -> web.Response:
         return web.json_response({"id": await self.templates.delete(_key(request))})
 
-    async def list_workflows(self, _: web.Request) -> web.Response:
-        return web.json_response([documents.workflow(each) for each in await self.workflows.all()])
+    async def list_workflows(self, request: web.Request) -> web.StreamResponse:
+        return await _streamed(request, _listed(self.workflows.pages()), "application/json")
 
     async def create_workflow(self, request: web.Request) -> web.Response:
         document = await read_object(request)
@@ -245,6 +247,16 @@ def _number(request: web.Request, name: str) -> int:
     if not is_number(given):
         raise Invalid(f"{name} is a whole number such as 3, not {given[:40]!r}")
     return int(given)
+
+
+async def _listed(pages: AsyncIterator[Sequence[Workflow]]) -> AsyncIterator[bytes]:
+    """A JSON list, page by page."""
+    before = b"["
+    async for listed in pages:
+        for workflow in listed:
+            yield before + json.dumps(documents.workflow(workflow)).encode()
+            before = b",\n"
+    yield b"[]" if before == b"[" else b"]"
 
 
 async def _streamed(request: web.Request, chunks: AsyncIterator[bytes], content_type: str) -> web.StreamResponse:

@@ -52,7 +52,7 @@ class Attempts:
         """
         self._machines.contact(worker, hello.boot_id)
         async with self._store.read() as tables:
-            if await tables.workflows.next_for(worker) is None:
+            if not await tables.workflows.has_turn(worker):
                 return None
         offer, woken = await self._store.write(lambda tables: self._offer(tables, worker, hello))
         await tell(self._machines, self._bells, woken)
@@ -97,15 +97,16 @@ class Attempts:
         """
         async with self._store.read() as tables:
             attempt = await _own(tables, worker, token)
-            workflow = await tables.workflows.get(attempt.workflow_id)
+            under_way = await tables.workflows.under_way(attempt.workflow_id)
         if attempt.state in FINAL:
             state = State.TIMEOUT if attempt.state is State.TIMEOUT else State.CANCELED
             return Order(
                 state=state, message=f"the appliance does not wait for this attempt any more ({attempt.state})"
             )
-        if workflow.stop_into is None:
-            return None
-        return Order(state=workflow.stop_into, message=why_stopped(workflow.stop_into, workflow.global_timeout)[1])
+        for each in under_way:
+            if each.stop_into is not None:
+                return Order(state=each.stop_into, message=why_stopped(each.stop_into, each.global_timeout)[1])
+        return None
 
     async def report(self, worker: str, token: str, report: Report) -> None:
         """Take note of how an attempt ended.

@@ -10,7 +10,7 @@ from datetime import datetime
 from tinkbox.engine.bells import CHANGES, Bells, worker_bell
 from tinkbox.engine.machine import ACTION, ENDING, WORKFLOW, Happening, advance
 from tinkbox.engine.machines import Machines
-from tinkbox.engine.plan import tries_again, workflow_ends
+from tinkbox.engine.plan import handed_over, tries_again, workflow_ends
 from tinkbox.model import history
 from tinkbox.model.conditions import explanation, why_stopped
 from tinkbox.model.reasons import hint
@@ -36,10 +36,11 @@ async def end_attempt(tables: Tables, attempt: Attempt, outcome: Outcome, now: d
     end = None if again else workflow_ends(workflow, attempt.position, outcome.state)
     if end is not None:
         await _end_workflow(tables, workflow, end, now)
-    elif status.state is State.LEAVING and await tables.workflows.next_for(attempt.worker) is None:
+        return workflow.workers()
+    if status.state is State.LEAVING and await tables.workflows.next_for(attempt.worker) is None:
         # It is on its way to its own disk, while the workflow goes on elsewhere.
         await tables.hardware.withdraw_ticket([attempt.worker], installed=True)
-    return workflow.workers()
+    return handed_over(workflow, attempt.position)
 
 
 async def stop(tables: Tables, workflow: Workflow, into: State, now: datetime) -> list[str]:

@@ -118,6 +118,13 @@ def workflow_ends(workflow: Workflow, position: int, ended: State) -> State | No
     return State.SUCCESS if all(others) else None
 
 
+def handed_over(workflow: Workflow, position: int) -> list[str]:
+    """The machines that the end of the action at `position` concerns while the workflow goes on: its own, and the next."""
+    own = workflow.actions[position].action.worker
+    following = (each.action.worker for each in workflow.actions[position + 1 :] if each.state not in DONE)
+    return list(dict.fromkeys([own, next(following, own)]))
+
+
 def first_to_retry(workflow: Workflow, name: str | None) -> int:
     """The index of the action that a retry begins at: the one of this name, or the first that is not done.
 

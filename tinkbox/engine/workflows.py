@@ -1,6 +1,6 @@
 """Use-cases of workflows: create, show, cancel, retry, delete, and the appliance at a glance."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -25,6 +25,7 @@ from tinkbox.wire.status import Snapshot
 
 SHOWN_FINISHED = 50
 MAX_DEVICES = 256
+PAGE = 50
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,10 +100,17 @@ class Workflows:
         async with self._store.read() as tables:
             return await _find(tables, key)
 
+    async def pages(self) -> AsyncIterator[list[Workflow]]:
+        """Every workflow, oldest first, some at a time: booting machines are answered in between."""
+        async with self._store.read() as tables:
+            ids = await tables.workflows.ids()
+        for begin in range(0, len(ids), PAGE):
+            async with self._store.read() as tables:
+                yield await tables.workflows.some(ids[begin : begin + PAGE])
+
     async def all(self) -> list[Workflow]:
         """Every workflow, oldest first."""
-        async with self._store.read() as tables:
-            return await tables.workflows.all()
+        return [workflow async for page in self.pages() for workflow in page]
 
     async def attempts(self, key: str) -> list[Attempt]:
         """Every attempt at a workflow's actions, in the order in which they began; a retry hides none."""

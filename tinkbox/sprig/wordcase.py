@@ -1,7 +1,8 @@
 """snakecase, kebabcase and camelcase, which find words as github.com/huandu/xstrings v1.5.0 does.
 
-Each character has a class, written as one letter: c connector (space, `_`, `-`), p punctuation, U upper case letter,
-a other letter, n number, o anything else, Chinese characters included. A word is a run of them.
+Each character has a class, written as one letter: c space, d `_` or `-`, p other punctuation, U upper case letter,
+a other letter, n number, o anything else, Chinese characters included. A word is a run of them; spaces, `_` and `-` are
+connectors, but `_` and `-` right after punctuation belong to it.
 """
 
 import re
@@ -12,7 +13,7 @@ from tinkbox.sprig.arguments import Function, typed
 from tinkbox.sprig.lettercase import SPACES, is_upper, to_lower, to_upper, valid
 
 # In `HTTPServer` the last capital begins the next word.
-WORD = re.compile("c+|p+|U+(?=Ua)|Ua+|U+|a+|n+|o+")
+WORD = re.compile("[cd]+|p[pd]*|U+(?=Ua)|Ua+|U+|a+|n+|o+")
 CHINESE = ((0x3400, 0x4D85), (0x4E00, 0x9FCC), (0x20000, 0x2B81D))
 END = ("", "")
 Word = tuple[str, str]
@@ -24,7 +25,7 @@ def is_connector(character: str) -> bool:
 
 def _class(character: str) -> str:
     if is_connector(character):
-        return "c"
+        return "d" if character in "-_" else "c"
     category = unicodedata.category(character)
     if category == "Lu":
         return "U"
@@ -36,7 +37,7 @@ def _class(character: str) -> str:
 def _words(text: str) -> Iterator[Word]:
     classes = "".join(map(_class, text))
     for match in WORD.finditer(classes):
-        yield match[0][0], text[match.start() : match.end()]
+        yield match[0][0].replace("d", "c"), text[match.start() : match.end()]
 
 
 def snakecase(text: str) -> str:

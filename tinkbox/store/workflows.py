@@ -5,7 +5,7 @@ an action of its is PENDING, RUNNING or LEAVING, in one that is STOPPING only wh
 """
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime
 
@@ -18,6 +18,12 @@ _ACTIONS = """
     SELECT action.*, attempt.started_at, attempt.left_at, attempt.ended_at, attempt.outcome
     FROM action LEFT JOIN attempt ON attempt.token = action.attempt
     WHERE action.workflow_id IN (SELECT value FROM json_each(?)) ORDER BY position
+"""
+_NEXT = """
+    SELECT workflow.id FROM action JOIN workflow ON workflow.id = action.workflow_id
+    WHERE action.worker = ? AND action.state IN ('PENDING', 'RUNNING', 'LEAVING')
+          AND (workflow.state IN ('PENDING', 'RUNNING') OR workflow.state = 'STOPPING' AND action.state != 'PENDING')
+    ORDER BY workflow.place LIMIT 1
 """
 _UNDER_WAY = """
     SELECT workflow.id, workflow.state AS standing, workflow.global_timeout, workflow.started_at AS began,
@@ -97,9 +103,14 @@ class WorkflowTable:
             ],
         )
 
-    async def all(self) -> list[Workflow]:
-        """Every workflow, oldest first."""
-        return await self._workflows("ORDER BY number", ())
+    async def ids(self) -> list[str]:
+        """The ids of every workflow, oldest first."""
+        return [row["id"] for row in await self._sql.execute_fetchall("SELECT id FROM workflow ORDER BY number")]
+
+    async def some(self, ids: Sequence[str]) -> list[Workflow]:
+        """Those of these workflows that are there, oldest first."""
+        condition = "WHERE id IN (SELECT value FROM json_each(?)) ORDER BY number"
+        return await self._workflows(condition, (json.dumps(ids),))
 
     async def unfinished_and_newest(self, newest: int) -> list[Workflow]:
         """Every workflow that is not over and the newest of the others, oldest first."""
@@ -131,13 +142,17 @@ class WorkflowTable:
 
     async def next_for(self, worker: str) -> str | None:
         """The first unfinished workflow of its queue in which this machine still has something to do."""
+        rows = await self._sql.execute_fetchall(_NEXT, (worker,))
+        return next((row["id"] for row in rows), None)
+
+    async def has_turn(self, worker: str) -> bool:
+        """Whether the first workflow of its queue stands at an action of this machine; nothing is loaded to tell."""
         rows = await self._sql.execute_fetchall(
-            "SELECT workflow.id FROM action JOIN workflow ON workflow.id = action.workflow_id WHERE action.worker = ? "
-            "AND action.state IN ('PENDING', 'RUNNING', 'LEAVING') AND (workflow.state IN ('PENDING', 'RUNNING') "
-            "OR workflow.state = 'STOPPING' AND action.state != 'PENDING') ORDER BY workflow.place LIMIT 1",
+            f"SELECT worker FROM action WHERE workflow_id = ({_NEXT}) "  # noqa: S608  our own question
+            "AND state NOT IN ('SUCCESS', 'SKIPPED') ORDER BY position LIMIT 1",
             (worker,),
         )
-        return next((row["id"] for row in rows), None)
+        return any(row["worker"] == worker for row in rows)
 
     async def under_way(self, workflow_id: str = "") -> list[UnderWay]:
         """Every workflow that is RUNNING or STOPPING, or this one if it is."""

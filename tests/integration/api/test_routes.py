@@ -7,6 +7,7 @@ import pytest
 
 from tests.integration.api.door import OSIE, Door, image_archive
 from tests.integration.engine.appliance import HELLO, hardware, mac
+from tinkbox.engine.workflows import PAGE
 from tinkbox.model.boot import Stage
 from tinkbox.model.workflow import State
 from tinkbox.wire import bundle
@@ -186,6 +187,16 @@ async def test_a_failed_workflow_is_retried_and_its_attempts_stay_visible(door: 
     ]  # fmt: skip
     failed = workflow["attempts"][2]["outcome"]
     assert (failed["reason"], failed["exit_code"]) == ("DiskTooSmall", 3)
+
+
+async def test_a_long_list_of_workflows_is_told_page_by_page(door: Door) -> None:
+    assert await door.done("GET", "/v1/workflows") == []
+    await prepared(door)
+    for _ in range(PAGE):
+        await door.done("POST", "/v1/workflows", {"template": "hello", "hardware": {"device_1": mac(1)}})
+    listed = await door.done("GET", "/v1/workflows")
+    assert len({each["id"] for each in listed}) == PAGE + 1
+    assert [each["created_at"] for each in listed] == sorted(each["created_at"] for each in listed)
 
 
 async def test_nothing_in_a_workflow_changes_with_its_template(door: Door) -> None:

@@ -285,3 +285,27 @@ async def test_a_succeeded_workflow_is_not_retried(box: Appliance) -> None:
     await box.finish(worker)
     with pytest.raises(Conflict, match="create a new one"):
         await box.workflows.retry(offer.workflow_id)
+
+
+async def test_the_next_machine_is_woken_at_once_when_its_turn_comes(box: Appliance) -> None:
+    first, second = [await box.machine(number) for number in (1, 2)]
+    await box.workflow(RELAY, a=1, b=2)
+    async with asyncio.timeout(10), asyncio.TaskGroup() as group:
+        waiting = group.create_task(box.attempts.wait(second, 60))
+        await asyncio.sleep(0)
+        assert await box.finish(first) == ["one", "two"]
+        await waiting
+    assert await box.finish(second) == ["three"]
+
+
+async def test_who_waited_in_a_workflow_that_failed_is_woken_for_the_next(box: Appliance) -> None:
+    first, second = [await box.machine(number) for number in (1, 2)]
+    await box.workflow(RELAY, a=1, b=2)
+    following = await box.workflow(HELLO, device_1=2)
+    offer = await again(box, first)
+    async with asyncio.timeout(10), asyncio.TaskGroup() as group:
+        waiting = group.create_task(box.attempts.wait(second, 60))
+        await asyncio.sleep(0)
+        await box.report(first, offer, State.FAILED)
+        await waiting
+    assert (await again(box, second)).workflow_id == following

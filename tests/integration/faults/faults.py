@@ -18,13 +18,16 @@ async def appliance_killed(rig: Rig, exchange: Exchange) -> None:
 
 
 async def worker_killed(rig: Rig, exchange: Exchange) -> None:
-    """kill -9, and started again.
-
-    A request that it sent to the appliance arrives after its death; what it was about to ask the engine is never asked.
-    """
+    """kill -9, and started again; what it was about to ask is never asked."""
     rig.worker.kill()
-    if exchange.wire.name == "docker" and not exchange.status:
+    if not exchange.status:
         exchange.lose()
+    rig.worker.start()
+
+
+async def worker_killed_when_it_had_asked(rig: Rig, exchange: Exchange) -> None:
+    """The same, and its request arrives after its death."""
+    rig.worker.kill()
     rig.worker.start()
 
 
@@ -88,6 +91,7 @@ async def none(rig: Rig, exchange: Exchange) -> None:
 FAULTS: Sequence[Fault] = (
     appliance_killed,
     worker_killed,
+    worker_killed_when_it_had_asked,
     engine_killed,
     connection_cut,
     answer_lost,

@@ -50,7 +50,9 @@ def _by_name(*transitions: Transition) -> Mapping[str, Transition]:
 TRANSITIONS = _by_name(
     _door("offer asked", "POST", "/worker/next", Moment.REQUEST),
     _door("offer answered", "POST", "/worker/next", Moment.ANSWER),
+    _docker("about to create", "POST", "/containers/create", Moment.REQUEST),
     _docker("container created", "POST", "/containers/create", Moment.ANSWER),
+    _docker("about to start", "POST", f"/containers/{ID}/start", Moment.REQUEST),
     _docker("started", "POST", f"/containers/{ID}/start", Moment.ANSWER, waits=True),
     _door("running", "POST", f"{ATTEMPT}/output", Moment.ANSWER, filled=True, waits=True),
     _docker("ended", "POST", f"/containers/{ID}/wait", Moment.ANSWER),
@@ -61,8 +63,8 @@ TRANSITIONS = _by_name(
 )
 # An action of which the machine goes away says so before it begins, and is never reported.
 LEAVING = _by_name(
-    *(TRANSITIONS[name] for name in ("offer asked", "offer answered", "container created")),
+    *(TRANSITIONS[name] for name in ("offer asked", "offer answered", "about to create", "container created")),
     _door("leaving sent", "POST", f"{ATTEMPT}/leaving", Moment.REQUEST),
     _door("leaving taken", "POST", f"{ATTEMPT}/leaving", Moment.ANSWER),
-    TRANSITIONS["started"],
+    *(TRANSITIONS[name] for name in ("about to start", "started")),
 )

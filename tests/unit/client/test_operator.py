@@ -155,9 +155,13 @@ async def test_output_ends_only_when_the_appliance_says_so(tmp_path: Path) -> No
     door = RecordingDoor(answer=b'id: 0\n\nid: 5.2\nevent: output\ndata: {"output": "eA=="}\n\n')
     async with operator_of(door, tmp_path) as operator:
         read = []
-        with pytest.raises(Unreachable, match="cut off"):
+
+        async def read_on() -> None:
             async for each in operator.workflow_output("a/b", follow=False):
                 read.append(each)
+
+        with pytest.raises(Unreachable, match="cut off"):
+            await read_on()
         door.answer += b"event: end\ndata: {}\n\n"
         assert [each async for each in operator.workflow_output("a/b", "5.2", follow=True)] == read
     assert read == [("0", None), ("5.2", {"output": "eA=="})]

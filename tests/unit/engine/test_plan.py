@@ -11,6 +11,7 @@ from tinkbox.engine.plan import (
     Turn,
     boot_plan,
     first_to_retry,
+    handed_over,
     parked_reason,
     tries_again,
     turn,
@@ -131,6 +132,19 @@ def test_a_workflow_goes_on_until_every_action_is_done() -> None:
     assert workflow_ends(last, 1, State.SUCCESS) is State.SUCCESS
     for bad in FINAL - {State.SUCCESS}:
         assert workflow_ends(going, 1, bad) is bad
+
+
+def test_the_end_of_an_action_concerns_its_machine_and_the_next_and_nobody_who_waits_longer() -> None:
+    going = flow(
+        ("me", State.SUCCESS),
+        ("me", State.RUNNING),
+        ("you", State.SKIPPED),
+        ("it", State.PENDING),
+        ("you", State.PENDING),
+    )
+    assert handed_over(going, 1) == ["me", "it"]
+    alone = flow(("me", State.RUNNING), ("me", State.PENDING), ("you", State.PENDING))
+    assert handed_over(alone, 0) == ["me"]
 
 
 FAILED = flow(("me", State.SUCCESS), ("me", State.FAILED), ("me", State.PENDING), state=State.FAILED)

@@ -1,0 +1,105 @@
+"""The bare mechanism of a queue: HTTP by aiohttp, one table of sqlite3, and nothing that is not needed for an offer.
+
+    python -m tests.bench.bare_queue FOLDER WORKERS WORKFLOWS ACTIONS
+
+It speaks the worker protocol of `wire.worker`, so that the same clients ask it, and commits once for every offer and
+once for every report, with the pragmas of tinkbox's store.  It knows no templates, states, machines, events, retries or
+deadlines; a worker's token is its number.  The port it listens on is in FOLDER/port as soon as it does.
+"""
+
+import asyncio
+import sqlite3
+import sys
+from pathlib import Path
+
+from aiohttp import web
+
+from tinkbox.model.workflow import PlannedAction
+from tinkbox.wire.worker import Offer, decode_hello, decode_report, encode
+
+PRAGMAS = ("journal_mode = WAL", "synchronous = FULL")
+TABLE = "CREATE TABLE action (number INTEGER PRIMARY KEY, worker TEXT, workflow TEXT, position INTEGER, state TEXT)"
+QUEUE = "CREATE INDEX queue ON action (worker, state, number)"
+NEXT = "SELECT * FROM action WHERE worker = ? AND state = 'PENDING' ORDER BY number LIMIT 1"
+
+
+def stored(folder: Path, workers: int, workflows: int, actions: int) -> sqlite3.Connection:
+    """Every action, pending."""
+    connection = sqlite3.connect(folder / "bare.sqlite", isolation_level=None)
+    for statement in (*(f"PRAGMA {each}" for each in PRAGMAS), TABLE, QUEUE, "BEGIN"):
+        connection.execute(statement)
+    connection.executemany(
+        "INSERT INTO action (worker, workflow, position, state) VALUES (?, ?, ?, 'PENDING')",
+        [
+            (str(worker), f"{worker}-{workflow}", position)
+            for worker in range(workers)
+            for workflow in range(workflows)
+            for position in range(actions)
+        ],
+    )
+    connection.execute("COMMIT")
+    return connection
+
+
+class Queue:
+    """The four requests of a worker."""
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self._sql = connection
+
+    async def next(self, request: web.Request) -> web.Response:
+        decode_hello(await request.read())
+        worker = request.headers["Authorization"].removeprefix("Bearer ")
+        row = self._sql.execute(NEXT, (worker,)).fetchone()
+        if row is None:
+            return web.Response(status=204)
+        number, _, workflow, position, _ = row
+        self._sql.execute("UPDATE action SET state = 'RUNNING' WHERE number = ?", (number,))
+        action = PlannedAction(
+            index=position,
+            task="bench",
+            name=f"nothing-{position}",
+            worker=worker,
+            address=worker,
+            image="nothing:v1",
+            timeout=60,
+        )
+        offer = Offer(workflow_id=workflow, attempt=str(number), remaining=60.0, action=action)
+        return web.Response(text=encode(offer), content_type="application/json")
+
+    async def report(self, request: web.Request) -> web.Response:
+        outcome = decode_report(await request.read()).outcome
+        number = int(request.match_info["token"])
+        self._sql.execute("UPDATE action SET state = ? WHERE number = ?", (outcome.state, number))
+        return web.json_response({})
+
+    async def data(self, _: web.Request) -> web.Response:
+        return web.Response(body=b"", content_type="application/x-tar")
+
+    async def order(self, _: web.Request) -> web.Response:
+        await asyncio.sleep(25)
+        return web.Response(status=204)
+
+
+async def serve(folder: Path, queue: Queue) -> None:
+    application = web.Application()
+    application.add_routes(
+        [
+            web.post("/worker/next", queue.next),
+            web.post("/worker/attempts/{token}/report", queue.report),
+            web.get("/worker/attempts/{token}/data", queue.data),
+            web.get("/worker/attempts/{token}/order", queue.order),
+        ]
+    )
+    runner = web.AppRunner(application, access_log=None, handler_cancellation=True)
+    await runner.setup()
+    await web.TCPSite(runner, "127.0.0.1", 0).start()
+    fresh = folder / "port.new"
+    fresh.write_text(str(runner.addresses[0][1]))
+    fresh.rename(folder / "port")
+    await asyncio.Event().wait()
+
+
+if __name__ == "__main__":
+    place, *sizes = sys.argv[1:]
+    asyncio.run(serve(Path(place), Queue(stored(Path(place), *map(int, sizes)))))

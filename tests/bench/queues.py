@@ -1,0 +1,204 @@
+"""Two hundred workers, each with a queue of 5 workflows of 10 actions, against one appliance.
+
+The workers run no containers: each says over HTTP what a real one says of an action that ends at once and neither
+prints nor writes anything.  It asks for work, fetches the ephemeral data, listens for orders meanwhile, looks whether
+there is data to be replaced, and reports.  All of them are in this process, each with the credential of a machine of
+its own and connections of its own; the server is another process, on one processor.  Every action must be offered
+once and in order, and every workflow succeed, or the benchmark fails.
+
+The peer is the bare mechanism under the same workers: aiohttp and one table in sqlite3, one commit for every offer and
+one for every report (`bare_queue`).  A round is one workflow of every queue, on the one side and then on the other.
+Within it no worker ever pauses, so that the server always has something to do, and a worker waits until all the others
+had their turn: from report to next offer takes as long as 200 actions.
+"""
+
+import asyncio
+import json
+import statistics
+import sys
+import time
+import uuid
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from subprocess import Popen
+
+from examples.lab.processes import start, stop
+from tests.bench.figures import Comparison
+from tests.bench.lab import TINKBOX, as_server, folder, need, on_loopback, until
+from tests.bench.usage import peak_memory, processor_seconds
+from tinkbox.client.node import NodeDoor
+from tinkbox.client.operator import Operator
+from tinkbox.model.workflow import Outcome, State
+from tinkbox.wire.worker import Credential, Hello, Offer, Report
+
+TOOLS: Mapping[str, str] = {}
+WORKERS = 200
+WORKFLOWS = 5
+ACTIONS = 10
+SECONDS = 300
+BOOT_ID = "bench"
+PEER = "aiohttp + sqlite3"
+TEMPLATE = """\
+version: "0.1"
+name: bench
+tasks:
+  - name: bench
+    worker: "{{.device_1}}"
+    actions:
+"""
+
+# The ids of each worker's workflows, in the order of their creation.
+Queues = Mapping[Credential, Sequence[str]]
+
+
+class Wrong(Exception):
+    """An action was offered twice, not at all or out of its turn, or did not succeed."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Round:
+    """Every worker's next workflow; `turns` are the seconds from each report to the next offer, `processor` the server's."""
+
+    seconds: float
+    turns: Sequence[float]
+    processor: float
+
+    @property
+    def throughput(self) -> float:
+        """Actions per second."""
+        return WORKERS * ACTIONS / self.seconds
+
+    @property
+    def turn(self) -> float:
+        """Milliseconds from a report to the next offer, the 99th percentile."""
+        return statistics.quantiles(self.turns, n=100)[98] * 1e3
+
+    @property
+    def cost(self) -> float:
+        """Milliseconds that the server's processor works for an action."""
+        return self.processor / (WORKERS * ACTIONS) * 1e3
+
+
+def compare() -> Iterator[Comparison]:
+    """Throughput, the 99th percentile from report to next offer, processor time, memory."""
+    need(TOOLS)
+    load = f"{WORKERS} workers × {WORKFLOWS} workflows × {ACTIONS} actions"
+    throughput = Comparison(what=load, unit="1/s", peer=PEER, better="more")
+    turn = Comparison(what="  report to next offer, 99th percentile", unit="ms", peer=PEER, better="less")
+    cost = Comparison(what="  processor time per action", unit="ms", peer=PEER, better="less")
+    memory = Comparison(what="  peak memory", unit="MB", peer=PEER, better="less")
+    with ExitStack() as running:
+        work = running.enter_context(folder())
+        server, configuration = running.enter_context(on_loopback(work, as_server(TINKBOX)))
+        peer, url = running.enter_context(bare_queue(work))
+        operator_socket = configuration.data / "operator.sock"
+        our_queues, their_queues = asyncio.run(prepare(operator_socket)), bare_queues(url)
+        for number in range(WORKFLOWS):
+            ours, theirs = measured(server, our_queues, number), measured(peer, their_queues, number)
+            throughput.add(ours.throughput, theirs.throughput)
+            turn.add(ours.turn, theirs.turn)
+            cost.add(ours.cost, theirs.cost)
+        memory.add(peak_memory(server), peak_memory(peer))
+        asyncio.run(check_success(operator_socket))
+    yield from (throughput, turn, cost, memory)
+
+
+@contextmanager
+def bare_queue(work: Path) -> Iterator[tuple[Popen[bytes], str]]:
+    """The process, and its URL."""
+    command = (sys.executable, "-m", "tests.bench.bare_queue", work, *map(str, (WORKERS, WORKFLOWS, ACTIONS)))
+    with (work / "bare.log").open("wb") as log:
+        process = start(as_server(*command), stdout=log)
+    try:
+        port = work / "port"
+        until(port.exists, "the bare queue")
+        yield process, f"http://127.0.0.1:{port.read_text()}"
+    finally:
+        stop(process)
+
+
+def bare_queues(url: str) -> Queues:
+    """The queues that the bare mechanism made for itself."""
+    workers = [Credential(server=url, registry="", worker=f"{each}", token=f"{each}") for each in range(WORKERS)]
+    return {each: [f"{each.worker}-{workflow}" for workflow in range(WORKFLOWS)] for each in workers}
+
+
+async def prepare(operator_socket: Path) -> Queues:
+    """What an operator does: the machines, a template, and a workflow for each machine in turn until all queues are full."""
+    actions = "".join(
+        f"      - {{name: nothing-{each}, image: 'nothing:v1', timeout: 600}}\n" for each in range(ACTIONS)
+    )
+    queues: dict[Credential, list[str]] = {}
+    async with Operator(socket=operator_socket) as operator:
+        await operator.create_template("bench", TEMPLATE + actions)
+        for number in range(WORKERS):
+            await operator.push_hardware(document(number))
+            queues[Credential(**await operator.credential(mac(number)))] = []
+        for _ in range(WORKFLOWS):
+            for number, queue in enumerate(queues.values()):
+                created = await operator.create_workflow("bench", {"device_1": mac(number)})
+                queue.append(created["id"])
+    return queues
+
+
+def mac(number: int) -> str:
+    return f"0a:00:00:00:00:{number:02x}"
+
+
+def document(number: int) -> bytes:
+    dhcp = {"mac": mac(number), "ip": {"address": f"172.30.0.{number + 10}", "netmask": "255.255.255.0"}}
+    return json.dumps({"id": str(uuid.uuid4()), "network": {"interfaces": [{"dhcp": dhcp}]}}).encode()
+
+
+def measured(server: Popen[bytes], queues: Queues, number: int) -> Round:
+    """Have the workflow of this number carried out in every queue, all at once.
+
+    Raises Wrong, in a group, when an action is not offered in its turn.
+    """
+    turns: list[float] = []
+    spent, began = processor_seconds(server), time.perf_counter()
+    asyncio.run(carry_out_all({worker: queue[number] for worker, queue in queues.items()}, turns))
+    seconds = time.perf_counter() - began
+    return Round(seconds=seconds, turns=turns, processor=processor_seconds(server) - spent)
+
+
+async def carry_out_all(workflows: Mapping[Credential, str], turns: list[float]) -> None:
+    async with asyncio.timeout(SECONDS), asyncio.TaskGroup() as group:
+        for worker, workflow in workflows.items():
+            group.create_task(carry_out(worker, workflow, turns))
+
+
+async def carry_out(worker: Credential, workflow: str, turns: list[float]) -> None:
+    """One worker, from its first question until its last report is answered."""
+    hello, reported = Hello(boot_id=BOOT_ID), 0.0
+    success = Outcome(state=State.SUCCESS, exit_code=0)
+    async with NodeDoor(worker) as door:
+        for due in range(ACTIONS):
+            offer = await door.next(hello)
+            if reported:
+                turns.append(time.perf_counter() - reported)
+            if offer is None or (offer.workflow_id, offer.action.index) != (workflow, due):
+                raise Wrong(f"worker {worker.worker} got {offer}, when action {due} of workflow {workflow} was due")
+            await run(door, offer)
+            report = Report(workflow_id=offer.workflow_id, boot_id=BOOT_ID, sequence=1, outcome=success)
+            reported = time.perf_counter()
+            await door.report(offer.attempt, report)
+
+
+async def run(door: NodeDoor, offer: Offer) -> None:
+    """What a worker asks of the appliance between offer and report."""
+    async with asyncio.TaskGroup() as group:
+        listening = group.create_task(door.order(offer.attempt))
+        await door.data(offer.attempt)  # before the action
+        await door.data(offer.attempt)  # behind it: there is nothing that an empty folder would replace
+        listening.cancel()
+
+
+async def check_success(operator_socket: Path) -> None:
+    """Raises Wrong unless the appliance says that every workflow succeeded, so that nothing is left to be offered."""
+    async with Operator(socket=operator_socket) as operator:
+        states = [each["state"] for each in await operator.workflows()]
+    if states != [State.SUCCESS] * WORKERS * WORKFLOWS:
+        raise Wrong(f"{states.count(State.SUCCESS)} of {len(states)} workflows succeeded")

@@ -70,7 +70,7 @@ $(BUILD)/osie/x86_64/initramfs: dist/tinkbox
 	dist/tinkbox osie build --output $(BUILD)/osie --cache $(BUILD)/debs
 
 $(BUILD)/images/.ready: $(wildcard examples/actions/* examples/actions/*/*) packaging/images.py $(BIN)/.ready
-	PYTHONPATH=. $(BIN)/python packaging/images.py image2disk writefile reboot --output $(BUILD)/images --cache $(BUILD)/debs
+	PYTHONPATH=. $(BIN)/python packaging/images.py image2disk writefile reboot kexec --output $(BUILD)/images --cache $(BUILD)/debs
 	touch $@
 
 $(BUILD)/demo/disk.img.zst: examples/demo/disk.py $(wildcard examples/demo/files/*) $(BIN)/.ready | packages-lab

@@ -1,9 +1,9 @@
 """Builds the images of actions from Debian packages, without Docker, the same bytes for the same packages.
 
-    python packaging/images.py image2disk writefile reboot --output build/images --cache build/debs
+    python packaging/images.py image2disk writefile reboot kexec --output build/images --cache build/debs
 
-Each folder under examples/actions has an image.toml: packages, files, entrypoint.  The result is what
-`docker save` would write, for `tinkbox image load` and `docker load`.
+Each folder under examples/actions has an image.toml: packages, files, entrypoint, and what of PRUNED it
+needs after all (`keep`).  The result is what `docker save` would write, for `tinkbox image load` and `docker load`.
 """
 
 import argparse
@@ -56,13 +56,17 @@ PRUNED = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Declaration:
-    """What an action's image.toml says; `files` are relative to its folder and end up in /action."""
+    """What an action's image.toml says; `files` are relative to its folder and end up in /action.
+
+    `keep` are patterns as in PRUNED: what they find stays.
+    """
 
     name: str
     tag: str
     packages: tuple[str, ...]
     files: tuple[Path, ...]
     entrypoint: tuple[str, ...]
+    keep: tuple[str, ...] = ()
 
     @property
     def reference(self) -> str:
@@ -95,6 +99,7 @@ def declaration(folder: Path) -> Declaration:
         packages=tuple(entry["packages"]),
         files=tuple(folder / name for name in entry["files"]),
         entrypoint=tuple(entry["entrypoint"]),
+        keep=tuple(entry.get("keep", ())),
     )
 
 
@@ -106,8 +111,9 @@ def root_file_system(image: Declaration, root: Path, cache: Path) -> None:
         bundle = root / CERTIFICATES
         bundle.parent.mkdir(parents=True, exist_ok=True)
         bundle.write_text("".join(path.read_text() for path in authorities))
+    kept = {path for pattern in image.keep for path in root.glob(pattern)}
     for pattern in PRUNED:
-        for path in root.glob(pattern):
+        for path in set(root.glob(pattern)) - kept:
             shutil.rmtree(path) if path.is_dir() and not path.is_symlink() else path.unlink()
     (root / "tmp").mkdir(exist_ok=True)
     (root / "tmp").chmod(0o1777)

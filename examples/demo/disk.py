@@ -30,7 +30,10 @@ PACKAGES = ("linux-image-cloud-amd64", "grub-common", "grub-efi-amd64-bin", "bus
 # What the kernel and GRUB would bring to maintain a Debian system; nothing here runs them.
 LEFT_OUT = ("initramfs-tools", "linux-base", "kmod", "grub2-common", "gettext-base")
 # In the order in which they have to be loaded; ext4 is part of the kernel.
-MODULES = ("virtio_ring", "virtio", "virtio_pci_legacy_dev", "virtio_pci_modern_dev", "virtio_pci", "virtio_blk")
+MODULES = (
+    *("virtio_ring", "virtio", "virtio_pci_legacy_dev", "virtio_pci_modern_dev", "virtio_pci"),
+    *("virtio_blk", "failover", "net_failover", "virtio_net"),
+)
 
 
 def main() -> None:
@@ -127,12 +130,12 @@ def efi_loader(scratch: Path, packages: Path) -> Path:
 
 
 def initial_ramdisk(scratch: Path, packages: Path) -> Path:
-    """Busybox, the modules of a virtual disk, and an init that finds the system by its label."""
+    """Busybox, the modules of a virtual disk and network card, and an init that finds the system by its label."""
     root = scratch / "initrd"
     busybox(root, packages, ("sh", "mkdir", "mount", "umount", "insmod", "findfs", "sleep", "switch_root"))
     (root / "modules").mkdir()
     for number, name in enumerate(MODULES):
-        for module in packages.glob(f"lib/modules/*/kernel/drivers/**/{name}.ko*"):
+        for module in packages.glob(f"lib/modules/*/kernel/**/{name}.ko*"):
             shutil.copyfile(module, root / "modules" / f"{number}-{module.name}")
     place(FILES / "initrd-init", root / "init", 0o755)
     names = sorted(str(path.relative_to(root)) for path in root.rglob("*"))
@@ -151,12 +154,14 @@ def initial_ramdisk(scratch: Path, packages: Path) -> Path:
 def system_partition(scratch: Path, packages: Path) -> Path:
     """The installed system: busybox as init, and one line on the console."""
     root = scratch / "system"
-    busybox(root, packages, ("sh", "ls", "cat", "echo", "tr", "mount", "umount", "reboot", "poweroff", "uname", "ps"))
+    commands = ("sh", "ls", "cat", "echo", "tr", "mount", "umount", "reboot", "poweroff", "uname", "ps", "ip", "udhcpc")
+    busybox(root, packages, commands)
     for folder in ("dev", "proc", "sys", "root", "tmp"):
         (root / folder).mkdir()
     (root / "sbin").mkdir()
     (root / "sbin" / "init").symlink_to("/bin/busybox")
     place(FILES / "rc", root / "etc" / "rc", 0o755)
+    place(FILES / "lease", root / "etc" / "lease", 0o755)
     place(FILES / "inittab", root / "etc" / "inittab", 0o644)
     image = sized_file(scratch / "system.ext4", SYSTEM_SIZE)
     run(["mke2fs", "-q", "-t", "ext4", "-L", "tinkbox-demo", "-E", "root_owner=0:0", "-d", root, image])

@@ -14,7 +14,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,6 +26,7 @@ from examples.demo.appliance import Appliance
 from examples.lab.machine import Firmware, Machine
 from examples.lab.network import Network
 from examples.lab.processes import signals_unwind, start, stop
+from tinkbox.model.workflow import State
 from tinkbox.wire.cpio import archive
 from tinkbox.wire.status import MachineLine, WorkflowLine
 
@@ -35,7 +36,6 @@ PATIENCE = 240.0
 LOOK_EVERY = 0.2
 GATE_PORT = 8080
 NEIGHBOUR = 3
-_SHELL_COMMANDS = ("sh", "cat", "echo", "kill", "sleep", "tr", "wget")
 T = TypeVar("T")
 
 open_labs: "list[Lab]" = []
@@ -148,12 +148,20 @@ class Lab:
 
     def workflow(self, number: int, *actions: dict[str, Any]) -> str:
         """Create a workflow of these actions for machine `number`; returns its id."""
-        name = f"on-{hostname(number)}"
-        task = {"name": "work", "worker": "{{.device_1}}", "actions": actions}
+        return self.tasks((number, actions))
+
+    def tasks(self, *tasks: tuple[int, Sequence[dict[str, Any]]]) -> str:
+        """Create a workflow of tasks, each for the machine of its number; returns its id."""
+        numbers = sorted({number for number, _ in tasks})
+        document = [
+            {"name": f"task-{place}", "worker": f"{{{{.device_{number}}}}}", "actions": actions}
+            for place, (number, actions) in enumerate(tasks, start=1)
+        ]
+        name = f"on-{'-and-'.join(map(hostname, numbers))}"
         text = self.work / "template.yaml"
-        text.write_text(json.dumps({"version": "0.1", "name": name, "global_timeout": 1800, "tasks": [task]}))
+        text.write_text(json.dumps({"version": "0.1", "name": name, "global_timeout": 1800, "tasks": document}))
         template = self.appliance.command("template", "create", "-n", f"{name}-{uuid4()}", "--file", text).split()[-1]
-        devices = json.dumps({"device_1": mac(number)})
+        devices = json.dumps({f"device_{number}": mac(number) for number in numbers})
         return self.appliance.command("workflow", "create", "-t", template, "-r", devices).split()[-1]
 
     def seen(self, number: int) -> MachineLine:
@@ -171,6 +179,15 @@ class Lab:
             return line if line.ended_at else None
 
         return until(look, f"the end of workflow {workflow}")
+
+    def happened(self, workflow: str) -> list[tuple[str, str | None]]:
+        """The events of a workflow since it was created: the kind of each, and the action's name."""
+        events = self.appliance.events(workflow)
+        return [(each["kind"], each.get("action")) for each in events if each["kind"] != "workflow.created"]
+
+    def actions(self, workflow: str) -> dict[str, State]:
+        """The states of a workflow's actions by their names."""
+        return {each["name"]: State(each["state"]) for each in self.json("workflow", "get", workflow)[0]["actions"]}
 
     def json(self, *words: str) -> Any:
         """What a command of the operator prints with `--format json`."""
@@ -250,6 +267,14 @@ def shell(name: str, script: str, **more: Any) -> dict[str, Any]:
     return {"name": name, "image": "shell:v1", "timeout": 900, "command": [script], **more}
 
 
+def installed_disk(path: Path) -> Path:
+    """A disk with the system that the demo installs."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    command = ["zstd", "--decompress", "--quiet", "--sparse", built("build/demo/disk.img.zst"), "-o", path]
+    subprocess.run(command, check=True, timeout=60)
+    return path
+
+
 def osie_without_worker(folder: Path) -> Path:
     """The built OSIE with another ramdisk: its first process says so, and resets the machine."""
     init = """#!/bin/busybox sh
@@ -264,8 +289,8 @@ def osie_without_worker(folder: Path) -> Path:
     return folder
 
 
-def hold(name: str, gate: Gate, first: str = "", **more: Any) -> dict[str, Any]:
-    """An action that says that it began, does `first`, waits for its gate to open, and says that it ended."""
+def hold(name: str, gate: Gate, first: str = "", then: str = "true", **more: Any) -> dict[str, Any]:
+    """An action that says that it began, does `first`, waits for its gate to open, says that it ended, and does `then`."""
     script = f"""
         knock() {{ wget -q -O /dev/null "{gate.url}/$1-{name}" 2>/dev/null; }}
         echo "{name} begins as $TINKBOX_ATTEMPT"
@@ -274,7 +299,7 @@ def hold(name: str, gate: Gate, first: str = "", **more: Any) -> dict[str, Any]:
         until knock go; do sleep 0.5; done
         echo "{name} ends"
         knock ended
-        exit 0
+        {then}
     """
     return shell(name, script, **more)
 
@@ -285,7 +310,8 @@ def shell_image(folder: Path) -> Path:
     root = folder / "root"
     (root / "bin").mkdir(parents=True)
     shutil.copy("/bin/busybox", root / "bin" / "busybox")
-    for command in _SHELL_COMMANDS:
+    known = subprocess.run(["/bin/busybox", "--list"], check=True, stdout=subprocess.PIPE, text=True).stdout
+    for command in set(known.split()) - {"busybox"}:
         (root / "bin" / command).symlink_to("busybox")
     image = images.Declaration(name="shell", tag="v1", packages=(), files=(), entrypoint=("/bin/busybox", "sh", "-c"))
     saved = folder / "shell.tar"

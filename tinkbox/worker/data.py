@@ -38,12 +38,17 @@ class EphemeralData:
 
         Nothing is read before it is known to be small enough.  What is neither file, folder nor link is left out.
         """
-        folder = self.folder(workflow_id)
         try:
-            check_sizes({name: path.lstat().st_size if path.is_file() else 0 for name, path in _below(folder)})
-            return encode(_entry(name, path) for name, path in _below(folder))
+            check_sizes({name: path.lstat().st_size if path.is_file() else 0 for name, path in self._kept(workflow_id)})
+            return encode(_entry(name, path) for name, path in self._kept(workflow_id))
         except OSError as error:
             raise Invalid(f"the workflow's data cannot be read: {error}") from None
+
+    def _kept(self, workflow_id: str) -> Iterator[tuple[str, Path]]:
+        for name, path in _below(self.folder(workflow_id)):
+            # To show the folder as /workflow/<workflow id> too, the engine makes one in it to mount it on.
+            if name != workflow_id or not _is_empty_folder(path):
+                yield name, path
 
 
 def _below(folder: Path, prefix: str = "") -> Iterator[tuple[str, Path]]:
@@ -54,6 +59,10 @@ def _below(folder: Path, prefix: str = "") -> Iterator[tuple[str, Path]]:
         elif path.is_dir():
             yield name, path
             yield from _below(path, f"{name}/")
+
+
+def _is_empty_folder(path: Path) -> bool:
+    return path.is_dir() and not path.is_symlink() and not any(path.iterdir())
 
 
 def _entry(name: str, path: Path) -> Entry:

@@ -2,17 +2,15 @@
 
 import contextlib
 import os
-import subprocess
 import sys
-import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
 from failure import Failure, required, run
+from filesystem import mounted, root_moved_to
 
 MODES = 0o7777
-BUSYBOX = "/bin/busybox"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,41 +61,6 @@ def _number(environment: Mapping[str, str], name: str, base: int, largest: int) 
     return value
 
 
-@contextlib.contextmanager
-def mounted(disk: str, fs_type: str) -> Iterator[Path]:
-    """The file system, mounted for the time of the block; on leaving, everything is on the disk."""
-    with tempfile.TemporaryDirectory(prefix="writefile-") as folder:
-        _busybox("MountFailed", "mount", "-t", fs_type, "-o", "nosuid,nodev,noexec", disk, folder)
-        try:
-            yield Path(folder)
-        finally:
-            _busybox("UnmountFailed", "umount", folder)
-
-
-def _busybox(reason: str, *command: str) -> None:
-    done = subprocess.run([BUSYBOX, *command], capture_output=True, text=True)
-    if done.returncode:
-        raise Failure(reason, f"{' '.join(command)}: {done.stderr.strip() or done.returncode}")
-
-
-@contextlib.contextmanager
-def root_moved_to(root: Path) -> Iterator[None]:
-    """Within the block `/` is `root`: the kernel resolves every path and link inside it."""
-    outside, here = (os.open(path, os.O_RDONLY | os.O_DIRECTORY) for path in ("/", "."))
-    try:
-        os.chroot(root)
-        os.chdir("/")
-        try:
-            yield
-        finally:
-            os.fchdir(outside)
-            os.chroot(".")
-            os.fchdir(here)
-    finally:
-        os.close(outside)
-        os.close(here)
-
-
 def write(root: Path, wanted: Parameters) -> None:
     """Write the file below `root`, making the folders that are missing; raises Failure."""
     try:
@@ -130,7 +93,7 @@ def _make_folders(folder: Path, wanted: Parameters) -> None:
 
 def main() -> None:
     wanted = parameters(os.environ)
-    with mounted(wanted.disk, wanted.fs_type) as root:
+    with mounted(wanted.disk, wanted.fs_type, writable=True) as root:
         write(root, wanted)
     print(
         f"{wanted.path} written to {wanted.disk}: {len(wanted.contents)} characters, mode {wanted.mode:04o}", flush=True

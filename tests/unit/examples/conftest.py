@@ -4,4 +4,4 @@ import sys
 from pathlib import Path
 
 ACTIONS = Path(__file__).parents[3] / "examples" / "actions"
-sys.path[:0] = [str(ACTIONS), *(str(ACTIONS / name) for name in ("image2disk", "writefile"))]
+sys.path[:0] = [str(ACTIONS), *(str(ACTIONS / name) for name in ("image2disk", "kexec", "writefile"))]

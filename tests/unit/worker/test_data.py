@@ -108,3 +108,14 @@ def test_only_files_folders_and_links_themselves_are_packed(data: EphemeralData,
 
 def test_a_folder_that_was_never_made_holds_nothing(data: EphemeralData) -> None:
     assert data.pack("w9") == b""
+
+
+def test_what_the_engine_made_to_mount_the_folder_on_is_nobodys_data(data: EphemeralData) -> None:
+    data.unpack("w1", b"")
+    place = data.folder("w1")
+    (place / "w1").mkdir()
+    assert data.pack("w1") == b""
+    (place / "w2").mkdir()
+    assert [entry.path for entry in decode(data.pack("w1"))] == ["w2"]
+    (place / "w1" / "mine").touch()
+    assert [entry.path for entry in decode(data.pack("w1"))] == ["w1", "w1/mine", "w2"]

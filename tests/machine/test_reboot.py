@@ -1,0 +1,93 @@
+"""Actions of which the machine goes away by a reset: the next boot completes them, with work left and without."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from tests.machine.lab import PATIENCE, Lab, hold, installed_disk, laboratory
+from tinkbox.model.boot import Stage
+from tinkbox.model.workflow import State
+
+pytestmark = pytest.mark.machine
+ONE = 1
+BEFORE, RESET, AFTER, REBOOT = "before", "reset", "after", "reboot"
+INSTALLED = "tinkbox-demo: the installed system is up"
+
+
+@dataclass(frozen=True)
+class Reboots:
+    """`left` is what the appliance said while the machine was away, `stages` the boots' timeline up to the end."""
+
+    lab: Lab
+    workflow: str
+    left: dict[str, State]
+    stages: list[str]
+
+
+@pytest.fixture(scope="module")
+def reboots(shell_archive: Path) -> Iterator[Reboots]:
+    """A workflow that resets its machine in the middle, and has it rebooted at the end."""
+    with laboratory() as lab:
+        lab.route()
+        lab.push(ONE)
+        lab.load(shell_archive)
+        workflow = lab.workflow(
+            ONE,
+            hold(BEFORE, lab.gate),
+            hold(RESET, lab.gate, reboot=True, volumes=["/proc:/machine"], then="echo b > /machine/sysrq-trigger"),
+            hold(AFTER, lab.gate),
+            hold(REBOOT, lab.gate, reboot=True, volumes=["/worker:/worker"], then="echo reboot > /worker/reboot"),
+        )
+        for name in (BEFORE, AFTER, REBOOT):
+            lab.gate.open(name)
+        machine = lab.machine(ONE, memory=1024, disk=installed_disk(lab.work / "machine1" / "disk.raw"))
+        machine.power_on()
+        lab.gate.wait_for("began", RESET)
+        left = lab.actions(workflow)
+        lab.gate.open(RESET)
+        machine.console.wait_for(INSTALLED, 2 * PATIENCE)
+        yield Reboots(lab, workflow, left, lab.stages(ONE))
+
+
+def test_it_is_leaving_before_it_goes(reboots: Reboots) -> None:
+    assert reboots.left == {BEFORE: State.SUCCESS, RESET: State.LEAVING, AFTER: State.PENDING, REBOOT: State.PENDING}
+
+
+def test_every_action_ran_once_and_in_order(reboots: Reboots) -> None:
+    gate = reboots.lab.gate
+    for name in (BEFORE, RESET, AFTER, REBOOT):
+        assert (gate.knocks("began", name), gate.knocks("ended", name)) == (1, 1), name
+    assert reboots.lab.happened(reboots.workflow) == [
+        ("workflow.started", None),
+        ("action.started", BEFORE),
+        ("action.succeeded", BEFORE),
+        ("action.started", RESET),
+        ("action.leaving", RESET),
+        ("action.succeeded", RESET),
+        ("action.started", AFTER),
+        ("action.succeeded", AFTER),
+        ("action.started", REBOOT),
+        ("action.leaving", REBOOT),
+        ("action.succeeded", REBOOT),
+        ("workflow.succeeded", None),
+    ]
+
+
+def test_with_work_left_it_boots_the_osie_again_and_without_its_disk(reboots: Reboots) -> None:
+    told = [stage for stage in reboots.stages if stage in (Stage.SCRIPT, Stage.WORKER, Stage.LOCAL_DISK)]
+    assert told == [Stage.SCRIPT, Stage.WORKER, Stage.SCRIPT, Stage.WORKER, Stage.LOCAL_DISK]
+
+
+def test_it_counts_as_installed(reboots: Reboots) -> None:
+    assert reboots.lab.state(reboots.workflow).state is State.SUCCESS
+    (document,) = reboots.lab.json("hardware", "get", reboots.lab.seen(ONE).id)
+    assert (document["ticket"], document["installed"]) == (False, True)
+
+
+def test_what_it_did_to_make_the_machine_go_is_told(reboots: Reboots) -> None:
+    (action,) = [
+        each for each in reboots.lab.json("workflow", "get", reboots.workflow)[0]["actions"] if each["name"] == RESET
+    ]
+    assert "the machine went away and booted again" in str(action)

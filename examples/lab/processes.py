@@ -14,7 +14,9 @@ def command_that_dies_with_us(command: Sequence[str]) -> list[str]:
     SIGTERM rather than SIGKILL: a single-file executable is a process that waits for another, and only a
     signal it can see is handed on.
     """
-    return ["setpriv", "--pdeathsig", "TERM", *command]
+    # A parent that died before the kernel knew of the wish is noticed by the shell.
+    unless_orphaned = ["sh", "-c", '[ "$PPID" = "$0" ] && exec "$@"', str(os.getpid())]
+    return ["setpriv", "--pdeathsig", "TERM", *unless_orphaned, *command]
 
 
 def start(

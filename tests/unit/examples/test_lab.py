@@ -1,3 +1,4 @@
+import ast
 import os
 import select
 import signal
@@ -57,6 +58,13 @@ def test_the_network_is_private_and_leaves_nothing() -> None:
         namespace = network.path
     assert sleeper.poll() is not None
     assert not namespace.exists()
+
+
+def test_a_process_whose_parent_is_gone_already_does_not_begin() -> None:
+    program = "import subprocess, sys; from examples.lab.processes import command_that_dies_with_us as c; print(c(['echo', 'began']))"
+    command = ast.literal_eval(subprocess.run([sys.executable, "-c", program], check=True, stdout=-1, text=True).stdout)
+    ended = subprocess.run(command, stdout=subprocess.PIPE)
+    assert (ended.returncode, ended.stdout) == (1, b"")
 
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])

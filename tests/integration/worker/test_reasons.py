@@ -125,9 +125,9 @@ def test_each_end_has_its_own_reason_and_a_message_for_people(lab: Lab, name: st
     told = lab.told(workflow)
     assert (told["reason"], told["exit_code"], told["signal"]) == (wanted.reason, wanted.exit_code, wanted.signal)
     assert wanted.message in told["message"]
-    shown = lab.tinkbox("workflow", "state", workflow)
-    assert wanted.reason in shown
-    assert "\x1b" not in shown
+    for shown in (lab.tinkbox("workflow", "state", workflow), lab.tinkbox("status")):
+        assert wanted.reason in shown
+        assert "\x1b" not in shown
 
 
 def test_memory_that_runs_out(lab: Lab) -> None:

@@ -1,4 +1,5 @@
 import ast
+import json
 import os
 import select
 import signal
@@ -44,6 +45,19 @@ def test_sigterm_unwinds_the_program() -> None:
         signal.raise_signal(signal.SIGTERM)
     assert ended.value.code == 128 + signal.SIGTERM
     assert signal.getsignal(signal.SIGTERM) == signal.SIG_DFL
+
+
+def test_the_appliance_keeps_its_link_address_whatever_is_plugged_in() -> None:
+    with Network() as network:
+
+        def address() -> str:
+            (link,) = json.loads(network.run(["ip", "-json", "link", "show", "dev", network.interface]))
+            return str(link["address"])
+
+        before = address()
+        name = network.add_tap()
+        network.run(["ip", "link", "set", name, "address", "00:00:00:00:00:02"])
+        assert address() == before
 
 
 def test_the_network_is_private_and_leaves_nothing() -> None:

@@ -91,7 +91,8 @@ check: $(BIN)/.ready loaders packages-lab
 	$(BIN)/lint-imports --no-cache
 	$(BIN)/python -m pytest -q tests/unit tests/test_house_rules.py
 
-# The tests wider: a thousand times the examples of every property test, every cell of the fault matrix, both firmwares.
+# The tests wider: a thousand times the examples of property tests, but of those that are bounded for their cost; every cell of
+# the fault matrix; both firmwares.
 campaign: packages-test $(LAB)
 	HYPOTHESIS_PROFILE=deep $(BIN)/python -m pytest tests --ignore=tests/bench --timeout 7200
 

@@ -30,7 +30,7 @@ PAGE = 50
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Output:
-    """What is kept of one attempt's output from some offset on; `length` counts every byte received."""
+    """What is kept of one attempt's output from some offset on; `attempt.output_length` counts every byte received."""
 
     attempt: Attempt
     action: PlannedAction

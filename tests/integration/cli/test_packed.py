@@ -2,8 +2,6 @@
 
 from pathlib import Path
 
-import pytest
-
 from tests.integration.cli.serving import ROOT, configure, run_here, serving
 
 PACKED = ROOT / "dist" / "tinkbox"
@@ -15,10 +13,10 @@ tasks:
     worker: "{{ device_1 }}"
     actions: [{name: a, image: x, environment: {A: "EXPRESSION"}}]
 """
-pytestmark = pytest.mark.skipif(not PACKED.exists(), reason="`make binary` makes it")
 
 
 def test_templates_render_in_processes_that_use_what_is_unpacked_already(tmp_path: Path) -> None:
+    assert PACKED.exists(), f"{PACKED.relative_to(ROOT)} is missing: `make test` builds it before it runs the tests"
     unpacked = tmp_path / "unpacked"
     unpacked.mkdir()
     configuration = configure(tmp_path)

@@ -8,14 +8,17 @@ from collections.abc import Iterator, Sequence
 from typing import IO
 
 
-def command_that_dies_with_us(command: Sequence[str]) -> list[str]:
+def command_that_dies_with_us(command: Sequence[str], parent: int | None = None) -> list[str]:
     """The same command, sent SIGTERM by the kernel when its parent is gone, whatever killed the parent.
+
+    `parent` is the process that starts it as the command itself sees it: this one, if not told otherwise; 0
+    is one outside the command's process namespace.
 
     SIGTERM rather than SIGKILL: a single-file executable is a process that waits for another, and only a
     signal it can see is handed on.
     """
     # A parent that died before the kernel knew of the wish is noticed by the shell.
-    unless_orphaned = ["sh", "-c", '[ "$PPID" = "$0" ] && exec "$@"', str(os.getpid())]
+    unless_orphaned = ["sh", "-c", '[ "$PPID" = "$0" ] && exec "$@"', str(os.getpid() if parent is None else parent)]
     return ["setpriv", "--pdeathsig", "TERM", *unless_orphaned, *command]
 
 

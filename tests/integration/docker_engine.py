@@ -87,7 +87,7 @@ class DockerEngine:
         assert self._process is not None, "it does not run"
         (first,) = _children(self._process)
         return command_that_dies_with_us(
-            ["nsenter", "--target", str(first), "--mount", "--pid", *command_that_dies_with_us(command)]
+            ["nsenter", "--target", str(first), "--mount", "--pid", *command_that_dies_with_us(command, parent=0)]
         )
 
     @property

@@ -12,6 +12,7 @@ class State(StrEnum):
 
     PENDING = "PENDING"
     RUNNING = "RUNNING"
+    HELD = "HELD"  # an action: at a breakpoint, waiting for a verdict
     LEAVING = "LEAVING"  # an action: the machine goes away by intention, and has not come back yet
     STOPPING = "STOPPING"  # a workflow: its running action was told to stop
     SUCCESS = "SUCCESS"
@@ -52,6 +53,7 @@ class PlannedAction:
     `index` counts over the whole workflow from 0.  `worker` is the hardware id, `address` what the
     template named it by.  Volumes and environment are merged with the task's.  `retries` counts the
     attempts that a failure may be followed by, `reboot` says that the machine goes away by intention.
+    Without `helper` the image's command is process 1 of its container, and nothing can hold it where it ends.
     """
 
     index: int
@@ -69,6 +71,7 @@ class PlannedAction:
     pid: str = ""
     retries: int = 0
     reboot: bool = False
+    helper: bool = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

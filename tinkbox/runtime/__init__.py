@@ -25,15 +25,20 @@ class ContainerSpec:
     """A container to be made; `labels` are how it is found again after a restart.
 
     `binds` are volumes as a person writes them (`/source:/target:ro`): a source that is not there is made,
-    as a folder.  `mounts` are our own, source by target: a source that is not there is refused.
+    as a folder.  `mounts` are our own, source by target: a source that is not there is refused; those of
+    `read_only` targets cannot be written from inside.  `volumes_from` is a container whose volumes it gets as well.
+    With an `entrypoint` the image's own is not used, nor its command.
     """
 
     image: str
     labels: Mapping[str, str]
+    entrypoint: tuple[str, ...] = ()
     command: tuple[str, ...] = ()
     environment: Mapping[str, str] = field(default_factory=dict)
     binds: tuple[str, ...] = ()
     mounts: Mapping[str, str] = field(default_factory=dict)
+    read_only: frozenset[str] = frozenset()
+    volumes_from: str = ""
     pid: str = ""
     privileged: bool = True
 
@@ -54,6 +59,49 @@ class Ended:
 
     exit_code: int
     out_of_memory: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ImageCommand:
+    """What an image runs by itself, each word by word; either may be empty."""
+
+    entrypoint: tuple[str, ...] = ()
+    command: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExecSpec:
+    """Another process in a running container; empty `user` and `folder` are the container's own."""
+
+    command: tuple[str, ...]
+    tty: bool = False
+    rows: int = 24
+    columns: int = 80
+    user: str = ""
+    folder: str = ""
+    environment: Mapping[str, str] = field(default_factory=dict)
+
+
+class Exec(Protocol):
+    """One that was started.  Every method may raise EngineAway or ContainerFailed."""
+
+    async def read(self) -> tuple[int, bytes] | None:
+        """What it printed next and where: 1 standard output (or the terminal), 2 standard error; None at the end."""
+
+    async def write(self, content: bytes) -> None:
+        """Give it input."""
+
+    async def close_input(self) -> None:
+        """It gets no more input."""
+
+    async def resize(self, rows: int, columns: int) -> None:
+        """Its terminal has this size now."""
+
+    async def exit_code(self) -> int | None:
+        """How it ended, None while it runs."""
+
+    async def close(self) -> None:
+        """Let go of it; this does not end it."""
 
 
 class Runtime(Protocol):
@@ -89,6 +137,24 @@ class Runtime(Protocol):
 
     async def remove(self, container_id: str) -> None:
         """Remove it with its volumes, killing it when it runs; nothing when it is gone already."""
+
+    async def image_command(self, image: str) -> ImageCommand:
+        """What an image that was pulled runs by itself; raises ContainerFailed: ImageNotFound."""
+
+    async def ran_out_of_memory(self, container_id: str) -> bool:
+        """Whether the kernel killed a process of it for that, though the container may go on."""
+
+    async def exec(self, container_id: str, spec: ExecSpec) -> Exec:
+        """Start another process in it; raises ContainerFailed: ExecFailed."""
+
+    async def changed_bytes(self, container_id: str) -> int:
+        """How many bytes the container's own layer has."""
+
+    async def commit(self, container_id: str, image: str) -> None:
+        """Make an image, by its full name, of the container's files; raises ContainerFailed: NoSpace or CommitFailed."""
+
+    async def remove_image(self, image: str) -> None:
+        """Remove it; nothing when it is gone already."""
 
     def output(self, container_id: str) -> AsyncIterator[bytes]:
         """Everything it printed from the beginning, both streams in order, then what it prints until it ends."""

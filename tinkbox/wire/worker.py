@@ -5,7 +5,6 @@
     POST /worker/attempts/{token}/output   raw bytes from ?offset=N -> {"next": M}, the offset wanted next
     POST /worker/attempts/{token}/leaving  Leaving -> {}, before an action of which the machine goes away begins
     POST /worker/attempts/{token}/report   Report -> {}
-    GET  /worker/attempts/{token}/order    Order, or 204 when the attempt is to go on (long poll)
     GET  /worker/attempts/{token}/data     the workflow's ephemeral data as a tar (empty body: none yet)
     PUT  /worker/attempts/{token}/data     the same, changed -> {"version": N}
 
@@ -16,11 +15,13 @@ must not be sent again.
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
+from tinkbox.model.breakpoint import Armed
 from tinkbox.model.errors import Invalid
 from tinkbox.model.workflow import FINAL, Outcome, PlannedAction, State
+from tinkbox.wire.fields import flag, number, read_object, text, texts
 
 MAX_TAIL_LINES = 20
 MAX_MESSAGE = 8_192
@@ -47,11 +48,13 @@ class Hello:
     """A worker asks for work; `boot_id` is the kernel's, new whenever the machine has booted.
 
     While `finishing` its machine is about to go away: what was begun is to be ended, and nothing more begun.
+    Without `debug` it takes no breakpoint and serves no shell, whatever the appliance wants.
     """
 
     boot_id: str
     version: str = ""
     finishing: bool = False
+    debug: bool = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,6 +64,7 @@ class Offer:
     Offered again with the same token until it is reported, so that a worker that was restarted
     finds its container by the token.  `remaining` is what is left of the action's timeout, in seconds.
     `left` tells that the worker said already that the machine goes away: nothing may be begun any more.
+    `armed` are the breakpoints at this moment; what becomes of them comes with the orders (`wire.holds`).
     """
 
     workflow_id: str
@@ -68,6 +72,7 @@ class Offer:
     remaining: float
     action: PlannedAction
     left: bool = False
+    armed: Armed = field(default_factory=Armed)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,67 +104,79 @@ class Report:
     outcome: Outcome
 
 
-def encode(message: Credential | Hello | Offer | Leaving | Report | Order) -> str:
+def encode(message: Credential | Hello | Offer | Leaving | Report) -> str:
     """Any of the messages as one line of JSON."""
     return json.dumps(asdict(message), separators=(",", ":"))
 
 
-def decode_credential(text: str | bytes) -> Credential:
+def decode_credential(content: str | bytes) -> Credential:
     """Raises Invalid when it is not a credential."""
-    entry = _object(text, "credential")
-    return Credential(**{name: _text(entry, name) for name in ("server", "registry", "worker", "token")})
+    entry = read_object(content, "credential")
+    return Credential(**{name: text(entry, name) for name in ("server", "registry", "worker", "token")})
 
 
-def decode_hello(text: str | bytes) -> Hello:
+def decode_hello(content: str | bytes) -> Hello:
     """Raises Invalid when it is not a hello."""
-    entry = _object(text, "hello")
+    entry = read_object(content, "hello")
     return Hello(
-        boot_id=_text(entry, "boot_id"), version=_text(entry, "version", ""), finishing=_flag(entry, "finishing")
+        boot_id=text(entry, "boot_id"),
+        version=text(entry, "version", ""),
+        finishing=flag(entry, "finishing"),
+        debug=flag(entry, "debug", default=True),
     )
 
 
-def decode_offer(text: str | bytes) -> Offer:
+def decode_offer(content: str | bytes) -> Offer:
     """Raises Invalid when it is not an offer."""
-    entry = _object(text, "offer")
+    entry = read_object(content, "offer")
     remaining = entry.get("remaining")
     if isinstance(remaining, bool) or not isinstance(remaining, int | float):
         raise Invalid("offer: remaining is a number of seconds")
     return Offer(
-        workflow_id=_text(entry, "workflow_id"),
-        attempt=_text(entry, "attempt"),
+        workflow_id=text(entry, "workflow_id"),
+        attempt=text(entry, "attempt"),
         remaining=float(remaining),
         action=action_from_document(entry.get("action")),
-        left=_flag(entry, "left"),
+        left=flag(entry, "left"),
+        armed=armed_from_document(entry.get("armed", {})),
     )
 
 
-def decode_leaving(text: str | bytes) -> Leaving:
+def decode_leaving(content: str | bytes) -> Leaving:
     """Raises Invalid when it does not say whose machine leaves."""
-    entry = _object(text, "leaving")
-    return Leaving(workflow_id=_text(entry, "workflow_id"), boot_id=_text(entry, "boot_id"))
+    entry = read_object(content, "leaving")
+    return Leaving(workflow_id=text(entry, "workflow_id"), boot_id=text(entry, "boot_id"))
 
 
-def decode_order(text: str | bytes) -> Order:
+def order_from_document(entry: object) -> Order:
     """Raises Invalid when it is not an order to stop."""
-    entry = _object(text, "order")
+    if not isinstance(entry, dict):
+        raise Invalid("order: expected an object")
     state = _state(entry, "order")
     if state not in {State.CANCELED, State.TIMEOUT}:
         raise Invalid(f"order: nothing can be stopped into {state}")
-    return Order(state=state, message=_text(entry, "message", "")[:MAX_MESSAGE])
+    return Order(state=state, message=text(entry, "message", "")[:MAX_MESSAGE])
 
 
-def decode_report(text: str | bytes) -> Report:
+def decode_report(content: str | bytes) -> Report:
     """Raises Invalid when it is not a report of how an attempt ended."""
-    entry = _object(text, "report")
+    entry = read_object(content, "report")
     outcome = outcome_from_document(entry.get("outcome"))
     if outcome.state not in FINAL:
         raise Invalid(f"report: {outcome.state} is no end of an attempt")
     return Report(
-        workflow_id=_text(entry, "workflow_id"),
-        boot_id=_text(entry, "boot_id"),
-        sequence=_number(entry, "sequence"),
+        workflow_id=text(entry, "workflow_id"),
+        boot_id=text(entry, "boot_id"),
+        sequence=number(entry, "sequence"),
         outcome=outcome,
     )
+
+
+def armed_from_document(entry: object) -> Armed:
+    """The inverse of `dataclasses.asdict`; raises Invalid."""
+    if not isinstance(entry, dict):
+        raise Invalid("armed: expected an object")
+    return Armed(before=flag(entry, "before"), after=flag(entry, "after"), on_failure=flag(entry, "on_failure"))
 
 
 def action_from_document(entry: Any) -> PlannedAction:
@@ -170,21 +187,22 @@ def action_from_document(entry: Any) -> PlannedAction:
     if not isinstance(environment, dict):
         raise Invalid("action: environment is an object")
     return PlannedAction(
-        index=_number(entry, "index"),
-        task=_text(entry, "task"),
-        name=_text(entry, "name"),
-        worker=_text(entry, "worker"),
-        address=_text(entry, "address"),
-        image=_text(entry, "image"),
-        timeout=_number(entry, "timeout"),
-        command=_texts(entry, "command"),
-        on_timeout=_texts(entry, "on_timeout"),
-        on_failure=_texts(entry, "on_failure"),
-        volumes=_texts(entry, "volumes"),
+        index=number(entry, "index"),
+        task=text(entry, "task"),
+        name=text(entry, "name"),
+        worker=text(entry, "worker"),
+        address=text(entry, "address"),
+        image=text(entry, "image"),
+        timeout=number(entry, "timeout"),
+        command=texts(entry, "command"),
+        on_timeout=texts(entry, "on_timeout"),
+        on_failure=texts(entry, "on_failure"),
+        volumes=texts(entry, "volumes"),
         environment={str(name): str(value) for name, value in environment.items()},
-        pid=_text(entry, "pid", ""),
-        retries=_number(entry, "retries", 0),
-        reboot=_flag(entry, "reboot"),
+        pid=text(entry, "pid", ""),
+        retries=number(entry, "retries", 0),
+        reboot=flag(entry, "reboot"),
+        helper=flag(entry, "helper", default=True),
     )
 
 
@@ -194,60 +212,17 @@ def outcome_from_document(entry: Any) -> Outcome:
         raise Invalid("outcome: expected an object")
     return Outcome(
         state=_state(entry, "outcome"),
-        exit_code=None if entry.get("exit_code") is None else _number(entry, "exit_code"),
-        signal=_text(entry, "signal", "")[:MAX_REASON],
-        reason=_text(entry, "reason", "")[:MAX_REASON],
-        message=_text(entry, "message", "")[:MAX_MESSAGE],
-        hint=_text(entry, "hint", "")[:MAX_MESSAGE],
-        tail=_texts(entry, "tail")[-MAX_TAIL_LINES:],
+        exit_code=None if entry.get("exit_code") is None else number(entry, "exit_code"),
+        signal=text(entry, "signal", "")[:MAX_REASON],
+        reason=text(entry, "reason", "")[:MAX_REASON],
+        message=text(entry, "message", "")[:MAX_MESSAGE],
+        hint=text(entry, "hint", "")[:MAX_MESSAGE],
+        tail=texts(entry, "tail")[-MAX_TAIL_LINES:],
     )
-
-
-def _object(text: str | bytes, what: str) -> Mapping[str, Any]:
-    try:
-        entry = json.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise Invalid(f"{what}: invalid json: {error}") from None
-    if not isinstance(entry, dict):
-        raise Invalid(f"{what}: expected an object")
-    return entry
-
-
-def _text(entry: Mapping[str, Any], name: str, default: str | None = None) -> str:
-    value = entry.get(name, default)
-    if not isinstance(value, str):
-        raise Invalid(f"{name} is missing or is no text")
-    return _whole(value)
-
-
-def _texts(entry: Mapping[str, Any], name: str) -> tuple[str, ...]:
-    values = entry.get(name) or ()
-    if not isinstance(values, list | tuple) or not all(isinstance(value, str) for value in values):
-        raise Invalid(f"{name} is a list of texts")
-    return tuple(map(_whole, values))
-
-
-def _whole(text: str) -> str:
-    """JSON can spell halves of characters, which neither the store nor a terminal takes: they become `?`."""
-    return text.encode(errors="replace").decode()
 
 
 def _state(entry: Mapping[str, Any], what: str) -> State:
     try:
-        return State(_text(entry, "state"))
+        return State(text(entry, "state"))
     except ValueError:
         raise Invalid(f"{what}: unknown state {entry.get('state')!r}") from None
-
-
-def _flag(entry: Mapping[str, Any], name: str) -> bool:
-    value = entry.get(name, False)
-    if not isinstance(value, bool):
-        raise Invalid(f"{name} is true or false")
-    return value
-
-
-def _number(entry: Mapping[str, Any], name: str, default: int | None = None) -> int:
-    value = entry.get(name, default)
-    if isinstance(value, bool) or not isinstance(value, int):
-        raise Invalid(f"{name} is missing or is no whole number")
-    return value

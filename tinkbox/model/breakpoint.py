@@ -1,0 +1,103 @@
+"""Breakpoints: an action held where it is, waiting for a verdict (seed: TEP-0042, reference: its research).
+
+A workflow's breakpoints are run control, not part of what it does: they are armed and cleared while it runs.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import StrEnum
+
+from tinkbox.model.workflow import Outcome, PlannedAction
+
+DEFAULT_HOLD_SECONDS = 1_800
+MAX_HOLD_SECONDS = 7 * 86_400
+
+
+class Kind(StrEnum):
+    """Where in its life an action is held."""
+
+    BEFORE = "before"
+    FAILURE = "failure"
+    AFTER = "after"
+
+
+class Verb(StrEnum):
+    """What a verdict says; `skip` belongs to a hold before the action, `retry` to one after its end."""
+
+    CONTINUE = "continue"
+    SKIP = "skip"
+    FAIL = "fail"
+    RETRY = "retry"
+    ABORT = "abort"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Armed:
+    """Which breakpoints apply to one attempt at one action."""
+
+    before: bool = False
+    after: bool = False
+    on_failure: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Breakpoints:
+    """What is armed of a workflow.
+
+    `before` and `after` hold full names, `task/action`.  `timeout` is how many seconds after the last
+    activity a hold ends by itself, with the verdict `on_expiry`: CONTINUE, FAIL or ABORT.
+    """
+
+    on_failure: bool = False
+    before: tuple[str, ...] = ()
+    after: tuple[str, ...] = ()
+    timeout: int = DEFAULT_HOLD_SECONDS
+    on_expiry: Verb = Verb.FAIL
+
+    def of(self, action: PlannedAction, *, last_attempt: bool) -> Armed:
+        """Those of one attempt: a failure that the template follows by another attempt is not held."""
+        name = f"{action.task}/{action.name}"
+        return Armed(before=name in self.before, after=name in self.after, on_failure=self.on_failure and last_attempt)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verdict:
+    """What becomes of a held action: the first one counts.
+
+    `who` decided, `why` is in their words.  A retry happens in the container as it is, or `fresh` in a new one from
+    the image; `command` replaces the image's and the template's whole command line, `environment` is laid over both.
+    """
+
+    verb: Verb
+    who: str
+    why: str = ""
+    fresh: bool = False
+    command: tuple[str, ...] | None = None
+    environment: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hold:
+    """One hold of one attempt; `sequence` counts them from 1.
+
+    `outcome` is how the process ended, None before it began; it is kept for ever.  `container` tells whether there
+    is one to look into, `in_place` whether a retry can happen in it.  Times are UTC; `deadline` is when the hold ends
+    by itself, `ended_at` is None as long as the action is held.
+    """
+
+    attempt: str
+    workflow_id: str
+    sequence: int
+    kind: Kind
+    held_at: datetime
+    deadline: datetime
+    timeout: int
+    on_expiry: Verb = Verb.FAIL
+    outcome: Outcome | None = None
+    container: bool = True
+    in_place: bool = True
+    warned: bool = False
+    verdict: Verdict | None = None
+    verdict_at: datetime | None = None
+    ended_at: datetime | None = None

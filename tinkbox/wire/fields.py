@@ -1,0 +1,74 @@
+"""Values out of JSON that a stranger sent: each is what it must be, or Invalid says what it is not."""
+
+import json
+from collections.abc import Mapping
+from enum import StrEnum
+from typing import Any, TypeVar
+
+from tinkbox.model.errors import Invalid
+
+E = TypeVar("E", bound=StrEnum)
+
+
+def read_object(content: str | bytes, what: str) -> Mapping[str, Any]:
+    """The JSON object of a message; `what` names it in the refusal."""
+    try:
+        entry = json.loads(content)
+    except (ValueError, RecursionError) as error:
+        raise Invalid(f"{what}: invalid json: {error}") from None
+    if not isinstance(entry, dict):
+        raise Invalid(f"{what}: expected an object")
+    return entry
+
+
+def text(entry: Mapping[str, Any], name: str, default: str | None = None) -> str:
+    """A text, which must be there unless it has a default."""
+    value = entry.get(name, default)
+    if not isinstance(value, str):
+        raise Invalid(f"{name} is missing or is no text")
+    return _whole(value)
+
+
+def texts(entry: Mapping[str, Any], name: str) -> tuple[str, ...]:
+    """A list of texts, empty when it is not there."""
+    values = entry.get(name) or ()
+    if not isinstance(values, list | tuple) or not all(isinstance(value, str) for value in values):
+        raise Invalid(f"{name} is a list of texts")
+    return tuple(map(_whole, values))
+
+
+def mapping(entry: Mapping[str, Any], name: str) -> dict[str, str]:
+    """Texts by name, empty when they are not there."""
+    values = entry.get(name) or {}
+    if not isinstance(values, dict) or not all(isinstance(value, str) for value in values.values()):
+        raise Invalid(f"{name} is an object of texts")
+    return {_whole(key): _whole(value) for key, value in values.items()}
+
+
+def flag(entry: Mapping[str, Any], name: str, *, default: bool = False) -> bool:
+    """True or false."""
+    value = entry.get(name, default)
+    if not isinstance(value, bool):
+        raise Invalid(f"{name} is true or false")
+    return value
+
+
+def number(entry: Mapping[str, Any], name: str, default: int | None = None) -> int:
+    """A whole number, which must be there unless it has a default."""
+    value = entry.get(name, default)
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise Invalid(f"{name} is missing or is no whole number")
+    return value
+
+
+def member(entry: Mapping[str, Any], name: str, kind: type[E]) -> E:
+    """One of an enumeration's values."""
+    try:
+        return kind(text(entry, name))
+    except ValueError:
+        raise Invalid(f"{name} is one of {', '.join(kind)}, not {entry.get(name)!r}") from None
+
+
+def _whole(value: str) -> str:
+    """JSON can spell halves of characters, which neither the store nor a terminal takes: they become `?`."""
+    return value.encode(errors="replace").decode()

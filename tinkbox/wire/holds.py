@@ -23,7 +23,6 @@ from tinkbox.wire.fields import flag, mapping, member, number, read_object, text
 from tinkbox.wire.shell import MAX_SIZE
 from tinkbox.wire.worker import MAX_MESSAGE, Order, armed_from_document, order_from_document, outcome_from_document
 
-
 MAX_WORDS = 256
 MAX_WHY = 2_048
 

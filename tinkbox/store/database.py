@@ -25,6 +25,7 @@ from tinkbox.store.events import EventTable
 from tinkbox.store.figures import FigureTable
 from tinkbox.store.hardware import HardwareTable
 from tinkbox.store.output import OutputTable
+from tinkbox.store.shells import ShellTable
 from tinkbox.store.templates import TemplateTable
 from tinkbox.store.workflows import WorkflowTable
 
@@ -45,6 +46,7 @@ class Tables:
     output: OutputTable
     data: DataTable
     figures: FigureTable
+    shells: ShellTable
 
     @classmethod
     def on(cls, connection: aiosqlite.Connection) -> Self:
@@ -56,6 +58,7 @@ class Tables:
             OutputTable(connection),
             DataTable(connection),
             FigureTable(connection),
+            ShellTable(connection),
         )
 
 

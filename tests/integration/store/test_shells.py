@@ -1,0 +1,100 @@
+from dataclasses import replace
+from datetime import timedelta
+
+from tests.integration.store.objects import NOW, attempt
+from tinkbox.model.workflow import Outcome, State
+from tinkbox.store.database import Store, Tables
+from tinkbox.store.shells import Session
+from tinkbox.wire.holds import ShellWish
+from tinkbox.wire.shell import ShellEnd
+
+LATER = NOW + timedelta(minutes=1)
+
+
+def session(identity: str, token: str = "a1") -> Session:
+    wish = ShellWish(id=identity, tty=True, command=("ls", "ü"), environment={"A": "b"}, rows=50, columns=132)
+    return Session(
+        id=identity, attempt=token, workflow_id="w1", who="anna", driver="anna", wish=wish, record_input=True,
+        opened_at=NOW,
+    )  # fmt: skip
+
+
+async def opened(store: Store, *identities: str) -> None:
+    for identity in identities:
+        await store.write(lambda tables, identity=identity: tables.shells.add(session(identity)))
+
+
+async def test_a_session_comes_back_as_it_was_kept(one: Store) -> None:
+    await opened(one, "s1")
+    async with one.read() as tables:
+        assert await tables.shells.get("s1") == session("s1")
+        assert await tables.shells.get("s2") is None
+        assert await tables.shells.of("w1") == [session("s1")]
+        assert await tables.shells.of("w2") == []
+
+
+async def test_a_worker_serves_a_session_from_its_first_client_to_its_end(one: Store) -> None:
+    await opened(one, "s1", "s2")
+
+    async def served() -> list[str]:
+        async with one.read() as tables:
+            return [wish.id for wish in await tables.shells.open_of("a1")]
+
+    assert await served() == []
+    await one.write(lambda tables: tables.shells.begin("s2", NOW))
+    await one.write(lambda tables: tables.shells.begin("s1", LATER))
+    assert await served() == ["s1", "s2"]
+    end = ShellEnd(None, "Idle", "nobody was there")
+    await one.write(lambda tables: tables.shells.end("s1", end, LATER, digest="d", size=7))
+    assert await served() == ["s2"]
+    async with one.read() as tables:
+        over = await tables.shells.get("s1")
+        assert [each.id for each in await tables.shells.live()] == ["s2"]
+    assert over == replace(session("s1"), begun_at=LATER, ended_at=LATER, end=end, digest="d", size=7)
+
+
+async def test_nobody_comes_first_twice(one: Store) -> None:
+    await opened(one, "s1")
+    await one.write(lambda tables: tables.shells.begin("s1", NOW))
+    await one.write(lambda tables: tables.shells.begin("s1", LATER))
+    async with one.read() as tables:
+        found = await tables.shells.get("s1")
+    assert found is not None
+    assert found.begun_at == NOW
+
+
+async def test_a_session_is_left_behind_when_its_attempt_is_over(one: Store) -> None:
+    async def use_case(tables: Tables) -> None:
+        await tables.workflows.begin_attempt(attempt("a2", position=1))
+        await tables.shells.add(session("s1"))
+        await tables.shells.add(session("s2", "a2"))
+        await tables.shells.begin("s1", NOW)
+        await tables.workflows.end_attempt("a1", Outcome(state=State.FAILED), LATER)
+
+    await one.write(use_case)
+    async with one.read() as tables:
+        assert await tables.shells.left_behind() == ["s1"]
+        assert await tables.shells.open_of("a1") == ()
+        assert await tables.shells.live_of("a1") == []
+        assert [each.id for each in await tables.shells.live_of("a2")] == ["s2"]
+        assert [each.id for each in await tables.shells.live()] == ["s1", "s2"]
+
+
+async def test_the_person_of_a_session_is_who_types_in_it(one: Store) -> None:
+    await opened(one, "s1")
+    async with one.read() as tables:
+        assert await tables.shells.person("s1") == "anna"
+        assert await tables.shells.person("s2") is None
+    await one.write(lambda tables: tables.shells.set_driver("s1", "ben"))
+    async with one.read() as tables:
+        assert await tables.shells.person("s1") == "ben"
+        found = await tables.shells.get("s1")
+    assert found is not None
+    assert found.who == "anna"
+
+
+async def test_sessions_go_with_their_workflow(one: Store) -> None:
+    await opened(one, "s1")
+    await one.write(lambda tables: tables.workflows.delete("w1"))
+    async with one.read() as tables:
+        assert await tables.shells.live() == []

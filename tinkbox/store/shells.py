@@ -1,0 +1,133 @@
+"""Shells: the sessions in held containers, one of them at most as long as its attempt."""
+
+import json
+from dataclasses import asdict, dataclass
+from datetime import datetime
+
+import aiosqlite
+
+from tinkbox.wire.holds import ShellWish, wish_from_document
+from tinkbox.wire.shell import ShellEnd
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Session:
+    """One shell, or one command, in the container of an attempt.
+
+    `who` opened it, `driver` types in it or was the last to.  It is served from `begun_at` on, when the first client
+    came, until `ended_at`; then `end` says how it ended, and `digest` (SHA-256) and `size` are those of its recording.
+    """
+
+    id: str
+    attempt: str
+    workflow_id: str
+    who: str
+    driver: str
+    wish: ShellWish
+    record_input: bool
+    opened_at: datetime
+    begun_at: datetime | None = None
+    ended_at: datetime | None = None
+    end: ShellEnd | None = None
+    digest: str = ""
+    size: int = 0
+
+
+class ShellTable:
+    """Questions about shells."""
+
+    def __init__(self, connection: aiosqlite.Connection) -> None:
+        self._sql = connection
+
+    async def add(self, session: Session) -> None:
+        """Store a new session that nobody came to yet."""
+        await self._sql.execute(
+            "INSERT INTO shell (id, attempt, workflow_id, who, driver, wish, record_input, opened_at) "
+            "VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+            (
+                session.id,
+                session.attempt,
+                session.workflow_id,
+                session.who,
+                session.driver,
+                json.dumps(asdict(session.wish)),
+                session.record_input,
+                session.opened_at.isoformat(),
+            ),
+        )
+
+    async def get(self, session_id: str) -> Session | None:
+        found = await self._sessions("WHERE id = ?", session_id)
+        return found[0] if found else None
+
+    async def of(self, workflow_id: str) -> list[Session]:
+        """A workflow's sessions, oldest first."""
+        return await self._sessions("WHERE workflow_id = ? ORDER BY rowid", workflow_id)
+
+    async def open_of(self, attempt: str) -> tuple[ShellWish, ...]:
+        """What the attempt's worker is to serve, oldest first; nothing once the attempt is over."""
+        return tuple(session.wish for session in await self.live_of(attempt) if session.begun_at is not None)
+
+    async def live_of(self, attempt: str) -> list[Session]:
+        """The attempt's sessions that are not over, begun or not, oldest first; none once the attempt is."""
+        return await self._sessions(
+            "WHERE attempt = ? AND ended_at IS NULL "
+            "AND EXISTS (SELECT 1 FROM attempt WHERE token = shell.attempt AND attempt.ended_at IS NULL) ORDER BY rowid",
+            attempt,
+        )
+
+    async def live(self) -> list[Session]:
+        """Every session that is not over, also those whose attempt is."""
+        return await self._sessions("WHERE ended_at IS NULL ORDER BY rowid")
+
+    async def left_behind(self) -> list[str]:
+        """Ids of the sessions that are not over though their attempt is."""
+        rows = await self._sql.execute_fetchall(
+            "SELECT shell.id FROM shell JOIN attempt ON attempt.token = shell.attempt "
+            "WHERE shell.ended_at IS NULL AND attempt.ended_at IS NOT NULL ORDER BY shell.rowid"
+        )
+        return [row["id"] for row in rows]
+
+    async def person(self, session_id: str) -> str | None:
+        """Who types in a session, or was the last to; None when there is no such session."""
+        session = await self.get(session_id)
+        return None if session is None else session.driver
+
+    async def begin(self, session_id: str, now: datetime) -> None:
+        """Its first client came."""
+        await self._sql.execute(
+            "UPDATE shell SET begun_at = ? WHERE id = ? AND begun_at IS NULL", (now.isoformat(), session_id)
+        )
+
+    async def set_driver(self, session_id: str, who: str) -> None:
+        await self._sql.execute("UPDATE shell SET driver = ? WHERE id = ?", (who, session_id))
+
+    async def end(self, session_id: str, end: ShellEnd, now: datetime, *, digest: str, size: int) -> None:
+        """It is over, and its recording of `size` bytes complete."""
+        await self._sql.execute(
+            "UPDATE shell SET ended_at = ?, exit_code = ?, reason = ?, message = ?, digest = ?, size = ? WHERE id = ?",
+            (now.isoformat(), end.exit_code, end.reason, end.message, digest, size, session_id),
+        )
+
+    async def _sessions(self, condition: str, *values: object) -> list[Session]:
+        rows = await self._sql.execute_fetchall(f"SELECT * FROM shell {condition}", values)  # noqa: S608  our own conditions
+        return [_session(row) for row in rows]
+
+
+def _session(row: aiosqlite.Row) -> Session:
+    over = row["ended_at"] is not None
+    return Session(
+        id=row["id"],
+        attempt=row["attempt"],
+        workflow_id=row["workflow_id"],
+        who=row["who"],
+        driver=row["driver"],
+        wish=wish_from_document(json.loads(row["wish"])),
+        record_input=bool(row["record_input"]),
+        opened_at=datetime.fromisoformat(row["opened_at"]),
+        begun_at=datetime.fromisoformat(row["begun_at"]) if row["begun_at"] else None,
+        ended_at=datetime.fromisoformat(row["ended_at"]) if over else None,
+        end=ShellEnd(row["exit_code"], row["reason"], row["message"]) if over else None,
+        digest=row["digest"],
+        size=row["size"],
+    )

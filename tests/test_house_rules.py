@@ -76,7 +76,7 @@ def test_the_state_diagrams_in_the_docs_are_the_tables() -> None:
 
 def test_every_setting_is_documented() -> None:
     source = (ROOT / "tinkbox" / "settings.py").read_text()
-    keys = set(re.findall(r'\.(?:section|text|address|port|endpoint|choice)\("([a-z_]+)"', source))
+    keys = set(re.findall(r'\.(?:section|text|address|port|endpoint|choice|people)\("([a-z_]+)"', source))
     shown = (ROOT / "docs" / "operating.md").read_text()
     assert len(keys) > 8
     missing = sorted(key for key in keys if f"{key}:" not in shown)
@@ -168,5 +168,5 @@ def test_every_field_of_a_kubernetes_document_is_documented(kind: str) -> None:
 
 def test_every_refusal_is_raised_somewhere() -> None:
     source = "\n".join(path.read_text() for path in PROGRAM)
-    for name in ("NotFound", "Invalid", "Conflict", "TooLarge", "Denied", "Unavailable"):
+    for name in ("NotFound", "Invalid", "Conflict", "TooLarge", "Denied", "Forbidden", "Unavailable"):
         assert re.search(rf"(raise|return) {name}\(", source), f"{name} is declared and never raised: delete it"

@@ -21,7 +21,8 @@ from aiohttp import web
 from aiohttp.typedefs import Middleware
 
 from tinkbox import __version__
-from tinkbox.api.access import bearer_only, token_check
+from tinkbox.api.access import bearer_only
+from tinkbox.api.people import read_people
 from tinkbox.api.routes import OperatorDoor
 from tinkbox.boot.dhcp import DhcpServer
 from tinkbox.boot.files import BootFolder
@@ -89,7 +90,7 @@ async def serve(settings: Settings, say: Say) -> None:
 
 async def _run(settings: Settings, sockets: Sockets, store: Store, stop: asyncio.Event, say: Say) -> None:
     loaders = load_loaders()
-    is_operator = token_check(_operator_token(settings.data))
+    people = read_people(settings.data, settings.people)
     images = ImageStore(settings.data / "registry", clock=_now)
     bells = Bells()
     machines = Machines(store, bells, _now, _new_token)
@@ -117,7 +118,7 @@ async def _run(settings: Settings, sockets: Sockets, store: Store, stop: asyncio
     node = [
         *worker_routes(attempts, machines.authenticate, _now),
         *boot_routes(machines, lambda key: machines.credential(key, url, registry), folder),
-        *registry_routes(images, is_operator),
+        *registry_routes(images, people.may_operate),
     ]
     service = BootService(address=sockets.interface.address, url=url)
 
@@ -129,7 +130,7 @@ async def _run(settings: Settings, sockets: Sockets, store: Store, stop: asyncio
 
     async with AsyncExitStack() as doors:
         await _open(doors, sockets.operator_local, operator.routes(), [])
-        await _open(doors, sockets.operator, operator.routes(), [bearer_only(is_operator)])
+        await _open(doors, sockets.operator, operator.routes(), [bearer_only(people.bearer)])
         await _open(doors, sockets.node, node, [traffic.counted()])
         for line in _tree(settings, sockets):
             say(line)
@@ -188,22 +189,6 @@ def _only_one(data: Path) -> Iterator[None]:
         except BlockingIOError:
             raise Conflict(f"another tinkbox serves {data}: stop it, or name another directory with --data") from None
         yield
-
-
-def _operator_token(data: Path) -> str:
-    """The operator's token, made at the first start and readable by its owner only."""
-    path = data / "operator.token"
-    if not path.exists():
-        fresh = path.with_suffix(".new")
-        fresh.touch(mode=0o600)
-        fresh.write_text(secrets.token_urlsafe(32) + "\n")
-        fresh.replace(path)  # so that no power cut leaves an empty token behind
-    token = path.read_text().strip()
-    if not token:
-        raise Unavailable(
-            f"{path} is empty, which would let everybody in: delete it, and the next start makes a new one"
-        )
-    return token
 
 
 @contextmanager

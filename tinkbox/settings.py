@@ -7,17 +7,19 @@ import difflib
 import os
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from ipaddress import AddressValueError, IPv4Address
 from pathlib import Path
 from typing import Any
 
 import yaml
 
+from tinkbox.model.access import OPERATOR, Right
 from tinkbox.model.errors import Invalid, NotFound, Problem
 
 CONFIG = Path("/etc/tinkbox/tinkbox.yaml")
 DHCP_MODES = ("reservation", "off")
+_PERSON = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@-]{0,63}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,7 +27,8 @@ class Settings:
     """The appliance's settings.
 
     `interface` and `address` may be empty: then the one interface that qualifies is found at start.
-    Ports are TCP for `http_port` and `operator_port`, UDP for `tftp_port`.
+    Ports are TCP for `http_port` and `operator_port`, UDP for `tftp_port`.  `people` are those who have a
+    token of their own for the operator door, with their rights.
     """
 
     data: Path
@@ -33,6 +36,7 @@ class Settings:
     address: IPv4Address | None = None
     operator_host: str = "127.0.0.1"
     operator_port: int = 7080
+    people: Mapping[str, frozenset[Right]] = field(default_factory=dict)
     http_port: int = 80
     tftp_port: int = 69
     dhcp_mode: str = "reservation"
@@ -106,6 +110,7 @@ def _parse(document: Any, data: Path | None) -> tuple[Settings, list[Problem]]:
         address=top.address("address"),
         operator_host=host,
         operator_port=port,
+        people=operator.people("people"),
         http_port=node.port("http_port", 80),
         tftp_port=node.port("tftp_port", 69),
         dhcp_mode=dhcp.choice("mode", DHCP_MODES),
@@ -181,6 +186,22 @@ class _Section:
             return value or choices[0]
         self._refuse(name, f"expected {' or '.join(choices)}, not {value!r}")
         return choices[0]
+
+    def people(self, name: str) -> dict[str, frozenset[Right]]:
+        value = self._take(name)
+        if value is not None and not isinstance(value, dict):
+            self._refuse(name, f"expected names with rights, such as {{anna: [look, attach]}}, not {value!r}")
+            return {}
+        known: dict[str, frozenset[Right]] = {}
+        for person, rights in (value or {}).items():
+            key = f"{name}.{person}"
+            if not isinstance(person, str) or not _PERSON.fullmatch(person) or person == OPERATOR:
+                self._refuse(key, "a name is letters, digits and . _ @ - in between, and not operator")
+            elif not isinstance(rights, list) or not rights or not all(each in list(Right) for each in rights):
+                self._refuse(key, f"expected a list of {', '.join(Right)}, not {rights!r}")
+            else:
+                known[person] = frozenset(map(Right, rights))
+        return known
 
     def refuse_the_rest(self) -> None:
         for name in self._entry:

@@ -1,7 +1,9 @@
-"""Who may use the operator door, and what it takes in."""
+"""Who may do what at the operator door, and what it takes in."""
 
-import hmac
 import json
+import pwd
+import socket
+import struct
 from collections.abc import Callable
 from typing import Any
 
@@ -9,28 +11,85 @@ from aiohttp import web
 from aiohttp.typedefs import Middleware
 
 from tinkbox.door.problems import Handler
-from tinkbox.model.errors import Denied, Invalid, TooLarge
+from tinkbox.model.access import Caller, Right, operator
+from tinkbox.model.errors import Denied, Forbidden, Invalid, TooLarge
 
 MAX_DOCUMENT = 4 * 1024 * 1024
 MAX_DIGITS = 18
+TICKETED = "/v1/shells/{id}/attach"
+_BEARER = web.RequestKey("bearer", Caller)
+_UCRED = struct.Struct("3i")  # unix(7), SO_PEERCRED: pid, uid, gid
 
 
-def token_check(token: str) -> Callable[[str], bool]:
-    """A comparison with the operator's token that takes the same time whatever it is given."""
-    return lambda given: hmac.compare_digest(given.encode(errors="replace"), token.encode())
+def bearer_only(bearer: Callable[[str], Caller | None]) -> Middleware:
+    """Middleware of the TCP listener: only who shows a token that `bearer` knows gets an answer.
 
-
-def bearer_only(is_operator: Callable[[str], bool]) -> Middleware:
-    """Middleware of the TCP listener: the unix socket's guard is its file permissions."""
+    A ticket for a shell stands in for a token, since a browser's WebSocket cannot send one: whoever serves
+    `TICKETED` checks it.  The unix socket needs no guard beyond its file permissions.
+    """
 
     @web.middleware
     async def guard(request: web.Request, handler: Handler) -> web.StreamResponse:
         scheme, _, token = request.headers.get("Authorization", "").partition(" ")
-        if scheme.lower() != "bearer" or not is_operator(token.strip()):
-            raise Denied("the operator's token is needed: set TINKBOX_TOKEN to what DATA/operator.token holds")
+        known = bearer(token.strip()) if scheme.lower() == "bearer" else None
+        if known is not None:
+            request[_BEARER] = known
+        elif not _has_ticket(request):
+            raise Denied("a token is needed: set TINKBOX_TOKEN to what DATA/operator.token, or a person's, holds")
         return await handler(request)
 
     return guard
+
+
+def caller(request: web.Request) -> Caller:
+    """Who asks: the bearer of a token, or the user of this host at the other end of the unix socket.
+
+    Raises Denied when it is neither, as with a ticket alone.
+    """
+    if _BEARER in request:
+        return request[_BEARER]
+    connection = request.transport.get_extra_info("socket") if request.transport else None
+    if connection is None or connection.family != socket.AF_UNIX:
+        raise Denied("this needs a token: set TINKBOX_TOKEN")
+    _, uid, _ = _UCRED.unpack(connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _UCRED.size))
+    return operator(_user(uid))
+
+
+def require(request: web.Request, right: Right) -> Caller:
+    """The caller, who has this right; raises Denied or Forbidden."""
+    known = caller(request)
+    if right not in known.rights:
+        raise Forbidden(
+            f"{known.describe()} lacks the right to {right}: "
+            "whoever runs the appliance gives it, under operator.people in tinkbox.yaml"
+        )
+    return known
+
+
+def needing(right: Right, *routes: web.RouteDef) -> list[web.RouteDef]:
+    """The same routes for those only who have the right."""
+    return [web.RouteDef(each.method, each.path, _guarded(each.handler, right), each.kwargs) for each in routes]
+
+
+def _guarded(handler: Any, right: Right) -> Handler:
+    async def guarded(request: web.Request) -> web.StreamResponse:
+        require(request, right)
+        response: web.StreamResponse = await handler(request)
+        return response
+
+    return guarded
+
+
+def _has_ticket(request: web.Request) -> bool:
+    resource = request.match_info.route.resource
+    return resource is not None and resource.canonical == TICKETED and bool(request.query.get("ticket"))
+
+
+def _user(uid: int) -> str:
+    try:
+        return pwd.getpwuid(uid).pw_name
+    except KeyError:
+        return f"uid {uid}"
 
 
 async def read_object(request: web.Request) -> dict[str, Any]:

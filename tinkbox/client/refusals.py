@@ -4,11 +4,11 @@ import json
 
 from aiohttp import ClientResponse
 
-from tinkbox.model.errors import Conflict, Denied, Invalid, NotFound, Problem, Refusal, TooLarge, Unavailable
+from tinkbox.model.errors import Conflict, Denied, Forbidden, Invalid, NotFound, Problem, Refusal, TooLarge, Unavailable
 
 BY_STATUS: dict[int, type[Refusal]] = {
     401: Denied,
-    403: Denied,
+    403: Forbidden,
     404: NotFound,
     409: Conflict,
     413: TooLarge,

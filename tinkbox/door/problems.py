@@ -7,7 +7,7 @@ from dataclasses import asdict
 
 from aiohttp import web
 
-from tinkbox.model.errors import Conflict, Denied, Invalid, NotFound, Refusal, TooLarge, Unavailable
+from tinkbox.model.errors import Conflict, Denied, Forbidden, Invalid, NotFound, Refusal, TooLarge, Unavailable
 
 STATUS: Mapping[type[Refusal], int] = {
     Invalid: 422,
@@ -15,6 +15,7 @@ STATUS: Mapping[type[Refusal], int] = {
     Conflict: 409,
     TooLarge: 413,
     Denied: 401,
+    Forbidden: 403,
     Unavailable: 503,
 }
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]

@@ -1,4 +1,4 @@
-"""The six ways a request can be refused, named by what the caller can do about it.
+"""The seven ways a request can be refused, named by what the caller can do about it.
 
 Their text is for the operator.  The HTTP doors map them to a status once, at the edge.
 """
@@ -51,6 +51,10 @@ class TooLarge(Refusal):
 
 class Denied(Refusal):
     """The caller did not prove that it may do this."""
+
+
+class Forbidden(Denied):
+    """The caller is known, and may not do this."""
 
 
 class Unavailable(Refusal):

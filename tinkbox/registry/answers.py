@@ -15,7 +15,7 @@ from collections.abc import Callable, Mapping
 from aiohttp import web
 
 from tinkbox.door.problems import Handler
-from tinkbox.model.errors import Conflict, Denied, Invalid, NotFound, Refusal, TooLarge, Unavailable
+from tinkbox.model.errors import Conflict, Denied, Forbidden, Invalid, NotFound, Refusal, TooLarge, Unavailable
 from tinkbox.model.image import REPOSITORY
 from tinkbox.registry.repositories import MAX_NAME
 
@@ -27,6 +27,7 @@ STATUS: Mapping[type[Refusal], int] = {
     Conflict: 416,  # the only conflict of this protocol is a chunk that does not begin where the last one ended
     TooLarge: 413,
     Denied: 401,
+    Forbidden: 403,
     Unavailable: 503,
 }
 CODES: Mapping[type[Refusal], str] = {
@@ -35,6 +36,7 @@ CODES: Mapping[type[Refusal], str] = {
     Conflict: "BLOB_UPLOAD_INVALID",
     TooLarge: "SIZE_INVALID",
     Denied: "UNAUTHORIZED",
+    Forbidden: "DENIED",
     Unavailable: "UNKNOWN",
 }
 _HOST = re.compile(r"[A-Za-z0-9.:\[\]-]{1,255}\Z")

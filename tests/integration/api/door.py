@@ -17,13 +17,21 @@ from aiohttp import web
 from aiohttp.typedefs import Middleware
 
 from tests.integration.engine.appliance import Appliance, appliance
-from tinkbox.api.access import bearer_only, token_check
+from tinkbox.api.access import bearer_only
+from tinkbox.api.people import People
 from tinkbox.api.routes import OperatorDoor
 from tinkbox.door.problems import refusals_become_problems
 from tinkbox.engine.meter import Meter
+from tinkbox.model.access import Caller, Right, operator
 from tinkbox.registry.storage import ImageStore
 
 TOKEN = "the-operators-token"
+PEOPLE = People(
+    {
+        TOKEN: operator(),
+        **{f"{right}-token": Caller(name=f"who-may-{right}", rights=frozenset({right})) for right in Right},
+    }
+)
 OSIE = {"architecture": "x86_64", "version": "1", "kernel": "6.1", "files": {}, "packages": {}}
 
 
@@ -74,7 +82,7 @@ async def open_door(folder: Path) -> AsyncIterator[Door]:
             registry="172.30.0.1",
         )
         tcp = socket.create_server(("127.0.0.1", 0))
-        await _serve(stack, operator, [bearer_only(token_check(TOKEN))], tcp)
+        await _serve(stack, operator, [bearer_only(PEOPLE.bearer)], tcp)
         local = socket.socket(socket.AF_UNIX)
         local.bind(str(folder / "operator.sock"))
         await _serve(stack, operator, [], local)

@@ -8,7 +8,7 @@ from aiohttp.test_utils import TestServer
 
 from tinkbox.client.refusals import raise_refusal
 from tinkbox.door.problems import refusals_become_problems
-from tinkbox.model.errors import Conflict, Denied, Invalid, NotFound, Problem, Refusal, TooLarge, Unavailable
+from tinkbox.model.errors import Conflict, Denied, Forbidden, Invalid, NotFound, Problem, Refusal, TooLarge, Unavailable
 
 
 async def refusal_of(answer: web.Response | Refusal) -> Refusal | None:
@@ -29,7 +29,7 @@ async def refusal_of(answer: web.Response | Refusal) -> Refusal | None:
     return None
 
 
-@pytest.mark.parametrize("kind", [NotFound, Conflict, TooLarge, Denied, Unavailable, Invalid])
+@pytest.mark.parametrize("kind", [NotFound, Conflict, TooLarge, Denied, Forbidden, Unavailable, Invalid])
 async def test_a_refusal_travels_as_itself(kind: type[Refusal]) -> None:
     refusal = await refusal_of(kind("what, why and the way out"))
     assert type(refusal) is kind
@@ -58,7 +58,7 @@ async def test_what_is_no_problem_document_is_quoted_shortly(text: str) -> None:
     assert len(str(refusal)) < 250
 
 
-@pytest.mark.parametrize(("status", "kind"), [(400, Invalid), (403, Denied), (418, Unavailable), (500, Unavailable)])
+@pytest.mark.parametrize(("status", "kind"), [(400, Invalid), (403, Forbidden), (418, Unavailable), (500, Unavailable)])
 async def test_other_statuses_are_the_nearest_refusal(status: int, kind: type[Refusal]) -> None:
     refusal = await refusal_of(web.Response(status=status, text=json.dumps({"detail": "told"})))
     assert (type(refusal), str(refusal)) == (kind, "told")

@@ -7,13 +7,14 @@ from aiohttp import web
 from aiohttp.test_utils import TestClient, TestServer, make_mocked_request
 
 from tinkbox.door.problems import refusals_become_problems
-from tinkbox.model.errors import Conflict, Denied, Invalid, NotFound, Problem, TooLarge, Unavailable
+from tinkbox.model.errors import Conflict, Denied, Forbidden, Invalid, NotFound, Problem, TooLarge, Unavailable
 
 REFUSALS = [
     (NotFound("no such workflow"), 404, "/problems/notfound"),
     (Conflict("it runs"), 409, "/problems/conflict"),
     (TooLarge("11 MiB of at most 10"), 413, "/problems/toolarge"),
     (Denied("wrong token"), 401, "/problems/denied"),
+    (Forbidden("not for you"), 403, "/problems/forbidden"),
     (Unavailable("no engine"), 503, "/problems/unavailable"),
     (Invalid("bad"), 422, "/problems/invalid"),
 ]

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from tinkbox.model.access import Right
 from tinkbox.model.errors import Invalid, NotFound
 from tinkbox.settings import ClientTarget, Settings, client_target, load
 
@@ -14,6 +15,7 @@ interface: eth1
 address: 172.30.0.1
 operator:
   listen: 127.0.0.1:7081
+  people: {anna: [look, attach], bert@lab: [operate]}
 node:
   http_port: 8080
   tftp_port: 6969
@@ -43,6 +45,7 @@ def test_every_key_is_read(tmp_path: Path) -> None:
         address=IPv4Address("172.30.0.1"),
         operator_host="127.0.0.1",
         operator_port=7081,
+        people={"anna": frozenset({Right.LOOK, Right.ATTACH}), "bert@lab": frozenset({Right.OPERATE})},
         http_port=8080,
         tftp_port=6969,
         dhcp_mode="off",
@@ -82,6 +85,15 @@ def test_every_problem_is_named_at_once(tmp_path: Path) -> None:
         "dhcp.mode",
         "docker",
     ]
+
+
+def test_every_problem_of_the_people_is_named_at_once(tmp_path: Path) -> None:
+    people = "{../x: [look], operator: [look], a: look, b: [], c: [look, fly], d: [1], 5: [look], ok: [look]}"
+    found = problems_of(tmp_path, f"operator: {{people: {people}}}")
+    names = ["../x", "operator", "a", "b", "c", "d", "5"]
+    assert [problem.split(": ")[0] for problem in found] == [f"operator.people.{name}" for name in names]
+    assert found[4] == "operator.people.c: expected a list of look, operate, attach, not ['look', 'fly']"
+    assert "such as {anna: [look, attach]}" in problems_of(tmp_path, "operator: {people: [anna]}")[0]
 
 
 @pytest.mark.parametrize("port", ["0", "65536", "-1", "true", "eighty", "80.5"])

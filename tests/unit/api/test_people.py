@@ -1,0 +1,61 @@
+"""Tokens in the data directory, and whose they are."""
+
+import stat
+from pathlib import Path
+
+import pytest
+
+from tinkbox.api.people import People, read_people
+from tinkbox.model.access import Caller, Right
+from tinkbox.model.errors import Forbidden, Unavailable
+
+LOOK, EVERY = frozenset({Right.LOOK}), frozenset(Right)
+ANNA = {"anna": LOOK | {Right.ATTACH}}
+
+
+def token(path: Path) -> str:
+    return path.read_text().strip()
+
+
+def test_each_person_has_a_token_that_only_its_owner_reads(tmp_path: Path) -> None:
+    people = read_people(tmp_path, ANNA)
+    paths = [tmp_path / "operator.token", tmp_path / "people" / "anna.token"]
+    assert [stat.S_IMODE(path.stat().st_mode) for path in paths] == [0o600, 0o600]
+    assert stat.S_IMODE((tmp_path / "people").stat().st_mode) == 0o700
+    assert people.bearer(token(paths[0])) == Caller(name="operator", rights=EVERY)
+    assert people.bearer(token(paths[1])) == Caller(name="anna", rights=ANNA["anna"])
+    assert len(token(paths[1])) > 40
+
+
+def test_a_token_stays_over_restarts(tmp_path: Path) -> None:
+    read_people(tmp_path, ANNA)
+    before = token(tmp_path / "people" / "anna.token")
+    assert read_people(tmp_path, {"anna": LOOK}).bearer(before) == Caller(name="anna", rights=LOOK)
+
+
+def test_a_token_dies_with_the_name_in_the_configuration(tmp_path: Path) -> None:
+    read_people(tmp_path, ANNA)
+    before = token(tmp_path / "people" / "anna.token")
+    assert read_people(tmp_path, {}).bearer(before) is None
+    assert read_people(tmp_path, ANNA).bearer(before) is None
+
+
+@pytest.mark.parametrize("name", ["operator.token", "people/anna.token"])
+def test_an_empty_token_lets_nobody_in_and_the_start_fails(tmp_path: Path, name: str) -> None:
+    (tmp_path / "people").mkdir()
+    (tmp_path / name).write_text("\n")
+    with pytest.raises(Unavailable, match=name):
+        read_people(tmp_path, ANNA)
+
+
+def test_a_token_is_compared_whole() -> None:
+    people = People({"secret": Caller(name="anna", rights=LOOK), "other": Caller(name="bert", rights=LOOK)})
+    assert [people.bearer(each) for each in ("", "secre", "secrets", "Secret", "secretother", "\udcff")] == [None] * 6
+    assert [getattr(people.bearer(each), "name", "") for each in ("secret", "other")] == ["anna", "bert"]
+
+
+def test_who_may_not_operate_is_told_so_and_a_stranger_is_not_known() -> None:
+    people = People({"a": Caller(name="anna", rights=LOOK), "b": Caller(name="bert", rights=EVERY)})
+    assert (people.may_operate("b"), people.may_operate("c")) == (True, False)
+    with pytest.raises(Forbidden, match="anna lacks the right to operate"):
+        people.may_operate("a")

@@ -1,0 +1,14 @@
+"""Callers of the operator door."""
+
+from tinkbox.model.access import Caller, Right, operator
+
+
+def test_the_operator_has_every_right() -> None:
+    assert operator() == Caller(name="operator", rights=frozenset({Right.LOOK, Right.OPERATE, Right.ATTACH}))
+    assert operator("root").name == "root"
+
+
+def test_a_caller_is_described_by_name_and_rights_in_one_order() -> None:
+    rights = frozenset({Right.ATTACH, Right.LOOK})
+    assert Caller(name="anna", rights=rights).describe() == "anna (look, attach)"
+    assert Caller(name="bert", rights=frozenset()).describe() == "bert (no rights)"

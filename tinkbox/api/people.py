@@ -1,0 +1,61 @@
+"""The tokens of the operator door: the operator's, and one for each person that the configuration names."""
+
+import hmac
+import secrets
+from collections.abc import Mapping
+from pathlib import Path
+
+from tinkbox.model.access import Caller, Right, operator
+from tinkbox.model.errors import Forbidden, Unavailable
+
+
+class People:
+    """Who bears which token."""
+
+    def __init__(self, tokens: Mapping[str, Caller]) -> None:
+        self._tokens = {token.encode(): person for token, person in tokens.items()}
+
+    def bearer(self, token: str) -> Caller | None:
+        """Whose token this is; it takes the same time whatever it is given."""
+        given, found = token.encode(errors="replace"), None
+        for known, person in self._tokens.items():
+            found = person if hmac.compare_digest(given, known) else found
+        return found
+
+    def may_operate(self, token: str) -> bool:
+        """Whether somebody bears this token who may change things; raises Forbidden for one who may not."""
+        person = self.bearer(token)
+        if person is not None and Right.OPERATE not in person.rights:
+            raise Forbidden(f"{person.name} lacks the right to {Right.OPERATE}: see operator.people in tinkbox.yaml")
+        return person is not None
+
+
+def read_people(data: Path, named: Mapping[str, frozenset[Right]]) -> People:
+    """Everybody's tokens from the data directory; what is missing is made, readable by its owner only.
+
+    The tokens of people who are named no more are deleted, so that none of them works again when their name does.
+    Raises Unavailable when one is empty.
+    """
+    folder = data / "people"
+    folder.mkdir(exist_ok=True, mode=0o700)
+    for path in folder.glob("*.token"):
+        if path.stem not in named:
+            path.unlink()
+    tokens = {_token(data / "operator.token"): operator()}
+    for name, rights in named.items():
+        tokens[_token(folder / f"{name}.token")] = Caller(name=name, rights=rights)
+    return People(tokens)
+
+
+def _token(path: Path) -> str:
+    if not path.exists():
+        fresh = path.with_suffix(".new")
+        fresh.touch(mode=0o600)
+        fresh.write_text(secrets.token_urlsafe(32) + "\n")
+        fresh.replace(path)  # so that no power cut leaves an empty token behind
+    token = path.read_text().strip()
+    if not token:
+        raise Unavailable(
+            f"{path} is empty, which would let everybody in: delete it, and the next start makes a new one"
+        )
+    return token

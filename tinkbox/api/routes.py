@@ -9,13 +9,14 @@ from aiohttp import web
 
 from tinkbox import __version__
 from tinkbox.api import documents, intake
-from tinkbox.api.access import is_number, read_object, read_text, text_field
+from tinkbox.api.access import is_number, needing, read_object, read_text, text_field
 from tinkbox.api.logs import parse_place, stream_events, stream_output, stream_text
 from tinkbox.api.metrics import CONTENT_TYPE, Answers, page
 from tinkbox.engine.machines import Machines
 from tinkbox.engine.meter import Meter
 from tinkbox.engine.templates import Templates
 from tinkbox.engine.workflows import Workflows
+from tinkbox.model.access import Right
 from tinkbox.model.errors import Invalid
 from tinkbox.model.workflow import Workflow
 from tinkbox.wire.status import encode_snapshot
@@ -51,37 +52,43 @@ class OperatorDoor:
 
     def routes(self) -> list[web.RouteDef]:
         return [
-            web.get("/healthz", self.health),
-            web.get("/metrics", self.metrics),
-            web.get("/v1/status", self.status),
-            web.get("/v1/events", self.events),
-            web.get("/v1/hardware", self.list_hardware),
-            web.post("/v1/hardware", self.push_hardware),
-            web.get("/v1/hardware/{key}", self.get_hardware),
-            web.delete("/v1/hardware/{key}", self.delete_hardware),
-            web.get("/v1/hardware/{key}/credential", self.credential),
-            web.get("/v1/hardware/{key}/timeline", self.timeline),
-            web.get("/v1/templates", self.list_templates),
-            web.post("/v1/templates", self.create_template),
-            web.post("/v1/templates/validate", self.validate_template),
-            web.get("/v1/templates/{key}", self.get_template),
-            web.put("/v1/templates/{key}", self.update_template),
-            web.delete("/v1/templates/{key}", self.delete_template),
-            web.get("/v1/workflows", self.list_workflows),
-            web.post("/v1/workflows", self.create_workflow),
-            web.get("/v1/workflows/{key}", self.get_workflow),
-            web.delete("/v1/workflows/{key}", self.delete_workflow),
-            web.post("/v1/workflows/{key}/cancel", self.cancel_workflow),
-            web.post("/v1/workflows/{key}/retry", self.retry_workflow),
-            web.get("/v1/workflows/{key}/state", self.workflow_state),
-            web.get("/v1/workflows/{key}/events", self.workflow_events),
-            web.get("/v1/workflows/{key}/logs", self.workflow_logs),
-            web.get("/v1/workflows/{key}/data", self.workflow_data),
-            web.get("/v1/workflows/{key}/data/versions", self.workflow_data_versions),
-            web.get("/v1/images", self.list_images),
-            web.post("/v1/images", self.load_images),
-            web.delete("/v1/images", self.delete_image),
-            web.get("/v1/osie", self.list_osie),
+            *needing(
+                Right.LOOK,
+                web.get("/healthz", self.health),
+                web.get("/metrics", self.metrics),
+                web.get("/v1/status", self.status),
+                web.get("/v1/events", self.events),
+                web.get("/v1/hardware", self.list_hardware),
+                web.get("/v1/hardware/{key}", self.get_hardware),
+                web.get("/v1/hardware/{key}/timeline", self.timeline),
+                web.get("/v1/templates", self.list_templates),
+                web.post("/v1/templates/validate", self.validate_template),
+                web.get("/v1/templates/{key}", self.get_template),
+                web.get("/v1/workflows", self.list_workflows),
+                web.get("/v1/workflows/{key}", self.get_workflow),
+                web.get("/v1/workflows/{key}/state", self.workflow_state),
+                web.get("/v1/workflows/{key}/events", self.workflow_events),
+                web.get("/v1/workflows/{key}/logs", self.workflow_logs),
+                web.get("/v1/workflows/{key}/data", self.workflow_data),
+                web.get("/v1/workflows/{key}/data/versions", self.workflow_data_versions),
+                web.get("/v1/images", self.list_images),
+                web.get("/v1/osie", self.list_osie),
+            ),
+            *needing(
+                Right.OPERATE,
+                web.post("/v1/hardware", self.push_hardware),
+                web.delete("/v1/hardware/{key}", self.delete_hardware),
+                web.get("/v1/hardware/{key}/credential", self.credential),
+                web.post("/v1/templates", self.create_template),
+                web.put("/v1/templates/{key}", self.update_template),
+                web.delete("/v1/templates/{key}", self.delete_template),
+                web.post("/v1/workflows", self.create_workflow),
+                web.delete("/v1/workflows/{key}", self.delete_workflow),
+                web.post("/v1/workflows/{key}/cancel", self.cancel_workflow),
+                web.post("/v1/workflows/{key}/retry", self.retry_workflow),
+                web.post("/v1/images", self.load_images),
+                web.delete("/v1/images", self.delete_image),
+            ),
         ]
 
     async def health(self, _: web.Request) -> web.Response:

@@ -71,8 +71,8 @@ class Attempts:
         """
 
         async def use_case(tables: Tables) -> list[str]:
-            attempt = await _own(tables, worker, token)
-            _fence(attempt, leaving.workflow_id, leaving.boot_id)
+            attempt = await owned(tables, worker, token)
+            fence(attempt, leaving.workflow_id, leaving.boot_id)
             if attempt.state is State.LEAVING:
                 return []
             workflow = await tables.workflows.get(attempt.workflow_id)
@@ -97,7 +97,7 @@ class Attempts:
         Raises NotFound for an attempt that is not this worker's.
         """
         async with self._store.read() as tables:
-            attempt = await _own(tables, worker, token)
+            attempt = await owned(tables, worker, token)
             under_way = await tables.workflows.under_way(attempt.workflow_id)
         if attempt.state in FINAL:
             state = State.TIMEOUT if attempt.state is State.TIMEOUT else State.CANCELED
@@ -117,8 +117,8 @@ class Attempts:
         """
 
         async def use_case(tables: Tables) -> list[str]:
-            attempt = await _own(tables, worker, token)
-            _fence(attempt, report.workflow_id, report.boot_id)
+            attempt = await owned(tables, worker, token)
+            fence(attempt, report.workflow_id, report.boot_id)
             if attempt.state in FINAL:
                 if attempt.outcome is not None and _unhinted(attempt.outcome) == _unhinted(report.outcome):
                     return []
@@ -136,7 +136,7 @@ class Attempts:
         """
 
         async def use_case(tables: Tables) -> int:
-            attempt = await _own(tables, worker, token)
+            attempt = await owned(tables, worker, token)
             fresh = chunk[max(0, attempt.output_length - offset) :]
             if offset > attempt.output_length or not fresh:
                 return attempt.output_length
@@ -149,7 +149,7 @@ class Attempts:
     async def data(self, worker: str, token: str) -> bytes:
         """The workflow's ephemeral data as an archive; empty when there is none yet."""
         async with self._store.read() as tables:
-            attempt = await _own(tables, worker, token)
+            attempt = await owned(tables, worker, token)
             newest = await tables.data.newest(attempt.workflow_id)
         return (newest.archive or b"") if newest else b""
 
@@ -164,7 +164,7 @@ class Attempts:
         digest, now = hashlib.sha256(archive).hexdigest(), self._clock()
 
         async def use_case(tables: Tables) -> int:
-            attempt = await _own(tables, worker, token)
+            attempt = await owned(tables, worker, token)
             newest = await tables.data.newest(attempt.workflow_id)
             if newest is not None and newest.digest == digest:
                 return newest.version
@@ -241,14 +241,16 @@ LOST = Outcome(
 )
 
 
-async def _own(tables: Tables, worker: str, token: str) -> Attempt:
+async def owned(tables: Tables, worker: str, token: str) -> Attempt:
+    """The attempt of this token; raises NotFound when it is not this worker's."""
     attempt = await tables.workflows.attempt(token)
     if attempt is None or attempt.worker != worker:
         raise NotFound("there is no such attempt of this worker: its workflow was deleted, or it never was")
     return attempt
 
 
-def _fence(attempt: Attempt, workflow_id: str, boot_id: str) -> None:
+def fence(attempt: Attempt, workflow_id: str, boot_id: str) -> None:
+    """Raises Conflict for a message that is about another workflow, or comes from another boot of the machine."""
     if attempt.workflow_id != workflow_id:
         raise Conflict(f"attempt {attempt.token} belongs to another workflow")
     if attempt.boot_id != boot_id:

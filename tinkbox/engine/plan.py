@@ -6,7 +6,7 @@ from enum import Enum
 from tinkbox.model.boot import Boot, Client, Plan, Stage
 from tinkbox.model.errors import Conflict, NotFound
 from tinkbox.model.hardware import Interface
-from tinkbox.model.workflow import DONE, FINAL, ActionStatus, State, Workflow
+from tinkbox.model.workflow import DONE, FINAL, ActionStatus, State, Workflow, full_name
 
 MAX_BOOTS = 3
 
@@ -140,16 +140,18 @@ def first_to_retry(workflow: Workflow, name: str | None) -> int:
         if undone is None:
             raise Conflict(f"every action of workflow {workflow.id} is done: name the one to begin with")
         return undone.index
-    found = [each.action for each in workflow.actions if name in {each.action.name, _full_name(each)}]
+    first = find_action(workflow, name).action
+    if undone is not None and first.index > undone.index:
+        raise Conflict(f"{name} comes after {full_name(undone)}, which is not done: begin there or earlier")
+    return first.index
+
+
+def find_action(workflow: Workflow, name: str) -> ActionStatus:
+    """The action that `name` means, its own or `task/action`; raises NotFound, or Conflict when it means several."""
+    found = [each for each in workflow.actions if name in {each.action.name, full_name(each.action)}]
     if not found:
-        there = ", ".join(_full_name(each) for each in workflow.actions)
+        there = ", ".join(full_name(each.action) for each in workflow.actions)
         raise NotFound(f"workflow {workflow.id} has no action {name}, but {there}")
     if len(found) > 1:
         raise Conflict(f"{len(found)} actions are called {name}: name the task as well, as task/action")
-    if undone is not None and found[0].index > undone.index:
-        raise Conflict(f"{name} comes after {undone.task}/{undone.name}, which is not done: begin there or earlier")
-    return found[0].index
-
-
-def _full_name(status: ActionStatus) -> str:
-    return f"{status.action.task}/{status.action.name}"
+    return found[0]

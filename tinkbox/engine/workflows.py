@@ -98,7 +98,7 @@ class Workflows:
     async def get(self, key: str) -> Workflow:
         """Raises NotFound, or Conflict when the key fits several."""
         async with self._store.read() as tables:
-            return await _find(tables, key)
+            return await find_workflow(tables, key)
 
     async def pages(self) -> AsyncIterator[list[Workflow]]:
         """Every workflow, oldest first, some at a time: booting machines are answered in between."""
@@ -115,7 +115,7 @@ class Workflows:
     async def attempts(self, key: str) -> list[Attempt]:
         """Every attempt at a workflow's actions, in the order in which they began; a retry hides none."""
         async with self._store.read() as tables:
-            return await tables.workflows.attempts((await _find(tables, key)).id)
+            return await tables.workflows.attempts((await find_workflow(tables, key)).id)
 
     async def cancel(self, key: str) -> str:
         """Have a workflow end as CANCELED, its running action stopped first; returns its id.
@@ -124,7 +124,7 @@ class Workflows:
         """
 
         async def use_case(tables: Tables) -> tuple[str, list[str]]:
-            workflow = await _find(tables, key)
+            workflow = await find_workflow(tables, key)
             if workflow.state in FINAL:
                 raise Conflict(f"workflow {workflow.id} is over already ({workflow.state})")
             if workflow.state is State.STOPPING:
@@ -144,7 +144,7 @@ class Workflows:
         now = self._clock()
 
         async def use_case(tables: Tables) -> Workflow:
-            workflow = await _find(tables, key)
+            workflow = await find_workflow(tables, key)
             first = first_to_retry(workflow, from_action)
             await tables.workflows.set_state(workflow.id, advance(WORKFLOW, workflow.state, Happening.RETRIED), now)
             await tables.workflows.make_ready(workflow.id, first)
@@ -162,7 +162,7 @@ class Workflows:
         """Forget a workflow that is not running; returns its id.  Raises Conflict while it runs."""
 
         async def use_case(tables: Tables) -> tuple[str, list[str]]:
-            workflow = await _find(tables, key)
+            workflow = await find_workflow(tables, key)
             if workflow.state in {State.RUNNING, State.STOPPING}:
                 raise Conflict(
                     f"workflow {workflow.id} is {workflow.state.lower()}: it can be deleted when it is over, "
@@ -180,7 +180,7 @@ class Workflows:
     async def events(self, key: str) -> list[Event]:
         """What happened to a workflow, in order."""
         async with self._store.read() as tables:
-            return await tables.events.of((await _find(tables, key)).id)
+            return await tables.events.of((await find_workflow(tables, key)).id)
 
     async def events_after(self, sequence: int, limit: int = 500) -> list[tuple[int, Event]]:
         """The next events of any workflow, each with its place in the whole."""
@@ -202,7 +202,7 @@ class Workflows:
         `offsets` maps attempt tokens to where the reader already is.
         """
         async with self._store.read() as tables:
-            workflow = await _find(tables, key)
+            workflow = await find_workflow(tables, key)
             return [
                 Output(
                     attempt=attempt,
@@ -218,7 +218,7 @@ class Workflows:
         Raises NotFound for a version that never was or is no longer kept.
         """
         async with self._store.read() as tables:
-            workflow_id = (await _find(tables, key)).id
+            workflow_id = (await find_workflow(tables, key)).id
             if version == 0:
                 return await tables.data.newest(workflow_id)
             versions = await tables.data.versions(workflow_id)
@@ -231,7 +231,7 @@ class Workflows:
     async def data_versions(self, key: str) -> list[DataVersion]:
         """Every version of the ephemeral data, oldest first, the older ones without their archive."""
         async with self._store.read() as tables:
-            return await tables.data.versions((await _find(tables, key)).id)
+            return await tables.data.versions((await find_workflow(tables, key)).id)
 
     async def snapshot(self, version: str) -> Snapshot:
         """The appliance at a glance."""
@@ -248,7 +248,8 @@ class Workflows:
         )
 
 
-async def _find(tables: Tables, key: str) -> Workflow:
+async def find_workflow(tables: Tables, key: str) -> Workflow:
+    """The one workflow that `key` means; raises NotFound or Conflict."""
     return only(await tables.workflows.matching(key), "workflow", key)
 
 

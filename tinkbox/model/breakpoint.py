@@ -4,14 +4,16 @@ A workflow's breakpoints are run control, not part of what it does: they are arm
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from enum import StrEnum
 
-from tinkbox.model.workflow import Outcome, PlannedAction
+from tinkbox.model.workflow import Outcome, PlannedAction, State, full_name
 
 DEFAULT_HOLD_SECONDS = 1_800
 MAX_HOLD_SECONDS = 7 * 86_400
+# Who gives the verdict on a hold that nobody else decided in time.
+DEADLINE = "deadline"
 
 
 class Kind(StrEnum):
@@ -32,6 +34,10 @@ class Verb(StrEnum):
     ABORT = "abort"
 
 
+# What may end a hold by itself: whatever its kind, each of these is a verdict on it.
+ON_EXPIRY = (Verb.FAIL, Verb.CONTINUE, Verb.ABORT)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Armed:
     """Which breakpoints apply to one attempt at one action."""
@@ -40,13 +46,18 @@ class Armed:
     after: bool = False
     on_failure: bool = False
 
+    @property
+    def anything(self) -> bool:
+        """Whether it may be held at all."""
+        return self.before or self.after or self.on_failure
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Breakpoints:
     """What is armed of a workflow.
 
     `before` and `after` hold full names, `task/action`.  `timeout` is how many seconds after the last
-    activity a hold ends by itself, with the verdict `on_expiry`: CONTINUE, FAIL or ABORT.
+    activity a hold ends by itself, with the verdict `on_expiry`, one of ON_EXPIRY.
     """
 
     on_failure: bool = False
@@ -55,9 +66,14 @@ class Breakpoints:
     timeout: int = DEFAULT_HOLD_SECONDS
     on_expiry: Verb = Verb.FAIL
 
+    @property
+    def anything(self) -> bool:
+        """Whether an action may be held at all."""
+        return self.on_failure or bool(self.before) or bool(self.after)
+
     def of(self, action: PlannedAction, *, last_attempt: bool) -> Armed:
         """Those of one attempt: a failure that the template follows by another attempt is not held."""
-        name = f"{action.task}/{action.name}"
+        name = full_name(action)
         return Armed(before=name in self.before, after=name in self.after, on_failure=self.on_failure and last_attempt)
 
 
@@ -73,6 +89,14 @@ class Verdict:
     who: str
     why: str = ""
     fresh: bool = False
+    command: tuple[str, ...] | None = None
+    environment: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Override:
+    """What a retry in a fresh container changes, in the words of its verdict."""
+
     command: tuple[str, ...] | None = None
     environment: Mapping[str, str] = field(default_factory=dict)
 
@@ -101,3 +125,26 @@ class Hold:
     verdict: Verdict | None = None
     verdict_at: datetime | None = None
     ended_at: datetime | None = None
+
+
+def failed_at_breakpoint(outcome: Outcome | None, verdict: Verdict) -> Outcome:
+    """How an action ends that is to fail: as its process did, or where that was no failure by the verdict."""
+    if outcome is not None and outcome.state is not State.SUCCESS:
+        return outcome
+    expired = verdict.who == DEADLINE
+    known = outcome or Outcome(state=State.FAILED)
+    why = f": {verdict.why}" if verdict.why else ""
+    return replace(
+        known,
+        state=State.FAILED,
+        reason="BreakpointExpired" if expired else "FailedAtBreakpoint",
+        message="nobody decided before the deadline" if expired else f"{verdict.who} let it fail at a breakpoint{why}",
+    )
+
+
+def passed_breakpoint(outcome: Outcome | None, verdict: Verdict) -> Outcome:
+    """How an action ends that is to count as a success: its exit code, reason and message stay what they were."""
+    if outcome is not None:
+        return replace(outcome, state=State.SUCCESS)
+    why = f": {verdict.why}" if verdict.why else ""
+    return Outcome(state=State.SUCCESS, message=f"{verdict.who} had it skipped at a breakpoint{why}")

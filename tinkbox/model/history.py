@@ -4,9 +4,10 @@ The state of a workflow is the fold of its events; what the store holds beside t
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
+from tinkbox.model.breakpoint import Armed, Breakpoints, Hold, Verdict
 from tinkbox.model.errors import Invalid
 from tinkbox.model.workflow import Event, Outcome, PlannedAction, State, Workflow
 
@@ -72,21 +73,86 @@ def action_leaving(action: PlannedAction, attempt: str) -> Fact:
     }
 
 
-def action_ended(action: PlannedAction, attempt: str, outcome: Outcome, seconds: float, *, again: bool) -> Fact:
-    """An attempt ended after `seconds`; with `again` its action waits for the next one."""
+def action_ended(
+    action: PlannedAction, attempt: str, outcome: Outcome, seconds: float, *, again: bool, held: float | None = None
+) -> Fact:
+    """An attempt ended after it ran for `seconds`; with `again` its action waits for the next one.
+
+    `held` is how many seconds the hold lasted that it ended in, None when it ended in none.
+    """
     told: dict[str, Any] = {
         **_which(action, attempt),
         "state": outcome.state,
         "seconds": round(seconds, 3),
-        "reason": outcome.reason,
-        "message": outcome.message,
+        **_how(outcome),
         "hint": outcome.hint,
-        "exit_code": outcome.exit_code,
-        "signal": outcome.signal,
     }
+    if held is not None:
+        told["held"] = round(held, 3)
     if again:
         told["next"] = State.PENDING
     return f"action.{ENDED[outcome.state]}", told
+
+
+def breakpoints_armed(breakpoints: Breakpoints, who: str) -> Fact:
+    """Somebody armed something; told is everything that is armed since."""
+    return "breakpoint.armed", {**asdict(breakpoints), "who": who}
+
+
+def breakpoints_cleared(breakpoints: Breakpoints, who: str) -> Fact:
+    """Somebody cleared something; told is everything that is armed still."""
+    return "breakpoint.cleared", {**asdict(breakpoints), "who": who}
+
+
+def breakpoints_refused(action: PlannedAction, attempt: str, armed: Armed) -> Fact:
+    """What is armed of an attempt does not hold it: its worker takes no breakpoints."""
+    why = "the worker was started to take no breakpoints"
+    return "breakpoint.refused", {**_which(action, attempt), **asdict(armed), "who": "the worker", "why": why}
+
+
+def action_held(action: PlannedAction, hold: Hold) -> Fact:
+    """An action is at a breakpoint; `ended` and what follows it say how its process ended, if it did."""
+    told: dict[str, Any] = {
+        **_which(action, hold.attempt),
+        "state": State.HELD,
+        "sequence": hold.sequence,
+        "kind": hold.kind,
+        "deadline": hold.deadline.isoformat(),
+        "on_expiry": hold.on_expiry,
+    }
+    if hold.outcome is not None:
+        told |= {"ended": hold.outcome.state, **_how(hold.outcome)}
+    return "action.held", told
+
+
+def action_resumed(action: PlannedAction, hold: Hold, state: State, seconds: float) -> Fact:
+    """A held action runs (again) after `seconds`, or has its machine go away as it said."""
+    return "action.resumed", {
+        **_which(action, hold.attempt),
+        "state": state,
+        "sequence": hold.sequence,
+        "held": round(seconds, 3),
+    }
+
+
+def verdict_given(action: PlannedAction, hold: Hold, verdict: Verdict) -> Fact:
+    """Somebody decided what becomes of a held action."""
+    return "breakpoint.verdict", {**_which(action, hold.attempt), "sequence": hold.sequence, **asdict(verdict)}
+
+
+def hold_extended(action: PlannedAction, hold: Hold, who: str, why: str) -> Fact:
+    """Somebody had a hold wait longer."""
+    return "breakpoint.extended", {**_deadline(action, hold), "who": who, "why": why}
+
+
+def hold_expiring(action: PlannedAction, hold: Hold) -> Fact:
+    """A hold ends soon by itself."""
+    return "breakpoint.expiring", _deadline(action, hold)
+
+
+def hold_expired(action: PlannedAction, hold: Hold, verdict: Verdict) -> Fact:
+    """Nobody decided in time, so the deadline did."""
+    return "breakpoint.expired", {**_deadline(action, hold), **asdict(verdict)}
 
 
 def stopping(into: State, reason: str, message: str) -> Fact:
@@ -139,6 +205,24 @@ def _after(history: History, event: Event) -> History:
         reached = State(event.data.get("next") or event.data["state"])
         return replace(history, actions=(*history.actions[:index], reached, *history.actions[index + 1 :]))
     return history
+
+
+def _deadline(action: PlannedAction, hold: Hold) -> dict[str, Any]:
+    return {
+        **_which(action, hold.attempt),
+        "sequence": hold.sequence,
+        "deadline": hold.deadline.isoformat(),
+        "on_expiry": hold.on_expiry,
+    }
+
+
+def _how(outcome: Outcome) -> dict[str, Any]:
+    return {
+        "reason": outcome.reason,
+        "message": outcome.message,
+        "exit_code": outcome.exit_code,
+        "signal": outcome.signal,
+    }
 
 
 def _which(action: PlannedAction, attempt: str) -> dict[str, Any]:

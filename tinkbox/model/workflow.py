@@ -138,6 +138,11 @@ class Event:
     data: Mapping[str, Any] = field(default_factory=dict)
 
 
+def full_name(action: PlannedAction) -> str:
+    """`task/action`, which no other action of the workflow is called."""
+    return f"{action.task}/{action.name}"
+
+
 def progress(index: int, state: State, total: int) -> int:
     """Tinkerbell's percentage: finished actions of all actions, rounded down."""
     done = index + (1 if state is State.SUCCESS else 0)

@@ -24,6 +24,7 @@ from tinkbox.store.data import DataTable
 from tinkbox.store.events import EventTable
 from tinkbox.store.figures import FigureTable
 from tinkbox.store.hardware import HardwareTable
+from tinkbox.store.holds import HoldTable
 from tinkbox.store.output import OutputTable
 from tinkbox.store.shells import ShellTable
 from tinkbox.store.templates import TemplateTable
@@ -46,6 +47,7 @@ class Tables:
     output: OutputTable
     data: DataTable
     figures: FigureTable
+    holds: HoldTable
     shells: ShellTable
 
     @classmethod
@@ -58,6 +60,7 @@ class Tables:
             OutputTable(connection),
             DataTable(connection),
             FigureTable(connection),
+            HoldTable(connection),
             ShellTable(connection),
         )
 

@@ -18,10 +18,10 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from tinkbox.model.breakpoint import Armed
+from tinkbox.model.breakpoint import Armed, Override
 from tinkbox.model.errors import Invalid
 from tinkbox.model.workflow import FINAL, Outcome, PlannedAction, State
-from tinkbox.wire.fields import flag, number, read_object, text, texts
+from tinkbox.wire.fields import flag, mapping, number, read_object, text, texts
 
 MAX_TAIL_LINES = 20
 MAX_MESSAGE = 8_192
@@ -65,6 +65,7 @@ class Offer:
     finds its container by the token.  `remaining` is what is left of the action's timeout, in seconds.
     `left` tells that the worker said already that the machine goes away: nothing may be begun any more.
     `armed` are the breakpoints at this moment; what becomes of them comes with the orders (`wire.holds`).
+    `override` is what a person changed for this attempt, when it is a retry in a fresh container.
     """
 
     workflow_id: str
@@ -73,6 +74,7 @@ class Offer:
     action: PlannedAction
     left: bool = False
     armed: Armed = field(default_factory=Armed)
+    override: Override | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -139,6 +141,7 @@ def decode_offer(content: str | bytes) -> Offer:
         action=action_from_document(entry.get("action")),
         left=flag(entry, "left"),
         armed=armed_from_document(entry.get("armed", {})),
+        override=None if entry.get("override") is None else override_from_document(entry["override"]),
     )
 
 
@@ -177,6 +180,14 @@ def armed_from_document(entry: object) -> Armed:
     if not isinstance(entry, dict):
         raise Invalid("armed: expected an object")
     return Armed(before=flag(entry, "before"), after=flag(entry, "after"), on_failure=flag(entry, "on_failure"))
+
+
+def override_from_document(entry: object) -> Override:
+    """The inverse of `dataclasses.asdict`; raises Invalid."""
+    if not isinstance(entry, dict):
+        raise Invalid("override: expected an object")
+    command = None if entry.get("command") is None else texts(entry, "command")
+    return Override(command=command, environment=mapping(entry, "environment"))
 
 
 def action_from_document(entry: Any) -> PlannedAction:

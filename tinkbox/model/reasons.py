@@ -106,6 +106,19 @@ REASONS: Mapping[str, Reason] = {
         means="the Docker engine refused what was asked",
         hint="the message is the engine's; the machine's console says more",
     ),
+    "ExecFailed": Reason(
+        means="the engine could not start a shell or a command in the held container",
+        hint="the message is the engine's: compare the shell's command, user and folder with what the image has",
+    ),
+    "CommitFailed": Reason(
+        means="the engine could not make an image of the ended container, which is how one with `helper: false` is held",
+        hint="the message is the engine's; the machine's console says more",
+    ),
+    "TooLargeToHold": Reason(
+        means="the action has `helper: false`, and wrote so many files into its container that a copy of them, which "
+        "holding it takes, would endanger the machine's memory",
+        hint="let the action write to a volume, or take `helper: false` off it: then nothing is copied",
+    ),
     "DataTooLarge": Reason(
         means="`/workflow` holds more than 10 MiB; the message names the largest files",
         hint="keep large files elsewhere, such as on the disk; the former version of the data is still there",

@@ -1,6 +1,6 @@
 """Containers: what the worker asks of an engine.
 
-`docker.py` is the only file that knows aiodocker.
+Only the files named `docker` know aiodocker.
 """
 
 from collections.abc import AsyncIterator, Mapping

@@ -1,10 +1,11 @@
-"""The Docker engine, through aiodocker; the only file that knows it."""
+"""The Docker engine, through aiodocker, which only the files named `docker` know."""
 
 import asyncio
+import json
 import socket
 import struct
-from collections.abc import AsyncIterator, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Mapping
+from contextlib import AbstractContextManager
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -12,14 +13,17 @@ from typing import Any, Self
 import aiodocker
 import aiohttp
 
-from tinkbox.runtime import Container, ContainerSpec, Ended, EngineAway
+from tinkbox.runtime import Container, ContainerSpec, Ended, EngineAway, Exec, ExecSpec, ImageCommand
+from tinkbox.runtime.docker_exec import started
+from tinkbox.runtime.docker_faults import faults
 from tinkbox.runtime.words import meaning
 
 _FRAME = struct.Struct(">BxxxL")  # stream, three zeros, length: Docker's attach format
 _PEER = struct.Struct("3i")  # pid, uid, gid: unix(7), SO_PEERCRED
 _GONE = 404
-_NOT_CONNECTED = 900  # aiodocker's own status for an engine that it cannot reach
 _NOT_MODIFIED = 304
+# The engine tells that memory ran out some milliseconds after the process is gone (measured: 1 to 40).
+_OOM_SECONDS = 0.3
 
 
 class DockerRuntime:
@@ -83,8 +87,10 @@ class DockerRuntime:
             "HostConfig": {
                 "Binds": list(spec.binds),
                 "Mounts": [
-                    {"Type": "bind", "Source": source, "Target": target} for target, source in spec.mounts.items()
+                    {"Type": "bind", "Source": source, "Target": target, "ReadOnly": target in spec.read_only}
+                    for target, source in spec.mounts.items()
                 ],
+                "VolumesFrom": [spec.volumes_from] if spec.volumes_from else [],
                 "Privileged": spec.privileged,
                 "PidMode": spec.pid,
                 # As the machine itself: an action reaches the appliance without bridge or NAT.
@@ -92,6 +98,8 @@ class DockerRuntime:
                 "LogConfig": {"Type": "json-file"},
             },
         }
+        if spec.entrypoint:
+            config["Entrypoint"] = list(spec.entrypoint)
         if spec.command:
             config["Cmd"] = list(spec.command)
         with self._faults("CreateFailed"):
@@ -119,6 +127,42 @@ class DockerRuntime:
         with self._faults("EngineFailed", ignored=(_GONE,)):
             await self._docker.containers.container(container_id).delete(force=True, v=True)
 
+    async def image_command(self, image: str) -> ImageCommand:
+        with self._faults("EngineFailed"):
+            config = (await self._docker.images.inspect(image))["Config"] or {}
+        return ImageCommand(entrypoint=tuple(config.get("Entrypoint") or ()), command=tuple(config.get("Cmd") or ()))
+
+    async def ran_out_of_memory(self, container_id: str) -> bool:
+        # The container's state tells it only once its first process is gone; the engine keeps its last 256 events.
+        chosen = json.dumps({"container": [container_id], "event": ["oom"]})
+        request = self._docker._query("events", params={"since": "1", "filters": chosen})  # noqa: SLF001
+        with self._faults("EngineFailed"):
+            try:
+                async with asyncio.timeout(_OOM_SECONDS), request as response, response:
+                    if await response.content.readline():
+                        return True
+            except TimeoutError:
+                return False
+        raise EngineAway("the engine's events broke off")
+
+    async def exec(self, container_id: str, spec: ExecSpec) -> Exec:
+        return await started(self._docker, self._url, container_id, spec)
+
+    async def changed_bytes(self, container_id: str) -> int:
+        with self._faults("ContainerLost"):
+            shown = await self._docker.containers.container(container_id).show(size=1)
+        return int(shown.get("SizeRw", 0))
+
+    async def commit(self, container_id: str, image: str) -> None:
+        repository, _, tag = image.rpartition(":")
+        with self._faults("CommitFailed"):
+            container = self._docker.containers.container(container_id)
+            await container.commit(repository=repository, tag=tag, pause=False)
+
+    async def remove_image(self, image: str) -> None:
+        with self._faults("EngineFailed", ignored=(_GONE,)):
+            await self._docker.images.delete(image)
+
     async def output(self, container_id: str) -> AsyncIterator[bytes]:
         # aiodocker's own reader turns bytes into text and fails on what is none, hence its inner request.
         request = self._docker._query(  # noqa: SLF001
@@ -127,7 +171,7 @@ class DockerRuntime:
             timeout=aiohttp.ClientTimeout(total=None),
         )
         with self._faults("ContainerLost"):
-            async with request as response:
+            async with request as response, response:
                 while True:
                     try:
                         header = await response.content.readexactly(_FRAME.size)
@@ -138,18 +182,5 @@ class DockerRuntime:
                             raise EngineAway("the engine's log stream broke off") from None
                         return
 
-    @contextmanager
-    def _faults(self, reason: str, ignored: tuple[int, ...] = ()) -> Iterator[None]:
-        """Sort what aiodocker raises into what passes and what does not."""
-        try:
-            yield
-        except aiodocker.exceptions.DockerError as error:
-            if error.status in ignored:
-                return
-            if error.status == _NOT_CONNECTED:
-                raise EngineAway(f"no Docker engine answers at {self._url}") from None
-            raise meaning(reason, error.status, str(error.message)) from None
-        except (aiohttp.ClientError, TimeoutError, OSError) as error:
-            raise EngineAway(
-                f"the Docker engine at {self._url} does not answer: {str(error) or type(error).__name__}"
-            ) from None
+    def _faults(self, reason: str, ignored: tuple[int, ...] = ()) -> AbstractContextManager[None]:
+        return faults(self._url, reason, ignored)

@@ -11,7 +11,8 @@ from tinkbox.runtime import ContainerFailed
 
 MAX_WORDS = 900
 _GONE = 404
-_PULL, _CREATE, _START = "ImagePullFailed", "CreateFailed", "StartFailed"
+_PULL, _CREATE, _START, _EXEC, _ANY = "ImagePullFailed", "CreateFailed", "StartFailed", "ExecFailed", "EngineFailed"
+_BEGINNINGS = {_START: "BadCommand", _EXEC: _EXEC}  # what it is called when there is no such program
 _NOISE = re.compile(r"^.*unable to start container process: (?:error during container init: )?", re.DOTALL)
 _UNKNOWN = re.compile(r": unknown(?=:|$)")  # how containerd ends an error that it has no class for
 _PROGRAM = re.compile(r'exec: "(?P<program>[^"]*)": (?P<why>.*)', re.DOTALL)
@@ -58,7 +59,7 @@ _ROWS = (
         _PULL, "ImageNotFound", r"not found|manifest unknown|name unknown|does not exist|HTTP 404 ",
         "the registry does not have this image",
     ),
-    _row(_CREATE, "ImageNotFound", r"no such image", "the image is not there"),
+    _row(f"{_CREATE} {_ANY}", "ImageNotFound", r"no such image", "the image is not there"),
     _row(_CREATE, "BadCommand", r"no command specified", "neither the action nor its image says what to run"),
     _row(_START, "OutOfMemory", r"OOM-killed|cannot allocate memory", "memory ran out when it was to begin"),
     _row(
@@ -74,8 +75,8 @@ _ROWS = (
 def meaning(asked: str, status: int, text: str) -> ContainerFailed:
     """What the engine's refusal means, when `asked` is the reason that stands for what it was asked."""
     program = _PROGRAM.search(text)
-    if asked == _START and program:
-        return ContainerFailed("BadCommand", _bad_command(program["program"], program["why"]))
+    if program and asked in _BEGINNINGS:
+        return ContainerFailed(_BEGINNINGS[asked], _said(program["program"], program["why"]))
     for row in _ROWS:
         if (not row.asked or asked in row.asked) and row.words.search(text):
             return ContainerFailed(row.reason, f"{row.means}: {_tidy(text)}")
@@ -84,7 +85,12 @@ def meaning(asked: str, status: int, text: str) -> ContainerFailed:
     return ContainerFailed(asked, _tidy(text))
 
 
-def _bad_command(program: str, why: str) -> str:
+def bad_command(program: str, why: str) -> ContainerFailed:
+    """What it means that a container's program cannot be executed, `why` as runc says it."""
+    return ContainerFailed("BadCommand", _said(program, why))
+
+
+def _said(program: str, why: str) -> str:
     if not program:
         return "the command is empty: its first word, which names the program, has no letters"
     if "permission denied" in why:

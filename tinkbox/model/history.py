@@ -116,7 +116,7 @@ def action_held(action: PlannedAction, hold: Hold) -> Fact:
         **_which(action, hold.attempt),
         "state": State.HELD,
         "sequence": hold.sequence,
-        "kind": hold.kind,
+        "breakpoint": hold.kind,
         "deadline": hold.deadline.isoformat(),
         "on_expiry": hold.on_expiry,
     }

@@ -25,6 +25,8 @@ MAX_LINES = 400
 LONGER: dict[str, str] = {}
 UNTESTED: dict[str, str] = {}
 CAMEL_CASE = r"(?:[A-Z][a-z]+){2,}|Signal|Timeout"
+# Words that are vague, but name one thing here.
+NAMES = {"worker/helper.py": "the helper is the program that stands before every action's command"}
 VAGUE = {"utils", "util", "helpers", "helper", "common", "base", "manager", "misc"}
 
 
@@ -55,8 +57,9 @@ def test_every_module_has_its_tests_where_a_reader_looks() -> None:
 
 
 def test_a_file_is_named_for_what_it_holds() -> None:
-    vague = [relative(path) for path in PROGRAM if path.stem in VAGUE]
-    assert not vague, f"name these for what they give: {vague}"
+    vague = {relative(path) for path in PROGRAM if path.stem in VAGUE}
+    assert vague <= set(NAMES), f"name these for what they give: {sorted(vague - set(NAMES))}"
+    assert set(NAMES) <= vague, f"gone, take off the list: {sorted(set(NAMES) - vague)}"
 
 
 def test_no_test_waits_by_sleeping() -> None:

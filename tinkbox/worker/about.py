@@ -1,0 +1,64 @@
+"""What people read who look into a held container: where they are, and what they can do."""
+
+import re
+from collections.abc import Mapping
+
+from tinkbox.model.breakpoint import Kind
+from tinkbox.model.workflow import Outcome, PlannedAction
+from tinkbox.wire.worker import Offer
+
+_WHERE: Mapping[Kind, str] = {
+    Kind.BEFORE: "is held before it begins",
+    Kind.FAILURE: "is held after it failed",
+    Kind.AFTER: "is held after it succeeded",
+}
+_AFTER_ITS_END = {
+    "debug-continue [WHY]": "let it count as success, and go on",
+    "debug-continue-failure [WHY]": "let it fail, as the template says",
+    "debug-retry [--fresh] [WHY]": "run it again here as things are now, or in a new container",
+    "debug-abort [WHY]": "cancel the workflow",
+}
+_COMMANDS: Mapping[Kind, Mapping[str, str]] = {
+    Kind.BEFORE: {
+        "debug-continue [WHY]": "run it",
+        "debug-skip [WHY]": "do not run it, and go on as if it had succeeded",
+        "debug-continue-failure [WHY]": "do not run it, and let it fail",
+        "debug-abort [WHY]": "cancel the workflow",
+    },
+    Kind.FAILURE: _AFTER_ITS_END,
+    Kind.AFTER: _AFTER_ITS_END,
+}
+
+
+def about(offer: Offer, kind: Kind, outcome: Outcome | None) -> str:
+    """A few lines, without anything that would steer a terminal."""
+    action = offer.action
+    lines = [
+        f"Action {action.task}/{action.name} {_WHERE[kind]}.",
+        f"workflow  {offer.workflow_id}",
+        f"attempt   {offer.attempt}",
+        f"image     {action.image}",
+    ]
+    if outcome is not None:
+        said = {"ended": _ended(outcome), "reason": outcome.reason, "message": outcome.message, "hint": outcome.hint}
+        lines += [f"{name:<9} {words}" for name, words in said.items() if words]
+    lines += ["", "What can be done:"]
+    lines += [f"  {command:<31} {effect}" for command, effect in _COMMANDS[kind].items()]
+    lines += ["", "Its command line and what surrounds it are in /tinkbox/debug/info."]
+    return _steerless("\n".join(lines)) + "\n"
+
+
+def prompt(action: PlannedAction, outcome: Outcome | None) -> str:
+    """What names the action and its end in front of every command."""
+    return _steerless(f"{action.task}/{action.name} {'not begun' if outcome is None else _ended(outcome)}")
+
+
+def _ended(outcome: Outcome) -> str:
+    if outcome.signal:
+        return outcome.signal
+    return outcome.reason or str(outcome.state) if outcome.exit_code is None else f"exit {outcome.exit_code}"
+
+
+def _steerless(text: str) -> str:
+    text = re.sub(r"\x1b\[[0-?]*[ -/]*[@-~]", "", text)
+    return "".join(letter if letter.isprintable() or letter in "\n\t" else "�" for letter in text)

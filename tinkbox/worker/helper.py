@@ -218,8 +218,8 @@ def _after(status: Status, line: str) -> Status:
             return replace(run, pid=number)
         case "failed-to-start":
             return replace(run, failure=StartFailure(number=number, interpreter=rest == "interpreter"))
-        case "exited":
-            return replace(run, exited=number & 0xFF)
+        case "exited" if number <= 255:
+            return replace(run, exited=number)
     return status
 
 

@@ -1,6 +1,5 @@
 """The tools that travel inside the program, for containers: the helper, and busybox with its licence."""
 
-import os
 from contextlib import suppress
 from pathlib import Path
 
@@ -54,7 +53,7 @@ def _write(path: Path, content: bytes) -> None:
 
 def _link(path: Path, target: str) -> None:
     with suppress(OSError):
-        if os.readlink(path) == target:
+        if str(path.readlink()) == target:
             return
     fresh = path.with_name(f"{path.name}.new")
     fresh.unlink(missing_ok=True)

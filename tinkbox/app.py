@@ -35,6 +35,7 @@ from tinkbox.door.problems import refusals_become_problems
 from tinkbox.door.traffic import Traffic
 from tinkbox.engine.attempts import Attempts
 from tinkbox.engine.bells import Bells
+from tinkbox.engine.breakpoints import Breakpoints
 from tinkbox.engine.deadlines import Deadlines
 from tinkbox.engine.machines import Machines
 from tinkbox.engine.meter import Meter
@@ -97,6 +98,7 @@ async def _run(settings: Settings, sockets: Sockets, store: Store, stop: asyncio
     templates = Templates(store, _now, _new_id)
     workflows = Workflows(store, bells, machines, _now, _new_id)
     attempts = Attempts(store, bells, machines, _now, _new_token)
+    breakpoints = Breakpoints(store, bells, machines, _now)
     meter = Meter(store, machines, _now)
     traffic = Traffic()
     await machines.load()
@@ -108,6 +110,7 @@ async def _run(settings: Settings, sockets: Sockets, store: Store, stop: asyncio
         machines=machines,
         templates=templates,
         workflows=workflows,
+        breakpoints=breakpoints,
         images=images,
         meter=meter,
         answers=traffic.answers,
@@ -116,7 +119,7 @@ async def _run(settings: Settings, sockets: Sockets, store: Store, stop: asyncio
         registry=registry,
     )
     node = [
-        *worker_routes(attempts, machines.authenticate, _now),
+        *worker_routes(attempts, breakpoints, machines.authenticate, _now),
         *boot_routes(machines, lambda key: machines.credential(key, url, registry), folder),
         *registry_routes(images, people.may_operate),
     ]

@@ -7,11 +7,14 @@ from dataclasses import asdict
 from datetime import datetime
 from typing import Any
 
+from tinkbox.engine.breakpoints import Standing
 from tinkbox.engine.machines import MachineStatus
+from tinkbox.engine.verdicts import VERBS
+from tinkbox.model.breakpoint import Breakpoints, Hold, Verdict
 from tinkbox.model.conditions import conditions, explanation
 from tinkbox.model.errors import Refusal
 from tinkbox.model.reasons import hint
-from tinkbox.model.workflow import DONE, ActionStatus, Event, Outcome, State, Workflow, progress
+from tinkbox.model.workflow import DONE, ActionStatus, Event, Outcome, PlannedAction, State, Workflow, progress
 from tinkbox.store.data import DataVersion
 from tinkbox.store.hardware import Sighting
 from tinkbox.store.templates import Template
@@ -98,15 +101,19 @@ def attempts(flow: Workflow, made: Sequence[Attempt]) -> list[Document]:
     return listed
 
 
-def state(flow: Workflow) -> Document:
+def state(standing: Standing) -> Document:
     """Where a workflow stands, in the words of 2020's `tink workflow state`.
 
-    Reason and message are those of the action's newest attempt, else those of the whole workflow's end.
+    Reason and message are those of the action's newest attempt, or of the process that is held, else those of the
+    whole workflow's end.
     """
+    flow = standing.workflow
     current = flow.current()
     action = current.action if current else None
     reached = current.state if current else State.PENDING
-    outcome = (current.outcome if current else None) or _unattempted(flow)
+    held = standing.hold
+    ended = held.outcome if held else current.outcome if current else None
+    outcome = ended or _unattempted(flow)
     return {
         "workflow_id": flow.id,
         "state": flow.state,
@@ -126,8 +133,68 @@ def state(flow: Workflow) -> Document:
         "exit_code": outcome.exit_code,
         "signal": outcome.signal,
         "last_output": list(outcome.tail),
+        "held": _held(standing),
         "conditions": _conditions(flow),
     }
+
+
+def breakpoints(standing: Standing) -> Document:
+    """What is armed of a workflow, and the hold it is in, if any."""
+    flow = standing.workflow
+    return {
+        "id": flow.id,
+        "name": flow.name,
+        "state": flow.state,
+        "armed": armed(standing.breakpoints),
+        "held": _held(standing),
+    }
+
+
+def armed(what: Breakpoints) -> Document:
+    return asdict(what)
+
+
+def holds(standing: Standing, made: Sequence[Attempt]) -> list[Document]:
+    """Every hold of a workflow, oldest first; `made` are its attempts."""
+    positions = {each.token: each.position for each in made}
+    actions = standing.workflow.actions
+    return [hold(each, actions[positions[each.attempt]].action) for each in standing.holds if each.attempt in positions]
+
+
+def hold(each: Hold, action: PlannedAction) -> Document:
+    """A hold of an action; `verdicts` are those that may be given on it, none when it has one."""
+    return {
+        "workflow_id": each.workflow_id,
+        "task": action.task,
+        "action": action.name,
+        "worker": action.worker,
+        "attempt": each.attempt,
+        "sequence": each.sequence,
+        "kind": each.kind,
+        "since": _time(each.held_at),
+        "deadline": _time(each.deadline),
+        "timeout": each.timeout,
+        "on_expiry": each.on_expiry,
+        "outcome": _outcome(each.outcome),
+        "container": each.container,
+        "in_place": each.in_place,
+        "verdicts": [] if each.verdict else list(VERBS[each.kind]),
+        "verdict": _verdict(each.verdict),
+        "decided_at": _time(each.verdict_at),
+        "ended_at": _time(each.ended_at),
+    }
+
+
+def _held(standing: Standing) -> Document | None:
+    found = standing.hold
+    if found is None:
+        return None
+    action = next(each.action for each in standing.workflow.actions if each.attempt == found.attempt)
+    return hold(found, action)
+
+
+def _verdict(given: Verdict | None) -> Document | None:
+    return asdict(given) if given else None
 
 
 def _unattempted(flow: Workflow) -> Outcome:

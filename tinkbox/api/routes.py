@@ -8,10 +8,11 @@ from typing import Any, Protocol
 from aiohttp import web
 
 from tinkbox import __version__
-from tinkbox.api import documents, intake
+from tinkbox.api import breakpoints, documents, intake
 from tinkbox.api.access import is_number, needing, read_object, read_text, text_field
 from tinkbox.api.logs import parse_place, stream_events, stream_output, stream_text
 from tinkbox.api.metrics import CONTENT_TYPE, Answers, page
+from tinkbox.engine.breakpoints import Breakpoints
 from tinkbox.engine.machines import Machines
 from tinkbox.engine.meter import Meter
 from tinkbox.engine.templates import Templates
@@ -43,6 +44,7 @@ class OperatorDoor:
     machines: Machines
     templates: Templates
     workflows: Workflows
+    breakpoints: Breakpoints
     images: Images
     meter: Meter
     answers: Answers
@@ -89,6 +91,7 @@ class OperatorDoor:
                 web.post("/v1/images", self.load_images),
                 web.delete("/v1/images", self.delete_image),
             ),
+            *breakpoints.routes(self.breakpoints, self.workflows),
         ]
 
     async def health(self, _: web.Request) -> web.Response:
@@ -197,7 +200,7 @@ class OperatorDoor:
         return web.json_response({"id": workflow_id, "state": (await self.workflows.get(workflow_id)).state})
 
     async def workflow_state(self, request: web.Request) -> web.Response:
-        return web.json_response(documents.state(await self.workflows.get(_key(request))))
+        return web.json_response(documents.state(await self.breakpoints.standing(_key(request))))
 
     async def workflow_events(self, request: web.Request) -> web.Response:
         after = _number(request, "after")

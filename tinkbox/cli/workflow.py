@@ -2,27 +2,19 @@
 
 import argparse
 import json
+import shlex
 import sys
 import textwrap
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from operator import itemgetter
 
 from tinkbox.cli.appliance import ask, ask_each, read_text
+from tinkbox.cli.breakpoint import breakpoints_of, held_fields
+from tinkbox.cli.happenings import ACTION_STATES, action_status, concerns_action, line_of, told
 from tinkbox.cli.intake import read_devices, say_notes
 from tinkbox.cli.output import Column, Document, clean, fields, moment, show, show_texts
 from tinkbox.client.operator import Operator
 
-# As 2020's tink named them, and in its way the ones that it did not have.
-ACTION_STATES: Mapping[str, str] = {
-    "PENDING": "ACTION_PENDING",
-    "RUNNING": "ACTION_IN_PROGRESS",
-    "LEAVING": "ACTION_LEAVING",
-    "SUCCESS": "ACTION_SUCCESS",
-    "FAILED": "ACTION_FAILED",
-    "TIMEOUT": "ACTION_TIMEOUT",
-    "CANCELED": "ACTION_CANCELED",
-    "SKIPPED": "ACTION_SKIPPED",
-}
 COLUMNS: Sequence[Column] = (
     ("Workflow ID", lambda workflow: workflow["id"]),
     ("Template ID", lambda workflow: workflow["template_id"]),
@@ -35,27 +27,28 @@ EVENTS: Sequence[Column] = (
     ("Task Name", lambda event: event["task"]),
     ("Action Name", lambda event: event["action"]),
     ("Execution Time", lambda event: int(event.get("seconds", 0))),
-    ("Message", lambda event: _told(event)),
-    ("Action Status", lambda event: ACTION_STATES[event["state"]]),
+    ("Message", told),
+    ("Action Status", action_status),
 )
-SPOKEN = {
-    "SUCCESS": "Finished Execution Successfully",
-    "FAILED": "Action Failed",
-    "TIMEOUT": "Action Timed out",
-    "CANCELED": "Action Canceled",
-}
 ENDS = {f"workflow.{end}": end for end in ("succeeded", "failed", "timeout", "canceled")}
+# What a person decides about a hold, the likeliest first.
+VERDICTS: Mapping[str, Sequence[str]] = {
+    "before": ("continue", "skip", "fail", "abort"),
+    "failure": ("retry", "continue", "fail", "abort"),
+    "after": ("continue", "retry", "fail", "abort"),
+}
 WIDTH = 100
 
 
 def create(chosen: argparse.Namespace) -> None:
+    armed = breakpoints_of(chosen.breakpoints)
     if chosen.template is None:
         text = read_text(chosen.file, "kind: Workflow")
-        answer = ask(chosen, lambda operator: operator.create_workflows(text))
+        answer = ask(chosen, lambda operator: operator.create_workflows(text, armed))
         say_notes(answer)
     else:
         devices = read_devices(chosen.hardware)
-        answer = ask(chosen, lambda operator: operator.create_workflow(chosen.template, devices))
+        answer = ask(chosen, lambda operator: operator.create_workflow(chosen.template, devices, armed))
     for created in answer.get("created", [answer]):
         print("Created Workflow: ", created["id"])
 
@@ -74,7 +67,7 @@ def get(chosen: argparse.Namespace) -> None:
 def state(chosen: argparse.Namespace) -> None:
     stands = ask(chosen, lambda operator: operator.workflow_state(chosen.key))
     if chosen.format != "table" or chosen.quiet:
-        plain = [name for name, value in stands.items() if not isinstance(value, list)]
+        plain = [name for name, value in stands.items() if name != "held" and not isinstance(value, list)]
         show(chosen, [stands], [(name, itemgetter(name)) for name in plain], key="state")
         return
     pairs: list[tuple[str, object]] = [
@@ -84,6 +77,7 @@ def state(chosen: argparse.Namespace) -> None:
         ("Current Action", stands["current_action"]),
         ("Current Worker", stands["current_worker"]),
         ("Current Action State", ACTION_STATES[stands["current_action_state"]]),
+        *(held_fields(stands["held"]) if stands["held"] else ()),
         *_explained(stands),
     ]
     print(fields(pairs, ("Field Name", "Values")), end="")
@@ -93,7 +87,7 @@ def events(chosen: argparse.Namespace) -> None:
     for happened in ask_each(chosen, Operator.workflow_events):
         shown = happened
         if chosen.format in ("table", "csv"):
-            shown = [event for event in happened if event["kind"].startswith("action.")]
+            shown = [event for event in happened if concerns_action(event)]
         show(chosen, shown, EVENTS, key="number")
 
 
@@ -126,7 +120,9 @@ def watch(chosen: argparse.Namespace) -> int:
                 continue
             for event in happened:
                 shown = event["number"]
-                print(_line(event), flush=True)
+                print(line_of(event), flush=True)
+                if event["kind"] == "action.held" and sys.stdout.isatty():
+                    print(_way_on(chosen, event), flush=True)
             # An end that something follows was not the last: the workflow was retried.
             if happened and happened[-1]["kind"] in ENDS:
                 return 0 if ENDS[happened[-1]["kind"]] == "succeeded" else 1
@@ -157,15 +153,12 @@ def _block(title: str, parts: Iterable[Sequence[str]]) -> Iterator[tuple[str, ob
         yield "" if number else title, line
 
 
-def _told(event: Document) -> str:
-    told = ": ".join(part for part in (event.get("reason"), event.get("message")) if part)
-    again = " (it is tried again)" if event.get("next") == "PENDING" else ""
-    return (told or SPOKEN.get(event.get("state", ""), "")) + again
-
-
-def _line(event: Document) -> str:
-    what = " / ".join(str(event[name]) for name in ("task", "action") if event.get(name))
-    seconds = f"after {event['seconds']:.1f} s" if "seconds" in event else ""
-    told = _told(event) if event.get("reason") else ""
-    said = ": ".join(part for part in (f"{what} {seconds}".strip(), told) if part)
-    return clean(f"{moment(event['at'])}  {event['kind']:<18} {said}".rstrip())
+def _way_on(chosen: argparse.Namespace, held: Document) -> str:
+    """What to type when something is held."""
+    program = f"tinkbox --data {shlex.quote(str(chosen.data))}" if chosen.data else "tinkbox"
+    first, *others = VERDICTS[held["breakpoint"]]
+    key = held["workflow_id"][:8]
+    return (
+        f"    look into it:  {program} breakpoint shell {key}\n"
+        f"    decide:        {program} breakpoint {first} {key}   (or {', '.join(others)}, extend)"
+    )

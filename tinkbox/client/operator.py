@@ -88,12 +88,15 @@ class Operator:
     async def workflows(self) -> list[Document]:
         return await self._list("/v1/workflows")
 
-    async def create_workflow(self, template: str, hardware: Mapping[str, Any]) -> Document:
-        return await self._object("POST", "/v1/workflows", {"template": template, "hardware": dict(hardware)})
+    async def create_workflow(
+        self, template: str, hardware: Mapping[str, Any], breakpoints: Mapping[str, Any] | None = None
+    ) -> Document:
+        asked = {"template": template, "hardware": dict(hardware), **_armed(breakpoints)}
+        return await self._object("POST", "/v1/workflows", asked)
 
-    async def create_workflows(self, documents: str) -> Document:
+    async def create_workflows(self, documents: str, breakpoints: Mapping[str, Any] | None = None) -> Document:
         """Create every `kind: Workflow` of a file."""
-        return await self._object("POST", "/v1/workflows", {"documents": documents})
+        return await self._object("POST", "/v1/workflows", {"documents": documents, **_armed(breakpoints)})
 
     async def workflow(self, key: str) -> Document:
         return await self._object("GET", f"/v1/workflows/{_part(key)}")
@@ -137,6 +140,28 @@ class Operator:
             if "id" in fields:
                 yield fields["id"], json.loads(fields["data"]) if "data" in fields else None
         raise self._unreachable(ConnectionError("the connection was cut off"))
+
+    async def breakpoints(self) -> list[Document]:
+        """The unfinished workflows that are held, or have a breakpoint armed."""
+        return await self._list("/v1/breakpoints")
+
+    async def workflow_breakpoints(self, key: str) -> Document:
+        return await self._object("GET", f"/v1/workflows/{_part(key)}/breakpoints")
+
+    async def arm(self, key: str, change: Mapping[str, Any]) -> Document:
+        return await self._object("POST", f"/v1/workflows/{_part(key)}/breakpoints/arm", dict(change))
+
+    async def clear(self, key: str, change: Mapping[str, Any]) -> Document:
+        """An empty change clears everything."""
+        return await self._object("POST", f"/v1/workflows/{_part(key)}/breakpoints/clear", dict(change))
+
+    async def decide(self, key: str, verdict: Mapping[str, Any]) -> Document:
+        """Give a verdict on what the workflow is held at; the answer is the hold."""
+        return await self._object("POST", f"/v1/workflows/{_part(key)}/breakpoints/verdict", dict(verdict))
+
+    async def extend(self, key: str, seconds: int, why: str) -> Document:
+        asked = {"seconds": seconds, "why": why}
+        return await self._object("POST", f"/v1/workflows/{_part(key)}/breakpoints/extend", asked)
 
     async def images(self) -> list[Document]:
         return await self._list("/v1/images")
@@ -213,6 +238,10 @@ class Operator:
             f"no appliance answers at {self._where} ({why}): is `tinkbox serve` running? "
             "Another one is named by --data, or TINKBOX_SERVER and TINKBOX_TOKEN"
         )
+
+
+def _armed(breakpoints: Mapping[str, Any] | None) -> Document:
+    return {"breakpoints": dict(breakpoints)} if breakpoints else {}
 
 
 def _decoded(answer: bytes) -> object:

@@ -21,6 +21,7 @@ from tinkbox.api.access import bearer_only
 from tinkbox.api.people import People
 from tinkbox.api.routes import OperatorDoor
 from tinkbox.door.problems import refusals_become_problems
+from tinkbox.engine.breakpoints import Breakpoints
 from tinkbox.engine.meter import Meter
 from tinkbox.model.access import Caller, Right, operator
 from tinkbox.registry.storage import ImageStore
@@ -43,6 +44,7 @@ class Door:
     """
 
     box: Appliance
+    breakpoints: Breakpoints
     images: ImageStore
     answers: Counter[tuple[str, str, int]]
     url: str
@@ -70,10 +72,12 @@ async def open_door(folder: Path) -> AsyncIterator[Door]:
     async with appliance(folder / "tinkbox.sqlite") as box, AsyncExitStack() as stack:
         images = ImageStore(folder / "registry", box.clock)
         answers: Counter[tuple[str, str, int]] = Counter()
+        breakpoints = Breakpoints(box.store, box.bells, box.machines, box.clock)
         operator = OperatorDoor(
             machines=box.machines,
             templates=box.templates,
             workflows=box.workflows,
+            breakpoints=breakpoints,
             images=images,
             meter=Meter(box.store, box.machines, box.clock),
             answers=answers,
@@ -89,7 +93,15 @@ async def open_door(folder: Path) -> AsyncIterator[Door]:
         connector = aiohttp.UnixConnector(str(folder / "operator.sock"))
         session = await stack.enter_async_context(aiohttp.ClientSession(connector=connector))
         url = f"http://127.0.0.1:{tcp.getsockname()[1]}"
-        yield Door(box=box, images=images, answers=answers, url=url, path=str(folder / "operator.sock"), local=session)
+        yield Door(
+            box=box,
+            breakpoints=breakpoints,
+            images=images,
+            answers=answers,
+            url=url,
+            path=str(folder / "operator.sock"),
+            local=session,
+        )
 
 
 async def _serve(

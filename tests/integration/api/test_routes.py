@@ -96,6 +96,7 @@ async def test_a_workflows_life(door: Door) -> None:
         "exit_code": None,
         "signal": "",
         "last_output": [],
+        "held": None,
         "conditions": workflow["conditions"],
     }
     offer = await door.box.offer(MACHINE)

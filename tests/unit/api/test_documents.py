@@ -5,6 +5,8 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 from tinkbox.api import documents
+from tinkbox.engine.breakpoints import Standing
+from tinkbox.model.breakpoint import Breakpoints, Hold, Kind, Verb, Verdict
 from tinkbox.model.workflow import ActionStatus, Event, Outcome, PlannedAction, State, Workflow
 from tinkbox.store.data import DataVersion
 from tinkbox.store.workflows import Attempt
@@ -27,19 +29,31 @@ def workflow(*actions: ActionStatus) -> Workflow:
     )  # fmt: skip
 
 
+def hold(attempt: str = "", **changes: object) -> Hold:
+    fields = {
+        "attempt": attempt, "workflow_id": "f", "sequence": 1, "kind": Kind.FAILURE, "held_at": AT, "timeout": 1800,
+        "deadline": AT + timedelta(minutes=30),
+    }  # fmt: skip
+    return Hold(**{**fields, **changes})
+
+
+def state_of(flow: Workflow, *holds: Hold) -> documents.Document:
+    return documents.state(Standing(workflow=flow, breakpoints=Breakpoints(), holds=holds))
+
+
 def test_progress_counts_the_actions_that_succeeded() -> None:
     done, runs, waits = (
         action(index, state) for index, state in enumerate([State.SUCCESS, State.RUNNING, State.PENDING])
     )
-    state = documents.state(workflow(done, runs, waits))
+    state = state_of(workflow(done, runs, waits))
     assert (state["progress"], state["current_action"], state["current_action_state"]) == (33, "a1", "RUNNING")
-    state = documents.state(workflow(done, action(1, State.SUCCESS), action(2, State.SUCCESS)))
+    state = state_of(workflow(done, action(1, State.SUCCESS), action(2, State.SUCCESS)))
     assert (state["progress"], state["current_action"], state["current_action_state"]) == (100, "a2", "SUCCESS")
 
 
 def test_a_failed_actions_state_says_why() -> None:
     outcome = Outcome(state=State.FAILED, exit_code=1, reason="DiskNotFound", message="no disk")
-    state = documents.state(workflow(action(0, State.FAILED, outcome)))
+    state = state_of(workflow(action(0, State.FAILED, outcome)))
     assert (state["progress"], state["reason"], state["message"]) == (0, "DiskNotFound", "no disk")
 
 
@@ -91,19 +105,19 @@ def test_conditions_have_the_words_of_kubernetes() -> None:
     (started, succeeded) = documents.workflow(workflow(action(0, State.RUNNING)))["conditions"]
     assert set(started) == {"type", "status", "reason", "message", "lastTransitionTime"}
     assert (started["type"], succeeded["type"], succeeded["status"]) == ("Started", "Succeeded", "Unknown")
-    assert documents.state(workflow(action(0, State.RUNNING)))["conditions"] == [started, succeeded]
+    assert state_of(workflow(action(0, State.RUNNING)))["conditions"] == [started, succeeded]
 
 
 def test_the_state_has_everything_that_explains_a_failure() -> None:
     outcome = Outcome(state=State.FAILED, signal="SIGKILL", reason="OutOfMemory", hint="more memory", tail=("last",))
-    state = documents.state(workflow(replace(action(0, State.FAILED, outcome), failures=1)))
+    state = state_of(workflow(replace(action(0, State.FAILED, outcome), failures=1)))
     assert (state["signal"], state["exit_code"], state["hint"]) == ("SIGKILL", None, "more memory")
     assert (state["last_output"], state["failures"], state["retries"]) == (["last"], 1, 0)
 
 
 def test_a_workflow_that_was_canceled_before_it_began_says_so() -> None:
     flow = replace(workflow(action(0, State.PENDING)), state=State.CANCELED, stop_into=State.CANCELED)
-    state = documents.state(flow)
+    state = state_of(flow)
     assert (state["current_action_state"], state["reason"]) == ("PENDING", "Canceled")
     assert "canceled" in state["message"]
     assert "retry" in state["hint"]
@@ -111,9 +125,9 @@ def test_a_workflow_that_was_canceled_before_it_began_says_so() -> None:
 
 def test_progress_is_whole_when_the_last_action_was_skipped() -> None:
     done = workflow(action(0, State.SUCCESS), action(1, State.SKIPPED))
-    assert documents.state(done)["progress"] == 100
+    assert state_of(done)["progress"] == 100
     between = workflow(action(0, State.SKIPPED), action(1, State.RUNNING), action(2, State.SKIPPED))
-    assert documents.state(between)["progress"] == 33
+    assert state_of(between)["progress"] == 33
 
 
 FLOW = workflow(action(0, State.SUCCESS), action(1, State.RUNNING))
@@ -142,3 +156,58 @@ def test_versions_of_the_data_are_listed_without_what_is_in_them() -> None:
     assert (old["version"], old["kept"], old["files"]) == (1, False, [])
     assert (new["version"], new["kept"]) == (2, True)
     assert new["files"] == [{"path": "a", "mode": 0o644, "size": 5}, {"path": "b", "link": "a"}]
+
+
+OUTCOME = Outcome(state=State.FAILED, exit_code=3, reason="DiskNotFound", message="no disk", tail=("a", "b"))
+FACTS = {"exit_code": 3, "reason": "DiskNotFound", "message": "no disk", "signal": "", "last_output": ["a", "b"]}
+
+
+def test_what_is_held_is_told_with_how_its_process_ended() -> None:
+    flow = workflow(replace(action(0, State.HELD), attempt="x"))
+    state = json.loads(json.dumps(state_of(flow, hold("x", outcome=OUTCOME))))
+    assert {name: state[name] for name in FACTS} == FACTS
+    assert state["current_action_state"] == "HELD"
+    held = state["held"]
+    assert (held["task"], held["action"], held["kind"], held["sequence"]) == ("t", "a0", "failure", 1)
+    assert (held["since"], held["deadline"]) == ("2026-11-21T03:00:00+00:00", "2026-11-21T03:30:00+00:00")
+    assert (held["on_expiry"], held["timeout"], held["verdict"], held["ended_at"]) == ("fail", 1800, None, None)
+    assert held["verdicts"] == ["continue", "fail", "retry", "abort"]
+    assert held["outcome"]["exit_code"] == 3
+
+
+def test_a_verdict_is_told_until_it_was_carried_out() -> None:
+    flow = workflow(replace(action(0, State.HELD), attempt="x"))
+    verdict = Verdict(verb=Verb.RETRY, who="anna", why="new disk", command=("sh",), environment={"A": "b"})
+    decided = hold("x", outcome=OUTCOME, verdict=verdict, verdict_at=AT)
+    held = json.loads(json.dumps(state_of(flow, decided)))["held"]
+    assert held["verdict"] == {
+        "verb": "retry", "who": "anna", "why": "new disk", "fresh": False, "command": ["sh"], "environment": {"A": "b"},
+    }  # fmt: skip
+    assert (held["decided_at"], held["verdicts"]) == ("2026-11-21T03:00:00+00:00", [])
+    assert state_of(flow, replace(decided, ended_at=AT))["held"] is None
+
+
+def test_an_action_that_is_held_before_it_began_has_not_ended() -> None:
+    state = state_of(workflow(replace(action(0, State.HELD), attempt="x")), hold("x", kind=Kind.BEFORE))
+    assert (state["reason"], state["exit_code"], state["held"]["outcome"]) == ("", None, None)
+    assert state["held"]["verdicts"] == ["continue", "skip", "fail", "abort"]
+
+
+def test_every_hold_is_listed_with_its_action_though_a_later_attempt_runs() -> None:
+    flow = workflow(replace(action(0, State.SUCCESS), attempt="y"), replace(action(1, State.RUNNING), attempt="z"))
+    made = [attempt("x", 0), attempt("y", 0), attempt("z", 1)]
+    listed = (hold("x", ended_at=AT), hold("y", ended_at=AT), hold("y", sequence=2, ended_at=AT), hold("z"))
+    standing = Standing(workflow=flow, breakpoints=Breakpoints(), holds=listed)
+    assert [(each["action"], each["attempt"], each["sequence"]) for each in documents.holds(standing, made)] == [
+        ("a0", "x", 1), ("a0", "y", 1), ("a0", "y", 2), ("a1", "z", 1),
+    ]  # fmt: skip
+
+
+def test_what_is_armed_is_told_with_what_is_held() -> None:
+    armed = Breakpoints(on_failure=True, before=("t/a0",), timeout=60, on_expiry=Verb.ABORT)
+    flow = workflow(replace(action(0, State.HELD), attempt="x"))
+    told = json.loads(json.dumps(documents.breakpoints(Standing(workflow=flow, breakpoints=armed, holds=(hold("x"),)))))
+    assert (told["id"], told["name"], told["state"], told["held"]["action"]) == ("f", "n", "RUNNING", "a0")
+    assert told["armed"] == {
+        "on_failure": True, "before": ["t/a0"], "after": [], "timeout": 60, "on_expiry": "abort",
+    }  # fmt: skip

@@ -1,0 +1,235 @@
+"""Breakpoints over the operator door: what is armed, what is held, and who decides."""
+
+import getpass
+from typing import Any
+from uuid import UUID
+
+import aiohttp
+import pytest
+
+from tests.integration.api.door import Door
+from tests.integration.engine.appliance import mac
+from tinkbox.model.breakpoint import Kind, Verb
+from tinkbox.model.workflow import Outcome, State
+from tinkbox.wire.holds import Held
+from tinkbox.wire.worker import Hello
+
+MACHINE = str(UUID(int=1))
+NOTHING = {"on_failure": False, "before": [], "after": [], "timeout": 1800, "on_expiry": "fail"}
+BROKEN = Outcome(state=State.FAILED, exit_code=3, reason="DiskNotFound", message="no disk", tail=("looking",))
+
+
+@pytest.fixture
+async def path(door: Door) -> str:
+    """Where the breakpoints of a workflow of two actions are, which no worker took up yet."""
+    await door.box.machine(1)
+    return f"/v1/workflows/{await door.box.workflow()}/breakpoints"
+
+
+async def hold(door: Door, path: str, kind: Kind = Kind.FAILURE) -> str:
+    """Have the workflow's next action held; returns its attempt's token."""
+    offer = await door.box.attempts.offer(MACHINE, Hello(boot_id="boot-1", debug=True))
+    assert offer is not None
+    held = Held(
+        workflow_id=path.split("/")[3],
+        boot_id="boot-1",
+        sequence=1,
+        kind=kind,
+        outcome=None if kind is Kind.BEFORE else BROKEN,
+    )
+    await door.breakpoints.held(MACHINE, offer.attempt, held)
+    return offer.attempt
+
+
+async def newest_event(door: Door, path: str) -> dict[str, Any]:
+    events = await door.done("GET", path.replace("breakpoints", "events"))
+    return dict(events[-1])
+
+
+async def test_what_is_armed_adds_up_and_is_an_event_with_who_did_it(door: Door, path: str) -> None:
+    assert (await door.done("GET", path))["armed"] == NOTHING
+    first = await door.done("POST", f"{path}/arm", {"on_failure": True})
+    assert first["armed"] == {**NOTHING, "on_failure": True}
+    named = {"before": ["second"], "after": ["hello world/hello_world"], "timeout": "1h30m", "on_expiry": "abort"}
+    everything = {
+        "on_failure": True, "before": ["hello world/second"], "after": ["hello world/hello_world"], "timeout": 5400,
+        "on_expiry": "abort",
+    }  # fmt: skip
+    assert (await door.done("POST", f"{path}/arm", named))["armed"] == everything
+    assert (await door.done("GET", path))["armed"] == everything
+    event = await newest_event(door, path)
+    assert (event["kind"], event["who"], event["before"]) == (
+        "breakpoint.armed", getpass.getuser(), ["hello world/second"],
+    )  # fmt: skip
+    assert [each["armed"] for each in await door.done("GET", "/v1/breakpoints")] == [everything]
+
+
+async def test_what_is_named_is_cleared_and_without_a_name_everything(door: Door, path: str) -> None:
+    await door.done("POST", f"{path}/arm", {"on_failure": True, "before": ["second"], "timeout": 60})
+    left = await door.done("POST", f"{path}/clear", {"on_failure": True})
+    assert left["armed"] == {**NOTHING, "before": ["hello world/second"], "timeout": 60}
+    assert (await door.done("POST", f"{path}/clear"))["armed"] == NOTHING
+    assert (await newest_event(door, path))["kind"] == "breakpoint.cleared"
+    assert await door.done("GET", "/v1/breakpoints") == []
+
+
+@pytest.mark.parametrize(
+    ("asked", "status", "said"),
+    [
+        ({}, 422, "nothing to arm"),
+        ({"onfailure": True}, 422, "onfailure"),
+        ({"on_failure": "yes"}, 422, "on_failure is true or false"),
+        ({"before": "second"}, 422, "before is a list of texts"),
+        ({"before": ["third"]}, 404, "no action third"),
+        ({"on_failure": True, "timeout": "soon"}, 422, "1h30m"),
+        ({"on_failure": True, "timeout": 0}, 422, "between 1 and"),
+        ({"on_failure": True, "timeout": True}, 422, "no duration"),
+        ({"on_failure": True, "on_expiry": "retry"}, 422, "retry"),
+        ({"on_failure": True, "on_expiry": "maybe"}, 422, "maybe"),
+    ],
+)
+async def test_what_cannot_be_armed_is_refused_and_nothing_is(
+    door: Door, path: str, asked: object, status: int, said: str
+) -> None:
+    answered, problem = await door.ask("POST", f"{path}/arm", asked)
+    assert answered == status
+    assert said in str(problem)
+    assert (await door.done("GET", path))["armed"] == NOTHING
+
+
+async def test_what_is_held_is_seen_everywhere(door: Door, path: str) -> None:
+    await door.done("POST", f"{path}/arm", {"on_failure": True, "timeout": 600})
+    token = await hold(door, path)
+    state = await door.done("GET", path.replace("breakpoints", "state"))
+    held = state["held"]
+    assert (state["state"], state["current_action_state"], state["exit_code"]) == ("RUNNING", "HELD", 3)
+    assert (state["reason"], state["message"], state["last_output"]) == ("DiskNotFound", "no disk", ["looking"])
+    assert (held["task"], held["action"], held["attempt"], held["kind"]) == (
+        "hello world", "hello_world", token, "failure",
+    )  # fmt: skip
+    assert (held["since"], held["deadline"]) == ("2026-11-21T03:00:00+00:00", "2026-11-21T03:10:00+00:00")
+    assert (held["verdicts"], held["verdict"]) == (["continue", "fail", "retry", "abort"], None)
+    shown = await door.done("GET", path)
+    assert (shown["held"], shown["holds"]) == (held, [held])
+    assert [each["held"] for each in await door.done("GET", "/v1/breakpoints")] == [held]
+    event = await newest_event(door, path)
+    assert (event["kind"], event["breakpoint"], event["deadline"]) == ("action.held", "failure", held["deadline"])
+
+
+async def test_the_first_verdict_counts_and_the_second_is_told_who_won(door: Door, path: str) -> None:
+    token = await hold(door, path)
+    status, problem = await door.ask("POST", f"{path}/verdict", {"verb": "continue"})
+    assert (status, "say why" in problem["detail"]) == (422, True)
+    decided = await door.done("POST", f"{path}/verdict", {"verb": "continue", "why": "the disk is there now"})
+    assert decided["verdict"] == {
+        "verb": "continue", "who": getpass.getuser(), "why": "the disk is there now", "fresh": False, "command": None,
+        "environment": {},
+    }  # fmt: skip
+    assert (decided["attempt"], decided["action"], decided["outcome"]["exit_code"]) == (token, "hello_world", 3)
+    status, problem = await door.ask("POST", f"{path}/verdict", {"verb": "fail"})
+    assert (status, problem["detail"]) == (409, f"{getpass.getuser()} decided already: continue")
+    ruling = (await door.breakpoints.orders(MACHINE, token)).ruling
+    assert ruling is not None
+    assert (ruling.sequence, ruling.verdict.verb) == (1, Verb.CONTINUE)
+
+
+async def test_a_verdict_carries_the_name_of_the_token_it_came_with(door: Door, path: str) -> None:
+    await hold(door, path)
+    headers = {"Authorization": "Bearer operate-token"}
+    async with (
+        aiohttp.ClientSession(headers=headers) as session,
+        session.post(f"{door.url}{path}/verdict", json={"verb": "fail", "why": "no spare part"}) as response,
+    ):
+        assert response.status == 200
+    event = await newest_event(door, path)
+    assert (event["kind"], event["who"], event["verb"], event["why"]) == (
+        "breakpoint.verdict", "who-may-operate", "fail", "no spare part",
+    )  # fmt: skip
+
+
+async def test_a_retry_brings_what_it_changes_to_the_worker(door: Door, path: str) -> None:
+    token = await hold(door, path)
+    asked = {"verb": "retry", "fresh": True, "command": ["sh", "-c", "exit 0"], "environment": {"DISK": "/dev/sdb"}}
+    await door.done("POST", f"{path}/verdict", asked)
+    ruling = (await door.breakpoints.orders(MACHINE, token)).ruling
+    assert ruling is not None
+    assert (ruling.verdict.fresh, ruling.verdict.command) == (True, ("sh", "-c", "exit 0"))
+    assert ruling.verdict.environment == {"DISK": "/dev/sdb"}
+
+
+@pytest.mark.parametrize(
+    ("kind", "asked", "status", "said"),
+    [
+        (Kind.FAILURE, {}, 422, "verb"),
+        (Kind.FAILURE, {"verb": "explode"}, 422, "explode"),
+        (Kind.FAILURE, {"verb": "fail", "who": "somebody else"}, 422, "who"),
+        (Kind.FAILURE, {"verb": "retry", "environment": ["A"]}, 422, "environment"),
+        (Kind.FAILURE, {"verb": "retry", "command": []}, 422, "command"),
+        (Kind.FAILURE, {"verb": "skip"}, 409, "continue, fail, retry, abort"),
+        (Kind.BEFORE, {"verb": "retry"}, 409, "continue, skip, fail, abort"),
+    ],
+)
+async def test_what_is_no_verdict_decides_nothing(
+    door: Door, path: str, kind: Kind, asked: object, status: int, said: str
+) -> None:
+    await hold(door, path, kind)
+    answered, problem = await door.ask("POST", f"{path}/verdict", asked)
+    assert answered == status
+    assert said in str(problem)
+    assert (await door.done("GET", path))["held"]["verdict"] is None
+
+
+async def test_where_nothing_is_held_there_is_nothing_to_decide(door: Door, path: str) -> None:
+    for verb, asked in (("verdict", {"verb": "fail"}), ("extend", {"seconds": 60})):
+        status, problem = await door.ask("POST", f"{path}/{verb}", asked)
+        assert (status, "is not held" in problem["detail"]) == (409, True)
+
+
+@pytest.mark.parametrize(
+    ("asked", "deadline"), [({"seconds": 600}, "03:40"), ({"seconds": "1h"}, "04:30"), (None, "04:00")]
+)
+async def test_a_hold_is_extended(door: Door, path: str, asked: object, deadline: str) -> None:
+    await hold(door, path)
+    extended = await door.done("POST", f"{path}/extend", asked)
+    assert extended["deadline"] == f"2026-11-21T{deadline}:00+00:00"
+    assert (await door.done("GET", path))["held"] == extended
+    event = await newest_event(door, path)
+    assert (event["kind"], event["who"]) == ("breakpoint.extended", getpass.getuser())
+
+
+@pytest.mark.parametrize("seconds", [0, -1, 10**9, "0s", "soon", 1.5, True, None])
+async def test_a_hold_is_not_extended_by_nonsense(door: Door, path: str, seconds: object) -> None:
+    await hold(door, path)
+    assert (await door.ask("POST", f"{path}/extend", {"seconds": seconds}))[0] == 422
+    assert (await door.done("GET", path))["held"]["deadline"] == "2026-11-21T03:30:00+00:00"
+
+
+async def test_a_workflow_that_is_not_there_has_no_breakpoints(door: Door) -> None:
+    for method, rest in (("GET", ""), ("POST", "/clear"), ("POST", "/extend")):
+        assert (await door.ask(method, f"/v1/workflows/nothing/breakpoints{rest}"))[0] == 404
+
+
+async def test_a_workflow_is_created_with_breakpoints(door: Door) -> None:
+    await door.box.machine(1)
+    await door.box.workflow()
+    (template,) = await door.done("GET", "/v1/templates")
+    asked = {"template": template["id"], "hardware": {"device_1": mac(1)}}
+    created = await door.done("POST", "/v1/workflows", {**asked, "breakpoints": {"before": ["second"]}})
+    path = f"/v1/workflows/{created['id']}/breakpoints"
+    assert (await door.done("GET", path))["armed"] == {**NOTHING, "before": ["hello world/second"]}
+    event = await newest_event(door, path)
+    assert (event["kind"], event["who"]) == ("breakpoint.armed", getpass.getuser())
+
+
+@pytest.mark.parametrize(
+    ("wanted", "status"), [({"before": ["third"]}, 404), ({"wrong": 1}, 422), ({}, 422), (["on-failure"], 422)]
+)
+async def test_a_workflow_is_not_created_with_breakpoints_that_cannot_be(
+    door: Door, wanted: object, status: int
+) -> None:
+    await door.box.machine(1)
+    await door.box.workflow()
+    (template,) = await door.done("GET", "/v1/templates")
+    asked = {"template": template["id"], "hardware": {"device_1": mac(1)}, "breakpoints": wanted}
+    assert (await door.ask("POST", "/v1/workflows", asked))[0] == status
+    assert len(await door.done("GET", "/v1/workflows")) == 1

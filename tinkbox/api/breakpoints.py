@@ -1,0 +1,117 @@
+"""The operator door's routes about breakpoints: what is armed, what is held, and who decides."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from aiohttp import web
+
+from tinkbox.api import documents
+from tinkbox.api.access import caller, needing, read_object
+from tinkbox.engine.breakpoints import Breakpoints, Change
+from tinkbox.engine.workflows import Workflows
+from tinkbox.model.access import Right
+from tinkbox.model.breakpoint import DEFAULT_HOLD_SECONDS, Hold, Verb
+from tinkbox.model.duration import parse_duration
+from tinkbox.model.errors import Invalid, Problem
+from tinkbox.wire.fields import flag, member, text, texts
+from tinkbox.wire.holds import verdict_from_document
+
+CHANGE = ("on_failure", "before", "after", "timeout", "on_expiry")
+VERDICT = ("verb", "why", "fresh", "command", "environment")
+
+
+def routes(breakpoints: Breakpoints, workflows: Workflows) -> list[web.RouteDef]:
+    door = _BreakpointDoor(breakpoints, workflows)
+    one = "/v1/workflows/{key}/breakpoints"
+    return [
+        *needing(Right.LOOK, web.get("/v1/breakpoints", door.list_all), web.get(one, door.show)),
+        *needing(
+            Right.OPERATE,
+            web.post(f"{one}/arm", door.arm),
+            web.post(f"{one}/clear", door.clear),
+            web.post(f"{one}/verdict", door.decide),
+            web.post(f"{one}/extend", door.extend),
+        ),
+    ]
+
+
+def change_from_document(entry: object) -> Change:
+    """What to arm or to clear; `timeout` is seconds or a duration such as 30m.  Raises Invalid."""
+    known = _known(entry, CHANGE)
+    return Change(
+        on_failure=None if known.get("on_failure") is None else flag(known, "on_failure"),
+        before=texts(known, "before"),
+        after=texts(known, "after"),
+        timeout=None if known.get("timeout") is None else _seconds(known["timeout"]),
+        on_expiry=None if known.get("on_expiry") is None else member(known, "on_expiry", Verb),
+    )
+
+
+class _BreakpointDoor:
+    def __init__(self, breakpoints: Breakpoints, workflows: Workflows) -> None:
+        self._breakpoints = breakpoints
+        self._workflows = workflows
+
+    async def list_all(self, _: web.Request) -> web.Response:
+        return web.json_response([documents.breakpoints(each) for each in await self._breakpoints.all()])
+
+    async def show(self, request: web.Request) -> web.Response:
+        standing = await self._breakpoints.standing(_key(request))
+        made = await self._workflows.attempts(standing.workflow.id)
+        return web.json_response({**documents.breakpoints(standing), "holds": documents.holds(standing, made)})
+
+    async def arm(self, request: web.Request) -> web.Response:
+        change = change_from_document(await read_object(request))
+        await self._breakpoints.arm(_key(request), change, caller(request).name)
+        return await self._standing(request)
+
+    async def clear(self, request: web.Request) -> web.Response:
+        """With nothing named, everything is cleared."""
+        document = await read_object(request) if request.can_read_body else {}
+        change = change_from_document(document) if document else None
+        await self._breakpoints.clear(_key(request), change, caller(request).name)
+        return await self._standing(request)
+
+    async def decide(self, request: web.Request) -> web.Response:
+        known = _known(await read_object(request), VERDICT)
+        verdict = verdict_from_document({**known, "who": caller(request).name})
+        return await self._answer(await self._breakpoints.resolve(_key(request), verdict))
+
+    async def extend(self, request: web.Request) -> web.Response:
+        """`seconds` is a number or a duration such as 30m."""
+        document = await read_object(request) if request.can_read_body else {}
+        known = _known(document, ("seconds", "why"))
+        seconds = _seconds(known.get("seconds", DEFAULT_HOLD_SECONDS))
+        why = text(known, "why", "")
+        return await self._answer(await self._breakpoints.extend(_key(request), seconds, caller(request).name, why))
+
+    async def _standing(self, request: web.Request) -> web.Response:
+        return web.json_response(documents.breakpoints(await self._breakpoints.standing(_key(request))))
+
+    async def _answer(self, hold: Hold) -> web.Response:
+        workflow = await self._workflows.get(hold.workflow_id)
+        made = await self._workflows.attempts(hold.workflow_id)
+        position = next(each.position for each in made if each.token == hold.attempt)
+        return web.json_response(documents.hold(hold, workflow.actions[position].action))
+
+
+def _key(request: web.Request) -> str:
+    return request.match_info["key"]
+
+
+def _known(entry: object, names: tuple[str, ...]) -> Mapping[str, Any]:
+    """An object that has nothing but these; raises Invalid naming all that is unknown."""
+    if not isinstance(entry, dict):
+        raise Invalid(f"expected an object with {', '.join(names)}")
+    problems = [
+        Problem(key=name, text=f"unknown; known here: {', '.join(names)}") for name in entry if name not in names
+    ]
+    if problems:
+        raise Invalid(f"{len(problems)} problem(s)", problems)
+    return entry
+
+
+def _seconds(value: object) -> int:
+    if isinstance(value, bool) or not isinstance(value, int | str):
+        raise Invalid(f"{value!r} is no duration: give seconds as a number, or text such as 30m")
+    return value if isinstance(value, int) else parse_duration(value)

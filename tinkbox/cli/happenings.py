@@ -1,0 +1,109 @@
+"""What happened to a workflow, in a person's words."""
+
+from collections.abc import Callable, Mapping
+
+from tinkbox.cli.breakpoint import armed_for, ended
+from tinkbox.cli.output import Document, clean, moment
+from tinkbox.model.duration import show_duration
+
+# As 2020's tink named them, and in its way the ones that it did not have.
+ACTION_STATES: Mapping[str, str] = {
+    "PENDING": "ACTION_PENDING",
+    "RUNNING": "ACTION_IN_PROGRESS",
+    "HELD": "ACTION_HELD",
+    "LEAVING": "ACTION_LEAVING",
+    "SUCCESS": "ACTION_SUCCESS",
+    "FAILED": "ACTION_FAILED",
+    "TIMEOUT": "ACTION_TIMEOUT",
+    "CANCELED": "ACTION_CANCELED",
+    "SKIPPED": "ACTION_SKIPPED",
+}
+SPOKEN = {
+    "SUCCESS": "Finished Execution Successfully",
+    "FAILED": "Action Failed",
+    "TIMEOUT": "Action Timed out",
+    "CANCELED": "Action Canceled",
+}
+HELD = {"before": "Held before it starts", "failure": "Held because it failed", "after": "Held after its end"}
+# Events of an action that are no `action.…`: what was decided about it.
+DECISIONS = ("breakpoint.verdict", "breakpoint.expired")
+
+
+def concerns_action(event: Document) -> bool:
+    """Whether it belongs into 2020's table of a workflow's events."""
+    return event["kind"].startswith("action.") or event["kind"] in DECISIONS
+
+
+def action_status(event: Document) -> str:
+    """The state that the event's action is in since, in 2020's words; while a verdict is given it is held."""
+    return ACTION_STATES[event.get("state", "HELD")]
+
+
+def told(event: Document) -> str:
+    """What there is to say of an event beside when it was and to what."""
+    tell = _TOLD.get(event["kind"])
+    if tell is not None:
+        return tell(event)
+    if event["kind"].startswith("shell."):
+        return _shell(event)
+    reason = ": ".join(part for part in (event.get("reason"), event.get("message")) if part)
+    again = " (it is tried again)" if event.get("next") == "PENDING" else ""
+    return (reason or SPOKEN.get(event.get("state", ""), "")) + again
+
+
+def line_of(event: Document) -> str:
+    """One line for one event; what went as expected is not spelled out."""
+    what = " / ".join(str(event[name]) for name in ("task", "action") if event.get(name))
+    seconds = f"after {event['seconds']:.1f} s" if "seconds" in event else ""
+    quiet = event["kind"].startswith(("workflow.", "action.")) and event["kind"] not in _TOLD
+    said = "" if quiet and not event.get("reason") else told(event)
+    text = ": ".join(part for part in (f"{what} {seconds}".strip(), said) if part)
+    return clean(f"{moment(event['at'])}  {event['kind']:<18} {text}".rstrip())
+
+
+def _held(event: Document) -> str:
+    message = f": {event['message']}" if event.get("message") else ""
+    how = f" ({ended({**event, 'state': event['ended']})}{message})" if "ended" in event else ""
+    return f"{HELD[event['breakpoint']]}{how}, until {moment(event['deadline'])}, then {event['on_expiry']}"
+
+
+def _resumed(event: Document) -> str:
+    return f"Goes on after {show_duration(event['held'])} at a breakpoint"
+
+
+def _verdict(event: Document) -> str:
+    changes = ["in a new container"] if event.get("fresh") else []
+    if event.get("command") is not None:
+        changes.append(f"with the command {' '.join(event['command'])}")
+    if event.get("environment"):
+        changes.append(f"with other values of {', '.join(event['environment'])}")
+    return _by(event, " ".join([event["verb"], *changes]))
+
+
+def _until(event: Document) -> str:
+    return _by(event, f"held until {moment(event['deadline'])}, then {event['on_expiry']}")
+
+
+def _shell(event: Document) -> str:
+    parts = [f"exit {event['exit_code']}"] if event.get("exit_code") is not None else []
+    parts += [" ".join(event["argv"])] if event.get("argv") else []
+    parts += [str(event[name]) for name in ("reason", "message") if event.get(name)]
+    return _by(event, ", ".join(parts))
+
+
+def _by(event: Document, what: str) -> str:
+    """Who did it, what, and why."""
+    return ": ".join(part for part in (event.get("who", ""), what, event.get("why", "")) if part)
+
+
+_TOLD: Mapping[str, Callable[[Document], str]] = {
+    "action.held": _held,
+    "action.resumed": _resumed,
+    "breakpoint.armed": lambda event: _by(event, armed_for(event)),
+    "breakpoint.cleared": lambda event: _by(event, armed_for(event)),
+    "breakpoint.refused": lambda event: f"not held: {event['why']}",
+    "breakpoint.verdict": _verdict,
+    "breakpoint.extended": _until,
+    "breakpoint.expiring": _until,
+    "breakpoint.expired": lambda event: f"nobody decided in time: {event['verb']}",
+}

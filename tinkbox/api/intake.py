@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
+from tinkbox.engine.arming import Change
 from tinkbox.engine.machines import Machines
 from tinkbox.engine.objects import Object, has_objects, take, take_hardware
 from tinkbox.engine.templates import Templates
@@ -79,8 +80,10 @@ async def validate_templates(
     return {"verdicts": verdicts, "notes": _documents(notes)}
 
 
-async def create_workflows(machines: Machines, workflows: Workflows, text: str) -> Answer:
-    """Create every `kind: Workflow` of a file, in its order."""
+async def create_workflows(
+    machines: Machines, workflows: Workflows, text: str, breakpoints: Change | None, who: str
+) -> Answer:
+    """Create every `kind: Workflow` of a file, in its order, with these breakpoints by the person `who`."""
     if not has_objects(text):
         raise Invalid("no Kubernetes documents: give a file with kind: Workflow, or -t and -r")
     taken = await asyncio.to_thread(take, text, "Workflow")
@@ -94,7 +97,12 @@ async def create_workflows(machines: Machines, workflows: Workflows, text: str) 
         machine = _referred(each, known)
         try:
             workflow_id = await workflows.create(
-                each.spec["templateRef"], each.spec.get("hardwareMap") or {}, machine=machine, name=each.name
+                each.spec["templateRef"],
+                each.spec.get("hardwareMap") or {},
+                machine=machine,
+                name=each.name,
+                breakpoints=breakpoints,
+                who=who,
             )
         except (Invalid, NotFound, Conflict) as refusal:
             raise _after(refusal, each.name, created) from None

@@ -9,7 +9,7 @@ from aiohttp import web
 
 from tinkbox import __version__
 from tinkbox.api import breakpoints, documents, intake
-from tinkbox.api.access import is_number, needing, read_object, read_text, text_field
+from tinkbox.api.access import caller, is_number, needing, read_object, read_text, text_field
 from tinkbox.api.logs import parse_place, stream_events, stream_output, stream_text
 from tinkbox.api.metrics import CONTENT_TYPE, Answers, page
 from tinkbox.engine.breakpoints import Breakpoints
@@ -173,11 +173,15 @@ class OperatorDoor:
 
     async def create_workflow(self, request: web.Request) -> web.Response:
         document = await read_object(request)
+        wanted = document.get("breakpoints")
+        change = None if wanted is None else breakpoints.change_from_document(wanted)
+        who = caller(request).name
         if document.get("documents") is not None:
             text = text_field(document, "documents")
-            answer = await intake.create_workflows(self.machines, self.workflows, text)
+            answer = await intake.create_workflows(self.machines, self.workflows, text, change, who)
         else:
-            answer = {"id": await self.workflows.create(text_field(document, "template"), _devices(document))}
+            template, devices = text_field(document, "template"), _devices(document)
+            answer = {"id": await self.workflows.create(template, devices, breakpoints=change, who=who)}
         return web.json_response(answer, status=201)
 
     async def get_workflow(self, request: web.Request) -> web.Response:

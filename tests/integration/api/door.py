@@ -40,13 +40,14 @@ OSIE = {"architecture": "x86_64", "version": "1", "kernel": "6.1", "files": {}, 
 class Door:
     """`url` is TCP and wants the token, `local` is a session on the unix socket and wants nothing.
 
-    `answers` is what the node door is said to have answered.
+    `answers` is what the node door is said to have answered, `routes` is all that the door serves.
     """
 
     box: Appliance
     breakpoints: Breakpoints
     images: ImageStore
     answers: Counter[tuple[str, str, int]]
+    routes: Sequence[web.RouteDef]
     url: str
     path: str
     local: aiohttp.ClientSession
@@ -96,6 +97,7 @@ async def open_door(folder: Path) -> AsyncIterator[Door]:
         yield Door(
             box=box,
             breakpoints=breakpoints,
+            routes=operator.routes(),
             images=images,
             answers=answers,
             url=url,

@@ -1,11 +1,61 @@
-"""Who may use the operator door, and how much it takes in."""
+"""Who may use the operator door for what, and how much it takes in."""
+
+import getpass
+import os
+from collections.abc import AsyncIterator
+from pathlib import Path
 
 import aiohttp
 import pytest
+from aiohttp import web
 
-from tests.integration.api.door import TOKEN, Door
+from tests.integration.api.door import PEOPLE, TOKEN, Door
 from tests.integration.engine.appliance import hardware
-from tinkbox.api.access import MAX_DOCUMENT
+from tinkbox.api.access import MAX_DOCUMENT, TICKETED, bearer_only, caller
+from tinkbox.door.problems import refusals_become_problems
+from tinkbox.model.access import Right
+
+LOOK, OPERATE, ATTACH = Right.LOOK, Right.OPERATE, Right.ATTACH
+# What each route needs: whoever adds one decides it here as well, and on purpose.
+NEEDED = {
+    ("GET", "/healthz"): LOOK,
+    ("GET", "/metrics"): LOOK,
+    ("GET", "/v1/status"): LOOK,
+    ("GET", "/v1/events"): LOOK,
+    ("GET", "/v1/hardware"): LOOK,
+    ("POST", "/v1/hardware"): OPERATE,
+    ("GET", "/v1/hardware/{key}"): LOOK,
+    ("DELETE", "/v1/hardware/{key}"): OPERATE,
+    ("GET", "/v1/hardware/{key}/credential"): OPERATE,
+    ("GET", "/v1/hardware/{key}/timeline"): LOOK,
+    ("GET", "/v1/templates"): LOOK,
+    ("POST", "/v1/templates"): OPERATE,
+    ("POST", "/v1/templates/validate"): LOOK,
+    ("GET", "/v1/templates/{key}"): LOOK,
+    ("PUT", "/v1/templates/{key}"): OPERATE,
+    ("DELETE", "/v1/templates/{key}"): OPERATE,
+    ("GET", "/v1/workflows"): LOOK,
+    ("POST", "/v1/workflows"): OPERATE,
+    ("GET", "/v1/workflows/{key}"): LOOK,
+    ("DELETE", "/v1/workflows/{key}"): OPERATE,
+    ("POST", "/v1/workflows/{key}/cancel"): OPERATE,
+    ("POST", "/v1/workflows/{key}/retry"): OPERATE,
+    ("GET", "/v1/workflows/{key}/state"): LOOK,
+    ("GET", "/v1/workflows/{key}/events"): LOOK,
+    ("GET", "/v1/workflows/{key}/logs"): LOOK,
+    ("GET", "/v1/workflows/{key}/data"): LOOK,
+    ("GET", "/v1/workflows/{key}/data/versions"): LOOK,
+    ("GET", "/v1/breakpoints"): LOOK,
+    ("GET", "/v1/workflows/{key}/breakpoints"): LOOK,
+    ("POST", "/v1/workflows/{key}/breakpoints/arm"): OPERATE,
+    ("POST", "/v1/workflows/{key}/breakpoints/clear"): OPERATE,
+    ("POST", "/v1/workflows/{key}/breakpoints/verdict"): OPERATE,
+    ("POST", "/v1/workflows/{key}/breakpoints/extend"): OPERATE,
+    ("GET", "/v1/images"): LOOK,
+    ("POST", "/v1/images"): OPERATE,
+    ("DELETE", "/v1/images"): OPERATE,
+    ("GET", "/v1/osie"): LOOK,
+}
 
 
 @pytest.mark.parametrize(
@@ -67,3 +117,111 @@ async def test_a_document_much_too_large_still_gets_its_answer(door: Door) -> No
 async def test_the_largest_document_is_read_whole(door: Door) -> None:
     status, problem = await door.ask("POST", "/v1/hardware", b" " * (MAX_DOCUMENT - 4) + b"null")
     assert (status, problem["detail"][:12]) == (422, "invalid json")
+
+
+async def test_every_route_has_its_right(door: Door) -> None:
+    assert {(each.method, each.path) for each in door.routes} == set(NEEDED)
+
+
+@pytest.mark.parametrize(("method", "path"), NEEDED)
+async def test_a_route_answers_those_who_have_its_right_and_nobody_else(door: Door, method: str, path: str) -> None:
+    url = door.url + path.replace("{key}", "nothing").replace("{id}", "nothing")
+    for right in Right:
+        headers = {"Authorization": f"Bearer {right}-token"}
+        async with aiohttp.ClientSession(headers=headers) as session, session.request(method, url) as response:
+            if right is NEEDED[method, path]:
+                assert response.status not in (401, 403), right
+                continue
+            assert (response.status, response.content_type) == (403, "application/problem+json"), right
+            problem = await response.json(content_type=None)
+        assert problem["type"] == "/problems/forbidden"
+        assert f"who-may-{right} ({right}) lacks the right to {NEEDED[method, path]}" in problem["detail"]
+
+
+async def test_whoever_may_look_may_ask_for_the_head_alone(door: Door) -> None:
+    for right, status in ((LOOK, 200), (OPERATE, 403)):
+        headers = {"Authorization": f"Bearer {right}-token"}
+        async with (
+            aiohttp.ClientSession(headers=headers) as session,
+            session.head(f"{door.url}/v1/hardware") as response,
+        ):
+            assert response.status == status
+
+
+async def who(request: web.Request) -> web.Response:
+    return web.json_response(caller(request).name)
+
+
+async def let_in(_: web.Request) -> web.Response:
+    return web.json_response("somebody with a ticket")
+
+
+@pytest.fixture
+async def guarded() -> AsyncIterator[str]:
+    """The URL of an application behind the guard, that says who asks."""
+    application = web.Application(middlewares=[refusals_become_problems, bearer_only(PEOPLE.bearer)])
+    application.add_routes([web.get("/who", who), web.get(TICKETED, let_in), web.get("/v1/shells/{id}", let_in)])
+    runner = web.AppRunner(application)
+    await runner.setup()
+    await web.TCPSite(runner, "127.0.0.1", 0).start()
+    yield f"http://127.0.0.1:{runner.addresses[0][1]}"
+    await runner.cleanup()
+
+
+async def test_a_token_has_its_persons_name(guarded: str) -> None:
+    for token, name in ((TOKEN, "operator"), ("look-token", "who-may-look")):
+        headers = {"Authorization": f"Bearer {token}"}
+        async with aiohttp.ClientSession(headers=headers) as session, session.get(f"{guarded}/who") as response:
+            assert await response.json() == name
+
+
+@pytest.mark.parametrize(
+    ("path", "status"),
+    [
+        ("/v1/shells/x/attach?ticket=t", 200),
+        ("/v1/shells/x/attach?ticket=", 401),
+        ("/v1/shells/x/attach", 401),
+        ("/v1/shells/x?ticket=t", 401),
+        ("/v1/shells/x/attach/?ticket=t", 401),
+        ("/who?ticket=t", 401),
+    ],
+)
+async def test_a_ticket_stands_in_for_a_token_where_a_shell_is_attached_to_and_nowhere_else(
+    guarded: str, path: str, status: int
+) -> None:
+    async with aiohttp.ClientSession() as session, session.get(guarded + path) as response:
+        assert response.status == status
+
+
+@pytest.mark.parametrize("known", [True, False])
+async def test_on_the_unix_socket_the_user_of_this_host_asks(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, known: bool
+) -> None:
+    def nobody(uid: int) -> None:
+        raise KeyError(uid)
+
+    if not known:
+        monkeypatch.setattr("tinkbox.api.access.pwd.getpwuid", nobody)
+    application = web.Application()
+    application.add_routes([web.get("/who", who)])
+    runner = web.AppRunner(application)
+    await runner.setup()
+    await web.UnixSite(runner, str(tmp_path / "s")).start()
+    connector = aiohttp.UnixConnector(str(tmp_path / "s"))
+    async with aiohttp.ClientSession(connector=connector) as session, session.get("http://x/who") as response:
+        assert await response.json() == (getpass.getuser() if known else f"uid {os.getuid()}")
+    await runner.cleanup()
+
+
+async def test_what_came_past_no_guard_over_tcp_is_nobodys() -> None:
+    application = web.Application(middlewares=[refusals_become_problems])
+    application.add_routes([web.get("/who", who)])
+    runner = web.AppRunner(application)
+    await runner.setup()
+    await web.TCPSite(runner, "127.0.0.1", 0).start()
+    async with (
+        aiohttp.ClientSession() as session,
+        session.get(f"http://127.0.0.1:{runner.addresses[0][1]}/who") as response,
+    ):
+        assert response.status == 401
+    await runner.cleanup()

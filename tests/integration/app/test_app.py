@@ -149,3 +149,22 @@ def test_the_operators_token_is_made_once_is_private_and_never_empty(tmp_path: P
     path.write_text("\n")
     refused = run("serve", "--config", str(configuration.path))
     assert (refused.status, str(path) in refused.err, refused.err.count("\n")) == (1, True, 1)
+
+
+def test_people_have_tokens_of_their_own_and_their_rights_at_both_doors(tmp_path: Path) -> None:
+    configuration = configure(tmp_path)
+    people = "{anna: [look, attach], bert: [look, operate]}"
+    text = configuration.path.read_text()
+    configuration.path.write_text(text.replace("operator: {listen", f"operator: {{people: {people}, listen"))
+    with serving(configuration):
+        tokens = {
+            name: (configuration.data / "people" / f"{name}.token").read_text().strip() for name in ("anna", "bert")
+        }
+        headers = {name: {"Authorization": f"Bearer {token}"} for name, token in tokens.items()}
+        for name, changes, pushes in (("anna", 403, 403), ("bert", 422, 202)):
+            assert ask(configuration.operator_port, "/v1/hardware", **headers[name])[0] == 200
+            assert ask(configuration.operator_port, "/v1/hardware", "POST", **headers[name])[0] == changes
+            assert ask(configuration.http_port, "/v2/x/blobs/uploads/", "POST", **headers[name])[0] == pushes
+        denied = ask(configuration.operator_port, "/v1/hardware", "POST", **headers["anna"])[1].decode()
+        assert "anna (look, attach) lacks the right to operate" in denied
+        assert "operator.people in tinkbox.yaml" in denied

@@ -16,12 +16,14 @@ from typing import Any
 from aiohttp import ClientResponse, ClientSession, web
 
 from tinkbox.door.problems import refusals_become_problems
+from tinkbox.model.errors import Forbidden
 from tinkbox.registry.manifests import DOCKER_CONFIG, DOCKER_LAYER, DOCKER_MANIFEST
 from tinkbox.registry.routes import routes
 from tinkbox.registry.storage import ImageStore
 
 TOKEN = "the-operators-token"
 OPERATOR = {"Authorization": f"Bearer {TOKEN}"}
+LOOKER = {"Authorization": "Bearer somebody-who-may-look"}
 
 
 @dataclass
@@ -86,12 +88,18 @@ class Registry:
         return list((self.root / "incoming").iterdir())
 
 
+def may_push(given: str) -> bool:
+    if f"Bearer {given}" == LOOKER["Authorization"]:
+        raise Forbidden("somebody lacks the right to operate")
+    return given == TOKEN
+
+
 @asynccontextmanager
 async def serving(root: Path, clock: Clock | None = None) -> AsyncIterator[Registry]:
     clock = clock or Clock()
     store = ImageStore(root, clock)
     app = web.Application(middlewares=[refusals_become_problems])
-    app.add_routes(routes(store, lambda given: given == TOKEN))
+    app.add_routes(routes(store, may_push))
     runner = web.AppRunner(app, shutdown_timeout=1)
     await runner.setup()
     site = web.TCPSite(runner, "127.0.0.1", 0)

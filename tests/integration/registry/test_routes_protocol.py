@@ -11,6 +11,7 @@ import pytest
 from aiohttp import ClientConnectionError, ClientResponse, ClientSession, encode_basic_auth
 
 from tests.integration.registry.serving import (
+    LOOKER,
     OPERATOR,
     Registry,
     configuration,
@@ -73,8 +74,16 @@ async def test_whoever_is_not_the_operator_writes_nothing(registry: Registry, me
     for headers in ({}, {"Authorization": "Bearer anonymous"}, {"Authorization": "Bearer "}):
         async with registry.http.request(method, path, headers=headers, data=io.BytesIO(CONTENT)) as answer:
             assert (answer.status, await code_of(answer)) == (401, "UNAUTHORIZED")
+    async with registry.http.request(method, path, headers=LOOKER, data=io.BytesIO(CONTENT)) as answer:
+        assert (answer.status, await code_of(answer), "WWW-Authenticate" in answer.headers) == (403, "DENIED", False)
     assert registry.leftovers() == []
     assert registry.blobs() == set()
+
+
+async def test_somebody_who_is_known_and_may_not_push_cannot_log_in_to_push(registry: Registry) -> None:
+    for path in ("/v2/", "/v2/token"):
+        async with registry.http.get(path, headers=LOOKER) as answer:
+            assert (answer.status, await code_of(answer)) == (403, "DENIED")
 
 
 async def test_a_blob_in_chunks(registry: Registry) -> None:

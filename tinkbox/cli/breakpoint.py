@@ -12,29 +12,19 @@ from tinkbox.model.errors import Invalid
 
 COLUMNS: Sequence[Column] = (
     ("Workflow", lambda standing: f"{standing['name']} ({standing['id'][:8]})"),
-    ("Held", lambda standing: full_name(standing["held"]) if standing["held"] else ""),
+    ("Task/Action", lambda standing: full_name(standing["held"]) if standing["held"] else ""),
     ("Kind", lambda standing: standing["held"]["kind"] if standing["held"] else ""),
     ("How It Ended", lambda standing: ended(standing["held"]["outcome"]) if standing["held"] else ""),
     ("Since", lambda standing: moment(standing["held"]["since"]) if standing["held"] else ""),
     ("Deadline", lambda standing: until(standing["held"]) if standing["held"] else ""),
     ("Armed", lambda standing: places(standing["armed"])),
 )
-# What a verdict was, by its verb, and what follows from it, by its verb and the kind of the hold.
 DECIDED: Mapping[str, str] = {
     "continue": "Continued",
     "skip": "Skipped",
     "fail": "Failed",
     "retry": "Retried",
     "abort": "Aborted",
-}
-FOLLOWS: Mapping[tuple[str, str], str] = {
-    ("continue", "before"): "it starts now",
-    ("continue", "failure"): "it counts as success, and the workflow goes on",
-    ("continue", "after"): "the workflow goes on",
-    ("skip", "before"): "it is left out, and the workflow goes on",
-    ("fail", "before"): "it fails without having started, and the workflow with it",
-    ("fail", "failure"): "it fails as it ended, and the workflow with it",
-    ("fail", "after"): "it fails, and the workflow with it",
 }
 UNEXPLAINED = "a failure counts as success only with a reason: give it with --why TEXT"
 
@@ -128,11 +118,26 @@ def armed_for(armed: Document) -> str:
 def follows(hold: Document) -> str:
     """What a verdict has as its consequence."""
     verdict = hold["verdict"]
-    if verdict["verb"] == "abort":
-        return "the workflow is canceled"
-    if verdict["verb"] == "retry":
-        return f"it runs again in {'a new container' if verdict['fresh'] else 'the same container'}"
-    return FOLLOWS[verdict["verb"], hold["kind"]]
+    match verdict["verb"]:
+        case "continue" if hold["kind"] == "before":
+            return "it starts now"
+        case "continue":
+            return f"{'it counts as success, and ' if failed(hold) else ''}the workflow goes on"
+        case "skip":
+            return "it is left out, and the workflow goes on"
+        case "fail" if hold["kind"] == "before":
+            return "it fails without having started, and the workflow with it"
+        case "fail":
+            return f"it fails {'as it ended' if failed(hold) else 'though it succeeded'}, and the workflow with it"
+        case "retry":
+            return f"it runs again in {'a new container' if verdict['fresh'] else 'the same container'}"
+        case _:
+            return "the workflow is canceled"
+
+
+def failed(hold: Document) -> bool:
+    """Whether what is held ended badly."""
+    return hold["outcome"] is not None and hold["outcome"]["state"] != "SUCCESS"
 
 
 def held_fields(hold: Document) -> Iterator[tuple[str, object]]:
@@ -159,12 +164,12 @@ def _asked_why(chosen: argparse.Namespace) -> str:
     if chosen.verb != "continue":
         return ""
     held = ask(chosen, lambda operator: operator.workflow_breakpoints(chosen.key))["held"]
-    if held is None or held["kind"] != "failure" or held["verdict"]:
-        return ""  # the appliance says what is wrong
+    if held is None or held["verdict"] or not failed(held):
+        return ""  # nothing to excuse, or the appliance says what is wrong
     if sys.stdin is None or not sys.stdin.isatty():
         raise Invalid(UNEXPLAINED)
-    print(clean(f"{full_name(held)} failed ({ended(held['outcome'])}). Why does it count as success? "), end="")
-    sys.stdout.flush()
+    question = f"{full_name(held)} failed ({ended(held['outcome'])}). Why does it count as success? "
+    print(clean(question), end="", file=sys.stderr, flush=True)
     why = sys.stdin.readline().strip()
     if not why:
         raise Invalid(UNEXPLAINED)

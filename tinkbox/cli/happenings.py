@@ -1,6 +1,6 @@
 """What happened to a workflow, in a person's words."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 from tinkbox.cli.breakpoint import armed_for, ended
 from tinkbox.cli.output import Document, clean, moment
@@ -37,6 +37,17 @@ def concerns_action(event: Document) -> bool:
 def action_status(event: Document) -> str:
     """The state that the event's action is in since, in 2020's words; while a verdict is given it is held."""
     return ACTION_STATES[event.get("state", "HELD")]
+
+
+def undecided(events: Sequence[Document]) -> Document | None:
+    """The hold that is open after these events and wants a verdict."""
+    held = None
+    for event in events:
+        if event["kind"] == "action.held":
+            held = event
+        elif event["kind"].startswith(("action.", "workflow.")) or event["kind"] in DECISIONS:
+            held = None
+    return held
 
 
 def told(event: Document) -> str:

@@ -10,7 +10,7 @@ from operator import itemgetter
 
 from tinkbox.cli.appliance import ask, ask_each, read_text
 from tinkbox.cli.breakpoint import breakpoints_of, held_fields
-from tinkbox.cli.happenings import ACTION_STATES, action_status, concerns_action, line_of, told
+from tinkbox.cli.happenings import ACTION_STATES, action_status, concerns_action, line_of, told, undecided
 from tinkbox.cli.intake import read_devices, say_notes
 from tinkbox.cli.output import Column, Document, clean, fields, moment, show, show_texts
 from tinkbox.client.operator import Operator
@@ -121,8 +121,8 @@ def watch(chosen: argparse.Namespace) -> int:
             for event in happened:
                 shown = event["number"]
                 print(line_of(event), flush=True)
-                if event["kind"] == "action.held" and sys.stdout.isatty():
-                    print(_way_on(chosen, event), flush=True)
+            if sys.stdout.isatty() and (held := undecided(happened)) is not None:
+                print(_way_on(chosen, held), flush=True)
             # An end that something follows was not the last: the workflow was retried.
             if happened and happened[-1]["kind"] in ENDS:
                 return 0 if ENDS[happened[-1]["kind"]] == "succeeded" else 1

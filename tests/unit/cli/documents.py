@@ -32,6 +32,29 @@ WORKFLOW = {
     "text": 'version: "0.1"\nname: hello_world_workflow\n',
 }
 
+ARMED = {"on_failure": True, "before": ["disk/image"], "after": [], "timeout": 1800, "on_expiry": "fail"}
+HOLD = {
+    "workflow_id": WORKFLOW_ID,
+    "task": "disk",
+    "action": "wipe",
+    "worker": MACHINE_ID,
+    "attempt": "x",
+    "sequence": 1,
+    "kind": "failure",
+    "since": AT,
+    "deadline": "2020-07-08T15:47:02.250000+00:00",
+    "timeout": 1800,
+    "on_expiry": "fail",
+    "outcome": {"state": "FAILED", "exit_code": 3, "signal": "", "reason": "DiskNotFound", "message": "no disk"},
+    "container": True,
+    "in_place": True,
+    "verdicts": ["continue", "fail", "retry", "abort"],
+    "verdict": None,
+    "decided_at": None,
+    "ended_at": None,
+}
+STANDING = {"id": WORKFLOW_ID, "name": "hello", "state": "RUNNING", "armed": ARMED, "held": HOLD}
+
 
 def event(number: int, kind: str, **data: object) -> dict[str, object]:
     return {"workflow_id": WORKFLOW_ID, "number": number, "at": AT, "kind": kind, **data}

@@ -28,6 +28,10 @@ COMMANDS = {
     "template validate": ("template:validate", {"file": None}),
     f"workflow create -t {ID} -r {{}}": ("workflow:create", {"template": ID, "hardware": "{}"}),
     f"workflow create --template {ID} --hardware {{}}": ("workflow:create", {"template": ID, "hardware": "{}"}),
+    "workflow create --breakpoint on-failure --breakpoint before=disk/wipe": (
+        "workflow:create",
+        {"template": None, "breakpoints": [("on-failure", ""), ("before", "disk/wipe")]},
+    ),
     "workflow list --no-headers": ("workflow:show_list", {"no_headers": True}),
     f"workflow get {ID}": ("workflow:get", {"keys": [ID]}),
     f"workflow state {ID}": ("workflow:state", {"key": ID}),
@@ -64,6 +68,7 @@ COMMANDS = {
     "--data d hardware list": ("hardware:show_list", {"data": Path("d")}),
     "--data d serve": ("serve:serve", {"data": Path("d")}),
     "--worker": ("worker:work", {"server": None, "credential": None, "docker": None, "no_privileged": False}),
+    "--worker --no-debug": ("worker:work", {"no_debug": True}),
     "--worker --server http://a --credential w.json --docker unix:///d --data d --no-privileged": (
         "worker:work",
         {

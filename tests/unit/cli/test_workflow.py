@@ -1,13 +1,14 @@
 """`tinkbox workflow`."""
 
 import json
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from tests.unit.cli.conftest import FakeAppliance, Printed
-from tests.unit.cli.documents import EVENTS, MACHINE_ID, TEMPLATE_ID, WORKFLOW, WORKFLOW_ID, event
+from tests.unit.cli.documents import EVENTS, HOLD, MACHINE_ID, TEMPLATE_ID, WORKFLOW, WORKFLOW_ID, event
 from tinkbox.model.workflow import State
 
 Tinkbox = Callable[..., Printed]
@@ -69,6 +70,17 @@ def test_the_workflows_of_a_file_are_all_created(tinkbox: Tinkbox, workflows: Fa
         assert created.out == "Created Workflow:  1\nCreated Workflow:  2\n"
         assert created.err == "tinkbox: line 9, spec.bootOptions.bootMode: not honoured\n"
     assert [json.loads(body) for _, body in workflows.asked] == [{"documents": "kind: Workflow"}] * 2
+
+
+def test_a_workflow_is_created_with_breakpoints(tinkbox: Tinkbox, workflows: FakeAppliance, tmp_path: Path) -> None:
+    (tmp_path / "w.yaml").write_text("kind: Workflow")
+    flags = ["--breakpoint", "on-failure", "--breakpoint", "before=disk/wipe", "--breakpoint", "before=image"]
+    for source in (["-t", "t", "-r", "{}"], ["--file", str(tmp_path / "w.yaml")]):
+        assert tinkbox("workflow", "create", *source, *flags).status == 0
+        asked = json.loads(workflows.asked[-1][1])
+        assert asked["breakpoints"] == {"on_failure": True, "before": ["disk/wipe", "image"]}
+    assert tinkbox("workflow", "create", "-t", "t", "-r", "{}", "--breakpoint", "after=a").status == 0
+    assert json.loads(workflows.asked[-1][1])["breakpoints"] == {"after": ["a"]}
 
 
 @pytest.mark.parametrize("devices", ["{", '["a"]', "device_1=x"])
@@ -157,6 +169,36 @@ def test_a_signal_is_named_instead_of_an_exit_code(tinkbox: Tinkbox, workflows: 
     killed = {**STATE, "current_action_state": "FAILED", "reason": "Signal", "signal": "SIGSEGV"}
     workflows.answers[f"GET /v1/workflows/{WORKFLOW_ID}/state"] = killed
     assert rows(tinkbox("workflow", "state", WORKFLOW_ID).out)[7:] == [["Reason", "Signal"], ["Signal", "SIGSEGV"]]
+
+
+def test_what_is_held_is_told_with_what_can_be_decided(tinkbox: Tinkbox, workflows: FakeAppliance) -> None:
+    held = {
+        **FAILED, "state": "RUNNING", "current_action_state": "HELD", "failures": 0, "message": "no disk", "hint": "",
+        "last_output": [], "held": {**HOLD, "container": False},
+    }  # fmt: skip
+    workflows.answers[f"GET /v1/workflows/{WORKFLOW_ID}/state"] = held
+    assert rows(tinkbox("workflow", "state", WORKFLOW_ID).out)[6:] == [
+        ["Current Action State", "ACTION_HELD"],
+        ["Held", "because it failed"],
+        ["Held Since", "2020-07-08 15:17:02 +0000 UTC"],
+        ["Held Until", "2020-07-08 15:47:02 +0000 UTC, then fail"],
+        ["Verdicts", "continue, fail, retry, abort (tinkbox breakpoint VERDICT WORKFLOW)"],
+        ["Container", "none to open a shell in"],
+        ["Reason", "DiskTooSmall"],
+        ["Message", "no disk"],
+        ["Exit Code", "3"],
+    ]
+
+
+def test_a_verdict_that_is_not_carried_out_yet_is_told(tinkbox: Tinkbox, workflows: FakeAppliance) -> None:
+    verdict = {"verb": "retry", "who": "anna", "why": "new disk", "fresh": False, "command": None, "environment": {}}
+    held = {**STATE, "current_action_state": "HELD", "held": {**HOLD, "kind": "before", "verdict": verdict}}
+    workflows.answers[f"GET /v1/workflows/{WORKFLOW_ID}/state"] = held
+    assert rows(tinkbox("workflow", "state", WORKFLOW_ID).out)[7:] == [
+        ["Held", "before it starts"],
+        ["Held Since", "2020-07-08 15:17:02 +0000 UTC"],
+        ["Verdict", "retry by anna: new disk"],
+    ]
 
 
 def test_what_succeeded_needs_no_explanation(tinkbox: Tinkbox, workflows: FakeAppliance) -> None:
@@ -260,6 +302,48 @@ def test_every_end_of_a_workflow_ends_the_watching_but_one_that_was_retried(
         "workflow.stopping  Canceled: the workflow was canceled",
         f"{end:<18} Why: because",
     ]
+
+
+HELD = event(
+    7, "action.held", task="disk", action="wipe", worker=MACHINE_ID, state="HELD", breakpoint="failure",
+    deadline="2020-07-08T15:47:02+00:00", on_expiry="fail", ended="FAILED", exit_code=3, signal="", reason="DiskNotFound",
+    message="no disk",
+)  # fmt: skip
+ENDED = event(8, "workflow.failed")
+
+
+@pytest.mark.parametrize(
+    ("kind", "terminal", "decide"),
+    [
+        ("failure", True, "retry a8984b09   (or continue, fail, abort, extend)"),
+        ("before", True, "continue a8984b09   (or skip, fail, abort, extend)"),
+        ("after", True, "continue a8984b09   (or retry, fail, abort, extend)"),
+        ("failure", False, ""),
+    ],
+)
+def test_watching_on_a_terminal_says_what_to_type_when_something_is_held(
+    tinkbox: Tinkbox,
+    workflows: FakeAppliance,
+    monkeypatch: pytest.MonkeyPatch,
+    kind: str,
+    terminal: bool,
+    decide: str,
+) -> None:
+    events = f"GET /v1/workflows/{WORKFLOW_ID}/events?after="
+    workflows.answers |= {f"{events}0": [{**HELD, "breakpoint": kind}], f"{events}7": [ENDED]}
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: terminal)
+    lines = tinkbox("workflow", "watch", WORKFLOW_ID).out.splitlines()
+    hints = ["    look into it:  tinkbox breakpoint shell a8984b09", f"    decide:        tinkbox breakpoint {decide}"]
+    assert lines[1:-1] == (hints if terminal else [])
+    assert "exit 3, DiskNotFound: no disk" in lines[0]
+
+
+def test_a_hold_that_is_over_wants_nothing_any_more(
+    tinkbox: Tinkbox, workflows: FakeAppliance, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    workflows.answers[f"GET /v1/workflows/{WORKFLOW_ID}/events?after=0"] = [HELD, ENDED]
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+    assert len(tinkbox("workflow", "watch", WORKFLOW_ID).out.splitlines()) == 2
 
 
 def test_an_attempt_that_is_followed_by_another_says_so(tinkbox: Tinkbox, workflows: FakeAppliance) -> None:

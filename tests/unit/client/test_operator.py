@@ -92,6 +92,31 @@ async def test_what_is_sent_is_json_or_the_bytes_as_given(tmp_path: Path) -> Non
     assert door.asked[4][1] == "/v1/images?reference=a%26b%3Dc:v1"
 
 
+async def test_what_is_asked_about_breakpoints(tmp_path: Path) -> None:
+    door = RecordingDoor()
+    one = "/v1/workflows/w%2F1/breakpoints"
+    async with operator_of(door, tmp_path) as operator:
+        await operator.workflow_breakpoints("w/1")
+        await operator.arm("w/1", {"on_failure": True})
+        await operator.clear("w/1", {})
+        await operator.decide("w/1", {"verb": "fail"})
+        await operator.extend("w/1", 60, "why")
+        await operator.create_workflow("t", {}, {"on_failure": True})
+        await operator.create_workflows("kind: Workflow", {"after": ["a"]})
+        door.answer = b"[]"
+        await operator.breakpoints()
+    assert [(method, path, json.loads(body or b"null")) for method, path, body in door.asked] == [
+        ("GET", one, None),
+        ("POST", f"{one}/arm", {"on_failure": True}),
+        ("POST", f"{one}/clear", {}),
+        ("POST", f"{one}/verdict", {"verb": "fail"}),
+        ("POST", f"{one}/extend", {"seconds": 60, "why": "why"}),
+        ("POST", "/v1/workflows", {"template": "t", "hardware": {}, "breakpoints": {"on_failure": True}}),
+        ("POST", "/v1/workflows", {"documents": "kind: Workflow", "breakpoints": {"after": ["a"]}}),
+        ("GET", "/v1/breakpoints", None),
+    ]
+
+
 async def test_events_come_with_the_number_to_go_on_from(tmp_path: Path) -> None:
     door = RecordingDoor(
         answer=b'id: 4\n\n: still here\n\nid: 5\nevent: a\ndata: {"kind": "a: b"}\n\nid: 6\ndata: {"cut'

@@ -4,9 +4,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from tinkbox.engine.plan import find_action
-from tinkbox.model.breakpoint import MAX_HOLD_SECONDS, ON_EXPIRY, Breakpoints, Verb
+from tinkbox.model.breakpoint import MAX_HOLD_SECONDS, ON_EXPIRY, Armed, Breakpoints, Verb
 from tinkbox.model.errors import Conflict, Invalid
-from tinkbox.model.workflow import DONE, ActionStatus, State, Workflow, full_name
+from tinkbox.model.workflow import DONE, ActionStatus, PlannedAction, State, Workflow, full_name
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,6 +58,11 @@ def cleared(breakpoints: Breakpoints, change: Change | None, workflow: Workflow)
         before=_without(breakpoints.before, (find_action(workflow, name) for name in change.before)),
         after=_without(breakpoints.after, (find_action(workflow, name) for name in change.after)),
     )
+
+
+def armed_of(breakpoints: Breakpoints, action: PlannedAction, failures: int) -> Armed:
+    """What may hold an attempt at an action that failed so often: its failure only when no retry follows."""
+    return breakpoints.of(action, last_attempt=failures >= action.retries)
 
 
 def _to_come(workflow: Workflow, name: str) -> str:

@@ -7,23 +7,26 @@ same again gets the same answer, and what is stale is refused.
 import hashlib
 from collections.abc import Callable
 from dataclasses import replace
-from datetime import datetime, timedelta
+from datetime import datetime
 
+from tinkbox.engine.arming import armed_of
 from tinkbox.engine.bells import CHANGES, Bells, worker_bell
 from tinkbox.engine.endings import end_attempt, tell
 from tinkbox.engine.machine import ACTION, WORKFLOW, Happening, advance
 from tinkbox.engine.machines import Machines
 from tinkbox.engine.plan import Turn, turn
 from tinkbox.engine.returns import RETURNED
+from tinkbox.engine.verdicts import LOST as BREAKPOINT_LOST
+from tinkbox.engine.verdicts import may_end, resumes
 from tinkbox.model import history
-from tinkbox.model.conditions import why_stopped
+from tinkbox.model.breakpoint import Armed, Hold
 from tinkbox.model.errors import Conflict, NotFound, TooLarge
-from tinkbox.model.workflow import FINAL, Outcome, PlannedAction, State, Workflow
+from tinkbox.model.workflow import FINAL, ActionStatus, Outcome, State, Workflow
 from tinkbox.store.data import DataVersion
 from tinkbox.store.database import Store, Tables
 from tinkbox.store.workflows import Attempt
 from tinkbox.wire.bundle import MAX_ARCHIVE
-from tinkbox.wire.worker import Hello, Leaving, Offer, Order, Report
+from tinkbox.wire.worker import Hello, Leaving, Offer, Report
 
 
 class Attempts:
@@ -67,7 +70,7 @@ class Attempts:
         """Take note that the attempt's machine goes away by intention; the same again changes nothing.
 
         Raises NotFound for an attempt that is not this worker's, Conflict when its action must not
-        begin: it is over, told to stop, of another boot, or its template does not say `reboot: true`.
+        begin: it is over, held, told to stop, of another boot, or its template does not say `reboot: true`.
         """
 
         async def use_case(tables: Tables) -> list[str]:
@@ -75,6 +78,8 @@ class Attempts:
             fence(attempt, leaving.workflow_id, leaving.boot_id)
             if attempt.state is State.LEAVING:
                 return []
+            if attempt.state is State.HELD:
+                raise Conflict(f"attempt {token} is held: its machine does not go away before it goes on")
             workflow = await tables.workflows.get(attempt.workflow_id)
             action, now = workflow.actions[attempt.position].action, self._clock()
             if workflow.state is State.STOPPING:
@@ -91,29 +96,12 @@ class Attempts:
         # Known before the worker is answered, so that no boot can come earlier.
         await tell(self._machines, self._bells, workers)
 
-    async def order(self, worker: str, token: str) -> Order | None:
-        """Whether the attempt is to be stopped, and into what; None when it is to go on.
-
-        Raises NotFound for an attempt that is not this worker's.
-        """
-        async with self._store.read() as tables:
-            attempt = await owned(tables, worker, token)
-            under_way = await tables.workflows.under_way(attempt.workflow_id)
-        if attempt.state in FINAL:
-            state = State.TIMEOUT if attempt.state is State.TIMEOUT else State.CANCELED
-            return Order(
-                state=state, message=f"the appliance does not wait for this attempt any more ({attempt.state})"
-            )
-        for each in under_way:
-            if each.stop_into is not None:
-                return Order(state=each.stop_into, message=why_stopped(each.stop_into, each.global_timeout)[1])
-        return None
-
     async def report(self, worker: str, token: str, report: Report) -> None:
         """Take note of how an attempt ended.
 
         Raises NotFound for an attempt that is not this worker's, Conflict for one that ended otherwise,
-        and for the success of one whose machine goes away: coming back is what makes it one.
+        for the success of one whose machine goes away (coming back is what makes it one), and for that of one
+        that is held, unless its verdict has it succeed.
         """
 
         async def use_case(tables: Tables) -> list[str]:
@@ -125,6 +113,9 @@ class Attempts:
                 raise Conflict(f"attempt {token} ended already ({attempt.state}): this report is too late")
             if attempt.state is State.LEAVING and report.outcome.state is State.SUCCESS:
                 raise Conflict(f"attempt {token} succeeds when its machine is back, not before")
+            hold = await tables.holds.open_of(token)
+            if hold is not None and not may_end(hold, report.outcome):
+                raise Conflict(f"attempt {token} is held: it succeeds when a verdict says so, not before")
             return await end_attempt(tables, attempt, report.outcome, self._clock())
 
         await tell(self._machines, self._bells, await self._store.write(use_case))
@@ -194,17 +185,19 @@ class Attempts:
             attempt = await tables.workflows.attempt(current.attempt) if current and current.attempt else None
             what, status = turn(workflow, worker, hello.boot_id, attempt.boot_id if attempt else "")
             if what is Turn.START and status is not None and not hello.finishing:
-                return await self._start(tables, workflow, status.action, hello), woken
+                return await self._start(tables, workflow, status, hello), woken
             if what is Turn.RESUME and status is not None and attempt is not None:
-                return self._offered(workflow, status.action, attempt), woken
+                if attempt.debug != hello.debug:
+                    await tables.workflows.set_debug(attempt.token, debug=hello.debug)
+                return await self._offered(tables, status, replace(attempt, debug=hello.debug)), woken
             if what in {Turn.LOST, Turn.RETURNED} and attempt is not None:
-                outcome = LOST if what is Turn.LOST else RETURNED
-                woken += await end_attempt(tables, attempt, outcome, self._clock())
+                hold = await tables.holds.open_of(attempt.token)
+                woken += await end_attempt(tables, attempt, _after_boot(what, attempt, hold), self._clock())
                 continue
             return None, woken
 
-    async def _start(self, tables: Tables, workflow: Workflow, action: PlannedAction, hello: Hello) -> Offer:
-        now = self._clock()
+    async def _start(self, tables: Tables, workflow: Workflow, status: ActionStatus, hello: Hello) -> Offer:
+        action, now = status.action, self._clock()
         attempt = Attempt(
             token=self._new_token(),
             workflow_id=workflow.id,
@@ -213,6 +206,7 @@ class Attempts:
             boot_id=hello.boot_id,
             state=advance(ACTION, State.PENDING, Happening.STARTED),
             started_at=now,
+            debug=hello.debug,
         )
         await tables.workflows.begin_attempt(attempt)
         await tables.workflows.set_action_state(workflow.id, action.index, attempt.state)
@@ -221,16 +215,25 @@ class Attempts:
             await tables.workflows.set_started(workflow.id, now)
             await tables.events.add(workflow.id, now, *history.started())
         await tables.events.add(workflow.id, now, *history.action_started(action, attempt.token))
-        return self._offered(workflow, action, attempt)
+        wanted = armed_of(await tables.holds.armed(workflow.id), action, status.failures)
+        if wanted.anything and not attempt.debug:
+            await tables.events.add(workflow.id, now, *history.breakpoints_refused(action, attempt.token, wanted))
+        return await self._offered(tables, status, attempt)
 
-    def _offered(self, workflow: Workflow, action: PlannedAction, attempt: Attempt) -> Offer:
-        deadline = (attempt.left_at or attempt.started_at) + timedelta(seconds=action.timeout)
+    async def _offered(self, tables: Tables, status: ActionStatus, attempt: Attempt) -> Offer:
+        action, hold = status.action, await tables.holds.open_of(attempt.token)
+        since = attempt.left_at or attempt.resumed_at or attempt.started_at
+        # While it is held its time stands still.
+        taken = (hold.held_at if hold else self._clock()) - since
+        armed = armed_of(await tables.holds.armed(attempt.workflow_id), action, status.failures)
         return Offer(
-            workflow_id=workflow.id,
+            workflow_id=attempt.workflow_id,
             attempt=attempt.token,
-            remaining=max(0.0, (deadline - self._clock()).total_seconds()),
+            remaining=max(0.0, action.timeout - taken.total_seconds()),
             action=action,
             left=attempt.left_at is not None,
+            armed=armed if attempt.debug else Armed(),
+            override=await tables.holds.override(attempt.workflow_id, action.index),
         )
 
 
@@ -255,6 +258,14 @@ def fence(attempt: Attempt, workflow_id: str, boot_id: str) -> None:
         raise Conflict(f"attempt {attempt.token} belongs to another workflow")
     if attempt.boot_id != boot_id:
         raise Conflict(f"attempt {attempt.token} belongs to another boot of this machine")
+
+
+def _after_boot(what: Turn, attempt: Attempt, hold: Hold | None) -> Outcome:
+    """How an attempt of before the machine booted ended."""
+    # A verdict may send the machine away before its worker has said that it goes on.
+    if what is Turn.RETURNED or (hold is not None and attempt.left_at is not None and resumes(hold)):
+        return RETURNED
+    return LOST if hold is None else BREAKPOINT_LOST
 
 
 def _unhinted(outcome: Outcome) -> Outcome:

@@ -49,6 +49,7 @@ async def bind(tables: Tables, definition: Definition) -> tuple[ActionStatus, ..
                 pid=action.pid,
                 retries=action.retries,
                 reboot=action.reboot,
+                helper=action.helper,
             )
             planned.append(ActionStatus(action=bound, state=State.PENDING if action.applies else State.SKIPPED))
     if problems:

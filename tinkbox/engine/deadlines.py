@@ -15,6 +15,9 @@ from typing import NoReturn
 from tinkbox.engine.bells import Bells
 from tinkbox.engine.endings import end_attempt, stop, tell
 from tinkbox.engine.machines import Machines
+from tinkbox.engine.rulings import expire, warn
+from tinkbox.engine.verdicts import unconfirmed, warned_at
+from tinkbox.model.breakpoint import Hold
 from tinkbox.model.conditions import why_stopped
 from tinkbox.model.errors import Unavailable
 from tinkbox.model.workflow import Outcome, PlannedAction, State
@@ -27,6 +30,8 @@ MAX_HOOK = 600
 # For the report to arrive.  What began before the appliance last did gets it anew, for nobody was there to listen.
 REPORTING = 60
 STOPPING = 90
+CONFIRMING = 60
+Moment = Callable[[datetime, float, "Due"], tuple[datetime, "Due"]]
 _log = logging.getLogger(__name__)
 
 
@@ -37,30 +42,48 @@ class Due(Enum):
     RETURN = "a machine that went away by intention"
     END = "the end of a workflow whose global timeout is over"
     STOP = "the confirmation that an action was stopped"
+    WARNING = "the warning that a hold ends soon"
+    VERDICT = "a verdict on a held action"
+    CONFIRMATION = "the confirmation that a verdict was carried out"
 
 
 def due(under_way: UnderWay, listening_since: datetime) -> tuple[datetime, Due] | None:
-    """What will be due next of a workflow, and when."""
+    """What will be due next of a workflow, and when.
 
-    def moment(since: datetime, seconds: int, what: Due) -> tuple[datetime, Due]:
+    While an action is held neither its own nor the workflow's time runs: the hold has a time of its own.
+    """
+
+    def moment(since: datetime, seconds: float, what: Due) -> tuple[datetime, Due]:
         when = since + timedelta(seconds=seconds)
         if since < listening_since:
             when = max(when, listening_since + timedelta(seconds=REPORTING))
         return when, what
 
     moments: list[tuple[datetime, Due]] = []
-    if under_way.state is State.RUNNING and under_way.global_timeout:
-        moments.append(moment(under_way.began, under_way.global_timeout, Due.END))
+    hold = under_way.hold
+    if under_way.state is State.RUNNING and under_way.global_timeout and hold is None:
+        moments.append(moment(under_way.began, under_way.global_timeout + under_way.held_seconds, Due.END))
     action, attempt = under_way.action, under_way.attempt
     if action is not None and attempt is not None:
         hooks = min(action.timeout, MAX_HOOK) if action.on_timeout or action.on_failure else 0
-        if attempt.left_at is not None:
+        if hold is not None:
+            if under_way.state is State.RUNNING:
+                moments += _due_of(hold, hooks, moment)
+        elif attempt.left_at is not None:
             moments.append(moment(attempt.left_at, action.timeout, Due.RETURN))
         else:
-            moments.append(moment(attempt.started_at, action.timeout + STOP_GRACE + hooks + REPORTING, Due.REPORT))
+            since = attempt.resumed_at or attempt.started_at
+            moments.append(moment(since, action.timeout + STOP_GRACE + hooks + REPORTING, Due.REPORT))
         if under_way.stopped_at is not None:
             moments.append(moment(under_way.stopped_at, STOPPING + hooks, Due.STOP))
     return min(moments, key=lambda each: each[0]) if moments else None
+
+
+def _due_of(hold: Hold, hooks: int, moment: Moment) -> list[tuple[datetime, Due]]:
+    if hold.verdict is not None and hold.verdict_at is not None:
+        return [moment(hold.verdict_at, CONFIRMING + STOP_GRACE + hooks, Due.CONFIRMATION)]
+    expiry = moment(hold.held_at, (hold.deadline - hold.held_at).total_seconds(), Due.VERDICT)
+    return [expiry] if hold.warned else [(warned_at(hold), Due.WARNING), expiry]
 
 
 class Deadlines:
@@ -112,12 +135,18 @@ class Deadlines:
             _log.warning("workflow %s: %s is overdue", workflow_id, what.value, extra={"action": "deadlines.over"})
             if what is Due.END:
                 return await stop(tables, await tables.workflows.get(workflow_id), State.TIMEOUT, now)
+            if each.hold is not None and what is Due.WARNING:
+                return await warn(tables, each.hold, now)
+            if each.hold is not None and what is Due.VERDICT:
+                return await expire(tables, each.hold, now)
             if each.attempt is not None and each.action is not None:
                 return await end_attempt(tables, each.attempt, _outcome(what, each, each.action), now)
         return []
 
 
 def _outcome(what: Due, under_way: UnderWay, action: PlannedAction) -> Outcome:
+    if under_way.hold is not None and what is Due.CONFIRMATION:
+        return unconfirmed(under_way.hold)
     if what is Due.RETURN:
         message = f"the machine went away by intention, and was not seen again within {action.timeout} seconds"
         return Outcome(state=State.FAILED, reason="NeverReturned", message=message)

@@ -5,10 +5,13 @@ from collections.abc import Mapping, Sequence
 from yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
 from tinkbox.engine.yamltext import NodeReader, compose, is_null, line_of, path
+from tinkbox.model.breakpoint import DEFAULT_HOLD_SECONDS, MAX_HOLD_SECONDS, ON_EXPIRY, Breakpoints, Verb
+from tinkbox.model.duration import parse_duration, show_duration
 from tinkbox.model.errors import Invalid, Problem
 from tinkbox.model.image import parse_reference
 from tinkbox.model.template import (
     ACTION_KEYS,
+    BREAKPOINT_KEYS,
     DEFAULT_ACTION_SECONDS,
     LATER_KEYS,
     MAX_NAME,
@@ -59,7 +62,10 @@ class _DefinitionReader(NodeReader):
         names = [task.name for task in tasks]
         self._unique(names, fields.get("tasks"), "tasks", "two tasks in a template cannot have same name")
         return Definition(
-            name=self._name(fields, node, ""), tasks=tasks, global_timeout=self._seconds(fields, "global_timeout", "")
+            name=self._name(fields, node, ""),
+            tasks=tasks,
+            global_timeout=self._seconds(fields, "global_timeout", ""),
+            breakpoints=self._breakpoints(fields["breakpoint"], tasks) if "breakpoint" in fields else Breakpoints(),
         )
 
     def unknown(self, node: ScalarNode, key: str, known: Sequence[str]) -> None:
@@ -104,7 +110,60 @@ class _DefinitionReader(NodeReader):
             retries=self._retries(fields, key),
             applies=self._applies(fields, key),
             reboot=self.flag(fields["reboot"], path(key, "reboot")) if "reboot" in fields else False,
+            helper=self.flag(fields["helper"], path(key, "helper"), absent=True) if "helper" in fields else True,
         )
+
+    def _breakpoints(self, node: Node, tasks: Sequence[Task]) -> Breakpoints:
+        if is_null(node):
+            return Breakpoints()
+        fields = self.fields(node, "breakpoint", BREAKPOINT_KEYS)
+        failure = fields.get("onFailure")
+        return Breakpoints(
+            on_failure=self.flag(failure, "breakpoint.onFailure") if failure is not None else False,
+            before=self._named_actions(fields.get("before"), "breakpoint.before", tasks),
+            after=self._named_actions(fields.get("after"), "breakpoint.after", tasks),
+            timeout=self._hold_timeout(fields),
+            on_expiry=self._on_expiry(fields),
+        )
+
+    def _named_actions(self, node: Node | None, key: str, tasks: Sequence[Task]) -> tuple[str, ...]:
+        """The full names of the actions that a list names as ACTION or TASK/ACTION, each once."""
+        meant: dict[str, list[str]] = {}
+        for task in tasks:
+            for action in task.actions:
+                full = f"{task.name}/{action.name}"
+                meant.setdefault(action.name, []).append(full)
+                meant.setdefault(full, []).append(full)
+
+        def full_name(node: Node, key: str) -> str:
+            name = self.scalar(node, key)
+            found = meant.get(name, [])
+            if len(found) > 1:
+                self.refuse(node, key, f"{len(found)} actions are called {name}: name the task as well, as task/action")
+            elif not found and isinstance(node, ScalarNode):
+                self.refuse(node, key, f"there is no action {name[:MAX_NAME]!r} in this template")
+            return found[0] if len(found) == 1 else ""
+
+        return tuple(dict.fromkeys(filter(None, self.items(node, key, full_name))))
+
+    def _hold_timeout(self, fields: Mapping[str, Node]) -> int:
+        text = self.text(fields, "timeout", "breakpoint")
+        try:
+            seconds = parse_duration(text) if text else DEFAULT_HOLD_SECONDS
+        except Invalid as error:
+            self.refuse(fields["timeout"], "breakpoint.timeout", str(error))
+            return DEFAULT_HOLD_SECONDS
+        if not 0 < seconds <= MAX_HOLD_SECONDS:
+            text = f"expected 1s to {show_duration(MAX_HOLD_SECONDS)}, not {text}"
+            self.refuse(fields["timeout"], "breakpoint.timeout", text)
+        return seconds
+
+    def _on_expiry(self, fields: Mapping[str, Node]) -> Verb:
+        text = self.text(fields, "onExpiry", "breakpoint")
+        if text in ("", *ON_EXPIRY):
+            return Verb(text or Verb.FAIL)
+        self.refuse(fields["onExpiry"], "breakpoint.onExpiry", f"expected {', '.join(ON_EXPIRY)}, not {text[:40]!r}")
+        return Verb.FAIL
 
     def _pid(self, fields: Mapping[str, Node], key: str) -> str:
         pid = self._host(fields, "pid", key, "actions have a process namespace of their own, or the host's")

@@ -12,9 +12,10 @@ from tinkbox.engine.machine import ACTION, ENDING, WORKFLOW, Happening, advance
 from tinkbox.engine.machines import Machines
 from tinkbox.engine.plan import handed_over, tries_again, workflow_ends
 from tinkbox.model import history
+from tinkbox.model.breakpoint import Override
 from tinkbox.model.conditions import explanation, why_stopped
 from tinkbox.model.reasons import hint
-from tinkbox.model.workflow import Outcome, State, Workflow
+from tinkbox.model.workflow import BEGUN, Outcome, State, Workflow
 from tinkbox.store.database import Tables
 from tinkbox.store.workflows import Attempt
 
@@ -23,15 +24,23 @@ async def end_attempt(tables: Tables, attempt: Attempt, outcome: Outcome, now: d
     """End an attempt, with it its action or only this try at it, and when that decides it the workflow."""
     workflow = await tables.workflows.get(attempt.workflow_id)
     status = workflow.actions[attempt.position]
-    again = tries_again(workflow, status, outcome.state)
+    holds = await tables.holds.of_attempt(attempt.token)
+    hold = next((each for each in holds if each.ended_at is None), None)
+    verdict = hold.verdict if hold else None
+    again = tries_again(workflow, status, outcome, verdict)
     happening = Happening.TRIED_AGAIN if again else ENDING[outcome.state]
     outcome = replace(outcome, hint="" if outcome.state is State.SUCCESS else hint(outcome.reason))
     await tables.workflows.end_attempt(attempt.token, outcome, now)
     await tables.workflows.set_action_state(workflow.id, attempt.position, advance(ACTION, status.state, happening))
     if outcome.state in {State.FAILED, State.TIMEOUT}:
         await tables.workflows.count_failure(workflow.id, attempt.position)
-    seconds = (now - attempt.started_at).total_seconds()
-    fact = history.action_ended(status.action, attempt.token, outcome, seconds, again=again)
+    if hold is not None:
+        await tables.holds.end(hold, now)
+    changes = Override(command=verdict.command, environment=verdict.environment) if again and verdict else Override()
+    await tables.holds.set_override(workflow.id, attempt.position, changes)
+    seconds = (now - attempt.started_at).total_seconds() - sum(each.lasted(now) for each in holds)
+    held = hold.lasted(now) if hold else None
+    fact = history.action_ended(status.action, attempt.token, outcome, seconds, again=again, held=held)
     await tables.events.add(workflow.id, now, *fact)
     end = None if again else workflow_ends(workflow, attempt.position, outcome.state)
     if end is not None:
@@ -46,7 +55,7 @@ async def end_attempt(tables: Tables, attempt: Attempt, outcome: Outcome, now: d
 async def stop(tables: Tables, workflow: Workflow, into: State, now: datetime) -> list[str]:
     """End a workflow in CANCELED or TIMEOUT: at once, or when its running action was stopped."""
     current = workflow.current()
-    if current is None or current.state not in {State.RUNNING, State.LEAVING}:
+    if current is None or current.state not in BEGUN:
         await _end_workflow(tables, workflow, into, now)
         return workflow.workers()
     reason, message = why_stopped(into, workflow.global_timeout)

@@ -17,6 +17,8 @@ class Happening(StrEnum):
 
     STARTED = "started"
     LEFT = "machine leaves"
+    HELD = "held"
+    RESUMED = "resumed"
     SUCCEEDED = "succeeded"
     FAILED = "failed"
     TIMED_OUT = "timed out"
@@ -36,11 +38,20 @@ ACTION: Table = {
     (State.RUNNING, Happening.TIMED_OUT): State.TIMEOUT,
     (State.RUNNING, Happening.CANCELED): State.CANCELED,
     (State.RUNNING, Happening.TRIED_AGAIN): State.PENDING,
+    (State.RUNNING, Happening.HELD): State.HELD,
     (State.LEAVING, Happening.SUCCEEDED): State.SUCCESS,
     (State.LEAVING, Happening.FAILED): State.FAILED,
     (State.LEAVING, Happening.TIMED_OUT): State.TIMEOUT,
     (State.LEAVING, Happening.CANCELED): State.CANCELED,
     (State.LEAVING, Happening.TRIED_AGAIN): State.PENDING,
+    (State.LEAVING, Happening.HELD): State.HELD,
+    (State.HELD, Happening.RESUMED): State.RUNNING,
+    (State.HELD, Happening.LEFT): State.LEAVING,  # it resumed, and its machine goes away as it said before
+    (State.HELD, Happening.SUCCEEDED): State.SUCCESS,
+    (State.HELD, Happening.FAILED): State.FAILED,
+    (State.HELD, Happening.TIMED_OUT): State.TIMEOUT,
+    (State.HELD, Happening.CANCELED): State.CANCELED,
+    (State.HELD, Happening.TRIED_AGAIN): State.PENDING,
     (State.SUCCESS, Happening.RETRIED): State.PENDING,
     (State.FAILED, Happening.RETRIED): State.PENDING,
     (State.TIMEOUT, Happening.RETRIED): State.PENDING,

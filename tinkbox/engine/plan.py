@@ -3,10 +3,12 @@
 from dataclasses import dataclass
 from enum import Enum
 
+from tinkbox.engine.verdicts import runs_again
 from tinkbox.model.boot import Boot, Client, Plan, Stage
+from tinkbox.model.breakpoint import Verdict
 from tinkbox.model.errors import Conflict, NotFound
 from tinkbox.model.hardware import Interface
-from tinkbox.model.workflow import DONE, FINAL, ActionStatus, State, Workflow, full_name
+from tinkbox.model.workflow import BEGUN, DONE, FINAL, ActionStatus, Outcome, State, Workflow, full_name
 
 MAX_BOOTS = 3
 
@@ -95,17 +97,20 @@ def turn(workflow: Workflow, worker: str, boot_id: str, attempt_boot_id: str) ->
         return Turn.WAIT, None
     if current.state is State.PENDING:
         return (Turn.WAIT, None) if workflow.state is State.STOPPING else (Turn.START, current)
-    if current.state not in {State.RUNNING, State.LEAVING}:
+    if current.state not in BEGUN:
         return Turn.WAIT, None
     if boot_id == attempt_boot_id:
         return Turn.RESUME, current
     return (Turn.RETURNED if current.state is State.LEAVING else Turn.LOST), current
 
 
-def tries_again(workflow: Workflow, status: ActionStatus, ended: State) -> bool:
-    """Whether the template has the action tried again after an attempt that ended so."""
-    failed = ended in {State.FAILED, State.TIMEOUT}
-    return failed and workflow.state is State.RUNNING and status.failures < status.action.retries
+def tries_again(workflow: Workflow, status: ActionStatus, outcome: Outcome, verdict: Verdict | None = None) -> bool:
+    """Whether the action is tried again after an attempt that ended so: as a verdict says, else as the template does."""
+    if workflow.state is not State.RUNNING:
+        return False
+    if verdict is not None:
+        return runs_again(verdict, outcome)
+    return outcome.state in {State.FAILED, State.TIMEOUT} and status.failures < status.action.retries
 
 
 def workflow_ends(workflow: Workflow, position: int, ended: State) -> State | None:

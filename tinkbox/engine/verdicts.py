@@ -87,8 +87,9 @@ def warned_at(hold: Hold) -> datetime:
     return hold.deadline - timedelta(seconds=min(hold.timeout / 5, MAX_WARNING))
 
 
-def unconfirmed(hold: Hold, verdict: Verdict) -> Outcome:
+def unconfirmed(hold: Hold) -> Outcome:
     """How an attempt ended of which the worker never said that the verdict was carried out."""
-    if verdict.verb is Verb.FAIL:
-        return failed_at_breakpoint(hold.outcome, verdict)
-    return replace(LOST, message=f"its worker did not say that the verdict ({verdict.verb}) was carried out")
+    assert hold.verdict is not None, "there is nothing to confirm"
+    if hold.verdict.verb is Verb.FAIL:
+        return failed_at_breakpoint(hold.outcome, hold.verdict)
+    return replace(LOST, message=f"its worker did not say that the verdict ({hold.verdict.verb}) was carried out")

@@ -4,6 +4,7 @@ from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
+from tinkbox.engine.arming import Change, armed
 from tinkbox.engine.bells import CHANGES, Bells
 from tinkbox.engine.binding import bind, first_known
 from tinkbox.engine.endings import stop, tell
@@ -14,6 +15,7 @@ from tinkbox.engine.plan import first_to_retry
 from tinkbox.engine.rendering import render, rendering_data
 from tinkbox.engine.templates import find_template, only
 from tinkbox.model import history
+from tinkbox.model.breakpoint import Breakpoints
 from tinkbox.model.errors import Conflict, Invalid, NotFound
 from tinkbox.model.hardware import Hardware
 from tinkbox.model.workflow import FINAL, Event, PlannedAction, State, Workflow
@@ -53,13 +55,22 @@ class Workflows:
         self._new_id = new_id
 
     async def create(
-        self, template_key: str, devices: Mapping[str, str], *, machine: Hardware | None = None, name: str = ""
+        self,
+        template_key: str,
+        devices: Mapping[str, str],
+        *,
+        machine: Hardware | None = None,
+        name: str = "",
+        breakpoints: Change | None = None,
+        who: str = "",
     ) -> str:
         """Bind a template to machines, give each its ticket, and return the workflow's id.
 
         What is rendered now is what will run, whatever becomes of template and hardware.  `machine` is the one
         whose document the template sees, else the first known one of `devices`; `name` beats the template's.
-        Raises NotFound for an unknown template and Invalid with every problem otherwise.
+        `breakpoints` are armed as well as the template's, by the person `who`.
+        Raises NotFound for an unknown template or an action that `breakpoints` name, and Invalid with every problem
+        otherwise.
         """
         if len(devices) > MAX_DEVICES:
             raise Invalid(f"{len(devices)} devices: at most {MAX_DEVICES} fit into one workflow")
@@ -88,6 +99,7 @@ class Workflows:
             await tables.workflows.insert(workflow)
             await tables.hardware.grant_ticket(workers)
             await tables.events.add(workflow_id, now, *history.created(workflow))
+            await _arm(tables, workflow, definition.breakpoints, breakpoints, who)
             return workers
 
         workers = await self._store.write(use_case)
@@ -251,6 +263,15 @@ class Workflows:
 async def find_workflow(tables: Tables, key: str) -> Workflow:
     """The one workflow that `key` means; raises NotFound or Conflict."""
     return only(await tables.workflows.matching(key), "workflow", key)
+
+
+async def _arm(tables: Tables, workflow: Workflow, of_template: Breakpoints, change: Change | None, who: str) -> None:
+    """Arm a new workflow's breakpoints."""
+    by_person = armed(of_template, change, workflow) if change is not None else of_template
+    for breakpoints, whose in ((of_template, "the template"), (by_person, who)):
+        if breakpoints != await tables.holds.armed(workflow.id):
+            await tables.holds.arm(workflow.id, breakpoints)
+            await tables.events.add(workflow.id, workflow.created_at, *history.breakpoints_armed(breakpoints, whose))
 
 
 def _awaited(workflow: Workflow) -> list[str]:

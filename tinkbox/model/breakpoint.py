@@ -126,6 +126,10 @@ class Hold:
     verdict_at: datetime | None = None
     ended_at: datetime | None = None
 
+    def lasted(self, now: datetime) -> float:
+        """For how many seconds the action was held, up to `now` if it still is."""
+        return ((self.ended_at or now) - self.held_at).total_seconds()
+
 
 def failed_at_breakpoint(outcome: Outcome | None, verdict: Verdict) -> Outcome:
     """How an action ends that is to fail: as its process did, or where that was no failure by the verdict."""

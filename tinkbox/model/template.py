@@ -3,20 +3,23 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from tinkbox.model.breakpoint import Breakpoints
+
 DEFAULT_ACTION_SECONDS = 3_600
 MAX_NAME = 200
 MAX_RETRIES = 100
 MAX_SECONDS = 999_999_999
 
 # Every key of a template, level by level; docs/templates.md has a row for each.
-ROOT_KEYS = ("version", "name", "id", "global_timeout", "tasks")
+ROOT_KEYS = ("version", "name", "id", "global_timeout", "breakpoint", "tasks")
 TASK_KEYS = ("name", "worker", "volumes", "environment", "actions")
 ACTION_KEYS = (
     "name", "image", "timeout", "command", "on-timeout", "on-failure", "volumes", "environment", "pid", "namespaces",
-    "retries", "if", "reboot",
+    "retries", "if", "reboot", "helper",
 )  # fmt: skip
 NAMESPACE_KEYS = ("network", "pid")
-LATER_KEYS = ("services", "breakpoint")
+BREAKPOINT_KEYS = ("onFailure", "before", "after", "timeout", "onExpiry")
+LATER_KEYS = ("services",)
 
 # What other forms of Tinkerbell's actions call the same thing.
 OTHER_WORDS: Mapping[str, str] = {
@@ -35,6 +38,7 @@ class Action:
 
     `timeout` is in seconds; 0 or absent in the text means one hour.  `retries` counts the attempts that a
     failure may be followed by.  An action whose `if` is false does not apply: it is skipped.
+    Without `helper` its command is process 1 of its container.
     """
 
     name: str
@@ -49,6 +53,7 @@ class Action:
     retries: int = 0
     applies: bool = True
     reboot: bool = False
+    helper: bool = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,12 +69,16 @@ class Task:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Definition:
-    """A template after rendering and validation.  `global_timeout` in seconds, 0: none."""
+    """A template after rendering and validation.  `global_timeout` in seconds, 0: none.
+
+    `breakpoints` are armed when a workflow is made of it.
+    """
 
     name: str
     tasks: tuple[Task, ...]
     version: str = "0.1"
     global_timeout: int = 0
+    breakpoints: Breakpoints = field(default_factory=Breakpoints)
 
 
 def merged_volumes(task: Task, action: Action) -> tuple[str, ...]:

@@ -24,6 +24,8 @@ class State(StrEnum):
 
 # How attempts and workflows end.
 FINAL = frozenset({State.SUCCESS, State.FAILED, State.TIMEOUT, State.CANCELED})
+# What an action is that a machine has begun and not ended.
+BEGUN = frozenset({State.RUNNING, State.HELD, State.LEAVING})
 # What an action must be for the next one to begin.
 DONE = frozenset({State.SUCCESS, State.SKIPPED})
 
@@ -78,7 +80,7 @@ class PlannedAction:
 class ActionStatus:
     """An action with where it stands, and its newest attempt; times are UTC, None until they happen.
 
-    `left_at` is since when the machine goes away by intention.
+    `left_at` is since when the machine goes away by intention, `resumed_at` since when it runs again after a hold.
     `failures` counts the failed attempts since the action was last made ready by a person.
     """
 
@@ -88,6 +90,7 @@ class ActionStatus:
     attempt: str = ""
     started_at: datetime | None = None
     left_at: datetime | None = None
+    resumed_at: datetime | None = None
     ended_at: datetime | None = None
     outcome: Outcome | None = None
 

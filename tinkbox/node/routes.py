@@ -1,4 +1,4 @@
-"""What a worker asks of the appliance, over HTTP (`wire.worker` has the messages).
+"""What a worker asks of the appliance, over HTTP (`wire.worker` and `wire.holds` have the messages).
 
 The credential is the worker's identity; a name it merely claims counts for nothing.
 """
@@ -10,13 +10,14 @@ from typing import Protocol, TypeVar
 from aiohttp import web
 
 from tinkbox.model.errors import Denied, Invalid, TooLarge
+from tinkbox.wire import holds
 from tinkbox.wire.bundle import MAX_ARCHIVE
+from tinkbox.wire.holds import Asked, Held, Orders, Resumed, decode_asked, decode_held, decode_resumed
 from tinkbox.wire.worker import (
     MAX_OUTPUT_CHUNK,
     Hello,
     Leaving,
     Offer,
-    Order,
     Report,
     decode_hello,
     decode_leaving,
@@ -31,35 +32,47 @@ T = TypeVar("T")
 
 
 class Attempts(Protocol):
-    """What this door asks of the engine."""
+    """What this door asks of the engine about attempts."""
 
     async def offer(self, worker: str, hello: Hello) -> Offer | None: ...
     async def wait(self, worker: str, timeout: float) -> None: ...
     async def leave(self, worker: str, token: str, leaving: Leaving) -> None: ...
-    async def order(self, worker: str, token: str) -> Order | None: ...
     async def report(self, worker: str, token: str, report: Report) -> None: ...
     async def output(self, worker: str, token: str, offset: int, chunk: bytes) -> int: ...
     async def data(self, worker: str, token: str) -> bytes: ...
     async def keep_data(self, worker: str, token: str, archive: bytes) -> int: ...
 
 
+class Breakpoints(Protocol):
+    """What it asks about what is held, and what is wanted of an attempt."""
+
+    async def held(self, worker: str, token: str, held: Held) -> None: ...
+    async def resumed(self, worker: str, token: str, resumed: Resumed) -> None: ...
+    async def asked(self, worker: str, token: str, asked: Asked) -> None: ...
+    async def orders(self, worker: str, token: str) -> Orders: ...
+
+
 def routes(
     attempts: Attempts,
+    breakpoints: Breakpoints,
     authenticate: Callable[[str], str],
     clock: Callable[[], datetime],
     poll_seconds: float = POLL_SECONDS,
 ) -> list[web.RouteDef]:
     """The worker protocol.  `authenticate` maps a credential's token to the machine's id or raises Denied.
 
-    A worker for which there is no work, or no order, is answered after `poll_seconds`.
+    A worker for which there is no work, or no other orders than it has, is answered after `poll_seconds`.
     """
-    door = _WorkerDoor(attempts, authenticate, clock, poll_seconds)
+    door = _WorkerDoor(attempts, breakpoints, authenticate, clock, poll_seconds)
     return [
         web.get("/worker/time", door.time),
         web.post("/worker/next", door.next),
         web.post("/worker/attempts/{token}/leaving", door.leaving),
         web.post("/worker/attempts/{token}/report", door.report),
-        web.get("/worker/attempts/{token}/order", door.order),
+        web.post("/worker/attempts/{token}/held", door.held),
+        web.post("/worker/attempts/{token}/resumed", door.resumed),
+        web.post("/worker/attempts/{token}/verdict", door.verdict),
+        web.get("/worker/attempts/{token}/orders", door.orders),
         web.post("/worker/attempts/{token}/output", door.output),
         web.get("/worker/attempts/{token}/data", door.data),
         web.put("/worker/attempts/{token}/data", door.keep_data),
@@ -70,12 +83,14 @@ class _WorkerDoor:
     def __init__(
         self,
         attempts: Attempts,
+        breakpoints: Breakpoints,
         authenticate: Callable[[str], str],
         clock: Callable[[], datetime],
         poll_seconds: float,
     ) -> None:
         self._poll_seconds = poll_seconds
         self._attempts = attempts
+        self._breakpoints = breakpoints
         self._authenticate = authenticate
         self._clock = clock
 
@@ -87,12 +102,36 @@ class _WorkerDoor:
         worker = self._worker(request)
         hello = decode_hello(await _body(request, MAX_MESSAGE_BODY))
         if hello.finishing:
-            return _answer(await self._attempts.offer(worker, hello))
-        return _answer(await self._awaited(request, worker, lambda: self._attempts.offer(worker, hello)))
+            return _offered(await self._attempts.offer(worker, hello))
+        return _offered(await self._awaited(request, worker, lambda: self._attempts.offer(worker, hello)))
 
-    async def order(self, request: web.Request) -> web.Response:
-        worker, token = self._worker(request), request.match_info["token"]
-        return _answer(await self._awaited(request, worker, lambda: self._attempts.order(worker, token)))
+    async def orders(self, request: web.Request) -> web.Response:
+        worker, token, seen = self._worker(request), request.match_info["token"], request.query.get("seen", "")
+
+        async def news() -> Orders | None:
+            orders = await self._breakpoints.orders(worker, token)
+            return None if orders.mark == seen else orders
+
+        found = await self._awaited(request, worker, news)
+        return _empty() if found is None else _json(holds.encode(found))
+
+    async def held(self, request: web.Request) -> web.Response:
+        worker = self._worker(request)
+        held = decode_held(await _body(request, MAX_MESSAGE_BODY))
+        await self._breakpoints.held(worker, request.match_info["token"], held)
+        return web.json_response({})
+
+    async def resumed(self, request: web.Request) -> web.Response:
+        worker = self._worker(request)
+        resumed = decode_resumed(await _body(request, MAX_MESSAGE_BODY))
+        await self._breakpoints.resumed(worker, request.match_info["token"], resumed)
+        return web.json_response({})
+
+    async def verdict(self, request: web.Request) -> web.Response:
+        worker = self._worker(request)
+        asked = decode_asked(await _body(request, MAX_MESSAGE_BODY))
+        await self._breakpoints.asked(worker, request.match_info["token"], asked)
+        return web.json_response({})
 
     async def leaving(self, request: web.Request) -> web.Response:
         worker = self._worker(request)
@@ -145,10 +184,16 @@ class _WorkerDoor:
         return self._authenticate(token.strip())
 
 
-def _answer(message: Offer | Order | None) -> web.Response:
-    if message is None:
-        return web.Response(status=204)
-    return web.Response(text=encode(message), content_type="application/json")
+def _offered(offer: Offer | None) -> web.Response:
+    return _empty() if offer is None else _json(encode(offer))
+
+
+def _json(text: str) -> web.Response:
+    return web.Response(text=text, content_type="application/json")
+
+
+def _empty() -> web.Response:
+    return web.Response(status=204)
 
 
 async def _body(request: web.Request, limit: int) -> bytes:

@@ -28,7 +28,8 @@ _QUEUES = """
     SELECT action.worker, count(DISTINCT workflow.id) AS length,
            min(CASE WHEN workflow.state = 'PENDING' THEN workflow.updated_at END) AS since
     FROM workflow JOIN action ON action.workflow_id = workflow.id
-    WHERE workflow.state IN ('PENDING', 'RUNNING', 'STOPPING') AND action.state IN ('PENDING', 'RUNNING', 'LEAVING')
+    WHERE workflow.state IN ('PENDING', 'RUNNING', 'STOPPING')
+          AND action.state IN ('PENDING', 'RUNNING', 'HELD', 'LEAVING')
     GROUP BY action.worker ORDER BY action.worker
 """
 _BYTES = """

@@ -15,7 +15,7 @@ _RECORDS = """
     SELECT hardware.*,
            (SELECT attempt FROM action WHERE worker = hardware.id AND state = 'LEAVING') AS leaving,
            EXISTS (SELECT 1 FROM action JOIN workflow ON workflow.id = action.workflow_id
-                   WHERE action.worker = hardware.id AND action.state IN ('PENDING', 'RUNNING')
+                   WHERE action.worker = hardware.id AND action.state IN ('PENDING', 'RUNNING', 'HELD')
                    AND workflow.state IN ('PENDING', 'RUNNING')) AS wanted
     FROM hardware
 """
@@ -115,7 +115,7 @@ class HardwareTable:
         """Take the ticket of those machines that have nothing left to do in any unfinished workflow."""
         await self._sql.executemany(
             "UPDATE hardware SET installed = installed OR ?, ticket = EXISTS (SELECT 1 FROM action JOIN workflow ON workflow.id = action.workflow_id "
-            "WHERE action.worker = hardware.id AND action.state IN ('PENDING', 'RUNNING', 'LEAVING') "
+            "WHERE action.worker = hardware.id AND action.state IN ('PENDING', 'RUNNING', 'HELD', 'LEAVING') "
             "AND workflow.state IN ('PENDING', 'RUNNING', 'STOPPING')) WHERE id = ?",
             [(installed, each) for each in ids],
         )

@@ -97,20 +97,21 @@ class HoldTable:
         )
         await self._sql.execute(
             "UPDATE workflow SET held_seconds = held_seconds + ? WHERE id = ?",
-            ((now - hold.held_at).total_seconds(), hold.workflow_id),
+            (hold.lasted(now), hold.workflow_id),
         )
 
     async def override(self, workflow_id: str, position: int) -> Override | None:
-        """What a person changed for the newest or the next attempt at an action."""
+        """What a person changed for the newest or the next attempt at an action, None: nothing."""
         rows = await self._sql.execute_fetchall(
             "SELECT override FROM action WHERE workflow_id = ? AND position = ?", (workflow_id, position)
         )
         return next((override_from_document(json.loads(row["override"])) for row in rows if row["override"]), None)
 
-    async def set_override(self, workflow_id: str, position: int, override: Override | None) -> None:
+    async def set_override(self, workflow_id: str, position: int, override: Override) -> None:
+        """The next attempt at an action is changed so, and in no other way."""
+        text = "" if override == Override() else json.dumps(asdict(override))
         await self._sql.execute(
-            "UPDATE action SET override = ? WHERE workflow_id = ? AND position = ?",
-            (json.dumps(asdict(override)) if override else "", workflow_id, position),
+            "UPDATE action SET override = ? WHERE workflow_id = ? AND position = ?", (text, workflow_id, position)
         )
 
     async def _holds(self, condition: str, *values: object) -> list[Hold]:

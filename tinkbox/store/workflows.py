@@ -1,7 +1,7 @@
 """Workflows, their actions and attempts.
 
 A workflow that is not over is PENDING, RUNNING or STOPPING; a machine has something to do in it as long as
-an action of its is PENDING, RUNNING or LEAVING, in one that is STOPPING only what was begun.
+an action of its is PENDING, RUNNING, HELD or LEAVING, in one that is STOPPING only what was begun.
 """
 
 import json
@@ -11,24 +11,26 @@ from datetime import datetime
 
 import aiosqlite
 
+from tinkbox.model.breakpoint import Hold
 from tinkbox.model.workflow import ActionStatus, Outcome, PlannedAction, State, Workflow
+from tinkbox.store.holds import open_holds
 from tinkbox.wire.worker import action_from_document, outcome_from_document
 
 _ACTIONS = """
-    SELECT action.*, attempt.started_at, attempt.left_at, attempt.ended_at, attempt.outcome
+    SELECT action.*, attempt.started_at, attempt.left_at, attempt.resumed_at, attempt.ended_at, attempt.outcome
     FROM action LEFT JOIN attempt ON attempt.token = action.attempt
     WHERE action.workflow_id IN (SELECT value FROM json_each(?)) ORDER BY position
 """
 _NEXT = """
     SELECT workflow.id FROM action JOIN workflow ON workflow.id = action.workflow_id
-    WHERE action.worker = ? AND action.state IN ('PENDING', 'RUNNING', 'LEAVING')
+    WHERE action.worker = ? AND action.state IN ('PENDING', 'RUNNING', 'HELD', 'LEAVING')
           AND (workflow.state IN ('PENDING', 'RUNNING') OR workflow.state = 'STOPPING' AND action.state != 'PENDING')
     ORDER BY workflow.place LIMIT 1
 """
 _UNDER_WAY = """
     SELECT workflow.id, workflow.state AS standing, workflow.global_timeout, workflow.started_at AS began,
-           workflow.stop_into, workflow.stopped_at, action.definition, attempt.*
-    FROM workflow LEFT JOIN action ON action.workflow_id = workflow.id AND action.state IN ('RUNNING', 'LEAVING')
+           workflow.stop_into, workflow.stopped_at, workflow.held_seconds, action.definition, action.failures, attempt.*
+    FROM workflow LEFT JOIN action ON action.workflow_id = workflow.id AND action.state IN ('RUNNING', 'HELD', 'LEAVING')
                   LEFT JOIN attempt ON attempt.token = action.attempt
     WHERE workflow.state IN ('RUNNING', 'STOPPING')
 """
@@ -38,8 +40,8 @@ _UNDER_WAY = """
 class Attempt:
     """One try at an action.
 
-    `left_at` is since when its machine goes away by intention; `output_length` counts every byte
-    received, kept or not.
+    `left_at` is since when its machine goes away by intention, `resumed_at` since when it runs again after a hold;
+    `debug` tells that its worker takes breakpoints; `output_length` counts every byte received, kept or not.
     """
 
     token: str
@@ -50,16 +52,20 @@ class Attempt:
     state: State
     started_at: datetime
     left_at: datetime | None = None
+    resumed_at: datetime | None = None
     ended_at: datetime | None = None
     outcome: Outcome | None = None
     output_length: int = 0
+    debug: bool = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UnderWay:
-    """A workflow that is RUNNING or STOPPING, with its action that is RUNNING or LEAVING if there is one.
+    """A workflow that is RUNNING or STOPPING, with its action that is RUNNING, HELD or LEAVING if there is one.
 
-    `began` and `stopped_at` are the workflow's times, `global_timeout` is in seconds, 0: none.
+    `failures` are the action's (`ActionStatus`).
+    `began` and `stopped_at` are the workflow's times, `global_timeout` is in seconds, 0: none.  Its clock stood still
+    for `held_seconds` since it began, and stands still during `hold`.
     """
 
     workflow_id: str
@@ -70,6 +76,9 @@ class UnderWay:
     stopped_at: datetime | None
     action: PlannedAction | None
     attempt: Attempt | None
+    failures: int = 0
+    held_seconds: float = 0.0
+    hold: Hold | None = None
 
 
 class WorkflowTable:
@@ -157,8 +166,9 @@ class WorkflowTable:
     async def under_way(self, workflow_id: str = "") -> list[UnderWay]:
         """Every workflow that is RUNNING or STOPPING, or this one if it is."""
         condition, values = (" AND workflow.id = ?", (workflow_id,)) if workflow_id else ("", ())
-        rows = await self._sql.execute_fetchall(_UNDER_WAY + condition, values)
-        return [_under_way(row) for row in rows]
+        rows = list(await self._sql.execute_fetchall(_UNDER_WAY + condition, values))
+        holds = await open_holds(self._sql, [row["id"] for row in rows])
+        return [_under_way(row, holds.get(row["token"])) for row in rows]
 
     async def set_state(self, workflow_id: str, state: State, now: datetime) -> None:
         await self._sql.execute(
@@ -178,12 +188,12 @@ class WorkflowTable:
     async def make_ready(self, workflow_id: str, first: int) -> None:
         """Forget how it ended, make the actions from `first` on pending again, and put it behind those that wait."""
         await self._sql.execute(
-            "UPDATE workflow SET started_at = NULL, stop_into = '', stopped_at = NULL, "
+            "UPDATE workflow SET started_at = NULL, stop_into = '', stopped_at = NULL, held_seconds = 0, "
             "place = (SELECT max(place) + 1 FROM workflow) WHERE id = ?",
             (workflow_id,),
         )
         await self._sql.execute(
-            "UPDATE action SET state = 'PENDING', failures = 0, attempt = '' "
+            "UPDATE action SET state = 'PENDING', failures = 0, attempt = '', override = '' "
             "WHERE workflow_id = ? AND position >= ? AND state != 'SKIPPED'",
             (workflow_id, first),
         )
@@ -205,7 +215,8 @@ class WorkflowTable:
     async def begin_attempt(self, attempt: Attempt) -> None:
         """Store a new attempt and make it the action's current one."""
         await self._sql.execute(
-            "INSERT INTO attempt (token, workflow_id, position, worker, boot_id, state, started_at) VALUES (?, ?, ?, ?, ?, ?, ?)",
+            "INSERT INTO attempt (token, workflow_id, position, worker, boot_id, state, started_at, debug) "
+            "VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
             (
                 attempt.token,
                 attempt.workflow_id,
@@ -214,6 +225,7 @@ class WorkflowTable:
                 attempt.boot_id,
                 attempt.state,
                 attempt.started_at.isoformat(),
+                attempt.debug,
             ),
         )
         await self._sql.execute(
@@ -226,6 +238,22 @@ class WorkflowTable:
         await self._sql.execute(
             "UPDATE attempt SET state = 'LEAVING', left_at = ? WHERE token = ?", (now.isoformat(), token)
         )
+
+    async def hold(self, token: str) -> None:
+        """The attempt's action is held."""
+        await self._sql.execute("UPDATE attempt SET state = 'HELD' WHERE token = ?", (token,))
+
+    async def resume(self, token: str, state: State, now: datetime) -> None:
+        """The attempt goes on as `state`, its whole time before it; one that left before leaves now."""
+        await self._sql.execute(
+            "UPDATE attempt SET state = ?1, resumed_at = ?2, left_at = CASE WHEN left_at IS NULL THEN NULL ELSE ?2 END "
+            "WHERE token = ?3",
+            (state, now.isoformat(), token),
+        )
+
+    async def set_debug(self, token: str, *, debug: bool) -> None:
+        """Whether the attempt's worker takes breakpoints."""
+        await self._sql.execute("UPDATE attempt SET debug = ? WHERE token = ?", (debug, token))
 
     async def end_attempt(self, token: str, outcome: Outcome, now: datetime) -> None:
         await self._sql.execute(
@@ -271,7 +299,7 @@ def _workflow(row: aiosqlite.Row, actions: list[ActionStatus]) -> Workflow:
     )
 
 
-def _under_way(row: aiosqlite.Row) -> UnderWay:
+def _under_way(row: aiosqlite.Row, hold: Hold | None) -> UnderWay:
     return UnderWay(
         workflow_id=row["id"],
         state=State(row["standing"]),
@@ -281,6 +309,9 @@ def _under_way(row: aiosqlite.Row) -> UnderWay:
         stopped_at=_time(row["stopped_at"]),
         action=_action(row["definition"]) if row["definition"] else None,
         attempt=_attempt(row) if row["token"] else None,
+        failures=row["failures"] or 0,
+        held_seconds=row["held_seconds"],
+        hold=hold,
     )
 
 
@@ -292,6 +323,7 @@ def _status(row: aiosqlite.Row) -> ActionStatus:
         attempt=row["attempt"],
         started_at=_time(row["started_at"]),
         left_at=_time(row["left_at"]),
+        resumed_at=_time(row["resumed_at"]),
         ended_at=_time(row["ended_at"]),
         outcome=_outcome(row["outcome"]),
     )
@@ -307,9 +339,11 @@ def _attempt(row: aiosqlite.Row) -> Attempt:
         state=State(row["state"]),
         started_at=datetime.fromisoformat(row["started_at"]),
         left_at=_time(row["left_at"]),
+        resumed_at=_time(row["resumed_at"]),
         ended_at=_time(row["ended_at"]),
         outcome=_outcome(row["outcome"]),
         output_length=row["output_length"],
+        debug=bool(row["debug"]),
     )
 
 

@@ -12,6 +12,7 @@ from uuid import UUID
 
 from tinkbox.engine.attempts import Attempts
 from tinkbox.engine.bells import Bells
+from tinkbox.engine.breakpoints import Breakpoints
 from tinkbox.engine.deadlines import Deadlines
 from tinkbox.engine.machines import Machines
 from tinkbox.engine.returns import Returns
@@ -21,7 +22,7 @@ from tinkbox.model.hardware import MacAddress, parse_hardware
 from tinkbox.model.history import History, fold
 from tinkbox.model.workflow import Outcome, State
 from tinkbox.store.database import Store
-from tinkbox.wire.worker import Hello, Leaving, Offer, Report
+from tinkbox.wire.worker import Hello, Leaving, Offer, Order, Report
 
 HELLO = """\
 version: "0.1"
@@ -75,6 +76,7 @@ class Appliance:
         self.templates = Templates(self.store, self.clock, new_id)
         self.workflows = Workflows(self.store, self.bells, self.machines, self.clock, new_id)
         self.attempts = Attempts(self.store, self.bells, self.machines, self.clock, lambda: f"attempt-{next(numbers)}")
+        self.breakpoints = Breakpoints(self.store, self.bells, self.machines, self.clock)
         self.deadlines = Deadlines(self.store, self.bells, self.machines, self.clock)
         self.returns = Returns(self.store, self.bells, self.machines, self.clock)
 
@@ -97,6 +99,10 @@ class Appliance:
 
     async def leave(self, worker: str, offer: Offer, boot_id: str = "boot-1") -> None:
         await self.attempts.leave(worker, offer.attempt, Leaving(workflow_id=offer.workflow_id, boot_id=boot_id))
+
+    async def stop_order(self, worker: str, offer: Offer) -> Order | None:
+        """What the worker is told about stopping, if it is."""
+        return (await self.breakpoints.orders(worker, offer.attempt)).stop
 
     async def report(
         self, worker: str, offer: Offer, state: State = State.SUCCESS, boot_id: str = "boot-1", **told: object

@@ -44,7 +44,7 @@ async def test_an_action_nobody_reports_on_is_ended_after_its_timeout_and_the_ti
     assert ended.reason == "Timeout"
     assert "60 seconds" in ended.message
     assert "did not report" in ended.message
-    order = await box.attempts.order(worker, offer.attempt)
+    order = await box.stop_order(worker, offer)
     assert order is not None
     assert order.state is State.TIMEOUT
     with pytest.raises(Conflict, match="too late"):
@@ -91,7 +91,7 @@ async def test_a_workflow_beyond_its_time_has_its_action_stopped(box: Appliance)
     box.clock.forward(100)
     await box.deadlines.look()
     assert await states(box, offer.workflow_id) == ["STOPPING", "RUNNING", "PENDING"]
-    order = await box.attempts.order(worker, offer.attempt)
+    order = await box.stop_order(worker, offer)
     assert order is not None
     assert (order.state, "global_timeout of 100 seconds" in order.message) == (State.TIMEOUT, True)
     await box.report(worker, offer, State.TIMEOUT, reason="Timeout")

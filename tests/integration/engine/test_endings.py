@@ -129,13 +129,11 @@ async def test_a_pending_workflow_is_canceled_at_once_and_its_ticket_withdrawn(b
 async def test_a_running_action_is_stopped_first_and_then_the_machine_is_free(box: Appliance) -> None:
     worker, offer = await begun(box)
     following = await box.workflow()
-    assert await box.attempts.order(worker, offer.attempt) is None
+    assert await box.stop_order(worker, offer) is None
     for _ in range(2):
         await box.workflows.cancel(offer.workflow_id)
     assert await states(box, offer.workflow_id) == ["STOPPING", "RUNNING", "PENDING"]
-    assert await box.attempts.order(worker, offer.attempt) == Order(
-        state=State.CANCELED, message="the workflow was canceled"
-    )
+    assert await box.stop_order(worker, offer) == Order(state=State.CANCELED, message="the workflow was canceled")
     assert (await again(box, worker)).attempt == offer.attempt, "a worker that comes back stops what it had begun"
     with pytest.raises(Conflict, match="stopping"):
         await box.workflows.delete(offer.workflow_id)
@@ -178,7 +176,7 @@ async def test_a_machine_that_goes_away_is_not_waited_for_when_its_workflow_is_c
     await box.leave(worker, offer)
     await box.workflows.cancel(offer.workflow_id)
     assert await states(box, offer.workflow_id) == ["CANCELED", "SUCCESS", "CANCELED"]
-    order = await box.attempts.order(worker, offer.attempt)
+    order = await box.stop_order(worker, offer)
     assert order is not None
     assert order.state is State.CANCELED
     with pytest.raises(Conflict, match="CANCELED cannot"):
@@ -217,7 +215,7 @@ async def test_whoever_waits_for_an_order_is_woken(box: Appliance) -> None:
 async def test_an_attempt_that_is_over_is_ordered_to_end(box: Appliance) -> None:
     worker, offer = await begun(box, REBOOT)
     await box.report(worker, offer, State.TIMEOUT)
-    order = await box.attempts.order(worker, offer.attempt)
+    order = await box.stop_order(worker, offer)
     assert order is not None
     assert order.state is State.TIMEOUT
 

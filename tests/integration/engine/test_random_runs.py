@@ -133,7 +133,7 @@ class Lab:
         """Whether the appliance has ended what this machine holds, and its worker would have been told."""
         assert machine.held is not None
         try:
-            return await self.box.attempts.order(machine.worker, machine.held.attempt) is not None
+            return await self.box.stop_order(machine.worker, machine.held) is not None
         except NotFound:
             return True
 
@@ -196,7 +196,7 @@ class Lab:
     async def obey(self, machine: Machine) -> None:
         assert machine.held is not None
         try:
-            order = await self.box.attempts.order(machine.worker, machine.held.attempt)
+            order = await self.box.stop_order(machine.worker, machine.held)
         except NotFound:
             machine.held = None
             return

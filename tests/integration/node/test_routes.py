@@ -13,8 +13,12 @@ from aiohttp.test_utils import TestClient, TestServer
 from tests.integration.engine.appliance import Appliance, appliance, mac
 from tests.integration.engine.flows import THROUGH
 from tinkbox.door.problems import refusals_become_problems
+from tinkbox.engine.breakpoints import Change
+from tinkbox.model.breakpoint import Armed, Kind, Verb, Verdict
 from tinkbox.model.workflow import Outcome, State
 from tinkbox.node.routes import routes
+from tinkbox.wire import holds
+from tinkbox.wire.holds import Asked, Held, Orders, Resumed, Ruling, decode_orders
 from tinkbox.wire.worker import (
     MAX_OUTPUT_CHUNK,
     Hello,
@@ -23,7 +27,6 @@ from tinkbox.wire.worker import (
     Order,
     Report,
     decode_offer,
-    decode_order,
     encode,
 )
 
@@ -40,7 +43,7 @@ async def box(tmp_path: Path) -> AsyncIterator[Appliance]:
 @pytest.fixture
 async def door(box: Appliance) -> AsyncIterator[Client]:
     app = web.Application(middlewares=[refusals_become_problems], client_max_size=0)
-    app.add_routes(routes(box.attempts, box.machines.authenticate, box.clock, poll_seconds=0.2))
+    app.add_routes(routes(box.attempts, box.breakpoints, box.machines.authenticate, box.clock, poll_seconds=0.2))
     async with TestClient(TestServer(app)) as client:
         yield client
 
@@ -58,6 +61,18 @@ async def offered(box: Appliance, door: Client, headers: dict[str, str]) -> Offe
     return decode_offer(await answer.read())
 
 
+def held(offer: Offer, kind: Kind = Kind.BEFORE, sequence: int = 1) -> str:
+    return holds.encode(Held(workflow_id=offer.workflow_id, boot_id="boot-1", sequence=sequence, kind=kind))
+
+
+def resumed(offer: Offer) -> str:
+    return holds.encode(Resumed(workflow_id=offer.workflow_id, boot_id="boot-1", sequence=1))
+
+
+def asked(offer: Offer, verb: Verb) -> str:
+    return holds.encode(Asked(workflow_id=offer.workflow_id, boot_id="boot-1", sequence=1, verb=verb))
+
+
 def report(offer: Offer, state: State = State.SUCCESS) -> str:
     return encode(Report(workflow_id=offer.workflow_id, boot_id="boot-1", sequence=1, outcome=Outcome(state=state)))
 
@@ -72,7 +87,8 @@ async def test_the_clock_is_told_to_everybody(box: Appliance, door: Client) -> N
     ("method", "path"),
     [("POST", "/worker/next"), ("POST", "/worker/attempts/x/report"), ("POST", "/worker/attempts/x/output?offset=0"),
      ("GET", "/worker/attempts/x/data"), ("PUT", "/worker/attempts/x/data"),
-     ("GET", "/worker/attempts/x/order"), ("POST", "/worker/attempts/x/leaving")],
+     ("GET", "/worker/attempts/x/orders"), ("POST", "/worker/attempts/x/leaving"),
+     ("POST", "/worker/attempts/x/held"), ("POST", "/worker/attempts/x/resumed"), ("POST", "/worker/attempts/x/verdict")],
 )  # fmt: skip
 async def test_a_wrong_or_missing_credential_is_a_401(door: Client, method: str, path: str, header: str | None) -> None:
     answer = await door.request(method, path, headers={} if header is None else {"Authorization": header})
@@ -104,7 +120,7 @@ async def test_without_work_the_answer_is_empty_after_a_while(box: Appliance, do
 
 async def test_a_machine_that_is_about_to_go_away_is_answered_at_once(box: Appliance) -> None:
     app = web.Application(middlewares=[refusals_become_problems])
-    app.add_routes(routes(box.attempts, box.machines.authenticate, box.clock, poll_seconds=600))
+    app.add_routes(routes(box.attempts, box.breakpoints, box.machines.authenticate, box.clock, poll_seconds=600))
     headers = await bearer(box)
     await box.workflow()
     async with TestClient(TestServer(app)) as door, asyncio.timeout(30):
@@ -122,7 +138,10 @@ async def test_one_machine_gets_nothing_of_anothers(box: Appliance, door: Client
         ("POST", "/output?offset=0", "x"),
         ("GET", "/data", None),
         ("PUT", "/data", "x"),
-        ("GET", "/order", None),
+        ("GET", "/orders", None),
+        ("POST", "/held", held(offer)),
+        ("POST", "/resumed", resumed(offer)),
+        ("POST", "/verdict", asked(offer, Verb.FAIL)),
         ("POST", "/leaving", encode(Leaving(workflow_id=offer.workflow_id, boot_id="boot-1"))),
     ):
         answer = await door.request(method, path + rest, data=body, headers=stranger)
@@ -159,6 +178,10 @@ async def test_output_and_data_travel(box: Appliance, door: Client) -> None:
         ("output?offset=0", b"x" * (256 * 1024 + 1), 413),
         ("leaving", b"{}", 422),
         ("leaving", b" " * (1024 * 1024 + 1), 413),
+        ("held", b"{}", 422),
+        ("held", b" " * (1024 * 1024 + 1), 413),
+        ("resumed", b"{}", 422),
+        ("verdict", b"{}", 422),
         ("report", b"{", 422),
         ("report", b"{}", 422),
         ("report", b" " * (1024 * 1024 + 1), 413),
@@ -235,16 +258,21 @@ async def test_a_machine_that_is_forgotten_meanwhile_is_turned_away(box: Applian
     assert (await door.post("/worker/next", data=HELLO, headers=headers)).status == 401
 
 
-async def test_without_an_order_the_answer_is_empty_after_a_while(box: Appliance, door: Client) -> None:
+async def test_orders_are_told_and_then_only_what_is_new(box: Appliance, door: Client) -> None:
     headers = await bearer(box)
     offer = await offered(box, door, headers)
-    answer = await door.get(f"/worker/attempts/{offer.attempt}/order", headers=headers)
+    path = f"/worker/attempts/{offer.attempt}/orders"
+    for query in ("", "?seen=", "?seen=other"):
+        answer = await door.get(path + query, headers=headers)
+        assert (answer.status, decode_orders(await answer.read())) == (200, Orders())
+    answer = await door.get(f"{path}?seen={Orders().mark}", headers=headers)
     assert (answer.status, await answer.read()) == (204, b"")
 
 
 async def test_an_order_to_stop_reaches_its_worker_at_once(box: Appliance, door: Client) -> None:
     headers = await bearer(box)
     offer = await offered(box, door, headers)
+    seen = Orders().mark
     waits = asyncio.Event()
     bells_wait = box.bells.wait
 
@@ -254,13 +282,13 @@ async def test_an_order_to_stop_reaches_its_worker_at_once(box: Appliance, door:
 
     box.bells.wait = wait  # type: ignore[method-assign]
     async with asyncio.timeout(10), asyncio.TaskGroup() as group:
-        waiting = group.create_task(door.get(f"/worker/attempts/{offer.attempt}/order", headers=headers))
+        waiting = group.create_task(door.get(f"/worker/attempts/{offer.attempt}/orders?seen={seen}", headers=headers))
         await waits.wait()
         await box.workflows.cancel(offer.workflow_id)
         answer = await waiting
         assert answer.status == 200
-        order = decode_order(await answer.read())
-    assert order == Order(state=State.CANCELED, message="the workflow was canceled")
+        orders = decode_orders(await answer.read())
+    assert orders == Orders(stop=Order(state=State.CANCELED, message="the workflow was canceled"))
 
 
 async def test_leaving_is_said_before_the_machine_goes_and_again_when_its_answer_is_lost(
@@ -295,7 +323,7 @@ async def test_nothing_is_begun_for_a_worker_that_hung_up(box: Appliance) -> Non
 
     box.bells.wait = wait  # type: ignore[method-assign]
     app = web.Application(middlewares=[refusals_become_problems])
-    app.add_routes(routes(box.attempts, box.machines.authenticate, box.clock))
+    app.add_routes(routes(box.attempts, box.breakpoints, box.machines.authenticate, box.clock))
     # As the appliance has it: a handler outlives its client, which the test server of aiohttp does not let it.
     runner = web.AppRunner(app)
     await runner.setup()
@@ -314,3 +342,32 @@ async def test_nothing_is_begun_for_a_worker_that_hung_up(box: Appliance) -> Non
         with pytest.raises(TimeoutError):
             await asyncio.wait_for(asked_again.wait(), 0.2)
     await runner.cleanup()
+
+
+async def test_a_hold_travels_from_its_beginning_over_its_verdict_to_its_end(box: Appliance, door: Client) -> None:
+    headers = await bearer(box)
+    offer = await offered(box, door, headers)
+    path = f"/worker/attempts/{offer.attempt}"
+    await box.breakpoints.arm(offer.workflow_id, Change(before=("hello_world",)), "anna")
+    for _ in range(2):
+        assert (await door.post(f"{path}/held", data=held(offer), headers=headers)).status == 200
+    early = await door.post(f"{path}/resumed", data=resumed(offer), headers=headers)
+    assert early.status == 409
+    verdict = Verdict(verb=Verb.CONTINUE, who="anna")
+    await box.breakpoints.resolve(offer.workflow_id, verdict)
+    orders = decode_orders(await (await door.get(f"{path}/orders", headers=headers)).read())
+    assert orders == Orders(armed=Armed(before=True), ruling=Ruling(sequence=1, verdict=verdict))
+    for _ in range(2):
+        assert (await door.post(f"{path}/resumed", data=resumed(offer), headers=headers)).status == 200
+    assert (await door.post(f"{path}/report", data=report(offer), headers=headers)).status == 200
+
+
+async def test_a_verdict_from_inside_the_container_is_taken_or_says_who_was_first(box: Appliance, door: Client) -> None:
+    headers = await bearer(box)
+    offer = await offered(box, door, headers)
+    path = f"/worker/attempts/{offer.attempt}"
+    await door.post(f"{path}/held", data=held(offer), headers=headers)
+    for _ in range(2):
+        assert (await door.post(f"{path}/verdict", data=asked(offer, Verb.SKIP), headers=headers)).status == 200
+    late = await door.post(f"{path}/verdict", data=asked(offer, Verb.FAIL), headers=headers)
+    assert (late.status, (await late.json())["detail"]) == (409, "the container decided already: skip")

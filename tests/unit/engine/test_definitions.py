@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from tests.unit.engine.templates import MAC
 from tests.unit.engine.templates import SMALL as TEMPLATE
 from tinkbox.engine.definitions import read_definition
+from tinkbox.model.breakpoint import Breakpoints, Verb
 from tinkbox.model.errors import Invalid
 from tinkbox.model.template import Action, Definition, Task
 
@@ -34,7 +35,15 @@ tasks:
         retries: 2
         if: "true"
         reboot: true
+        helper: false
 """
+
+
+TWO_TASKS = (
+    SMALL
+    + SMALL[SMALL.index("  - name: t") :].replace("name: t", "name: u").rstrip()
+    + ("\n      - {name: only, image: x}\n")
+)
 
 
 def problems_of(text: str) -> list[str]:
@@ -61,6 +70,7 @@ def test_every_key_is_understood() -> None:
         retries=2,
         applies=True,
         reboot=True,
+        helper=False,
     )
     task = Task(
         name="os-installation",
@@ -138,7 +148,18 @@ def test_the_namespaces_of_today_beat_the_pid_of_before(text: str, pid: str) -> 
         (("name: t", f"name: {'t' * 200}"), ["line 4, tasks[0].name: name cannot be empty or have more than 199"]),
         (("    worker:", "    wrker:"), ["tasks[0].wrker: unknown key wrker; did you mean worker?", "tasks[0].worker: a task needs"]),
         (("tasks:", "services: []\ntasks:"), ["line 3, services: services is not supported yet"]),
-        (("tasks:", "breakpoint: {onFailure: true}\ntasks:"), ["line 3, breakpoint: breakpoint is not supported yet"]),
+        (("tasks:", "breakpoint: {onFailures: true}\ntasks:"), ["line 3, breakpoint.onFailures: unknown key onFailures; did you mean onFailure?"]),
+        (("tasks:", "breakpoint: true\ntasks:"), ["line 3, breakpoint: expected keys with values: onFailure, before, after"]),
+        (("tasks:", "breakpoint: {onFailure: maybe}\ntasks:"), ["line 3, breakpoint.onFailure: expected true or false, not 'maybe'"]),
+        (("tasks:", "breakpoint:\n  before: [a,\n    b]\ntasks:"), ["line 5, breakpoint.before[1]: there is no action 'b' in this template"]),
+        (("tasks:", "breakpoint: {after: [x/a]}\ntasks:"), ["line 3, breakpoint.after[0]: there is no action 'x/a'"]),
+        (("tasks:", "breakpoint: {after: a}\ntasks:"), ["line 3, breakpoint.after: expected a list"]),
+        (("tasks:", "breakpoint: {before: [[a]]}\ntasks:"), ["line 3, breakpoint.before[0]: expected text"]),
+        (("tasks:", "breakpoint: {timeout: 30min}\ntasks:"), ["line 3, breakpoint.timeout: '30min' is no duration: write 90s, 30m"]),
+        (("tasks:", "breakpoint: {timeout: 0}\ntasks:"), ["line 3, breakpoint.timeout: expected 1s to 7d, not 0"]),
+        (("tasks:", "breakpoint: {timeout: 8d}\ntasks:"), ["line 3, breakpoint.timeout: expected 1s to 7d, not 8d"]),
+        (("tasks:", "breakpoint: {onExpiry: retry}\ntasks:"), ["line 3, breakpoint.onExpiry: expected fail, continue, abort, not 'retry'"]),
+        (("image: x", "image: x, helper: none"), ["line 7, tasks[0].actions[0].helper: expected true or false, not 'none'"]),
         (("    worker", "\tworker"), ["line 5: a tab: YAML is indented with spaces"]),
         (("tasks:", "tasks: []\nx:"), ["line 4, x: unknown key", "tasks: template must have at least one task"]),
         (("tasks:", "---\ntasks:"), ["line 4: a template is one document"]),
@@ -149,6 +170,37 @@ def test_each_problem_names_its_line_its_key_and_the_way_out(change: tuple[str, 
     found = problems_of(SMALL.replace(*change, 1))
     for text in expected:
         assert any(text in problem for problem in found), (text, found)
+
+
+def breakpoints_with(text: str) -> Breakpoints:
+    return read_definition(TWO_TASKS.replace("tasks:", f"breakpoint: {text}\ntasks:", 1)).breakpoints
+
+
+@pytest.mark.parametrize("text", ["", "~", "{}", "{onFailure: false, before: [], after: , timeout: , onExpiry: ''}"])
+def test_a_template_arms_nothing_unless_it_says_so(text: str) -> None:
+    assert (
+        breakpoints_with(text) == Breakpoints(timeout=1800, on_expiry=Verb.FAIL) == read_definition(SMALL).breakpoints
+    )
+
+
+def test_breakpoints_name_actions_with_or_without_their_task() -> None:
+    armed = breakpoints_with(
+        "{onFailure: true, before: [u/a, only, u/only], after: [t/a], timeout: 1h30m, onExpiry: abort}"
+    )
+    assert armed == Breakpoints(
+        on_failure=True, before=("u/a", "u/only"), after=("t/a",), timeout=5400, on_expiry=Verb.ABORT
+    )
+    assert breakpoints_with("{timeout: 90}").timeout == 90
+
+
+def test_a_breakpoint_at_a_name_that_two_actions_have_is_refused() -> None:
+    found = problems_of(TWO_TASKS.replace("tasks:", "breakpoint: {before: [a]}\ntasks:", 1))
+    assert found == ["line 3, breakpoint.before[0]: 2 actions are called a: name the task as well, as task/action"]
+
+
+@pytest.mark.parametrize(("text", "helper"), [("helper: true", True), ("helper:", True), ("helper: False", False)])
+def test_an_action_has_its_helper_unless_it_says_otherwise(text: str, helper: bool) -> None:
+    assert action_with(text).helper is helper
 
 
 def test_all_problems_are_listed_at_once_in_the_order_of_their_lines() -> None:

@@ -9,11 +9,15 @@ from tinkbox.model.errors import Conflict
 from tinkbox.model.workflow import FINAL, State
 
 ENDS = {"succeeded": "SUCCESS", "failed": "FAILED", "timed out": "TIMEOUT", "canceled": "CANCELED"}
+BEGUN = ("RUNNING", "HELD", "LEAVING")
 STEPS_OF_ACTIONS = {
     ("PENDING", "started"): "RUNNING",
     ("RUNNING", "machine leaves"): "LEAVING",
-    **{(state, happening): end for state in ("RUNNING", "LEAVING") for happening, end in ENDS.items()},
-    **{(state, "tried again"): "PENDING" for state in ("RUNNING", "LEAVING")},
+    **{(state, "held"): "HELD" for state in ("RUNNING", "LEAVING")},
+    ("HELD", "resumed"): "RUNNING",
+    ("HELD", "machine leaves"): "LEAVING",
+    **{(state, happening): end for state in BEGUN for happening, end in ENDS.items()},
+    **{(state, "tried again"): "PENDING" for state in BEGUN},
     **{(state, "retried"): "PENDING" for state in ENDS.values()},
 }
 STEPS_OF_WORKFLOWS = {
@@ -48,7 +52,7 @@ def test_success_is_final_and_only_a_person_leads_out_of_another_end() -> None:
 
 
 def test_every_end_of_an_attempt_is_something_that_can_happen() -> None:
-    for state in (State.RUNNING, State.LEAVING):
+    for state in map(State, BEGUN):
         assert {advance(ACTION, state, happening) for happening in ENDING.values()} == FINAL == set(ENDING)
 
 

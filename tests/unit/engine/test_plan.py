@@ -18,9 +18,10 @@ from tinkbox.engine.plan import (
     workflow_ends,
 )
 from tinkbox.model.boot import Boot, Client, Stage
+from tinkbox.model.breakpoint import Verb, Verdict
 from tinkbox.model.errors import Conflict, NotFound
 from tinkbox.model.hardware import Interface, MacAddress
-from tinkbox.model.workflow import FINAL, State, Workflow
+from tinkbox.model.workflow import FINAL, Outcome, State, Workflow
 
 MAC = MacAddress("08:00:27:00:00:01")
 
@@ -81,6 +82,8 @@ def flow(*actions: tuple[str, State], state: State = State.RUNNING, **changes: o
         ([("me", State.SUCCESS), ("other", State.RUNNING), ("me", State.PENDING)], "b1", Turn.WAIT),
         ([("me", State.RUNNING)], "b1", Turn.RESUME),
         ([("me", State.RUNNING)], "b2", Turn.LOST),
+        ([("me", State.HELD)], "b1", Turn.RESUME),
+        ([("me", State.HELD)], "b2", Turn.LOST),
         ([("me", State.LEAVING)], "b1", Turn.RESUME),
         ([("me", State.LEAVING)], "b2", Turn.RETURNED),
         ([("other", State.LEAVING), ("me", State.PENDING)], "b2", Turn.WAIT),
@@ -116,7 +119,31 @@ def test_only_what_failed_is_tried_again_as_often_as_the_template_says(
     standing: State, failures: int, ended: State, expected: bool
 ) -> None:
     tried = status(State.RUNNING, action=action(retries=2), failures=failures)
-    assert tries_again(workflow(standing, [tried]), tried, ended) is expected
+    assert tries_again(workflow(standing, [tried]), tried, Outcome(state=ended)) is expected
+
+
+@pytest.mark.parametrize(
+    ("verb", "ended", "reason", "expected"),
+    [
+        (Verb.RETRY, State.FAILED, "NonZeroExit", True),
+        (Verb.RETRY, State.SUCCESS, "", True),
+        (Verb.RETRY, State.TIMEOUT, "Timeout", True),
+        (Verb.RETRY, State.CANCELED, "Canceled", False),
+        (Verb.RETRY, State.FAILED, "BreakpointLost", False),
+        (Verb.FAIL, State.FAILED, "NonZeroExit", False),
+        (Verb.CONTINUE, State.FAILED, "DataTooLarge", False),
+    ],
+)
+def test_a_verdict_says_more_than_the_template_about_another_attempt(
+    verb: Verb, ended: State, reason: str, expected: bool
+) -> None:
+    verdict = Verdict(verb=verb, who="anna", fresh=verb is Verb.RETRY)
+    for retries in (0, 5):
+        tried = status(State.HELD, action=action(retries=retries))
+        outcome = Outcome(state=ended, reason=reason)
+        assert tries_again(workflow(State.RUNNING, [tried]), tried, outcome, verdict) is expected
+        stopping = workflow(State.STOPPING, [tried], stop_into=State.CANCELED)
+        assert not tries_again(stopping, tried, outcome, verdict)
 
 
 @pytest.mark.parametrize("ended", sorted(FINAL))
@@ -163,7 +190,7 @@ def test_a_retry_that_cannot_be_says_why() -> None:
     twice = workflow(State.FAILED, [status(State.FAILED), status(State.PENDING, action=action(name="a0"))])
     with pytest.raises(Conflict, match="2 actions are called a0"):
         first_to_retry(twice, "a0")
-    for state in set(State) - FINAL - {State.SKIPPED, State.LEAVING}:
+    for state in set(State) - FINAL - {State.SKIPPED, State.LEAVING, State.HELD}:
         with pytest.raises(Conflict, match=f"is {state}"):
             first_to_retry(flow(("me", State.PENDING), state=state), None)
     with pytest.raises(Conflict, match="create a new one"):

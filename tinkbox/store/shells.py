@@ -60,6 +60,11 @@ class ShellTable:
         found = await self._sessions("WHERE id = ?", session_id)
         return found[0] if found else None
 
+    async def matching(self, key: str) -> list[Session]:
+        """The session of this id, else those whose id begins with it."""
+        found = await self._sessions("WHERE substr(id, 1, length(?1)) = ?1 ORDER BY rowid", key)
+        return [each for each in found if each.id == key] or found
+
     async def of(self, workflow_id: str) -> list[Session]:
         """A workflow's sessions, oldest first."""
         return await self._sessions("WHERE workflow_id = ? ORDER BY rowid", workflow_id)

@@ -2,6 +2,16 @@
 
 Each is one binary message: the channel's number, then what it carries; at most MAX_FRAME bytes in all.  The numbers
 are those of Kubernetes' `v4.channel.k8s.io` and `v5.channel.k8s.io`, with one more for control.
+
+CONTROL to a client is any of
+    {"driver": "anna", "yours": false, "connected": true}  who types (null: nobody), and whether the machine is there
+    {"notice": "..."}                                      for people
+    {"place": 4711}                                        so many bytes were printed up to here, since the beginning
+and from one {"take": true}, to type from now on.  RESIZE to a client is the size of the driver's terminal.
+CONTROL to a worker is {"end": true}: end the shell and everything that was started in it; nothing follows.
+
+Nobody pings in the connections of a command without a terminal: whoever reads its output, or it its input, may stand
+still for any time, and then nothing behind is read, pings neither.
 """
 
 import json

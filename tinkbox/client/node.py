@@ -2,14 +2,18 @@
 
 import io
 import json
+from contextlib import AbstractAsyncContextManager
 from types import TracebackType
 from typing import Self
 
 import aiohttp
 
 from tinkbox.client.refusals import raise_refusal
+from tinkbox.client.shell import ShellConnection, shell_connection
 from tinkbox.model.errors import Invalid, Unavailable
-from tinkbox.wire.worker import Credential, Hello, Leaving, Offer, Order, Report, decode_offer, decode_order, encode
+from tinkbox.wire import holds
+from tinkbox.wire.holds import Asked, Held, Orders, Resumed, decode_orders
+from tinkbox.wire.worker import Credential, Hello, Leaving, Offer, Report, decode_offer, encode
 
 POLL_SECONDS = 60.0
 REQUEST_SECONDS = 60.0
@@ -44,13 +48,31 @@ class NodeDoor:
         """Say that the machine goes away next.  Raises Conflict or NotFound when it must not any more."""
         await self._send("POST", f"/worker/attempts/{attempt}/leaving", encode(leaving).encode())
 
-    async def order(self, attempt: str) -> Order | None:
-        """Wait for an order to stop; None when there is none yet.
+    async def orders(self, attempt: str, seen: str) -> Orders | None:
+        """Wait for other orders than those of this mark; None when there are none yet.
 
         Raises Conflict or NotFound when the attempt is over on the appliance.
         """
-        answer = await self._send("GET", f"/worker/attempts/{attempt}/order", seconds=POLL_SECONDS)
-        return decode_order(answer) if answer else None
+        path = f"/worker/attempts/{attempt}/orders?seen={seen}"
+        answer = await self._send("GET", path, seconds=POLL_SECONDS)
+        return decode_orders(answer) if answer else None
+
+    async def held(self, attempt: str, held: Held) -> None:
+        """Say that the action is at a breakpoint.  Raises Conflict or NotFound when nobody wants to know any more."""
+        await self._send("POST", f"/worker/attempts/{attempt}/held", holds.encode(held).encode())
+
+    async def resumed(self, attempt: str, resumed: Resumed) -> None:
+        """Say that the action runs, as the verdict had it.  Raises as `held`."""
+        await self._send("POST", f"/worker/attempts/{attempt}/resumed", holds.encode(resumed).encode())
+
+    async def verdict(self, attempt: str, asked: Asked) -> None:
+        """Hand on a verdict from inside the container.  Raises Conflict, with the winner, for one that came too late."""
+        await self._send("POST", f"/worker/attempts/{attempt}/verdict", holds.encode(asked).encode())
+
+    def shell(self, attempt: str, session: str) -> AbstractAsyncContextManager[ShellConnection]:
+        """Connect to serve a shell; `client.shell` has what it raises, NotFound when it is over on the appliance."""
+        url = f"{self._base}/worker/attempts/{attempt}/shells/{session}"
+        return shell_connection(self._session, url, REQUEST_SECONDS)
 
     async def output(self, attempt: str, offset: int, chunk: bytes) -> int:
         """Send output; returns the offset wanted next."""

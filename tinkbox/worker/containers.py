@@ -3,13 +3,18 @@
 import errno
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
 
+from tinkbox.model.breakpoint import Armed
 from tinkbox.model.errors import Invalid, TooLarge
 from tinkbox.model.image import parse_reference
 from tinkbox.runtime import Container, ContainerFailed, ContainerSpec, Runtime
 from tinkbox.wire.worker import Credential, Offer
 from tinkbox.worker import verdict
-from tinkbox.worker.folder import WorkerFolder
+from tinkbox.worker.helper import ENTRYPOINT, READ_ONLY, TARGET, HelperFiles
+from tinkbox.worker.machine import Machine
+from tinkbox.worker.salvage import discard, salvage
 from tinkbox.worker.words import PLACES
 
 ACTION = "action"  # the role of the action's own container; those of hooks are on-timeout and on-failure
@@ -19,14 +24,13 @@ _FULL = frozenset({errno.ENOSPC, errno.EDQUOT})
 class Containers:
     """Finds, makes and ends them; every method may raise what `Runtime` raises."""
 
-    def __init__(
-        self, runtime: Runtime, folder: WorkerFolder, credential: Credential, offer: Offer, privileged: bool
-    ) -> None:
-        self._runtime = runtime
-        self._folder = folder
-        self._credential = credential
+    def __init__(self, machine: Machine, offer: Offer, helper: HelperFiles | None) -> None:
+        self._runtime = machine.runtime
+        self._folder = machine.folder
+        self._credential = machine.credential
+        self._privileged = machine.privileged
         self._offer = offer
-        self._privileged = privileged
+        self._helper = helper  # without one the image's command is process 1
 
     @property
     def image(self) -> str:
@@ -39,8 +43,8 @@ class Containers:
         own = {*self._data_mounts(), *(target for targets in PLACES.values() for target in targets)}
         for volume in self._offer.action.volumes:
             source, _, rest = volume.partition(":")
-            target = (rest or source).split(":")[0]
-            if (target.rstrip("/") or "/") in own:
+            target = (rest or source).split(":")[0].rstrip("/") or "/"
+            if target in own or Path(TARGET) in (Path(target), *Path(target).parents):
                 raise ContainerFailed(
                     "MountFailed", f"the volume {volume} takes the place of tinkbox's own {target}: take it off"
                 )
@@ -58,8 +62,23 @@ class Containers:
         found = await self._runtime.find({**_attempt(self._offer.attempt), "tinkbox.role": role})
         return found[0] if found else None
 
-    async def made(self, role: str, command: tuple[str, ...]) -> Container:
-        """Make the container of this role."""
+    async def made(self, role: str, command: tuple[str, ...], armed: Armed) -> Container:
+        """Make the container of this role; an action's with its helper, which holds what is armed."""
+        spec = await self._spec(role, command)
+        if role == ACTION and self._helper is not None:
+            spec = await self._helped(spec, self._helper, armed)
+        return await self._runtime.create(spec)
+
+    async def salvaged(self, dead: Container) -> Container:
+        """A container of what one without a helper left behind, held by one; raises ContainerFailed."""
+        files = self._folder.helper(self._offer.attempt)
+        spec = await self._spec(ACTION, ())
+        with _local_faults():
+            files.prepare()
+            files.hold_only()
+        return await salvage(self._runtime, dead, self._under_helper(spec, files))
+
+    async def _spec(self, role: str, command: tuple[str, ...]) -> ContainerSpec:
         action, attempt = self._offer.action, self._offer.attempt
         bounded = await self._runtime.shares_mounts()
         with _local_faults():
@@ -71,7 +90,7 @@ class Containers:
             "TINKBOX_ATTEMPT": attempt,
             "TINKBOX_SERVER": self._credential.server,
         }
-        spec = ContainerSpec(
+        return ContainerSpec(
             image=self.image,
             labels=labels,
             command=command,
@@ -81,7 +100,26 @@ class Containers:
             pid=action.pid,
             privileged=self._privileged,
         )
-        return await self._runtime.create(spec)
+
+    async def _helped(self, spec: ContainerSpec, files: HelperFiles, armed: Armed) -> ContainerSpec:
+        image = await self._runtime.image_command(self.image)
+        words = (*image.entrypoint, *(spec.command or image.command))
+        if not words:
+            return spec  # the engine says best what is wrong with it
+        with _local_faults():
+            files.prepare()
+            files.set_command_line(words)
+            files.set_policy(armed)
+        return self._under_helper(spec, files)
+
+    def _under_helper(self, spec: ContainerSpec, files: HelperFiles) -> ContainerSpec:
+        return replace(
+            spec,
+            entrypoint=(ENTRYPOINT,),
+            command=(),
+            mounts={**spec.mounts, **files.mounts(self._folder.tools)},
+            read_only=READ_ONLY,
+        )
 
     async def halted(self, role: str, grace: int) -> Container | None:
         """Have the container of this role run no more, and never; returns it when there is one."""
@@ -97,6 +135,8 @@ class Containers:
         """Remove the attempt's containers, whatever they do."""
         for container in await self._runtime.find(_attempt(self._offer.attempt)):
             await self._runtime.remove(container.id)
+        if not self._offer.action.helper:
+            await discard(self._runtime, self._offer.attempt)
 
     def _data_mounts(self) -> Mapping[str, str]:
         folder = str(self._folder.data.folder(self._offer.workflow_id))

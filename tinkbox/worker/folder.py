@@ -3,18 +3,24 @@
 from pathlib import Path
 
 from tinkbox.worker.data import EphemeralData
+from tinkbox.worker.helper import HelperFiles
 from tinkbox.worker.notes import Notes
 from tinkbox.worker.words import Words
 
 
 class WorkerFolder:
-    """The worker's `--data` folder: `data` of workflows, `words` of actions, `notes` on attempts."""
+    """The worker's `--data` folder: `data` of workflows, `words` of actions, `notes` on attempts, `tools` for containers."""
 
     def __init__(self, root: Path) -> None:
         self._root = root
         self.data = EphemeralData(root / "workflow")
         self.words = Words(root / "words")
         self.notes = Notes(root / "attempts")
+        self.tools = root / "tools"
+
+    def helper(self, attempt: str) -> HelperFiles:
+        """The files by which the worker speaks with an attempt's helper."""
+        return HelperFiles(self._root / "holds", attempt)
 
     @property
     def reboot_wanted(self) -> bool:

@@ -130,10 +130,14 @@ class HelperFiles:
         laid = dict(entry.split("=", 1) for entry in self._words("environ"))
         self.set_command_line(words or self._words("argv"), {**laid, **environment})
 
+    @property
+    def given(self) -> int:
+        """The number of the newest command, 0 before there was any."""
+        return _number(_head(self._control / "command").split(" ", 1)[0]) or 0
+
     def next_command(self) -> int:
         """The number of a new command."""
-        given = _head(self._control / "command").split(" ", 1)[0]
-        return max(_number(given) or 0, self.status().command) + 1
+        return max(self.given, self.status().command) + 1
 
     def command(self, verb: str, argument: str = "", *, sequence: int | None = None) -> int:
         """Give a command; returns its number.  With a `sequence` it is one that may have been given already."""

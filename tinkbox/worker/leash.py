@@ -1,33 +1,42 @@
-"""How long an attempt may go on: for its time, and until the appliance wants it stopped."""
+"""What the appliance wants of an attempt: how long it may go on, and what its breakpoints are.
+
+Orders are the whole of what is wanted at the moment; whatever of them was lost comes again.
+"""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import Protocol
 
 from tinkbox.model.errors import Conflict, Denied, Invalid, NotFound, Refusal, TooLarge, Unavailable
 from tinkbox.model.workflow import State
+from tinkbox.wire.holds import Orders, Ruling
 from tinkbox.wire.worker import Order
 from tinkbox.worker.patience import patiently
 
-PAUSE = 1.0  # between two questions, for an answer may come at once
+PAUSE = 1.0  # after what is no news, for an answer may come at once
 
 
 class Door(Protocol):
     """Where orders come from."""
 
-    async def order(self, attempt: str) -> Order | None: ...
+    async def orders(self, attempt: str, seen: str) -> Orders | None: ...
 
 
 class Leash:
-    """Of one attempt; `order` is the newest that came."""
+    """Of one attempt; `order` is the newest order to stop, `orders` is everything that was said last.
 
-    def __init__(self, door: Door, attempt: str) -> None:
+    `hear` is called with all orders that are news.
+    """
+
+    def __init__(self, door: Door, attempt: str, hear: Callable[[Orders], None]) -> None:
         self._door = door
         self._attempt = attempt
+        self._hear = hear
         self._limit: asyncio.Timeout | None = None
-        self._came = asyncio.Event()
+        self._news = asyncio.Event()
         self.order: Order | None = None
+        self.orders: Orders | None = None
 
     @property
     def canceled(self) -> bool:
@@ -37,17 +46,19 @@ class Leash:
     async def listen(self) -> None:
         """Listen for orders, however often the appliance is away; whoever started it cancels it."""
         while True:
-            order = await patiently(self._ask, Unavailable, Denied, Invalid, TooLarge)
-            if order is not None and (self.order is None or order.state is not self.order.state):
-                self.order = order
-                self._came.set()
-                if self._limit is not None and not self._limit.expired():
-                    self._limit.reschedule(asyncio.get_running_loop().time())
-            await asyncio.sleep(PAUSE)
+            orders = await patiently(self._ask, Unavailable, Denied, Invalid, TooLarge)
+            if orders is None or orders == self.orders:
+                await asyncio.sleep(PAUSE)
+                continue
+            self.orders = orders
+            if orders.stop is not None and (self.order is None or orders.stop.state is not self.order.state):
+                self._stop(orders.stop)
+            self._hear(orders)
+            self._news.set()
 
     @asynccontextmanager
     async def within(self, seconds: float) -> AsyncIterator[None]:
-        """What takes longer, or is under way when an order comes, ends with TimeoutError.
+        """What takes longer, or is under way when an order to stop comes, ends with TimeoutError.
 
         Once an order of cancellation came, everything does at once.
         """
@@ -58,16 +69,34 @@ class Leash:
             self._limit = None
 
     async def ordered(self) -> Order:
-        """Wait for an order, if none came yet."""
-        await self._came.wait()
-        assert self.order is not None
+        """Wait for an order to stop, if none came yet."""
+        while self.order is None:
+            await self._next()
         return self.order
 
-    async def _ask(self) -> Order | None:
+    async def ruling(self, sequence: int) -> Ruling | None:
+        """Wait for the verdict on the hold of this number; None when an order to stop comes first."""
+        while self.order is None:
+            ruling = self.orders.ruling if self.orders is not None else None
+            if ruling is not None and ruling.sequence == sequence:
+                return ruling
+            await self._next()
+        return None
+
+    async def _next(self) -> None:
+        self._news.clear()
+        await self._news.wait()
+
+    def _stop(self, order: Order) -> None:
+        self.order = order
+        if self._limit is not None and not self._limit.expired():
+            self._limit.reschedule(asyncio.get_running_loop().time())
+
+    async def _ask(self) -> Orders | None:
         try:
-            return await self._door.order(self._attempt)
+            return await self._door.orders(self._attempt, self.orders.mark if self.orders is not None else "")
         except (NotFound, Conflict) as error:
-            return unwanted(error)
+            return Orders(stop=unwanted(error))
 
 
 def unwanted(error: Refusal) -> Order:

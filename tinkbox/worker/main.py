@@ -14,11 +14,13 @@ from tinkbox.model.workflow import Outcome
 from tinkbox.runtime import ContainerFailed, EngineAway
 from tinkbox.runtime.docker import DockerRuntime
 from tinkbox.wire.worker import Credential, Hello, Offer, Report, decode_credential
-from tinkbox.worker.attempt import AttemptRun, Machine
-from tinkbox.worker.attempt import Door as AttemptDoor
+from tinkbox.worker.attempt import AttemptRun
 from tinkbox.worker.containers import remove_strays
 from tinkbox.worker.folder import WorkerFolder
+from tinkbox.worker.machine import Door as AttemptDoor
+from tinkbox.worker.machine import Machine
 from tinkbox.worker.patience import patiently
+from tinkbox.worker.toolbox import install
 
 CREDENTIAL = Path("/etc/tinkbox/worker.json")
 DOCKER = "unix:///var/run/docker.sock"
@@ -34,16 +36,18 @@ class Door(AttemptDoor, Protocol):
     async def report(self, attempt: str, report: Report) -> None: ...
 
 
-def work(server: str | None, credential: Path | None, docker: str | None, data: Path, privileged: bool) -> int:
+def work(
+    server: str | None, credential: Path | None, docker: str | None, data: Path, *, privileged: bool, debug: bool
+) -> int:
     """Work until an action asks for a reboot; returns the exit status.
 
-    In the OSIE everything comes from what the appliance served at boot.  Raises NotFound or Invalid
-    when there is no usable credential.
+    In the OSIE everything comes from what the appliance served at boot.  Without `debug` the machine takes no
+    breakpoint and serves no shell.  Raises NotFound or Invalid when there is no usable credential.
     """
     identity = read_credential(credential or CREDENTIAL)
     if server:
         identity = replace(identity, server=server.rstrip("/"))
-    return asyncio.run(_work(identity, docker or DOCKER, data, privileged=privileged))
+    return asyncio.run(_work(identity, docker or DOCKER, data, privileged=privileged, debug=debug))
 
 
 def read_credential(path: Path) -> Credential:
@@ -59,13 +63,16 @@ def read_credential(path: Path) -> Credential:
         raise Invalid(f"{path}: {error}") from None
 
 
-async def _work(credential: Credential, docker: str, data: Path, *, privileged: bool) -> int:
+async def _work(credential: Credential, docker: str, data: Path, *, privileged: bool, debug: bool) -> int:
     folder = WorkerFolder(data)
+    if debug:
+        install(folder.tools)
     async with NodeDoor(credential) as door, DockerRuntime(docker) as runtime:
         boot_id = BOOT_ID.read_text().strip()
         machine = Machine(
-            runtime=runtime, door=door, folder=folder, credential=credential, boot_id=boot_id, privileged=privileged
-        )
+            runtime=runtime, door=door, folder=folder, credential=credential, boot_id=boot_id,
+            privileged=privileged, debug=debug,
+        )  # fmt: skip
         _log.info(
             "worker %s of machine %s asks %s for work", __version__, credential.worker, credential.server,
             extra={"action": "worker.starts"},
@@ -83,7 +90,12 @@ async def serve(machine: Machine, door: Door) -> None:
     notes = machine.folder.notes
     while not machine.folder.reboot_wanted or notes.unfinished():
         # A worker that was started anew does not know whether the report before the reboot arrived.
-        hello = Hello(boot_id=machine.boot_id, version=__version__, finishing=machine.folder.reboot_wanted)
+        hello = Hello(
+            boot_id=machine.boot_id,
+            version=__version__,
+            finishing=machine.folder.reboot_wanted,
+            debug=machine.debug,
+        )
         offer = await patiently(partial(_ask, door, hello), Refusal)
         if offer is None:
             if notes.unfinished():

@@ -8,15 +8,30 @@ report was answered might tell it otherwise.
 import json
 import logging
 import shutil
+from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from tinkbox.model.errors import Invalid
 from tinkbox.model.workflow import Outcome
-from tinkbox.wire.worker import Order, decode_order, encode, outcome_from_document
+from tinkbox.wire.holds import Held, decode_held
+from tinkbox.wire.shell import ShellEnd
+from tinkbox.wire.worker import Order, order_from_document, outcome_from_document
 
 _log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HoldNote:
+    """A hold; `command` is the number and the verb of what its helper was told, None before a verdict was carried out.
+
+    It is `over` when the appliance knows that the action runs again.
+    """
+
+    held: Held
+    command: tuple[int, str] | None = None
+    over: bool = False
 
 
 class Notes:
@@ -50,13 +65,41 @@ class Notes:
 
     def keep_stop(self, attempt: str, order: Order) -> None:
         """Note that its container is stopped, and why."""
-        self._write(attempt, "stop", encode(order))
+        self._write(attempt, "stop", json.dumps(asdict(order)))
 
     def stop(self, attempt: str) -> Order | None:
         """Why its container was stopped; None when it was not."""
-        with suppress(OSError, Invalid):
-            return decode_order(self._path(attempt, "stop").read_bytes())
+        with suppress(OSError, ValueError, Invalid):
+            return order_from_document(json.loads(self._path(attempt, "stop").read_bytes()))
         return None
+
+    def keep_hold(self, attempt: str, note: HoldNote) -> None:
+        """Note where it is held, and what was commanded of its helper."""
+        self._write(attempt, "hold", json.dumps(asdict(note)))
+
+    def hold(self, attempt: str) -> HoldNote | None:
+        """Its newest hold; None when it never was held."""
+        with suppress(OSError, ValueError, KeyError, TypeError, Invalid):
+            entry = json.loads(self._path(attempt, "hold").read_bytes())
+            command = entry["command"]
+            return HoldNote(
+                held=decode_held(json.dumps(entry["held"])),
+                command=None if command is None else (int(command[0]), str(command[1])),
+                over=bool(entry["over"]),
+            )
+        return None
+
+    def keep_sessions(self, attempt: str, ends: Mapping[str, ShellEnd | None]) -> None:
+        """Note which shells began, each with how it ended if it did."""
+        noted = {session: None if end is None else asdict(end) for session, end in ends.items()}
+        self._write(attempt, "shells", json.dumps(noted))
+
+    def sessions(self, attempt: str) -> dict[str, ShellEnd | None]:
+        """The shells that began, each with how it ended, None when it did not yet."""
+        with suppress(OSError, ValueError, TypeError, AttributeError):
+            noted = json.loads(self._path(attempt, "shells").read_bytes())
+            return {str(session): None if end is None else ShellEnd(**end) for session, end in noted.items()}
+        return {}
 
     def keep_outcome(self, attempt: str, outcome: Outcome) -> None:
         """Note how it ended, before anybody is told."""

@@ -45,10 +45,19 @@ class OutputPump:
         lines = [line.rstrip() for line in text.split("\n")]
         return tuple(line for line in lines if line)[-MAX_TAIL_LINES:]
 
+    @property
+    def received(self) -> int:
+        """How many bytes were read of all containers."""
+        return self._base + self._read
+
     def next_container(self) -> None:
         """What is carried from now on is another container's output, behind what there was."""
         self._base += self._read
         self._read = 0
+        self._tail.clear()
+
+    def next_run(self) -> None:
+        """What is carried from now on is printed by another process in the same container."""
         self._tail.clear()
 
     async def carry(self, output: Callable[[], AsyncIterator[bytes]]) -> None:

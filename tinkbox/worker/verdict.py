@@ -4,14 +4,19 @@ Where the worker knows the cause it is the reason, and the action's own words ar
 Otherwise the action's reason stands, and only without one a general word.
 """
 
+import errno
+import os
 import re
 import signal
 from dataclasses import replace
 
+from tinkbox.model.breakpoint import Verb, Verdict
 from tinkbox.model.errors import Invalid, TooLarge
 from tinkbox.model.workflow import Outcome, State
 from tinkbox.runtime import ContainerFailed, Ended
+from tinkbox.runtime.words import bad_command
 from tinkbox.wire.worker import MAX_MESSAGE, MAX_REASON, Order
+from tinkbox.worker.helper import StartFailure
 from tinkbox.worker.words import Told
 
 REASON = re.compile(r"[A-Za-z][A-Za-z0-9]*\Z")
@@ -71,6 +76,43 @@ def stopped(order: Order, missing: str, told: Told, tail: Tail) -> Outcome:
     return Outcome(state=order.state, reason=reason, message=_with(order.message, told), tail=tail)
 
 
+def not_begun(program: str, failure: StartFailure) -> ContainerFailed:
+    """The helper could not execute the action's program: said as the engine says it of one without a helper."""
+    if failure.interpreter or failure.number == errno.ENOEXEC:
+        why = "exec format error" if failure.number == errno.ENOEXEC else "no such file or directory"
+        return ContainerFailed("BadCommand", _no_program_said(program, why))
+    if failure.number == errno.ENOENT:
+        return bad_command(program, "no such file" if "/" in program else "$PATH")
+    return bad_command(program, "permission denied" if failure.number == errno.EACCES else os.strerror(failure.number))
+
+
+def continued(outcome: Outcome, ruled: Verdict) -> Outcome:
+    """It counts as success, whatever it was; how it ended is kept."""
+    if outcome.state is State.SUCCESS:
+        return outcome
+    message = f"{ruled.who} let it count as success{_why(ruled)}"
+    return replace(outcome, state=State.SUCCESS, message=_joined(message, f"it had ended so: {outcome.message}"))
+
+
+def given_up(outcome: Outcome, ruled: Verdict) -> Outcome:
+    """It failed by verdict: with its own reason when it has one."""
+    said = f"{ruled.who} let it fail{_why(ruled)}"
+    if outcome.state is State.SUCCESS:
+        return replace(
+            outcome, state=State.FAILED, reason="FailedAtBreakpoint", message=f"{said} after it had succeeded"
+        )
+    return replace(outcome, message=_joined(outcome.message, said))
+
+
+def not_run(ruled: Verdict) -> Outcome:
+    """It was held before it began, and never did."""
+    if ruled.verb is Verb.SKIP:
+        return Outcome(state=State.SUCCESS, message=f"{ruled.who} let it be skipped{_why(ruled)}")
+    return Outcome(
+        state=State.FAILED, reason="FailedAtBreakpoint", message=f"{ruled.who} let it fail before it began{_why(ruled)}"
+    )
+
+
 def noted(outcome: Outcome, *notes: str) -> Outcome:
     """The same with more in its message."""
     return replace(outcome, message="; ".join(filter(None, (outcome.message, *notes)))[:MAX_MESSAGE])
@@ -100,11 +142,17 @@ def _in_its_own_words(code: int, name: str, told: Told, tail: Tail) -> Outcome:
 
 def _no_program(code: int, tail: Tail) -> str:
     found = _NO_PROGRAM.match(tail[0]) if len(tail) == 1 and code in _NO_PROGRAM_CODES else None
-    if found is None:
-        return ""
-    if found["why"] == "exec format error":
-        return f"{found['program']} is made for another processor, or is a script that does not begin with #!"
-    return f"the interpreter that {found['program']} names in its first line is not in the image"
+    return "" if found is None else _no_program_said(found["program"], found["why"])
+
+
+def _no_program_said(program: str, why: str) -> str:
+    if why == "exec format error":
+        return f"{program} is made for another processor, or is a script that does not begin with #!"
+    return f"the interpreter that {program} names in its first line is not in the image"
+
+
+def _why(ruled: Verdict) -> str:
+    return f" ({ruled.why})" if ruled.why else ""
 
 
 def _signal_name(code: int) -> str:

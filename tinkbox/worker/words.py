@@ -77,6 +77,12 @@ class Words:
             message += f" … (cut: it wrote {size} bytes, the first {MAX_SAID} are kept)"
         return Told(next(filter(None, lines), "")[: MAX_REASON + 1], message)
 
+    def clear(self, attempt: str, role: str) -> None:
+        """Make the container's files empty for another run of its process."""
+        for name in PLACES:
+            with suppress(OSError):
+                os.truncate(self._root / name / f"{attempt}.{role}", 0)
+
     def forget(self, attempt: str, volumes: Iterable[str]) -> None:
         """Remove an attempt's files."""
         for name in PLACES:

@@ -10,7 +10,8 @@ import pytest
 
 from tests.integration.docker_engine import DockerEngine
 from tests.integration.registry.serving import layer, serving
-from tests.unit.worker.fakes import FakeRuntime, Program
+from tests.unit.worker.fakes import FakeRuntime
+from tests.unit.worker.programs import Program
 from tinkbox.runtime import Container, ContainerFailed, ContainerSpec, Ended, EngineAway, Runtime
 from tinkbox.runtime.docker import DockerRuntime
 

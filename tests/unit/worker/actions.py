@@ -8,8 +8,8 @@ from tests.unit.worker.fakes import FakeDoor, FakeRuntime
 from tinkbox.model.workflow import PlannedAction
 from tinkbox.runtime import ContainerSpec
 from tinkbox.wire.worker import Credential, Offer
-from tinkbox.worker.attempt import Machine
 from tinkbox.worker.folder import WorkerFolder
+from tinkbox.worker.machine import Machine
 
 REGISTRY = "172.30.0.1:7171"
 IMAGE = f"{REGISTRY}/write:v1"
@@ -19,13 +19,14 @@ ACTION = PlannedAction(
     environment={"SIZE": "8"},
 )  # fmt: skip
 HOOKED = replace(ACTION, on_failure=("repair", "now"), on_timeout=("hurry",))
+HELPED = [True]  # whether actions run under the helper
 OFFER = Offer(workflow_id="w1", attempt="a1", remaining=60, action=ACTION)
 
 
-def machine(runtime: FakeRuntime, door: FakeDoor, folder: Path) -> Machine:
+def machine(runtime: FakeRuntime, door: FakeDoor, folder: Path, *, debug: bool | None = None) -> Machine:
     return Machine(
         runtime=runtime, door=door, folder=WorkerFolder(folder), credential=CREDENTIAL, boot_id="boot-1",
-        privileged=True,
+        privileged=True, debug=HELPED[-1] if debug is None else debug,
     )  # fmt: skip
 
 

@@ -1,4 +1,8 @@
+from collections.abc import Iterator
+
 import pytest
+
+from tests.unit.worker.actions import HELPED
 
 
 @pytest.fixture(autouse=True)
@@ -6,3 +10,11 @@ def no_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
     """Whoever asks again asks at once."""
     monkeypatch.setattr("tinkbox.worker.patience.FIRST_WAIT", 0.0)
     monkeypatch.setattr("tinkbox.worker.leash.PAUSE", 0.0)
+
+
+@pytest.fixture(params=[True, False], ids=["helped", "bare"])
+def with_and_without_helper(request: pytest.FixtureRequest) -> Iterator[None]:
+    """An action cannot tell the difference, and nobody else can as long as nothing is armed."""
+    HELPED.append(request.param)
+    yield
+    HELPED.pop()

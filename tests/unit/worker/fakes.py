@@ -4,13 +4,18 @@
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import count
 
+from tests.unit.worker.fake_helper import FakeHelper
+from tests.unit.worker.programs import Program
 from tinkbox.model.errors import Conflict, Refusal, Unavailable
-from tinkbox.runtime import Container, ContainerFailed, ContainerSpec, Ended, EngineAway
+from tinkbox.runtime import Container, ContainerFailed, ContainerSpec, Ended, EngineAway, ImageCommand
+from tinkbox.wire.holds import Asked, Held, Orders, Resumed
 from tinkbox.wire.worker import Hello, Leaving, Offer, Order, Report
+
+GLANCE = 0.002  # between two looks of a helper
 
 
 class Killed(Exception):
@@ -41,18 +46,6 @@ class Faults:
 
 
 @dataclass
-class Program:
-    """What the process in a container does: print, work on its files, end; `lasts` until it is stopped."""
-
-    output: bytes = b""
-    exit_code: int = 0
-    error: str = ""
-    out_of_memory: bool = False
-    lasts: bool = False
-    work: Callable[[ContainerSpec], None] = lambda spec: None
-
-
-@dataclass
 class FakeContainer:
     spec: ContainerSpec
     program: Program
@@ -60,6 +53,7 @@ class FakeContainer:
     output: bytes = b""
     ended: asyncio.Event = field(default_factory=asyncio.Event)
     result: Ended | None = None
+    helper: FakeHelper | None = None
 
 
 class FakeRuntime:
@@ -117,7 +111,9 @@ class FakeRuntime:
         command = f"{spec.image} {spec.command[0]}" if spec.command else ""
         identity = f"c{next(self._numbers)}"
         program = self.programs.get(command, self.programs[spec.image])
-        self.containers[identity] = FakeContainer(spec=spec, program=program)
+        container = self.containers[identity] = FakeContainer(spec=spec, program=program)
+        if spec.entrypoint:
+            container.helper = FakeHelper(spec, lambda word: self.programs.get(f"{spec.image} {word}", program))
         self.faults.behind(number)
         return Container(id=identity, started=False, labels=spec.labels)
 
@@ -130,15 +126,21 @@ class FakeRuntime:
         if not container.starts or container.ended.is_set():
             container.starts += 1
             container.ended.clear()
-            container.output += container.program.output
-            container.program.work(container.spec)
-            if not container.program.lasts:
-                self._end(container, container.program.exit_code)
+            if container.helper is not None:
+                self._helped(container, container.helper, container.helper.begin())
+            else:
+                container.output += container.program.output
+                container.program.work(container.spec)
+                if not container.program.lasts:
+                    self._end(container, container.program.exit_code)
         self.faults.behind(number)
 
     async def wait(self, container_id: str) -> Ended:
         number = self._call("wait")
         container = self._container(container_id)
+        while container.helper is not None and not container.ended.is_set():
+            self._helped(container, container.helper, container.helper.obey())
+            await asyncio.sleep(GLANCE)
         await container.ended.wait()
         self.faults.behind(number)
         assert container.result is not None
@@ -156,6 +158,14 @@ class FakeRuntime:
             self._end(self.containers[container_id], 137)
             self.removed.append(self.containers.pop(container_id))
         self.faults.behind(number)
+
+    async def image_command(self, image: str) -> ImageCommand:
+        self._call("image_command")
+        return ImageCommand(command=("program",))
+
+    async def ran_out_of_memory(self, container_id: str) -> bool:
+        self._call("ran_out_of_memory")
+        return self._container(container_id).program.out_of_memory
 
     async def output(self, container_id: str) -> AsyncIterator[bytes]:
         number = self._call("output")
@@ -183,6 +193,11 @@ class FakeRuntime:
             raise ContainerFailed("ContainerLost", f"no container {container_id}")
         return self.containers[container_id]
 
+    def _helped(self, container: FakeContainer, helper: FakeHelper, code: int | None) -> None:
+        container.output = helper.output
+        if code is not None:
+            self._end(container, code)
+
     def _end(self, container: FakeContainer, code: int) -> None:
         if not container.ended.is_set():
             container.result = Ended(exit_code=code, out_of_memory=container.program.out_of_memory)
@@ -204,21 +219,45 @@ class FakeDoor:
         self.hello: Hello | None = None
         self.refusal: Refusal | None = None
         self.left: list[str] = []
-        self.answers: list[Order | Refusal | None] = []
+        self.answers: list[Order | Orders | Refusal | None] = []
+        self.holds: dict[int, Held] = {}
+        self.is_held = asyncio.Event()
+        self.resumptions: list[int] = []
+        self.asked: list[Asked] = []
+        self.winner = ""
         self._asked = asyncio.Event()
 
-    def order_now(self, *answers: Order | Refusal | None) -> None:
+    def order_now(self, *answers: Order | Orders | Refusal | None) -> None:
         self.answers += answers
         self._asked.set()
 
-    async def order(self, attempt: str) -> Order | None:
+    async def orders(self, attempt: str, seen: str) -> Orders | None:
         while not self.answers:
             self._asked.clear()
             await self._asked.wait()
         answer = self.answers.pop(0)
         if isinstance(answer, Refusal):
             raise answer
-        return answer
+        return Orders(stop=answer) if isinstance(answer, Order) else answer
+
+    async def held(self, attempt: str, held: Held) -> None:
+        number = self._call("held")
+        self.holds[held.sequence] = held
+        self.is_held.set()
+        self.faults.behind(number)
+
+    async def resumed(self, attempt: str, resumed: Resumed) -> None:
+        number = self._call("resumed")
+        self.resumptions.append(resumed.sequence)
+        self.is_held.clear()
+        self.faults.behind(number)
+
+    async def verdict(self, attempt: str, asked: Asked) -> None:
+        number = self._call("verdict")
+        if self.winner:
+            raise Conflict(f"{self.winner} decided already")
+        self.asked.append(asked)
+        self.faults.behind(number)
 
     async def leaving(self, attempt: str, leaving: Leaving) -> None:
         number = self._call("leaving")

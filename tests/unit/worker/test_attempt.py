@@ -4,12 +4,15 @@ from pathlib import Path
 import pytest
 
 from tests.unit.worker.actions import ACTION, IMAGE, OFFER, REGISTRY, bound, machine, tells
-from tests.unit.worker.fakes import AWAY, FakeDoor, FakeRuntime, Faults, Killed, Program
+from tests.unit.worker.fakes import AWAY, FakeDoor, FakeRuntime, Faults, Killed
+from tests.unit.worker.programs import Program
 from tinkbox.model.workflow import Outcome, State
 from tinkbox.runtime import ContainerFailed, ContainerSpec, Ended
 from tinkbox.wire.bundle import Entry, decode, encode
 from tinkbox.wire.worker import Offer
 from tinkbox.worker.attempt import AttemptRun
+
+pytestmark = pytest.mark.usefixtures("with_and_without_helper")
 
 
 async def run(
@@ -32,7 +35,8 @@ async def test_an_action_runs_as_its_template_says(tmp_path: Path) -> None:
     assert outcome == Outcome(state=State.SUCCESS, exit_code=0, tail=("one", "two"))
     assert door.printed == {"a1": b"one\ntwo\n"}
     (spec,) = [each.spec for each in runtime.removed]
-    assert (spec.image, spec.command, spec.pid, spec.privileged) == (IMAGE, ("sh", "-c", "x"), "host", True)
+    assert (spec.image, spec.pid, spec.privileged) == (IMAGE, "host", True)
+    assert (spec.entrypoint, spec.command) in {(("/tinkbox/bin/entrypoint",), ()), ((), ("sh", "-c", "x"))}
     assert spec.binds == ("/dev:/dev", "/lib:/lib:ro")
     assert {"/workflow", "/workflow/w1", "/dev/reason", "/tinkerbell/failure-message"} <= set(spec.mounts)
     assert spec.labels == {"tinkbox.worker": "m1", "tinkbox.attempt": "a1", "tinkbox.role": "action"}
@@ -126,7 +130,7 @@ async def test_a_process_that_never_really_began_has_failed(tmp_path: Path) -> N
 async def test_a_container_that_is_gone_fails_the_action_though_its_output_never_ends(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("tinkbox.worker.attempt.LOST_SECONDS", 0.05)
+    monkeypatch.setattr("tinkbox.worker.carrier.LOST_SECONDS", 0.05)
 
     class Lost(FakeRuntime):
         async def wait(self, container_id: str) -> Ended:

@@ -7,11 +7,14 @@ from pathlib import Path
 import pytest
 
 from tests.unit.worker.actions import HOOKED, IMAGE, OFFER, machine, tells
-from tests.unit.worker.fakes import FakeDoor, FakeRuntime, Program
+from tests.unit.worker.fakes import FakeDoor, FakeRuntime
+from tests.unit.worker.programs import Program
 from tests.unit.worker.test_attempt import run
 from tinkbox.model.workflow import State
 from tinkbox.wire.worker import Order
 from tinkbox.worker.attempt import AttemptRun
+
+pytestmark = pytest.mark.usefixtures("with_and_without_helper")
 
 CANCEL = Order(state=State.CANCELED, message="canceled by the operator")
 
@@ -56,7 +59,7 @@ async def test_a_hook_that_fails_to_start_is_told_and_left_behind(tmp_path: Path
 async def test_a_hook_that_hangs_is_stopped_and_its_output_kept(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("tinkbox.worker.attempt.MAX_HOOK_SECONDS", 0.05)
+    monkeypatch.setattr("tinkbox.worker.running.MAX_HOOK_SECONDS", 0.05)
     hanging = Program(lasts=True, output=b"half\n")
     runtime, door = FakeRuntime({IMAGE: Program(exit_code=3), f"{IMAGE} repair": hanging}), FakeDoor()
     outcome = await AttemptRun(machine(runtime, door, tmp_path), replace(OFFER, action=HOOKED)).outcome()

@@ -9,13 +9,16 @@ from pathlib import Path
 import pytest
 
 from tests.unit.worker.actions import ACTION, IMAGE, OFFER, machine
-from tests.unit.worker.fakes import AWAY, FakeDoor, FakeRuntime, Faults, Killed, Program
+from tests.unit.worker.fakes import AWAY, FakeDoor, FakeRuntime, Faults, Killed
+from tests.unit.worker.programs import Program
 from tinkbox.model.errors import Conflict, Invalid, NotFound, Refusal
 from tinkbox.model.workflow import Outcome, State
 from tinkbox.runtime import ContainerSpec
 from tinkbox.wire.worker import Order
 from tinkbox.worker.attempt import AttemptRun
 from tinkbox.worker.main import serve
+
+pytestmark = pytest.mark.usefixtures("with_and_without_helper")
 
 REBOOT = replace(OFFER, action=replace(ACTION, reboot=True))
 CANCEL = Order(state=State.CANCELED, message="canceled by the operator")

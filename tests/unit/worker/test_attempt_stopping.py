@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from tests.unit.worker.actions import ACTION, HOOKED, IMAGE, OFFER, bound, machine, tells
-from tests.unit.worker.fakes import AWAY, FakeDoor, FakeRuntime, Faults, Finished, Killed, Program
+from tests.unit.worker.fakes import AWAY, FakeDoor, FakeRuntime, Faults, Finished, Killed
+from tests.unit.worker.programs import Program
 from tinkbox.model.errors import Conflict, NotFound, Refusal, Unavailable
 from tinkbox.model.workflow import Outcome, State
 from tinkbox.runtime import ContainerSpec
@@ -17,6 +18,8 @@ from tinkbox.wire.bundle import decode
 from tinkbox.wire.worker import Offer, Order
 from tinkbox.worker.attempt import AttemptRun
 from tinkbox.worker.main import serve
+
+pytestmark = pytest.mark.usefixtures("with_and_without_helper")
 
 CANCEL = Order(state=State.CANCELED, message="canceled by the operator")
 LATE = Order(state=State.TIMEOUT, message="the workflow took longer than its 600 seconds")
@@ -157,7 +160,7 @@ async def test_an_action_that_ended_in_time_is_no_timeout_however_late_it_is_see
 async def test_a_timeout_with_an_engine_that_is_gone_is_told_without_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("tinkbox.worker.attempt.ENGINE_SECONDS", 0.05)
+    monkeypatch.setattr("tinkbox.worker.running.ENGINE_SECONDS", 0.05)
     runtime, door = FakeRuntime({IMAGE: Program()}), FakeDoor()
 
     def goes(spec: ContainerSpec) -> None:

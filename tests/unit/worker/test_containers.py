@@ -1,33 +1,36 @@
 import errno
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from tests.unit.worker.actions import CREDENTIAL, IMAGE, OFFER
-from tests.unit.worker.fakes import FakeRuntime, Program
+from tests.unit.worker.actions import CREDENTIAL, IMAGE, OFFER, machine
+from tests.unit.worker.fakes import FakeDoor, FakeRuntime
+from tests.unit.worker.programs import Program
+from tinkbox.model.breakpoint import Armed
 from tinkbox.runtime import ContainerFailed, ContainerSpec
 from tinkbox.worker.containers import ACTION, Containers, remove_strays
-from tinkbox.worker.folder import WorkerFolder
 
 
 async def place(folder: Path, program: Program) -> tuple[Containers, FakeRuntime]:
     runtime = FakeRuntime({IMAGE: program})
     await runtime.pull(IMAGE)
-    return Containers(runtime, WorkerFolder(folder), CREDENTIAL, OFFER, False), runtime
+    here = machine(runtime, FakeDoor(), folder)
+    return Containers(here, OFFER, here.folder.helper(OFFER.attempt)), runtime
 
 
 async def test_a_container_is_found_by_its_role(tmp_path: Path) -> None:
     containers, _ = await place(tmp_path, Program())
     assert await containers.found(ACTION) is None
-    made = await containers.made(ACTION, ())
-    hook = await containers.made("on-failure", ("repair",))
+    made = await containers.made(ACTION, (), Armed())
+    hook = await containers.made("on-failure", ("repair",), Armed())
     assert (await containers.found(ACTION), await containers.found("on-failure")) == (made, hook)
 
 
 async def test_what_runs_is_stopped_and_what_never_began_never_will(tmp_path: Path) -> None:
     containers, runtime = await place(tmp_path, Program(lasts=True))
     assert await containers.halted(ACTION, 10) is None
-    made = await containers.made(ACTION, ())
+    made = await containers.made(ACTION, (), Armed())
     await runtime.start(made.id)
     halted = await containers.halted(ACTION, 10)
     assert halted is not None
@@ -35,14 +38,14 @@ async def test_what_runs_is_stopped_and_what_never_began_never_will(tmp_path: Pa
     found = await containers.found(ACTION)
     assert found is not None
     assert found.ended
-    await containers.made("on-failure", ())
+    await containers.made("on-failure", (), Armed())
     await containers.halted("on-failure", 10)
     assert await containers.found("on-failure") is None
 
 
 async def test_containers_of_attempts_that_are_over_are_removed_and_those_of_others_left_alone(tmp_path: Path) -> None:
     containers, runtime = await place(tmp_path, Program(lasts=True))
-    old = await containers.made(ACTION, ())
+    old = await containers.made(ACTION, (), Armed())
     await runtime.start(old.id)
     other = {"tinkbox.worker": "m2", "tinkbox.attempt": "b1"}
     foreign = await runtime.create(ContainerSpec(image=IMAGE, labels=other))
@@ -61,5 +64,29 @@ async def test_a_machine_whose_memory_is_full_says_so(tmp_path: Path, monkeypatc
     with pytest.raises(ContainerFailed, match="No space left") as unpacking:
         containers.unpack_data(b"")
     with pytest.raises(ContainerFailed, match="No space left") as making:
-        await containers.made(ACTION, ())
+        await containers.made(ACTION, (), Armed())
     assert [unpacking.value.reason, making.value.reason] == ["NoSpace", "NoSpace"]
+
+
+async def test_an_action_runs_under_its_helper_and_a_hook_does_not(tmp_path: Path) -> None:
+    containers, runtime = await place(tmp_path, Program())
+    await containers.made(ACTION, ("write", "--all"), Armed(on_failure=True))
+    await containers.made("on-failure", ("repair",), Armed(on_failure=True))
+    action, hook = [each.spec for each in runtime.containers.values()]
+    assert (action.entrypoint, action.command) == (("/tinkbox/bin/entrypoint",), ())
+    assert (hook.entrypoint, hook.command) == ((), ("repair",))
+    assert {"/tinkbox", "/tinkbox/control", "/tinkbox/run"} <= set(action.mounts)
+    assert action.read_only == {"/tinkbox", "/tinkbox/control"}
+    assert not any(target.startswith("/tinkbox") for target in hook.mounts)
+    control = Path(action.mounts["/tinkbox/control"])
+    assert (control / "argv").read_bytes() == b"write\0--all\0"
+    assert (control / "policy").read_text().split() == ["on-failure"]
+
+
+@pytest.mark.parametrize("volume", ["/x:/tinkbox", "/x:/tinkbox/bin", "/x:/tinkbox/debug/scripts/:ro"])
+async def test_no_volume_takes_the_place_of_the_helper(tmp_path: Path, volume: str) -> None:
+    here = machine(FakeRuntime({IMAGE: Program()}), FakeDoor(), tmp_path)
+    offer = replace(OFFER, action=replace(OFFER.action, volumes=(volume,)))
+    with pytest.raises(ContainerFailed, match="takes the place of tinkbox's own") as refusal:
+        Containers(here, offer, here.folder.helper("a1")).check_volumes()
+    assert refusal.value.reason == "MountFailed"

@@ -5,10 +5,12 @@ from contextlib import asynccontextmanager
 import pytest
 
 from tests.unit.worker.fakes import FakeDoor
+from tinkbox.model.breakpoint import Armed, Verb, Verdict
 from tinkbox.model.errors import Conflict, Denied, Invalid, NotFound, Refusal, Unavailable
 from tinkbox.model.workflow import State
+from tinkbox.wire.holds import Orders, Ruling, ShellWish
 from tinkbox.wire.worker import Order
-from tinkbox.worker.leash import Leash
+from tinkbox.worker.leash import PAUSE, Leash
 
 CANCEL = Order(state=State.CANCELED, message="by the operator")
 LATE = Order(state=State.TIMEOUT, message="the workflow took too long")
@@ -16,7 +18,7 @@ LATE = Order(state=State.TIMEOUT, message="the workflow took too long")
 
 @asynccontextmanager
 async def listening(door: FakeDoor) -> AsyncIterator[Leash]:
-    leash = Leash(door, "a1")
+    leash = Leash(door, "a1", lambda _: None)
     async with asyncio.TaskGroup() as group:
         task = group.create_task(leash.listen())
         yield leash
@@ -120,3 +122,41 @@ async def test_an_order_after_the_time_is_up_disturbs_nothing() -> None:
         with pytest.raises(TimeoutError):
             await late(leash)
         assert leash.order == CANCEL
+
+
+RULED = Ruling(sequence=2, verdict=Verdict(verb=Verb.FAIL, who="anna"))
+
+
+async def test_the_verdict_on_this_hold_is_waited_for_and_not_another() -> None:
+    door = FakeDoor()
+    async with asyncio.timeout(5), listening(door) as leash:
+        first = Ruling(sequence=1, verdict=Verdict(verb=Verb.RETRY, who="bert"))
+        door.order_now(Orders(ruling=first), Orders(ruling=RULED))
+        assert await leash.ruling(2) == RULED
+        assert await leash.ruling(2) == RULED
+
+
+async def test_an_order_to_stop_comes_before_any_verdict() -> None:
+    door = FakeDoor()
+    async with asyncio.timeout(5), listening(door) as leash:
+        door.order_now(Orders(ruling=RULED, stop=CANCEL))
+        assert await leash.ruling(2) is None
+
+
+async def test_news_is_heard_once_and_without_a_pause() -> None:
+    door, heard, all_of_it = FakeDoor(), [], asyncio.Event()
+    shell = ShellWish(id="s1", tty=True)
+    news = [Orders(armed=Armed(after=True)), Orders(armed=Armed(after=True), shells=(shell,)), Orders()]
+
+    def hear(orders: Orders) -> None:
+        heard.append(orders)
+        if len(heard) == len(news):
+            all_of_it.set()
+
+    leash = Leash(door, "a1", hear)
+    async with asyncio.timeout(PAUSE), asyncio.TaskGroup() as group:
+        task = group.create_task(leash.listen())
+        door.order_now(*news)
+        await all_of_it.wait()
+        task.cancel()
+    assert heard == news

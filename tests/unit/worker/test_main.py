@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from tests.unit.worker.actions import CREDENTIAL, HOOKED, IMAGE, OFFER, machine, tells
-from tests.unit.worker.fakes import AWAY, FakeDoor, FakeRuntime, Faults, Finished, Killed, Program
+from tests.unit.worker.fakes import AWAY, FakeDoor, FakeRuntime, Faults, Finished, Killed
+from tests.unit.worker.programs import Program
 from tinkbox.model.errors import Conflict, Denied, Invalid, NotFound, TooLarge
 from tinkbox.model.workflow import Outcome, State
 from tinkbox.runtime import ContainerSpec
@@ -166,14 +167,14 @@ def test_another_server_can_be_named_with_or_without_a_slash(
 ) -> None:
     identities: list[Credential] = []
 
-    async def note(credential: Credential, docker: str, data: Path, *, privileged: bool) -> int:
+    async def note(credential: Credential, docker: str, data: Path, *, privileged: bool, debug: bool) -> int:
         identities.append(credential)
         return 0
 
     monkeypatch.setattr("tinkbox.worker.main._work", note)
     path = tmp_path / "worker.json"
     path.write_text(encode(CREDENTIAL))
-    assert work(server, path, None, tmp_path, privileged=True) == 0
+    assert work(server, path, None, tmp_path, privileged=True, debug=True) == 0
     assert identities == [replace(CREDENTIAL, server=used)]
 
 

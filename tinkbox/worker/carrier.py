@@ -1,0 +1,66 @@
+"""The output of an attempt's containers, carried beside everything else."""
+
+import asyncio
+
+from tinkbox.runtime import Container, Runtime
+from tinkbox.worker.output import OutputPump
+
+LOST_SECONDS = 5.0
+# What a process printed before it ended is in the engine's log soon, but nothing tells when all of it is.
+QUIET_SECONDS = 0.1
+SETTLED_SECONDS = 1.0
+
+
+class Carrier:
+    """One container after the other; `group` must outlive it."""
+
+    def __init__(self, runtime: Runtime, pump: OutputPump, group: asyncio.TaskGroup) -> None:
+        self._runtime = runtime
+        self._pump = pump
+        self._group = group
+        self._carrying: asyncio.Task[None] | None = None
+
+    @property
+    def tail(self) -> tuple[str, ...]:
+        """The last lines of the current container."""
+        return self._pump.tail
+
+    @property
+    def carries(self) -> bool:
+        """Whether a container's output is being carried."""
+        return self._carrying is not None
+
+    def begin(self, container: Container) -> None:
+        """Carry this container's output from now on."""
+        self._pump.next_container()
+        output = self._runtime.output
+        self._carrying = self._group.create_task(self._pump.carry(lambda: output(container.id)))
+
+    def begin_run(self) -> None:
+        """The container's process runs once more: what it prints from now on is the tail."""
+        self._pump.next_run()
+
+    async def end(self) -> None:
+        """Wait for the end of what ended: all of its output is carried then."""
+        if self._carrying is not None:
+            await self._carrying
+            self._carrying = None
+
+    async def end_if_it_ends(self) -> None:
+        """Of a container that is gone: what is on its way still arrives, but nothing ends the output for sure."""
+        if self._carrying is not None:
+            await asyncio.wait({self._carrying}, timeout=LOST_SECONDS)
+            self.drop()
+
+    async def settle(self) -> None:
+        """Wait until the process of a container that goes on has nothing more on its way."""
+        begun, before = asyncio.get_running_loop().time(), -1
+        while self._pump.received != before and asyncio.get_running_loop().time() < begun + SETTLED_SECONDS:
+            before = self._pump.received
+            await asyncio.sleep(QUIET_SECONDS)
+
+    def drop(self) -> None:
+        """Carry no more of it."""
+        if self._carrying is not None:
+            self._carrying.cancel()
+            self._carrying = None

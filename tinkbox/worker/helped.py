@@ -1,0 +1,102 @@
+"""An action's container whose process the helper started: where it ended the container may go on, held."""
+
+import asyncio
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import NoReturn
+
+from tinkbox.model.breakpoint import Armed, Kind
+from tinkbox.runtime import ContainerFailed, Ended, EngineAway, Runtime
+from tinkbox.worker import verdict
+from tinkbox.worker.helper import HelperFiles
+from tinkbox.worker.patience import patiently
+from tinkbox.worker.watch import Watch
+
+TERM, KILL = 15, 9
+KILLED_SECONDS = 5.0
+LOOK_EVERY = 1.0
+PAUSE = 1.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stopped:
+    """The container goes on, held where `kind` says; `exit_code` is how the process ended, None when it has yet to begin."""
+
+    kind: Kind
+    exit_code: int | None = None
+
+
+class Helped:
+    """Of one attempt."""
+
+    def __init__(self, runtime: Runtime, files: HelperFiles) -> None:
+        self._runtime = runtime
+        self._files = files
+
+    def arm(self, armed: Armed) -> None:
+        """Have the helper hold there from now on; what it holds already it goes on holding."""
+        self._files.set_policy(armed)
+
+    def held(self) -> Stopped | None:
+        """Where the helper says that it holds the container."""
+        status = self._files.status()
+        if status.held is None or status.command < self._files.given:  # it was told to go on, and will
+            return None
+        return Stopped(kind=status.held, exit_code=status.exited)
+
+    def refusal(self) -> ContainerFailed | None:
+        """Why the process did not begin, when it did not."""
+        failure = self._files.status().failure
+        return None if failure is None else verdict.not_begun(self._files.program, failure)
+
+    async def wait(self, container_id: str) -> Ended | Stopped:
+        """Wait until the container ends or is held; raises as `Runtime.wait` does."""
+        with Watch(self._files.run) as watch:
+            async with asyncio.TaskGroup() as group:
+                ending = group.create_task(self._end(container_id))
+                try:
+                    while (stopped := self.held()) is None and not ending.done():
+                        changing = group.create_task(watch.changed(LOOK_EVERY))
+                        await asyncio.wait({ending, changing}, return_when=asyncio.FIRST_COMPLETED)
+                        changing.cancel()
+                    came = stopped or ending.result()
+                finally:
+                    ending.cancel()
+        if isinstance(came, Exception):
+            raise came
+        return came
+
+    async def stop_process(self, container_id: str, grace: float) -> Stopped | None:
+        """SIGTERM, `grace` seconds, SIGKILL to the process alone; None when that does not lead to a hold."""
+        for signal, patience in ((TERM, grace), (KILL, KILLED_SECONDS)):
+            self._files.command("signal", str(signal))
+            try:
+                async with asyncio.timeout(patience):
+                    came = await self.wait(container_id)
+            except (TimeoutError, EngineAway, ContainerFailed):
+                continue
+            return came if isinstance(came, Stopped) else None
+        return None
+
+    async def hold_again(self, container_id: str) -> None:
+        """Start the container that ended once more, but only to be held."""
+        self._files.hold_only()
+        await self._runtime.start(container_id)
+
+    async def keep(self, container_id: str) -> None:
+        """See to it that the container is held whatever ends it; returns only when it is gone."""
+
+        async def held_on() -> NoReturn:
+            while True:
+                await self._runtime.wait(container_id)
+                await self.hold_again(container_id)
+                await asyncio.sleep(PAUSE)  # whoever ends it again and again keeps nobody busy
+
+        with suppress(ContainerFailed):
+            await patiently(held_on, EngineAway)
+
+    async def _end(self, container_id: str) -> Ended | Exception:
+        try:
+            return await self._runtime.wait(container_id)
+        except (EngineAway, ContainerFailed) as error:
+            return error

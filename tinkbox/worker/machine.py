@@ -1,0 +1,39 @@
+"""The machine that attempts run on, and all that they ask of the appliance."""
+
+from dataclasses import dataclass
+from typing import Protocol
+
+from tinkbox.runtime import Runtime
+from tinkbox.wire.holds import Asked, Held, Orders, Resumed
+from tinkbox.wire.worker import Credential, Leaving
+from tinkbox.worker.folder import WorkerFolder
+from tinkbox.worker.shells import Door as ShellDoor
+
+
+class Door(ShellDoor, Protocol):
+    """What an attempt asks of the appliance; `client.node` tells what each raises."""
+
+    async def output(self, attempt: str, offset: int, chunk: bytes) -> int: ...
+    async def data(self, attempt: str) -> bytes: ...
+    async def keep_data(self, attempt: str, archive: bytes) -> None: ...
+    async def leaving(self, attempt: str, leaving: Leaving) -> None: ...
+    async def orders(self, attempt: str, seen: str) -> Orders | None: ...
+    async def held(self, attempt: str, held: Held) -> None: ...
+    async def resumed(self, attempt: str, resumed: Resumed) -> None: ...
+    async def verdict(self, attempt: str, asked: Asked) -> None: ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Machine:
+    """Where attempts run; `boot_id` is the kernel's, new whenever the machine has booted.
+
+    Without `debug` no action has a helper, so nothing is ever held and nobody gets a shell.
+    """
+
+    runtime: Runtime
+    door: Door
+    folder: WorkerFolder
+    credential: Credential
+    boot_id: str
+    privileged: bool
+    debug: bool = True

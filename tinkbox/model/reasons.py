@@ -110,6 +110,11 @@ REASONS: Mapping[str, Reason] = {
         means="the engine could not start a shell or a command in the held container",
         hint="the message is the engine's: compare the shell's command, user and folder with what the image has",
     ),
+    "ShellLost": Reason(
+        means="the worker or the engine on the machine was restarted or failed, and a shell in the held container with "
+        "it; the action is held as before",
+        hint="open another shell",
+    ),
     "CommitFailed": Reason(
         means="the engine could not make an image of the ended container, which is how one with `helper: false` is held",
         hint="the message is the engine's; the machine's console says more",

@@ -1,0 +1,154 @@
+"""The worker's connection for a shell, against a WebSocket on loopback."""
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+
+import pytest
+from aiohttp import ClientSession, WSMsgType, web
+from aiohttp.test_utils import TestServer
+
+from tinkbox.client.node import NodeDoor
+from tinkbox.client.shell import ShellConnection, shell_connection
+from tinkbox.model.errors import Conflict, Denied, Invalid, NotFound, Refusal, Unavailable
+from tinkbox.wire.shell import MAX_FRAME, Channel, Frame, encode
+from tinkbox.wire.worker import Credential
+
+Answer = Callable[[web.WebSocketResponse], Awaitable[None]]
+TYPED = Frame(Channel.STDIN, b"typed \xff\0")
+
+
+def serving(answer: Answer, asked: list[web.Request] | None = None) -> TestServer:
+    async def route(request: web.Request) -> web.WebSocketResponse:
+        if asked is not None:
+            asked.append(request)
+        if request.path.strip("/").isdigit():
+            return web.json_response({"detail": "no"}, status=int(request.path.strip("/")))  # type: ignore[return-value]
+        socket = web.WebSocketResponse()
+        await socket.prepare(request)
+        await answer(socket)
+        return socket
+
+    application = web.Application()
+    application.router.add_get("/{path:.*}", route)
+    return TestServer(application)
+
+
+@asynccontextmanager
+async def connected(answer: Answer, path: str = "/shell", seconds: float = 10) -> AsyncIterator[ShellConnection]:
+    async with (
+        asyncio.timeout(30),
+        serving(answer) as server,
+        ClientSession() as session,
+        shell_connection(session, str(server.make_url(path)), seconds) as connection,
+    ):
+        yield connection
+
+
+async def echo(socket: web.WebSocketResponse) -> None:
+    """Give everything back, until the other side closes."""
+    async for message in socket:
+        assert message.type is WSMsgType.BINARY
+        await socket.send_bytes(message.data)
+
+
+async def nothing(socket: web.WebSocketResponse) -> None:
+    """Say nothing, and close."""
+
+
+@pytest.mark.parametrize("content", [b"", b"x", bytes(range(256)), bytes(MAX_FRAME - 1)], ids=len)
+async def test_frames_of_every_size_go_both_ways(content: bytes) -> None:
+    async with connected(echo) as connection:
+        for channel in (Channel.STDOUT, Channel.CLOSE):
+            await connection.send(Frame(channel, content))
+            assert await connection.receive() == Frame(channel, content)
+
+
+async def test_what_is_larger_than_a_frame_breaks_the_connection() -> None:
+    async def too_much(socket: web.WebSocketResponse) -> None:
+        await socket.send_bytes(bytes(MAX_FRAME + 1))
+
+    async with connected(too_much) as connection:
+        with pytest.raises(Unavailable):
+            await connection.receive()
+
+
+async def test_an_end_in_order_is_no_failure() -> None:
+    async with connected(nothing) as connection:
+        assert await connection.receive() is None
+
+
+async def test_an_appliance_that_goes_away_did_not_say_all() -> None:
+    async def going_away(socket: web.WebSocketResponse) -> None:
+        await socket.close(code=1001)
+
+    async with connected(going_away) as connection:
+        with pytest.raises(Unavailable):
+            await connection.receive()
+
+
+async def test_a_connection_that_breaks_off_is_unavailable_for_both_directions() -> None:
+    async def break_off(socket: web.WebSocketResponse) -> None:
+        assert socket._req is not None
+        assert socket._req.transport is not None
+        socket._req.transport.abort()
+
+    async with connected(break_off) as connection:
+        with pytest.raises(Unavailable):
+            await connection.receive()
+        with pytest.raises(Unavailable):
+            await connection.send(TYPED)
+
+
+@pytest.mark.parametrize("content", [b"", b"\x09of no channel", "text"])
+async def test_what_is_no_frame_is_refused(content: bytes | str) -> None:
+    async def say(socket: web.WebSocketResponse) -> None:
+        await (socket.send_str(content) if isinstance(content, str) else socket.send_bytes(content))
+
+    async with connected(say) as connection:
+        with pytest.raises((Invalid, Unavailable)):
+            await connection.receive()
+
+
+@pytest.mark.parametrize(
+    ("status", "refusal"), [(401, Denied), (404, NotFound), (409, Conflict), (503, Unavailable), (500, Unavailable)]
+)
+async def test_a_shell_that_is_refused_says_so(status: int, refusal: type[Refusal]) -> None:
+    with pytest.raises(refusal):
+        async with connected(nothing, f"/{status}"):
+            pass
+
+
+async def test_nobody_there_and_nobody_answering_are_unavailable() -> None:
+    async with ClientSession() as session:
+        with pytest.raises(Unavailable):
+            async with shell_connection(session, "http://127.0.0.1:1/", 10):
+                pass
+
+    gone = asyncio.Event()
+
+    async def silent(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.read()
+        writer.close()
+        await writer.wait_closed()
+        gone.set()
+
+    async with await asyncio.start_server(silent, "127.0.0.1", 0) as server, ClientSession() as session:
+        port = server.sockets[0].getsockname()[1]
+        with pytest.raises(Unavailable):
+            async with shell_connection(session, f"http://127.0.0.1:{port}/", 0.1):
+                pass
+        await gone.wait()
+
+
+async def test_the_node_door_connects_where_the_shell_is_with_the_machines_credential() -> None:
+    asked: list[web.Request] = []
+    async with serving(echo, asked) as server:
+        credential = Credential(server=str(server.make_url("")).rstrip("/"), registry="r", worker="w", token="secret")
+        async with NodeDoor(credential) as door, door.shell("attempt-1", "s1") as connection:
+            await connection.send(TYPED)
+            assert await connection.receive() == TYPED
+    (request,) = asked
+    assert request.path == "/worker/attempts/attempt-1/shells/s1"
+    assert request.headers["Authorization"] == "Bearer secret"
+    assert encode(TYPED) == b"\0typed \xff\0"

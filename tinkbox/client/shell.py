@@ -1,0 +1,65 @@
+"""One end of a shell's connection (`wire.shell` has the frames)."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+import aiohttp
+
+from tinkbox.client.refusals import BY_STATUS
+from tinkbox.model.errors import Unavailable
+from tinkbox.wire.shell import MAX_FRAME, Frame, decode, encode
+
+HEARTBEAT = 15.0
+CLOSE_SECONDS = 5.0
+_CLOSED = (aiohttp.WSMsgType.CLOSE, aiohttp.WSMsgType.CLOSING, aiohttp.WSMsgType.CLOSED)
+
+
+class ShellConnection:
+    """Sends and receives frames; what comes too fast for whoever reads waits at the other end."""
+
+    def __init__(self, socket: aiohttp.ClientWebSocketResponse) -> None:
+        self._socket = socket
+
+    async def send(self, frame: Frame) -> None:
+        """Raises Unavailable when the connection is broken."""
+        try:
+            await self._socket.send_bytes(encode(frame))
+        except (aiohttp.ClientError, OSError) as error:
+            raise _broken(error) from None
+
+    async def receive(self) -> Frame | None:
+        """The next frame, None when the other side has said all.
+
+        Raises Unavailable when the connection is broken, and Invalid for what is no frame.
+        """
+        message = await self._socket.receive()
+        if message.type is aiohttp.WSMsgType.BINARY:
+            return decode(message.data)
+        if message.type in _CLOSED and self._socket.close_code == aiohttp.WSCloseCode.OK:
+            return None
+        raise _broken(self._socket.exception())
+
+
+@asynccontextmanager
+async def shell_connection(session: aiohttp.ClientSession, url: str, seconds: float) -> AsyncIterator[ShellConnection]:
+    """Connect within `seconds`; raises a Refusal: Unavailable when nobody answers."""
+    try:
+        limit = aiohttp.ClientWSTimeout(ws_close=CLOSE_SECONDS)
+        # The WebSocket's own limit is one that a message may not reach.
+        connecting = session.ws_connect(url, heartbeat=HEARTBEAT, max_msg_size=MAX_FRAME + 1, timeout=limit)
+        async with asyncio.timeout(seconds):
+            socket = await connecting
+    except aiohttp.WSServerHandshakeError as error:
+        raise BY_STATUS.get(error.status, Unavailable)(f"{error.status}: no shell is to be had at {url}") from None
+    except (aiohttp.ClientError, TimeoutError, OSError) as error:
+        raise _broken(error) from None
+    try:
+        yield ShellConnection(socket)
+    finally:
+        await socket.close()
+
+
+def _broken(error: BaseException | None) -> Unavailable:
+    why = str(error) or type(error).__name__ if error else "it ended without a word"
+    return Unavailable(f"the connection of the shell is broken: {why}")

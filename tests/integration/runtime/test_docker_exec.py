@@ -10,7 +10,7 @@ import pytest
 
 from tests.integration.docker_engine import DockerEngine
 from tests.integration.registry.serving import layer
-from tinkbox.runtime import Container, ContainerFailed, ContainerSpec, EngineAway, Exec, ExecSpec
+from tinkbox.runtime import Container, ContainerFailed, ContainerSpec, EngineAway, Exec, ExecSpec, ImageCommand
 from tinkbox.runtime.docker import DockerRuntime
 
 IMAGE = "tools/exec:v1"
@@ -52,7 +52,7 @@ def engine(docker_engine: DockerEngine) -> DockerEngine:
 
 @asynccontextmanager
 async def holding(engine: DockerEngine, **options: object) -> AsyncIterator[Held]:
-    spec = ContainerSpec(image=IMAGE, labels=LABELS, **{"privileged": False, **options})  # type: ignore[arg-type]
+    spec = ContainerSpec(**{"image": IMAGE, "labels": LABELS, "privileged": False, **options})  # type: ignore[arg-type]
     async with DockerRuntime(engine.url) as runtime:
         container = await runtime.create(spec)
         try:
@@ -292,3 +292,63 @@ async def test_memory_that_ran_out_is_known_while_the_container_lives(engine: Do
 async def test_a_kill_is_no_lack_of_memory(held: Held) -> None:
     await all_of(await held.shell("kill -9 $$"))
     assert not await held.runtime.ran_out_of_memory(held.container.id)
+
+
+async def test_what_an_image_runs_is_told_word_by_word(engine: DockerEngine) -> None:
+    changes = ['--change=ENTRYPOINT ["/bin/one", "two words"]', '--change=CMD ["three", ""]']
+    engine.cli("import", *changes, "-", "tools/words:v1", stdin=layer(FILES))
+    engine.cli("import", "-", "tools/wordless:v1", stdin=layer(FILES))
+    async with DockerRuntime(engine.url) as runtime:
+        assert await runtime.image_command(IMAGE) == ImageCommand(command=FOREVER)
+        words = ImageCommand(entrypoint=("/bin/one", "two words"), command=("three", ""))
+        assert await runtime.image_command("tools/words:v1") == words
+        assert await runtime.image_command("tools/wordless:v1") == ImageCommand()
+        with pytest.raises(ContainerFailed) as refusal:
+            await runtime.image_command("tools/none:v1")
+    assert refusal.value.reason == "ImageNotFound"
+
+
+async def test_another_entrypoint_takes_the_place_of_all_that_the_image_says(engine: DockerEngine) -> None:
+    changes = ['--change=ENTRYPOINT ["/bin/no"]', '--change=CMD ["such"]']
+    engine.cli("import", *changes, "-", "tools/words:v1", stdin=layer(FILES))
+    entrypoint = (BUSYBOX, "echo", "mine")
+    for command, printed in (((), b"mine\n"), (("more",), b"mine more\n")):
+        async with holding(engine, image="tools/words:v1", entrypoint=entrypoint, command=command) as held:
+            await held.runtime.wait(held.container.id)
+            assert b"".join([piece async for piece in held.runtime.output(held.container.id)]) == printed
+
+
+async def test_only_the_read_only_mounts_cannot_be_written_from_inside(engine: DockerEngine, tmp_path: Path) -> None:
+    for folder in ("tools", "tools/run", "run"):
+        (tmp_path / folder).mkdir()
+    mounts = {"/tools": str(tmp_path / "tools"), "/tools/run": str(tmp_path / "run")}
+    async with holding(engine, command=FOREVER, mounts=mounts, read_only=frozenset({"/tools"})) as held:
+        assert (await all_of(await held.shell("echo x >/tools/file")))[2] != 0
+        assert (await all_of(await held.shell("echo x >/tools/run/file")))[2] == 0
+    assert [path.name for path in tmp_path.rglob("file")] == ["file"]
+    assert (tmp_path / "run" / "file").read_text() == "x\n"
+
+
+async def test_a_containers_files_become_an_image_and_its_volumes_are_lent(held: Held, tmp_path: Path) -> None:
+    image = "tools/left:copy"
+    (tmp_path / "given").write_text("given")
+    async with holding(held.engine, command=FOREVER, mounts={"/given": str(tmp_path / "given")}) as dead:
+        await all_of(await dead.shell("echo left >/left"))
+        assert await dead.runtime.changed_bytes(dead.container.id) == 5
+        await dead.runtime.stop(dead.container.id, 0)
+        await dead.runtime.commit(dead.container.id, image)
+        async with holding(held.engine, image=image, command=FOREVER, volumes_from=dead.container.id) as copy:
+            script = "/bin/busybox cat /left /given"
+            assert (await all_of(await copy.shell(script)))[0] == b"left\ngiven"
+    await held.runtime.remove_image(image)
+    await held.runtime.remove_image(image)
+    with pytest.raises(ContainerFailed):
+        await held.runtime.image_command(image)
+
+
+@pytest.mark.parametrize("ask", ["commit", "changed_bytes"])
+async def test_a_container_that_is_gone_can_be_asked_nothing(held: Held, ask: str) -> None:
+    await held.runtime.remove(held.container.id)
+    arguments = ("tools/left:copy",) if ask == "commit" else ()
+    with pytest.raises(ContainerFailed):
+        await getattr(held.runtime, ask)(held.container.id, *arguments)

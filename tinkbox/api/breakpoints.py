@@ -16,7 +16,8 @@ from tinkbox.model.errors import Invalid, Problem
 from tinkbox.wire.fields import flag, member, text, texts
 from tinkbox.wire.holds import verdict_from_document
 
-CHANGE = ("on_failure", "before", "after", "timeout", "on_expiry")
+PLACES = ("on_failure", "before", "after")
+CHANGE = (*PLACES, "timeout", "on_expiry")
 VERDICT = ("verb", "why", "fresh", "command", "environment")
 
 
@@ -35,9 +36,9 @@ def routes(breakpoints: Breakpoints, workflows: Workflows) -> list[web.RouteDef]
     ]
 
 
-def change_from_document(entry: object) -> Change:
+def change_from_document(entry: object, names: tuple[str, ...] = CHANGE) -> Change:
     """What to arm or to clear; `timeout` is seconds or a duration such as 30m.  Raises Invalid."""
-    known = _known(entry, CHANGE)
+    known = _known(entry, names)
     return Change(
         on_failure=None if known.get("on_failure") is None else flag(known, "on_failure"),
         before=texts(known, "before"),
@@ -68,7 +69,7 @@ class _BreakpointDoor:
     async def clear(self, request: web.Request) -> web.Response:
         """With nothing named, everything is cleared."""
         document = await read_object(request) if request.can_read_body else {}
-        change = change_from_document(document) if document else None
+        change = change_from_document(document, PLACES) if document else None
         await self._breakpoints.clear(_key(request), change, caller(request).name)
         return await self._standing(request)
 

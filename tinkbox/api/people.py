@@ -34,7 +34,7 @@ def read_people(data: Path, named: Mapping[str, frozenset[Right]]) -> People:
     """Everybody's tokens from the data directory; what is missing is made, readable by its owner only.
 
     The tokens of people who are named no more are deleted, so that none of them works again when their name does.
-    Raises Unavailable when one is empty.
+    Raises Unavailable when one is empty, or is that of two.
     """
     folder = data / "people"
     folder.mkdir(exist_ok=True, mode=0o700)
@@ -43,7 +43,13 @@ def read_people(data: Path, named: Mapping[str, frozenset[Right]]) -> People:
             path.unlink()
     tokens = {_token(data / "operator.token"): operator()}
     for name, rights in named.items():
-        tokens[_token(folder / f"{name}.token")] = Caller(name=name, rights=rights)
+        path = folder / f"{name}.token"
+        token = _token(path)
+        if token in tokens:
+            raise Unavailable(
+                f"{path} holds the token of {tokens[token].name}: delete it, and the next start makes one"
+            )
+        tokens[token] = Caller(name=name, rights=rights)
     return People(tokens)
 
 

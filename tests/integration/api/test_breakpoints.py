@@ -74,6 +74,16 @@ async def test_what_is_named_is_cleared_and_without_a_name_everything(door: Door
 
 
 @pytest.mark.parametrize(
+    ("asked", "status"),
+    [({"timeout": 60}, 422), ({"on_expiry": "fail"}, 422), ({"before": ["third"]}, 404), ({"everything": True}, 422)],
+)
+async def test_what_cannot_be_cleared_is_refused_and_stays(door: Door, path: str, asked: object, status: int) -> None:
+    armed = await door.done("POST", f"{path}/arm", {"on_failure": True, "timeout": 60})
+    assert (await door.ask("POST", f"{path}/clear", asked))[0] == status
+    assert (await door.done("GET", path))["armed"] == armed["armed"]
+
+
+@pytest.mark.parametrize(
     ("asked", "status", "said"),
     [
         ({}, 422, "nothing to arm"),

@@ -48,6 +48,13 @@ def test_an_empty_token_lets_nobody_in_and_the_start_fails(tmp_path: Path, name:
         read_people(tmp_path, ANNA)
 
 
+def test_a_token_is_one_persons(tmp_path: Path) -> None:
+    read_people(tmp_path, ANNA)
+    (tmp_path / "people" / "anna.token").write_text(token(tmp_path / "operator.token"))
+    with pytest.raises(Unavailable, match=r"anna\.token holds the token of operator"):
+        read_people(tmp_path, ANNA)
+
+
 def test_a_token_is_compared_whole() -> None:
     people = People({"secret": Caller(name="anna", rights=LOOK), "other": Caller(name="bert", rights=LOOK)})
     assert [people.bearer(each) for each in ("", "secre", "secrets", "Secret", "secretother", "\udcff")] == [None] * 6

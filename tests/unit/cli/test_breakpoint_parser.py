@@ -74,7 +74,8 @@ def test_the_help_by_heart_is_made_of_commands_that_there_are() -> None:
     lines = re.findall(r"^  tinkbox (.*?)  ", BY_HEART, re.MULTILINE)
     assert len(lines) == 5
     for line in lines:
-        assert parse(line.split()).key == "WORKFLOW"
+        if "shell" not in line:  # which has its own tests
+            assert parse(line.split()).key == "WORKFLOW"
 
 
 @pytest.mark.parametrize("verb", ["arm", "clear", "continue", "skip", "fail", "retry", "abort", "extend"])

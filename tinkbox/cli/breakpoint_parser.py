@@ -32,7 +32,7 @@ def add_breakpoint(nouns: "Verbs[argparse.ArgumentParser]") -> None:
         "extend",
         "breakpoint:extend",
         "hold it longer",
-        "It is held for so long from now on at least; activity in a shell extends a hold by itself.",
+        "A hold ends by itself so much later than it would have. Activity in a shell moves its deadline as well.",
     )
     extend.add_argument("key", metavar="WORKFLOW", help=KEY)
     extend.add_argument("seconds", nargs="?", type=duration, default=1800, metavar="DURATION", help="30m when left out")

@@ -1,5 +1,7 @@
 """What stands on the disk of a user of today's Tinkerbell is taken by the operator door as it is."""
 
+import getpass
+
 import pytest
 
 from tests.integration.api.door import Door
@@ -214,6 +216,18 @@ async def test_a_workflow_that_cannot_be_is_refused_with_its_problem(
     assert status == 422
     assert any(said in each["text"] for each in problem["problems"]), problem
     assert await door.done("GET", "/v1/workflows") == []
+
+
+async def test_the_workflows_of_a_file_are_created_with_breakpoints(door: Door) -> None:
+    await door.done("POST", "/v1/hardware", HARDWARE.encode())
+    await door.done("POST", "/v1/templates", {"name": "ubuntu", "data": HELLO})
+    asked = {"documents": WORKFLOW, "breakpoints": {"on_failure": True, "after": ["second"]}}
+    answer = await door.done("POST", "/v1/workflows", asked)
+    (standing,) = await door.done("GET", "/v1/breakpoints")
+    assert (standing["id"], standing["armed"]["on_failure"]) == (answer["id"], True)
+    assert standing["armed"]["after"] == ["hello world/second"]
+    (*_, event) = await door.done("GET", f"/v1/workflows/{answer['id']}/events")
+    assert (event["kind"], event["who"]) == ("breakpoint.armed", getpass.getuser())
 
 
 async def test_of_several_workflows_those_before_the_refused_one_are_told(door: Door) -> None:

@@ -24,7 +24,25 @@ def test_a_duration_is_read_as_seconds(text: str, seconds: int) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["", " ", "m", "30 m", "30m1h", "1m1m", "-5m", "+5m", "1.5h", "30min", "5M", "٣m", "1e3", "9" * 10, "5m\n6"]
+    "text",
+    [
+        "",
+        " ",
+        "m",
+        "30 m",
+        "30m1h",
+        "1m1m",
+        "-5m",
+        "+5m",
+        "1.5h",
+        "30min",
+        "5M",
+        "٣m",
+        "1e3",
+        "9" * 10,
+        "9" * 10 + "s",
+        "5m\n6",
+    ],
 )
 def test_what_is_no_duration_is_refused_and_the_spelling_told(text: str) -> None:
     with pytest.raises(Invalid, match="1h30m"):

@@ -151,7 +151,7 @@ class DockerRuntime:
     async def changed_bytes(self, container_id: str) -> int:
         with self._faults("ContainerLost"):
             shown = await self._docker.containers.container(container_id).show(size=1)
-        return int(shown.get("SizeRw", 0))
+        return int(shown["SizeRw"])
 
     async def commit(self, container_id: str, image: str) -> None:
         repository, _, tag = image.rpartition(":")

@@ -333,6 +333,7 @@ async def test_a_containers_files_become_an_image_and_its_volumes_are_lent(held:
     image = "tools/left:copy"
     (tmp_path / "given").write_text("given")
     async with holding(held.engine, command=FOREVER, mounts={"/given": str(tmp_path / "given")}) as dead:
+        assert await dead.runtime.changed_bytes(dead.container.id) == 0
         await all_of(await dead.shell("echo left >/left"))
         assert await dead.runtime.changed_bytes(dead.container.id) == 5
         await dead.runtime.stop(dead.container.id, 0)

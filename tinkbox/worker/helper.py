@@ -122,8 +122,10 @@ class HelperFiles:
         """What the helper runs next, with what is laid over the environment; raises Invalid when nothing can run so."""
         if not words:
             raise Invalid("a command line has at least one word")
-        self._write("environ", _terminated([f"{name}={value}" for name, value in (environment or {}).items()]))
-        self._write("argv", _terminated(words))
+        argv = _terminated(words)
+        environ = _terminated([f"{name}={value}" for name, value in (environment or {}).items()])
+        self._write("environ", environ)
+        self._write("argv", argv)
 
     def change_command_line(self, words: Sequence[str] | None, environment: Mapping[str, str]) -> None:
         """Change what the helper runs next: `words` if there are any, and more that is laid over the environment."""

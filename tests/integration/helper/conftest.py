@@ -1,0 +1,50 @@
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.integration.docker_engine import DockerEngine
+from tests.integration.helper.container import ON_FAILURE, WITH_SHELL, WITHOUT_SHELL, ActionContainer
+from tests.integration.registry.serving import layer
+from tinkbox.model.breakpoint import Kind
+from tinkbox.worker.toolbox import install
+
+BUSYBOX = Path("/bin/busybox").read_bytes()
+FILES = {
+    "bin/sh": BUSYBOX,
+    "bin/no-interpreter": b"#!/bin/nothing\n",
+    "bin/folder/file": b"",
+    "bin/no-format": b"exit 3\n",
+    "bin/own": b'#!/bin/sh\necho "own: $*"\nexit 3\n',
+}
+SCRATCH = {"app/busybox": BUSYBOX, "bin/wget": b'#!/app/busybox sh\necho "own: $*"\n'}
+
+
+@pytest.fixture(scope="session")
+def tools(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return install(tmp_path_factory.mktemp("tools"))
+
+
+@pytest.fixture(scope="session")
+def engine(docker_engine: DockerEngine) -> DockerEngine:
+    docker_engine.cli("import", "-", WITH_SHELL, stdin=layer(FILES))
+    docker_engine.cli("import", "-", WITHOUT_SHELL, stdin=layer(SCRATCH))
+    return docker_engine
+
+
+@pytest.fixture
+def action(engine: DockerEngine, tools: Path, tmp_path: Path) -> Iterator[ActionContainer]:
+    """One container of the test's own."""
+    container = ActionContainer(engine, tools, tmp_path)
+    yield container
+    container.remove()
+
+
+@pytest.fixture(scope="module")
+def held(engine: DockerEngine, tools: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ActionContainer]:
+    """One that is held for as long as a file's tests look into it."""
+    container = ActionContainer(engine, tools, tmp_path_factory.mktemp("held"))
+    options = ("--env=OF=the action", "--workdir=/bin")
+    container.shell("exit 7", ON_FAILURE, options=options).held(Kind.FAILURE)
+    yield container
+    container.remove()

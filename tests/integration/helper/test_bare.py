@@ -1,0 +1,77 @@
+"""Where there is neither an engine nor /proc: a bare root with the tools and one program in it."""
+
+import os
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.integration.worker.machine import until
+from tinkbox.model.breakpoint import Armed, Kind
+from tinkbox.worker.helper import ENTRYPOINT, HelperFiles
+from tinkbox.worker.toolbox import TOOLS, install
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    install(tmp_path / "tinkbox")
+    return tmp_path
+
+
+@pytest.fixture
+def files(root: Path) -> HelperFiles:
+    files = HelperFiles(root, "tinkbox")
+    files.prepare()
+    return files
+
+
+def inside(root: Path, *words: str) -> list[str]:
+    """The command line to run one in the root, in a process namespace of its own."""
+    return ["unshare", "--mount", "--pid", "--fork", "--kill-child", "chroot", str(root), *words]
+
+
+@pytest.fixture
+def process(root: Path, files: HelperFiles) -> Iterator["subprocess.Popen[bytes]"]:
+    files.set_command_line(["/tinkbox/bin/busybox", "sh", "-c", "exit 7"])
+    files.set_policy(Armed(on_failure=True))
+    process = subprocess.Popen(inside(root, ENTRYPOINT))
+    yield process
+    process.kill()
+    process.wait()
+
+
+def test_without_proc_a_command_runs_and_is_held(process: "subprocess.Popen[bytes]", files: HelperFiles) -> None:
+    for run in (1, 2):
+        until(lambda: files.status().held is Kind.FAILURE and files.status().run == run, "the hold")  # noqa: B023
+        assert files.status().exited == 7
+        files.command("retry" if run == 1 else "exit", "" if run == 1 else "9")
+    assert process.wait(20) == 9
+
+
+def test_without_proc_there_is_a_shell_but_nothing_to_find_a_session_by(root: Path, files: HelperFiles) -> None:
+    shell = inside(root, ENTRYPOINT, "shell", "s1")
+    done = subprocess.run(shell, input=b"echo $TINKBOX_SHELL\n", capture_output=True, check=False)
+    assert (done.returncode, done.stdout) == (0, b"s1\n")
+    done = subprocess.run(inside(root, ENTRYPOINT, "reap", "s1"), capture_output=True, check=False)
+    assert (done.returncode, b"no /proc" in done.stderr) == (1, True)
+
+
+def test_without_the_workers_files_nothing_runs(root: Path) -> None:
+    done = subprocess.run(inside(root, ENTRYPOINT), capture_output=True, check=False, timeout=20)
+    assert (done.returncode, done.stdout, done.stderr) == (127, b"", b"")
+
+
+def test_without_room_for_facts_the_command_still_runs(root: Path, files: HelperFiles) -> None:
+    files.set_command_line(["/tinkbox/bin/busybox", "sh", "-c", "exit 7"])
+    os.truncate(files.run / "status", 0)
+    (files.run / "status").unlink()
+    (files.run / "status").mkdir()
+    assert subprocess.run(inside(root, ENTRYPOINT), check=False, timeout=20).returncode == 7
+
+
+def test_the_helper_is_small_and_needs_no_library() -> None:
+    content = (TOOLS / "entrypoint").read_bytes()
+    assert len(content) < 1_000_000
+    assert b"ld-linux" not in content
+    assert b"ld-musl" not in content

@@ -1,0 +1,136 @@
+"""How a command ends is how its container ends, and signals are the command's."""
+
+import errno
+
+import pytest
+
+from tests.integration.helper.container import NOT_EXECUTABLE, NOT_FOUND, ON_FAILURE, SH, ActionContainer
+from tests.integration.worker.machine import until
+from tinkbox.model.breakpoint import Kind
+from tinkbox.worker.helper import StartFailure
+
+ENDS = {
+    "exit 1": 1,
+    "exit 7": 7,
+    "exit 255": 255,
+    "kill -TERM $$": 143,
+    "kill -KILL $$": 137,
+    "kill -SEGV $$": 139,
+    "ulimit -c 0; kill -ABRT $$": 134,
+    "kill -34 $$": 128 + 34,
+}
+READY = "echo ready; while :; do sleep 0.01; done"
+TOLD = f"trap 'echo told TERM; exit 5' TERM; {READY}"
+
+
+@pytest.mark.parametrize(("script", "code"), [("exit 0", 0), ("exit 7", 7), ("kill -KILL $$", 137)])
+def test_the_container_ends_as_the_command_does(action: ActionContainer, script: str, code: int) -> None:
+    assert action.shell(script).ended() == code
+    assert action.facts == ["started 1", f"exited 1 {code}"]
+
+
+def test_every_end_is_told_as_a_shell_would(action: ActionContainer) -> None:
+    action.shell("exit 1", ON_FAILURE)
+    for run, (script, code) in enumerate(ENDS.items(), 1):
+        if run > 1:
+            action.retry(*SH, script)
+        assert action.held(Kind.FAILURE, run).exited == code, script
+
+
+def test_every_failure_to_start_is_told_with_its_errno(action: ActionContainer) -> None:
+    failures = {
+        "nothing": StartFailure(number=errno.ENOENT),
+        "/bin/nothing": StartFailure(number=errno.ENOENT),
+        "/bin/sh/nothing": StartFailure(number=errno.ENOTDIR),
+        "/bin": StartFailure(number=errno.EACCES),
+        "/etc/hostname": StartFailure(number=errno.EACCES),
+        "hostname": StartFailure(number=errno.EACCES),
+        "folder": StartFailure(number=errno.EACCES),
+        "no-format": StartFailure(number=errno.ENOEXEC),
+        "no-interpreter": StartFailure(number=errno.ENOENT, interpreter=True),
+        "/bin/no-interpreter": StartFailure(number=errno.ENOENT, interpreter=True),
+        "x" * 5_000: StartFailure(number=errno.ENOENT),
+        "/" + "x" * 5_000: StartFailure(number=errno.ENAMETOOLONG),
+    }
+    (first, _), *_ = failures.items()
+    action.start(first, armed=ON_FAILURE, options=("--env=PATH=/etc:/bin",))
+    for run, (program, failure) in enumerate(failures.items(), 1):
+        if run > 1:
+            action.retry(program)
+        status = action.held(Kind.FAILURE, run)
+        assert (status.failure, status.exited) == (failure, None), program
+    assert action.printed == ""
+
+
+def test_a_command_line_that_is_too_long_does_not_start(action: ActionContainer) -> None:
+    assert action.start("/bin/sh", "x" * 200_000).ended() == NOT_EXECUTABLE
+    assert action.files.status().failure == StartFailure(number=errno.E2BIG)
+
+
+def test_without_a_command_line_nothing_starts(action: ActionContainer) -> None:
+    assert action.start().ended() == NOT_FOUND
+    assert action.files.status().failure == StartFailure(number=errno.ENOENT)
+
+
+@pytest.mark.parametrize("pid", ["", "host"])
+def test_signals_reach_the_command(action: ActionContainer, pid: str) -> None:
+    signals = ("USR1", "WINCH", "CONT", "ABRT", "HUP", "INT", "RTMIN+3", "TERM")
+    traps = "".join(f"trap 'echo told {signal}' {signal.replace('RTMIN+3', '37')};" for signal in signals)
+    action.shell(f"{traps} trap 'echo told TERM; exit 5' TERM; {READY}", options=(f"--pid={pid}",))
+    until(lambda: "ready" in action.printed, "the command to be ready")
+    for signal in signals:
+        action.kill(signal)
+        until(lambda: f"told {signal}\n" in action.printed, signal)  # noqa: B023
+    assert action.ended() == 5
+
+
+def test_a_signal_reaches_the_command_only(action: ActionContainer) -> None:
+    child = "(trap 'echo told child' TERM; while :; do sleep 0.01; done) &"
+    action.shell(f"{child} {TOLD}", ON_FAILURE)
+    until(lambda: "ready" in action.printed, "the command to be ready")
+    action.kill("TERM")
+    action.held(Kind.FAILURE)
+    assert "told TERM" in action.printed
+    assert "told child" not in action.printed
+
+
+def test_a_signal_of_the_worker_reaches_the_commands_whole_group(action: ActionContainer) -> None:
+    child = "(trap 'echo told child; exit' TERM; while :; do sleep 0.01; done) &"
+    action.shell(f"{child} {TOLD}", ON_FAILURE)
+    until(lambda: "ready" in action.printed, "the command to be ready")
+    number = action.files.command("signal", "15")
+    assert action.held(Kind.FAILURE).command == number
+    until(lambda: {"told child", "told TERM"} <= set(action.printed.splitlines()), "both to be told")
+
+
+def test_a_command_that_heeds_no_signal_is_killed_and_held(action: ActionContainer) -> None:
+    action.shell(f"trap '' TERM; {READY}", ON_FAILURE)
+    until(lambda: "ready" in action.printed, "the command to be ready")
+    carried_out = action.files.command("signal", "15")
+    assert action.told(lambda status: status.command == carried_out, "the signal").pid is not None
+    action.files.command("signal", "9")
+    assert action.held(Kind.FAILURE).exited == 137
+
+
+@pytest.mark.parametrize("pid", ["", "host"])
+def test_orphans_end_and_leave_nothing(action: ActionContainer, pid: str) -> None:
+    orphans = "for each in 1 2 3 4 5; do (sh -c 'exit 3' & sh -c 'sleep 0.05' &) ; done; (sleep 1000 &); exit 1"
+    action.shell(orphans, ON_FAILURE, options=(f"--pid={pid}",))
+    action.held(Kind.FAILURE)
+    helper = action.script("pidof entrypoint").split()[0]
+    # Fields of stat: the state is the third, the parent the fourth.
+    family = f"cat /proc/[0-9]*/stat 2>/dev/null | awk '$4 == {helper} {{ print $2, $3 }}'"
+    until(lambda: action.script(family) == "(sleep) S\n", "all but what still runs to be reaped")
+
+
+def test_the_command_gets_its_environment_laid_over(action: ActionContainer) -> None:
+    options = ("--env=KEPT=kept", "--env=CHANGED=before")
+    laid = {"CHANGED": "after\n*", "NEW": "a=b", "EMPTY": ""}
+    script = 'echo "$KEPT|$CHANGED|$NEW|${EMPTY-unset}"; exit 1'
+    action.shell(script, ON_FAILURE, options=options, environment=laid)
+    action.held(Kind.FAILURE)
+    assert action.printed == "kept|after\n*|a=b|\n"
+    action.files.change_command_line(None, {"NEW": "newer"})
+    action.files.command("retry")
+    action.held(Kind.FAILURE, 2)
+    assert action.printed.endswith("kept|after\n*|newer|\n")

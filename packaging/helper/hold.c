@@ -171,10 +171,10 @@ static int hold(struct helper *helper, enum kind kind)
 
     record_held(kind == BEFORE ? helper->run + 1 : helper->run, kind);
     for (;;) {
-        reap(helper);
         while ((signal = next_signal(helper)))
             if (ends_a_hold(signal))
                 return 128 + signal;
+        reap(helper);
         if (ordered(helper, &command) && (command.verb != VERB_RUN || kind == BEFORE)) {
             carried_out(helper, &command);
             if (command.verb == VERB_EXIT)

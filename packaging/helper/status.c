@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/types.h>
 
 #include "files.h"
 
@@ -67,10 +68,13 @@ struct past recall(void)
     static char text[MAX_STATUS];
     struct past past = {.code = UNKNOWN_CODE};
     char *rest = text;
+    ssize_t length = read_end(STATUS, text, sizeof text);
 
-    if (read_end(STATUS, text, sizeof text) <= 0)
+    if (!length || (length < 0 && errno == ENOENT))
         return past;
-    while (rest)
+    /* Whatever became of the facts, there were some: nothing begins here for the first time. */
+    past.phase = RUNNING;
+    while (length > 0 && rest)
         take(&past, strsep(&rest, "\n"));
     return past;
 }

@@ -1,10 +1,11 @@
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from tests.integration.docker_engine import DockerEngine
-from tests.integration.helper.container import ON_FAILURE, WITH_SHELL, WITHOUT_SHELL, ActionContainer
+from tests.integration.helper.container import ON_FAILURE, WITH_BASH, WITH_SHELL, WITHOUT_SHELL, ActionContainer
 from tests.integration.registry.serving import layer
 from tinkbox.model.breakpoint import Kind
 from tinkbox.worker.toolbox import install
@@ -18,6 +19,15 @@ FILES = {
     "bin/own": b'#!/bin/sh\necho "own: $*"\nexit 3\n',
 }
 SCRATCH = {"app/busybox": BUSYBOX, "bin/wget": b'#!/app/busybox sh\necho "own: $*"\n'}
+# As Debian's does it gives every interactive shell a prompt.
+BASHRC = b"PS1='the image prompts: '\n"
+
+
+def libraries(program: Path) -> dict[str, bytes]:
+    """A program of this machine with what it is linked to, by their paths in an image."""
+    listed = subprocess.run(["ldd", program], capture_output=True, text=True, check=True).stdout
+    paths = [program, *(Path(word) for word in listed.split() if word.startswith("/"))]
+    return {str(path).lstrip("/"): path.read_bytes() for path in paths}
 
 
 @pytest.fixture(scope="session")
@@ -29,6 +39,8 @@ def tools(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def engine(docker_engine: DockerEngine) -> DockerEngine:
     docker_engine.cli("import", "-", WITH_SHELL, stdin=layer(FILES))
     docker_engine.cli("import", "-", WITHOUT_SHELL, stdin=layer(SCRATCH))
+    with_bash = {**FILES, **libraries(Path("/bin/bash")), "etc/bash.bashrc": BASHRC}
+    docker_engine.cli("import", "-", WITH_BASH, stdin=layer(with_bash))
     return docker_engine
 
 

@@ -10,8 +10,8 @@ from tests.integration.worker.machine import until
 from tinkbox.model.breakpoint import Armed, Kind
 from tinkbox.worker.helper import ENTRYPOINT, READ_ONLY, HelperFiles, Status
 
-# One image has a shell where shells are, one nothing but a program in a place of its own.
-WITH_SHELL, WITHOUT_SHELL = "helper/sh:v1", "helper/scratch:v1"
+# One image has a shell where shells are, one nothing but a program in a place of its own, one this machine's bash.
+WITH_SHELL, WITHOUT_SHELL, WITH_BASH = "helper/sh:v1", "helper/scratch:v1", "helper/bash:v1"
 SH = ("/bin/sh", "-c")
 BUSYBOX_SH = ("/app/busybox", "sh", "-c")
 ON_FAILURE = Armed(on_failure=True)

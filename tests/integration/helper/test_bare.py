@@ -1,8 +1,8 @@
 """Where there is neither an engine nor /proc: a bare root with the tools and one program in it."""
 
-import os
+import shutil
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -62,12 +62,20 @@ def test_without_the_workers_files_nothing_runs(root: Path) -> None:
     assert (done.returncode, done.stdout, done.stderr) == (127, b"", b"")
 
 
-def test_without_room_for_facts_the_command_still_runs(root: Path, files: HelperFiles) -> None:
+def test_without_a_place_for_facts_the_command_still_runs(root: Path, files: HelperFiles) -> None:
     files.set_command_line(["/tinkbox/bin/busybox", "sh", "-c", "exit 7"])
-    os.truncate(files.run / "status", 0)
-    (files.run / "status").unlink()
-    (files.run / "status").mkdir()
+    shutil.rmtree(files.run)
     assert subprocess.run(inside(root, ENTRYPOINT), check=False, timeout=20).returncode == 7
+
+
+@pytest.mark.parametrize("lost", [lambda path: path.write_text("x" * 100_000), lambda path: path.mkdir()])
+def test_where_facts_were_lost_the_command_is_not_run_a_second_time(
+    root: Path, files: HelperFiles, lost: Callable[[Path], object]
+) -> None:
+    files.set_command_line(["/tinkbox/bin/busybox", "sh", "-c", "exit 7"])
+    (files.run / "status").unlink()
+    lost(files.run / "status")
+    assert subprocess.run(inside(root, ENTRYPOINT), check=False, timeout=20).returncode == 137
 
 
 def test_the_helper_is_small_and_needs_no_library() -> None:

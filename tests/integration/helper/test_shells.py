@@ -8,6 +8,7 @@ from tests.integration.helper.container import (
     NOT_EXECUTABLE,
     NOT_FOUND,
     ON_FAILURE,
+    WITH_BASH,
     WITHOUT_SHELL,
     ActionContainer,
 )
@@ -75,6 +76,16 @@ def test_the_images_own_shell_is_taken(engine: DockerEngine, held: ActionContain
         terminal.type("readlink /proc/$$/exe; echo $TINKBOX_SHELL")
         assert "/bin/sh\r\ns1" in terminal.shows("# ")
         terminal.type("exit 3")
+
+
+def test_bash_comes_before_sh_and_before_the_prompt_of_its_start_up_files(
+    engine: DockerEngine, action: ActionContainer
+) -> None:
+    action.shell("exit 7", ON_FAILURE, image=WITH_BASH, options=("--workdir=/bin",)).held(Kind.FAILURE)
+    with Terminal(engine, action, "s1") as terminal:
+        terminal.shows(r"\[tinkbox\] /bin # ")
+        terminal.type("readlink /proc/$$/exe; shopt login_shell; echo ${PROMPT_COMMAND-unset}; PS1='mine: '")
+        terminal.shows(r"/bin/bash\r\nlogin_shell\s+off\r\nunset\r\n.*mine: ")
 
 
 def test_without_a_shell_in_the_image_ours_prefers_the_images_tools(

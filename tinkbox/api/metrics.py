@@ -11,6 +11,7 @@ from itertools import accumulate
 from tinkbox import __version__
 from tinkbox.engine.meter import BOUNDS, Durations, Figures, Waiting
 from tinkbox.model.boot import Stage
+from tinkbox.model.breakpoint import Kind, Verb
 from tinkbox.model.workflow import State
 from tinkbox.store.figures import Standing
 
@@ -22,7 +23,8 @@ WORKFLOW_STATES = (
     State.PENDING, State.RUNNING, State.STOPPING, State.SUCCESS, State.FAILED, State.TIMEOUT, State.CANCELED,
 )  # fmt: skip
 ACTION_STATES = (
-    State.PENDING, State.RUNNING, State.LEAVING, State.SUCCESS, State.FAILED, State.TIMEOUT, State.CANCELED, State.SKIPPED,
+    State.PENDING, State.RUNNING, State.HELD, State.LEAVING, State.SUCCESS, State.FAILED, State.TIMEOUT, State.CANCELED,
+    State.SKIPPED,
 )  # fmt: skip
 NEVER_SEEN = "never seen"
 REFUSED = {409: "stale", 404: "unknown", 401: "denied", 422: "invalid", 413: "too large", 503: "unavailable"}
@@ -56,6 +58,7 @@ def page(figures: Figures, answers: Answers) -> str:
             "tinkbox_workflow_seconds", "How long workflows took from their first action on, by how they ended.",
             tally.workflows,
         ),
+        *_holds(figures),
         *_queues(figures.queues),
         *_family("tinkbox_machines", "gauge", "Machines by the stage they were last seen at.", _stages(figures.stages)),
         *_family("tinkbox_machines_parked", "gauge", "Machines that are parked.", [({}, figures.parked)]),
@@ -133,6 +136,32 @@ def _most_frequent(standings: Sequence[Standing]) -> set[str]:
 
 def _stages(machines: Mapping[Stage | str, int]) -> list[Sample]:
     return [({"stage": stage or NEVER_SEEN}, machines.get(stage, 0)) for stage in ("", *Stage)]
+
+
+def _holds(figures: Figures) -> Iterator[str]:
+    tally = figures.tally
+    yield from _family(
+        "tinkbox_actions_held",
+        "gauge",
+        "Actions that are held at breakpoints.",
+        [({"kind": kind.value}, figures.held.get(kind, 0)) for kind in Kind],
+    )
+    yield from _family(
+        "tinkbox_holds_total",
+        "counter",
+        "Holds at breakpoints that began.",
+        [({"kind": kind.value}, tally.holds[kind]) for kind in Kind],
+    )
+    yield from _family(
+        "tinkbox_verdicts_total",
+        "counter",
+        "Verdicts on held actions, those of deadlines included.",
+        [({"verb": verb.value}, tally.verdicts[verb]) for verb in Verb],
+    )
+    yield from _family(
+        "tinkbox_held_seconds_total", "counter", "Seconds that actions were held, of holds that are over.",
+        [({}, tally.held_seconds)],
+    )  # fmt: skip
 
 
 def _queues(queues: Sequence[Waiting]) -> Iterator[str]:

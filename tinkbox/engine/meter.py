@@ -8,10 +8,11 @@ from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from tinkbox.engine.machines import Machines
 from tinkbox.model.boot import Stage
+from tinkbox.model.breakpoint import Kind, Verb
 from tinkbox.model.history import ENDED
 from tinkbox.model.workflow import Event, State
 from tinkbox.store.database import Store
@@ -37,18 +38,25 @@ class Durations:
 
 @dataclass(slots=True)
 class Tally:
-    """What the events say that happened: attempts begun, attempts ended by state and reason, and how long it took."""
+    """What the events say that happened: attempts begun, attempts ended by state and reason, and how long it took.
+
+    Holds are counted when they begin, their seconds when they are over; no time that was held counts elsewhere.
+    """
 
     begun: int = 0
     ended: Counter[tuple[State, str]] = field(default_factory=Counter)
     actions: dict[State, Durations] = field(default_factory=dict)
     workflows: dict[State, Durations] = field(default_factory=dict)
+    holds: Counter[Kind] = field(default_factory=Counter)
+    verdicts: Counter[Verb] = field(default_factory=Counter)
+    held_seconds: float = 0.0
     _running: dict[str, datetime] = field(default_factory=dict)
 
     def note(self, event: Event) -> None:
         """Count one more event; they come in their order."""
         what, _, happened = event.kind.partition(".")
         state = _ENDS.get(happened)
+        self._note_hold(event)
         if event.kind == "action.started":
             self.begun += 1
         elif event.kind == "workflow.started":
@@ -60,6 +68,16 @@ class Tally:
             began = self._running.pop(event.workflow_id, None)
             if began is not None:
                 self.workflows.setdefault(state, Durations()).add((event.at - began).total_seconds())
+
+    def _note_hold(self, event: Event) -> None:
+        if event.kind == "action.held":
+            self.holds[Kind(event.data["breakpoint"])] += 1
+        elif event.kind in ("breakpoint.verdict", "breakpoint.expired"):
+            self.verdicts[Verb(event.data["verb"])] += 1
+        held = float(event.data.get("held", 0)) if event.kind.startswith("action.") else 0.0
+        self.held_seconds += held
+        if held and event.workflow_id in self._running:
+            self._running[event.workflow_id] += timedelta(seconds=held)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,13 +94,17 @@ class Waiting:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Figures:
-    """Everything there is to measure at one moment; `stages` counts machines, "" those that were never seen."""
+    """Everything there is to measure at one moment; `stages` counts machines, "" those that were never seen.
+
+    `held` counts the actions that are held.
+    """
 
     workflows: Sequence[Standing]
     actions: Sequence[Standing]
     queues: Sequence[Waiting]
     stages: Mapping[Stage | str, int]
     parked: int
+    held: Mapping[Kind, int]
     sizes: Sizes
     tally: Tally
 
@@ -122,6 +144,7 @@ class Meter:
                 queues=queues,
                 stages=Counter(each.stage or "" for each in machines),
                 parked=sum(bool(each.parked) for each in machines),
+                held=await tables.figures.holds(),
                 sizes=await tables.figures.sizes(),
                 tally=self._tally,
             )

@@ -8,7 +8,7 @@ from tinkbox.model.conditions import explanation
 from tinkbox.model.reasons import hint
 from tinkbox.model.workflow import DONE, FINAL, ActionStatus, Outcome, PlannedAction, State, Workflow
 from tinkbox.store.database import Tables
-from tinkbox.wire.status import FailureLine, MachineLine, RunningLine, TaskLine, WorkflowLine
+from tinkbox.wire.status import FailureLine, HeldLine, MachineLine, RunningLine, TaskLine, WorkflowLine
 
 
 def machine_line(status: MachineStatus) -> MachineLine:
@@ -47,6 +47,7 @@ async def workflow_line(tables: Tables, workflow: Workflow, hostnames: Mapping[s
         stop_into=workflow.stop_into,
         retried=await _retried(tables, workflow, current),
         running=_running(current, last),
+        held=await _held(tables, current, last),
         failure=_failure(workflow, current, last),
     )
 
@@ -54,7 +55,7 @@ async def workflow_line(tables: Tables, workflow: Workflow, hostnames: Mapping[s
 def _running(current: ActionStatus | None, last: str) -> RunningLine | None:
     if current is None or current.state not in {State.RUNNING, State.LEAVING}:
         return None
-    action, since = current.action, current.left_at or current.started_at
+    action, since = current.action, current.left_at or current.resumed_at or current.started_at
     if since is None:
         return None
     return RunningLine(
@@ -63,9 +64,30 @@ def _running(current: ActionStatus | None, last: str) -> RunningLine | None:
         started_at=since,
         timeout=action.timeout,
         attempt=current.failures + 1,
-        attempts=action.retries + 1,
+        attempts=max(action.retries, current.failures) + 1,
         leaving=current.state is State.LEAVING,
         last_output=last,
+    )
+
+
+async def _held(tables: Tables, current: ActionStatus | None, last: str) -> HeldLine | None:
+    hold = await tables.holds.open_of(current.attempt) if current and current.held_at else None
+    if current is None or hold is None:
+        return None
+    ended = hold.outcome or Outcome(state=State.HELD)
+    return HeldLine(
+        task=current.action.task,
+        name=current.action.name,
+        kind=hold.kind,
+        held_at=hold.held_at,
+        deadline=hold.deadline,
+        on_expiry=hold.on_expiry,
+        reason=ended.reason,
+        message=ended.message,
+        exit_code=ended.exit_code,
+        signal=ended.signal,
+        decided=f"{hold.verdict.who}: {hold.verdict.verb}" if hold.verdict else "",
+        last_output=ended.tail[-1] if ended.tail else last,
     )
 
 
@@ -98,7 +120,7 @@ def _told(action: PlannedAction, outcome: Outcome, attempt: int) -> FailureLine:
         exit_code=outcome.exit_code,
         signal=outcome.signal,
         attempt=attempt,
-        attempts=action.retries + 1,
+        attempts=max(action.retries + 1, attempt),
         last_output=outcome.tail[-1] if outcome.tail else "",
     )
 

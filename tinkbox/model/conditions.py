@@ -3,12 +3,12 @@
 from dataclasses import dataclass
 from datetime import datetime
 
-from tinkbox.model.workflow import DONE, FINAL, State, Workflow
+from tinkbox.model.workflow import DONE, FINAL, State, Workflow, full_name
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Condition:
-    """One statement: `type` is Started or Succeeded, `status` True, False or Unknown, since `at` (UTC).
+    """One statement: `type` is Started, Succeeded or Held, `status` True, False or Unknown, since `at` (UTC).
 
     `reason` is CamelCase, `message` is for people.
     """
@@ -21,8 +21,11 @@ class Condition:
 
 
 def conditions(workflow: Workflow) -> tuple[Condition, ...]:
-    """Whether a workflow was started, and whether it succeeded; what is not decided yet is Unknown."""
-    return _started(workflow), _succeeded(workflow)
+    """Whether a workflow was started, and whether it succeeded; what is not decided yet is Unknown.
+
+    As long as an action of it is held, that as well.
+    """
+    return _started(workflow), _succeeded(workflow), *_held(workflow)
 
 
 def explanation(workflow: Workflow) -> tuple[str, str]:
@@ -33,7 +36,7 @@ def explanation(workflow: Workflow) -> tuple[str, str]:
     for status in workflow.actions:
         if status.state in FINAL - DONE and status.outcome is not None:
             told = f": {status.outcome.message}" if status.outcome.message else ""
-            return status.outcome.reason, f"{status.action.task}/{status.action.name}{told}"
+            return status.outcome.reason, f"{full_name(status.action)}{told}"
     return why_stopped(State.TIMEOUT, workflow.global_timeout) if workflow.state is State.TIMEOUT else ("", "")
 
 
@@ -42,6 +45,20 @@ def why_stopped(into: State, global_timeout: int) -> tuple[str, str]:
     if into is State.CANCELED:
         return "Canceled", "the workflow was canceled"
     return "Timeout", f"the workflow took longer than its global_timeout of {global_timeout} seconds"
+
+
+def _held(workflow: Workflow) -> tuple[Condition, ...]:
+    return tuple(
+        Condition(
+            type="Held",
+            status="True",
+            reason="Breakpoint",
+            message=f"{full_name(each.action)} is held until somebody decides: tinkbox breakpoint list",
+            at=each.held_at,
+        )
+        for each in workflow.actions
+        if each.held_at is not None
+    )
 
 
 def _started(workflow: Workflow) -> Condition:

@@ -45,6 +45,19 @@ REASONS: Mapping[str, Reason] = {
         means="the machine went away by intention (`reboot: true`) and was not seen again within the action's `timeout`",
         hint="look at the machine's console; when it is only slow to boot, raise the action's timeout",
     ),
+    "FailedAtBreakpoint": Reason(
+        means="a person let it fail at a breakpoint, though nothing of it had failed",
+        hint="the message says who decided and why; tinkbox workflow events has the whole story",
+    ),
+    "BreakpointExpired": Reason(
+        means="it was held at a breakpoint, and nobody decided before the deadline",
+        hint="decide sooner, extend the hold (tinkbox breakpoint extend), or give breakpoints a longer timeout",
+    ),
+    "BreakpointLost": Reason(
+        means="it was held at a breakpoint, and what was held is gone: the machine booted again, or its worker did not "
+        "carry out the verdict",
+        hint="look at the machine's console and power; tinkbox workflow retry repeats the action when that is safe",
+    ),
     "ImageNotFound": Reason(
         means="the image is not in the registry",
         hint="push it, or load it with tinkbox image load; tinkbox image list shows what is there",

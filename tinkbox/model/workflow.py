@@ -80,7 +80,8 @@ class PlannedAction:
 class ActionStatus:
     """An action with where it stands, and its newest attempt; times are UTC, None until they happen.
 
-    `left_at` is since when the machine goes away by intention, `resumed_at` since when it runs again after a hold.
+    `left_at` is since when the machine goes away by intention, `held_at` since when it is held, and `resumed_at` since
+    when it runs again after that.
     `failures` counts the failed attempts since the action was last made ready by a person.
     """
 
@@ -90,6 +91,7 @@ class ActionStatus:
     attempt: str = ""
     started_at: datetime | None = None
     left_at: datetime | None = None
+    held_at: datetime | None = None
     resumed_at: datetime | None = None
     ended_at: datetime | None = None
     outcome: Outcome | None = None

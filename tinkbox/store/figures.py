@@ -1,11 +1,12 @@
 """Figures: what is stored, counted.  Every question is answered by the database, no row of it is loaded."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
 import aiosqlite
 
+from tinkbox.model.breakpoint import Kind
 from tinkbox.model.workflow import State
 
 # The reasons are cast to bytes, for a text that is no UTF-8 must not make a question unanswerable.
@@ -32,6 +33,7 @@ _QUEUES = """
           AND action.state IN ('PENDING', 'RUNNING', 'HELD', 'LEAVING')
     GROUP BY action.worker ORDER BY action.worker
 """
+_HOLDS = "SELECT kind, count(*) AS number FROM hold WHERE ended_at IS NULL GROUP BY kind"
 _BYTES = """
     SELECT (SELECT coalesce(sum(output_length), 0) FROM attempt) AS output,
            (SELECT coalesce(sum(size), 0) FROM data WHERE archive IS NOT NULL) AS data
@@ -92,6 +94,10 @@ class FigureTable:
             )
             for row in rows
         ]
+
+    async def holds(self) -> Mapping[Kind, int]:
+        """The actions that are held, by the kind of their holds."""
+        return {Kind(row["kind"]): row["number"] for row in await self._sql.execute_fetchall(_HOLDS)}
 
     async def sizes(self) -> Sizes:
         rows = await self._sql.execute_fetchall(_BYTES)

@@ -17,8 +17,9 @@ from tinkbox.store.holds import open_holds
 from tinkbox.wire.worker import action_from_document, outcome_from_document
 
 _ACTIONS = """
-    SELECT action.*, attempt.started_at, attempt.left_at, attempt.resumed_at, attempt.ended_at, attempt.outcome
+    SELECT action.*, attempt.started_at, attempt.left_at, attempt.resumed_at, attempt.ended_at, attempt.outcome, hold.held_at
     FROM action LEFT JOIN attempt ON attempt.token = action.attempt
+                LEFT JOIN hold ON hold.attempt = action.attempt AND hold.ended_at IS NULL
     WHERE action.workflow_id IN (SELECT value FROM json_each(?)) ORDER BY position
 """
 _NEXT = """
@@ -323,6 +324,7 @@ def _status(row: aiosqlite.Row) -> ActionStatus:
         attempt=row["attempt"],
         started_at=_time(row["started_at"]),
         left_at=_time(row["left_at"]),
+        held_at=_time(row["held_at"]),
         resumed_at=_time(row["resumed_at"]),
         ended_at=_time(row["ended_at"]),
         outcome=_outcome(row["outcome"]),

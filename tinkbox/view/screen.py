@@ -11,8 +11,9 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
+from tinkbox.model.breakpoint import Kind
 from tinkbox.model.workflow import State
-from tinkbox.wire.status import FailureLine, MachineLine, RunningLine, Snapshot, TaskLine, WorkflowLine
+from tinkbox.wire.status import FailureLine, HeldLine, MachineLine, RunningLine, Snapshot, TaskLine, WorkflowLine
 
 COLOUR = {
     State.PENDING: "yellow",
@@ -36,6 +37,7 @@ STOPPING = {
     State.CANCELED: "it is being canceled: the running action was told to stop",
     State.TIMEOUT: "its global_timeout is over: the running action was told to stop",
 }
+HELD = {Kind.BEFORE: "before", Kind.FAILURE: "on the failure of", Kind.AFTER: "after"}
 RECENT = 8
 BAR_WIDTH = 24
 
@@ -72,8 +74,14 @@ def elapsed(since: datetime, until: datetime) -> str:
 def _headline(snapshot: Snapshot) -> Text:
     running = sum(workflow.state in {State.RUNNING, State.STOPPING} for workflow in snapshot.workflows)
     waiting = sum(workflow.state is State.PENDING for workflow in snapshot.workflows)
+    held = sum(workflow.held is not None for workflow in snapshot.workflows)
     counted = f"{len(snapshot.machines)} machine(s), {running} workflow(s) running, {waiting} waiting"
-    return Text.assemble((f"tinkbox {snapshot.version}", "bold"), f"  {counted}", ("  " + _clock(snapshot.now), "dim"))
+    return Text.assemble(
+        (f"tinkbox {snapshot.version}", "bold"),
+        f"  {counted}",
+        (f", {held} held" if held else "", "bold yellow"),
+        ("  " + _clock(snapshot.now), "dim"),
+    )
 
 
 def _clock(moment: datetime) -> str:
@@ -133,6 +141,8 @@ def _workflow(workflow: WorkflowLine, now: datetime) -> Iterable[RenderableType]
         yield from _retried(workflow.retried)
     if workflow.running is not None:
         yield _running(workflow.running, now)
+    if workflow.held is not None:
+        yield _held(workflow.held, workflow.id, now)
     if workflow.failure is not None:
         yield from _failure(workflow.failure, workflow.id)
 
@@ -154,6 +164,23 @@ def _running(action: RunningLine, now: datetime) -> Text:
         line.append("\n    the machine goes away by intention; it is waited for until it comes back", style="cyan")
     if action.last_output:
         line.append(f"\n    {clean(action.last_output)}", style="dim")
+    return line
+
+
+def _held(action: HeldLine, workflow_id: str, now: datetime) -> Text:
+    name, ended = clean(action.name, 60), f": {_why(action)}" if action.reason or action.exit_code is not None else ""
+    line = Text.assemble(
+        "  ",
+        (f" BREAKPOINT {HELD[action.kind]} {name} ", "bold black on yellow"),
+        (f"{ended}  held for {elapsed(action.held_at, now)}", "bold yellow"),
+    )
+    if action.last_output:
+        line.append(f"\n    {clean(action.last_output)}", style="dim")
+    if action.decided:
+        return line.append(f"\n    decided by {clean(action.decided, 60)}; this is being carried out", style="yellow")
+    left = elapsed(now, action.deadline)
+    line.append(f"\n    look at it: tinkbox breakpoint shell {workflow_id}", style="bold yellow")
+    line.append(f"\n    in {left} nobody is waited for any more: {action.on_expiry}", style="yellow")
     return line
 
 
@@ -184,7 +211,7 @@ def _failure(failure: FailureLine, workflow_id: str) -> Iterable[RenderableType]
     yield Text(f"    its whole output: tinkbox workflow logs {workflow_id}", style="dim")
 
 
-def _why(failure: FailureLine) -> str:
+def _why(failure: FailureLine | HeldLine) -> str:
     """Reason and message, and how the process ended where those do not say it."""
     ended = failure.signal or (f"exit code {failure.exit_code}" if failure.exit_code is not None else "")
     told = ": ".join(part for part in (clean(failure.reason, 60), clean(failure.message, 400)) if part)

@@ -5,6 +5,7 @@ from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Any
 
+from tinkbox.model.breakpoint import Kind, Verb
 from tinkbox.model.errors import Invalid
 from tinkbox.model.workflow import State
 
@@ -57,6 +58,28 @@ class RunningLine:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class HeldLine:
+    """The action that is held at a breakpoint since `held_at`; at `deadline` it ends by itself, as `on_expiry` says.
+
+    Reason, message, exit code and signal say how its process ended, if it did.  `decided` is the verdict that is about
+    to be carried out, with who gave it.
+    """
+
+    task: str
+    name: str
+    kind: Kind
+    held_at: datetime
+    deadline: datetime
+    on_expiry: Verb
+    reason: str = ""
+    message: str = ""
+    exit_code: int | None = None
+    signal: str = ""
+    decided: str = ""
+    last_output: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class FailureLine:
     """Why an attempt or a workflow ended badly, in the words of the action or of the worker; `hint` says what to do.
 
@@ -91,6 +114,7 @@ class WorkflowLine:
     tasks: tuple[TaskLine, ...]
     stop_into: State | None = None
     running: RunningLine | None = None
+    held: HeldLine | None = None
     retried: FailureLine | None = None
     failure: FailureLine | None = None
 
@@ -131,10 +155,16 @@ def _workflow(entry: dict[str, Any]) -> WorkflowLine:
     fields["state"] = State(entry["state"])
     fields["tasks"] = tuple(TaskLine(**task) for task in entry["tasks"])
     fields["running"] = RunningLine(**_with_times(entry["running"], "started_at")) if entry["running"] else None
+    fields["held"] = _held(entry["held"]) if entry["held"] else None
     fields["stop_into"] = State(entry["stop_into"]) if entry["stop_into"] else None
     for name in ("retried", "failure"):
         fields[name] = FailureLine(**entry[name]) if entry[name] else None
     return WorkflowLine(**fields)
+
+
+def _held(entry: dict[str, Any]) -> HeldLine:
+    fields = _with_times(entry, "held_at", "deadline")
+    return HeldLine(**{**fields, "kind": Kind(entry["kind"]), "on_expiry": Verb(entry["on_expiry"])})
 
 
 def _with_times(entry: dict[str, Any], *names: str) -> dict[str, Any]:

@@ -10,6 +10,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from tinkbox.api.metrics import MAX_REASONS, page
 from tinkbox.engine.meter import Figures, Tally, Waiting
 from tinkbox.model.boot import Stage
+from tinkbox.model.breakpoint import Kind
 from tinkbox.model.workflow import Event, State
 from tinkbox.store.figures import Sizes, Standing
 
@@ -20,7 +21,7 @@ Samples = dict[tuple[str, frozenset[tuple[str, str]]], float]
 
 def figures(**changes: object) -> Figures:
     fields = {
-        "workflows": [], "actions": [], "queues": [], "stages": {}, "parked": 0,
+        "workflows": [], "actions": [], "queues": [], "stages": {}, "parked": 0, "held": {},
         "sizes": Sizes(output=0, data=0), "tally": Tally(),
     }  # fmt: skip
     return Figures(**{**fields, **changes})
@@ -117,6 +118,29 @@ def test_durations_are_histograms_whose_buckets_add_up() -> None:
     assert value(samples, "tinkbox_attempts_started_total") == 5
     assert value(samples, "tinkbox_attempts_ended_total", state="SUCCESS", reason="") == 5
     assert value(samples, "tinkbox_attempts_ended_total", state="FAILED", reason="DiskNotFound") == 1
+
+
+def test_holds_and_verdicts_are_counted_and_their_time_counts_nowhere_else() -> None:
+    tally = Tally()
+    tally.note(event("workflow.started", at=0))
+    for kind in ("failure", "failure", "before"):
+        tally.note(event("action.held", breakpoint=kind))
+    tally.note(event("breakpoint.verdict", verb="retry"))
+    tally.note(event("action.resumed", held=100.5))
+    tally.note(event("breakpoint.expired", verb="fail"))
+    tally.note(event("action.failed", 7, held=20, reason="NonZeroExit"))
+    tally.note(event("workflow.failed", at=150.5))
+    samples = parsed(page(figures(tally=tally, held={Kind.FAILURE: 2}), {}))
+    assert value(samples, "tinkbox_actions_held", kind="failure") == 2
+    assert value(samples, "tinkbox_actions_held", kind="after") == 0
+    assert value(samples, "tinkbox_holds_total", kind="failure") == 2
+    assert value(samples, "tinkbox_holds_total", kind="before") == 1
+    assert value(samples, "tinkbox_verdicts_total", verb="retry") == 1
+    assert value(samples, "tinkbox_verdicts_total", verb="fail") == 1
+    assert value(samples, "tinkbox_verdicts_total", verb="abort") == 0
+    assert value(samples, "tinkbox_held_seconds_total") == 120.5
+    assert value(samples, "tinkbox_workflow_seconds_sum", state="FAILED") == 30
+    assert value(samples, "tinkbox_action_seconds_sum", state="FAILED") == 7
 
 
 def test_what_the_node_door_answered_tells_of_offers_and_reports() -> None:

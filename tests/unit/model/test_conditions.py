@@ -58,6 +58,15 @@ def test_both_conditions_are_there_in_every_state(
     assert second.at == NOW
 
 
+def test_what_is_held_says_so_since_when_and_where_to_look() -> None:
+    flow = workflow(State.RUNNING, [status(State.SUCCESS), status(State.HELD, 1, held_at=LATER)], started_at=NOW)
+    _, succeeded, held = conditions(flow)
+    assert succeeded.status == "Unknown"
+    assert (held.type, held.status, held.reason, held.at) == ("Held", "True", "Breakpoint", LATER)
+    assert "t/a1" in held.message
+    assert "tinkbox breakpoint list" in held.message
+
+
 def test_a_failure_names_its_action_and_says_its_words() -> None:
     flow = workflow(State.FAILED, [status(State.SUCCESS), status(State.FAILED, 1)])
     assert explanation(flow) == ("DiskNotFound", "t/a1: no /dev/sda")

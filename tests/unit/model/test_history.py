@@ -1,11 +1,15 @@
 """Events told, and added up."""
 
+import json
 from collections.abc import Sequence
+from dataclasses import replace
+from datetime import timedelta
 
 import pytest
 
 from tests.unit.model.flows import NOW, action, status, workflow
 from tinkbox.model import history
+from tinkbox.model.breakpoint import Armed, Breakpoints, Hold, Kind, Verb, Verdict
 from tinkbox.model.errors import Invalid
 from tinkbox.model.history import Fact, History, fold
 from tinkbox.model.workflow import Event, Outcome, State
@@ -25,12 +29,36 @@ def ended(state: State, index: int = 0, *, again: bool = False) -> Fact:
     return history.action_ended(action(index), "x", Outcome(state=state), 1.23456, again=again)
 
 
+HOLD = Hold(
+    attempt="x", workflow_id="w1", sequence=2, kind=Kind.FAILURE, held_at=NOW, deadline=NOW + timedelta(seconds=60),
+    timeout=60, outcome=Outcome(state=State.FAILED, exit_code=3, reason="DiskNotFound", message="no disk"),
+)  # fmt: skip
+VERDICT = Verdict(verb=Verb.RETRY, who="anna", why="the cable", fresh=True, command=("sh",), environment={"A": "b"})
+ABOUT_HOLDS = [
+    history.breakpoints_armed(Breakpoints(on_failure=True), "anna"),
+    history.breakpoints_cleared(Breakpoints(), "anna"),
+    history.breakpoints_refused(action(), "x", Armed(before=True)),
+    history.verdict_given(action(), HOLD, VERDICT),
+    history.hold_extended(action(), HOLD, "anna", "lunch"),
+    history.hold_expiring(action(), HOLD),
+    history.hold_expired(action(), HOLD, VERDICT),
+]
+
+
+def resumed(state: State) -> Fact:
+    return history.action_resumed(action(), HOLD, state, 12.3456)
+
+
 @pytest.mark.parametrize(
     ("facts", "state", "actions"),
     [
         ([history.created(THREE)], "PENDING", "PENDING SKIPPED PENDING"),
         (BEGUN, "RUNNING", "RUNNING SKIPPED PENDING"),
         ([*BEGUN, history.action_leaving(action(), "x")], "RUNNING", "LEAVING SKIPPED PENDING"),
+        ([*BEGUN, history.action_held(action(), HOLD)], "RUNNING", "HELD SKIPPED PENDING"),
+        ([*BEGUN, history.action_held(action(), HOLD), *ABOUT_HOLDS], "RUNNING", "HELD SKIPPED PENDING"),
+        ([*BEGUN, history.action_held(action(), HOLD), resumed(State.RUNNING)], "RUNNING", "RUNNING SKIPPED PENDING"),
+        ([*BEGUN, history.action_held(action(), HOLD), resumed(State.LEAVING)], "RUNNING", "LEAVING SKIPPED PENDING"),
         ([*BEGUN, ended(State.SUCCESS)], "RUNNING", "SUCCESS SKIPPED PENDING"),
         ([*BEGUN, ended(State.FAILED, again=True)], "RUNNING", "PENDING SKIPPED PENDING"),
         ([*BEGUN, history.stopping(State.CANCELED, "Canceled", "")], "STOPPING", "RUNNING SKIPPED PENDING"),
@@ -85,3 +113,42 @@ def test_an_end_tells_everything_a_person_asks() -> None:
         "task": "t", "action": "a0", "index": 0, "worker": "me", "attempt": "x", "state": "FAILED", "seconds": 1.235,
         "reason": "Signal", "message": "m", "hint": "h", "exit_code": 137, "signal": "SIGKILL", "next": "PENDING",
     }  # fmt: skip
+
+
+WHICH = {"task": "t", "action": "a0", "index": 0, "worker": "me", "attempt": "x"}
+BY = (NOW + timedelta(seconds=60)).isoformat()
+
+
+def test_a_hold_tells_how_its_process_ended_and_until_when_it_lasts() -> None:
+    assert history.action_held(action(), HOLD) == ("action.held", {
+        **WHICH, "state": "HELD", "sequence": 2, "breakpoint": "failure", "deadline": BY, "on_expiry": "fail",
+        "ended": "FAILED", "reason": "DiskNotFound", "message": "no disk", "exit_code": 3, "signal": "",
+    })  # fmt: skip
+    assert "ended" not in history.action_held(action(), replace(HOLD, kind=Kind.BEFORE, outcome=None))[1]
+    assert resumed(State.RUNNING)[1] == {**WHICH, "state": "RUNNING", "sequence": 2, "held": 12.346}
+
+
+def test_an_end_in_a_hold_tells_how_long_it_was_held() -> None:
+    told = history.action_ended(action(), "x", Outcome(state=State.FAILED), 1, again=False, held=9.8765)[1]
+    assert told["held"] == 9.877
+
+
+def test_whoever_did_something_about_a_breakpoint_is_named_with_their_why() -> None:
+    assert {kind for kind, _ in ABOUT_HOLDS} == {
+        "breakpoint.armed", "breakpoint.cleared", "breakpoint.refused", "breakpoint.verdict", "breakpoint.extended",
+        "breakpoint.expiring", "breakpoint.expired",
+    }  # fmt: skip
+    told = {kind: json.loads(json.dumps(data)) for kind, data in ABOUT_HOLDS}
+    armed = {"on_failure": True, "before": [], "after": [], "timeout": 1800, "on_expiry": "fail", "who": "anna"}
+    assert told["breakpoint.armed"] == armed
+    assert told["breakpoint.cleared"] == {**armed, "on_failure": False}
+    assert (told["breakpoint.refused"]["before"], told["breakpoint.refused"]["after"]) == (True, False)
+    assert told["breakpoint.refused"]["why"]
+    assert told["breakpoint.verdict"] == {
+        **WHICH, "sequence": 2, "verb": "retry", "who": "anna", "why": "the cable", "fresh": True, "command": ["sh"],
+        "environment": {"A": "b"},
+    }  # fmt: skip
+    deadline = {**WHICH, "sequence": 2, "deadline": BY, "on_expiry": "fail"}
+    assert told["breakpoint.extended"] == {**deadline, "who": "anna", "why": "lunch"}
+    assert told["breakpoint.expiring"] == deadline
+    assert told["breakpoint.expired"] == {**told["breakpoint.verdict"], **deadline}

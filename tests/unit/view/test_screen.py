@@ -6,9 +6,10 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from rich.console import Console
 
+from tinkbox.model.breakpoint import Kind, Verb
 from tinkbox.model.workflow import State
 from tinkbox.view.screen import clean, elapsed, screen
-from tinkbox.wire.status import FailureLine, MachineLine, RunningLine, Snapshot, TaskLine, WorkflowLine
+from tinkbox.wire.status import FailureLine, HeldLine, MachineLine, RunningLine, Snapshot, TaskLine, WorkflowLine
 
 NOW = datetime(2026, 11, 21, 3, 30, tzinfo=UTC)
 
@@ -97,6 +98,38 @@ def test_a_machine_that_goes_away_by_intention_is_waited_for() -> None:
     assert "waited for until it comes back" in picture(workflows=(workflow(running=leaving),))
 
 
+def held(**changes: object) -> HeldLine:
+    fields = {
+        "task": "t", "name": "disk-image", "kind": Kind.FAILURE, "held_at": NOW - timedelta(seconds=75),
+        "deadline": NOW + timedelta(seconds=1725), "on_expiry": Verb.FAIL, "reason": "NonZeroExit", "exit_code": 7,
+    }  # fmt: skip
+    return HeldLine(**{**fields, **changes})
+
+
+def test_a_held_action_cannot_be_overlooked_and_says_what_to_type() -> None:
+    text = picture(workflows=(workflow(held=held(last_output="no such disk")),))
+    assert "1 held" in text
+    assert "BREAKPOINT on the failure of disk-image" in text
+    assert "NonZeroExit (exit code 7)  held for 1:15" in text
+    assert "no such disk" in text
+    assert "tinkbox breakpoint shell a8984b09" in text
+    assert "in 28:45 nobody is waited for any more: fail" in text
+
+
+@pytest.mark.parametrize(("kind", "words"), [(Kind.BEFORE, "before"), (Kind.AFTER, "after")])
+def test_a_hold_says_of_what_kind_it_is(kind: Kind, words: str) -> None:
+    text = picture(workflows=(workflow(held=held(kind=kind, reason="", exit_code=None)),))
+    assert f"BREAKPOINT {words} disk-image" in text
+    assert "no reason was given" not in text
+
+
+def test_a_hold_that_was_decided_says_by_whom_and_asks_for_nothing() -> None:
+    text = picture(workflows=(workflow(held=held(decided="anna: retry")),))
+    assert "decided by anna: retry; this is being carried out" in text
+    assert "tinkbox breakpoint shell" not in text
+    assert "held" not in picture(workflows=(workflow(),))
+
+
 @pytest.mark.parametrize(
     ("into", "words"), [(State.CANCELED, "being canceled"), (State.TIMEOUT, "global_timeout is over")]
 )
@@ -110,7 +143,7 @@ def test_skipped_actions_are_done_and_told() -> None:
     assert "3/4  2 skipped" in text
 
 
-@pytest.mark.parametrize("state", [state for state in State if state not in {State.LEAVING, State.SKIPPED}])
+@pytest.mark.parametrize("state", [state for state in State if state not in {State.HELD, State.LEAVING, State.SKIPPED}])
 def test_every_state_of_a_workflow_can_be_drawn(state: State) -> None:
     assert state.value in picture(workflows=(workflow(state=state),))
 
@@ -150,7 +183,8 @@ def test_nothing_a_machine_says_can_steer_the_terminal() -> None:
     hostile = "\x1b[2J\x1b]0;owned\x07ok\nnext\u202eline"
     told = failure(name=hostile, reason=hostile, message=hostile, hint=hostile, signal=hostile, last_output=hostile)
     running = RunningLine(task="t", name=hostile, started_at=NOW, timeout=60, last_output=hostile)
-    hit = workflow(name=hostile, failure=told, retried=told, running=running)
+    stuck = held(name=hostile, reason=hostile, message=hostile, signal=hostile, last_output=hostile, decided=hostile)
+    hit = workflow(name=hostile, failure=told, retried=told, running=running, held=stuck)
     text = picture(machines=(machine(hostname=hostile),), workflows=(hit,))
     assert "\x1b" not in text
     assert "\x07" not in text

@@ -5,10 +5,12 @@ from datetime import UTC, datetime
 
 import pytest
 
+from tinkbox.model.breakpoint import Kind, Verb
 from tinkbox.model.errors import Invalid
 from tinkbox.model.workflow import State
 from tinkbox.wire.status import (
     FailureLine,
+    HeldLine,
     MachineLine,
     RunningLine,
     Snapshot,
@@ -33,6 +35,20 @@ FULL = Snapshot(
             tasks=(TaskLine(name="t", worker="w", done=1, total=2, skipped=1),),
             stop_into=State.CANCELED,
             running=RunningLine(task="t", name="a", started_at=NOW, timeout=5, attempt=2, attempts=3, leaving=True),
+            held=HeldLine(
+                task="t",
+                name="a",
+                kind=Kind.FAILURE,
+                held_at=NOW,
+                deadline=NOW,
+                on_expiry=Verb.ABORT,
+                reason="R",
+                message="m",
+                exit_code=3,
+                signal="",
+                decided="anna: retry",
+                last_output="l",
+            ),
             retried=FailureLine(task="t", name="a", reason="R", message="m", signal="SIGKILL", attempt=1, attempts=3),
             failure=FailureLine(task="t", name="a", reason="R", message="m", hint="h", exit_code=3),
         ),

@@ -146,11 +146,11 @@ class Lab:
     def load(self, image: Path) -> None:
         self.appliance.command("image", "load", image)
 
-    def workflow(self, number: int, *actions: dict[str, Any]) -> str:
+    def workflow(self, number: int, *actions: dict[str, Any], breakpoints: Sequence[str] = ()) -> str:
         """Create a workflow of these actions for machine `number`; returns its id."""
-        return self.tasks((number, actions))
+        return self.tasks((number, actions), breakpoints=breakpoints)
 
-    def tasks(self, *tasks: tuple[int, Sequence[dict[str, Any]]]) -> str:
+    def tasks(self, *tasks: tuple[int, Sequence[dict[str, Any]]], breakpoints: Sequence[str] = ()) -> str:
         """Create a workflow of tasks, each for the machine of its number; returns its id."""
         numbers = sorted({number for number, _ in tasks})
         document = [
@@ -162,7 +162,8 @@ class Lab:
         text.write_text(json.dumps({"version": "0.1", "name": name, "global_timeout": 1800, "tasks": document}))
         template = self.appliance.command("template", "create", "-n", f"{name}-{uuid4()}", "--file", text).split()[-1]
         devices = json.dumps({f"device_{number}": mac(number) for number in numbers})
-        return self.appliance.command("workflow", "create", "-t", template, "-r", devices).split()[-1]
+        armed = [word for each in breakpoints for word in ("--breakpoint", each)]
+        return self.appliance.command("workflow", "create", "-t", template, "-r", devices, *armed).split()[-1]
 
     def seen(self, number: int) -> MachineLine:
         """Machine `number` in the appliance's words."""

@@ -45,7 +45,7 @@ def failed(ended: Ended, told: Told, tail: Tail, *, engine_was_away: bool) -> Ou
     elif code == _UNKNOWN_CODE and engine_was_away:
         reason, message = "EngineRestarted", "the Docker engine ended, and the action with it"
     elif (no_program := _no_program(code, tail)) and not told.both:
-        reason, message = "BadCommand", no_program
+        return refused(ContainerFailed("BadCommand", no_program), told, tail)
     else:
         return _in_its_own_words(code, name, told, tail)
     return Outcome(

@@ -117,9 +117,9 @@ class Lab:
         (self.marks / name).touch()
 
     @contextmanager
-    def working(self, server: str = "", *, beside_engine: bool = False) -> Iterator["Worker"]:
+    def working(self, server: str = "", *, beside_engine: bool = False, debug: bool = True) -> Iterator["Worker"]:
         """A worker's process, ended afterwards whatever became of it; `beside_engine`, as in an OSIE, it mounts."""
-        worker = Worker(self, server, beside_engine=beside_engine)
+        worker = Worker(self, server, beside_engine=beside_engine, debug=debug)
         try:
             yield worker
         finally:
@@ -129,11 +129,12 @@ class Lab:
 class Worker:
     """`tinkbox --worker`."""
 
-    def __init__(self, lab: Lab, server: str = "", *, beside_engine: bool = False) -> None:
+    def __init__(self, lab: Lab, server: str = "", *, beside_engine: bool = False, debug: bool = True) -> None:
         self._log = lab.folder / "worker.log"
         command = [sys.executable, "-m", "tinkbox", "--worker", "--no-privileged", "--docker", lab.engine.url]
         command += ["--credential", str(lab.folder / "worker.json"), "--data", str(lab.folder / "worker")]
         command += ["--server", server] if server else []
+        command += [] if debug else ["--no-debug"]
         command = lab.engine.beside(command) if beside_engine else command
         environment = clean_environment() | {"PYTHONPATH": str(ROOT)}  # whoever enters other mounts is in their /
         with self._log.open("ab") as log:

@@ -40,10 +40,12 @@ from tinkbox.engine.deadlines import Deadlines
 from tinkbox.engine.machines import Machines
 from tinkbox.engine.meter import Meter
 from tinkbox.engine.returns import Returns
+from tinkbox.engine.shells import Shells
 from tinkbox.engine.templates import Templates
 from tinkbox.engine.workflows import Workflows
 from tinkbox.model.errors import Conflict, Refusal, Unavailable
 from tinkbox.node.routes import routes as worker_routes
+from tinkbox.node.shells import routes as shell_routes
 from tinkbox.osie.image import images as osie_images
 from tinkbox.registry.routes import routes as registry_routes
 from tinkbox.registry.storage import ImageStore
@@ -99,10 +101,13 @@ async def _run(settings: Settings, sockets: Sockets, store: Store, stop: asyncio
     workflows = Workflows(store, bells, machines, _now, _new_id)
     attempts = Attempts(store, bells, machines, _now, _new_token)
     breakpoints = Breakpoints(store, bells, machines, _now)
+    recordings = settings.data / "recordings"
+    shells = Shells(store, bells, _now, _new_id, _new_token, recordings, breakpoints.touch)
     meter = Meter(store, machines, _now)
     traffic = Traffic()
     await machines.load()
     await meter.begin()
+    await shells.load()
 
     url, registry = _node_addresses(settings, sockets.interface)
     folder = BootFolder(osie=settings.data / "osie", loaders=loaders, url=url, version=__version__)
@@ -111,6 +116,7 @@ async def _run(settings: Settings, sockets: Sockets, store: Store, stop: asyncio
         templates=templates,
         workflows=workflows,
         breakpoints=breakpoints,
+        shells=shells,
         images=images,
         meter=meter,
         answers=traffic.answers,
@@ -120,12 +126,13 @@ async def _run(settings: Settings, sockets: Sockets, store: Store, stop: asyncio
     )
     node = [
         *worker_routes(attempts, breakpoints, machines.authenticate, _now),
+        *shell_routes(shells, machines.authenticate),
         *boot_routes(machines, lambda key: machines.credential(key, url, registry), folder),
         *registry_routes(images, people.may_operate),
     ]
     service = BootService(address=sockets.interface.address, url=url)
 
-    parts: list[Part] = [store.run, machines.run]
+    parts: list[Part] = [store.run, machines.run, shells.run]
     parts += [part(store, bells, machines, _now).run for part in (Deadlines, Returns)]
     parts.append(TftpServer(sockets.tftp, loaders, machines, time.monotonic).serve)
     if sockets.dhcp is not None:

@@ -8,13 +8,14 @@ from typing import Any, Protocol
 from aiohttp import web
 
 from tinkbox import __version__
-from tinkbox.api import breakpoints, documents, intake
+from tinkbox.api import breakpoints, documents, intake, shells
 from tinkbox.api.access import caller, is_number, needing, read_object, read_text, text_field
 from tinkbox.api.logs import parse_place, stream_events, stream_output, stream_text
 from tinkbox.api.metrics import CONTENT_TYPE, Answers, page
 from tinkbox.engine.breakpoints import Breakpoints
 from tinkbox.engine.machines import Machines
 from tinkbox.engine.meter import Meter
+from tinkbox.engine.shells import Shells
 from tinkbox.engine.templates import Templates
 from tinkbox.engine.workflows import Workflows
 from tinkbox.model.access import Right
@@ -45,6 +46,7 @@ class OperatorDoor:
     templates: Templates
     workflows: Workflows
     breakpoints: Breakpoints
+    shells: Shells
     images: Images
     meter: Meter
     answers: Answers
@@ -92,6 +94,7 @@ class OperatorDoor:
                 web.delete("/v1/images", self.delete_image),
             ),
             *breakpoints.routes(self.breakpoints, self.workflows),
+            *shells.routes(self.shells),
         ]
 
     async def health(self, _: web.Request) -> web.Response:

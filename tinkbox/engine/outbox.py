@@ -2,10 +2,15 @@
 
 import asyncio
 from collections import deque
+from typing import NoReturn
 
 from tinkbox.wire.shell import Frame
 
 LIMIT = 256 * 1024
+
+
+class CutOff(Exception):
+    """The peer is to be hung up on, without another word."""
 
 
 class Outbox:
@@ -47,8 +52,10 @@ class Outbox:
             self._watch()
 
     async def take(self) -> Frame | None:
-        """The next frame, as soon as there is one; None when it is closed and there is none."""
+        """The next frame, as soon as there is one; None when it is closed and there is none.  Raises CutOff."""
         await self._something.wait()
+        if self._cut.is_set():
+            raise CutOff
         if not self._frames:
             return None
         frame = self._frames.popleft()
@@ -77,9 +84,10 @@ class Outbox:
         self.close()
         self._cut.set()
 
-    async def cut(self) -> None:
-        """Wait until it is cut off."""
+    async def cut(self) -> NoReturn:
+        """Wait until it is cut off; raises CutOff."""
         await self._cut.wait()
+        raise CutOff
 
     def handed_over(self) -> "Outbox":
         """Another one with what is in this one, which is cut off."""

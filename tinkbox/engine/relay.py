@@ -9,7 +9,7 @@ whose reader may take its time, and must miss nothing.
 import asyncio
 from collections.abc import Callable
 from datetime import datetime
-from typing import Protocol
+from typing import NoReturn, Protocol
 
 from tinkbox.engine.outbox import Outbox
 from tinkbox.engine.recordings import Recording
@@ -48,12 +48,13 @@ class Seat:
 
     def __init__(self, relay: "Relay", person: str, outbox: Outbox) -> None:
         self.person = person
+        self.tty = relay.tty
         self._relay = relay
         self._outbox = outbox
         self._behind = False
 
     async def take(self) -> Frame | None:
-        """What to send to the client next; None when there is nothing more."""
+        """What to send to the client next; None when there is nothing more.  Raises CutOff."""
         if self._behind and self._outbox.empty:
             self._behind = False
             self.tell({"notice": "you were too slow for all of the output: this is its end"})
@@ -64,8 +65,8 @@ class Seat:
         """What came from the client; raises Invalid for what is no sense."""
         await self._relay.said(self, frame)
 
-    async def cut(self) -> None:
-        """Wait until the client is to be hung up on."""
+    async def cut(self) -> NoReturn:
+        """Wait until the client is to be hung up on; raises CutOff."""
         await self._outbox.cut()
 
     async def room(self) -> None:
@@ -92,19 +93,20 @@ class Line:
     """A worker's connection for a shell."""
 
     def __init__(self, relay: "Relay", outbox: Outbox) -> None:
+        self.tty = relay.tty
         self._relay = relay
         self._outbox = outbox
 
     async def take(self) -> Frame | None:
-        """What to send to the worker next; None when there is nothing more."""
+        """What to send to the worker next; None when there is nothing more.  Raises CutOff."""
         return await self._outbox.take()
 
     async def give(self, frame: Frame) -> None:
         """What came from the worker; raises Invalid for what is no sense."""
         await self._relay.heard(self, frame)
 
-    async def cut(self) -> None:
-        """Wait until the worker is to be hung up on."""
+    async def cut(self) -> NoReturn:
+        """Wait until the worker is to be hung up on; raises CutOff."""
         await self._outbox.cut()
 
 
@@ -120,12 +122,13 @@ class Relay:
         clock: Callable[[], datetime],
         patience: float = PATIENCE,
     ) -> None:
+        self.tty = session.wish.tty
         self._session = session
         self._recording = recording
         self._scrollback = scrollback
         self._keeper = keeper
         self._clock = clock
-        self._patience = patience if session.wish.tty else None
+        self._patience = patience if self.tty else None
         self._size = (session.wish.rows, session.wish.columns)
         self._seats: list[Seat] = []
         self._driver: Seat | None = None
@@ -160,7 +163,7 @@ class Relay:
         Whoever types already goes on to, unless it is the same person or `mode` takes the keyboard from them.
         Raises Conflict when a command has its client already.
         """
-        if self._begun and not self._session.wish.tty:
+        if self._begun and not self.tty:
             raise Conflict("a command has one client, from its beginning to its end: give the command again")
         self._begun = True
         seat = Seat(self, person, Outbox(patience=self._patience))
@@ -172,7 +175,7 @@ class Relay:
             self._set_driver(seat)
         else:
             seat.tell(self._standing(seat))
-        if self._session.wish.tty:
+        if self.tty:
             self.repeat(seat, after)
             seat.show(resize(*self._size), skipping=False)
             if late:
@@ -210,7 +213,7 @@ class Relay:
             await self._keeper.over(self._session, read_status(frame))
         elif frame.channel in _OUTPUT and frame.content and not self._ended:
             self._recording.output(frame.content)
-            if self._session.wish.tty:
+            if self.tty:
                 self._scrollback.add(frame.content)
             for seat in self._seats:
                 seat.show(frame, skipping=seat is not self._driver)
@@ -221,7 +224,7 @@ class Relay:
     async def said(self, seat: Seat, frame: Frame) -> None:
         """Something came from a client; only the driver's typing counts."""
         if frame.channel is Channel.CONTROL:
-            if read_control(frame).get("take") is True and self._session.wish.tty:
+            if read_control(frame).get("take") is True and self.tty:
                 await self._take(seat)
         elif seat is self._driver and frame.channel is Channel.STDIN and frame.content:
             self._active = True
@@ -229,9 +232,9 @@ class Relay:
                 self._recording.input(frame.content)
             self._typed.put(frame)
             await self._typed.room()
-        elif seat is self._driver and frame.channel is Channel.RESIZE and self._session.wish.tty:
+        elif seat is self._driver and frame.channel is Channel.RESIZE and self.tty:
             self._resize(*read_resize(frame))
-        elif seat is self._driver and frame.channel is Channel.CLOSE and not self._session.wish.tty:
+        elif seat is self._driver and frame.channel is Channel.CLOSE and not self.tty:
             # In a terminal the end of input is a letter; whoever leaves one takes no shell with them.
             self._typed.put(frame)
 

@@ -178,10 +178,15 @@ class _WorkerDoor:
         return found
 
     def _worker(self, request: web.Request) -> str:
-        scheme, _, token = request.headers.get("Authorization", "").partition(" ")
-        if scheme.lower() != "bearer" or not token:
-            raise Denied("a worker must show its credential: Authorization: Bearer <token>")
-        return self._authenticate(token.strip())
+        return worker_of(request, self._authenticate)
+
+
+def worker_of(request: web.Request, authenticate: Callable[[str], str]) -> str:
+    """The machine whose credential the request shows; raises Denied."""
+    scheme, _, token = request.headers.get("Authorization", "").partition(" ")
+    if scheme.lower() != "bearer" or not token:
+        raise Denied("a worker must show its credential: Authorization: Bearer <token>")
+    return authenticate(token.strip())
 
 
 def _offered(offer: Offer | None) -> web.Response:

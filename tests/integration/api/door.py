@@ -17,12 +17,14 @@ from aiohttp import web
 from aiohttp.typedefs import Middleware
 
 from tests.integration.engine.appliance import Appliance, appliance
+from tests.integration.engine.held import Hub
 from tinkbox.api.access import bearer_only
 from tinkbox.api.people import People
 from tinkbox.api.routes import OperatorDoor
 from tinkbox.door.problems import refusals_become_problems
 from tinkbox.engine.breakpoints import Breakpoints
 from tinkbox.engine.meter import Meter
+from tinkbox.engine.shells import Shells
 from tinkbox.model.access import Caller, Right, operator
 from tinkbox.registry.storage import ImageStore
 
@@ -45,6 +47,7 @@ class Door:
 
     box: Appliance
     breakpoints: Breakpoints
+    shells: Shells
     images: ImageStore
     answers: Counter[tuple[str, str, int]]
     routes: Sequence[web.RouteDef]
@@ -74,11 +77,14 @@ async def open_door(folder: Path) -> AsyncIterator[Door]:
         images = ImageStore(folder / "registry", box.clock)
         answers: Counter[tuple[str, str, int]] = Counter()
         breakpoints = Breakpoints(box.store, box.bells, box.machines, box.clock)
+        hub = Hub(box, folder)
+        stack.push_async_callback(hub.stop)
         operator = OperatorDoor(
             machines=box.machines,
             templates=box.templates,
             workflows=box.workflows,
             breakpoints=breakpoints,
+            shells=hub.shells,
             images=images,
             meter=Meter(box.store, box.machines, box.clock),
             answers=answers,
@@ -97,6 +103,7 @@ async def open_door(folder: Path) -> AsyncIterator[Door]:
         yield Door(
             box=box,
             breakpoints=breakpoints,
+            shells=hub.shells,
             routes=operator.routes(),
             images=images,
             answers=answers,

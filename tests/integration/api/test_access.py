@@ -51,6 +51,9 @@ NEEDED = {
     ("POST", "/v1/workflows/{key}/breakpoints/clear"): OPERATE,
     ("POST", "/v1/workflows/{key}/breakpoints/verdict"): OPERATE,
     ("POST", "/v1/workflows/{key}/breakpoints/extend"): OPERATE,
+    ("GET", "/v1/workflows/{key}/shells"): ATTACH,
+    ("POST", "/v1/workflows/{key}/shells"): ATTACH,
+    ("GET", "/v1/shells/{id}/recording"): ATTACH,
     ("GET", "/v1/images"): LOOK,
     ("POST", "/v1/images"): OPERATE,
     ("DELETE", "/v1/images"): OPERATE,
@@ -120,7 +123,7 @@ async def test_the_largest_document_is_read_whole(door: Door) -> None:
 
 
 async def test_every_route_has_its_right(door: Door) -> None:
-    assert {(each.method, each.path) for each in door.routes} == set(NEEDED)
+    assert {(each.method, each.path) for each in door.routes} == {*NEEDED, ("GET", TICKETED)}
 
 
 @pytest.mark.parametrize(("method", "path"), NEEDED)

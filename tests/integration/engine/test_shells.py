@@ -10,6 +10,7 @@ import pytest
 from tests.integration.engine.appliance import Appliance
 from tests.integration.engine.held import COMMAND, SHELL, Hub, hold, kinds, out, shown, told, typed
 from tinkbox.engine.bells import worker_bell
+from tinkbox.engine.outbox import CutOff
 from tinkbox.engine.shells import Opened
 from tinkbox.model.errors import Conflict, Denied, Forbidden, Invalid, NotFound, Unavailable
 from tinkbox.model.shells import Mode
@@ -201,8 +202,9 @@ async def test_everybody_is_hung_up_on_when_the_appliance_stops(hub: Hub, worker
         hub.shells.served(worker, offer.attempt, opened.id) as line,
     ):
         await hub.stop()
-        await anna.cut()
-        await line.cut()
+        for side in (anna, line):
+            with pytest.raises(CutOff):
+                await side.cut()
     assert "shell.detached" not in kinds(await hub.events(offer.workflow_id))
     with pytest.raises(NotFound):
         async with hub.shells.served(worker, offer.attempt, opened.id):

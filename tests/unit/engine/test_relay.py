@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from tinkbox.engine.outbox import LIMIT
+from tinkbox.engine.outbox import LIMIT, CutOff
 from tinkbox.engine.recordings import Recordings
-from tinkbox.engine.relay import Relay, Seat
+from tinkbox.engine.relay import Line, Relay, Seat
 from tinkbox.engine.scrollback import SIZE, Scrollback
 from tinkbox.model.errors import Conflict, Invalid
 from tinkbox.model.shells import Mode
@@ -78,6 +78,13 @@ def out(text: str | bytes) -> Frame:
 
 def typed(text: str) -> Frame:
     return Frame(Channel.STDIN, text.encode())
+
+
+async def cut_off(side: Seat | Line) -> None:
+    """Wait until somebody is hung up on."""
+    with pytest.raises(CutOff):
+        async with asyncio.timeout(5):
+            await side.cut()
 
 
 async def shown(seat: Seat, count: int) -> list[Frame]:
@@ -231,7 +238,7 @@ async def test_a_viewer_who_takes_nothing_is_hung_up_on_and_the_shell_does_not_w
     line = relay.connect()
     seen = 0
     async with asyncio.timeout(5), asyncio.TaskGroup() as group:
-        cut = group.create_task(ben.cut())
+        cut = group.create_task(cut_off(ben))
         while not cut.done():
             await line.give(out(b"x" * 60_000))
             seen += sum(len(frame.content) for frame in await shown(anna, 1))
@@ -264,7 +271,7 @@ async def test_the_driver_sets_the_pace_of_a_shell_until_they_stand_still(made: 
     line = relay.connect()
     await shown(anna, 1)
     async with asyncio.timeout(10), asyncio.TaskGroup() as group:
-        cut = group.create_task(anna.cut())
+        cut = group.create_task(cut_off(anna))
         for _ in range(6):
             giving = group.create_task(line.give(out(b"x" * LIMIT)))
             await asyncio.sleep(0.1)
@@ -320,9 +327,9 @@ async def test_a_machine_that_dials_again_replaces_its_older_connection(made: Ma
     anna = relay.join("anna", Mode.DRIVE, 0)
     first = relay.connect()
     second = relay.connect()
-    async with asyncio.timeout(5):
-        await first.cut()
-        assert await first.take() is None
+    await cut_off(first)
+    with pytest.raises(CutOff):
+        await first.take()
     await first.give(out("old"))
     await second.give(out("new"))
     relay.disconnect(first)
@@ -433,6 +440,5 @@ async def test_everybody_can_be_hung_up_on(made: Made) -> None:
     anna = relay.join("anna", Mode.DRIVE, 0)
     line = relay.connect()
     relay.hang_up()
-    async with asyncio.timeout(5):
-        await anna.cut()
-        await line.cut()
+    await cut_off(anna)
+    await cut_off(line)

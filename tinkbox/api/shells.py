@@ -1,0 +1,93 @@
+"""The operator door's routes to shells in held containers.
+
+Who may attach gets a ticket for a session, and with it, once, a WebSocket, which a browser can give no token.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from aiohttp import web
+
+from tinkbox.api.access import TICKETED, caller, is_number, needing, read_object
+from tinkbox.door.frames import carry, expect_websocket
+from tinkbox.engine.shells import Listed, Opened, Shells
+from tinkbox.model.access import Right
+from tinkbox.model.errors import Invalid
+from tinkbox.model.shells import Mode
+from tinkbox.wire.fields import flag, member, text
+from tinkbox.wire.holds import MAX_WORDS, wish_from_document
+
+ASCIICAST = "application/x-asciicast"
+
+
+def routes(shells: Shells) -> list[web.RouteDef]:
+    door = _ShellDoor(shells)
+    guarded = needing(
+        Right.ATTACH,
+        web.post("/v1/workflows/{key}/shells", door.open),
+        web.get("/v1/workflows/{key}/shells", door.show),
+        web.get("/v1/shells/{id}/recording", door.recording),
+    )
+    return [*guarded, web.get(TICKETED, door.attach)]
+
+
+class _ShellDoor:
+    def __init__(self, shells: Shells) -> None:
+        self._shells = shells
+
+    async def open(self, request: web.Request) -> web.Response:
+        """A shell or a command, as `wire.holds.ShellWish` has it; with `session`, or to `view`, one that is there."""
+        key, who = request.match_info["key"], caller(request).name
+        opened = await self._opened(key, who, await read_object(request))
+        answer = {"id": opened.id, "ticket": opened.ticket, "fresh": opened.fresh}
+        return web.json_response(answer, status=201 if opened.fresh else 200)
+
+    async def show(self, request: web.Request) -> web.Response:
+        return web.json_response([_document(each) for each in await self._shells.listed(request.match_info["key"])])
+
+    async def attach(self, request: web.Request) -> web.StreamResponse:
+        expect_websocket(request)
+        asked, after = request.query, request.query.get("after", "0")
+        if not is_number(after):
+            raise Invalid("after is how much of the output is known already, in bytes")
+        mode = member({"mode": asked.get("mode", Mode.DRIVE)}, "mode", Mode)
+        session_id, ticket = request.match_info["id"], asked.get("ticket", "")
+        async with self._shells.attached(session_id, ticket, mode, int(after)) as seat:
+            return await carry(request, seat)
+
+    async def recording(self, request: web.Request) -> web.Response:
+        content = await self._shells.recording(request.match_info["id"])
+        return web.Response(body=content, headers={"Content-Type": ASCIICAST, "Cache-Control": "no-store"})
+
+    async def _opened(self, key: str, who: str, document: Mapping[str, Any]) -> Opened:
+        session = text(document, "session", "")
+        if session or member({"mode": Mode.DRIVE, **document}, "mode", Mode) is Mode.VIEW:
+            return await self._shells.join(key, who, session)
+        words = document.get("command")
+        if isinstance(words, list) and len(words) > MAX_WORDS:
+            raise Invalid(f"a command has at most {MAX_WORDS} words, not {len(words)}")
+        wish = wish_from_document({"tty": True, **document, "id": ""})
+        return await self._shells.open(key, wish, who, record_input=flag(document, "record_input"))
+
+
+def _document(listed: Listed) -> dict[str, Any]:
+    session, end = listed.session, listed.session.end
+    return {
+        "id": session.id,
+        "workflow_id": session.workflow_id,
+        "attempt": session.attempt,
+        "who": session.who,
+        "driver": session.driver,
+        "people": [{"who": who, "driver": driver} for who, driver in listed.people],
+        "tty": session.wish.tty,
+        "command": list(session.wish.command),
+        "user": session.wish.user,
+        "folder": session.wish.folder,
+        "record_input": session.record_input,
+        "opened_at": session.opened_at.isoformat(),
+        "ended_at": session.ended_at.isoformat() if session.ended_at is not None else None,
+        "exit_code": end.exit_code if end is not None else None,
+        "reason": end.reason if end is not None else "",
+        "message": end.message if end is not None else "",
+        "recording": {"sha256": session.digest, "bytes": session.size},
+    }

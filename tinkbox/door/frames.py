@@ -1,0 +1,101 @@
+"""A shell's frames over a WebSocket, the same on both doors (`wire.shell` has the frames)."""
+
+import asyncio
+import socket
+from typing import NoReturn, Protocol
+
+from aiohttp import WSCloseCode, WSMsgType, web
+
+from tinkbox.engine.outbox import CutOff
+from tinkbox.model.errors import Invalid, Refusal
+from tinkbox.wire.shell import MAX_FRAME, Frame, decode, encode
+
+HEARTBEAT = 15.0
+CLOSE_SECONDS = 5.0
+_KEEP_ALIVE = {socket.TCP_KEEPIDLE: 15, socket.TCP_KEEPINTVL: 5, socket.TCP_KEEPCNT: 3}
+_REASON = 120  # bytes, of the 123 that fit (RFC 6455, 5.5)
+
+
+class Side(Protocol):
+    """Whom the frames are for, and where they come from.
+
+    It is hung up on when `take` or `cut` raises CutOff.
+    """
+
+    @property
+    def tty(self) -> bool: ...
+    async def take(self) -> Frame | None: ...
+    async def give(self, frame: Frame) -> None: ...
+    async def cut(self) -> NoReturn: ...
+
+
+class _Over(Exception):
+    """One side has ended."""
+
+
+async def carry(request: web.Request, side: Side) -> web.WebSocketResponse:
+    """Answer a request with a WebSocket, until either side ends."""
+    carrier = _Carrier(request, side)
+    await carrier.run()
+    return carrier.socket
+
+
+def expect_websocket(request: web.Request) -> None:
+    """Raises Invalid for a request that is for no WebSocket, before anything is done for it."""
+    if not web.WebSocketResponse().can_prepare(request).ok:
+        raise Invalid("a shell is reached by a WebSocket: this request does not ask for one")
+
+
+class _Carrier:
+    def __init__(self, request: web.Request, side: Side) -> None:
+        self._request = request
+        self._side = side
+        self._said_all = False
+        # Whoever reads a command's output may stand still, and then answers no ping either.
+        heartbeat = HEARTBEAT if side.tty else None
+        # The WebSocket's own limit is one that a message may not reach.
+        self.socket = web.WebSocketResponse(
+            heartbeat=heartbeat, max_msg_size=MAX_FRAME + 1, compress=False, timeout=CLOSE_SECONDS
+        )
+
+    async def run(self) -> None:
+        _keep_alive(self._request)
+        await self.socket.prepare(self._request)
+        try:
+            async with asyncio.TaskGroup() as group:
+                for part in (self._outwards(), self._inwards(), self._side.cut()):
+                    group.create_task(part)
+        except* (_Over, ConnectionError):
+            pass
+        except* CutOff:
+            if self._request.transport is not None:
+                self._request.transport.abort()
+        except* Refusal as refused:
+            (refusal,) = refused.exceptions[:1]
+            code = WSCloseCode.PROTOCOL_ERROR if isinstance(refusal, Invalid) else WSCloseCode.INTERNAL_ERROR
+            await self.socket.close(code=code, message=str(refusal).encode()[:_REASON])
+
+    async def _outwards(self) -> NoReturn:
+        while (frame := await self._side.take()) is not None:
+            await self.socket.send_bytes(encode(frame))
+        self._said_all = True
+        await self.socket.close()
+        raise _Over
+
+    async def _inwards(self) -> None:
+        async for message in self.socket:
+            if message.type is not WSMsgType.BINARY:
+                raise Invalid("a shell's frames are binary")
+            await self._side.give(decode(message.data))
+        # While we close, what is on its way to us must be read, or the connection's end overtakes our last words.
+        if not self._said_all:
+            raise _Over
+
+
+def _keep_alive(request: web.Request) -> None:
+    """Have the kernel notice within half a minute that the other host is gone."""
+    connection = request.get_extra_info("socket")
+    if connection is not None and connection.family in (socket.AF_INET, socket.AF_INET6):
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+        for option, value in _KEEP_ALIVE.items():
+            connection.setsockopt(socket.IPPROTO_TCP, option, value)

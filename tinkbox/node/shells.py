@@ -1,0 +1,28 @@
+"""The worker's end of a shell: a WebSocket that it dials, since a machine opens no port."""
+
+from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager
+from typing import Protocol
+
+from aiohttp import web
+
+from tinkbox.door.frames import Side, carry, expect_websocket
+from tinkbox.node.routes import worker_of
+
+
+class Shells(Protocol):
+    """What this door asks of the engine."""
+
+    def served(self, worker: str, token: str, session_id: str) -> AbstractAsyncContextManager[Side]: ...
+
+
+def routes(shells: Shells, authenticate: Callable[[str], str]) -> list[web.RouteDef]:
+    """`authenticate` maps a credential's token to the machine's id or raises Denied."""
+
+    async def serve(request: web.Request) -> web.StreamResponse:
+        worker = worker_of(request, authenticate)
+        expect_websocket(request)
+        async with shells.served(worker, request.match_info["token"], request.match_info["id"]) as line:
+            return await carry(request, line)
+
+    return [web.get("/worker/attempts/{token}/shells/{id}", serve)]

@@ -69,10 +69,10 @@ class NodeDoor:
         """Hand on a verdict from inside the container.  Raises Conflict, with the winner, for one that came too late."""
         await self._send("POST", f"/worker/attempts/{attempt}/verdict", holds.encode(asked).encode())
 
-    def shell(self, attempt: str, session: str) -> AbstractAsyncContextManager[ShellConnection]:
+    def shell(self, attempt: str, session: str, *, tty: bool) -> AbstractAsyncContextManager[ShellConnection]:
         """Connect to serve a shell; `client.shell` has what it raises, NotFound when it is over on the appliance."""
         url = f"{self._base}/worker/attempts/{attempt}/shells/{session}"
-        return shell_connection(self._session, url, REQUEST_SECONDS)
+        return shell_connection(self._session, url, REQUEST_SECONDS, tty=tty)
 
     async def output(self, attempt: str, offset: int, chunk: bytes) -> int:
         """Send output; returns the offset wanted next."""

@@ -1,6 +1,7 @@
 """One end of a shell's connection (`wire.shell` has the frames)."""
 
 import asyncio
+import socket
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
@@ -12,14 +13,15 @@ from tinkbox.wire.shell import MAX_FRAME, Frame, decode, encode
 
 HEARTBEAT = 15.0
 CLOSE_SECONDS = 5.0
+_KEEP_ALIVE = {socket.TCP_KEEPIDLE: 15, socket.TCP_KEEPINTVL: 5, socket.TCP_KEEPCNT: 3}
 _CLOSED = (aiohttp.WSMsgType.CLOSE, aiohttp.WSMsgType.CLOSING, aiohttp.WSMsgType.CLOSED)
 
 
 class ShellConnection:
     """Sends and receives frames; what comes too fast for whoever reads waits at the other end."""
 
-    def __init__(self, socket: aiohttp.ClientWebSocketResponse) -> None:
-        self._socket = socket
+    def __init__(self, websocket: aiohttp.ClientWebSocketResponse) -> None:
+        self._socket = websocket
 
     async def send(self, frame: Frame) -> None:
         """Raises Unavailable when the connection is broken."""
@@ -42,22 +44,39 @@ class ShellConnection:
 
 
 @asynccontextmanager
-async def shell_connection(session: aiohttp.ClientSession, url: str, seconds: float) -> AsyncIterator[ShellConnection]:
-    """Connect within `seconds`; raises a Refusal: Unavailable when nobody answers."""
+async def shell_connection(
+    session: aiohttp.ClientSession, url: str, seconds: float, *, tty: bool
+) -> AsyncIterator[ShellConnection]:
+    """Connect within `seconds`; raises a Refusal: Unavailable when nobody answers.
+
+    Without `tty` it is for a command, whose reader may stand still: the kernel alone tells whether the other host is
+    there.
+    """
     try:
         limit = aiohttp.ClientWSTimeout(ws_close=CLOSE_SECONDS)
+        heartbeat = HEARTBEAT if tty else None
         # The WebSocket's own limit is one that a message may not reach.
-        connecting = session.ws_connect(url, heartbeat=HEARTBEAT, max_msg_size=MAX_FRAME + 1, timeout=limit)
+        connecting = session.ws_connect(url, heartbeat=heartbeat, max_msg_size=MAX_FRAME + 1, timeout=limit)
         async with asyncio.timeout(seconds):
-            socket = await connecting
+            websocket = await connecting
     except aiohttp.WSServerHandshakeError as error:
         raise BY_STATUS.get(error.status, Unavailable)(f"{error.status}: no shell is to be had at {url}") from None
     except (aiohttp.ClientError, TimeoutError, OSError) as error:
         raise _broken(error) from None
+    _keep_alive(websocket)
     try:
-        yield ShellConnection(socket)
+        yield ShellConnection(websocket)
     finally:
-        await socket.close()
+        await websocket.close()
+
+
+def _keep_alive(websocket: aiohttp.ClientWebSocketResponse) -> None:
+    """Have the kernel notice within half a minute that the other host is gone."""
+    connection = websocket.get_extra_info("socket")
+    if connection is not None and connection.family in (socket.AF_INET, socket.AF_INET6):
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+        for option, value in _KEEP_ALIVE.items():
+            connection.setsockopt(socket.IPPROTO_TCP, option, value)
 
 
 def _broken(error: BaseException | None) -> Unavailable:

@@ -30,7 +30,7 @@ _log = logging.getLogger(__name__)
 class Door(Protocol):
     """Where the lines of shells end."""
 
-    def shell(self, attempt: str, session: str) -> AbstractAsyncContextManager[Connection]: ...
+    def shell(self, attempt: str, session: str, *, tty: bool) -> AbstractAsyncContextManager[Connection]: ...
 
 
 class ShellHost:
@@ -105,7 +105,7 @@ class ShellHost:
         self._start(self._served(wish, session))
 
     def _session(self, wish: ShellWish, end: ShellEnd | None) -> ShellSession:
-        dial = partial(self._door.shell, self._attempt, wish.id)
+        dial = partial(self._door.shell, self._attempt, wish.id, tty=wish.tty)
         return ShellSession(self._runtime, self._container_id, wish, dial, partial(self._keep, wish.id), end)
 
     def _start(self, work: Coroutine[None, None, None]) -> None:

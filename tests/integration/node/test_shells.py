@@ -56,7 +56,7 @@ async def test_frames_pass_between_a_worker_and_a_client(hub: Hub, url: str, off
     async with (
         hub.shells.attached(opened.id, opened.ticket, Mode.DRIVE) as anna,
         await node(hub.box, url) as door,
-        door.shell(offer.attempt, opened.id) as worker,
+        door.shell(offer.attempt, opened.id, tty=True) as worker,
         asyncio.timeout(10),
     ):
         await worker.send(out(b"/ # "))
@@ -75,8 +75,8 @@ async def test_a_worker_that_dials_again_takes_its_shell_over(hub: Hub, url: str
         hub.shells.attached(opened.id, opened.ticket, Mode.DRIVE) as anna,
         await node(hub.box, url) as door,
         asyncio.timeout(10),
-        door.shell(offer.attempt, opened.id) as first,
-        door.shell(offer.attempt, opened.id) as second,
+        door.shell(offer.attempt, opened.id, tty=True) as first,
+        door.shell(offer.attempt, opened.id, tty=True) as second,
     ):
         with pytest.raises(Unavailable):
             await first.receive()
@@ -88,15 +88,15 @@ async def test_a_session_is_served_by_its_own_machine_only(hub: Hub, url: str, o
     opened = await hub.shells.open(offer.workflow_id, SHELL, "anna")
     async with await node(hub.box, url, 2) as stranger:
         with pytest.raises(NotFound):
-            async with stranger.shell(offer.attempt, opened.id):
+            async with stranger.shell(offer.attempt, opened.id, tty=True):
                 pass
     async with await node(hub.box, url) as door:
         with pytest.raises(NotFound):
-            async with door.shell(offer.attempt, "nonsense"):
+            async with door.shell(offer.attempt, "nonsense", tty=True):
                 pass
     async with NodeDoor(Credential(server=url, registry="", worker="", token="wrong")) as door:
         with pytest.raises(Denied):
-            async with door.shell(offer.attempt, opened.id):
+            async with door.shell(offer.attempt, opened.id, tty=True):
                 pass
 
 
@@ -110,7 +110,11 @@ async def test_a_request_for_no_websocket_is_refused(hub: Hub, url: str, offer: 
 
 async def test_a_worker_is_hung_up_on_when_the_appliance_stops(hub: Hub, url: str, offer: Offer) -> None:
     opened = await hub.shells.open(offer.workflow_id, SHELL, "anna")
-    async with await node(hub.box, url) as door, door.shell(offer.attempt, opened.id) as worker, asyncio.timeout(10):
+    async with (
+        await node(hub.box, url) as door,
+        door.shell(offer.attempt, opened.id, tty=True) as worker,
+        asyncio.timeout(10),
+    ):
         await hub.stop()
         with pytest.raises(Unavailable):
             await worker.receive()

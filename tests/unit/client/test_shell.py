@@ -1,8 +1,9 @@
 """The worker's connection for a shell, against a WebSocket on loopback."""
 
 import asyncio
+import socket
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 
 import pytest
 from aiohttp import ClientSession, WSMsgType, web
@@ -35,12 +36,14 @@ def serving(answer: Answer, asked: list[web.Request] | None = None) -> TestServe
 
 
 @asynccontextmanager
-async def connected(answer: Answer, path: str = "/shell", seconds: float = 10) -> AsyncIterator[ShellConnection]:
+async def connected(
+    answer: Answer, path: str = "/shell", seconds: float = 10, *, tty: bool = True
+) -> AsyncIterator[ShellConnection]:
     async with (
         asyncio.timeout(30),
         serving(answer) as server,
         ClientSession() as session,
-        shell_connection(session, str(server.make_url(path)), seconds) as connection,
+        shell_connection(session, str(server.make_url(path)), seconds, tty=tty) as connection,
     ):
         yield connection
 
@@ -122,7 +125,7 @@ async def test_a_shell_that_is_refused_says_so(status: int, refusal: type[Refusa
 async def test_nobody_there_and_nobody_answering_are_unavailable() -> None:
     async with ClientSession() as session:
         with pytest.raises(Unavailable):
-            async with shell_connection(session, "http://127.0.0.1:1/", 10):
+            async with shell_connection(session, "http://127.0.0.1:1/", 10, tty=True):
                 pass
 
     gone = asyncio.Event()
@@ -145,10 +148,35 @@ async def test_the_node_door_connects_where_the_shell_is_with_the_machines_crede
     asked: list[web.Request] = []
     async with serving(echo, asked) as server:
         credential = Credential(server=str(server.make_url("")).rstrip("/"), registry="r", worker="w", token="secret")
-        async with NodeDoor(credential) as door, door.shell("attempt-1", "s1") as connection:
+        async with NodeDoor(credential) as door, door.shell("attempt-1", "s1", tty=True) as connection:
             await connection.send(TYPED)
             assert await connection.receive() == TYPED
     (request,) = asked
     assert request.path == "/worker/attempts/attempt-1/shells/s1"
     assert request.headers["Authorization"] == "Bearer secret"
     assert encode(TYPED) == b"\0typed \xff\0"
+
+
+async def deaf(websocket: web.WebSocketResponse) -> None:
+    """Read nothing, and so answer no ping."""
+    with suppress(asyncio.CancelledError):
+        await asyncio.sleep(600)
+
+
+async def test_who_answers_no_ping_is_gone_unless_it_may_stand_still(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tinkbox.client.shell.HEARTBEAT", 0.05)
+    monkeypatch.setattr("tinkbox.client.shell.CLOSE_SECONDS", 0.05)
+    async with connected(deaf) as connection:
+        with pytest.raises(Unavailable):
+            await connection.receive()
+    async with connected(deaf, tty=False) as connection:
+        with pytest.raises(TimeoutError):
+            async with asyncio.timeout(0.3):
+                await connection.receive()
+
+
+async def test_the_kernel_notices_when_the_other_host_is_gone() -> None:
+    async with connected(echo) as connection:
+        kept = connection._socket.get_extra_info("socket")
+        assert kept.getsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE) == 1
+        assert kept.getsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPIDLE) == 15

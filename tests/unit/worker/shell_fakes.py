@@ -139,7 +139,7 @@ class FakeDoor:
     connections: dict[str, list[FakeConnection]] = field(default_factory=dict)
 
     @asynccontextmanager
-    async def shell(self, attempt: str, session: str) -> AsyncIterator[FakeConnection]:
+    async def shell(self, attempt: str, session: str, *, tty: bool = True) -> AsyncIterator[FakeConnection]:
         self.dialled += 1
         if self.refusal is not None:
             raise self.refusal

@@ -6,7 +6,8 @@ from datetime import datetime, timedelta
 import pytest
 
 from tests.unit.model.flows import NOW, action
-from tinkbox.engine.deadlines import REPORTING, STOP_GRACE, STOPPING, Due, due
+from tinkbox.engine.deadlines import CONFIRMING, REPORTING, STOP_GRACE, STOPPING, Due, due
+from tinkbox.model.breakpoint import Hold, Kind, Verb, Verdict
 from tinkbox.model.workflow import PlannedAction, State
 from tinkbox.store.workflows import Attempt, UnderWay
 
@@ -61,6 +62,55 @@ def after(seconds: float) -> datetime:
 )
 def test_what_is_due_first(standing: UnderWay, expected: tuple[datetime, Due] | None) -> None:
     assert due(standing, LONG_AGO) == expected
+
+
+HOLD = Hold(
+    attempt="x", workflow_id="w1", sequence=1, kind=Kind.FAILURE, held_at=after(50), deadline=after(650), timeout=600,
+)  # fmt: skip
+HELD = replace(ATTEMPT, state=State.HELD)
+DECIDED = replace(HOLD, verdict=Verdict(verb=Verb.FAIL, who="anna"), verdict_at=after(100))
+
+
+def held(hold: Hold, planned: PlannedAction | None = None, **changes: object) -> UnderWay:
+    return under_way(planned or action(timeout=60), attempt=HELD, global_timeout=80, hold=hold, **changes)
+
+
+@pytest.mark.parametrize(
+    ("standing", "expected"),
+    [
+        (held(HOLD), (after(650 - 120), Due.WARNING)),
+        (held(replace(HOLD, timeout=6000)), (after(650 - 300), Due.WARNING)),
+        (held(replace(HOLD, warned=True)), (after(650), Due.VERDICT)),
+        (held(DECIDED), (after(100 + CONFIRMING + STOP_GRACE), Due.CONFIRMATION)),
+        (
+            held(DECIDED, action(timeout=6000, on_failure=HOOK)),
+            (after(100 + CONFIRMING + STOP_GRACE + 600), Due.CONFIRMATION),
+        ),
+        (
+            held(HOLD, state=State.STOPPING, stop_into=State.CANCELED, stopped_at=after(60)),
+            (after(60 + STOPPING), Due.STOP),
+        ),
+        (
+            held(DECIDED, state=State.STOPPING, stop_into=State.CANCELED, stopped_at=after(100)),
+            (after(100 + STOPPING), Due.STOP),
+        ),
+    ],
+)
+def test_while_an_action_is_held_only_the_hold_is_timed(standing: UnderWay, expected: tuple[datetime, Due]) -> None:
+    assert due(standing, LONG_AGO) == expected
+
+
+def test_after_a_hold_the_action_has_its_whole_time_and_the_workflow_what_it_had_left() -> None:
+    resumed = replace(ATTEMPT, resumed_at=after(500))
+    running = under_way(action(timeout=60), attempt=resumed, held_seconds=450.5)
+    assert due(running, LONG_AGO) == (after(500 + 60 + STOP_GRACE + REPORTING), Due.REPORT)
+    assert due(replace(running, global_timeout=80), LONG_AGO) == (after(530.5), Due.END)
+
+
+def test_a_hold_that_began_before_the_appliance_did_is_warned_of_before_it_ends() -> None:
+    assert due(held(HOLD), after(10_000)) == (after(530), Due.WARNING)
+    assert due(held(replace(HOLD, warned=True)), after(10_000)) == (after(10_000 + REPORTING), Due.VERDICT)
+    assert due(held(DECIDED), after(10_000)) == (after(10_000 + REPORTING), Due.CONFIRMATION)
 
 
 def test_what_began_before_the_appliance_did_gets_time_to_be_reported() -> None:

@@ -57,7 +57,8 @@ class DockerExec:
     async def exit_code(self) -> int | None:
         with faults(self._url, "ExecFailed"):
             state = await self._process.inspect()
-        return None if state["Running"] or state["ExitCode"] is None else int(state["ExitCode"])
+        code: int | None = None if state["Running"] else state["ExitCode"]
+        return code
 
     async def close(self) -> None:
         with faults(self._url, "ExecFailed"):

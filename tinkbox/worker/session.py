@@ -72,7 +72,6 @@ class ShellSession:
             self._over.set()
             self._ended(end)
             await self._line.finish(status(end))
-            await self.gone.wait()
             await self._unwanted.wait()
             for task in beside:
                 task.cancel()

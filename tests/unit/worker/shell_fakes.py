@@ -41,6 +41,7 @@ class FakeExec:
 
     async def read(self) -> tuple[int, bytes] | None:
         printed = await self._printed.get()
+        self._check()
         self.taken += 1
         return printed
 

@@ -150,10 +150,13 @@ async def test_a_broken_line_loses_nothing_that_was_not_on_its_way() -> None:
         assert len(it.engine.execs) == 1
 
 
-async def test_a_window_that_is_dragged_settles_on_its_last_size() -> None:
+async def test_a_window_that_is_dragged_settles_on_its_last_size(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(session, "SETTLE", 0.1)
     async with running() as it:
         process = await it.process()
-        (await it.connection()).say(*(resize(rows, 80) for rows in range(10, 50)))
+        for rows in range(10, 50):
+            (await it.connection()).say(resize(rows, 80))
+            await asyncio.sleep(0)
         await until(lambda: process.sizes and process.sizes[-1] == (49, 80))
         assert len(process.sizes) <= 2
         (await it.connection()).say(resize(24, 80))

@@ -139,7 +139,7 @@ async def test_nobody_there_and_nobody_answering_are_unavailable() -> None:
     async with await asyncio.start_server(silent, "127.0.0.1", 0) as server, ClientSession() as session:
         port = server.sockets[0].getsockname()[1]
         with pytest.raises(Unavailable):
-            async with shell_connection(session, f"http://127.0.0.1:{port}/", 0.1):
+            async with shell_connection(session, f"http://127.0.0.1:{port}/", 0.1, tty=True):
                 pass
         await gone.wait()
 

@@ -79,9 +79,10 @@ class Holding:
             self._offer.action.task, self._offer.action.name, kind, self._offer.workflow_id,
             extra={"action": "attempt.held"},
         )  # fmt: skip
+        earlier = self._files.requests_so_far()  # of a hold before: nobody waits for their answers any more
         await self._announce(held)
         async with asyncio.TaskGroup() as group:
-            beside = [group.create_task(self._answer_requests(held.sequence))]
+            beside = [group.create_task(self._answer_requests(held.sequence, earlier))]
             if keep is not None:
                 beside.append(group.create_task(self._kept(held, keep)))
             ruling = await self._leash.ruling(held.sequence)
@@ -130,9 +131,8 @@ class Holding:
         except Refusal as error:
             _log.warning("the hold is not wanted: %s", error, extra={"action": "attempt.held"})
 
-    async def _answer_requests(self, sequence: int) -> None:
-        """Hand on the verdicts that are asked for inside the container."""
-        answered = self._files.requests_so_far()
+    async def _answer_requests(self, sequence: int, answered: int) -> None:
+        """Hand on the verdicts that are asked for inside the container, behind so many that are answered."""
         with Watch(self._files.run) as watch:
             while True:
                 for request in self._files.requests(answered):

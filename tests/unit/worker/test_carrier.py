@@ -1,0 +1,68 @@
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+import pytest
+
+from tests.unit.worker.fakes import FakeDoor, FakeRuntime
+from tests.unit.worker.programs import Program
+from tinkbox.runtime import Container, ContainerSpec
+from tinkbox.worker.carrier import Carrier
+from tinkbox.worker.output import OutputPump
+
+IMAGE = "write:v1"
+
+
+@asynccontextmanager
+async def carrying(program: Program) -> AsyncIterator[tuple[Carrier, FakeRuntime, FakeDoor, Container]]:
+    runtime, door = FakeRuntime({IMAGE: program}), FakeDoor()
+    await runtime.pull(IMAGE)
+    container = await runtime.create(ContainerSpec(image=IMAGE, labels={}))
+    await runtime.start(container.id)
+    async with asyncio.timeout(10), asyncio.TaskGroup() as group:
+        carrier = Carrier(runtime, OutputPump(door, "a1"), group)
+        yield carrier, runtime, door, container
+        carrier.drop()
+
+
+async def test_of_a_container_that_ended_everything_is_carried() -> None:
+    async with carrying(Program(output=b"one\ntwo\n")) as (carrier, _, door, container):
+        assert not carrier.carries
+        carrier.begin(container)
+        assert carrier.carries
+        await carrier.end()
+        assert not carrier.carries
+        assert (door.printed, carrier.tail) == ({"a1": b"one\ntwo\n"}, ("one", "two"))
+
+
+async def test_of_one_that_goes_on_what_was_printed_until_now_is_waited_for() -> None:
+    async with carrying(Program(output=b"a line that comes in several pieces\n", lasts=True)) as (
+        carrier,
+        _,
+        _,
+        container,
+    ):
+        carrier.begin(container)
+        await carrier.settle()
+        assert carrier.tail == ("a line that comes in several pieces",)
+        assert carrier.carries
+
+
+async def test_what_another_run_prints_is_the_tail_and_follows_what_there_was() -> None:
+    async with carrying(Program(output=b"first\n", lasts=True)) as (carrier, runtime, door, container):
+        carrier.begin(container)
+        await carrier.settle()
+        carrier.begin_run()
+        assert carrier.tail == ()
+        runtime.containers[container.id].output += b"second\n"
+        await runtime.stop(container.id, 10)
+        await carrier.end()
+        assert (carrier.tail, door.printed) == (("second",), {"a1": b"first\nsecond\n"})
+
+
+async def test_output_that_never_ends_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tinkbox.worker.carrier.LOST_SECONDS", 0.01)
+    async with carrying(Program(output=b"on and on\n", lasts=True)) as (carrier, _, _, container):
+        carrier.begin(container)
+        await carrier.end_if_it_ends()
+        assert not carrier.carries

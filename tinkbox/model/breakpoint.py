@@ -144,11 +144,3 @@ def failed_at_breakpoint(outcome: Outcome | None, verdict: Verdict) -> Outcome:
         reason="BreakpointExpired" if expired else "FailedAtBreakpoint",
         message="nobody decided before the deadline" if expired else f"{verdict.who} let it fail at a breakpoint{why}",
     )
-
-
-def passed_breakpoint(outcome: Outcome | None, verdict: Verdict) -> Outcome:
-    """How an action ends that is to count as a success: its exit code, reason and message stay what they were."""
-    if outcome is not None:
-        return replace(outcome, state=State.SUCCESS)
-    why = f": {verdict.why}" if verdict.why else ""
-    return Outcome(state=State.SUCCESS, message=f"{verdict.who} had it skipped at a breakpoint{why}")

@@ -5,33 +5,15 @@ from datetime import datetime, timedelta
 
 import pytest
 
+from tests.unit.engine.standing import ATTEMPT, DECIDED, HOLD, after, under_way
 from tests.unit.model.flows import NOW, action
 from tinkbox.engine.deadlines import CONFIRMING, REPORTING, STOP_GRACE, STOPPING, Due, due
-from tinkbox.model.breakpoint import Hold, Kind, Verb, Verdict
+from tinkbox.model.breakpoint import Hold
 from tinkbox.model.workflow import PlannedAction, State
-from tinkbox.store.workflows import Attempt, UnderWay
+from tinkbox.store.workflows import UnderWay
 
 LONG_AGO = NOW - timedelta(days=1)
-ATTEMPT = Attempt(
-    token="x", workflow_id="w1", position=0, worker="me", boot_id="b", state=State.RUNNING, started_at=NOW
-)
 HOOK = ("sh",)
-
-
-def under_way(planned: PlannedAction | None, **changes: object) -> UnderWay:
-    known = {
-        "state": State.RUNNING,
-        "began": NOW,
-        "global_timeout": 0,
-        "stop_into": None,
-        "stopped_at": None,
-        "attempt": planned and ATTEMPT,
-    }
-    return UnderWay(workflow_id="w1", action=planned, **{**known, **changes})  # type: ignore[arg-type]
-
-
-def after(seconds: float) -> datetime:
-    return NOW + timedelta(seconds=seconds)
 
 
 @pytest.mark.parametrize(
@@ -64,11 +46,7 @@ def test_what_is_due_first(standing: UnderWay, expected: tuple[datetime, Due] | 
     assert due(standing, LONG_AGO) == expected
 
 
-HOLD = Hold(
-    attempt="x", workflow_id="w1", sequence=1, kind=Kind.FAILURE, held_at=after(50), deadline=after(650), timeout=600,
-)  # fmt: skip
 HELD = replace(ATTEMPT, state=State.HELD)
-DECIDED = replace(HOLD, verdict=Verdict(verb=Verb.FAIL, who="anna"), verdict_at=after(100))
 
 
 def held(hold: Hold, planned: PlannedAction | None = None, **changes: object) -> UnderWay:

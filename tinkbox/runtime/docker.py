@@ -22,7 +22,7 @@ _FRAME = struct.Struct(">BxxxL")  # stream, three zeros, length: Docker's attach
 _PEER = struct.Struct("3i")  # pid, uid, gid: unix(7), SO_PEERCRED
 _GONE = 404
 _NOT_MODIFIED = 304
-# The engine tells that memory ran out some milliseconds after the process is gone (measured: 1 to 40).
+# The engine tells that memory ran out some milliseconds after the process is gone (measured: 1 to 7).
 _OOM_SECONDS = 0.3
 
 

@@ -3,8 +3,10 @@
 import asyncio
 
 from tests.integration.engine.appliance import Appliance
+from tests.integration.engine.holding import FAILURE, begun
 from tinkbox.engine.meter import AT_ONCE, Durations, Meter
 from tinkbox.model.boot import Stage
+from tinkbox.model.breakpoint import Kind, Verb
 from tinkbox.model.workflow import State
 
 
@@ -68,6 +70,27 @@ async def test_queues_tell_how_long_a_workflow_waits(box: Appliance) -> None:
     await box.offer(first)
     queues = {each.hardware_id: (each.length, each.seconds) for each in (await meter(box).figures()).queues}
     assert queues == {first: (2, 5), second: (1, 5)}
+
+
+async def test_holds_are_counted_and_their_time_is_nobodys(box: Appliance) -> None:
+    counting = meter(box)
+    work = await begun(box)
+    box.clock.forward(10)
+    await work.held()
+    box.clock.forward(100)
+    figures = await counting.figures()
+    assert (figures.held, figures.tally.holds, figures.tally.held_seconds) == ({Kind.FAILURE: 1}, {Kind.FAILURE: 1}, 0)
+    await work.decide(Verb.RETRY)
+    await work.resumed()
+    await work.held(Kind.AFTER, 2)
+    box.clock.forward(200)
+    await work.decide(Verb.FAIL)
+    await work.report(FAILURE)
+    figures = await counting.figures()
+    assert (figures.held, figures.tally.holds) == ({}, {Kind.FAILURE: 1, Kind.AFTER: 1})
+    assert (figures.tally.verdicts, figures.tally.held_seconds) == ({Verb.RETRY: 1, Verb.FAIL: 1}, 300)
+    assert figures.tally.actions[State.FAILED].total == 10
+    assert figures.tally.workflows[State.FAILED].total == 10
 
 
 async def test_machines_are_counted_by_stage(box: Appliance) -> None:

@@ -105,6 +105,26 @@ async def test_a_machine_that_goes_away_is_known_with_whether_it_has_more_to_do(
         assert [(each.leaving, each.wanted) for each in await tables.hardware.some([first])] == [("a1", True)]
 
 
+async def test_a_machine_whose_action_is_held_keeps_its_ticket_and_has_something_to_do(store: Store) -> None:
+    await push(store, 1)
+    first = machine(1).id
+
+    async def use_case(tables: Tables) -> None:
+        await tables.workflows.insert(workflow("w1", first))
+        await tables.workflows.begin_attempt(attempt("a1"))
+        await tables.workflows.set_action_state("w1", 0, State.HELD)
+        await tables.workflows.set_state("w1", State.RUNNING, NOW)
+        await tables.hardware.grant_ticket([first])
+        await tables.hardware.withdraw_ticket([first], installed=False)
+
+    await store.write(use_case)
+    async with store.read() as tables:
+        (found,) = await tables.hardware.all()
+        (queue,) = await tables.figures.queues()
+    assert (found.ticket, found.wanted, found.leaving) == (True, True, "")
+    assert (queue.worker, queue.length) == (first, 1)
+
+
 async def test_a_ticket_is_kept_as_long_as_something_is_left_to_do(store: Store) -> None:
     await push(store, 1, 2)
     workers = [machine(1).id, machine(2).id]

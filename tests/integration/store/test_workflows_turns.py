@@ -25,7 +25,7 @@ async def stand(store: Store, *states: State) -> None:
 async def test_only_the_machine_of_the_first_undone_action_has_its_turn(store: Store) -> None:
     await store.write(lambda tables: tables.workflows.insert(workflow("w1", "m1", "m2", "m3", "m1")))
     assert await due(store) == ["m1"]
-    for going in (State.RUNNING, State.LEAVING):
+    for going in (State.RUNNING, State.HELD, State.LEAVING):
         await stand(store, going)
         assert await due(store) == ["m1"]
     await stand(store, State.SUCCESS)
@@ -52,7 +52,8 @@ async def test_in_what_stops_only_the_machine_that_runs_something_has_its_turn(s
         await tables.workflows.set_state("w1", State.STOPPING, NOW)
 
     await store.write(use_case)
-    await stand(store, State.RUNNING)
-    assert await due(store) == ["m1", "m2"]
+    for going in (State.RUNNING, State.HELD):
+        await stand(store, going)
+        assert await due(store) == ["m1", "m2"]
     await stand(store, State.PENDING)
     assert await due(store) == ["m2"]

@@ -1,0 +1,68 @@
+"""A store that an earlier tinkbox wrote is brought up to date with everything in it."""
+
+import json
+from dataclasses import asdict
+from pathlib import Path
+
+import aiosqlite
+
+from tests.integration.store.objects import NOW, workflow
+from tinkbox.model.breakpoint import Breakpoints
+from tinkbox.model.workflow import State
+from tinkbox.store.database import Store, migrations
+
+AT = NOW.isoformat()
+
+
+async def write_schema_2(path: Path) -> None:
+    """A workflow that runs, as it was stored before there were breakpoints."""
+    action = asdict(workflow("w1", "m1").actions[0].action)
+    del action["helper"]
+    async with aiosqlite.connect(path) as connection:
+        for number, script in migrations():
+            if number <= 2:
+                await connection.executescript(script)
+        await connection.execute(
+            "INSERT INTO workflow (id, name, template_id, devices, text, state, created_at, updated_at, global_timeout, "
+            "started_at, place) VALUES ('w1', 'old', 't', '{}', 'text', 'RUNNING', ?1, ?1, 7, ?1, 1)",
+            (AT,),
+        )
+        await connection.execute(
+            "INSERT INTO action (workflow_id, position, worker, definition, state, attempt, failures) "
+            "VALUES ('w1', 0, 'm1', ?, 'RUNNING', 'a1', 1)",
+            (json.dumps(action),),
+        )
+        await connection.execute(
+            "INSERT INTO attempt (token, workflow_id, position, worker, boot_id, state, started_at) "
+            "VALUES ('a1', 'w1', 0, 'm1', 'b', 'RUNNING', ?)",
+            (AT,),
+        )
+        await connection.execute(
+            "INSERT INTO event (workflow_id, number, at, kind, data) VALUES ('w1', 1, ?, 'kind', '{}')", (AT,)
+        )
+        await connection.execute("PRAGMA user_version = 2")
+        await connection.commit()
+
+
+async def test_what_runs_when_breakpoints_come_goes_on_without_any(tmp_path: Path) -> None:
+    await write_schema_2(tmp_path / "db")
+    for _ in range(2):
+        store = await Store.open(tmp_path / "db")
+        try:
+            async with store.read() as tables:
+                found = await tables.workflows.get("w1")
+                (standing,) = await tables.workflows.under_way()
+                assert await tables.holds.armed("w1") == Breakpoints()
+                assert await tables.holds.of("w1") == []
+                assert await tables.holds.concerned() == []
+                assert await tables.holds.override("w1", 0) is None
+                assert await tables.shells.live() == []
+                assert len(await tables.events.of("w1")) == 1
+        finally:
+            await store.close()
+        assert (found.name, found.state, found.started_at, found.global_timeout) == ("old", State.RUNNING, NOW, 7)
+        assert (found.actions[0].state, found.actions[0].failures, found.actions[0].held_at) == ("RUNNING", 1, None)
+        assert found.actions[0].action.helper, "what an action may be held by is for its next attempt"
+        assert standing.attempt is not None
+        assert (standing.attempt.debug, standing.attempt.resumed_at) == (False, None), "its worker knows of none"
+        assert (standing.held_seconds, standing.hold) == (0, None)

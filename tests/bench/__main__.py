@@ -1,6 +1,6 @@
 """Run the benchmarks and print their ratios.
 
-    python -m tests.bench [actions] [queues] [http] [dhcp] [start]
+    python -m tests.bench [actions] [breakpoints] [queues] [http] [dhcp] [start]
 
 Without names all of them run, in about five minutes.  Nothing is judged here: a figure belongs to the machine
 and the moment, a ratio to the program.
@@ -11,12 +11,13 @@ import sys
 from collections.abc import Callable, Iterable, Mapping
 
 from examples.lab.processes import signals_unwind
-from tests.bench import actions, dhcp, http, queues, start
+from tests.bench import actions, breakpoints, dhcp, http, queues, start
 from tests.bench.figures import Comparison, table
 from tests.bench.lab import ToolMissing, need
 
 BENCHMARKS: Mapping[str, Callable[[], Iterable[Comparison]]] = {
     "actions": actions.compare,
+    "breakpoints": breakpoints.compare,
     "queues": queues.compare,
     "http": http.compare,
     "dhcp": dhcp.compare,
@@ -24,6 +25,7 @@ BENCHMARKS: Mapping[str, Callable[[], Iterable[Comparison]]] = {
 }
 TOOLS = {
     "actions": actions.TOOLS,
+    "breakpoints": actions.TOOLS,
     "queues": queues.TOOLS,
     "http": http.TOOLS,
     "dhcp": dhcp.TOOLS,

@@ -11,7 +11,7 @@ import json
 import tarfile
 import time
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from datetime import datetime
 from pathlib import Path
@@ -32,6 +32,7 @@ ACTIONS = 20
 IMAGE = "nothing:v1"
 COMMAND = [str(BUSYBOX), "true"]
 MAC = "0a:00:00:00:00:01"
+CREDENTIAL = "worker.json"
 SECONDS = 120
 
 
@@ -44,9 +45,8 @@ def compare() -> Iterator[Comparison]:
     with folder() as work, docker_engine_in() as engine, ExitStack() as running:
         _, configuration = running.enter_context(on_loopback(work))
         operator_socket, registry = configuration.data / "operator.sock", f"127.0.0.1:{configuration.http_port}"
-        credential = work / "worker.json"
-        asyncio.run(prepare(operator_socket, save_image(engine, work), credential))
-        running.enter_context(working(engine, credential, work))
+        asyncio.run(prepare(operator_socket, save_image(engine, work), {MAC: work}))
+        running.enter_context(working(engine, work))
         image, places = f"{registry}/{IMAGE}", binds(work)
         # The first of each brings the image and the programs into memory.
         asyncio.run(workflow(operator_socket))
@@ -67,40 +67,41 @@ def save_image(engine: DockerEngine, work: Path) -> Path:
     return archive
 
 
-async def prepare(operator_socket: Path, archive: Path, credential: Path) -> None:
-    """What an operator does once: the machine, the image, the template, and the worker's credential."""
-    dhcp = {"mac": MAC, "ip": {"address": "127.0.0.2", "netmask": "255.0.0.0"}}
-    hardware = {"id": str(uuid.uuid4()), "network": {"interfaces": [{"dhcp": dhcp}]}}
+async def prepare(operator_socket: Path, archive: Path, workers: Mapping[str, Path]) -> None:
+    """What an operator does once: the image, the template, and each machine's worker, by its address its folder."""
     actions = "".join(
         f"      - {{name: nothing-{number}, image: '{IMAGE}', timeout: 60, command: {json.dumps(COMMAND)}}}\n"
         for number in range(ACTIONS)
     )
     task = f'  - name: nothing\n    worker: "{{{{.device_1}}}}"\n    actions:\n{actions}'
     async with Operator(socket=operator_socket) as operator:
-        await operator.push_hardware(json.dumps(hardware).encode())
         await operator.load_images(archive)
         await operator.create_template("bench", f'version: "0.1"\nname: bench\nglobal_timeout: 600\ntasks:\n{task}')
-        credential.write_text(json.dumps(await operator.credential(MAC)))
+        for number, (mac, folder) in enumerate(workers.items(), 2):
+            dhcp = {"mac": mac, "ip": {"address": f"127.0.0.{number}", "netmask": "255.0.0.0"}}
+            hardware = {"id": str(uuid.uuid4()), "network": {"interfaces": [{"dhcp": dhcp}]}}
+            await operator.push_hardware(json.dumps(hardware).encode())
+            (folder / CREDENTIAL).write_text(json.dumps(await operator.credential(mac)))
 
 
 @contextmanager
-def working(engine: DockerEngine, credential: Path, work: Path) -> Iterator[None]:
-    """The worker, without privileges, which not every host can give."""
-    options = ["--credential", str(credential), "--docker", engine.url, "--data", str(work / "worker")]
-    with (work / "worker.log").open("wb") as log:
-        process = start([str(TINKBOX), "--worker", "--no-privileged", *options], stdout=log)
+def working(engine: DockerEngine, folder: Path, *options: str) -> Iterator[None]:
+    """The worker of that folder, without privileges, which not every host can give."""
+    own = ["--credential", str(folder / CREDENTIAL), "--docker", engine.url, "--data", str(folder / "worker")]
+    with (folder / "worker.log").open("wb") as log:
+        process = start([str(TINKBOX), "--worker", "--no-privileged", *own, *options], stdout=log)
     try:
         yield
     finally:
         stop(process)
 
 
-async def workflow(operator_socket: Path) -> float:
-    """Milliseconds from an action's start to the next one's, the mean over a workflow."""
+async def workflow(operator_socket: Path, mac: str = MAC) -> float:
+    """Milliseconds from an action's start to the next one's, the mean over a workflow on that machine."""
     async with asyncio.timeout(SECONDS), Operator(socket=operator_socket) as operator:
         events = operator.events()
         await anext(events)  # from here on nothing is missed
-        await operator.create_workflow("bench", {"device_1": MAC})
+        await operator.create_workflow("bench", {"device_1": mac})
         begun = []
         async for _, event in events:
             if event and event["kind"] == "action.started":

@@ -39,7 +39,7 @@ class AttemptRun:
         self._action = offer.action
         self._files = machine.folder.helper(offer.attempt)
         self._arming = Arming(offer.action, offer.armed, debug=machine.debug)
-        self._helper = Helped(machine.runtime, self._files)
+        self._helper = Helped(machine.runtime, self._files, self._arming.policy)
         self._containers = Containers(machine, offer, self._files if self._arming.helped else None)
         self._leash = Leash(machine.door, offer.attempt, self._hear)
         self._holding = Holding(machine.door, self._leash, machine.folder.notes, self._files, offer, machine.boot_id)
@@ -92,8 +92,7 @@ class AttemptRun:
         begun = self._machine.folder.notes.stop(self._offer.attempt)
         try:
             if unfinished is not None and unfinished.command is not None:
-                await self._holding.carry_on()
-                return await self._held_through(await self._process.tried(self._action.timeout))
+                return await self._held_through(await self._resumed(*unfinished.command))
             if unfinished is not None:
                 held = unfinished.held
                 return await self._held_through(Stand(outcome=held.outcome, kind=held.kind))
@@ -158,8 +157,7 @@ class AttemptRun:
         if ruled.verb is Verb.ABORT:
             return Stand(outcome=await self._process.stop(await self._leash.ordered()), final=True)
         if ruled.verb is Verb.CONTINUE and outcome is None:
-            await self._holding.resume("run" if self._helper.held() else "")
-            return await self._process.tried(self._action.timeout)
+            return await self._resumed(self._files.next_command(), "run" if self._helper.held() else "")
         if ruled.verb is Verb.RETRY and not ruled.fresh:
             return await self._again(ruled)
         await self._shells.leave()
@@ -183,8 +181,25 @@ class AttemptRun:
         self._machine.folder.words.clear(self._offer.attempt, ACTION)
         self._files.change_command_line(ruled.command, ruled.environment)
         self._process.carrier.begin_run()
-        await self._holding.resume("retry")
+        return await self._resumed(self._files.next_command(), "retry")
+
+    async def _resumed(self, number: int, verb: str) -> Stand:
+        """Have the helper carry out this command, unless it did, and the action run."""
+        if verb and self._files.status().command < number:
+            try:
+                await self._patience.until_answered(self._held_again_if_it_ended)
+            except ContainerFailed as error:
+                return Stand(outcome=verdict.refused(error, self._process.told(), ()))
+        await self._holding.resume(number, verb)
         return await self._process.tried(self._action.timeout)
+
+    async def _held_again_if_it_ended(self) -> None:
+        """With the engine the container may have ended: what it is told it hears only when it runs."""
+        container = await self._containers.found(ACTION)
+        if container is not None:
+            self._shells.enter(container)
+        if container is not None and container.ended:
+            await self._helper.hold_again(container.id)
 
     async def _settled(self, stand: Stand) -> Outcome | None:
         """What there is still to do where nothing holds it: keep the data of a failure, and run its hook."""

@@ -75,7 +75,7 @@ class Containers:
         spec = await self._spec(ACTION, ())
         with _local_faults():
             files.prepare()
-            files.hold_only()
+            files.set_policy(Armed(), again=True)
         return await salvage(self._runtime, dead, self._under_helper(spec, files))
 
     async def _spec(self, role: str, command: tuple[str, ...]) -> ContainerSpec:

@@ -29,13 +29,16 @@ class Stopped:
 class Helped:
     """Of one attempt."""
 
-    def __init__(self, runtime: Runtime, files: HelperFiles) -> None:
+    def __init__(self, runtime: Runtime, files: HelperFiles, armed: Armed) -> None:
         self._runtime = runtime
         self._files = files
+        self._armed = armed
+        self._again = False
 
     def arm(self, armed: Armed) -> None:
         """Have the helper hold there from now on; what it holds already it goes on holding."""
-        self._files.set_policy(armed)
+        self._armed = armed
+        self._files.set_policy(armed, again=self._again)
 
     def held(self) -> Stopped | None:
         """Where the helper says that it holds the container."""
@@ -80,7 +83,8 @@ class Helped:
 
     async def hold_again(self, container_id: str) -> None:
         """Start the container that ended once more, but only to be held."""
-        self._files.hold_only()
+        self._again = True
+        self._files.set_policy(self._armed, again=True)
         await self._runtime.start(container_id)
 
     async def keep(self, container_id: str) -> None:

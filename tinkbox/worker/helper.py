@@ -104,14 +104,13 @@ class HelperFiles:
         """Remove them all."""
         shutil.rmtree(self._folder, ignore_errors=True)
 
-    def set_policy(self, armed: Armed) -> None:
-        """Have the helper hold there from now on; what it holds already it goes on holding."""
-        words = {"before": armed.before, "after": armed.after, "on-failure": armed.on_failure}
-        self._write("policy", " ".join(word for word, wanted in words.items() if wanted) + "\n")
+    def set_policy(self, armed: Armed, *, again: bool = False) -> None:
+        """Have the helper hold there from now on; what it holds already it goes on holding.
 
-    def hold_only(self) -> None:
-        """Have a helper that starts from now on hold at once, and run nothing by itself."""
-        self._write("policy", "hold\n")
+        A helper that starts once more holds at once when it is started `again` for that, and runs nothing by itself.
+        """
+        words = {"before": armed.before, "after": armed.after, "on-failure": armed.on_failure, "hold": again}
+        self._write("policy", " ".join(word for word, wanted in words.items() if wanted) + "\n")
 
     @property
     def program(self) -> str:

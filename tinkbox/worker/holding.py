@@ -90,18 +90,15 @@ class Holding:
                 task.cancel()
         return ruling
 
-    async def resume(self, verb: str) -> None:
-        """Have the helper go on as `verb` says (`run` or `retry`), and say so."""
-        assert self._note is not None, "nothing is held"
-        if self._note.command is None:
-            self._keep(replace(self._note, command=(self._files.next_command(), verb)))
-        await self.carry_on()
+    async def resume(self, number: int, verb: str) -> None:
+        """Give the helper this command, `run` or `retry`, and say that the action runs; no verb: there is no helper.
 
-    async def carry_on(self) -> None:
-        """Give the command that was noted, once more if it was given already, and say that the action runs."""
+        Given once more with the same number it changes nothing.
+        """
         assert self._note is not None, "nothing is held"
-        if self._note.command is not None and self._note.command[1]:
-            await patiently(partial(self._command, *self._note.command), OSError)
+        self._keep(replace(self._note, command=(number, verb)))
+        if verb:
+            await patiently(partial(self._command, number, verb), OSError)
         resumed = Resumed(workflow_id=self._offer.workflow_id, boot_id=self._boot_id, sequence=self._note.held.sequence)
         await patiently(lambda: self._door.resumed(self._offer.attempt, resumed), *_PASSING)
         self._keep(replace(self._note, over=True))

@@ -20,6 +20,7 @@ from tinkbox.worker.folder import WorkerFolder
 from tinkbox.worker.machine import Door as AttemptDoor
 from tinkbox.worker.machine import Machine
 from tinkbox.worker.patience import patiently
+from tinkbox.worker.salvage import discard
 from tinkbox.worker.toolbox import install
 
 CREDENTIAL = Path("/etc/tinkbox/worker.json")
@@ -121,7 +122,9 @@ async def _let_go_of_others(machine: Machine, attempt: str) -> None:
     """Whatever is left of other attempts: the appliance has ended them, so nothing of them may run any more."""
     for stale in machine.folder.notes.unfinished():
         if stale != attempt:
+            await patiently(partial(discard, machine.runtime, stale), EngineAway, ContainerFailed)
             machine.folder.notes.forget(stale)
+            machine.folder.helper(stale).forget()
     await patiently(
         lambda: remove_strays(machine.runtime, machine.credential, attempt), EngineAway, ContainerFailed
     )  # fmt: skip

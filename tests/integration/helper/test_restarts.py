@@ -25,7 +25,7 @@ def test_it_ends_as_it_had_failed_to_start(action: ActionContainer) -> None:
 
 def test_it_is_held_where_the_worker_wants_it_held(action: ActionContainer) -> None:
     assert action.shell("echo ran; exit 7").ended() == 7
-    action.files.hold_only()
+    action.files.set_policy(Armed(), again=True)
     action.start_again()
     status = action.held(Kind.FAILURE)
     assert status.exited == 7
@@ -41,7 +41,7 @@ def test_a_command_that_was_killed_with_its_container_counts_as_killed(action: A
     action.kill("KILL")
     assert action.ended() == 137
     if hold:
-        action.files.hold_only()
+        action.files.set_policy(Armed(), again=True)
         action.start_again()
         assert action.held(Kind.FAILURE).exited == 137
     else:
@@ -58,7 +58,7 @@ def test_a_hold_before_the_command_is_held_again_and_can_be_left(action: ActionC
         action.ended()
         action.start_again()
         until(lambda: action.facts == ["held 1 before"] * times, "the next hold")  # noqa: B023
-        action.files.hold_only()
+        action.files.set_policy(Armed(), again=True)
     action.files.command("run")
     assert action.ended() == 0
     assert action.printed == "ran\n"
@@ -80,7 +80,7 @@ def test_a_verdict_that_was_given_before_the_container_died_is_carried_out_once(
     action.held(Kind.FAILURE, 2)
     action.kill("KILL")
     action.ended()
-    action.files.hold_only()
+    action.files.set_policy(Armed(), again=True)
     action.files.command("retry", sequence=number)
     action.start_again()
     until(lambda: action.facts.count("held 2 failure") == 2, "the hold")
@@ -91,7 +91,7 @@ def test_a_verdict_that_was_given_before_the_container_died_is_carried_out_once(
 
 def test_a_container_that_is_only_to_be_held_never_ran_anything(action: ActionContainer) -> None:
     """So it is with the files of a container that had no helper, brought into a new one."""
-    action.files.hold_only()
+    action.files.set_policy(Armed(), again=True)
     action.start()
     action.held(Kind.FAILURE, 0)
     action.files.command("exit", "7")

@@ -9,6 +9,7 @@ import pytest
 
 from tests.integration.docker_engine import DockerEngine
 from tests.integration.registry.serving import layer
+from tinkbox.model.breakpoint import Armed
 from tinkbox.runtime import Container, ContainerFailed, ContainerSpec, ExecSpec
 from tinkbox.runtime.docker import DockerRuntime
 from tinkbox.worker import salvage as salvage_module
@@ -43,7 +44,7 @@ class Machine:
     def holding(self) -> ContainerSpec:
         """How its copy is to be held."""
         self.files.prepare()
-        self.files.hold_only()
+        self.files.set_policy(Armed(), again=True)
         mounts = {**self.spec.mounts, **self.files.mounts(self.tools)}
         return replace(self.spec, entrypoint=(ENTRYPOINT,), mounts=mounts, read_only=READ_ONLY)
 

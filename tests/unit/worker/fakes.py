@@ -167,6 +167,9 @@ class FakeRuntime:
         self._call("ran_out_of_memory")
         return self._container(container_id).program.out_of_memory
 
+    async def remove_image(self, image: str) -> None:
+        self._call("remove_image")
+
     async def output(self, container_id: str) -> AsyncIterator[bytes]:
         number = self._call("output")
         container = self._container(container_id)

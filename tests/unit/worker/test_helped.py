@@ -33,7 +33,7 @@ async def begun(folder: Path, program: Program, armed: Armed = ON_FAILURE) -> Pl
     spec = ContainerSpec(image=IMAGE, labels={}, entrypoint=(ENTRYPOINT,), mounts=files.mounts(folder / "tools"))
     container = await runtime.create(spec)
     await runtime.start(container.id)
-    return Place(Helped(runtime, files), files, runtime, container.id)
+    return Place(Helped(runtime, files, armed), files, runtime, container.id)
 
 
 async def test_what_ends_unheld_ends_as_without_a_helper(tmp_path: Path) -> None:

@@ -89,7 +89,7 @@ def test_attempts_know_nothing_of_each_other(tmp_path: Path, files: HelperFiles)
     ],
 )
 def test_a_policy_names_what_is_armed(files: HelperFiles, control: Path, armed: Armed, words: str) -> None:
-    files.hold_only()
+    files.set_policy(Armed(), again=True)
     assert (control / "policy").read_text() == "hold\n"
     files.set_policy(armed)
     assert (control / "policy").read_text() == f"{words}\n"

@@ -105,7 +105,7 @@ async def test_a_command_is_noted_before_it_is_given_and_given_once(tmp_path: Pa
         here.door.order_now(Orders(ruling=RETRY))
         await here.holding.ruled(Kind.FAILURE, FAILED, in_place=True, keep=for_ever)
         here.files.command("signal", "15")
-        await here.holding.resume("retry")
+        await here.holding.resume(2, "retry")
         assert here.files.given == 2
         note = here.notes.hold("a1")
         assert note is not None
@@ -129,7 +129,7 @@ async def test_another_life_gives_the_same_command_once_more(tmp_path: Path, giv
         unfinished = again.holding.unfinished
         assert unfinished is not None
         assert unfinished.command == (1, "retry")
-        await again.holding.carry_on()
+        await again.holding.resume(1, "retry")
         assert (again.files.given, again.door.resumptions) == (1, [1])
 
 
@@ -137,7 +137,7 @@ async def test_the_next_hold_has_the_next_number_also_in_another_life(tmp_path: 
     async with place(tmp_path) as here:
         here.door.order_now(Orders(ruling=RETRY))
         await here.holding.ruled(Kind.BEFORE, None, in_place=True, keep=for_ever)
-        await here.holding.resume("run")
+        await here.holding.resume(1, "run")
     async with place(tmp_path) as again:
         assert again.holding.was_before
         again.door.order_now(Orders(ruling=Ruling(sequence=2, verdict=RETRY.verdict)))

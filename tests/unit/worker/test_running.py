@@ -32,7 +32,7 @@ async def process(folder: Path, program: Program, offer: Offer) -> AsyncIterator
     async with asyncio.timeout(10), asyncio.TaskGroup() as group:
         made = ActionProcess(
             here, offer, Leash(here.door, offer.attempt, lambda _: None), Containers(here, offer, files),
-            Helped(here.runtime, files), arming, Patience(), group,
+            Helped(here.runtime, files, arming.policy), arming, Patience(), group,
         )  # fmt: skip
         yield made
         made.carrier.drop()

@@ -1,9 +1,9 @@
 """An action's container whose process the helper started: where it ended the container may go on, held."""
 
 import asyncio
-from contextlib import suppress
+import logging
 from dataclasses import dataclass
-from typing import NoReturn
+from functools import partial
 
 from tinkbox.model.breakpoint import Armed, Kind
 from tinkbox.runtime import ContainerFailed, Ended, EngineAway, Runtime
@@ -13,9 +13,11 @@ from tinkbox.worker.patience import patiently
 from tinkbox.worker.watch import Watch
 
 TERM, KILL = 15, 9
+TO_RUN = ("run", "retry")
 KILLED_SECONDS = 5.0
 LOOK_EVERY = 1.0
 PAUSE = 1.0
+_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,7 +45,7 @@ class Helped:
     def held(self) -> Stopped | None:
         """Where the helper says that it holds the container."""
         status = self._files.status()
-        if status.held is None or status.command < self._files.given:  # it was told to go on, and will
+        if status.held is None or self._files.unheard in TO_RUN:  # it was told to go on, and will
             return None
         return Stopped(kind=status.held, exit_code=status.exited)
 
@@ -53,7 +55,15 @@ class Helped:
         return None if failure is None else verdict.not_begun(self._files.program, failure)
 
     async def wait(self, container_id: str) -> Ended | Stopped:
-        """Wait until the container ends or is held; raises as `Runtime.wait` does."""
+        """Wait until the container ends or is held; raises as `Runtime.wait` does.
+
+        One that ended before it heard that its process is to run has not ended: it is started to hear it.
+        """
+        while isinstance(came := await self._came(container_id), Ended) and self._files.unheard in TO_RUN:
+            await self.hold_again(container_id)
+        return came
+
+    async def _came(self, container_id: str) -> Ended | Stopped:
         with Watch(self._files.run) as watch:
             async with asyncio.TaskGroup() as group:
                 ending = group.create_task(self._end(container_id))
@@ -89,15 +99,18 @@ class Helped:
 
     async def keep(self, container_id: str) -> None:
         """See to it that the container is held whatever ends it; returns only when it is gone."""
-
-        async def held_on() -> NoReturn:
-            while True:
-                await self._runtime.wait(container_id)
-                await self.hold_again(container_id)
-                await asyncio.sleep(PAUSE)  # whoever ends it again and again keeps nobody busy
-
-        with suppress(ContainerFailed):
-            await patiently(held_on, EngineAway)
+        while True:
+            try:
+                await patiently(partial(self._runtime.wait, container_id), EngineAway)
+            except ContainerFailed as error:
+                if error.reason == "ContainerLost":
+                    return
+            try:
+                await patiently(partial(self.hold_again, container_id), EngineAway)
+            except ContainerFailed as error:
+                # An engine that is about to end refuses to start anything.
+                _log.warning("the container does not start to be held: %s", error, extra={"action": "helper.ends"})
+            await asyncio.sleep(PAUSE)  # whoever ends it again and again keeps nobody busy
 
     async def _end(self, container_id: str) -> Ended | Exception:
         try:

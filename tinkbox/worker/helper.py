@@ -136,6 +136,12 @@ class HelperFiles:
         """The number of the newest command, 0 before there was any."""
         return _number(_head(self._control / "command").split(" ", 1)[0]) or 0
 
+    @property
+    def unheard(self) -> str:
+        """The verb of the newest command as long as it was not carried out."""
+        words = _head(self._control / "command").split()
+        return words[1] if len(words) > 1 and self.given > self.status().command else ""
+
     def next_command(self) -> int:
         """The number of a new command."""
         return max(self.given, self.status().command) + 1

@@ -55,6 +55,15 @@ async def test_one_that_was_told_to_go_on_is_not_held_any_more(tmp_path: Path) -
     assert await place.helped.wait(place.container_id) == Ended(exit_code=0)
 
 
+async def test_one_that_ended_before_it_heard_that_it_is_to_run_is_started_to_hear_it(tmp_path: Path) -> None:
+    place = await begun(tmp_path, Program(exit_codes=[7, 0]))
+    await place.helped.wait(place.container_id)
+    await place.runtime.stop(place.container_id, 10)
+    place.files.command("retry")
+    assert await place.helped.wait(place.container_id) == Ended(exit_code=0)
+    assert place.runtime.containers[place.container_id].starts == 2
+
+
 async def test_arming_counts_from_the_next_end_on(tmp_path: Path) -> None:
     place = await begun(tmp_path, Program(lasts=True), Armed())
     place.helped.arm(ON_FAILURE)

@@ -1,12 +1,12 @@
 """The containers of an attempt: one for the action, and perhaps one for a hook."""
 
 import errno
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
-from tinkbox.model.breakpoint import Armed
+from tinkbox.model.breakpoint import Armed, Override
 from tinkbox.model.errors import Invalid, TooLarge
 from tinkbox.model.image import parse_reference
 from tinkbox.runtime import Container, ContainerFailed, ContainerSpec, Runtime
@@ -62,8 +62,8 @@ class Containers:
         found = await self._runtime.find({**_attempt(self._offer.attempt), "tinkbox.role": role})
         return found[0] if found else None
 
-    async def made(self, role: str, command: tuple[str, ...], armed: Armed) -> Container:
-        """Make the container of this role; an action's with its helper, which holds what is armed."""
+    async def made(self, role: str, command: tuple[str, ...], armed: Callable[[], Armed]) -> Container:
+        """Make the container of this role; an action's with its helper, which holds what is `armed` by then."""
         spec = await self._spec(role, command)
         if role == ACTION and self._helper is not None:
             spec = await self._helped(spec, self._helper, armed)
@@ -90,26 +90,28 @@ class Containers:
             "TINKBOX_ATTEMPT": attempt,
             "TINKBOX_SERVER": self._credential.server,
         }
+        changed = (self._offer.override if role == ACTION else None) or Override()
         return ContainerSpec(
             image=self.image,
             labels=labels,
-            command=command,
-            environment={**action.environment, **own},
+            entrypoint=changed.command or (),
+            command=() if changed.command else command,
+            environment={**action.environment, **changed.environment, **own},
             binds=action.volumes,
             mounts={**self._data_mounts(), **words},
             pid=action.pid,
             privileged=self._privileged,
         )
 
-    async def _helped(self, spec: ContainerSpec, files: HelperFiles, armed: Armed) -> ContainerSpec:
+    async def _helped(self, spec: ContainerSpec, files: HelperFiles, armed: Callable[[], Armed]) -> ContainerSpec:
         image = await self._runtime.image_command(self.image)
-        words = (*image.entrypoint, *(spec.command or image.command))
+        words = spec.entrypoint or (*image.entrypoint, *(spec.command or image.command))
         if not words:
             return spec  # the engine says best what is wrong with it
         with _local_faults():
             files.prepare()
             files.set_command_line(words)
-            files.set_policy(armed)
+            files.set_policy(armed())
         return self._under_helper(spec, files)
 
     def _under_helper(self, spec: ContainerSpec, files: HelperFiles) -> ContainerSpec:

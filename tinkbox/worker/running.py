@@ -118,7 +118,7 @@ class ActionProcess:
             raise ContainerFailed("ContainerLost", "its container was removed, and is not started a second time")
         if container is None:
             await prepare()
-            container = await self._containers.made(role, command, self._arming.policy)
+            container = await self._containers.made(role, command, lambda: self._arming.policy)
         if not container.started:
             if self._action.reboot and role == ACTION:
                 leaving = Leaving(workflow_id=self._offer.workflow_id, boot_id=self._machine.boot_id)

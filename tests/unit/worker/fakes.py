@@ -112,7 +112,7 @@ class FakeRuntime:
         identity = f"c{next(self._numbers)}"
         program = self.programs.get(command, self.programs[spec.image])
         container = self.containers[identity] = FakeContainer(spec=spec, program=program)
-        if spec.entrypoint:
+        if "/tinkbox/control" in spec.mounts:
             container.helper = FakeHelper(spec, lambda word: self.programs.get(f"{spec.image} {word}", program))
         self.faults.behind(number)
         return Container(id=identity, started=False, labels=spec.labels)

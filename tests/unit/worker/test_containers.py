@@ -7,30 +7,33 @@ import pytest
 from tests.unit.worker.actions import CREDENTIAL, IMAGE, OFFER, machine
 from tests.unit.worker.fakes import FakeDoor, FakeRuntime
 from tests.unit.worker.programs import Program
-from tinkbox.model.breakpoint import Armed
-from tinkbox.runtime import ContainerFailed, ContainerSpec
+from tinkbox.model.breakpoint import Armed, Override
+from tinkbox.runtime import ContainerFailed, ContainerSpec, ImageCommand
+from tinkbox.wire.worker import Offer
 from tinkbox.worker.containers import ACTION, Containers, remove_strays
 
+ON_FAILURE = Armed(on_failure=True)
 
-async def place(folder: Path, program: Program) -> tuple[Containers, FakeRuntime]:
+
+async def place(folder: Path, program: Program, offer: Offer = OFFER) -> tuple[Containers, FakeRuntime]:
     runtime = FakeRuntime({IMAGE: program})
     await runtime.pull(IMAGE)
     here = machine(runtime, FakeDoor(), folder)
-    return Containers(here, OFFER, here.folder.helper(OFFER.attempt)), runtime
+    return Containers(here, offer, here.folder.helper(offer.attempt)), runtime
 
 
 async def test_a_container_is_found_by_its_role(tmp_path: Path) -> None:
     containers, _ = await place(tmp_path, Program())
     assert await containers.found(ACTION) is None
-    made = await containers.made(ACTION, (), Armed())
-    hook = await containers.made("on-failure", ("repair",), Armed())
+    made = await containers.made(ACTION, (), Armed)
+    hook = await containers.made("on-failure", ("repair",), Armed)
     assert (await containers.found(ACTION), await containers.found("on-failure")) == (made, hook)
 
 
 async def test_what_runs_is_stopped_and_what_never_began_never_will(tmp_path: Path) -> None:
     containers, runtime = await place(tmp_path, Program(lasts=True))
     assert await containers.halted(ACTION, 10) is None
-    made = await containers.made(ACTION, (), Armed())
+    made = await containers.made(ACTION, (), Armed)
     await runtime.start(made.id)
     halted = await containers.halted(ACTION, 10)
     assert halted is not None
@@ -38,14 +41,14 @@ async def test_what_runs_is_stopped_and_what_never_began_never_will(tmp_path: Pa
     found = await containers.found(ACTION)
     assert found is not None
     assert found.ended
-    await containers.made("on-failure", (), Armed())
+    await containers.made("on-failure", (), Armed)
     await containers.halted("on-failure", 10)
     assert await containers.found("on-failure") is None
 
 
 async def test_containers_of_attempts_that_are_over_are_removed_and_those_of_others_left_alone(tmp_path: Path) -> None:
     containers, runtime = await place(tmp_path, Program(lasts=True))
-    old = await containers.made(ACTION, (), Armed())
+    old = await containers.made(ACTION, (), Armed)
     await runtime.start(old.id)
     other = {"tinkbox.worker": "m2", "tinkbox.attempt": "b1"}
     foreign = await runtime.create(ContainerSpec(image=IMAGE, labels=other))
@@ -64,14 +67,14 @@ async def test_a_machine_whose_memory_is_full_says_so(tmp_path: Path, monkeypatc
     with pytest.raises(ContainerFailed, match="No space left") as unpacking:
         containers.unpack_data(b"")
     with pytest.raises(ContainerFailed, match="No space left") as making:
-        await containers.made(ACTION, (), Armed())
+        await containers.made(ACTION, (), Armed)
     assert [unpacking.value.reason, making.value.reason] == ["NoSpace", "NoSpace"]
 
 
 async def test_an_action_runs_under_its_helper_and_a_hook_does_not(tmp_path: Path) -> None:
     containers, runtime = await place(tmp_path, Program())
-    await containers.made(ACTION, ("write", "--all"), Armed(on_failure=True))
-    await containers.made("on-failure", ("repair",), Armed(on_failure=True))
+    await containers.made(ACTION, ("write", "--all"), lambda: ON_FAILURE)
+    await containers.made("on-failure", ("repair",), lambda: ON_FAILURE)
     action, hook = [each.spec for each in runtime.containers.values()]
     assert (action.entrypoint, action.command) == (("/tinkbox/bin/entrypoint",), ())
     assert (hook.entrypoint, hook.command) == ((), ("repair",))
@@ -90,3 +93,38 @@ async def test_no_volume_takes_the_place_of_the_helper(tmp_path: Path, volume: s
     with pytest.raises(ContainerFailed, match="takes the place of tinkbox's own") as refusal:
         Containers(here, offer, here.folder.helper("a1")).check_volumes()
     assert refusal.value.reason == "MountFailed"
+
+
+async def test_the_helper_holds_what_was_armed_while_the_container_was_made(tmp_path: Path) -> None:
+    containers, runtime = await place(tmp_path, Program())
+    armed = Armed()
+
+    async def late(image: str) -> ImageCommand:
+        nonlocal armed
+        armed = ON_FAILURE
+        return ImageCommand(entrypoint=(), command=("run",))
+
+    runtime.image_command = late  # type: ignore[method-assign]
+    made = await containers.made(ACTION, (), lambda: armed)
+    control = Path(runtime.containers[made.id].spec.mounts["/tinkbox/control"])
+    assert (control / "policy").read_text() == "on-failure\n"
+
+
+@pytest.mark.parametrize("helped", [True, False])
+async def test_a_fresh_retry_runs_what_a_person_changed_and_a_hook_does_not(helped: bool, tmp_path: Path) -> None:
+    changed = Override(command=("mend", "it"), environment={"MODE": "gentle", "TINKBOX_ACTION": "another"})
+    action = replace(OFFER.action, environment={"MODE": "rough", "OWN": "1"}, helper=helped)
+    offer = replace(OFFER, action=action, override=changed)
+    containers, runtime = await place(tmp_path, Program(), offer)
+    containers = containers if helped else Containers(machine(runtime, FakeDoor(), tmp_path), offer, None)
+    await containers.made(ACTION, ("write",), Armed)
+    await containers.made("on-failure", ("repair",), Armed)
+    spec, hook = [each.spec for each in runtime.containers.values()]
+    if helped:
+        words = (Path(spec.mounts["/tinkbox/control"]) / "argv").read_text().split("\0")[:-1]
+    else:
+        words = list(spec.entrypoint)
+    assert (words, spec.command) == (["mend", "it"], ())
+    assert (spec.environment["MODE"], spec.environment["OWN"]) == ("gentle", "1")
+    assert spec.environment["TINKBOX_ACTION"] == action.name
+    assert (hook.entrypoint, hook.command, hook.environment["MODE"]) == ((), ("repair",), "rough")

@@ -73,6 +73,11 @@ def client_target(data: Path | None = None) -> ClientTarget:
     return ClientTarget(socket=(data or load().data) / "operator.sock")
 
 
+def terminal_kind() -> str:
+    """What programs in a shell take the operator's terminal for."""
+    return os.environ.get("TERM") or "xterm"
+
+
 def load(path: Path | None = None, data: Path | None = None) -> Settings:
     """Read the configuration file; `data` overrides what it says.
 

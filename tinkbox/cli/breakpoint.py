@@ -26,6 +26,7 @@ DECIDED: Mapping[str, str] = {
     "retry": "Retried",
     "abort": "Aborted",
 }
+HELD: Mapping[str, str] = {"before": "before it starts", "failure": "because it failed", "after": "after its end"}
 UNEXPLAINED = "a failure counts as success only with a reason: give it with --why TEXT"
 
 
@@ -142,8 +143,7 @@ def failed(hold: Document) -> bool:
 
 def held_fields(hold: Document) -> Iterator[tuple[str, object]]:
     """A hold as fields of a table."""
-    kinds = {"before": "before it starts", "failure": "because it failed", "after": "after its end"}
-    yield "Held", kinds[hold["kind"]]
+    yield "Held", HELD[hold["kind"]]
     yield "Held Since", moment(hold["since"])
     if hold["verdict"]:
         why = f": {hold['verdict']['why']}" if hold["verdict"]["why"] else ""

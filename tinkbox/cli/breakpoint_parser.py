@@ -2,8 +2,9 @@
 
 import argparse
 from collections.abc import Sequence
+from pathlib import Path
 
-from tinkbox.cli.grammar import KEY, Verbs, add_listing, add_noun, add_verb, assignment, duration
+from tinkbox.cli.grammar import KEY, Verbs, add_listing, add_noun, add_verb, assignment, duration, speed
 
 STORY = """\
 Hold a workflow's action where it fails, or before or after it, and decide how it goes on.
@@ -19,6 +20,9 @@ from a failure to its repair:
   tinkbox breakpoint shell WORKFLOW    a terminal in the held container, to look and to repair
   tinkbox breakpoint retry WORKFLOW    run its command again in the repaired container
 """
+SHELL = """\
+tinkbox breakpoint shell [-h] [--view | --take] [--user USER] [--folder DIR] [--env NAME=VALUE] [--record-input]
+                                WORKFLOW [-- COMMAND ...]"""
 RETRY = "tinkbox breakpoint retry [-h] [-m TEXT] [--fresh] [--env NAME=VALUE] WORKFLOW [-- COMMAND ...]"
 
 
@@ -26,6 +30,7 @@ def add_breakpoint(nouns: "Verbs[argparse.ArgumentParser]") -> None:
     verbs = add_noun(nouns, "breakpoint", "hold an action, look into it, decide", STORY, BY_HEART)
     add_listing(add_verb(verbs, "list", "breakpoint:show_list", "what is held now, and where something is armed"))
     _arming(verbs)
+    _shells(verbs)
     _verdicts(verbs)
     extend = add_verb(
         verbs,
@@ -88,6 +93,42 @@ def _places(verb: argparse.ArgumentParser) -> argparse.ArgumentParser:
         about = f"{where}: ACTION or TASK/ACTION; may be repeated"
         verb.add_argument(f"--{word}", action="append", metavar="ACTION", default=[], help=about)
     return verb
+
+
+def _shells(verbs: "Verbs[argparse.ArgumentParser]") -> None:
+    shell = add_verb(
+        verbs,
+        "shell",
+        "shell:shell",
+        "a terminal in the held container, or one command there",
+        "It has the action's own user, folder and environment. Enter ~. leaves it, and the same again comes back to "
+        "it; whoever opens one that somebody types in looks on. What it prints is recorded. With a COMMAND, standard "
+        "input, output and error are the command's, and so is the exit status; 255 says that there is none.",
+    )
+    shell.usage = SHELL
+    shell.add_argument("key", metavar="WORKFLOW", help=KEY)
+    mode = shell.add_mutually_exclusive_group()
+    mode.add_argument("--view", action="store_const", const="view", dest="mode", help="look on, and open none")
+    mode.add_argument("--take", action="store_const", const="take", dest="mode", help="type, whoever did so far")
+    shell.add_argument("--user", default="", metavar="USER", help="NAME, UID or UID:GID instead of the action's own")
+    shell.add_argument("--folder", default="", metavar="DIR", help="begin there")
+    shell.add_argument(
+        "--env",
+        dest="environment",
+        action="append",
+        type=assignment,
+        metavar="NAME=VALUE",
+        default=[],
+        help="set a variable, over those of the action; may be repeated",
+    )
+    shell.add_argument("--record-input", action="store_true", help="record what is typed too, passwords with it")
+    shell.set_defaults(mode="drive", command=())
+    replay = add_verb(
+        verbs, "replay", "replay:replay", "show a shell's recording again", "Pauses are cut to two seconds."
+    )
+    replay.add_argument("session", metavar="SESSION", help="its id, or a unique beginning of it")
+    replay.add_argument("--speed", type=speed, default=1.0, metavar="N", help="so many times as fast (1)")
+    replay.add_argument("--raw", type=Path, metavar="FILE", help="write the recording there instead, as asciicast")
 
 
 def _verdicts(verbs: "Verbs[argparse.ArgumentParser]") -> None:

@@ -71,6 +71,17 @@ def assignment(text: str) -> tuple[str, str]:
     return name, value
 
 
+def speed(text: str) -> float:
+    """An argument that says how fast."""
+    try:
+        number = float(text)
+    except ValueError:
+        number = 0.0
+    if not 0 < number < float("inf"):
+        raise argparse.ArgumentTypeError(f"{text!r} is no speed: write a number such as 2 or 0.5")
+    return number
+
+
 def breakpoint_place(text: str) -> tuple[str, str]:
     """An argument that says where to hold: (on-failure, before or after; the action's name)."""
     where, _, action = text.partition("=")

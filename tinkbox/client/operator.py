@@ -5,20 +5,23 @@ Answers are the JSON documents of `api.documents`; refusals are raised as they w
 
 import json
 from collections.abc import AsyncIterator, Mapping
+from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
-from urllib.parse import quote
+from urllib.parse import quote, urlencode
 
 import aiohttp
 
 from tinkbox.client.refusals import raise_refusal
+from tinkbox.client.shell import ShellConnection, shell_connection
 from tinkbox.model.errors import Unavailable
 from tinkbox.wire.status import Snapshot, decode_snapshot
 
 Document = dict[str, Any]
 QUICK = aiohttp.ClientTimeout(total=60)
 STREAM = aiohttp.ClientTimeout(total=None, connect=10)
+CONNECT_SECONDS = 10.0
 NO_APPLIANCE = "is that an appliance of this version?"
 
 
@@ -162,6 +165,22 @@ class Operator:
     async def extend(self, key: str, seconds: int, why: str) -> Document:
         asked = {"seconds": seconds, "why": why}
         return await self._object("POST", f"/v1/workflows/{_part(key)}/breakpoints/extend", asked)
+
+    async def open_shell(self, key: str, wish: Mapping[str, Any]) -> Document:
+        """Open a shell, or find one that is there; the answer is a session with a ticket to `attach` with, soon."""
+        return await self._object("POST", f"/v1/workflows/{_part(key)}/shells", dict(wish))
+
+    def attach(
+        self, opened: Document, *, tty: bool, mode: str = "drive", after: int = 0
+    ) -> AbstractAsyncContextManager[ShellConnection]:
+        """Connect to a session, to see what it printed behind the first `after` bytes; `client.shell` says what is raised."""
+        asked = urlencode({"ticket": opened["ticket"], "mode": mode, "after": after})
+        url = f"{self._url}/v1/shells/{_part(opened['id'])}/attach?{asked}"
+        return shell_connection(self._session, url, CONNECT_SECONDS, tty=tty)
+
+    async def recording(self, session: str) -> bytes:
+        """A session's recording, as asciicast."""
+        return await self._send("GET", f"/v1/shells/{_part(session)}/recording")
 
     async def images(self) -> list[Document]:
         return await self._list("/v1/images")

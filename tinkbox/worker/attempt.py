@@ -132,8 +132,8 @@ class AttemptRun:
             self._process.carry(container)
             self._shells.enter(container)
             keep = partial(self._helper.keep, container.id)
-        with _unwritten("what is held is not described"):
-            self._files.describe(self._offer, kind, outcome)
+            with _unwritten("what is held is not described"):
+                self._files.describe(self._offer, kind, outcome)
         return await self._holding.ruled(kind, outcome, in_place=in_place, keep=keep)
 
     async def _container_to_hold(self) -> tuple[Container | None, bool, str]:

@@ -40,7 +40,8 @@ class Helped:
     def arm(self, armed: Armed) -> None:
         """Have the helper hold there from now on; what it holds already it goes on holding."""
         self._armed = armed
-        self._files.set_policy(armed, again=self._again)
+        if self._files.prepared:  # whoever makes the container tells what is armed by then
+            self._files.set_policy(armed, again=self._again)
 
     def held(self) -> Stopped | None:
         """Where the helper says that it holds the container."""

@@ -96,6 +96,11 @@ class HelperFiles:
             if not link.is_symlink():
                 link.symlink_to(f"../{name}")
 
+    @property
+    def prepared(self) -> bool:
+        """Whether a container was about to be made."""
+        return self.run.is_dir()
+
     def mounts(self, tools: Path) -> dict[str, str]:
         """What the container needs, sources by target; `tools` is what `toolbox.install` returned."""
         return {TARGET: str(tools), f"{TARGET}/control": str(self._control), f"{TARGET}/run": str(self.run)}

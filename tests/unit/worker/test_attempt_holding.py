@@ -163,12 +163,15 @@ async def test_the_hook_runs_after_the_verdict_and_only_when_it_fails(tmp_path: 
     assert runtime.starts("on-failure") == 0
 
 
-async def test_an_image_that_is_missing_is_held_without_a_container(tmp_path: Path) -> None:
+async def test_an_image_that_is_missing_is_held_without_a_container(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     offer = replace(ON_FAILURE, action=replace(ACTION, image="missing:v1"))
     outcome, _, door = await held(offer, Program(), tmp_path, verdict(Verb.RETRY, fresh=True))
     assert (door.holds[1].container, door.holds[1].in_place) == (False, False)
     assert outcome is not None
     assert outcome.reason == "ImageNotFound"
+    assert "No such file" not in caplog.text
 
 
 @pytest.mark.parametrize("ignores", [[], ["15"]])

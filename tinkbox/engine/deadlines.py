@@ -132,11 +132,11 @@ class Deadlines:
             if following is None or following[0] > now:
                 continue
             what = following[1]
+            if each.hold is not None and what is Due.WARNING:
+                return await warn(tables, each.hold, now)
             _log.warning("workflow %s: %s is overdue", workflow_id, what.value, extra={"action": "deadlines.over"})
             if what is Due.END:
                 return await stop(tables, await tables.workflows.get(workflow_id), State.TIMEOUT, now)
-            if each.hold is not None and what is Due.WARNING:
-                return await warn(tables, each.hold, now)
             if each.hold is not None and what is Due.VERDICT:
                 return await expire(tables, each.hold, now)
             if each.attempt is not None and each.action is not None:

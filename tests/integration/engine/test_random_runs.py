@@ -7,6 +7,7 @@ import asyncio
 import random
 import tempfile
 from collections import Counter
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -15,8 +16,11 @@ from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
 from tests.integration.engine.appliance import Appliance, appliance, mac
+from tinkbox.engine.breakpoints import Change
+from tinkbox.model.breakpoint import Kind, Verb, Verdict
 from tinkbox.model.errors import Conflict, NotFound
-from tinkbox.model.workflow import DONE, FINAL, Outcome, State, Workflow
+from tinkbox.model.workflow import BEGUN, DONE, FINAL, Outcome, State, Workflow
+from tinkbox.wire.holds import Asked, Held, Resumed
 from tinkbox.wire.worker import Leaving, Offer, Report
 
 MACHINES = (1, 2, 3)
@@ -53,24 +57,36 @@ OUTCOMES = (
 )
 STEPS = (
     "create", "poll", "poll", "poll", "report", "report", "report", "repeat", "boot", "stale poll", "leave", "order",
-    "power", "cancel", "retry", "time", "deadlines", "delete",
+    "power", "cancel", "retry", "time", "deadlines", "delete", "hold", "hold", "hold", "hold", "ask",
+    *["carry out"] * 5, "decide", "decide", "decide", "extend", "expire", "arm",
 )  # fmt: skip
+OF_HOLDS = frozenset({"carry out", "ask", "decide", "extend", "expire"})
 
 
 @dataclass
 class Machine:
-    """A machine as it is in truth; `held` is what its worker works on, `past` are boots whose workers asked."""
+    """A machine as it is in truth; `held` is what its worker works on, `past` are boots whose workers asked.
+
+    `hold` is the breakpoint that its action is at, `holds` how many it was at in this attempt.
+    """
 
     number: int
     worker: str
     boot: int = 1
     asked: bool = False
     held: Offer | None = None
+    hold: Held | None = None
+    holds: int = 0
     past: list[str] = field(default_factory=list)
 
     @property
     def boot_id(self) -> str:
         return f"{self.number}-{self.boot}"
+
+    def work_on(self, offer: Offer | None) -> None:
+        if offer is None or self.held is None or self.held.attempt != offer.attempt:
+            self.hold, self.holds = None, 0
+        self.held = offer
 
 
 @dataclass
@@ -80,18 +96,30 @@ class Lab:
     box: Appliance
     dice: random.Random
     machines: list[Machine] = field(default_factory=list)
-    sent: list[tuple[Machine, str, Report]] = field(default_factory=list)
+    sent: list[tuple[Machine, str, Report | Held | Resumed]] = field(default_factory=list)
     acknowledged: dict[str, Outcome] = field(default_factory=dict)
     begun: dict[str, tuple[str, int]] = field(default_factory=dict)
     over: dict[str, State] = field(default_factory=dict)
     retried: Counter[str] = field(default_factory=Counter)
+    verdicts: dict[tuple[str, int], Verdict] = field(default_factory=dict)
 
     async def step(self, what: str) -> None:
-        machine = self.dice.choice(self.machines)
         workflows = await self.box.workflows.all()
+        if what in OF_HOLDS:
+            # Else there would be few, and little would become of them.
+            machine = self.dice.choice([each for each in self.machines if each.hold] or self.machines)
+            workflows = [each for each in workflows if any(status.held_at for status in each.actions)] or workflows
+        else:
+            machine = self.dice.choice(self.machines)
         of_machines = {"poll": self.poll, "boot": self.reboot, "stale poll": self.stale_poll, "power": self.power}
-        of_workers = {"report": self.report, "leave": self.leave, "order": self.obey}
-        of_people = {"cancel": self.cancel, "retry": self.retry, "delete": self.delete}
+        of_workers = {
+            "report": self.report, "leave": self.leave, "order": self.obey, "hold": self.stop_there,
+            "carry out": self.carry_out, "ask": self.ask,
+        }  # fmt: skip
+        of_people = {
+            "cancel": self.cancel, "retry": self.retry, "delete": self.delete, "arm": self.arm, "decide": self.decide,
+            "extend": self.extend, "expire": self.expire,
+        }  # fmt: skip
         if what in of_machines:
             await of_machines[what](machine)
         elif what in of_workers and machine.held:
@@ -119,12 +147,12 @@ class Lab:
         machine.asked = True
         if offer is None:
             assert machine.held is None or await self.given_up(machine)
-            machine.held = None
+            machine.work_on(None)
             return
         assert offer.action.worker == machine.worker
         if machine.held is not None and machine.held.attempt != offer.attempt:
             assert await self.given_up(machine)
-        machine.held = offer
+        machine.work_on(offer)
         if offer.attempt not in self.begun:
             self.begun[offer.attempt] = (offer.workflow_id, offer.action.index)
             await self.check_begun(offer)
@@ -141,7 +169,8 @@ class Lab:
         if machine.asked:
             machine.past.append(machine.boot_id)
         machine.boot += 1
-        machine.asked, machine.held = False, None
+        machine.asked = False
+        machine.work_on(None)
 
     async def stale_poll(self, machine: Machine) -> None:
         """A question of an earlier boot arrives after the machine's newest worker has asked."""
@@ -160,13 +189,31 @@ class Lab:
 
     async def report(self, machine: Machine, outcome: Outcome | None = None) -> None:
         assert machine.held is not None
+        if machine.hold is not None and outcome is None:
+            return await self.carry_out(machine)
         offer, outcome = machine.held, outcome or self.dice.choice(OUTCOMES)
         report = Report(workflow_id=offer.workflow_id, boot_id=machine.boot_id, sequence=1, outcome=outcome)
-        self.sent.append((machine, offer.attempt, report))
-        if self.dice.random() < 0.8:  # else it is lost, and comes late or never
-            await self.send(machine, offer.attempt, report)
+        await self.say(machine, offer.attempt, report)
+        return None
 
-    async def send(self, machine: Machine, token: str, report: Report) -> None:
+    async def say(self, machine: Machine, token: str, message: Report | Held | Resumed) -> None:
+        self.sent.append((machine, token, message))
+        if self.dice.random() < 0.8:  # else it is lost, and comes late or never
+            await self.send(machine, token, message)
+
+    async def send(self, machine: Machine, token: str, message: Report | Held | Resumed) -> None:
+        if isinstance(message, Report):
+            return await self.send_report(machine, token, message)
+        with suppress(NotFound, Conflict):
+            if isinstance(message, Held):
+                await self.box.breakpoints.held(machine.worker, token, message)
+            else:
+                await self.box.breakpoints.resumed(machine.worker, token, message)
+                if machine.held is not None and machine.held.attempt == token and machine.hold is not None:
+                    machine.hold = machine.hold if machine.hold.sequence > message.sequence else None
+        return None
+
+    async def send_report(self, machine: Machine, token: str, report: Report) -> None:
         try:
             await self.box.attempts.report(machine.worker, token, report)
         except NotFound:
@@ -178,11 +225,113 @@ class Lab:
             return
         assert self.acknowledged.setdefault(token, report.outcome) == report.outcome
         if machine.held is not None and machine.held.attempt == token:
-            machine.held = None
+            machine.work_on(None)
+
+    async def stop_there(self, machine: Machine) -> None:
+        """The action comes to a breakpoint; what is at one already says so again."""
+        assert machine.held is not None
+        if machine.hold is None:
+            machine.holds += 1
+            kind = self.dice.choice(list(Kind))
+            machine.hold = Held(
+                workflow_id=machine.held.workflow_id, boot_id=machine.boot_id, sequence=machine.holds, kind=kind,
+                outcome={Kind.BEFORE: None, Kind.FAILURE: OUTCOMES[2], Kind.AFTER: OUTCOMES[0]}[kind],
+                in_place=self.dice.random() < 0.8,
+            )  # fmt: skip
+        await self.say(machine, machine.held.attempt, machine.hold)
+
+    async def carry_out(self, machine: Machine) -> None:
+        """Do what the verdict says, once there is one."""
+        assert machine.held is not None
+        hold, token = machine.hold, machine.held.attempt
+        if hold is None:
+            return None
+        try:
+            orders = await self.box.breakpoints.orders(machine.worker, token)
+        except NotFound:
+            return machine.work_on(None)
+        if orders.stop is not None:
+            return await self.obey(machine)
+        if orders.ruling is None or orders.ruling.sequence != hold.sequence:
+            return None
+        verb, fresh = orders.ruling.verdict.verb, orders.ruling.verdict.fresh
+        assert self.verdicts[token, hold.sequence].verb is verb
+        if (hold.kind, verb) == (Kind.BEFORE, Verb.CONTINUE) or (verb is Verb.RETRY and not fresh):
+            resumed = Resumed(workflow_id=hold.workflow_id, boot_id=machine.boot_id, sequence=hold.sequence)
+            return await self.say(machine, token, resumed)
+        failed = Outcome(state=State.FAILED, reason="FailedAtBreakpoint", message="no")
+        if verb is Verb.FAIL:
+            return await self.report(machine, hold.outcome if hold.kind is Kind.FAILURE else failed)
+        if verb is Verb.RETRY:
+            return await self.report(machine, hold.outcome)
+        assert verb in {Verb.CONTINUE, Verb.SKIP}, "an abort comes as an order to stop"
+        return await self.report(machine, OUTCOMES[0])
+
+    async def ask(self, machine: Machine) -> None:
+        """Somebody decides inside the container, and maybe says so twice."""
+        assert machine.held is not None
+        if machine.hold is None:
+            return
+        hold, token = machine.hold, machine.held.attempt
+        asked = Asked(
+            workflow_id=hold.workflow_id, boot_id=machine.boot_id, sequence=hold.sequence,
+            verb=self.dice.choice(list(Verb)), why="inside",
+        )  # fmt: skip
+        for _ in range(self.dice.choice((1, 2))):
+            with suppress(NotFound, Conflict):
+                await self.box.breakpoints.asked(machine.worker, token, asked)
+                await self.note_verdict(hold.workflow_id, "the container")
+
+    async def decide(self, workflow: Workflow) -> None:
+        verb, who = self.dice.choice((*Verb, Verb.RETRY, Verb.RETRY)), self.dice.choice(("anna", "ben"))
+        verdict = Verdict(verb=verb, who=who, why="because", fresh=verb is Verb.RETRY and self.dice.random() < 0.5)
+        held = any(each.state is State.HELD for each in workflow.actions)
+        try:
+            hold = await self.box.breakpoints.resolve(workflow.id, verdict)
+        except Conflict:
+            return
+        assert held
+        assert (hold.attempt, hold.sequence) not in self.verdicts, "the first verdict counts"
+        await self.note_verdict(workflow.id, who)
+
+    async def note_verdict(self, key: str, who: str) -> None:
+        hold = (await self.box.breakpoints.standing(key)).holds[-1]
+        assert hold.verdict is not None
+        assert hold.verdict.who == who
+        self.verdicts.setdefault((hold.attempt, hold.sequence), hold.verdict)
+
+    async def extend(self, workflow: Workflow) -> None:
+        with suppress(Conflict):
+            hold = await self.box.breakpoints.extend(workflow.id, 300, "anna", "")
+            assert hold.ended_at is None
+            await self.box.breakpoints.touch(hold.attempt)
+
+    async def expire(self, workflow: Workflow) -> None:
+        """Nobody does anything about a hold until its deadline."""
+        hold = (await self.box.breakpoints.standing(workflow.id)).hold
+        if hold is not None and hold.verdict is None and workflow.state is State.RUNNING:
+            self.box.clock.forward((hold.deadline - self.box.clock()).total_seconds())
+            while await self.box.deadlines.look() == 0:
+                pass
+            decided = (await self.box.breakpoints.standing(workflow.id)).holds[-1].verdict
+            assert decided is not None
+            assert (decided.who, decided.verb) == ("deadline", hold.on_expiry)
+
+    async def arm(self, workflow: Workflow) -> None:
+        name = f"{workflow.actions[0].action.task}/{workflow.actions[0].action.name}"
+        change = self.dice.choice(
+            (Change(on_failure=True), Change(before=(name,)), Change(timeout=60, on_expiry=Verb.CONTINUE))
+        )
+        with suppress(Conflict):
+            await self.box.breakpoints.arm(workflow.id, change, "anna")
+        if self.dice.random() < 0.3:
+            await self.box.breakpoints.clear(workflow.id, None, "ben")
 
     async def leave(self, machine: Machine) -> None:
         assert machine.held is not None
         offer = machine.held
+        if machine.hold is not None:
+            return
         try:
             await self.box.attempts.leave(
                 machine.worker, offer.attempt, Leaving(workflow_id=offer.workflow_id, boot_id=machine.boot_id)
@@ -198,11 +347,11 @@ class Lab:
         try:
             order = await self.box.stop_order(machine.worker, machine.held)
         except NotFound:
-            machine.held = None
+            machine.work_on(None)
             return
         if order is not None:
             await self.report(machine, Outcome(state=order.state, reason="Canceled", message=order.message))
-            machine.held = None
+            machine.work_on(None)
 
     async def cancel(self, workflow: Workflow) -> None:
         try:
@@ -232,7 +381,11 @@ class Lab:
         assert workflow.state is State.RUNNING
         assert all(each.state in DONE for each in workflow.actions[: offer.action.index])
         tries = [key for key in self.begun.values() if key == (offer.workflow_id, offer.action.index)]
-        allowed = (1 + offer.action.retries) * (1 + self.retried[workflow.id])
+        attempts = {attempt for attempt, key in self.begun.items() if key == (offer.workflow_id, offer.action.index)}
+        again = [
+            each for (attempt, _), each in self.verdicts.items() if attempt in attempts and each.verb is Verb.RETRY
+        ]
+        allowed = (1 + offer.action.retries) * (1 + self.retried[workflow.id]) + len(again)
         assert len(tries) <= allowed, f"{offer.action.name} began {len(tries)} times"
 
     async def check(self) -> None:
@@ -240,7 +393,8 @@ class Lab:
         workflows = await self.box.workflows.all()
         busy: Counter[str] = Counter()
         for workflow in workflows:
-            active = [each for each in workflow.actions if each.state in {State.RUNNING, State.LEAVING}]
+            active = [each for each in workflow.actions if each.state in BEGUN]
+            await self.check_holds(workflow)
             assert len(active) == (1 if workflow.state is State.STOPPING else min(1, len(active)))
             assert not active or workflow.state in {State.RUNNING, State.STOPPING}
             busy.update(each.action.worker for each in active)
@@ -255,6 +409,18 @@ class Lab:
                     assert (attempt.state, attempt.outcome.message) == (reported.state, reported.message)
         assert all(number == 1 for number in busy.values()), "a machine does one thing at a time"
         await self.box.check_histories()
+
+    async def check_holds(self, workflow: Workflow) -> None:
+        """Exactly what is held has an open hold, and no verdict ever changes."""
+        holds = (await self.box.breakpoints.standing(workflow.id)).holds
+        held = [each.attempt for each in workflow.actions if each.state is State.HELD]
+        assert [each.attempt for each in holds if each.ended_at is None] == held
+        for each in holds:
+            if each.verdict is not None:
+                key = each.attempt, each.sequence
+                assert self.verdicts.setdefault(key, each.verdict) == each.verdict
+            else:
+                assert (each.attempt, each.sequence) not in self.verdicts
 
     async def finish(self) -> None:
         """Everybody does what they are asked from now on, and everything comes to an end."""

@@ -1,5 +1,6 @@
 """Where there is neither an engine nor /proc: a bare root with the tools and one program in it."""
 
+import os
 import shutil
 import subprocess
 from collections.abc import Callable, Iterator
@@ -68,14 +69,28 @@ def test_without_a_place_for_facts_the_command_still_runs(root: Path, files: Hel
     assert subprocess.run(inside(root, ENTRYPOINT), check=False, timeout=20).returncode == 7
 
 
-@pytest.mark.parametrize("lost", [lambda path: path.write_text("x" * 100_000), lambda path: path.mkdir()])
+LOST: dict[str, Callable[[Path], object]] = {
+    "flooded": lambda path: path.write_text("x" * 100_000),
+    "a folder": lambda path: path.mkdir(),
+    "a pipe": lambda path: os.mkfifo(path),
+    "another file": lambda path: path.symlink_to("/tinkbox/control/environ"),
+}
+
+
+@pytest.mark.parametrize("became", LOST)
 def test_where_facts_were_lost_the_command_is_not_run_a_second_time(
-    root: Path, files: HelperFiles, lost: Callable[[Path], object]
+    root: Path, files: HelperFiles, became: str
 ) -> None:
     files.set_command_line(["/tinkbox/bin/busybox", "sh", "-c", "exit 7"])
     (files.run / "status").unlink()
-    lost(files.run / "status")
+    LOST[became](files.run / "status")
     assert subprocess.run(inside(root, ENTRYPOINT), check=False, timeout=20).returncode == 137
+    assert (root / "tinkbox" / "control" / "environ").read_bytes() == b""
+
+
+def test_of_many_facts_the_last_count(root: Path, files: HelperFiles) -> None:
+    (files.run / "status").write_text("exited 1 8\n" + "x" * 100_000 + "\nexited 1 9\n")
+    assert subprocess.run(inside(root, ENTRYPOINT), check=False, timeout=20).returncode == 9
 
 
 def test_the_helper_is_small_and_needs_no_library() -> None:

@@ -94,6 +94,16 @@ def test_a_signal_reaches_the_command_only(action: ActionContainer) -> None:
     assert "told child" not in action.printed
 
 
+def test_the_ends_of_others_are_not_the_commands_business(action: ActionContainer) -> None:
+    wait = "mkfifo /pipe; exec 3<>/pipe; trap 'echo told CHLD' CHLD; echo ready; while :; do read -r _ <&3; done"
+    action.shell(wait)
+    until(lambda: "ready" in action.printed, "the command to be ready")
+    action.script("(sleep 0.01 &) ; (sleep 0.01 &)")
+    until(lambda: action.script("cat /proc/[0-9]*/comm | grep -c sleep; true") == "0\n", "the orphans' end")
+    action.kill("WINCH")
+    assert action.printed == "ready\n"
+
+
 def test_a_signal_of_the_worker_reaches_the_commands_whole_group(action: ActionContainer) -> None:
     child = "(trap 'echo told child; exit' TERM; while :; do sleep 0.01; done) &"
     action.shell(f"{child} {TOLD}", ON_FAILURE)
@@ -114,12 +124,15 @@ def test_a_command_that_heeds_no_signal_is_killed_and_held(action: ActionContain
 
 @pytest.mark.parametrize("pid", ["", "host"])
 def test_orphans_end_and_leave_nothing(action: ActionContainer, pid: str) -> None:
-    orphans = "for each in 1 2 3 4 5; do (sh -c 'exit 3' & sh -c 'sleep 0.05' &) ; done; (sleep 1000 &); exit 1"
-    action.shell(orphans, ON_FAILURE, options=(f"--pid={pid}",))
-    action.held(Kind.FAILURE)
+    orphans = "for each in 1 2 3 4 5; do (sh -c 'exit 3' & sh -c 'sleep 0.05' &) ; done; (sleep 1000 &)"
+    wait = "while [ ! -e /go ]; do read -t 0.01 _ <>/pipe; done"
+    action.shell(f"mkfifo /pipe; {orphans}; {wait}; exit 1", ON_FAILURE, options=(f"--pid={pid}",)).running()
     helper = action.script("pidof entrypoint").split()[0]
     # Fields of stat: the state is the third, the parent the fourth.
-    family = f"cat /proc/[0-9]*/stat 2>/dev/null | awk '$4 == {helper} {{ print $2, $3 }}'"
+    family = f"cat /proc/[0-9]*/stat 2>/dev/null | awk '$4 == {helper} {{ print $2, $3 }}' | sort"
+    until(lambda: action.script(family) == "(sh) S\n(sleep) S\n", "all but what still runs to be reaped")
+    action.script("(true &); touch /go")
+    action.held(Kind.FAILURE)
     until(lambda: action.script(family) == "(sleep) S\n", "all but what still runs to be reaped")
 
 

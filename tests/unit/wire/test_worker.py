@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tinkbox.model.breakpoint import Armed, Override
 from tinkbox.model.errors import Invalid
 from tinkbox.model.workflow import Outcome, PlannedAction, State
 from tinkbox.wire import worker
@@ -42,6 +43,28 @@ def test_what_is_encoded_decodes_to_the_same() -> None:
     assert worker.decode_hello(worker.encode(hello)) == hello
     assert worker.decode_offer(worker.encode(OFFER)) == OFFER
     assert worker.decode_report(worker.encode(REPORT)) == REPORT
+
+
+def test_what_breakpoints_add_travels_with_the_rest_and_is_not_there_by_itself() -> None:
+    hello = worker.Hello(boot_id="b", debug=False)
+    assert worker.decode_hello(worker.encode(hello)) == hello
+    assert worker.decode_hello('{"boot_id": "b"}').debug
+    for override in (Override(), Override(command=("sh", ""), environment={"A": "=ü"}), Override(command=())):
+        offer = replace(OFFER, armed=Armed(before=True, on_failure=True), override=override)
+        assert worker.decode_offer(worker.encode(offer)) == offer
+    plain = json.loads(worker.encode(replace(OFFER, action=replace(ACTION, helper=False))))
+    del plain["armed"], plain["override"], plain["action"]["helper"]
+    assert worker.decode_offer(json.dumps(plain)) == OFFER
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("armed", []), ("armed", {"after": 1}), ("override", "sh"), ("override", {"command": "sh"}),
+     ("override", {"environment": {"A": 1}})],
+)  # fmt: skip
+def test_breakpoints_that_are_none_are_refused(name: str, value: object) -> None:
+    with pytest.raises(Invalid):
+        worker.decode_offer(json.dumps({**json.loads(worker.encode(OFFER)), name: value}))
 
 
 def test_a_report_of_something_that_is_no_end_is_refused() -> None:

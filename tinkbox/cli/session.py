@@ -27,8 +27,8 @@ class Session:
         self._terminal = terminal
         self._connection: ShellConnection | None = None
         self._place = 0
-        self._seen = False
-        self._looking_on = False
+        self._there = False
+        self._seat: tuple[str, bool] | None = None
 
     async def run(self) -> ShellEnd | None:
         """How it ended, None when it was left and goes on.
@@ -99,7 +99,7 @@ class Session:
 
     async def _take(self, frame: Frame) -> None:
         if frame.channel in (Channel.STDOUT, Channel.STDERR):
-            self._seen = True
+            self._there = True
             self._place += len(frame.content)
             await self._terminal.write(frame.content)
         elif frame.channel is Channel.CONTROL:
@@ -109,16 +109,18 @@ class Session:
             if "notice" in told:
                 await self._terminal.say(str(told["notice"]))
             if "driver" in told:
+                self._there = self._there or told.get("connected") is True
                 await self._seated(str(told["driver"] or "nobody"), yours=told.get("yours") is True)
 
     async def _seated(self, driver: str, *, yours: bool) -> None:
-        if yours:
-            await self._send(resize(*self._terminal.size))
-            if self._looking_on:
-                await self._terminal.say("you type now")
-        else:
+        before, self._seat = self._seat, (driver, yours)
+        if before == self._seat:
+            return
+        if not yours:
             await self._terminal.say(f"{driver} types here, and you look on; Enter ~t takes the keyboard")
-        self._looking_on = not yours
+        elif before is not None:
+            await self._send(resize(*self._terminal.size))
+            await self._terminal.say("you type now")
 
     async def _typed(self) -> None:
         """Pass on what is typed, until it says to leave or the terminal is gone."""
@@ -143,7 +145,7 @@ class Session:
 
     async def _hinted(self) -> None:
         await asyncio.sleep(QUIET)
-        if not self._seen:
+        if not self._there:
             await self._terminal.say("waiting for the machine; Enter ~. leaves")
 
     async def _send(self, frame: Frame) -> None:

@@ -63,7 +63,7 @@ class Terminal:
             # A terminal that shows nothing any more must not keep us from giving it back.
             with suppress(OSError, TimeoutError):
                 async with asyncio.timeout(_LAST_WORDS):
-                    await self._put(self._traces.undo())
+                    await self._put(self._traces.undo() + b"\r\n")
         finally:
             with suppress(termios.error):  # it is gone
                 termios.tcsetattr(self._file, termios.TCSANOW, self._before)

@@ -55,10 +55,8 @@ class Seat:
 
     async def take(self) -> Frame | None:
         """What to send to the client next; None when there is nothing more.  Raises CutOff."""
-        if self._behind and self._outbox.empty:
-            self._behind = False
-            self.tell({"notice": "you were too slow for all of the output: this is its end"})
-            self._relay.repeat(self, 0)
+        if self._outbox.empty:
+            self._catch_up()
         return await self._outbox.take()
 
     async def give(self, frame: Frame) -> None:
@@ -72,21 +70,32 @@ class Seat:
     async def room(self) -> None:
         await self._outbox.room()
 
-    def show(self, frame: Frame, *, skipping: bool) -> None:
-        """Have the client see it; one that is skipping misses it when too much waits for it already."""
-        if skipping and (self._behind or self._outbox.full):
-            self._behind = True
-        else:
+    def show(self, frame: Frame, *, whole: bool) -> None:
+        """Show output; a client that need not see the whole of it skips when too much waits for it already."""
+        self._behind = self._behind or (not whole and self._outbox.full)
+        if not self._behind:
             self._outbox.put(frame)
+
+    def put(self, frame: Frame) -> None:
+        self._outbox.put(frame)
 
     def tell(self, notice: dict[str, object]) -> None:
         self._outbox.put(control(notice))
 
-    def close(self) -> None:
+    def end(self, frame: Frame) -> None:
+        """Show the last frame, behind everything else."""
+        self._catch_up()
+        self._outbox.put(frame)
         self._outbox.close()
 
     def hang_up(self) -> None:
         self._outbox.cut_off()
+
+    def _catch_up(self) -> None:
+        if self._behind:
+            self._behind = False
+            self.tell({"notice": "you were too slow for all of the output: this is its end"})
+            self._relay.repeat(self, 0)
 
 
 class Line:
@@ -177,7 +186,7 @@ class Relay:
             seat.tell(self._standing(seat))
         if self.tty:
             self.repeat(seat, after)
-            seat.show(resize(*self._size), skipping=False)
+            seat.put(resize(*self._size))
             if late:
                 self._nudge()
         return seat
@@ -193,8 +202,8 @@ class Relay:
         """The worker's connection, in place of one that it had before; it first gets what was typed meanwhile."""
         self._typed = self._typed.handed_over()
         self._line = Line(self, self._typed)
-        if self._served:
-            self._tell_all({"notice": "the machine is connected again"})
+        for seat in self._seats:
+            seat.tell({"notice": "the machine is connected again"} if self._served else self._standing(seat))
         self._served = True
         return self._line
 
@@ -203,7 +212,8 @@ class Relay:
         if line is self._line:
             self._line = None
             if not self._ended:
-                self._tell_all({"notice": "the machine's connection is lost: waiting for it"})
+                for seat in self._seats:
+                    seat.tell({"notice": "the machine's connection is lost: waiting for it"})
 
     async def heard(self, line: Line, frame: Frame) -> None:
         """Something came from the worker; nothing that comes on a connection it gave up counts."""
@@ -216,7 +226,7 @@ class Relay:
             if self.tty:
                 self._scrollback.add(frame.content)
             for seat in self._seats:
-                seat.show(frame, skipping=seat is not self._driver)
+                seat.show(frame, whole=seat is self._driver)
             if self._driver is not None:
                 self._active = True
                 await self._driver.room()
@@ -241,7 +251,7 @@ class Relay:
     def repeat(self, seat: Seat, after: int) -> None:
         """Show somebody again what was printed behind that place, and tell where it ends."""
         for frame in pieces(Channel.STDOUT, self._scrollback.behind(after)):
-            seat.show(frame, skipping=False)
+            seat.put(frame)
         seat.tell({"place": self._scrollback.end})
 
     def stop_recording(self) -> None:
@@ -253,8 +263,7 @@ class Relay:
         """Tell everybody that it is over."""
         self.stop_recording()
         for seat in self._seats:
-            seat.show(status(end), skipping=False)
-            seat.close()
+            seat.end(status(end))
         self._typed.put(control({"end": True}))
         self._typed.close()
 
@@ -279,10 +288,6 @@ class Relay:
     def _standing(self, seat: Seat) -> dict[str, object]:
         return {"driver": self.driver or None, "yours": seat is self._driver, "connected": self._line is not None}
 
-    def _tell_all(self, notice: dict[str, object]) -> None:
-        for seat in self._seats:
-            seat.tell(notice)
-
     def _resize(self, rows: int, columns: int) -> None:
         if (rows, columns) == self._size:
             return
@@ -291,7 +296,7 @@ class Relay:
         self._typed.put(resize(rows, columns))
         for seat in self._seats:
             if seat is not self._driver:
-                seat.show(resize(rows, columns), skipping=False)
+                seat.put(resize(rows, columns))
 
     def _nudge(self) -> None:
         """Have a program that fills the screen draw it anew, as it does when its size changes."""

@@ -22,7 +22,7 @@ from tinkbox.engine.tickets import Tickets
 from tinkbox.engine.wishes import check, held_attempt, is_plain
 from tinkbox.engine.workflows import find_workflow
 from tinkbox.model import shells as facts
-from tinkbox.model.errors import Conflict, NotFound, Refusal
+from tinkbox.model.errors import Conflict, NotFound, Refusal, Unavailable
 from tinkbox.model.history import Fact
 from tinkbox.model.shells import Mode
 from tinkbox.store.database import Store, Tables
@@ -275,10 +275,14 @@ class Shells:
         async with self._making:
             async with self._store.read() as tables:
                 session = await tables.shells.get(session_id)
-            if session is None or session.ended_at is not None or self._closed:
+            if self._closed:
+                raise Unavailable("tinkbox is shutting down: the shell goes on when it is started again")
+            if session is None or session.ended_at is not None:
                 raise NotFound(f"shell {session_id} is over: {_why(session)}")
             if session_id not in self._relays:
                 scrollback = await asyncio.to_thread(self._scrollback, session)
+                if session_id not in self._live:
+                    raise NotFound(f"shell {session_id} is over")
                 recording = self._recordings.record(session.workflow_id, session_id, _header(session))
                 self._relays[session_id] = Relay(session, recording, scrollback, self, self._clock, self._patience)
             return self._relays[session_id], session

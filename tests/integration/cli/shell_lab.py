@@ -31,6 +31,9 @@ class ShellLab:
     def start(self) -> None:
         self.appliance = self._appliance.enter_context(serving(self.configuration))
 
+    def stop(self) -> None:
+        self._appliance.close()
+
     def kill(self) -> None:
         self.appliance.kill()
         self._appliance.close()

@@ -1,6 +1,7 @@
 """A shell in a person's terminal, over everything that may happen meanwhile."""
 
 import signal
+import time
 from pathlib import Path
 
 import pytest
@@ -110,3 +111,18 @@ def test_what_is_typed_is_recorded_only_when_it_is_asked_for(shells: ShellLab, f
         anna.type("exit\r")
         anna.ends()
     assert ("hunter2" in shells.recording()) is bool(flag)
+
+
+def test_an_appliance_that_is_told_to_stop_does_so_and_is_found_again(shells: ShellLab) -> None:
+    with shells.person() as anna:
+        anna.sees("$ ")
+        anna.type("kept=something; echo $kept\r")
+        anna.sees("something\r\n")
+        began = time.monotonic()
+        shells.stop()
+        assert time.monotonic() - began < 5
+        anna.sees("trying again")
+        shells.start()
+        anna.sees("connected again")
+        anna.type("echo again $kept\r")
+        anna.sees("again something")

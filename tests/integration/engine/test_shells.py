@@ -11,10 +11,12 @@ from tests.integration.engine.appliance import Appliance
 from tests.integration.engine.held import COMMAND, SHELL, Hub, hold, kinds, out, shown, told, typed
 from tinkbox.engine.bells import worker_bell
 from tinkbox.engine.outbox import CutOff
+from tinkbox.engine.scrollback import Scrollback
 from tinkbox.engine.shells import Opened
 from tinkbox.model.errors import Conflict, Denied, Forbidden, Invalid, NotFound, Unavailable
 from tinkbox.model.shells import Mode
 from tinkbox.model.workflow import State
+from tinkbox.store.shells import Session
 from tinkbox.wire.holds import ShellWish
 from tinkbox.wire.shell import ShellEnd, control, status
 from tinkbox.wire.worker import Offer
@@ -206,8 +208,27 @@ async def test_everybody_is_hung_up_on_when_the_appliance_stops(hub: Hub, worker
             with pytest.raises(CutOff):
                 await side.cut()
     assert "shell.detached" not in kinds(await hub.events(offer.workflow_id))
-    with pytest.raises(NotFound):
+    # Whoever is told that it is over would not come again.
+    with pytest.raises(Unavailable):
         async with hub.shells.served(worker, offer.attempt, opened.id):
+            pass
+
+
+async def test_nobody_comes_to_a_shell_that_ends_while_its_recording_is_read(
+    hub: Hub, offer: Offer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened = await hub.shells.open(offer.workflow_id, SHELL, "anna")
+    scrollback = hub.shells._scrollback
+
+    def reading(session: Session) -> Scrollback:
+        ending = asyncio.run_coroutine_threadsafe(hub.shells.over(session, ShellEnd(0)), loop)
+        ending.result(10)
+        return scrollback(session)
+
+    loop = asyncio.get_running_loop()
+    monkeypatch.setattr(hub.shells, "_scrollback", reading)
+    with pytest.raises(NotFound):
+        async with hub.shells.attached(opened.id, opened.ticket, Mode.DRIVE):
             pass
 
 

@@ -265,6 +265,36 @@ async def test_a_viewer_who_is_slow_skips_and_sees_the_end(made: Made) -> None:
     assert await shown(ben, 1) == [out("next")]
 
 
+async def test_a_viewer_who_is_slow_sees_the_end_also_of_a_shell_that_is_over(made: Made) -> None:
+    relay = made.relay(patience=5)
+    anna, ben = relay.join("anna", Mode.DRIVE, 0), relay.join("ben", Mode.VIEW, 0)
+    line = relay.connect()
+    for number in range(100):
+        await line.give(out(b"%05d\n" % number * 2_000))
+        await shown(anna, 1)
+    # Who types now must see everything from now on, but first what they missed.
+    await ben.give(control({"take": True}))
+    seen = b""
+    async with asyncio.TaskGroup() as group:
+        giving = group.create_task(line.give(out("last words\n")))
+        giving.add_done_callback(lambda _: relay.finish(ShellEnd(0)))
+        while (frame := await ben.take()) is not None:
+            await asyncio.sleep(0)
+            seen += frame.content if frame.channel is Channel.STDOUT else b""
+            last = frame
+    assert seen.endswith(b"00099\nlast words\n")
+    assert seen.count(b"last words") == 1
+    assert last == status(ShellEnd(0))
+
+
+async def test_who_waits_is_told_when_the_machine_is_there(made: Made) -> None:
+    relay = made.relay()
+    anna = relay.join("anna", Mode.DRIVE, 0)
+    assert {"driver": "anna", "yours": True, "connected": False} in await told(anna)
+    relay.connect()
+    assert await told(anna) == [{"driver": "anna", "yours": True, "connected": True}]
+
+
 async def test_the_driver_sets_the_pace_of_a_shell_until_they_stand_still(made: Made) -> None:
     relay = made.relay(patience=0.3)
     anna = relay.join("anna", Mode.DRIVE, 0)

@@ -1,13 +1,19 @@
-"""Draws docs/status.svg, the picture of the terminal view in the README.
+"""Draws the pictures in docs/: status.svg, the terminal view, and breakpoint.svg, what breakpoint.cast shows in the end.
 
 python packaging/picture.py
+
+The cast is a recording of a virtual machine's test: `TINKBOX_RECORDING=docs/breakpoint.cast` before
+`pytest tests/machine/test_breakpoint.py` makes it anew.
 """
 
 import io
+import json
+import re
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from rich.console import Console
+from rich.console import Console, RenderableType
+from rich.text import Text
 
 from tinkbox import __version__
 from tinkbox.model.boot import Stage
@@ -15,7 +21,11 @@ from tinkbox.model.workflow import State
 from tinkbox.view.screen import screen
 from tinkbox.wire.status import FailureLine, MachineLine, RunningLine, Snapshot, TaskLine, WorkflowLine
 
-PICTURE = Path(__file__).parent.parent / "docs" / "status.svg"
+DOCS = Path(__file__).parent.parent / "docs"
+CAST = DOCS / "breakpoint.cast"
+WIDTH = 112
+# What a terminal does with its text, as far as a shell's recording needs it.
+_STEPS = re.compile(r"\x1b\[J|\x1b\[[0-9;?!]*[A-Za-z]|\r|\n|[^\x1b\r\n]+")
 NOW = datetime(2026, 11, 21, 22, 41, 7, tzinfo=UTC)
 
 
@@ -82,10 +92,33 @@ SNAPSHOT = Snapshot(
 )
 
 
+def transcript(cast: str) -> str:
+    """The lines that a recording (asciicast v2) leaves behind on an endless terminal."""
+    said = "".join(json.loads(line)[2] for line in cast.splitlines()[1:])
+    lines, column = [""], 0
+    for step in _STEPS.findall(said):
+        if step == "\n":
+            lines.append("")
+            column = 0
+        elif step == "\r":
+            column = 0
+        elif step == "\x1b[J":
+            lines[-1] = lines[-1][:column]
+        elif not step.startswith("\x1b"):
+            lines[-1] = lines[-1][:column] + step + lines[-1][column + len(step) :]
+            column += len(step)
+    return "\n".join(lines)
+
+
+def draw(name: str, title: str, shown: RenderableType) -> None:
+    console = Console(width=WIDTH, record=True, file=io.StringIO(), force_terminal=True)
+    console.print(shown)
+    (DOCS / f"{name}.svg").write_text(console.export_svg(title=title, unique_id=name))
+
+
 def main() -> None:
-    console = Console(width=112, record=True, file=io.StringIO(), force_terminal=True)
-    console.print(screen(SNAPSHOT))
-    PICTURE.write_text(console.export_svg(title="tinkbox status", unique_id="status"))
+    draw("status", "tinkbox status", screen(SNAPSHOT))
+    draw("breakpoint", "tinkbox breakpoint shell", Text(transcript(CAST.read_text())))
 
 
 if __name__ == "__main__":

@@ -18,6 +18,7 @@ from typing import Self
 
 ROWS, COLUMNS = 28, 110
 PATIENCE = 120.0
+KEY_SECONDS = 0.04
 _STEERING = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|\x1b\][^\x07]*\x07")
 
 
@@ -62,8 +63,9 @@ class Terminal:
         self._said = ""
         for piece in [*line, "\n"] if letter_by_letter else [line + "\n"]:
             os.write(self._ours, piece.encode())
-            if letter_by_letter:
-                self._read(0.04)
+            pause = time.monotonic() + (KEY_SECONDS if letter_by_letter else 0)
+            while time.monotonic() < pause:
+                self._read(pause - time.monotonic())
 
     def wait_for(self, *texts: str) -> str:
         """Wait until all of these were shown behind what was typed last; returns what was."""
@@ -86,7 +88,7 @@ class Terminal:
         return _STEERING.sub("", self._said).replace("\r", "")
 
     def _read(self, seconds: float) -> None:
-        if select.select([self._ours], [], [], seconds)[0]:
+        if select.select([self._ours], [], [], max(0.0, seconds))[0]:
             said = os.read(self._ours, 65_536).decode(errors="replace")
             self._said += said
             self._frames.append((time.monotonic() - self._began, said))

@@ -2,7 +2,7 @@
 
     python -m tests.bench [actions] [breakpoints] [queues] [http] [dhcp] [start]
 
-Without names all of them run, in about five minutes.  Nothing is judged here: a figure belongs to the machine
+Without names all of them run, in about seven minutes.  Nothing is judged here: a figure belongs to the machine
 and the moment, a ratio to the program.
 """
 

@@ -220,7 +220,7 @@ class Breakpoints:
         async def use_case(tables: Tables) -> tuple[None, list[str]]:
             await _current(tables, worker, token, asked)
             hold = await _hold_of(tables, token, asked.sequence)
-            person = await tables.shells.person(asked.shell) if asked.shell else None
+            person = await tables.shells.person(asked.shell, token) if asked.shell else None
             why = asked.why or "asked for inside the container"
             verdict = judged(Verdict(verb=asked.verb, who=person or CONTAINER, why=why, fresh=asked.fresh), hold)
             if hold.verdict == verdict:

@@ -93,10 +93,10 @@ class ShellTable:
         )
         return [row["id"] for row in rows]
 
-    async def person(self, session_id: str) -> str | None:
-        """Who types in a session, or was the last to; None when there is no such session."""
+    async def person(self, session_id: str, attempt: str) -> str | None:
+        """Who types in a session of that attempt, or was the last to; None when there is no such session."""
         session = await self.get(session_id)
-        return None if session is None else session.driver
+        return session.driver if session is not None and session.attempt == attempt else None
 
     async def begin(self, session_id: str, now: datetime) -> None:
         """Its first client came."""

@@ -83,11 +83,12 @@ async def test_a_session_is_left_behind_when_its_attempt_is_over(one: Store) -> 
 async def test_the_person_of_a_session_is_who_types_in_it(one: Store) -> None:
     await opened(one, "s1")
     async with one.read() as tables:
-        assert await tables.shells.person("s1") == "anna"
-        assert await tables.shells.person("s2") is None
+        assert await tables.shells.person("s1", "a1") == "anna"
+        assert await tables.shells.person("s2", "a1") is None
+        assert await tables.shells.person("s1", "a2") is None
     await one.write(lambda tables: tables.shells.set_driver("s1", "ben"))
     async with one.read() as tables:
-        assert await tables.shells.person("s1") == "ben"
+        assert await tables.shells.person("s1", "a1") == "ben"
         found = await tables.shells.get("s1")
     assert found is not None
     assert found.who == "anna"

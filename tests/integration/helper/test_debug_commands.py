@@ -15,7 +15,7 @@ from tinkbox.worker.toolbox import DEBUG_COMMANDS
 
 SCRIPTS = "/tinkbox/debug/scripts"
 FAILED = Outcome(state=State.FAILED, exit_code=7, reason="DiskTooSmall", message="8 GB\x1b[31m are wanted")
-ODD_WHY = 'a "b" \\ \n\t\x01\x7f ü'
+ODD_WHY = 'a "b" \\ \n\t\x01\x1b\x7f ü'
 
 
 def asked(

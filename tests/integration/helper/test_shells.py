@@ -137,5 +137,16 @@ def test_the_end_of_a_session_is_the_end_of_all_it_left(engine: DockerEngine, he
     assert held.files.status().held is Kind.FAILURE
 
 
+@pytest.mark.parametrize("signal", ["HUP", "TERM"])
+def test_whoever_belongs_to_a_session_is_asked_to_end_first(held: ActionContainer, signal: str) -> None:
+    others = "trap '' HUP TERM" if signal == "HUP" else "trap '' HUP"
+    script = f"{others}; trap 'echo asked; exit 6' {signal}; echo ready >/{signal}; while :; do sleep 0.01; done"
+    with held.begin_inside(*SHELL, "sh", "-c", script) as process:
+        until(lambda: held.inside("/tinkbox/busybox/test", "-e", f"/{signal}").returncode == 0, "it to be ready")
+        assert held.inside(ENTRYPOINT, "reap", "s1").returncode == 0
+        assert process.communicate(timeout=20)[0] == "asked\n"
+    assert process.returncode == 6
+
+
 def test_the_version_is_the_programs(held: ActionContainer) -> None:
     assert held.inside(ENTRYPOINT, "version").stdout == f"tinkbox {__version__}\n"

@@ -10,7 +10,7 @@ import re
 import signal
 from dataclasses import replace
 
-from tinkbox.model.breakpoint import Verb, Verdict
+from tinkbox.model.breakpoint import DEADLINE, Verb, Verdict, failed_at_breakpoint
 from tinkbox.model.errors import Invalid, TooLarge
 from tinkbox.model.workflow import Outcome, State
 from tinkbox.runtime import ContainerFailed, Ended
@@ -95,12 +95,10 @@ def continued(outcome: Outcome, ruled: Verdict) -> Outcome:
 
 
 def given_up(outcome: Outcome, ruled: Verdict) -> Outcome:
-    """It failed by verdict: with its own reason when it has one."""
-    said = f"{ruled.who} let it fail{_why(ruled)}"
+    """It fails by verdict: as its process did, or where that was no failure as the verdict has it."""
     if outcome.state is State.SUCCESS:
-        return replace(
-            outcome, state=State.FAILED, reason="FailedAtBreakpoint", message=f"{said} after it had succeeded"
-        )
+        return failed_at_breakpoint(outcome, ruled)
+    said = "nobody decided before the deadline" if ruled.who == DEADLINE else f"{ruled.who} let it fail{_why(ruled)}"
     return replace(outcome, message=_joined(outcome.message, said))
 
 
@@ -108,9 +106,7 @@ def not_run(ruled: Verdict) -> Outcome:
     """It was held before it began, and never did."""
     if ruled.verb is Verb.SKIP:
         return Outcome(state=State.SUCCESS, message=f"{ruled.who} let it be skipped{_why(ruled)}")
-    return Outcome(
-        state=State.FAILED, reason="FailedAtBreakpoint", message=f"{ruled.who} let it fail before it began{_why(ruled)}"
-    )
+    return failed_at_breakpoint(None, ruled)
 
 
 def noted(outcome: Outcome, *notes: str) -> Outcome:

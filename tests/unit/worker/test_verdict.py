@@ -1,13 +1,18 @@
+import errno
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tinkbox.model.breakpoint import DEADLINE, Verb, Verdict
 from tinkbox.model.errors import Invalid, TooLarge
 from tinkbox.model.reasons import REASONS
 from tinkbox.model.workflow import Outcome, State
 from tinkbox.runtime import ContainerFailed, Ended
 from tinkbox.wire.worker import MAX_MESSAGE, MAX_REASON, Order
 from tinkbox.worker import verdict
+from tinkbox.worker.helper import StartFailure
 from tinkbox.worker.words import Told
 
 TAIL = ("first", "last")
@@ -147,3 +152,46 @@ def test_every_reason_given_here_has_its_hint() -> None:
     given = {failed(3).reason, failed(137).reason, failed(3, Told("a b", "")).reason}
     given |= {"OutOfMemory", "EngineRestarted", "BadCommand", "DataTooLarge", "DataInvalid", "Timeout", "Canceled"}
     assert given | {"EngineGone", "RegistryUnreachable", "WrongPlatform"} <= set(REASONS)
+
+
+ANNA, NOBODY = Verdict(verb=Verb.FAIL, who="anna", why="wrong disk"), Verdict(verb=Verb.FAIL, who=DEADLINE)
+BROKEN = Outcome(state=State.FAILED, exit_code=7, reason="DiskNotFound", message="no disk")
+
+
+def test_what_fails_by_verdict_fails_as_its_process_did() -> None:
+    assert verdict.given_up(BROKEN, ANNA) == replace(BROKEN, message="no disk; anna let it fail (wrong disk)")
+    assert verdict.given_up(BROKEN, NOBODY).message == "no disk; nobody decided before the deadline"
+
+
+@pytest.mark.parametrize(("ruled", "reason"), [(ANNA, "FailedAtBreakpoint"), (NOBODY, "BreakpointExpired")])
+def test_what_did_not_fail_by_itself_fails_at_its_breakpoint(ruled: Verdict, reason: str) -> None:
+    good = Outcome(state=State.SUCCESS, exit_code=0)
+    for outcome in (verdict.given_up(good, ruled), verdict.not_run(ruled)):
+        assert (outcome.state, outcome.reason) == (State.FAILED, reason)
+
+
+def test_what_is_continued_or_skipped_says_by_whom_and_why() -> None:
+    let_pass = verdict.continued(BROKEN, replace(ANNA, verb=Verb.CONTINUE))
+    assert (let_pass.state, let_pass.exit_code, let_pass.reason) == (State.SUCCESS, 7, "DiskNotFound")
+    assert let_pass.message == "anna let it count as success (wrong disk); it had ended so: no disk"
+    skipped = verdict.not_run(replace(ANNA, verb=Verb.SKIP))
+    assert skipped == Outcome(state=State.SUCCESS, message="anna let it be skipped (wrong disk)")
+
+
+@pytest.mark.parametrize(
+    ("program", "failure", "message"),
+    [
+        ("/bin/x", StartFailure(number=errno.ENOENT), "the image has no program /bin/x"),
+        ("x", StartFailure(number=errno.ENOENT), "the image has no program x in the folders of its PATH"),
+        ("/bin", StartFailure(number=errno.EACCES), "/bin may not be executed"),
+        ("/x", StartFailure(number=errno.ENOEXEC), "/x is made for another processor"),
+        ("/x", StartFailure(number=errno.ENOENT, interpreter=True), "the interpreter that /x names in its first line"),
+        ("", StartFailure(number=errno.ENOENT), "the command is empty"),
+        ("/x", StartFailure(number=errno.E2BIG), "/x cannot be executed: Argument list too long"),
+    ],
+)
+def test_what_the_helper_could_not_begin_is_told_as_without_it(
+    program: str, failure: StartFailure, message: str
+) -> None:
+    refusal = verdict.not_begun(program, failure)
+    assert (refusal.reason, str(refusal)[: len(message)]) == ("BadCommand", message)

@@ -3,6 +3,7 @@
 import argparse
 import asyncio
 import os
+import signal
 import sys
 from collections.abc import AsyncIterator, Iterable, Iterator
 from contextlib import suppress
@@ -21,6 +22,7 @@ from tinkbox.settings import terminal_kind
 from tinkbox.wire.shell import Channel, ShellEnd, close, pieces, read_status
 
 LOST = 255
+WITH_ITS_CONTAINER = (128 + signal.SIGHUP, 128 + signal.SIGTERM, 128 + signal.SIGKILL)
 TAIL = 8
 
 
@@ -54,7 +56,7 @@ async def _interactive(operator: Operator, chosen: argparse.Namespace) -> int:
             refusal = error
     with suppress(Unavailable):
         standing = await operator.workflow_breakpoints(workflow_id)
-    _say(farewell(standing, opened["id"], end))
+    _say(["", *farewell(standing, opened["id"], end)])  # whatever line the cursor was left in
     if refusal is not None:
         raise refusal
     return LOST if end is not None and end.exit_code is None else 0
@@ -81,6 +83,8 @@ def farewell(standing: Document, session: str, end: ShellEnd | None) -> Iterator
     hold, workflow = standing["held"], standing["id"][:8]
     if end is None:
         yield f"left: the shell goes on, and tinkbox breakpoint shell {workflow} comes back to it"
+    elif hold is None and end.exit_code in WITH_ITS_CONTAINER:
+        yield "the shell ended with its container: the action is not held any more"
     elif end.exit_code is None:
         yield f"the shell is over: {end.message or end.reason}"
     else:

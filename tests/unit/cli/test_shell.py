@@ -70,6 +70,9 @@ def test_afterwards_it_says_who_decided_meanwhile() -> None:
     decided["held"] |= {"verdicts": [], "verdict": {"verb": "retry", "who": "ben"}}  # type: ignore[operator]
     assert list(farewell(decided, "5", ShellEnd(0)))[2:] == ["  held      disk/wipe until decided: retry (ben)"]
     over = {**STANDING, "held": None, "state": "SUCCESS"}
+    went_on = "the shell ended with its container: the action is not held any more"
+    assert next(iter(farewell(over, "5", ShellEnd(137)))) == went_on
+    assert next(iter(farewell(STANDING, "5", ShellEnd(137)))) == "the shell ended with status 137"
     assert list(farewell(over, "5", ShellEnd(0)))[2:] == ["  workflow  SUCCESS, nothing of it is held any more"]
 
 

@@ -129,7 +129,8 @@ class AttemptRun:
         outcome = outcome and verdict.noted(outcome, note)
         keep = None
         if container is not None:
-            self._process.carry(container)
+            if in_place:  # what holds a copy prints nothing, and would never end
+                self._process.carry(container)
             self._shells.enter(container)
             keep = partial(self._helper.keep, container.id)
             with _unwritten("what is held is not described"):

@@ -19,6 +19,7 @@ class Carrier:
         self._pump = pump
         self._group = group
         self._carrying: asyncio.Task[None] | None = None
+        self._container = ""
 
     @property
     def tail(self) -> tuple[str, ...]:
@@ -31,8 +32,10 @@ class Carrier:
         return self._carrying is not None
 
     def begin(self, container: Container) -> None:
-        """Carry this container's output from now on."""
-        self._pump.next_container()
+        """Carry this container's output from now on; of one that was carried already, what is there more."""
+        if container.id != self._container:
+            self._container = container.id
+            self._pump.next_container()
         output = self._runtime.output
         self._carrying = self._group.create_task(self._pump.carry(lambda: output(container.id)))
 

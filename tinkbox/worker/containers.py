@@ -124,8 +124,10 @@ class Containers:
         )
 
     async def halted(self, role: str, grace: int) -> Container | None:
-        """Have the container of this role run no more, and never; returns it when there is one."""
+        """Have the container of this role run no more, and never, nor a copy of it; returns it when there is one."""
         container = await self.found(role)
+        if role == ACTION and not self._offer.action.helper:
+            await discard(self._runtime, self._offer.attempt)
         if container is not None and container.started:
             await self._runtime.stop(container.id, grace)
         elif container is not None:

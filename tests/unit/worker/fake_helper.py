@@ -24,10 +24,10 @@ class FakeHelper:
 
     def begin(self) -> int | None:
         """The container starts, perhaps not for the first time; returns the exit code with which it ends at once."""
+        if "hold" in self._policy():
+            return self._hold("failure")
         said = self._status.read_text().splitlines()
         if any(line.startswith(HELD) for line in said):
-            if "hold" in self._policy():
-                return self._hold("failure")
             return next(int(line.split()[2]) for line in reversed(said) if line.startswith("exited "))
         return self._hold("before", 1) if "before" in self._policy() else self._again()
 

@@ -167,6 +167,14 @@ class FakeRuntime:
         self._call("ran_out_of_memory")
         return self._container(container_id).program.out_of_memory
 
+    async def changed_bytes(self, container_id: str) -> int:
+        self._container(container_id)
+        return 0
+
+    async def commit(self, container_id: str, image: str) -> None:
+        self.programs[image] = self._container(container_id).program
+        self.pulled.add(image)
+
     async def remove_image(self, image: str) -> None:
         self._call("remove_image")
 

@@ -213,9 +213,11 @@ async def test_what_is_armed_when_it_ends_counts(tmp_path: Path, offer: Offer, a
     assert outcome.signal == "SIGKILL"
 
 
-async def test_an_order_to_stop_ends_a_hold(tmp_path: Path) -> None:
-    runtime, door = FakeRuntime({IMAGE: Program(**FAILS)}), FakeDoor()
-    attempt = AttemptRun(machine(runtime, door, tmp_path), ON_FAILURE)
+@pytest.mark.parametrize("helper", [True, False])
+async def test_an_order_to_stop_ends_a_hold(tmp_path: Path, helper: bool) -> None:
+    runtime, door = FakeRuntime({IMAGE: Program(output=b"last words\n", **FAILS)}), FakeDoor()
+    offer = replace(ON_FAILURE, action=replace(ACTION, helper=helper))
+    attempt = AttemptRun(machine(runtime, door, tmp_path), offer)
     async with asyncio.timeout(10), asyncio.TaskGroup() as group:
         running = group.create_task(attempt.outcome())
         await door.is_held.wait()
@@ -223,7 +225,7 @@ async def test_an_order_to_stop_ends_a_hold(tmp_path: Path) -> None:
         door.order_now(Orders(ruling=ruling, stop=Order(state=State.CANCELED, message="by anna")))
         outcome = await running
     assert outcome is not None
-    assert (outcome.state, outcome.reason) == (State.CANCELED, "Canceled")
+    assert (outcome.state, outcome.reason, outcome.tail) == (State.CANCELED, "Canceled", ("last words",))
 
 
 async def test_a_machine_without_debugging_has_no_helper_and_holds_nothing(tmp_path: Path) -> None:
@@ -234,6 +236,21 @@ async def test_a_machine_without_debugging_has_no_helper_and_holds_nothing(tmp_p
     (container,) = runtime.ever
     assert container.spec.entrypoint == ()
     assert not any(target.startswith("/tinkbox") for target in container.spec.mounts)
+
+
+@pytest.mark.parametrize(("verb", "state", "hooks"), [(Verb.FAIL, State.FAILED, 1), (Verb.CONTINUE, State.SUCCESS, 0)])
+async def test_without_a_helper_a_copy_is_held_until_the_verdict(
+    tmp_path: Path, verb: Verb, state: State, hooks: int
+) -> None:
+    offer = replace(ON_FAILURE, action=replace(HOOKED, helper=False))
+    outcome, runtime, door = await held(offer, Program(output=b"once\n", **FAILS), tmp_path, verdict(verb))
+    assert (door.holds[1].container, door.holds[1].in_place) == (True, False)
+    assert outcome is not None
+    assert (outcome.state, outcome.exit_code, outcome.tail) == (state, 7, ("once",))
+    assert door.printed["a1"].count(b"once") == 1 + hooks
+    roles = [each.spec.labels["tinkbox.role"] for each in runtime.removed]
+    assert roles[0] == "hold"
+    assert (runtime.starts("action"), runtime.starts("on-failure")) == (1, hooks)
 
 
 async def restarted(

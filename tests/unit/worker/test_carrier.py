@@ -35,6 +35,16 @@ async def test_of_a_container_that_ended_everything_is_carried() -> None:
         assert (door.printed, carrier.tail) == ({"a1": b"one\ntwo\n"}, ("one", "two"))
 
 
+async def test_a_container_that_is_started_again_goes_on_where_its_output_was() -> None:
+    async with carrying(Program(output=b"once\n")) as (carrier, runtime, door, container):
+        carrier.begin(container)
+        await carrier.end()
+        runtime.containers[container.id].output += b"more\n"
+        carrier.begin(container)
+        await carrier.end()
+        assert (door.printed, carrier.tail) == ({"a1": b"once\nmore\n"}, ("once", "more"))
+
+
 async def test_of_one_that_goes_on_what_was_printed_until_now_is_waited_for() -> None:
     async with carrying(Program(output=b"a line that comes in several pieces\n", lasts=True)) as (
         carrier,

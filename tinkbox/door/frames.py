@@ -13,6 +13,7 @@ from tinkbox.wire.shell import MAX_FRAME, Frame, decode, encode
 HEARTBEAT = 15.0
 CLOSE_SECONDS = 5.0
 _KEEP_ALIVE = {socket.TCP_KEEPIDLE: 15, socket.TCP_KEEPINTVL: 5, socket.TCP_KEEPCNT: 3}
+_GOODBYE = WSCloseCode.OK.to_bytes(2, "big")
 _REASON = 120  # bytes, of the 123 that fit (RFC 6455, 5.5)
 
 
@@ -50,12 +51,11 @@ class _Carrier:
     def __init__(self, request: web.Request, side: Side) -> None:
         self._request = request
         self._side = side
-        self._said_all = False
         # Whoever reads a command's output may stand still, and then answers no ping either.
         heartbeat = HEARTBEAT if side.tty else None
         # The WebSocket's own limit is one that a message may not reach.
         self.socket = web.WebSocketResponse(
-            heartbeat=heartbeat, max_msg_size=MAX_FRAME + 1, compress=False, timeout=CLOSE_SECONDS
+            heartbeat=heartbeat, max_msg_size=MAX_FRAME + 1, compress=False, timeout=CLOSE_SECONDS, autoclose=False
         )
 
     async def run(self) -> None:
@@ -78,18 +78,17 @@ class _Carrier:
     async def _outwards(self) -> NoReturn:
         while (frame := await self._side.take()) is not None:
             await self.socket.send_bytes(encode(frame))
-        self._said_all = True
-        await self.socket.close()
+        # A connection that is closed over what it was sent and did not read loses its own last words.
+        await self.socket.send_frame(_GOODBYE, WSMsgType.CLOSE)
+        await asyncio.sleep(CLOSE_SECONDS)
         raise _Over
 
-    async def _inwards(self) -> None:
+    async def _inwards(self) -> NoReturn:
         async for message in self.socket:
             if message.type is not WSMsgType.BINARY:
                 raise Invalid("a shell's frames are binary")
             await self._side.give(decode(message.data))
-        # While we close, what is on its way to us must be read, or the connection's end overtakes our last words.
-        if not self._said_all:
-            raise _Over
+        raise _Over
 
 
 def _keep_alive(request: web.Request) -> None:

@@ -67,6 +67,22 @@ async def test_frames_pass_both_ways_and_the_end_is_an_orderly_one() -> None:
         assert client.close_code == 1000
 
 
+async def test_the_last_words_wait_for_a_peer_that_is_busy_sending() -> None:
+    side = Side()
+    async with connected(side) as client:
+        for _ in range(10):
+            side.outbox.put(Frame(Channel.STDOUT, b"x" * 65_000))
+        side.outbox.put(FRAME)
+        side.outbox.close()
+        # It reads nothing, and goes on sending when everything was said to it.
+        for _ in range(200):
+            await client.send_bytes(encode(Frame(Channel.STDIN, b"x" * 65_000)))
+            await asyncio.sleep(0.001)
+        told = [await client.receive() for _ in range(12)]
+        assert decode(told[-2].data) == FRAME
+        assert client.close_code == 1000
+
+
 async def test_the_largest_frame_passes_and_no_larger_one() -> None:
     side = Side()
     async with connected(side) as client:

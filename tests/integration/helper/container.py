@@ -111,6 +111,10 @@ class ActionContainer:
         done = self._engine.cli("logs", self.name)
         return done.stdout + done.stderr
 
+    def prints(self, text: str) -> None:
+        """Wait until it printed this: the engine's log comes behind what the helper tells."""
+        until(lambda: text in self.printed, f"{text!r} in what {self.name} prints")
+
     @property
     def facts(self) -> list[str]:
         """What the helper said, without the processes' numbers."""

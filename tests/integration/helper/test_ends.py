@@ -77,27 +77,27 @@ def test_signals_reach_the_command(action: ActionContainer, pid: str) -> None:
     signals = ("USR1", "WINCH", "CONT", "ABRT", "HUP", "INT", "RTMIN+3", "TERM")
     traps = "".join(f"trap 'echo told {signal}' {signal.replace('RTMIN+3', '37')};" for signal in signals)
     action.shell(f"{traps} trap 'echo told TERM; exit 5' TERM; {READY}", options=(f"--pid={pid}",))
-    until(lambda: "ready" in action.printed, "the command to be ready")
+    action.prints("ready\n")
     for signal in signals:
         action.kill(signal)
-        until(lambda: f"told {signal}\n" in action.printed, signal)  # noqa: B023
+        action.prints(f"told {signal}\n")
     assert action.ended() == 5
 
 
 def test_a_signal_reaches_the_command_only(action: ActionContainer) -> None:
     child = "(trap 'echo told child' TERM; while :; do sleep 0.01; done) &"
     action.shell(f"{child} {TOLD}", ON_FAILURE)
-    until(lambda: "ready" in action.printed, "the command to be ready")
+    action.prints("ready\n")
     action.kill("TERM")
     action.held(Kind.FAILURE)
-    assert "told TERM" in action.printed
+    action.prints("told TERM\n")
     assert "told child" not in action.printed
 
 
 def test_the_ends_of_others_are_not_the_commands_business(action: ActionContainer) -> None:
     wait = "mkfifo /pipe; exec 3<>/pipe; trap 'echo told CHLD' CHLD; echo ready; while :; do read -r _ <&3; done"
     action.shell(wait)
-    until(lambda: "ready" in action.printed, "the command to be ready")
+    action.prints("ready\n")
     action.script("(sleep 0.01 &) ; (sleep 0.01 &)")
     until(lambda: action.script("cat /proc/[0-9]*/comm | grep -c sleep; true") == "0\n", "the orphans' end")
     action.kill("WINCH")
@@ -107,15 +107,16 @@ def test_the_ends_of_others_are_not_the_commands_business(action: ActionContaine
 def test_a_signal_of_the_worker_reaches_the_commands_whole_group(action: ActionContainer) -> None:
     child = "(trap 'echo told child; exit' TERM; while :; do sleep 0.01; done) &"
     action.shell(f"{child} {TOLD}", ON_FAILURE)
-    until(lambda: "ready" in action.printed, "the command to be ready")
+    action.prints("ready\n")
     number = action.files.command("signal", "15")
     assert action.held(Kind.FAILURE).command == number
-    until(lambda: {"told child", "told TERM"} <= set(action.printed.splitlines()), "both to be told")
+    for told in ("told child\n", "told TERM\n"):
+        action.prints(told)
 
 
 def test_a_command_that_heeds_no_signal_is_killed_and_held(action: ActionContainer) -> None:
     action.shell(f"trap '' TERM; {READY}", ON_FAILURE)
-    until(lambda: "ready" in action.printed, "the command to be ready")
+    action.prints("ready\n")
     carried_out = action.files.command("signal", "15")
     assert action.told(lambda status: status.command == carried_out, "the signal").pid is not None
     action.files.command("signal", "9")
@@ -142,8 +143,8 @@ def test_the_command_gets_its_environment_laid_over(action: ActionContainer) -> 
     script = 'echo "$KEPT|$CHANGED|$NEW|${EMPTY-unset}"; exit 1'
     action.shell(script, ON_FAILURE, options=options, environment=laid)
     action.held(Kind.FAILURE)
-    assert action.printed == "kept|after\n*|a=b|\n"
+    action.prints("kept|after\n*|a=b|\n")
     action.files.change_command_line(None, {"NEW": "newer"})
     action.files.command("retry")
     action.held(Kind.FAILURE, 2)
-    assert action.printed.endswith("kept|after\n*|newer|\n")
+    action.prints("kept|after\n*|newer|\n")

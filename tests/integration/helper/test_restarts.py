@@ -32,12 +32,12 @@ def test_it_is_held_where_the_worker_wants_it_held(action: ActionContainer) -> N
     action.files.set_policy(ON_FAILURE)
     action.retry("/bin/sh", "-c", "echo anew; exit 8")
     assert action.held(Kind.FAILURE, 2).exited == 8
-    assert action.printed == "ran\nanew\n"
+    action.prints("ran\nanew\n")
 
 
 @pytest.mark.parametrize("hold", [True, False])
 def test_a_command_that_was_killed_with_its_container_counts_as_killed(action: ActionContainer, hold: bool) -> None:
-    action.shell("echo ran; sleep 1000", ON_FAILURE).running()
+    action.shell("echo ran; sleep 1000", ON_FAILURE).prints("ran\n")
     action.kill("KILL")
     assert action.ended() == 137
     if hold:

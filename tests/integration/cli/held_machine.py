@@ -163,6 +163,7 @@ class HeldMachine:
         def run() -> None:
             with suppress(asyncio.CancelledError):
                 loop.run_until_complete(task)
+            loop.run_until_complete(asyncio.sleep(0.1))  # connections that were closed end a little later
             loop.run_until_complete(loop.shutdown_default_executor())
             loop.close()
 

@@ -105,7 +105,7 @@ async def test_a_side_that_is_cut_off_says_no_more() -> None:
 async def test_a_peer_that_reads_nothing_can_be_cut_off() -> None:
     side = Side()
     async with connected(side) as client:
-        for _ in range(200):
+        for _ in range(1_000):
             side.outbox.put(Frame(Channel.STDOUT, b"x" * 65_535))
         await client.send_bytes(encode(FRAME))
         await side.given.get()

@@ -76,7 +76,9 @@ class Queue:
     async def data(self, _: web.Request) -> web.Response:
         return web.Response(body=b"", content_type="application/x-tar")
 
-    async def order(self, _: web.Request) -> web.Response:
+    async def orders(self, request: web.Request) -> web.Response:
+        if not request.query["seen"]:
+            return web.json_response({})
         await asyncio.sleep(25)
         return web.Response(status=204)
 
@@ -88,7 +90,7 @@ async def serve(folder: Path, queue: Queue) -> None:
             web.post("/worker/next", queue.next),
             web.post("/worker/attempts/{token}/report", queue.report),
             web.get("/worker/attempts/{token}/data", queue.data),
-            web.get("/worker/attempts/{token}/order", queue.order),
+            web.get("/worker/attempts/{token}/orders", queue.orders),
         ]
     )
     runner = web.AppRunner(application, access_log=None, handler_cancellation=True)

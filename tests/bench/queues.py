@@ -190,10 +190,18 @@ async def carry_out(worker: Credential, workflow: str, turns: list[float]) -> No
 async def run(door: NodeDoor, offer: Offer) -> None:
     """What a worker asks of the appliance between offer and report."""
     async with asyncio.TaskGroup() as group:
-        listening = group.create_task(door.order(offer.attempt))
+        listening = group.create_task(listen(door, offer))
         await door.data(offer.attempt)  # before the action
         await door.data(offer.attempt)  # behind it: there is nothing that an empty folder would replace
         listening.cancel()
+
+
+async def listen(door: NodeDoor, offer: Offer) -> None:
+    """What is wanted of an attempt is told at once, and then only what is new."""
+    seen = ""
+    while True:
+        orders = await door.orders(offer.attempt, seen)
+        seen = orders.mark if orders is not None else seen
 
 
 async def check_success(operator_socket: Path) -> None:

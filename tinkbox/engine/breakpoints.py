@@ -225,8 +225,6 @@ class Breakpoints:
             verdict = judged(Verdict(verb=asked.verb, who=person or CONTAINER, why=why, fresh=asked.fresh), hold)
             if hold.verdict == verdict:
                 return None, []
-            if hold.verdict is not None or hold.ended_at is not None:
-                raise Conflict(decided(hold))
             return None, await decide(tables, hold, verdict, self._clock())
 
         await self._told(use_case)

@@ -36,7 +36,7 @@ async def end_attempt(tables: Tables, attempt: Attempt, outcome: Outcome, now: d
         await tables.workflows.count_failure(workflow.id, attempt.position)
     if hold is not None:
         await tables.holds.end(hold, now)
-    changes = Override(command=verdict.command, environment=verdict.environment) if again and verdict else Override()
+    changes = Override(command=verdict.command, environment=verdict.environment) if verdict else Override()
     await tables.holds.set_override(workflow.id, attempt.position, changes)
     seconds = (now - attempt.started_at).total_seconds() - sum(each.lasted(now) for each in holds)
     held = hold.lasted(now) if hold else None

@@ -53,6 +53,13 @@ async def test_every_unknown_machine_is_named(box: Appliance) -> None:
     assert [each.key for each in refusal.value.problems] == ["tasks[0].worker", "tasks[1].worker"]
 
 
+async def test_what_the_template_says_of_its_helper_is_kept(box: Appliance) -> None:
+    await box.machine(1)
+    text = CHOICE.replace("name: write,", "name: write, helper: false,").replace("{{.b}}", "{{.a}}")
+    actions = (await box.workflows.get(await box.workflow(text, a=1))).actions
+    assert [each.action.helper for each in actions] == [True, False, True, True]
+
+
 async def test_what_the_template_says_of_retries_reboots_and_time_is_kept(box: Appliance) -> None:
     await box.machine(1)
     flaky = (await box.workflows.get(await box.workflow(RETRIES))).actions[0].action

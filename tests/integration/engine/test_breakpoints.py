@@ -70,19 +70,18 @@ async def test_what_is_armed_while_an_action_runs_reaches_it_and_so_does_that_it
     offer = await work.again()
     assert offer is not None
     assert offer.armed == Armed(on_failure=True, before=True)
+    assert "breakpoint.refused" not in await work.events()
 
 
 async def test_its_worker_is_woken_by_every_change_and_verdict(box: Appliance) -> None:
     work = await begun(box)
 
-    async def decide() -> None:
-        await work.held()
-        await work.decide(Verb.FAIL)
-
     for change in (
         lambda: box.breakpoints.arm(work.key, FAILING, "anna"),
         lambda: box.breakpoints.clear(work.key, None, "anna"),
-        decide,
+        work.held,
+        lambda: work.decide(Verb.RETRY),
+        work.resumed,
     ):
         async with asyncio.timeout(5), asyncio.TaskGroup() as group:
             waiting = group.create_task(box.attempts.wait(work.worker, 60))
@@ -101,6 +100,7 @@ async def test_a_failure_is_held_only_when_no_retry_follows(box: Appliance) -> N
     offer = await work.again()
     assert offer is not None
     assert offer.armed == Armed(before=True, on_failure=True)
+    assert "breakpoint.refused" not in await work.events()
 
 
 async def test_nothing_is_to_be_held_in_a_workflow_that_is_stopped(box: Appliance) -> None:

@@ -8,6 +8,7 @@ import pytest
 from tests.integration.engine.appliance import Appliance, Clock, appliance
 from tests.integration.engine.flows import REBOOT, THROUGH
 from tests.integration.engine.holding import FAILURE, FLOW, SUCCESS, AtWork, begun
+from tinkbox.engine.rulings import decide
 from tinkbox.model.breakpoint import Kind, Override, Verb, Verdict
 from tinkbox.model.errors import Conflict, Invalid, NotFound
 from tinkbox.model.workflow import Outcome, State
@@ -42,8 +43,13 @@ async def test_what_is_held_stays_so_until_its_worker_says_that_the_verdict_was_
 
 
 async def test_before_an_action_go_on_lets_it_run_with_its_whole_time(box: Appliance) -> None:
-    work = await held(box, Kind.BEFORE)
+    work = await begun(box)
+    box.clock.forward(20)
+    await work.held(Kind.BEFORE)
     box.clock.forward(500)
+    offer = await work.again()
+    assert offer is not None
+    assert offer.remaining == 40, "its time stands still"
     await work.decide(Verb.CONTINUE)
     await work.resumed()
     assert await work.states() == "RUNNING RUNNING PENDING"
@@ -224,6 +230,16 @@ async def test_the_first_verdict_counts_and_the_others_are_told_whose_it_was(box
     assert await work.events("breakpoint") == ["breakpoint.verdict"]
     with pytest.raises(Conflict, match=f"{winner} decided already"):
         await work.asked(Verb.ABORT)
+
+
+async def test_who_looked_before_another_decided_does_not_decide_any_more(box: Appliance) -> None:
+    work = await held(box)
+    seen = await work.hold()
+    await work.decide(Verb.FAIL)
+    late = Verdict(verb=Verb.RETRY, who="ben")
+    with pytest.raises(Conflict, match="anna decided already: fail"):
+        await box.store.write(lambda tables: decide(tables, seen, late, box.clock()))
+    assert await work.events("breakpoint") == ["breakpoint.verdict"]
 
 
 async def test_whoever_comes_after_the_hold_is_over_is_told_as_well(box: Appliance) -> None:

@@ -12,9 +12,11 @@ from aiohttp.test_utils import TestServer
 
 from tinkbox.client.node import NodeDoor
 from tinkbox.door.problems import refusals_become_problems
+from tinkbox.model.breakpoint import Armed, Kind, Verb
 from tinkbox.model.errors import Conflict, Denied, NotFound, Unavailable
 from tinkbox.model.workflow import Outcome, PlannedAction, State
 from tinkbox.node import routes
+from tinkbox.wire.holds import Asked, Held, Orders, Resumed
 from tinkbox.wire.worker import Credential, Hello, Leaving, Offer, Order, Report
 
 ACTION = PlannedAction(index=0, task="t", name="a", worker="w", address="08:00:27:00:00:01", image="i", timeout=60)
@@ -28,7 +30,6 @@ class FakeAttempts:
 
     refusal: Exception | None = None
     offered: Offer | None = OFFER
-    ordered: Order | None = None
     told: list[tuple[object, ...]] = field(default_factory=list)
 
     def _tell(self, *words: object) -> None:
@@ -42,10 +43,6 @@ class FakeAttempts:
 
     async def leave(self, worker: str, token: str, leaving: Leaving) -> None:
         self._tell("leave", worker, token, leaving)
-
-    async def order(self, worker: str, token: str) -> Order | None:
-        self._tell("order", worker, token)
-        return self.ordered
 
     async def wait(self, worker: str, timeout: float) -> None:
         """Here time passes at once."""
@@ -66,6 +63,33 @@ class FakeAttempts:
         return 1
 
 
+@dataclass
+class FakeBreakpoints:
+    """Wants one thing of every attempt; `refusal` is raised by everything instead."""
+
+    refusal: Exception | None = None
+    wanted: Orders = field(default_factory=Orders)
+    told: list[tuple[object, ...]] = field(default_factory=list)
+
+    def _tell(self, *words: object) -> None:
+        if self.refusal is not None:
+            raise self.refusal
+        self.told.append(words)
+
+    async def held(self, worker: str, token: str, held: Held) -> None:
+        self._tell("held", worker, token, held)
+
+    async def resumed(self, worker: str, token: str, resumed: Resumed) -> None:
+        self._tell("resumed", worker, token, resumed)
+
+    async def asked(self, worker: str, token: str, asked: Asked) -> None:
+        self._tell("asked", worker, token, asked)
+
+    async def orders(self, worker: str, token: str) -> Orders:
+        self._tell("orders", worker, token)
+        return self.wanted
+
+
 def authenticate(token: str) -> str:
     if token != "secret":
         raise Denied("this is no credential of a machine known here")
@@ -73,9 +97,12 @@ def authenticate(token: str) -> str:
 
 
 @asynccontextmanager
-async def door_to(attempts: FakeAttempts, token: str = "secret") -> AsyncIterator[NodeDoor]:
+async def door_to(
+    attempts: FakeAttempts, breakpoints: FakeBreakpoints | None = None, token: str = "secret"
+) -> AsyncIterator[NodeDoor]:
     application = web.Application(middlewares=[refusals_become_problems])
-    application.add_routes(routes.routes(attempts, authenticate, lambda: datetime(2026, 11, 21, tzinfo=UTC)))
+    known = breakpoints or FakeBreakpoints(refusal=attempts.refusal)
+    application.add_routes(routes.routes(attempts, known, authenticate, lambda: datetime(2026, 11, 21, tzinfo=UTC)))
     async with TestServer(application) as server:
         credential = Credential(server=str(server.make_url("")).rstrip("/"), registry="r", worker="w", token=token)
         async with NodeDoor(credential) as door:
@@ -106,12 +133,27 @@ async def test_no_work_is_none() -> None:
         assert await door.next(Hello(boot_id="b")) is None
 
 
-async def test_an_order_is_waited_for_and_none_is_none() -> None:
-    order = Order(state=State.CANCELED, message="by the operator")
-    async with door_to(FakeAttempts(ordered=order)) as door:
-        assert await door.order("attempt-1") == order
-    async with door_to(FakeAttempts()) as door:
-        assert await door.order("attempt-1") is None
+async def test_orders_are_waited_for_and_those_that_were_seen_are_none() -> None:
+    wanted = Orders(stop=Order(state=State.CANCELED, message="by the operator"), armed=Armed(before=True))
+    async with door_to(FakeAttempts(), FakeBreakpoints(wanted=wanted)) as door:
+        assert await door.orders("attempt-1", "") == wanted
+        assert await door.orders("attempt-1", Orders().mark) == wanted
+        assert await door.orders("attempt-1", wanted.mark) is None
+
+
+async def test_what_is_said_about_a_hold_arrives_as_it_was_sent() -> None:
+    known = {"workflow_id": "f", "boot_id": "b", "sequence": 3}
+    outcome = Outcome(state=State.FAILED, exit_code=7, tail=("last",))
+    held = Held(kind=Kind.FAILURE, outcome=outcome, container=False, in_place=False, **known)
+    resumed, asked = Resumed(**known), Asked(verb=Verb.RETRY, why="ü", fresh=True, shell="s1", **known)
+    breakpoints = FakeBreakpoints()
+    async with door_to(FakeAttempts(), breakpoints) as door:
+        await door.held("attempt-1", held)
+        await door.resumed("attempt-1", resumed)
+        await door.verdict("attempt-1", asked)
+    assert breakpoints.told == [
+        ("held", "w", "attempt-1", held), ("resumed", "w", "attempt-1", resumed), ("asked", "w", "attempt-1", asked),
+    ]  # fmt: skip
 
 
 @pytest.mark.parametrize("refusal", [Conflict("too late"), NotFound("no such attempt")])
@@ -120,7 +162,7 @@ async def test_a_refusal_comes_back_as_itself(refusal: Exception) -> None:
         with pytest.raises(type(refusal), match=str(refusal)):
             await door.report("attempt-1", REPORT)
         with pytest.raises(type(refusal), match=str(refusal)):
-            await door.order("attempt-1")
+            await door.orders("attempt-1", "")
         with pytest.raises(type(refusal), match=str(refusal)):
             await door.leaving("attempt-1", Leaving(workflow_id="f", boot_id="b"))
 

@@ -18,6 +18,8 @@ from tinkbox.wire.fields import flag, member, text
 from tinkbox.wire.holds import MAX_WORDS, wish_from_document
 
 ASCIICAST = "application/x-asciicast"
+_WISH = ("tty", "command", "user", "folder", "environment", "term", "rows", "columns")
+_KNOWN = (*_WISH, "record_input", "mode", "session")
 
 
 def routes(shells: Shells) -> list[web.RouteDef]:
@@ -60,6 +62,9 @@ class _ShellDoor:
         return web.Response(body=content, headers={"Content-Type": ASCIICAST, "Cache-Control": "no-store"})
 
     async def _opened(self, key: str, who: str, document: Mapping[str, Any]) -> Opened:
+        unknown = [name for name in document if name not in _KNOWN]
+        if unknown:
+            raise Invalid(f"{unknown[0]!r} is unknown; known here: {', '.join(_KNOWN)}")
         session = text(document, "session", "")
         if session or member({"mode": Mode.DRIVE, **document}, "mode", Mode) is Mode.VIEW:
             return await self._shells.join(key, who, session)

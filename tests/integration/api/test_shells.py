@@ -246,6 +246,7 @@ async def test_a_recording_has_the_output_and_not_what_was_typed(held: Held) -> 
         ({"mode": "view"}, 409),
         ({"session": "nonsense"}, 404),
         ({"record_input": 1}, 422),
+        ({"cmd": ["ls"]}, 422),
     ],
 )
 async def test_a_wish_that_makes_no_sense_is_refused(held: Held, wish: dict[str, object], status: int) -> None:

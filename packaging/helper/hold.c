@@ -41,17 +41,24 @@ struct helper {
 
 static struct helper begin(const struct past *past)
 {
-    struct helper helper = {.run = past->run, .command = past->command};
+    struct helper helper = {.run = past->run, .command = past->command, .changes = -1};
     sigset_t all;
 
     sigfillset(&all);
     sigprocmask(SIG_SETMASK, &all, &helper.mask);
     helper.signals = signalfd(-1, &all, SFD_CLOEXEC | SFD_NONBLOCK);
-    helper.changes = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
-    inotify_add_watch(helper.changes, CONTROL, IN_MOVED_TO | IN_CLOSE_WRITE);
     /* In the machine's own process namespace it is not process 1, to which orphans come by themselves. */
     prctl(PR_SET_CHILD_SUBREAPER, 1);
     return helper;
+}
+
+/* The kernel takes a while to let go of a watch, for which a command that nobody holds need not wait at its end. */
+static void be_notified(struct helper *helper)
+{
+    if (helper->changes >= 0)
+        return;
+    helper->changes = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
+    inotify_add_watch(helper->changes, CONTROL, IN_MOVED_TO | IN_CLOSE_WRITE);
 }
 
 static void wait_for_news(const struct helper *helper)
@@ -169,6 +176,7 @@ static int hold(struct helper *helper, enum kind kind)
     struct command command;
     int signal;
 
+    be_notified(helper);
     record_held(kind == BEFORE ? helper->run + 1 : helper->run, kind);
     for (;;) {
         while ((signal = next_signal(helper)))

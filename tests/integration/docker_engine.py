@@ -82,6 +82,18 @@ class DockerEngine:
         self.stop()
         self.start()
 
+    @contextmanager
+    def short_of_memory(self, limit: int) -> Iterator[None]:
+        """All its containers together have so many bytes; with either version of control groups."""
+        first, second = CGROUPS / "memory" / self.cgroup / "memory.limit_in_bytes", CGROUPS / self.cgroup / "memory.max"
+        file = first if first.exists() else second
+        before = file.read_text()
+        file.write_text(str(limit))
+        try:
+            yield
+        finally:
+            file.write_text(before)
+
     def beside(self, command: list[str]) -> list[str]:
         """The command as it is run where the engine lives, among its mounts and processes; it dies with its caller."""
         assert self._process is not None, "it does not run"

@@ -1,4 +1,5 @@
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -11,15 +12,36 @@ from tests.integration.worker.machine import Lab
 MOUNT_POINTS = (Path("/dev/reason"), Path("/dev/message"))
 
 
-@pytest.fixture
-def lab(tmp_path: Path, docker_engine: DockerEngine) -> Iterator[Lab]:
-    """A machine of an appliance that is off: `serving(lab.configuration)` switches it on."""
-    lab = Lab(tmp_path, configure(tmp_path), docker_engine)
+@contextmanager
+def lab_in(folder: Path, engine: DockerEngine) -> Iterator[Lab]:
+    """A machine whose appliance is off, and nothing of it afterwards."""
+    lab = Lab(folder, configure(folder), engine)
     with serving(lab.configuration):
         lab.prepare()
     new_here = [path for path in MOUNT_POINTS if not path.exists()]
     yield lab
     for container in lab.containers():
-        docker_engine.cli("rm", "-f", container)
+        engine.cli("rm", "-f", container)
     for path in new_here:
         path.unlink(missing_ok=True)
+
+
+@pytest.fixture
+def lab(tmp_path: Path, docker_engine: DockerEngine) -> Iterator[Lab]:
+    """A machine of an appliance that is off: `serving(lab.configuration)` switches it on."""
+    with lab_in(tmp_path, docker_engine) as lab:
+        yield lab
+
+
+@pytest.fixture(scope="module")
+def machine_of_module(tmp_path_factory: pytest.TempPathFactory, docker_engine: DockerEngine) -> Iterator[Lab]:
+    """A machine at work, for a module that has many tests; they use it by the name of `machine`."""
+    with lab_in(tmp_path_factory.mktemp("machine"), docker_engine) as lab, serving(lab.configuration), lab.working():
+        yield lab
+
+
+@pytest.fixture
+def machine(machine_of_module: Lab) -> Iterator[Lab]:
+    """A machine at work that has nothing to do."""
+    yield machine_of_module
+    machine_of_module.cancel_all()

@@ -9,7 +9,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,6 +19,7 @@ from tests.integration.cli.serving import PROGRAM, ROOT, Configuration, clean_en
 from tests.integration.docker_engine import DockerEngine
 from tests.integration.engine.appliance import hardware, mac
 from tests.integration.registry.serving import layer
+from tinkbox.cli.workflow import ENDS
 
 DEADLINE = 60.0
 IMAGE = "tools/sh:v1"
@@ -52,6 +53,7 @@ class Lab:
     def prepare(self) -> None:
         """Push the machine's hardware, load the image, make the credential."""
         self.marks.mkdir()
+        self.marks.chmod(0o777)  # not every action runs as root
         self.tinkbox("hardware", "push", stdin=json.dumps(hardware(1)).encode())
         self.image(IMAGE, {"bin/busybox": BUSYBOX})
         credential = self.tinkbox("hardware", "credential", mac(1))
@@ -66,7 +68,9 @@ class Lab:
         self.engine.cli("rmi", name)
         self.tinkbox("image", "load", str(archive))
 
-    def workflow(self, *scripts: str, global_timeout: int = 600, **options: object) -> str:
+    def workflow(
+        self, *scripts: str, global_timeout: int = 600, breakpoints: Sequence[str] = (), **options: object
+    ) -> str:
         """A workflow with one action per shell script; `options` go into each action.  Returns its id."""
         actions = [
             {"name": f"action-{number}", "image": IMAGE, "command": ["/bin/busybox", "sh", "-c", script], "timeout": 60}
@@ -78,7 +82,33 @@ class Lab:
         template = {"version": "0.1", "name": "test", "global_timeout": global_timeout, "tasks": [task]}
         name = f"t{time.monotonic_ns()}"
         self.tinkbox("template", "create", "-n", name, stdin=json.dumps(template).encode())
-        return self.tinkbox("workflow", "create", "-t", name, "-r", json.dumps({"device_1": mac(1)})).split()[-1]
+        armed = [f"--breakpoint={where}" for where in breakpoints]
+        devices = json.dumps({"device_1": mac(1)})
+        return self.tinkbox("workflow", "create", "-t", name, "-r", devices, *armed).split()[-1]
+
+    def held(self, workflow: str, times: int = 1) -> dict[str, Any]:
+        """Wait until it is held for the so many-th time; returns the event that says so."""
+
+        def holds() -> list[dict[str, Any]]:
+            happened = self.events(workflow)
+            assert happened[-1]["kind"] not in ENDS, happened[-3:]
+            return [event for event in happened if event["kind"] == "action.held"]
+
+        until(lambda: len(holds()) >= times, f"hold {times} of {workflow}")
+        return holds()[times - 1]
+
+    def stands(self, workflow: str) -> dict[str, Any]:
+        """Where it stands; `held` in it is the hold that it is in, or None."""
+        (stands,) = json.loads(self.tinkbox("workflow", "state", workflow, "--format", "json"))
+        return dict(stands)
+
+    def inside(self, workflow: str, *command: str) -> str:
+        """Run a program in the held container; returns what it printed."""
+        return self.tinkbox("breakpoint", "shell", workflow, "--", *command)
+
+    def breakpoint(self, verb: str, workflow: str, *words: str) -> str:
+        """`tinkbox breakpoint VERB WORKFLOW ...`; returns what it printed."""
+        return self.tinkbox("breakpoint", verb, workflow, *words)
 
     def finished(self, workflow: str) -> str:
         """Wait until the workflow is over; returns its state."""
@@ -94,6 +124,14 @@ class Lab:
         listed = json.loads(self.tinkbox("workflow", "list", "--format", "json"))
         (state,) = [each["state"] for each in listed if each["id"] == workflow]
         return str(state)
+
+    def cancel_all(self) -> None:
+        """End what a test that failed left behind: the next one needs the machine."""
+        listed = json.loads(self.tinkbox("workflow", "list", "--format", "json"))
+        for left in [each["id"] for each in listed if each["state"] in ("PENDING", "RUNNING", "STOPPING")]:
+            with suppress(Refused):
+                self.tinkbox("workflow", "cancel", left)
+                self.finished(left)
 
     def told(self, workflow: str) -> dict[str, Any]:
         """How the workflow's last attempt ended, as its event says."""

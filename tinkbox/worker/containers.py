@@ -166,6 +166,8 @@ def _attempt(attempt: str) -> dict[str, str]:
 def _local_faults() -> Iterator[None]:
     try:
         yield
+    except Invalid as error:
+        raise ContainerFailed("BadCommand", str(error)) from None
     except OSError as error:
         reason = "NoSpace" if error.errno in _FULL else "CreateFailed"
         raise ContainerFailed(reason, f"the worker's own files cannot be written: {error}") from None

@@ -7,6 +7,7 @@ killed at any moment goes on where it was and no verdict takes effect twice.
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from typing import Protocol
@@ -23,6 +24,7 @@ from tinkbox.worker.patience import patiently
 from tinkbox.worker.watch import Watch
 
 LOOK_EVERY = 2.0
+ANSWER_SECONDS = 5.0
 _log = logging.getLogger(__name__)
 
 
@@ -45,6 +47,7 @@ class Holding:
         self._offer = offer
         self._boot_id = boot_id
         self._note = notes.hold(offer.attempt)
+        self._answering = asyncio.Lock()
 
     @property
     def unfinished(self) -> HoldNote | None:
@@ -86,6 +89,9 @@ class Holding:
             if keep is not None:
                 beside.append(group.create_task(self._kept(held, keep)))
             ruling = await self._leash.ruling(held.sequence)
+            with suppress(TimeoutError):
+                async with asyncio.timeout(ANSWER_SECONDS), self._answering:
+                    pass  # whoever asked for it inside is told before it is carried out
             for task in beside:
                 task.cancel()
         return ruling
@@ -134,7 +140,8 @@ class Holding:
             while True:
                 for request in self._files.requests(answered):
                     answered += 1
-                    self._files.answer(request.id, *await self._asked(sequence, request))
+                    async with self._answering:
+                        self._files.answer(request.id, *await self._asked(sequence, request))
                 await watch.changed(LOOK_EVERY)
 
     async def _asked(self, sequence: int, request: Request) -> tuple[bool, str]:

@@ -128,3 +128,10 @@ async def test_a_fresh_retry_runs_what_a_person_changed_and_a_hook_does_not(help
     assert (spec.environment["MODE"], spec.environment["OWN"]) == ("gentle", "1")
     assert spec.environment["TINKBOX_ACTION"] == action.name
     assert (hook.entrypoint, hook.command, hook.environment["MODE"]) == ((), ("repair",), "rough")
+
+
+async def test_a_command_that_no_program_can_be_given_is_refused(tmp_path: Path) -> None:
+    containers, _ = await place(tmp_path, Program())
+    with pytest.raises(ContainerFailed, match="NUL") as refusal:
+        await containers.made(ACTION, ("write", "\0"), Armed)
+    assert refusal.value.reason == "BadCommand"

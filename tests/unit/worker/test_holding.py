@@ -13,7 +13,7 @@ from tests.unit.worker.actions import OFFER
 from tests.unit.worker.fakes import FakeDoor
 from tinkbox.model.breakpoint import Kind, Verb, Verdict
 from tinkbox.model.workflow import Outcome, State
-from tinkbox.wire.holds import Orders, Ruling
+from tinkbox.wire.holds import Asked, Orders, Ruling
 from tinkbox.worker.helper import HelperFiles
 from tinkbox.worker.holding import Holding
 from tinkbox.worker.leash import Leash
@@ -84,6 +84,25 @@ async def test_a_verdict_from_inside_is_handed_on_and_answered(tmp_path: Path) -
         assert (asked.verb, asked.why, asked.shell, asked.sequence) == (Verb.RETRY, "mounted it", "s1", 1)
         here.door.order_now(Orders(ruling=RETRY))
         assert await ruling == RETRY
+
+
+class Hasty(FakeDoor):
+    """The verdict is known before whoever asked for it is answered."""
+
+    async def verdict(self, attempt: str, asked: Asked) -> None:
+        self.order_now(Orders(ruling=RETRY))
+        for _ in range(100):
+            await asyncio.sleep(0)
+        await super().verdict(attempt, asked)
+
+
+async def test_whoever_asked_inside_is_answered_before_the_verdict_is_carried_out(tmp_path: Path) -> None:
+    async with place(tmp_path, Hasty()) as here, asyncio.TaskGroup() as group:
+        ruling = group.create_task(here.holding.ruled(Kind.FAILURE, FAILED, in_place=True, keep=for_ever))
+        await here.door.is_held.wait()
+        ask(here.files, "first", "retry")
+        assert await ruling == RETRY
+        assert (tmp_path / "holds" / "a1" / "control" / "answer").read_text() == "first ok the verdict is: retry\n"
 
 
 async def test_a_container_that_is_gone_is_announced_as_gone(tmp_path: Path) -> None:

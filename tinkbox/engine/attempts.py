@@ -189,7 +189,8 @@ class Attempts:
             if what is Turn.RESUME and status is not None and attempt is not None:
                 if attempt.debug != hello.debug:
                     await tables.workflows.set_debug(attempt.token, debug=hello.debug)
-                return await self._offered(tables, status, replace(attempt, debug=hello.debug)), woken
+                armed = armed_of(await tables.holds.armed(workflow.id), status.action, status.failures)
+                return self._offered(status, replace(attempt, debug=hello.debug), armed), woken
             if what in {Turn.LOST, Turn.RETURNED} and attempt is not None:
                 hold = await tables.holds.open_of(attempt.token)
                 woken += await end_attempt(tables, attempt, _after_boot(what, attempt, hold), self._clock())
@@ -207,6 +208,7 @@ class Attempts:
             state=advance(ACTION, State.PENDING, Happening.STARTED),
             started_at=now,
             debug=hello.debug,
+            override=await tables.holds.override(workflow.id, action.index) if status.attempt else None,
         )
         await tables.workflows.begin_attempt(attempt)
         await tables.workflows.set_action_state(workflow.id, action.index, attempt.state)
@@ -215,17 +217,16 @@ class Attempts:
             await tables.workflows.set_started(workflow.id, now)
             await tables.events.add(workflow.id, now, *history.started())
         await tables.events.add(workflow.id, now, *history.action_started(action, attempt.token))
-        wanted = armed_of(await tables.holds.armed(workflow.id), action, status.failures)
-        if wanted.anything and not attempt.debug:
-            await tables.events.add(workflow.id, now, *history.breakpoints_refused(action, attempt.token, wanted))
-        return await self._offered(tables, status, attempt)
+        armed = armed_of(await tables.holds.armed(workflow.id), action, status.failures)
+        if armed.anything and not attempt.debug:
+            await tables.events.add(workflow.id, now, *history.breakpoints_refused(action, attempt.token, armed))
+        return self._offered(status, attempt, armed)
 
-    async def _offered(self, tables: Tables, status: ActionStatus, attempt: Attempt) -> Offer:
-        action, hold = status.action, await tables.holds.open_of(attempt.token)
+    def _offered(self, status: ActionStatus, attempt: Attempt, armed: Armed) -> Offer:
+        action = status.action
         since = attempt.left_at or attempt.resumed_at or attempt.started_at
         # While it is held its time stands still.
-        taken = (hold.held_at if hold else self._clock()) - since
-        armed = armed_of(await tables.holds.armed(attempt.workflow_id), action, status.failures)
+        taken = (status.held_at or self._clock()) - since
         return Offer(
             workflow_id=attempt.workflow_id,
             attempt=attempt.token,
@@ -233,7 +234,7 @@ class Attempts:
             action=action,
             left=attempt.left_at is not None,
             armed=armed if attempt.debug else Armed(),
-            override=await tables.holds.override(attempt.workflow_id, action.index),
+            override=attempt.override,
         )
 
 

@@ -76,7 +76,7 @@ class Breakpoints:
             await tables.holds.arm(workflow.id, breakpoints)
             await tables.events.add(workflow.id, self._clock(), *history.breakpoints_armed(breakpoints, who))
             for under_way in await tables.workflows.under_way(workflow.id):
-                await self._say_refused(tables, under_way, breakpoints)
+                await self._say_refused(tables, under_way)
             return breakpoints, _busy(workflow)
 
         return await self._told(use_case)
@@ -237,7 +237,7 @@ class Breakpoints:
                 return Orders(stop=given_up(attempt.state))
             shells = await tables.shells.open_of(token)
             (under_way,) = await tables.workflows.under_way(attempt.workflow_id)
-            return wanted_of(under_way, await tables.holds.armed(attempt.workflow_id), shells)
+            return wanted_of(under_way, shells)
 
     async def _told(self, use_case: Callable[[Tables], Awaitable[tuple[T, list[str]]]]) -> T:
         """Run a use-case, then let everybody know whom it returns to be told."""
@@ -245,12 +245,12 @@ class Breakpoints:
         await tell(self._machines, self._bells, workers)
         return value
 
-    async def _say_refused(self, tables: Tables, under_way: UnderWay, breakpoints: model.Breakpoints) -> None:
+    async def _say_refused(self, tables: Tables, under_way: UnderWay) -> None:
         """When the attempt that is under way should be held from now on, and its worker does not do that."""
         action, attempt = under_way.action, under_way.attempt
         if action is None or attempt is None or attempt.debug:
             return
-        wanted = armed_of(breakpoints, action, under_way.failures)
+        wanted = armed_of(under_way.breakpoints, action, under_way.failures)
         if wanted.anything:
             fact = history.breakpoints_refused(action, attempt.token, wanted)
             await tables.events.add(under_way.workflow_id, self._clock(), *fact)

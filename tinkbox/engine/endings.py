@@ -24,7 +24,8 @@ async def end_attempt(tables: Tables, attempt: Attempt, outcome: Outcome, now: d
     """End an attempt, with it its action or only this try at it, and when that decides it the workflow."""
     workflow = await tables.workflows.get(attempt.workflow_id)
     status = workflow.actions[attempt.position]
-    holds = await tables.holds.of_attempt(attempt.token)
+    was_held = status.state is State.HELD or attempt.resumed_at is not None
+    holds = await tables.holds.of_attempt(attempt.token) if was_held else []
     hold = next((each for each in holds if each.ended_at is None), None)
     verdict = hold.verdict if hold else None
     again = tries_again(workflow, status, outcome, verdict)
@@ -36,8 +37,9 @@ async def end_attempt(tables: Tables, attempt: Attempt, outcome: Outcome, now: d
         await tables.workflows.count_failure(workflow.id, attempt.position)
     if hold is not None:
         await tables.holds.end(hold, now)
-    changes = Override(command=verdict.command, environment=verdict.environment) if verdict else Override()
-    await tables.holds.set_override(workflow.id, attempt.position, changes)
+    if again and verdict is not None:
+        changes = Override(command=verdict.command, environment=verdict.environment)
+        await tables.holds.set_override(workflow.id, attempt.position, changes)
     seconds = (now - attempt.started_at).total_seconds() - sum(each.lasted(now) for each in holds)
     held = hold.lasted(now) if hold else None
     fact = history.action_ended(status.action, attempt.token, outcome, seconds, again=again, held=held)

@@ -1,7 +1,7 @@
 """What a worker is to do with its attempt, at any moment.  Pure."""
 
 from tinkbox.engine.arming import armed_of
-from tinkbox.model.breakpoint import Armed, Breakpoints
+from tinkbox.model.breakpoint import Armed
 from tinkbox.model.conditions import why_stopped
 from tinkbox.model.workflow import State
 from tinkbox.store.workflows import UnderWay
@@ -9,23 +9,23 @@ from tinkbox.wire.holds import Orders, Ruling, ShellWish
 from tinkbox.wire.worker import Order
 
 
-def wanted_of(under_way: UnderWay, breakpoints: Breakpoints, shells: tuple[ShellWish, ...] = ()) -> Orders:
+def wanted_of(under_way: UnderWay, shells: tuple[ShellWish, ...] = ()) -> Orders:
     """The orders for the attempt that is under way."""
     hold = under_way.hold
     return Orders(
-        armed=armed_now(under_way, breakpoints),
+        armed=armed_now(under_way),
         stop=_stop(under_way),
         ruling=Ruling(sequence=hold.sequence, verdict=hold.verdict) if hold and hold.verdict else None,
         shells=shells,
     )
 
 
-def armed_now(under_way: UnderWay, breakpoints: Breakpoints) -> Armed:
+def armed_now(under_way: UnderWay) -> Armed:
     """What may hold the attempt: nothing when it is to be stopped, or when its worker takes no breakpoints."""
     action, attempt = under_way.action, under_way.attempt
     if action is None or attempt is None or not attempt.debug or under_way.state is not State.RUNNING:
         return Armed()
-    return armed_of(breakpoints, action, under_way.failures)
+    return armed_of(under_way.breakpoints, action, under_way.failures)
 
 
 def given_up(state: State) -> Order:

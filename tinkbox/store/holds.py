@@ -21,7 +21,7 @@ class HoldTable:
     async def armed(self, workflow_id: str) -> Breakpoints:
         """What is armed of a workflow, which must be there."""
         rows = await self._sql.execute_fetchall("SELECT breakpoints FROM workflow WHERE id = ?", (workflow_id,))
-        return next(_breakpoints(row["breakpoints"]) for row in rows)
+        return next(breakpoints_of(row["breakpoints"]) for row in rows)
 
     async def arm(self, workflow_id: str, breakpoints: Breakpoints) -> None:
         """These are armed from now on, and no others."""
@@ -101,17 +101,17 @@ class HoldTable:
         )
 
     async def override(self, workflow_id: str, position: int) -> Override | None:
-        """What a person changed for the newest or the next attempt at an action, None: nothing."""
+        """What a person changed for the next attempt at an action, None: nothing."""
         rows = await self._sql.execute_fetchall(
             "SELECT override FROM action WHERE workflow_id = ? AND position = ?", (workflow_id, position)
         )
-        return next((override_from_document(json.loads(row["override"])) for row in rows if row["override"]), None)
+        return next(override_of(row["override"]) for row in rows)
 
     async def set_override(self, workflow_id: str, position: int, override: Override) -> None:
-        """The next attempt at an action is changed so, and in no other way."""
-        text = "" if override == Override() else json.dumps(asdict(override))
+        """The next attempt at an action is changed so; the one after it is not."""
         await self._sql.execute(
-            "UPDATE action SET override = ? WHERE workflow_id = ? AND position = ?", (text, workflow_id, position)
+            "UPDATE action SET override = ? WHERE workflow_id = ? AND position = ?",
+            (override_text(override), workflow_id, position),
         )
 
     async def _holds(self, condition: str, *values: object) -> list[Hold]:
@@ -126,6 +126,16 @@ async def open_holds(connection: aiosqlite.Connection, workflows: Sequence[str])
         (json.dumps(workflows),),
     )
     return {row["attempt"]: hold_of(row) for row in rows}
+
+
+def override_of(text: str) -> Override | None:
+    """What the column says."""
+    return override_from_document(json.loads(text)) if text else None
+
+
+def override_text(override: Override | None) -> str:
+    """What it is to say."""
+    return json.dumps(asdict(override)) if override and override != Override() else ""
 
 
 def hold_of(row: aiosqlite.Row) -> Hold:
@@ -149,7 +159,8 @@ def hold_of(row: aiosqlite.Row) -> Hold:
     )
 
 
-def _breakpoints(text: str) -> Breakpoints:
+def breakpoints_of(text: str) -> Breakpoints:
+    """What the column says; nothing are the defaults."""
     if not text:
         return Breakpoints()
     entry = json.loads(text)

@@ -6,14 +6,14 @@ an action of its is PENDING, RUNNING, HELD or LEAVING, in one that is STOPPING o
 
 import json
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from datetime import datetime
 
 import aiosqlite
 
-from tinkbox.model.breakpoint import Hold
+from tinkbox.model.breakpoint import Breakpoints, Hold, Override
 from tinkbox.model.workflow import ActionStatus, Outcome, PlannedAction, State, Workflow
-from tinkbox.store.holds import open_holds
+from tinkbox.store.holds import breakpoints_of, open_holds, override_of, override_text
 from tinkbox.wire.worker import action_from_document, outcome_from_document
 
 _ACTIONS = """
@@ -30,7 +30,7 @@ _NEXT = """
 """
 _UNDER_WAY = """
     SELECT workflow.id, workflow.state AS standing, workflow.global_timeout, workflow.started_at AS began,
-           workflow.stop_into, workflow.stopped_at, workflow.held_seconds, action.definition, action.failures, attempt.*
+           workflow.stop_into, workflow.stopped_at, workflow.held_seconds, workflow.breakpoints, action.definition, action.failures, attempt.*
     FROM workflow LEFT JOIN action ON action.workflow_id = workflow.id AND action.state IN ('RUNNING', 'HELD', 'LEAVING')
                   LEFT JOIN attempt ON attempt.token = action.attempt
     WHERE workflow.state IN ('RUNNING', 'STOPPING')
@@ -42,7 +42,8 @@ class Attempt:
     """One try at an action.
 
     `left_at` is since when its machine goes away by intention, `resumed_at` since when it runs again after a hold;
-    `debug` tells that its worker takes breakpoints; `output_length` counts every byte received, kept or not.
+    `debug` tells that its worker takes breakpoints, `override` what a person changed for it; `output_length` counts
+    every byte received, kept or not.
     """
 
     token: str
@@ -58,13 +59,14 @@ class Attempt:
     outcome: Outcome | None = None
     output_length: int = 0
     debug: bool = True
+    override: Override | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UnderWay:
     """A workflow that is RUNNING or STOPPING, with its action that is RUNNING, HELD or LEAVING if there is one.
 
-    `failures` are the action's (`ActionStatus`).
+    `failures` are the action's (`ActionStatus`), `breakpoints` what is armed.
     `began` and `stopped_at` are the workflow's times, `global_timeout` is in seconds, 0: none.  Its clock stood still
     for `held_seconds` since it began, and stands still during `hold`.
     """
@@ -80,6 +82,7 @@ class UnderWay:
     failures: int = 0
     held_seconds: float = 0.0
     hold: Hold | None = None
+    breakpoints: Breakpoints = field(default_factory=Breakpoints)
 
 
 class WorkflowTable:
@@ -168,7 +171,8 @@ class WorkflowTable:
         """Every workflow that is RUNNING or STOPPING, or this one if it is."""
         condition, values = (" AND workflow.id = ?", (workflow_id,)) if workflow_id else ("", ())
         rows = list(await self._sql.execute_fetchall(_UNDER_WAY + condition, values))
-        holds = await open_holds(self._sql, [row["id"] for row in rows])
+        held = [row["id"] for row in rows if row["state"] == State.HELD]
+        holds = await open_holds(self._sql, held) if held else {}
         return [_under_way(row, holds.get(row["token"])) for row in rows]
 
     async def set_state(self, workflow_id: str, state: State, now: datetime) -> None:
@@ -214,10 +218,10 @@ class WorkflowTable:
         await self._sql.execute("DELETE FROM event WHERE workflow_id = ?", (workflow_id,))
 
     async def begin_attempt(self, attempt: Attempt) -> None:
-        """Store a new attempt and make it the action's current one."""
+        """Store a new attempt and make it the action's current one; what was changed for it is for no other."""
         await self._sql.execute(
-            "INSERT INTO attempt (token, workflow_id, position, worker, boot_id, state, started_at, debug) "
-            "VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+            "INSERT INTO attempt (token, workflow_id, position, worker, boot_id, state, started_at, debug, override) "
+            "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
             (
                 attempt.token,
                 attempt.workflow_id,
@@ -227,10 +231,11 @@ class WorkflowTable:
                 attempt.state,
                 attempt.started_at.isoformat(),
                 attempt.debug,
+                override_text(attempt.override),
             ),
         )
         await self._sql.execute(
-            "UPDATE action SET attempt = ? WHERE workflow_id = ? AND position = ?",
+            "UPDATE action SET attempt = ?, override = '' WHERE workflow_id = ? AND position = ?",
             (attempt.token, attempt.workflow_id, attempt.position),
         )
 
@@ -313,6 +318,7 @@ def _under_way(row: aiosqlite.Row, hold: Hold | None) -> UnderWay:
         failures=row["failures"] or 0,
         held_seconds=row["held_seconds"],
         hold=hold,
+        breakpoints=breakpoints_of(row["breakpoints"]),
     )
 
 
@@ -346,6 +352,7 @@ def _attempt(row: aiosqlite.Row) -> Attempt:
         outcome=_outcome(row["outcome"]),
         output_length=row["output_length"],
         debug=bool(row["debug"]),
+        override=override_of(row["override"]),
     )
 
 

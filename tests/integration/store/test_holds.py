@@ -54,6 +54,7 @@ async def test_a_hold_that_is_over_is_open_no_more_and_its_seconds_are_the_workf
     await one.write(lambda tables: tables.workflows.set_started("w1", NOW))
     await one.write(lambda tables: tables.workflows.set_state("w1", State.RUNNING, NOW))
     await one.write(lambda tables: tables.workflows.set_action_state("w1", 0, State.HELD))
+    await one.write(lambda tables: tables.workflows.hold("a1"))
     async with one.read() as tables:
         (standing,) = await tables.workflows.under_way()
         assert (standing.hold, standing.held_seconds) == (HOLD, 0)
@@ -126,9 +127,15 @@ async def test_what_a_person_changed_for_an_attempt_comes_back_until_it_is_forgo
         assert (await changed(), await changed(1)) == (override, None)
     await one.write(lambda tables: tables.holds.set_override("w1", 0, Override()))
     assert await changed() is None
-    await one.write(lambda tables: tables.holds.set_override("w1", 0, Override(command=("x",))))
-    await one.write(lambda tables: tables.workflows.make_ready("w1", 0))
-    assert await changed() is None
+    for forget in (
+        lambda tables: tables.workflows.make_ready("w1", 0),
+        lambda tables: tables.workflows.begin_attempt(replace(attempt("a2"), override=Override(command=("x",)))),
+    ):
+        await one.write(lambda tables: tables.holds.set_override("w1", 0, Override(command=("x",))))
+        await one.write(forget)
+        assert await changed() is None
+    async with one.read() as tables:
+        assert await tables.workflows.attempt("a2") == replace(attempt("a2"), override=Override(command=("x",)))
 
 
 async def test_holds_go_with_their_workflow(one: Store) -> None:

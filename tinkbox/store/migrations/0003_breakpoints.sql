@@ -1,10 +1,11 @@
 ALTER TABLE workflow ADD COLUMN breakpoints  TEXT NOT NULL DEFAULT '';      -- '': the defaults, nothing is armed
 ALTER TABLE workflow ADD COLUMN held_seconds REAL NOT NULL DEFAULT 0;       -- since started_at, of holds that are over
 
-ALTER TABLE action ADD COLUMN override TEXT NOT NULL DEFAULT '';            -- what a person changed for the newest or next attempt
+ALTER TABLE action ADD COLUMN override TEXT NOT NULL DEFAULT '';            -- what a person changed for the next attempt
 
 ALTER TABLE attempt ADD COLUMN resumed_at TEXT;                             -- since when it runs again in its container
 ALTER TABLE attempt ADD COLUMN debug INTEGER NOT NULL DEFAULT 0;            -- its worker takes breakpoints
+ALTER TABLE attempt ADD COLUMN override TEXT NOT NULL DEFAULT '';           -- what a person changed for it
 
 CREATE TABLE hold (
     attempt     TEXT NOT NULL REFERENCES attempt (token) ON DELETE CASCADE,

@@ -38,6 +38,7 @@ class LocalExec:
     def __init__(self, spec: ExecSpec) -> None:
         self._tty = spec.tty
         _, verb, session, *rest = spec.command
+        self._session = session
         environment = {**clean_environment(), "PS1": "$ ", "TINKBOX_SHELL": session, **spec.environment}
         command = rest[1:] or ["/bin/sh"]
         if verb == "reap":
@@ -94,6 +95,7 @@ class LocalExec:
         return code if code is None or code >= 0 else 128 - code
 
     async def close(self) -> None:
+        reap(self._session)  # also of a machine that stops
         self._process.kill()
         self._process.wait()
         if self._tty:

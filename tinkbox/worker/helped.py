@@ -46,7 +46,7 @@ class Helped:
     def held(self) -> Stopped | None:
         """Where the helper says that it holds the container."""
         status = self._files.status()
-        if status.held is None or self._files.unheard in TO_RUN:  # it was told to go on, and will
+        if status.held is None or self._files.pending in TO_RUN:  # it was told to go on, and will
             return None
         return Stopped(kind=status.held, exit_code=status.exited)
 
@@ -60,7 +60,7 @@ class Helped:
 
         One that ended before it heard that its process is to run has not ended: it is started to hear it.
         """
-        while isinstance(came := await self._came(container_id), Ended) and self._files.unheard in TO_RUN:
+        while isinstance(came := await self._came(container_id), Ended) and self._files.pending in TO_RUN:
             await self.hold_again(container_id)
         return came
 

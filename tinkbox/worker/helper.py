@@ -52,7 +52,7 @@ class Status:
 
     `run` counts the times it ran from 1, `pid` is its process as the container numbers it, while it runs.
     `exited` is how it ended, as a shell says it, unless it never began (`failure`).  `held` is where it is
-    held, if it is.  `command` is the last command that was carried out.
+    held, if it is.  `command` is the last command that was heard, `obeying` tells that nothing came of it yet.
     """
 
     run: int = 0
@@ -61,6 +61,7 @@ class Status:
     failure: StartFailure | None = None
     held: Kind | None = None
     command: int = 0
+    obeying: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -142,10 +143,11 @@ class HelperFiles:
         return _number(_head(self._control / "command").split(" ", 1)[0]) or 0
 
     @property
-    def unheard(self) -> str:
-        """The verb of the newest command as long as it was not carried out."""
-        words = _head(self._control / "command").split()
-        return words[1] if len(words) > 1 and self.given > self.status().command else ""
+    def pending(self) -> str:
+        """The verb of the newest command as long as nothing came of it."""
+        words, status = _head(self._control / "command").split(), self.status()
+        waits = self.given > status.command or (status.obeying and self.given == status.command)
+        return words[1] if len(words) > 1 and waits else ""
 
     def next_command(self) -> int:
         """The number of a new command."""
@@ -223,9 +225,9 @@ def _after(status: Status, line: str) -> Status:
     if counted is None:
         return status
     if fact == "command":
-        return replace(status, command=max(status.command, counted))
+        return replace(status, command=max(status.command, counted), obeying=True)
     if fact == "held" and value in set(Kind):
-        return replace(status, held=Kind(value))
+        return replace(status, held=Kind(value), obeying=False)
     if number is None:
         return status
     run = Status(run=counted, command=status.command)

@@ -55,6 +55,18 @@ async def test_one_that_was_told_to_go_on_is_not_held_any_more(tmp_path: Path) -
     assert await place.helped.wait(place.container_id) == Ended(exit_code=0)
 
 
+@pytest.mark.parametrize(("verb", "is_held"), [("run", False), ("retry", False), ("signal", True)])
+async def test_one_that_heard_that_it_is_to_run_is_not_held_though_it_does_not_run_yet(
+    tmp_path: Path, verb: str, is_held: bool
+) -> None:
+    place = await begun(tmp_path, Program(exit_code=7))
+    await place.helped.wait(place.container_id)
+    number = place.files.command(verb, "15" if verb == "signal" else "")
+    with (place.files.run / "status").open("a") as status:
+        status.write(f"command {number}\n")
+    assert (place.helped.held() is not None) == is_held
+
+
 async def test_one_that_ended_before_it_heard_that_it_is_to_run_is_started_to_hear_it(tmp_path: Path) -> None:
     place = await begun(tmp_path, Program(exit_codes=[7, 0]))
     await place.helped.wait(place.container_id)

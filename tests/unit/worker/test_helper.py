@@ -147,6 +147,8 @@ def test_commands_are_numbered_over_the_lives_of_the_worker(tmp_path: Path, file
         ("started 1 7\nexited 1 0\nheld 1 after\n", Status(run=1, exited=0, held=Kind.AFTER)),
         ("held 1 before\n", Status(held=Kind.BEFORE)),
         ("held 1 before\ncommand 3\nstarted 1 8\n", Status(run=1, pid=8, command=3)),
+        ("held 1 before\ncommand 3\n", Status(held=Kind.BEFORE, command=3, obeying=True)),
+        ("held 1 before\ncommand 3\nheld 1 before\n", Status(held=Kind.BEFORE, command=3)),
         ("held 0 failure\n", Status(held=Kind.FAILURE)),
         (
             "exited 1 7\nheld 1 failure\ncommand 1\nstarted 2 9\nexited 2 0\n", Status(run=2, exited=0, command=1)

@@ -25,8 +25,9 @@ class ShellLab:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._stack.close()
+        # First, so that nothing is left that the machine would still have to say to it.
         self.kill()
+        self._stack.close()
 
     def start(self) -> None:
         self.appliance = self._appliance.enter_context(serving(self.configuration))

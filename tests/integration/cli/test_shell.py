@@ -25,7 +25,7 @@ def test_a_terminal_in_the_held_container(shells: ShellLab) -> None:
         anna.resize(50, 132)
         anna.type("while [ $(stty size | cut -c1-2) != 50 ]; do sleep 0.05; done; stty size\r")
         anna.sees("50 132")
-        anna.type("echo begun; sleep 100\r")
+        anna.type("sh -c 'echo begun; exec sleep 100'\r")
         anna.sees("begun\r\n")
         anna.type(b"\x03")
         anna.sees("^C", "$ ")

@@ -159,9 +159,11 @@ def _holds(figures: Figures) -> Iterator[str]:
         [({"verb": verb.value}, tally.verdicts[verb]) for verb in Verb],
     )
     yield from _family(
-        "tinkbox_held_seconds_total", "counter", "Seconds that actions were held, of holds that are over.",
+        "tinkbox_held_seconds_total",
+        "counter",
+        "Seconds that actions were held, of holds that are over.",
         [({}, tally.held_seconds)],
-    )  # fmt: skip
+    )
 
 
 def _queues(queues: Sequence[Waiting]) -> Iterator[str]:

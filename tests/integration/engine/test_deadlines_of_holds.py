@@ -82,6 +82,15 @@ async def test_how_long_an_action_took_does_not_count_how_long_it_was_held(box: 
     await work.report(FAILURE)
     resumed, failed = await work.told("action.resumed"), await work.told("action.failed")
     assert (resumed["held"], failed["held"], failed["seconds"]) == (500, 70, 30)
+    work = await begun(box)
+    await work.held()
+    box.clock.forward(500)
+    await work.decide(Verb.RETRY)
+    await work.resumed()
+    box.clock.forward(20)
+    await work.report(SUCCESS)
+    succeeded = await work.told("action.succeeded")
+    assert (succeeded["seconds"], "held" in succeeded) == (20, False)
 
 
 @pytest.mark.parametrize(

@@ -112,14 +112,19 @@ class Lab:
 
     def finished(self, workflow: str) -> str:
         """Wait until the workflow is over; returns its state."""
-        done = subprocess.run(
-            [*PROGRAM, "--data", str(self.configuration.data), "workflow", "watch", workflow],
-            cwd=ROOT,
-            capture_output=True,
-            text=True,
-            timeout=DEADLINE,
-            check=False,
-        )
+        try:
+            done = subprocess.run(
+                [*PROGRAM, "--data", str(self.configuration.data), "workflow", "watch", workflow],
+                cwd=ROOT,
+                capture_output=True,
+                text=True,
+                timeout=DEADLINE,
+                check=False,
+            )
+        except subprocess.TimeoutExpired as error:
+            error.add_note(f"what happened: {self.tinkbox('workflow', 'events', workflow, '--format', 'json')}")
+            error.add_note(f"the worker: {(self.folder / 'worker.log').read_text()[-5000:]}")
+            raise
         assert done.returncode in (0, 1), done.stderr
         listed = json.loads(self.tinkbox("workflow", "list", "--format", "json"))
         (state,) = [each["state"] for each in listed if each["id"] == workflow]

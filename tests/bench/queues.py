@@ -31,6 +31,7 @@ from tests.bench.usage import peak_memory, processor_seconds
 from tinkbox.client.node import NodeDoor
 from tinkbox.client.operator import Operator
 from tinkbox.model.workflow import Outcome, State
+from tinkbox.wire.holds import Orders
 from tinkbox.wire.worker import Credential, Hello, Offer, Report
 
 TOOLS: Mapping[str, str] = {}
@@ -197,8 +198,8 @@ async def run(door: NodeDoor, offer: Offer) -> None:
 
 
 async def listen(door: NodeDoor, offer: Offer) -> None:
-    """What is wanted of an attempt is told at once, and then only what is new."""
-    seen = ""
+    """What is wanted of an attempt is told only when it is another thing than the offer said."""
+    seen = Orders(armed=offer.armed).mark
     while True:
         orders = await door.orders(offer.attempt, seen)
         seen = orders.mark if orders is not None else seen

@@ -41,7 +41,7 @@ class AttemptRun:
         self._arming = Arming(offer.action, offer.armed, debug=machine.debug)
         self._helper = Helped(machine.runtime, self._files, self._arming.policy)
         self._containers = Containers(machine, offer, self._files if self._arming.helped else None)
-        self._leash = Leash(machine.door, offer.attempt, self._hear)
+        self._leash = Leash(machine.door, offer.attempt, offer.armed, self._hear)
         self._holding = Holding(machine.door, self._leash, machine.folder.notes, self._files, offer, machine.boot_id)
         self._shells = ShellHost(machine.runtime, machine.door, offer.attempt, machine.folder.notes)
         self._patience = Patience()

@@ -97,16 +97,17 @@ class Holding:
         return ruling
 
     async def resume(self, number: int, verb: str) -> None:
-        """Give the helper this command, `run` or `retry`, and say that the action runs; no verb: there is no helper.
+        """Say that the action runs, and give the helper this command, `run` or `retry`; no verb: there is no helper.
 
         Given once more with the same number it changes nothing.
         """
         assert self._note is not None, "nothing is held"
         self._keep(replace(self._note, command=(number, verb)))
-        if verb:
-            await patiently(partial(self._command, number, verb), OSError)
         resumed = Resumed(workflow_id=self._offer.workflow_id, boot_id=self._boot_id, sequence=self._note.held.sequence)
         await patiently(lambda: self._door.resumed(self._offer.attempt, resumed), *_PASSING)
+        # Only now: what the appliance has given up meanwhile must not run, and a machine may go away with it.
+        if verb:
+            await patiently(partial(self._command, number, verb), OSError)
         self._keep(replace(self._note, over=True))
 
     async def _command(self, number: int, verb: str) -> None:

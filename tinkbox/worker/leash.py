@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import Protocol
 
+from tinkbox.model.breakpoint import Armed
 from tinkbox.model.errors import Conflict, Denied, Invalid, NotFound, Refusal, TooLarge, Unavailable
 from tinkbox.model.workflow import State
 from tinkbox.wire.holds import Orders, Ruling
@@ -26,17 +27,17 @@ class Door(Protocol):
 class Leash:
     """Of one attempt; `order` is the newest order to stop, `orders` is everything that was said last.
 
-    `hear` is called with all orders that are news.
+    `hear` is called with all orders that are news, which what is `armed` by the offer is not.
     """
 
-    def __init__(self, door: Door, attempt: str, hear: Callable[[Orders], None]) -> None:
+    def __init__(self, door: Door, attempt: str, armed: Armed, hear: Callable[[Orders], None]) -> None:
         self._door = door
         self._attempt = attempt
         self._hear = hear
         self._limit: asyncio.Timeout | None = None
         self._news = asyncio.Event()
         self.order: Order | None = None
-        self.orders: Orders | None = None
+        self.orders = Orders(armed=armed)
 
     @property
     def canceled(self) -> bool:
@@ -77,7 +78,7 @@ class Leash:
     async def ruling(self, sequence: int) -> Ruling | None:
         """Wait for the verdict on the hold of this number; None when an order to stop comes first."""
         while self.order is None:
-            ruling = self.orders.ruling if self.orders is not None else None
+            ruling = self.orders.ruling
             if ruling is not None and ruling.sequence == sequence:
                 return ruling
             await self._next()
@@ -94,7 +95,7 @@ class Leash:
 
     async def _ask(self) -> Orders | None:
         try:
-            return await self._door.orders(self._attempt, self.orders.mark if self.orders is not None else "")
+            return await self._door.orders(self._attempt, self.orders.mark)
         except (NotFound, Conflict) as error:
             return Orders(stop=unwanted(error))
 

@@ -11,7 +11,7 @@ import pytest
 
 from tests.unit.worker.actions import OFFER
 from tests.unit.worker.fakes import FakeDoor
-from tinkbox.model.breakpoint import Kind, Verb, Verdict
+from tinkbox.model.breakpoint import Armed, Kind, Verb, Verdict
 from tinkbox.model.workflow import Outcome, State
 from tinkbox.wire.holds import Asked, Orders, Ruling
 from tinkbox.worker.helper import HelperFiles
@@ -37,7 +37,7 @@ async def place(folder: Path, door: FakeDoor | None = None) -> AsyncIterator[Pla
     door, notes, files = door or FakeDoor(), Notes(folder / "notes"), HelperFiles(folder / "holds", "a1")
     notes.begin("a1")
     files.prepare()
-    leash = Leash(door, "a1", lambda _: None)
+    leash = Leash(door, "a1", Armed(), lambda _: None)
     async with asyncio.timeout(10), asyncio.TaskGroup() as group:
         listening = group.create_task(leash.listen())
         yield Place(Holding(door, leash, notes, files, OFFER, "boot-1"), door, files, notes)

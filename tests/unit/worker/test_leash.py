@@ -18,7 +18,7 @@ LATE = Order(state=State.TIMEOUT, message="the workflow took too long")
 
 @asynccontextmanager
 async def listening(door: FakeDoor) -> AsyncIterator[Leash]:
-    leash = Leash(door, "a1", lambda _: None)
+    leash = Leash(door, "a1", Armed(), lambda _: None)
     async with asyncio.TaskGroup() as group:
         task = group.create_task(leash.listen())
         yield leash
@@ -153,7 +153,7 @@ async def test_news_is_heard_once_and_without_a_pause() -> None:
         if len(heard) == len(news):
             all_of_it.set()
 
-    leash = Leash(door, "a1", hear)
+    leash = Leash(door, "a1", Armed(), hear)
     async with asyncio.timeout(PAUSE), asyncio.TaskGroup() as group:
         task = group.create_task(leash.listen())
         door.order_now(*news)

@@ -31,7 +31,7 @@ async def process(folder: Path, program: Program, offer: Offer) -> AsyncIterator
     arming = Arming(offer.action, offer.armed, debug=True)
     async with asyncio.timeout(10), asyncio.TaskGroup() as group:
         made = ActionProcess(
-            here, offer, Leash(here.door, offer.attempt, lambda _: None), Containers(here, offer, files),
+            here, offer, Leash(here.door, offer.attempt, offer.armed, lambda _: None), Containers(here, offer, files),
             Helped(here.runtime, files, arming.policy), arming, Patience(), group,
         )  # fmt: skip
         yield made

@@ -12,8 +12,9 @@ import pytest
 from tests.unit.worker.actions import OFFER
 from tests.unit.worker.fakes import FakeDoor
 from tinkbox.model.breakpoint import Armed, Kind, Verb, Verdict
+from tinkbox.model.errors import Conflict
 from tinkbox.model.workflow import Outcome, State
-from tinkbox.wire.holds import Asked, Orders, Ruling
+from tinkbox.wire.holds import Asked, Orders, Resumed, Ruling
 from tinkbox.worker.helper import HelperFiles
 from tinkbox.worker.holding import Holding
 from tinkbox.worker.leash import Leash
@@ -130,6 +131,22 @@ async def test_a_command_is_noted_before_it_is_given_and_given_once(tmp_path: Pa
         assert note is not None
         assert (note.command, note.over, here.door.resumptions) == ((2, "retry"), True, [1])
         assert here.holding.unfinished is None
+
+
+class Late(FakeDoor):
+    """The appliance has given up what is held."""
+
+    async def resumed(self, attempt: str, resumed: Resumed) -> None:
+        raise Conflict("the hold is over")
+
+
+async def test_what_the_appliance_gave_up_meanwhile_does_not_run(tmp_path: Path) -> None:
+    async with place(tmp_path, Late()) as here:
+        here.door.order_now(Orders(ruling=RETRY))
+        await here.holding.ruled(Kind.FAILURE, FAILED, in_place=True, keep=for_ever)
+        with pytest.raises(Conflict):
+            await here.holding.resume(1, "retry")
+        assert here.files.given == 0
 
 
 @pytest.mark.parametrize("given", [False, True])

@@ -28,13 +28,30 @@ class Boot(StrEnum):
     OSIE = "osie"  # it holds a ticket
     LOCAL_DISK = "local disk"  # no ticket, and a workflow once succeeded on it
     PARKED = "parked"  # three boots without progress
+    WORKFLOW = "workflow"  # it holds a ticket, and its workflow supplies the boot script
+    WAITING = "waiting"  # the same, but the service that supplies it is not ready yet
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Supply:
+    """The boot script that a service of its workflow supplies to a machine (proposal 0013).
+
+    `url` is where it is; before the service is `ready` nobody answers there, and `standing` says for people why.
+    """
+
+    workflow_id: str
+    service: str
+    url: str
+    ready: bool
+    standing: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
     """What we decided to tell one machine.  No plan at all means silence.
 
-    `workflow` and `reason` are shown on the machine's console: on whose behalf, and why it is parked.
+    `workflow` and `reason` are shown on the machine's console: on whose behalf, and why it is parked or waits.
+    `script` is the URL of what the workflow supplies.
     """
 
     boot: Boot
@@ -42,6 +59,7 @@ class Plan:
     interface: Interface
     workflow: str = ""
     reason: str = ""
+    script: str = ""
 
 
 class Stage(StrEnum):
@@ -56,3 +74,5 @@ class Stage(StrEnum):
     WORKER = "the worker is in touch"
     LOCAL_DISK = "told to boot its disk"
     PARKED = "parked"
+    SERVICES = "waits for its workflow's services"
+    SUPPLIED = "boots what its workflow supplies"

@@ -6,6 +6,8 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Any
 
+from tinkbox.model.services import ServiceStatus
+
 
 class State(StrEnum):
     """Of an action and of a workflow, in Tinkerbell's words and a few more."""
@@ -104,6 +106,7 @@ class Workflow:
     `text` is the rendered template as `workflow get` prints it, `devices` the `-r` map.
     `global_timeout` is in seconds, 0: none; it counts from `started_at`, which is None before.
     `stop_into` is how a workflow that is STOPPING will end, `stopped_at` since when it does.
+    `reason` and `message` say why it ended badly where that was no action's doing.
     """
 
     id: str
@@ -119,6 +122,9 @@ class Workflow:
     started_at: datetime | None = None
     stop_into: State | None = None
     stopped_at: datetime | None = None
+    services: tuple[ServiceStatus, ...] = ()
+    reason: str = ""
+    message: str = ""
 
     def current(self) -> ActionStatus | None:
         """The action the workflow stands at: the first that is not done, else the last."""

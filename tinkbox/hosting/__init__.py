@@ -1,0 +1,51 @@
+"""Workflow services on one Docker engine: what is wanted is made so, what is there is said.
+
+The appliance hosts services this way, and so does the worker on a machine.
+"""
+
+from dataclasses import dataclass
+from ipaddress import IPv4Network
+from pathlib import Path
+from typing import Protocol
+
+from tinkbox.model.services import Standing
+from tinkbox.wire.services import Wanted
+
+
+class Desk(Protocol):
+    """Where a host learns what is wanted, and says what it has; every method may raise a Refusal.
+
+    Unavailable is worth trying again; after NotFound or Conflict the run is not wanted any more.
+    """
+
+    async def wanted(self, seen: str) -> Wanted | None:
+        """What is wanted; None after a while in which it was still what has the mark `seen`."""
+
+    async def observed(self, standings: tuple[Standing, ...]) -> None:
+        """Every run that there is anything of."""
+
+    async def output(self, run: str, offset: int, chunk: bytes) -> int:
+        """What a run printed from byte `offset` on; returns the offset wanted next."""
+
+    async def keep_data(self, run: str, archive: bytes) -> None:
+        """Everything that a run has in its /workflow; the same again changes nothing."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Place:
+    """Where services run.
+
+    `host` is what containers are labelled with, so that two hosts can share an engine.  `folder` is ours, for what
+    services write into /workflow.  Images without a registry's host come from `registry`.  `server` is the node door's
+    URL.  With `subnets` every workflow gets a network of its own out of them; without, its services have the machine's
+    network, and `address`.  Volumes must lie below `opened`, None: no volumes; on a machine that is `/`.
+    """
+
+    host: str
+    folder: Path
+    registry: str
+    server: str
+    privileged: bool
+    address: str = ""
+    subnets: IPv4Network | None = None
+    opened: Path | None = None

@@ -7,6 +7,7 @@ from typing import Any
 
 from tinkbox.model.breakpoint import Kind, Verb
 from tinkbox.model.errors import Invalid
+from tinkbox.model.services import Phase
 from tinkbox.model.workflow import State
 
 
@@ -80,6 +81,22 @@ class HeldLine:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ServiceLine:
+    """One service of a workflow that is not over, on the machine or the appliance called `host`.
+
+    `message` tells of its last trouble, empty when there was none.  `ready` says that it was ready once: its workflow
+    does not wait for it.
+    """
+
+    name: str
+    host: str
+    phase: Phase
+    restarts: int = 0
+    message: str = ""
+    ready: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class FailureLine:
     """Why an attempt or a workflow ended badly, in the words of the action or of the worker; `hint` says what to do.
 
@@ -100,7 +117,7 @@ class FailureLine:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WorkflowLine:
-    """One workflow with its tasks; `ended_at` is None while it is not over.
+    """One workflow with its tasks and services; `ended_at` is None while it is not over.
 
     `stop_into` is how one that is STOPPING will end.  `retried` is the newest failure of an action that is tried
     again, `failure` the one that ended the workflow.
@@ -117,6 +134,7 @@ class WorkflowLine:
     held: HeldLine | None = None
     retried: FailureLine | None = None
     failure: FailureLine | None = None
+    services: tuple[ServiceLine, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -159,6 +177,7 @@ def _workflow(entry: dict[str, Any]) -> WorkflowLine:
     fields["stop_into"] = State(entry["stop_into"]) if entry["stop_into"] else None
     for name in ("retried", "failure"):
         fields[name] = FailureLine(**entry[name]) if entry[name] else None
+    fields["services"] = tuple(ServiceLine(**{**each, "phase": Phase(each["phase"])}) for each in entry["services"])
     return WorkflowLine(**fields)
 
 

@@ -7,12 +7,14 @@ import pytest
 
 from tinkbox.model.breakpoint import Kind, Verb
 from tinkbox.model.errors import Invalid
+from tinkbox.model.services import Phase
 from tinkbox.model.workflow import State
 from tinkbox.wire.status import (
     FailureLine,
     HeldLine,
     MachineLine,
     RunningLine,
+    ServiceLine,
     Snapshot,
     TaskLine,
     WorkflowLine,
@@ -51,6 +53,10 @@ FULL = Snapshot(
             ),
             retried=FailureLine(task="t", name="a", reason="R", message="m", signal="SIGKILL", attempt=1, attempts=3),
             failure=FailureLine(task="t", name="a", reason="R", message="m", hint="h", exit_code=3),
+            services=(
+                ServiceLine(name="s", host="h", phase=Phase.RESTARTING, restarts=2, message="m", ready=True),
+                ServiceLine(name="b", host="h", phase=Phase.PENDING),
+            ),
         ),
     ),
 )

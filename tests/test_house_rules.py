@@ -79,7 +79,11 @@ def test_the_state_diagrams_in_the_docs_are_the_tables() -> None:
 
 def test_every_setting_is_documented() -> None:
     source = (ROOT / "tinkbox" / "settings.py").read_text()
-    keys = set(re.findall(r'\.(?:section|text|address|port|endpoint|choice|people)\("([a-z_]+)"', source))
+    keys = set(
+        re.findall(
+            r'\.(?:section|text|address|port|endpoint|choice|people|name|domain|folder|network)\("([a-z_]+)"', source
+        )
+    )
     shown = (ROOT / "docs" / "operating.md").read_text()
     assert len(keys) > 8
     missing = sorted(key for key in keys if f"{key}:" not in shown)

@@ -8,7 +8,7 @@ import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from ipaddress import AddressValueError, IPv4Address
+from ipaddress import AddressValueError, IPv4Address, IPv4Network
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +19,12 @@ from tinkbox.model.errors import Invalid, NotFound, Problem
 
 CONFIG = Path("/etc/tinkbox/tinkbox.yaml")
 DHCP_MODES = ("reservation", "off")
+SUBNETS = IPv4Network("10.213.0.0/16")
+WORKFLOW_BITS = 28  # the prefix of the network that every workflow with services gets
 _PERSON = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@-]{0,63}")
+_NAME = re.compile(r"[A-Za-z0-9]([A-Za-z0-9._-]{0,61}[A-Za-z0-9])?")
+_DOMAIN = re.compile(r"(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)*[a-z](?:[a-z0-9-]{0,61}[a-z0-9])?")
+_MAX_DOMAIN = 253 - 37  # RFC 1035 §2.3.4, and a workflow's id with its dot in front
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,11 +32,14 @@ class Settings:
     """The appliance's settings.
 
     `interface` and `address` may be empty: then the one interface that qualifies is found at start.
-    Ports are TCP for `http_port` and `operator_port`, UDP for `tftp_port`.  `people` are those who have a
-    token of their own for the operator door, with their rights.
+    Ports are TCP for `http_port` and `operator_port`, UDP for `tftp_port`, both for `dns_port`.  `people` are those who
+    have a token of their own for the operator door, with their rights.  `name` is what templates call the appliance.
+    Names of workflows end in `services_domain`; with `services_names` the appliance answers for them.  Services on the
+    appliance may mount what lies below `services_paths` (None: nothing), and have networks out of `services_subnets`.
     """
 
     data: Path
+    name: str = "provisioner"
     interface: str = ""
     address: IPv4Address | None = None
     operator_host: str = "127.0.0.1"
@@ -39,8 +47,13 @@ class Settings:
     people: Mapping[str, frozenset[Right]] = field(default_factory=dict)
     http_port: int = 80
     tftp_port: int = 69
+    dns_port: int = 53
     dhcp_mode: str = "reservation"
     docker: str = "unix:///var/run/docker.sock"
+    services_domain: str = "workflows.tinkbox.internal"
+    services_names: bool = True
+    services_paths: Path | None = None
+    services_subnets: IPv4Network = SUBNETS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,10 +120,12 @@ def _parse(document: Any, data: Path | None) -> tuple[Settings, list[Problem]]:
     problems: list[Problem] = []
     top = _Section(document, "", problems)
     operator, node, dhcp = top.section("operator"), top.section("node"), top.section("dhcp")
+    services = top.section("services")
     host, port = operator.endpoint("listen", "127.0.0.1", 7080)
     configured = Path(top.text("data") or default_data())
     settings = Settings(
         data=(data or configured).absolute(),
+        name=top.name("name", "provisioner"),
         interface=top.text("interface"),
         address=top.address("address"),
         operator_host=host,
@@ -118,11 +133,16 @@ def _parse(document: Any, data: Path | None) -> tuple[Settings, list[Problem]]:
         people=operator.people("people"),
         http_port=node.port("http_port", 80),
         tftp_port=node.port("tftp_port", 69),
+        dns_port=node.port("dns_port", 53),
         dhcp_mode=dhcp.choice("mode", DHCP_MODES),
         docker=top.text("docker") or "unix:///var/run/docker.sock",
+        services_domain=services.domain("domain", "workflows.tinkbox.internal"),
+        services_names=services.choice("names", ("on", "off")) == "on",
+        services_paths=services.folder("paths"),
+        services_subnets=services.network("subnets", SUBNETS),
     )
     top.choice("unknown_machines", ("ignore",))
-    for section in (top, operator, node, dhcp):
+    for section in (top, operator, node, dhcp, services):
         section.refuse_the_rest()
     return settings, problems
 
@@ -184,13 +204,48 @@ class _Section:
         return chosen or host, int(number)
 
     def choice(self, name: str, choices: tuple[str, ...]) -> str:
-        # YAML 1.1 reads a bare `off` as false.
+        # YAML 1.1 reads a bare `off` as false, and `on` as true.
         value = self._take(name)
-        value = "off" if value is False else value
+        value = "off" if value is False else "on" if value is True else value
         if value is None or value in choices:
             return value or choices[0]
         self._refuse(name, f"expected {' or '.join(choices)}, not {value!r}")
         return choices[0]
+
+    def name(self, name: str, default: str) -> str:
+        value = self.text(name) or default
+        if _NAME.fullmatch(value):
+            return value
+        self._refuse(name, f"a name is up to 63 letters, digits and . _ - in between, not {value!r}")
+        return default
+
+    def domain(self, name: str, default: str) -> str:
+        """A domain in small letters, without a dot at its end."""
+        value = (self.text(name) or default).lower().removesuffix(".")
+        if _DOMAIN.fullmatch(value) and len(value) <= _MAX_DOMAIN:
+            return value
+        self._refuse(name, f"expected a domain such as {default}, at most {_MAX_DOMAIN} characters, not {value!r}")
+        return default
+
+    def folder(self, name: str) -> Path | None:
+        value = self.text(name)
+        if value and (not value.startswith("/") or ".." in Path(value).parts or "\0" in value):
+            self._refuse(name, f"expected an absolute path without .., not {value!r}")
+            return None
+        return Path(value) if value else None
+
+    def network(self, name: str, default: IPv4Network) -> IPv4Network:
+        """Addresses to make the networks of workflows of."""
+        value = self.text(name)
+        try:
+            network = IPv4Network(value) if value else default
+        except ValueError:
+            self._refuse(name, f"expected an IPv4 network such as {default}, not {value!r}")
+            return default
+        if network.prefixlen > WORKFLOW_BITS:
+            self._refuse(name, f"{network} is too small: every workflow with services takes a /{WORKFLOW_BITS} of it")
+            return default
+        return network
 
     def people(self, name: str) -> dict[str, frozenset[Right]]:
         value = self._take(name)

@@ -1,6 +1,6 @@
 """The configuration file, and which appliance the commands speak to."""
 
-from ipaddress import IPv4Address
+from ipaddress import IPv4Address, IPv4Network
 from pathlib import Path
 
 import pytest
@@ -11,6 +11,7 @@ from tinkbox.settings import ClientTarget, Settings, client_target, load
 
 EXAMPLE = """
 data: /srv/tinkbox
+name: box-1.lab
 interface: eth1
 address: 172.30.0.1
 operator:
@@ -19,10 +20,16 @@ operator:
 node:
   http_port: 8080
   tftp_port: 6969
+  dns_port: 5353
 dhcp:
   mode: off
 unknown_machines: ignore
 docker: unix:///run/other.sock
+services:
+  domain: Flows.Lab.
+  names: off
+  paths: /srv/opened
+  subnets: 10.99.0.0/20
 """
 
 
@@ -41,6 +48,7 @@ def problems_of(tmp_path: Path, text: str) -> list[str]:
 def test_every_key_is_read(tmp_path: Path) -> None:
     assert load(written(tmp_path, EXAMPLE)) == Settings(
         data=Path("/srv/tinkbox"),
+        name="box-1.lab",
         interface="eth1",
         address=IPv4Address("172.30.0.1"),
         operator_host="127.0.0.1",
@@ -48,8 +56,13 @@ def test_every_key_is_read(tmp_path: Path) -> None:
         people={"anna": frozenset({Right.LOOK, Right.ATTACH}), "bert@lab": frozenset({Right.OPERATE})},
         http_port=8080,
         tftp_port=6969,
+        dns_port=5353,
         dhcp_mode="off",
         docker="unix:///run/other.sock",
+        services_domain="flows.lab",
+        services_names=False,
+        services_paths=Path("/srv/opened"),
+        services_subnets=IPv4Network("10.99.0.0/20"),
     )
 
 
@@ -57,6 +70,9 @@ def test_every_key_has_a_default(tmp_path: Path) -> None:
     settings = load(written(tmp_path, ""), data=tmp_path)
     assert settings == Settings(data=tmp_path)
     assert (settings.http_port, settings.tftp_port, settings.operator_port) == (80, 69, 7080)
+    assert (settings.dns_port, settings.name, settings.services_paths) == (53, "provisioner", None)
+    assert (settings.services_domain, settings.services_names) == ("workflows.tinkbox.internal", True)
+    assert settings.services_subnets == IPv4Network("10.213.0.0/16")
 
 
 def test_the_command_line_beats_the_file(tmp_path: Path) -> None:
@@ -69,6 +85,7 @@ def test_an_unknown_key_names_the_nearest_known_one(tmp_path: Path) -> None:
         ("node", "htp_port", "http_port"),
         ("dhcp", "mod", "mode"),
         ("operator", "lisen", "listen"),
+        ("services", "domian", "domain"),
     ):
         assert problems_of(tmp_path, f"{section}: {{{key}: 1}}") == [
             f"{section}.{key}: unknown key; did you mean {near}?"
@@ -122,6 +139,48 @@ def test_what_is_no_mapping_is_refused_naming_the_file(tmp_path: Path, text: str
 def test_a_named_file_must_be_there(tmp_path: Path) -> None:
     with pytest.raises(NotFound, match=r"nowhere\.yaml"):
         load(tmp_path / "nowhere.yaml")
+
+
+@pytest.mark.parametrize(("word", "answers"), [("on", True), ("off", False), ("'on'", True), ("'off'", False)])
+def test_whether_names_are_answered_is_said_by_on_and_off(tmp_path: Path, word: str, *, answers: bool) -> None:
+    assert load(written(tmp_path, f"services: {{names: {word}}}")).services_names is answers
+
+
+@pytest.mark.parametrize(
+    ("setting", "problem"),
+    [
+        ("names: maybe", "expected on or off"),
+        ("domain: under_score.lab", "expected a domain such as"),
+        ("domain: .lab", "expected a domain such as"),
+        ("domain: lab..internal", "expected a domain such as"),
+        ("domain: 10.0.0.1", "expected a domain such as"),
+        ("domain: 7", "expected text"),
+        (f"domain: {'a.' * 108}b", "at most 216 characters"),
+        (f"domain: {'a' * 64}", "expected a domain such as"),
+        ("paths: srv/tinkbox", "expected an absolute path"),
+        ("paths: /srv/../etc", "expected an absolute path"),
+        ("subnets: 10.213.0.0", "is too small: every workflow with services takes a /28"),
+        ("subnets: 10.213.0.0/29", "is too small"),
+        ("subnets: 10.213.0.1/16", "expected an IPv4 network such as 10.213.0.0/16"),
+        ("subnets: fd00::/64", "expected an IPv4 network"),
+        ("subnets: some", "expected an IPv4 network"),
+    ],
+)
+def test_what_cannot_be_a_setting_of_services_is_named(tmp_path: Path, setting: str, problem: str) -> None:
+    (found,) = problems_of(tmp_path, f"services: {{{setting}}}")
+    assert found.startswith(f"services.{setting.split(':')[0]}: ")
+    assert problem in found
+
+
+def test_the_longest_domain_and_the_smallest_network_are_taken(tmp_path: Path) -> None:
+    domain = "a." * 107 + "bc"
+    settings = load(written(tmp_path, f"services: {{domain: {domain}, subnets: 10.213.0.0/28}}"))
+    assert (settings.services_domain, str(settings.services_subnets)) == (domain, "10.213.0.0/28")
+
+
+@pytest.mark.parametrize("name", ["my appliance", "-a", "a/b", "x" * 64, "0c:c4:7a:00:00:01"])
+def test_a_name_of_the_appliance_is_one_word(tmp_path: Path, name: str) -> None:
+    assert "name: a name is up to 63 letters" in problems_of(tmp_path, f"name: {name}")[0]
 
 
 def test_commands_speak_to_the_named_appliance(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

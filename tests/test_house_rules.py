@@ -152,16 +152,23 @@ def documented(name: str) -> dict[str, str]:
 def test_every_field_of_a_template_is_documented() -> None:
     actions = [key for key in template.ACTION_KEYS if key != "namespaces"]
     known = {
-        *(key for key in template.ROOT_KEYS if key not in {"tasks", "breakpoint"}),
+        *(key for key in template.ROOT_KEYS if key not in {"tasks", "breakpoint", "services"}),
         *(f"breakpoint.{key}" for key in template.BREAKPOINT_KEYS),
-        *template.LATER_KEYS,
         *(f"tasks[].{key}" for key in template.TASK_KEYS if key != "actions"),
         *(f"tasks[].actions[].{key}" for key in actions),
         *(f"tasks[].actions[].namespaces.{key}" for key in template.NAMESPACE_KEYS),
     }
     shown = documented("fields")
     assert set(shown) == known, f"docs/templates.md and tinkbox.model.template differ: {sorted(set(shown) ^ known)}"
-    assert {field for field, told in shown.items() if "not supported yet" in told} == set(template.LATER_KEYS)
+
+
+def test_every_field_of_a_service_is_documented() -> None:
+    known = {
+        *(f"services[].{key}" for key in template.SERVICE_KEYS if key != "healthcheck"),
+        *(f"services[].healthcheck.{key}" for key in template.HEALTHCHECK_KEYS),
+    }
+    shown = documented("services")
+    assert set(shown) == known, f"docs/templates.md and tinkbox.model.template differ: {sorted(set(shown) ^ known)}"
 
 
 @pytest.mark.parametrize("kind", SHAPES)

@@ -1,12 +1,29 @@
 """Binding: the tasks of a rendered template meet the machines they name."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
 
 from tinkbox.model.errors import Invalid, Problem
 from tinkbox.model.hardware import Hardware
+from tinkbox.model.services import PlannedService
 from tinkbox.model.template import Definition, merged_environment, merged_volumes
 from tinkbox.model.workflow import ActionStatus, PlannedAction, State
 from tinkbox.store.database import Tables
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Names:
+    """What the appliance is called, and what of it is open to services.
+
+    `name` is what templates call it as the worker of a service, `address` its IPv4 address, which does as well; names of
+    workflows end in `domain`.  Services on it may mount what lies below `opened`; None: nothing.
+    """
+
+    name: str
+    address: str
+    domain: str
+    opened: Path | None = None
 
 
 async def first_known(tables: Tables, devices: Mapping[str, str]) -> Hardware | None:
@@ -58,3 +75,14 @@ async def bind(tables: Tables, definition: Definition) -> tuple[ActionStatus, ..
         why = "the `if` of every action is false" if planned else "the workflow has no actions"
         raise Invalid(f"{why}: there is nothing to do")
     return tuple(planned)
+
+
+async def bind_services(
+    tables: Tables, definition: Definition, names: Names, workflow_id: str
+) -> tuple[PlannedService, ...]:
+    """The services of a template, each with its host: the appliance, or the hardware that it names.
+
+    Raises Invalid with every problem: a host that is unknown, a folder that is not open, a boot script that could never
+    be had.
+    """
+    raise NotImplementedError

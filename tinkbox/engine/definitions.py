@@ -13,7 +13,6 @@ from tinkbox.model.template import (
     ACTION_KEYS,
     BREAKPOINT_KEYS,
     DEFAULT_ACTION_SECONDS,
-    LATER_KEYS,
     MAX_NAME,
     MAX_RETRIES,
     MAX_SECONDS,
@@ -70,9 +69,7 @@ class _DefinitionReader(NodeReader):
 
     def unknown(self, node: ScalarNode, key: str, known: Sequence[str]) -> None:
         name, other = node.value, OTHER_WORDS.get(node.value)
-        if name in LATER_KEYS:
-            self.refuse(node, path(key, name), f"{name} is not supported yet")
-        elif other in known:
+        if other in known:
             self.refuse(node, path(key, name), f"unknown key {name}; here it is {other}")
         else:
             super().unknown(node, key, known)

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from tinkbox.model.breakpoint import Breakpoints
+from tinkbox.model.services import Service
 
 DEFAULT_ACTION_SECONDS = 3_600
 MAX_NAME = 200
@@ -11,7 +12,12 @@ MAX_RETRIES = 100
 MAX_SECONDS = 999_999_999
 
 # Every key of a template, level by level; docs/templates.md has a row for each.
-ROOT_KEYS = ("version", "name", "id", "global_timeout", "breakpoint", "tasks")
+ROOT_KEYS = ("version", "name", "id", "global_timeout", "breakpoint", "services", "tasks")
+SERVICE_KEYS = (
+    "name", "worker", "image", "command", "environment", "volumes", "labels", "urls", "healthcheck", "restart", "ports",
+    "timeout",
+)  # fmt: skip
+HEALTHCHECK_KEYS = ("test", "interval", "timeout", "start_period", "retries", "disable")
 TASK_KEYS = ("name", "worker", "volumes", "environment", "actions")
 ACTION_KEYS = (
     "name", "image", "timeout", "command", "on-timeout", "on-failure", "volumes", "environment", "pid", "namespaces",
@@ -19,7 +25,6 @@ ACTION_KEYS = (
 )  # fmt: skip
 NAMESPACE_KEYS = ("network", "pid")
 BREAKPOINT_KEYS = ("onFailure", "before", "after", "timeout", "onExpiry")
-LATER_KEYS = ("services",)
 
 # What other forms of Tinkerbell's actions call the same thing.
 OTHER_WORDS: Mapping[str, str] = {
@@ -29,6 +34,7 @@ OTHER_WORDS: Mapping[str, str] = {
     "timeoutSeconds": "timeout",
     "background": "reboot",
     "agentID": "worker",
+    "url": "urls",
 }
 
 
@@ -76,6 +82,7 @@ class Definition:
 
     name: str
     tasks: tuple[Task, ...]
+    services: tuple[Service, ...] = ()
     version: str = "0.1"
     global_timeout: int = 0
     breakpoints: Breakpoints = field(default_factory=Breakpoints)

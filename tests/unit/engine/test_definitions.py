@@ -147,7 +147,6 @@ def test_the_namespaces_of_today_beat_the_pid_of_before(text: str, pid: str) -> 
         (('version: "0.1"', "version: 2"), ["line 1, version: invalid template version: 2"]),
         (("name: t", f"name: {'t' * 200}"), ["line 4, tasks[0].name: name cannot be empty or have more than 199"]),
         (("    worker:", "    wrker:"), ["tasks[0].wrker: unknown key wrker; did you mean worker?", "tasks[0].worker: a task needs"]),
-        (("tasks:", "services: []\ntasks:"), ["line 3, services: services is not supported yet"]),
         (("tasks:", "breakpoint: {onFailures: true}\ntasks:"), ["line 3, breakpoint.onFailures: unknown key onFailures; did you mean onFailure?"]),
         (("tasks:", "breakpoint: true\ntasks:"), ["line 3, breakpoint: expected keys with values: onFailure, before, after"]),
         (("tasks:", "breakpoint: {onFailure: maybe}\ntasks:"), ["line 3, breakpoint.onFailure: expected true or false, not 'maybe'"]),

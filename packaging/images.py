@@ -1,9 +1,10 @@
-"""Builds the images of actions from Debian packages, without Docker, the same bytes for the same packages.
+"""Builds the images of actions and services from Debian packages, without Docker, the same bytes for the same packages.
 
     python packaging/images.py image2disk writefile reboot kexec --output build/images --cache build/debs
 
-Each folder under examples/actions has an image.toml: packages, files, entrypoint, and what of PRUNED it
-needs after all (`keep`).  The result is what `docker save` would write, for `tinkbox image load` and `docker load`.
+Each folder under examples/actions and examples/services has an image.toml: packages, files, entrypoint, and what of
+PRUNED it needs after all (`keep`); a service's also says what was built elsewhere (`copies`), the ports it listens on and
+its health check.  The result is what `docker save` would write, for `tinkbox image load` and `docker load`.
 """
 
 import argparse
@@ -15,8 +16,8 @@ import sys
 import tarfile
 import tempfile
 import tomllib
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -25,8 +26,9 @@ sys.path.insert(0, str(ROOT))
 
 from tinkbox.osie.debian import unpack  # noqa: E402  (the line above makes it importable)
 
-ACTIONS = ROOT / "examples" / "actions"
-PROGRAM_FOLDER = "action"
+# Where an image's own files lie in it, by where they come from.
+FOLDERS = {"actions": "action", "services": "service"}
+HEALTH_SECONDS = 1
 CERTIFICATES = "etc/ssl/certs/ca-certificates.crt"
 # Brought by dependencies for the sake of an installed system; no action calls them.
 LEFT_OUT = (
@@ -56,9 +58,10 @@ PRUNED = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Declaration:
-    """What an action's image.toml says; `files` are relative to its folder and end up in /action.
+    """What an image.toml says; `files` are relative to its folder and end up in `folder`, such as /action.
 
-    `keep` are patterns as in PRUNED: what they find stays.
+    `keep` are patterns as in PRUNED: what they find stays.  `copies` are files of the project by where they belong in the
+    image.
     """
 
     name: str
@@ -67,6 +70,10 @@ class Declaration:
     files: tuple[Path, ...]
     entrypoint: tuple[str, ...]
     keep: tuple[str, ...] = ()
+    folder: str = "action"
+    copies: Mapping[str, Path] = field(default_factory=dict)
+    ports: tuple[int, ...] = ()
+    healthcheck: tuple[str, ...] = ()
 
     @property
     def reference(self) -> str:
@@ -75,19 +82,25 @@ class Declaration:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("actions", nargs="+", help="folders under examples/actions")
+    parser.add_argument("images", nargs="+", help="folders under examples/actions or examples/services")
     parser.add_argument("--output", type=Path, required=True, help="the folder for the archives")
     parser.add_argument("--cache", type=Path, required=True, help="where downloaded packages are kept")
     arguments = parser.parse_args()
     arguments.output.mkdir(parents=True, exist_ok=True)
-    for name in arguments.actions:
-        image = declaration(ACTIONS / name)
+    for name in arguments.images:
+        image = declaration(named(name))
         archive = arguments.output / f"{name}.tar"
         with tempfile.TemporaryDirectory(prefix=f"tinkbox-{name}-") as scratch:
             root = Path(scratch)
             root_file_system(image, root, arguments.cache)
             save([layer(root, everything(root))], image, archive)
         print(f"{archive}: {image.reference}, {archive.stat().st_size / (1 << 20):.1f} MiB")
+
+
+def named(name: str) -> Path:
+    """The folder of the image that is called so."""
+    folders = [ROOT / "examples" / kind / name for kind in FOLDERS]
+    return next((folder for folder in folders if folder.is_dir()), folders[0])
 
 
 def declaration(folder: Path) -> Declaration:
@@ -100,11 +113,15 @@ def declaration(folder: Path) -> Declaration:
         files=tuple(folder / name for name in entry["files"]),
         entrypoint=tuple(entry["entrypoint"]),
         keep=tuple(entry.get("keep", ())),
+        folder=FOLDERS[folder.parent.name],
+        copies={place: ROOT / source for place, source in entry.get("copies", {}).items()},
+        ports=tuple(entry.get("ports", ())),
+        healthcheck=tuple(entry.get("healthcheck", ())),
     )
 
 
 def root_file_system(image: Declaration, root: Path, cache: Path) -> None:
-    """The packages without what a container never uses, and the action's own files."""
+    """The packages without what a container never uses, and the image's own files."""
     unpack(image.packages, root, cache=cache, exclude=LEFT_OUT)
     authorities = sorted((root / "usr/share/ca-certificates").rglob("*.crt"))
     if authorities:  # what the package's own script would do when it is installed
@@ -117,10 +134,12 @@ def root_file_system(image: Declaration, root: Path, cache: Path) -> None:
             shutil.rmtree(path) if path.is_dir() and not path.is_symlink() else path.unlink()
     (root / "tmp").mkdir(exist_ok=True)
     (root / "tmp").chmod(0o1777)
-    (root / PROGRAM_FOLDER).mkdir()
-    for file in image.files:
-        shutil.copyfile(file, root / PROGRAM_FOLDER / file.name)
-        (root / PROGRAM_FOLDER / file.name).chmod(0o644)
+    own = {f"{image.folder}/{file.name}": file for file in image.files}
+    for place, source in {**own, **image.copies}.items():
+        path = root / place
+        path.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(source, path)
+        path.chmod(0o644)
 
 
 def everything(root: Path) -> list[Path]:
@@ -142,18 +161,23 @@ def layer(root: Path, paths: Iterable[Path]) -> bytes:
 def save(layers: list[bytes], image: Declaration, archive: Path) -> None:
     """Write the image as `docker save` does."""
     names = [f"{hashlib.sha256(content).hexdigest()}/layer.tar" for content in layers]
+    config: dict[str, Any] = {
+        "Entrypoint": list(image.entrypoint),
+        "Env": ["PATH=/usr/bin:/bin", f"SSL_CERT_FILE=/{CERTIFICATES}"],
+        "WorkingDir": "/",
+    }
+    if image.ports:
+        config["ExposedPorts"] = {f"{port}/tcp": {} for port in image.ports}
+    if image.healthcheck:
+        config["Healthcheck"] = {"Test": ["CMD", *image.healthcheck], "Interval": HEALTH_SECONDS * 1_000_000_000}
     configuration = _json(
         {
             "architecture": "amd64",
             "os": "linux",
             "created": "1970-01-01T00:00:00Z",
-            "config": {
-                "Entrypoint": list(image.entrypoint),
-                "Env": ["PATH=/usr/bin:/bin", f"SSL_CERT_FILE=/{CERTIFICATES}"],
-                "WorkingDir": "/",
-            },
+            "config": config,
             "rootfs": {"type": "layers", "diff_ids": [f"sha256:{name.partition('/')[0]}" for name in names]},
-            "history": [{"created": "1970-01-01T00:00:00Z", "created_by": f"examples/actions/{image.name}"}],
+            "history": [{"created": "1970-01-01T00:00:00Z", "created_by": f"examples/{image.folder}s/{image.name}"}],
         }
     )
     configuration_name = f"{hashlib.sha256(configuration).hexdigest()}.json"

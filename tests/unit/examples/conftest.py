@@ -1,7 +1,9 @@
-"""The actions are programs that find their modules beside them, as they do in their containers."""
+"""Actions and services are programs that find their modules beside them, as they do in their containers."""
 
 import sys
 from pathlib import Path
 
 ACTIONS = Path(__file__).parents[3] / "examples" / "actions"
+SERVICES = ACTIONS.parent / "services"
 sys.path[:0] = [str(ACTIONS), *(str(ACTIONS / name) for name in ("image2disk", "kexec", "writefile"))]
+sys.path.append(str(SERVICES / "password-receiver"))

@@ -5,15 +5,26 @@ Text that comes from machines is cleaned here: no control character of theirs re
 
 from collections.abc import Iterable
 from datetime import datetime
+from shlex import quote
 
+from rich.cells import cell_len
 from rich.console import Group, RenderableType
 from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
 from tinkbox.model.breakpoint import Kind
+from tinkbox.model.services import Phase
 from tinkbox.model.workflow import State
-from tinkbox.wire.status import FailureLine, HeldLine, MachineLine, RunningLine, Snapshot, TaskLine, WorkflowLine
+from tinkbox.wire.status import (
+    FailureLine,
+    HeldLine,
+    MachineLine,
+    RunningLine,
+    Snapshot,
+    TaskLine,
+    WorkflowLine,
+)
 
 COLOUR = {
     State.PENDING: "yellow",
@@ -32,6 +43,17 @@ MARK = {
     State.FAILED: "✘",
     State.TIMEOUT: "✘",
     State.CANCELED: "⊘",
+}
+PHASE = {
+    Phase.PENDING: ("○", "yellow"),
+    Phase.STARTING: ("◌", "cyan"),
+    Phase.READY: ("●", "green"),
+    Phase.UNHEALTHY: ("◍", "bold yellow"),
+    Phase.RESTARTING: ("↻", "bold yellow"),
+    Phase.EXITED: ("✔", "dim"),
+    Phase.FAILED: ("✘", "bold red"),
+    Phase.STOPPING: ("◐", "magenta"),
+    Phase.STOPPED: ("■", "dim"),
 }
 STOPPING = {
     State.CANCELED: "it is being canceled: the running action was told to stop",
@@ -135,6 +157,8 @@ def _workflow(workflow: WorkflowLine, now: datetime) -> Iterable[RenderableType]
         table.add_row(Text("  " + clean(task.name, 40)), Text(clean(task.worker, 30), style="dim"),
                       _bar(task, colour), f"{task.done}/{task.total}", skipped)  # fmt: skip
     yield table
+    if workflow.ended_at is None:
+        yield from _services(workflow)
     if workflow.stop_into is not None and workflow.ended_at is None:
         yield Text(f"  {STOPPING[workflow.stop_into]}", style=colour)
     if workflow.retried is not None:
@@ -145,6 +169,26 @@ def _workflow(workflow: WorkflowLine, now: datetime) -> Iterable[RenderableType]
         yield _held(workflow.held, workflow.id, now)
     if workflow.failure is not None:
         yield from _failure(workflow.failure, workflow.id)
+
+
+def _services(workflow: WorkflowLine) -> Iterable[Text]:
+    """A line for each, with its last trouble at the end, where it may be as long as it is; then who is waited for."""
+    cells = [(clean(each.name, 40), clean(each.host, 30), each.phase.value) for each in workflow.services]
+    widths = [max(map(cell_len, column)) for column in zip(*cells, strict=True)]
+    for service, texts in zip(workflow.services, cells, strict=True):
+        name, host, phase = (text + " " * (width - cell_len(text)) for text, width in zip(texts, widths, strict=True))
+        mark, style = PHASE[service.phase]
+        trouble = ", ".join(part for part in (_restarts(service.restarts), clean(service.message)) if part)
+        line = Text.assemble("  ", (mark, style), f" {name}  ", (host, "dim"), "  ", (phase, style), f"  {trouble}")
+        line.rstrip()
+        yield line
+    awaited = ", ".join(clean(each.name, 40) for each in workflow.services if not each.ready)
+    if awaited and workflow.state is State.PENDING:
+        yield Text(f"  it begins when its services are ready; not yet: {awaited}", style="yellow")
+
+
+def _restarts(number: int) -> str:
+    return f"{number} restart{'' if number == 1 else 's'}" if number else ""
 
 
 def _bar(task: TaskLine, colour: str) -> RenderableType:
@@ -203,12 +247,14 @@ def _retried(failure: FailureLine) -> Iterable[RenderableType]:
 
 def _failure(failure: FailureLine, workflow_id: str) -> Iterable[RenderableType]:
     tried = f" ({failure.attempt} attempts)" if failure.attempt > 1 else ""
-    yield Text.assemble(("  ✘ ", "red"), (clean(failure.name, 60), "bold"), f"{tried}: {_why(failure)}")
+    name = clean(failure.name or failure.service, 60)
+    yield Text.assemble(("  ✘ ", "red"), (name, "bold"), f"{tried}: {_why(failure)}")
     if failure.last_output:
         yield Text(f"    {clean(failure.last_output)}", style="dim")
     if failure.hint:
         yield Text(f"    what to do: {clean(failure.hint, 400)}", style="yellow")
-    yield Text(f"    its whole output: tinkbox workflow logs {workflow_id}", style="dim")
+    logs = f"service logs {quote(f'{workflow_id}/{name}')}" if failure.service else f"workflow logs {workflow_id}"
+    yield Text(f"    its whole output: tinkbox {logs}", style="dim")
 
 
 def _why(failure: FailureLine | HeldLine) -> str:

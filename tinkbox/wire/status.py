@@ -100,7 +100,8 @@ class ServiceLine:
 class FailureLine:
     """Why an attempt or a workflow ended badly, in the words of the action or of the worker; `hint` says what to do.
 
-    It was the `attempt`th of `attempts` that there may be; `exit_code` and `signal` are those of its process.
+    It was the `attempt`th of `attempts` that there may be; `exit_code` and `signal` are those of its process.  Where a
+    service kept the workflow from beginning, `service` is its name, and there is no task and no name of an action.
     """
 
     task: str
@@ -113,6 +114,7 @@ class FailureLine:
     attempt: int = 1
     attempts: int = 1
     last_output: str = ""
+    service: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

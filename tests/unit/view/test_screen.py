@@ -6,10 +6,21 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from rich.console import Console
 
+from tests.golden import text as golden
 from tinkbox.model.breakpoint import Kind, Verb
+from tinkbox.model.services import Phase
 from tinkbox.model.workflow import State
 from tinkbox.view.screen import clean, elapsed, screen
-from tinkbox.wire.status import FailureLine, HeldLine, MachineLine, RunningLine, Snapshot, TaskLine, WorkflowLine
+from tinkbox.wire.status import (
+    FailureLine,
+    HeldLine,
+    MachineLine,
+    RunningLine,
+    ServiceLine,
+    Snapshot,
+    TaskLine,
+    WorkflowLine,
+)
 
 NOW = datetime(2026, 11, 21, 3, 30, tzinfo=UTC)
 
@@ -138,6 +149,76 @@ def test_what_is_being_stopped_says_why_until_it_is_over(into: State, words: str
     assert words not in picture(workflows=(workflow(state=into, stop_into=into, ended_at=NOW),))
 
 
+TROUBLE = {
+    Phase.STARTING: "the Docker engine is away",
+    Phase.UNHEALTHY: "its health check fails: connection refused",
+    Phase.RESTARTING: "ended with exit code 1, started again in 2 s",
+    Phase.FAILED: "no such image: boot-files:v9",
+}
+
+
+def service(phase: Phase, **changes: object) -> ServiceLine:
+    fields = {"name": f"is-{phase.lower()}", "host": "provisioner", "phase": phase, "message": TROUBLE.get(phase, "")}
+    return ServiceLine(**{**fields, **changes})
+
+
+def test_the_services_of_a_workflow_in_each_phase() -> None:
+    waiting = (service(Phase.PENDING), service(Phase.STARTING), service(Phase.READY, ready=True))
+    running = [service(phase, restarts=number, ready=True) for number, phase in enumerate(list(Phase)[3:])]
+    running[1] = service(Phase.RESTARTING, name="网", host="server001", restarts=12, ready=True)
+    text = picture(
+        workflows=(
+            workflow(id="b0c1", name="to begin", state=State.PENDING, services=waiting),
+            workflow(services=tuple(running), running=RunningLine(task="t", name="a", started_at=NOW, timeout=60)),
+        )
+    )
+    assert text == golden("cli/status-services.txt")
+
+
+def test_a_workflow_says_which_services_it_waits_for_until_the_last_one_was_ready() -> None:
+    services = tuple(service(Phase.RESTARTING, name=name, ready=name == "a") for name in "abc")
+    assert "it begins when its services are ready; not yet: b, c" in picture(
+        workflows=(workflow(state=State.PENDING, services=services),)
+    )
+    for others in ({"services": services}, {"state": State.PENDING, "services": services[:1]}, {}):
+        assert "services are ready" not in picture(workflows=(workflow(**others),))
+
+
+def test_a_workflow_that_is_over_has_no_services_to_show() -> None:
+    over = workflow(state=State.SUCCESS, ended_at=NOW, services=(service(Phase.STOPPED),))
+    assert "is-stopped" not in picture(workflows=(over,))
+
+
+def test_trouble_longer_than_the_line_is_not_lost_in_plain_text() -> None:
+    printed = io.StringIO()
+    told = service(Phase.FAILED, message="one two three " * 12 + "END")
+    snapshot = Snapshot(now=NOW, version="0.1.0", machines=(), workflows=(workflow(services=(told,)),))
+    Console(width=40, file=printed).print(screen(snapshot), soft_wrap=True)
+    (line,) = [line for line in printed.getvalue().splitlines() if "is-failed" in line]
+    assert line.startswith("  ✘ is-failed  provisioner  FAILED  one two")
+    assert line.endswith("END")
+
+
+def test_phases_have_their_colours_on_a_terminal() -> None:
+    printed = io.StringIO()
+    services = tuple(service(phase, message="") for phase in Phase)
+    snapshot = Snapshot(now=NOW, version="0.1.0", machines=(), workflows=(workflow(services=services),))
+    console = Console(width=110, file=printed, force_terminal=True, color_system="standard")
+    console.print(screen(snapshot))
+    text = printed.getvalue()
+    for phase, codes in (("READY", "32"), ("FAILED", "1;31"), ("UNHEALTHY", "1;33"), ("STOPPED", "2")):
+        assert f"\x1b[{codes}m{phase}" in text
+
+
+def test_a_service_that_kept_its_workflow_from_beginning_is_named_with_where_its_output_is() -> None:
+    kept = FailureLine(
+        task="", name="", service="boot files", reason="ServiceNotReady", message="not ready within 300 seconds"
+    )
+    text = picture(workflows=(workflow(state=State.FAILED, ended_at=NOW, failure=kept),))
+    assert "✘ boot files: ServiceNotReady: not ready within 300 seconds" in text
+    assert "its whole output: tinkbox service logs 'a8984b09/boot files'" in text
+
+
 def test_skipped_actions_are_done_and_told() -> None:
     text = picture(workflows=(workflow(tasks=(TaskLine(name="t", worker="w", done=3, total=4, skipped=2),)),))
     assert "3/4  2 skipped" in text
@@ -184,7 +265,10 @@ def test_nothing_a_machine_says_can_steer_the_terminal() -> None:
     told = failure(name=hostile, reason=hostile, message=hostile, hint=hostile, signal=hostile, last_output=hostile)
     running = RunningLine(task="t", name=hostile, started_at=NOW, timeout=60, last_output=hostile)
     stuck = held(name=hostile, reason=hostile, message=hostile, signal=hostile, last_output=hostile, decided=hostile)
-    hit = workflow(name=hostile, failure=told, retried=told, running=running, held=stuck)
+    lines = tuple(ServiceLine(name=hostile, host=hostile, phase=phase, message=hostile) for phase in Phase)
+    hit = workflow(name=hostile, failure=told, retried=told, running=running, held=stuck, services=lines)
+    assert "\x1b" not in picture(workflows=(workflow(failure=FailureLine(
+        task="", name="", reason="", message="", service=hostile)),))  # fmt: skip
     text = picture(machines=(machine(hostname=hostile),), workflows=(hit,))
     assert "\x1b" not in text
     assert "\x07" not in text

@@ -52,7 +52,7 @@ FULL = Snapshot(
                 last_output="l",
             ),
             retried=FailureLine(task="t", name="a", reason="R", message="m", signal="SIGKILL", attempt=1, attempts=3),
-            failure=FailureLine(task="t", name="a", reason="R", message="m", hint="h", exit_code=3),
+            failure=FailureLine(task="t", name="a", reason="R", message="m", hint="h", exit_code=3, service="s"),
             services=(
                 ServiceLine(name="s", host="h", phase=Phase.RESTARTING, restarts=2, message="m", ready=True),
                 ServiceLine(name="b", host="h", phase=Phase.PENDING),

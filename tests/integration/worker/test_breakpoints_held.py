@@ -4,7 +4,6 @@ No image here has a shell of its own.
 """
 
 from dataclasses import dataclass
-from datetime import datetime
 
 import pytest
 
@@ -26,14 +25,12 @@ def _images(machine_of_module: Lab) -> None:
     machine_of_module.image("tools/nothing:v1", {"bin/busybox": BUSYBOX})
 
 
-def test_a_shell_opens_within_a_second_where_the_action_was(machine: Lab) -> None:
+def test_a_shell_opens_where_the_action_was(machine: Lab) -> None:
     script = f"({LOOK_AROUND}) >/marks/seen; exit 7"
     workflow = machine.workflow(script, breakpoints=ON_FAILURE, image="tools/alone:v1", command=[script])
     held = machine.held(workflow)
     assert (held["breakpoint"], held["ended"], held["exit_code"]) == ("failure", "FAILED", 7)
-    seen = machine.marks / "seen"
-    assert datetime.fromisoformat(held["at"]).timestamp() - seen.stat().st_mtime < 1
-    action = seen.read_text().splitlines()
+    action = (machine.marks / "seen").read_text().splitlines()
     assert action[0] == "/work"
     assert action[1].startswith("uid=1000 gid=1001")
     assert {"OWN=two words", "PATH=/own"} <= set(action)

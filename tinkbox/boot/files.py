@@ -26,7 +26,12 @@ _SCRIPT_STAGE: Mapping[Boot, Stage] = {
     Boot.OSIE: Stage.SCRIPT,
     Boot.PARKED: Stage.PARKED,
     Boot.LOCAL_DISK: Stage.LOCAL_DISK,
+    Boot.WORKFLOW: Stage.SUPPLIED,
+    Boot.WAITING: Stage.SERVICES,
 }
+# Also what its workflow supplies may be the OSIE; and a machine that is parked, or waits, from its next boot on may be
+# on its last way there.
+_WITH_CREDENTIAL = frozenset({Boot.OSIE, Boot.WORKFLOW, Boot.WAITING, Boot.PARKED})
 
 
 class Planner(Protocol):
@@ -40,12 +45,16 @@ class Planner(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BootFolder:
-    """What is served: the OSIE's folder (below it one per architecture), the loaders, our URL and version."""
+    """What is served: the OSIE's folder (below it one per architecture), the loaders, our URL and version.
+
+    `dns` is where names of workflows are answered, empty: only by what the network has.
+    """
 
     osie: Path
     loaders: Mapping[str, bytes]
     url: str
     version: str
+    dns: str = ""
 
 
 def routes(
@@ -73,14 +82,13 @@ class _BootDoor:
         mac, plan = self._plan(request)
         if request.method == "GET":
             self._planner.booted(mac)
-            self._planner.saw(mac, _SCRIPT_STAGE[plan.boot])
+            self._planner.saw(mac, _SCRIPT_STAGE[plan.boot], plan.reason if plan.boot is Boot.WAITING else "")
         text = script(plan, self._files(plan, mac), self._folder.version)
         return web.Response(text=text, content_type="text/plain")
 
     async def credential(self, request: web.Request) -> web.Response:
         _, plan = self._plan(request)
-        # A machine that is parked from its next boot on may be on its last way to the OSIE.
-        if plan.boot not in (Boot.OSIE, Boot.PARKED):
+        if plan.boot not in _WITH_CREDENTIAL:
             raise NotFound("a machine that does not boot the OSIE has no use for a credential")
         credential = await self._credential(plan.hardware_id)
         ramdisk = archive({CREDENTIAL_PATH: encode(credential).encode() + b"\n"})
@@ -124,5 +132,7 @@ class _BootDoor:
             credential=f"{own}/credential.cpio",
             kernel=f"{osie}/vmlinuz",
             initramfs=f"{osie}/initramfs",
+            server=self._folder.url,
+            dns=self._folder.dns,
             arguments=(f"tinkbox.server={self._folder.url}", f"tinkbox.mac={mac}", *CONSOLES),
         )

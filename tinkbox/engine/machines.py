@@ -15,7 +15,7 @@ from typing import NoReturn
 from tinkbox.engine.bells import CHANGES, RETURNS, Bells
 from tinkbox.engine.plan import BootFacts, boot_plan, netboot_plan, parked_reason
 from tinkbox.engine.templates import only
-from tinkbox.model.boot import Client, Plan, Stage
+from tinkbox.model.boot import Client, Plan, Stage, Supply
 from tinkbox.model.errors import Conflict, Denied, Unavailable
 from tinkbox.model.hardware import Hardware, Interface, MacAddress
 from tinkbox.store.database import Store, Tables
@@ -26,7 +26,8 @@ SAVE_EVERY = 0.25
 RETRY_SAVING = 5.0
 MAX_UNSAVED = 10_000
 REMEMBERED_BOOTS = 16
-_BOOT_PROGRESS = (Stage.SCRIPT, Stage.KERNEL, Stage.RAMDISK)
+_BOOT_PROGRESS = (Stage.SCRIPT, Stage.SUPPLIED, Stage.KERNEL, Stage.RAMDISK)
+_BOOTS = frozenset({Stage.SCRIPT, Stage.SUPPLIED})
 _log = logging.getLogger(__name__)
 
 
@@ -51,13 +52,22 @@ class Machines:
 
     Wherever a `key` is asked, it is an id, a unique beginning of one, a MAC, an IPv4 address, a hostname or a name.
     `returned` holds the attempts whose machines went away by intention and were seen booting since.
+    `supply` tells, from memory, what the workflow of a machine, by its id, supplies for its boot.
     """
 
-    def __init__(self, store: Store, bells: Bells, clock: Callable[[], datetime], new_token: Callable[[], str]) -> None:
+    def __init__(
+        self,
+        store: Store,
+        bells: Bells,
+        clock: Callable[[], datetime],
+        new_token: Callable[[], str],
+        supply: Callable[[str], Supply | None] = lambda _: None,
+    ) -> None:
         self._store = store
         self._bells = bells
         self._clock = clock
         self._new_token = new_token
+        self._supply = supply
         self._records: dict[str, MachineRecord] = {}
         self._by_mac: dict[str, str] = {}
         self._by_address: dict[str, str] = {}
@@ -278,11 +288,14 @@ class Machines:
             furthest=record.furthest,
             left=bool(record.leaving) and not record.wanted,
             workflow=self._workflow_names.get(record.hardware.id, ""),
+            supply=self._supply(record.hardware.id),
         )
 
     def _note(self, hardware_id: str, stage: Stage, detail: str) -> None:
         record, now = self._records[hardware_id], self._clock()
-        if stage is Stage.SCRIPT and record.ticket:
+        if stage is Stage.SERVICES and record.stage is stage:
+            return  # it asks every other second, for as long as it takes
+        if stage in _BOOTS and record.ticket:
             record = replace(record, boots=record.boots + 1)
         if stage in _BOOT_PROGRESS:
             record = replace(record, furthest=max(record.furthest or stage, stage, key=_BOOT_PROGRESS.index))

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from tinkbox.engine.verdicts import runs_again
-from tinkbox.model.boot import Boot, Client, Plan, Stage
+from tinkbox.model.boot import Boot, Client, Plan, Stage, Supply
 from tinkbox.model.breakpoint import Verdict
 from tinkbox.model.errors import Conflict, NotFound
 from tinkbox.model.hardware import Interface
@@ -18,6 +18,7 @@ class BootFacts:
     """What the decision about a booting machine rests on.
 
     `left` tells that an action sent it away by intention, and that nothing is left for it to do.
+    `supply` is the boot script that its workflow brings, None: it boots the OSIE.
     """
 
     hardware_id: str
@@ -28,14 +29,15 @@ class BootFacts:
     furthest: Stage | None
     left: bool = False
     workflow: str = ""
+    supply: Supply | None = None
 
 
 def boot_plan(facts: BootFacts, client: Client) -> Plan | None:
     """What to tell a machine that asks by DHCP; None is silence.
 
-    The seed's rule: a machine with a ticket boots the OSIE, one without it is left to its own disk
-    when a workflow once succeeded on it, and is ignored when none did.  A machine that its last action
-    sent away is left to its own disk as well.  One that does not netboot only wants its address, and
+    The seed's rule: a machine with a ticket boots the OSIE, or what its workflow supplies, one without it is left
+    to its own disk when a workflow once succeeded on it, and is ignored when none did.  A machine that its last
+    action sent away is left to its own disk as well.  One that does not netboot only wants its address, and
     one that another server gives its address to is not answered at all.
     """
     if not facts.interface.dhcp:
@@ -51,7 +53,12 @@ def netboot_plan(facts: BootFacts) -> Plan | None:
     if boot is None:
         return None
     return Plan(
-        boot=boot, hardware_id=facts.hardware_id, interface=facts.interface, workflow=facts.workflow, reason=reason
+        boot=boot,
+        hardware_id=facts.hardware_id,
+        interface=facts.interface,
+        workflow=facts.workflow,
+        reason=reason,
+        script=facts.supply.url if facts.supply and boot is Boot.WORKFLOW else "",
     )
 
 
@@ -73,7 +80,16 @@ def _netboot(facts: BootFacts) -> tuple[Boot | None, str]:
     if not facts.ticket:
         return (Boot.LOCAL_DISK if facts.installed else None), ""
     reason = parked_reason(ticket=facts.ticket, boots=facts.boots, furthest=facts.furthest)
-    return (Boot.PARKED, reason) if reason else (Boot.OSIE, "")
+    if reason:
+        return Boot.PARKED, reason
+    return _supplied(facts.supply) if facts.supply else (Boot.OSIE, "")
+
+
+def _supplied(supply: Supply) -> tuple[Boot, str]:
+    if supply.ready:
+        return Boot.WORKFLOW, ""
+    standing = f": {supply.standing}" if supply.standing else ""
+    return Boot.WAITING, f"service {supply.service} is not ready{standing}"
 
 
 class Turn(Enum):

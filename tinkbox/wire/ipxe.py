@@ -10,18 +10,27 @@ from typing import Final
 from tinkbox.model.boot import Boot, Plan
 
 RETRIES: Final = 3
+WAITING_SECONDS: Final = 2
 PARKED_SECONDS: Final = 30
 _UNSAFE = re.compile(r"[^A-Za-z0-9 .,:;/=_@+()?-]")
+# What stays as it is in the URL that a workflow gave; `&&` would be read as one of iPXE's own words.
+_NOT_OF_A_URL = re.compile(r"&(?=&)|[^A-Za-z0-9.,:;/=_@+()?%&~*'!-]")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BootFiles:
-    """Where a machine's files are: URLs, and what goes onto the kernel's command line."""
+    """Where a machine's files are: URLs, and what goes onto the kernel's command line.
+
+    `server` is the node door's URL.  `dns` is the address that answers for the names of workflows, empty: whatever
+    server the network has.
+    """
 
     script: str
     kernel: str
     initramfs: str
     credential: str
+    server: str
+    dns: str = ""
     arguments: tuple[str, ...] = ()
 
 
@@ -38,6 +47,10 @@ def script(plan: Plan, files: BootFiles, version: str) -> str:
             lines += _osie(plan, files)
         case Boot.PARKED:
             lines += _parked(plan, files)
+        case Boot.WORKFLOW:
+            lines += _supplied(plan, files)
+        case Boot.WAITING:
+            lines += _waiting(plan, files)
         case _:
             lines += _local_disk()
     return "\n".join(_line(line) for line in lines) + "\n"
@@ -45,7 +58,7 @@ def script(plan: Plan, files: BootFiles, version: str) -> str:
 
 def _osie(plan: Plan, files: BootFiles) -> list[list[str]]:
     return [
-        ["echo", f"booting the OSIE on behalf of workflow {plan.workflow or plan.hardware_id}"],
+        ["echo", f"booting the OSIE on behalf of workflow {_behalf(plan)}"],
         # Of another type, such as the default's text, iPXE cannot increment it.
         ["set", "tries:int32", "0"],
         [":again"],
@@ -66,6 +79,34 @@ def _osie(plan: Plan, files: BootFiles) -> list[list[str]]:
         [":failed"],
         ["echo", "the OSIE could not be loaded: is it built for this architecture (tinkbox osie list)?"],
         ["imgfree"],
+        *_again_or_give_up(),
+    ]
+
+
+def _supplied(plan: Plan, files: BootFiles) -> list[list[str]]:
+    """Hand over to the script of a service, with all that it needs to boot the OSIE, should it want that."""
+    # What is set in no scope beats what DHCP gave, and the resolver hears of it at once.
+    names = [
+        ["iseq", "${dns}", _word(files.dns), "||", "set", "upstream-dns", "${dns}", "||"],
+        ["set", "dns", _word(files.dns)],
+    ]
+    return [
+        ["echo", f"booting what workflow {_behalf(plan)} supplies"],
+        ["set", "tinkbox-server", _word(files.server)],
+        ["set", "tinkbox-arguments", *map(_word, files.arguments)],
+        ["set", "tinkbox-credential", _word(files.credential)],
+        *(names if files.dns else [["set", "upstream-dns", "${dns}", "||"]]),
+        ["set", "tries:int32", "0"],
+        [":again"],
+        ["chain", "--replace", "--autofree", _url(plan.script), "||", "goto", "failed"],
+        [":failed"],
+        ["echo", "the boot script of the workflow could not be loaded: see tinkbox service logs"],
+        *_again_or_give_up(),
+    ]
+
+
+def _again_or_give_up() -> list[list[str]]:
+    return [
         ["inc", "tries:int32"],
         ["iseq", "${tries:int32}", str(RETRIES), "&&", "goto", "given-up", "||"],
         ["sleep", "5"],
@@ -74,6 +115,15 @@ def _osie(plan: Plan, files: BootFiles) -> list[list[str]]:
         ["echo", "giving up, trying the next boot device"],
         ["sleep", "5"],
         ["exit", "1"],
+    ]
+
+
+def _waiting(plan: Plan, files: BootFiles) -> list[list[str]]:
+    return [
+        ["echo", f"waiting on behalf of workflow {_behalf(plan)}: {plan.reason}"],
+        [":wait"],
+        ["sleep", str(WAITING_SECONDS)],
+        ["chain", "--replace", "--autofree", _word(files.script), "||", "goto", "wait"],
     ]
 
 
@@ -95,6 +145,17 @@ def _local_disk() -> list[list[str]]:
         ["iseq", "${platform}", "efi", "&&", "exit", "1", "||"],
         ["sanboot", "--no-describe", "--drive", "0x80", "||", "exit", "1"],
     ]
+
+
+def _behalf(plan: Plan) -> str:
+    return plan.workflow or plan.hardware_id
+
+
+def _url(text: str) -> str:
+    """The URL that a workflow gave, as one word: it says what is no part of one in hexadecimal (RFC 3986 §2.1)."""
+    return _NOT_OF_A_URL.sub(
+        lambda found: "".join(f"%{octet:02X}" for octet in found[0].encode(errors="replace")), text
+    )
 
 
 def _word(text: str) -> str:

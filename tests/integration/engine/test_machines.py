@@ -3,12 +3,14 @@
 import asyncio
 import json
 from pathlib import Path
+from uuid import UUID
 
 import pytest
 
 from tests.integration.engine.appliance import RELAY, Appliance, address, appliance, hardware, mac
+from tinkbox.engine.machines import Machines
 from tinkbox.engine.plan import MAX_BOOTS
-from tinkbox.model.boot import Boot, Client, Plan, Stage
+from tinkbox.model.boot import Boot, Client, Plan, Stage, Supply
 from tinkbox.model.errors import Conflict, Denied, NotFound, Unavailable
 from tinkbox.model.hardware import parse_hardware
 from tinkbox.model.workflow import State
@@ -170,6 +172,55 @@ async def test_a_parked_machine_is_let_go_by_a_push_or_a_new_workflow(box: Appli
         assert netboot(box) is Boot.PARKED
         await release(1)
         assert netboot(box) is Boot.OSIE
+
+
+async def supplied(box: Appliance, *, ready: bool) -> Machines:
+    """Machines of which number 1 is supplied by its workflow."""
+    supply = Supply(workflow_id="w", service="boot", url="http://w.lab/auto.ipxe", ready=ready)
+    known = {str(UUID(int=1)): supply}
+    machines = Machines(box.store, box.bells, box.clock, lambda: "token", known.get)
+    await machines.load()
+    box.machines = machines
+    return machines
+
+
+async def test_a_machine_boots_what_its_own_workflow_supplies_and_others_the_osie(box: Appliance) -> None:
+    await box.machine(1)
+    await box.machine(2)
+    for number in (1, 2):
+        await box.workflow(device_1=number)
+    await supplied(box, ready=True)
+    assert (netboot(box, 1), netboot(box, 2)) == (Boot.WORKFLOW, Boot.OSIE)
+    plan = box.machines.script_plan(mac(1), address(1))
+    assert plan is not None
+    assert plan.script == "http://w.lab/auto.ipxe"
+
+
+async def test_boots_of_what_a_workflow_supplies_count_and_waiting_for_it_does_not(box: Appliance) -> None:
+    worker = await box.machine(1)
+    await box.workflow()
+    machines = await supplied(box, ready=False)
+    for _ in range(MAX_BOOTS + 1):
+        assert netboot(box) is Boot.WAITING
+        machines.saw(mac(1), Stage.SERVICES, "service boot is not ready")
+    assert (await machines.get(worker)).boots == 0
+    machines = await supplied(box, ready=True)
+    for _ in range(MAX_BOOTS):
+        assert netboot(box) is Boot.WORKFLOW
+        machines.saw(mac(1), Stage.SUPPLIED)
+    assert netboot(box) is Boot.PARKED
+    assert "the furthest boots what its workflow supplies" in (await machines.get(worker)).parked
+
+
+async def test_a_machine_that_asks_every_other_second_is_noted_once_for_each_time_it_begins_to_wait(
+    box: Appliance,
+) -> None:
+    worker = await box.machine(1)
+    for stage in (Stage.SERVICES, Stage.SERVICES, Stage.DISCOVER, Stage.SERVICES, Stage.SERVICES, Stage.SUPPLIED):
+        box.machines.saw(mac(1), stage)
+    seen = [each.stage for each in await box.machines.timeline(worker)]
+    assert seen == [Stage.SERVICES, Stage.DISCOVER, Stage.SERVICES, Stage.SUPPLIED]
+    assert (await box.machines.get(worker)).stage is Stage.SUPPLIED
 
 
 async def test_the_workers_contact_is_progress(box: Appliance) -> None:

@@ -36,7 +36,14 @@ class Lab:
         interface = Interface(
             mac=mac, address=IPv4Address(self.address), hostname="lab-1", architecture=self.architecture
         )
-        return Plan(boot=self.boot, hardware_id="h", interface=interface, workflow="w", reason="r")
+        return Plan(
+            boot=self.boot,
+            hardware_id="h",
+            interface=interface,
+            workflow="w",
+            reason="r",
+            script="http://w.lab/auto.ipxe",
+        )
 
     def booted(self, mac: MacAddress) -> None:
         self.begun.append(mac)
@@ -73,7 +80,11 @@ async def door(lab: Lab, tmp_path: Path) -> AsyncIterator[Door]:
     (tmp_path / "secret" / "vmlinuz").write_bytes(b"hidden")
     application = web.Application(middlewares=[refusals_become_problems])
     folder = BootFolder(
-        osie=tmp_path / "osie", loaders={"snponly.efi": b"MZ loader"}, url="http://172.30.0.1", version="1.2"
+        osie=tmp_path / "osie",
+        loaders={"snponly.efi": b"MZ loader"},
+        url="http://172.30.0.1",
+        version="1.2",
+        dns="172.30.0.7",
     )
     application.add_routes(routes(lab, credential, folder))
     async with TestClient(TestServer(application)) as client:
@@ -81,15 +92,17 @@ async def door(lab: Lab, tmp_path: Path) -> AsyncIterator[Door]:
 
 
 @pytest.mark.parametrize(
-    ("boot", "stage", "line"),
+    ("boot", "stage", "detail", "line"),
     [
-        (Boot.OSIE, Stage.SCRIPT, "echo booting the OSIE on behalf of workflow w"),
-        (Boot.LOCAL_DISK, Stage.LOCAL_DISK, "echo nothing to install: booting the local disk"),
-        (Boot.PARKED, Stage.PARKED, "echo this machine is parked: r"),
+        (Boot.OSIE, Stage.SCRIPT, "", "echo booting the OSIE on behalf of workflow w"),
+        (Boot.LOCAL_DISK, Stage.LOCAL_DISK, "", "echo nothing to install: booting the local disk"),
+        (Boot.PARKED, Stage.PARKED, "", "echo this machine is parked: r"),
+        (Boot.WORKFLOW, Stage.SUPPLIED, "", "chain --replace --autofree http://w.lab/auto.ipxe || goto failed"),
+        (Boot.WAITING, Stage.SERVICES, "r", "echo waiting on behalf of workflow w: r"),
     ],
 )
 async def test_the_script_says_what_was_decided_and_is_noted(
-    door: Door, lab: Lab, boot: Boot, stage: Stage, line: str
+    door: Door, lab: Lab, boot: Boot, stage: Stage, detail: str, line: str
 ) -> None:
     lab.boot = boot
     answer = await door.get(SCRIPT)
@@ -97,7 +110,7 @@ async def test_the_script_says_what_was_decided_and_is_noted(
     text = await answer.text()
     assert text.startswith("#!ipxe\n")
     assert line in text.splitlines()
-    assert lab.seen == [(MAC, stage, "")]
+    assert lab.seen == [(MAC, stage, detail)]
     assert lab.begun == [MAC]
 
 
@@ -110,6 +123,25 @@ async def test_the_script_names_this_machines_files_and_no_secret(door: Door) ->
     assert "\ninitrd --name initramfs http://172.30.0.1/boot/osie/x86_64/initramfs " in text
     assert f"\ninitrd --name credential.cpio http://172.30.0.1{CREDENTIAL} " in text
     assert "secret" not in text
+
+
+async def test_what_a_workflow_supplies_is_told_where_everything_is(door: Door, lab: Lab) -> None:
+    lab.boot = Boot.WORKFLOW
+    lines = (await (await door.get(SCRIPT)).text()).splitlines()
+    arguments = "tinkbox.server=http://172.30.0.1 tinkbox.mac=08:00:27:00:00:01 console=tty0 console=ttyS0,115200"
+    assert {
+        "set tinkbox-server http://172.30.0.1",
+        f"set tinkbox-arguments {arguments}",
+        f"set tinkbox-credential http://172.30.0.1{CREDENTIAL}",
+        "iseq ${dns} 172.30.0.7 || set upstream-dns ${dns} ||",
+        "set dns 172.30.0.7",
+    } <= set(lines)
+
+
+@pytest.mark.parametrize("boot", [Boot.OSIE, Boot.WORKFLOW, Boot.WAITING, Boot.PARKED])
+async def test_whatever_may_become_the_osie_has_its_credential(door: Door, lab: Lab, boot: Boot) -> None:
+    lab.boot = boot
+    assert (await door.get(CREDENTIAL)).status == 200
 
 
 async def test_an_architecture_from_a_document_cannot_write_the_script(door: Door, lab: Lab) -> None:

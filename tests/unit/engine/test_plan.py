@@ -17,13 +17,15 @@ from tinkbox.engine.plan import (
     turn,
     workflow_ends,
 )
-from tinkbox.model.boot import Boot, Client, Stage
+from tinkbox.model.boot import Boot, Client, Stage, Supply
 from tinkbox.model.breakpoint import Verb, Verdict
 from tinkbox.model.errors import Conflict, NotFound
 from tinkbox.model.hardware import Interface, MacAddress
 from tinkbox.model.workflow import FINAL, Outcome, State, Workflow
 
 MAC = MacAddress("08:00:27:00:00:01")
+SUPPLY = Supply(workflow_id="w", service="boot", url="http://w.lab/auto.ipxe", ready=True)
+NOT_YET = replace(SUPPLY, ready=False, standing="its image is fetched")
 
 
 def facts(*, allow_pxe: bool = True, **changes: object) -> BootFacts:
@@ -44,6 +46,15 @@ def facts(*, allow_pxe: bool = True, **changes: object) -> BootFacts:
         (facts(ticket=True, allow_pxe=False), None),
         (facts(ticket=True, left=True), Boot.LOCAL_DISK),
         (facts(left=True, allow_pxe=False), None),
+        (facts(ticket=True, supply=SUPPLY), Boot.WORKFLOW),
+        (facts(ticket=True, supply=NOT_YET), Boot.WAITING),
+        (facts(ticket=True, supply=SUPPLY, boots=MAX_BOOTS - 1, installed=True), Boot.WORKFLOW),
+        (facts(ticket=True, supply=SUPPLY, boots=MAX_BOOTS), Boot.PARKED),
+        (facts(ticket=True, supply=NOT_YET, boots=MAX_BOOTS), Boot.PARKED),
+        (facts(ticket=True, supply=SUPPLY, left=True), Boot.LOCAL_DISK),
+        (facts(installed=True, supply=SUPPLY), Boot.LOCAL_DISK),
+        (facts(supply=NOT_YET), None),
+        (facts(ticket=True, supply=SUPPLY, allow_pxe=False), None),
     ],
 )
 def test_the_seeds_rule(known: BootFacts, boot: Boot | None) -> None:
@@ -59,6 +70,23 @@ def test_an_interface_without_dhcp_is_not_answered(netboots: bool) -> None:
     silent = facts(ticket=True)
     silent = replace(silent, interface=replace(silent.interface, dhcp=False))
     assert boot_plan(silent, Client(mac=MAC, netboots=netboots)) is None
+
+
+def test_a_machine_is_told_where_its_script_is_only_once_it_is_there() -> None:
+    client = Client(mac=MAC, netboots=True)
+    ready, waiting, parked = (
+        boot_plan(facts(ticket=True, **known), client)
+        for known in ({"supply": SUPPLY}, {"supply": NOT_YET}, {"supply": SUPPLY, "boots": MAX_BOOTS})
+    )
+    assert ready is not None
+    assert (ready.script, ready.reason) == ("http://w.lab/auto.ipxe", "")
+    assert waiting is not None
+    assert (waiting.script, waiting.reason) == ("", "service boot is not ready: its image is fetched")
+    assert parked is not None
+    assert parked.script == ""
+    mute = boot_plan(facts(ticket=True, supply=replace(NOT_YET, standing="")), client)
+    assert mute is not None
+    assert mute.reason == "service boot is not ready"
 
 
 def test_a_parked_machines_reason_says_how_far_it_came_and_what_to_do() -> None:

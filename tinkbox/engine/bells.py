@@ -9,6 +9,7 @@ from contextlib import suppress
 
 CHANGES = "changes"
 RETURNS = "returns"
+SERVICES = "services"
 
 
 def worker_bell(hardware_id: str) -> str:

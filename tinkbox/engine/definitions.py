@@ -2,13 +2,14 @@
 
 from collections.abc import Mapping, Sequence
 
-from yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
+from yaml.nodes import Node, ScalarNode
 
-from tinkbox.engine.yamltext import NodeReader, compose, is_null, line_of, path
+from tinkbox.engine.container_definitions import ContainerReader
+from tinkbox.engine.service_definitions import ServiceReader
+from tinkbox.engine.yamltext import compose, is_null, line_of, path
 from tinkbox.model.breakpoint import DEFAULT_HOLD_SECONDS, MAX_HOLD_SECONDS, ON_EXPIRY, Breakpoints, Verb
-from tinkbox.model.duration import parse_duration, show_duration
 from tinkbox.model.errors import Invalid, Problem
-from tinkbox.model.image import parse_reference
+from tinkbox.model.services import Service
 from tinkbox.model.template import (
     ACTION_KEYS,
     BREAKPOINT_KEYS,
@@ -17,7 +18,6 @@ from tinkbox.model.template import (
     MAX_RETRIES,
     MAX_SECONDS,
     NAMESPACE_KEYS,
-    OTHER_WORDS,
     ROOT_KEYS,
     TASK_KEYS,
     Action,
@@ -45,7 +45,7 @@ def invalid_template(problems: Sequence[Problem], about: str = "") -> Invalid:
     return Invalid(f"invalid template: {len(ordered)} problem(s){about}", ordered)
 
 
-class _DefinitionReader(NodeReader):
+class _DefinitionReader(ContainerReader):
     def definition(self, node: Node | None) -> Definition:
         if node is None or is_null(node):
             self.problems.append(Problem(text="the template is empty"))
@@ -59,50 +59,47 @@ class _DefinitionReader(NodeReader):
         if not tasks:
             self.refuse(fields.get("tasks", node), "tasks", "template must have at least one task defined")
         names = [task.name for task in tasks]
-        self._unique(names, fields.get("tasks"), "tasks", "two tasks in a template cannot have same name")
+        self.unique(names, fields.get("tasks"), "tasks", "two tasks in a template cannot have same name")
         return Definition(
-            name=self._name(fields, node, ""),
+            name=self.name(fields, node, ""),
             tasks=tasks,
+            services=self._services(fields.get("services")),
             global_timeout=self._seconds(fields, "global_timeout", ""),
             breakpoints=self._breakpoints(fields["breakpoint"], tasks) if "breakpoint" in fields else Breakpoints(),
         )
 
-    def unknown(self, node: ScalarNode, key: str, known: Sequence[str]) -> None:
-        name, other = node.value, OTHER_WORDS.get(node.value)
-        if other in known:
-            self.refuse(node, path(key, name), f"unknown key {name}; here it is {other}")
-        else:
-            super().unknown(node, key, known)
+    def _services(self, node: Node | None) -> tuple[Service, ...]:
+        reader = ServiceReader()
+        services = reader.services(node)
+        self.problems += reader.problems
+        return services
 
     def _task(self, node: Node, key: str) -> Task:
         fields = self.fields(node, key, TASK_KEYS)
-        worker = self.text(fields, "worker", key)
-        if not worker and isinstance(node, MappingNode):
-            text = "a task needs its worker: the MAC or IPv4 address of known hardware, or its agentID"
-            self.refuse(fields.get("worker", node), path(key, "worker"), text)
+        needed = "a task needs its worker: the MAC or IPv4 address of known hardware, or its agentID"
         actions = self.items(fields.get("actions"), path(key, "actions"), self._action)
         names = [action.name for action in actions]
         twice = "two actions in a task cannot have same name"
-        self._unique(names, fields.get("actions"), path(key, "actions"), twice)
+        self.unique(names, fields.get("actions"), path(key, "actions"), twice)
         return Task(
-            name=self._name(fields, node, key),
-            worker=worker,
+            name=self.name(fields, node, key),
+            worker=self.worker(fields, node, key, needed),
             actions=actions,
-            volumes=self._volumes(fields, key),
-            environment=self._environment(fields, key),
+            volumes=self.volumes(fields, key),
+            environment=self.environment(fields, key),
         )
 
     def _action(self, node: Node, key: str) -> Action:
         fields = self.fields(node, key, ACTION_KEYS)
         return Action(
-            name=self._name(fields, node, key),
-            image=self._image(fields, node, key),
+            name=self.name(fields, node, key),
+            image=self.image(fields, node, key),
             timeout=self._seconds(fields, "timeout", key) or DEFAULT_ACTION_SECONDS,
-            command=self._texts(fields, "command", key),
-            on_timeout=self._texts(fields, "on-timeout", key),
-            on_failure=self._texts(fields, "on-failure", key),
-            volumes=self._volumes(fields, key),
-            environment=self._environment(fields, key),
+            command=self.command(fields, key),
+            on_timeout=self.command(fields, key, "on-timeout"),
+            on_failure=self.command(fields, key, "on-failure"),
+            volumes=self.volumes(fields, key),
+            environment=self.environment(fields, key),
             pid=self._pid(fields, key),
             retries=self._retries(fields, key),
             applies=self._applies(fields, key),
@@ -119,7 +116,9 @@ class _DefinitionReader(NodeReader):
             on_failure=self.flag(failure, "breakpoint.onFailure") if failure is not None else False,
             before=self._named_actions(fields.get("before"), "breakpoint.before", tasks),
             after=self._named_actions(fields.get("after"), "breakpoint.after", tasks),
-            timeout=self._hold_timeout(fields),
+            timeout=self.duration(
+                fields, "timeout", "breakpoint", absent=DEFAULT_HOLD_SECONDS, least=1, most=MAX_HOLD_SECONDS
+            ),
             on_expiry=self._on_expiry(fields),
         )
 
@@ -142,18 +141,6 @@ class _DefinitionReader(NodeReader):
             return found[0] if len(found) == 1 else ""
 
         return tuple(dict.fromkeys(filter(None, self.items(node, key, full_name))))
-
-    def _hold_timeout(self, fields: Mapping[str, Node]) -> int:
-        text = self.text(fields, "timeout", "breakpoint")
-        try:
-            seconds = parse_duration(text) if text else DEFAULT_HOLD_SECONDS
-        except Invalid as error:
-            self.refuse(fields["timeout"], "breakpoint.timeout", str(error))
-            return DEFAULT_HOLD_SECONDS
-        if not 0 < seconds <= MAX_HOLD_SECONDS:
-            text = f"expected 1s to {show_duration(MAX_HOLD_SECONDS)}, not {text}"
-            self.refuse(fields["timeout"], "breakpoint.timeout", text)
-        return seconds
 
     def _on_expiry(self, fields: Mapping[str, Node]) -> Verb:
         text = self.text(fields, "onExpiry", "breakpoint")
@@ -188,52 +175,5 @@ class _DefinitionReader(NodeReader):
         """The last word of an `if`: nothing means yes."""
         return self.flag(fields["if"], path(key, "if"), absent=True) if "if" in fields else True
 
-    def _texts(self, fields: Mapping[str, Node], name: str, key: str) -> tuple[str, ...]:
-        node = fields.get(name)
-        if isinstance(node, ScalarNode) and not is_null(node):
-            self.refuse(node, path(key, name), f'expected a list of words, such as ["sh", "-c", {node.value[:40]!r}]')
-            return ()
-        return self.items(node, path(key, name), self.scalar)
-
-    def _environment(self, fields: Mapping[str, Node], key: str) -> dict[str, str]:
-        node, place = fields.get("environment"), path(key, "environment")
-        if node is None or is_null(node):
-            return {}
-        if not isinstance(node, MappingNode):
-            self.refuse(node, place, "expected names with values")
-            return {}
-        return {name.value: self.scalar(value, path(place, name.value)) for name, value in self.pairs(node, place)}
-
-    def _volumes(self, fields: Mapping[str, Node], key: str) -> tuple[str, ...]:
-        volumes = self._texts(fields, "volumes", key)
-        for volume in volumes:
-            source, _, target = volume.partition(":")
-            if not source.startswith("/") or not target.startswith("/"):
-                text = f"{volume!r}: expected /host/path:/container/path[:ro]"
-                self.refuse(fields["volumes"], path(key, "volumes"), text)
-        return volumes
-
-    def _name(self, fields: Mapping[str, Node], node: Node, key: str) -> str:
-        name = self.text(fields, "name", key)
-        if isinstance(node, MappingNode) and not 0 < len(name.encode()) < MAX_NAME:
-            text = f"name cannot be empty or have more than {MAX_NAME - 1} characters"
-            self.refuse(fields.get("name", node), path(key, "name"), text)
-        return name
-
-    def _image(self, fields: Mapping[str, Node], node: Node, key: str) -> str:
-        image = self.text(fields, "image", key)
-        if isinstance(node, MappingNode):
-            try:
-                parse_reference(image)
-            except Invalid as error:
-                self.refuse(fields.get("image", node), path(key, "image"), str(error))
-        return image
-
     def _seconds(self, fields: Mapping[str, Node], name: str, key: str) -> int:
         return self.number(fields[name], path(key, name), "seconds", MAX_SECONDS) if name in fields else 0
-
-    def _unique(self, names: Sequence[str], node: Node | None, key: str, text: str) -> None:
-        for name in dict.fromkeys(name for name in names if name and names.count(name) > 1):
-            assert isinstance(node, SequenceNode)
-            again = [item for item, each in zip(node.value, names, strict=True) if each == name][1]
-            self.refuse(again, key, f"{text}: {name}")

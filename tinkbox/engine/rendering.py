@@ -8,6 +8,7 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
+from uuid import UUID
 
 from tinkbox.engine.definitions import invalid_template, read_definition
 from tinkbox.engine.go_dialect import MAX_OUTPUT, NAMES, GoTemplate
@@ -16,9 +17,11 @@ from tinkbox.model.errors import Invalid, Problem
 from tinkbox.model.hardware import Hardware
 from tinkbox.model.machine_views import object_view, struct_view
 from tinkbox.model.template import Definition
-from tinkbox.wire.dialects import Dialect, Mark, Placeholder, device_names, find_dialect, placeholders
+from tinkbox.wire.dialects import Dialect, Mark, Placeholder, as_go, device_names, find_dialect, placeholders
 
-RESERVED = ("Hardware", "hardware", "references", "workflow_id")
+WORKFLOW_IDS = ("workflow_id", "workflowid")
+RESERVED = ("Hardware", "hardware", "references", *WORKFLOW_IDS)
+NO_WORKFLOW = str(UUID(int=0))
 _DUMMY = "00:00:00:00:00:00"
 Data = Mapping[str, Any]
 
@@ -31,8 +34,10 @@ class Rendered:
     definition: Definition
 
 
-def rendering_data(devices: Mapping[str, str], machine: Hardware | None, workflow_id: str = "") -> dict[str, Any]:
-    """What a template can say: the device map, and the machine it is for.
+def rendering_data(
+    devices: Mapping[str, str], machine: Hardware | None, workflow_id: str = NO_WORKFLOW
+) -> dict[str, Any]:
+    """What a template can say: the device map, the machine it is for, and the workflow it becomes.
 
     Raises Invalid for a device that has the name of something else.
     """
@@ -45,7 +50,7 @@ def rendering_data(devices: Mapping[str, str], machine: Hardware | None, workflo
         "Hardware": struct_view(document),
         "hardware": object_view(document),
         "references": {},
-        "workflow_id": workflow_id,
+        **dict.fromkeys(WORKFLOW_IDS, workflow_id),
     }
 
 
@@ -60,7 +65,7 @@ async def check(text: str) -> None:
     if names is not None:
         await _check_whole(text, names)
     elif dialect is Dialect.GO:
-        await asyncio.to_thread(_read_go, text, mark)
+        await asyncio.to_thread(_read_go, text, _because(dialect, mark))
     else:
         problems = [each for each in await render_confined(text, []) if isinstance(each, Problem)]
         if problems:
@@ -68,12 +73,14 @@ async def check(text: str) -> None:
 
 
 async def _check_whole(text: str, names: Sequence[Placeholder]) -> None:
-    machines = device_names(text)
-    open_lines = {each.line for each in names if each.name not in machines}
+    known = {*device_names(text), *WORKFLOW_IDS}
+    open_lines = {each.line for each in names if each.name not in known}
+    dummies = dict.fromkeys((each.name for each in names), _DUMMY)
     try:
-        await render(text, dict.fromkeys((each.name for each in names), _DUMMY))
+        await render(text, dummies | dict.fromkeys(WORKFLOW_IDS, NO_WORKFLOW))
     except Invalid as error:
-        # What is no machine's name may be anything, also several lines: then only other lines can be judged.
+        # What is neither a machine's name nor a workflow's id may be anything, also several lines: then only other lines
+        # can be judged.
         certain = [each for each in error.problems if not open_lines or (each.key and each.line not in open_lines)]
         if certain:
             raise invalid_template(certain) from None
@@ -91,11 +98,11 @@ async def render_each(text: str, several: Sequence[Data]) -> list[Rendered | Inv
     """The same with each of several data; raises Invalid for what is wrong with all of them."""
     _bound(text, "template")
     dialect, mark = find_dialect(text, NAMES)
-    if dialect is Dialect.GO:
-        return await asyncio.to_thread(_render_go, text, several, mark)
+    because = _because(dialect, mark)
+    if dialect is not Dialect.JINJA:
+        return await asyncio.to_thread(_render_go, text if dialect is Dialect.GO else as_go(text), several, because)
     missing = [_missing(text, dialect, data) for data in several]
     texts = await render_confined(text, several) if several else []
-    because = _because(dialect, mark)
     return await asyncio.to_thread(
         lambda: [
             invalid_template(lacking, because) if lacking else _result(text, each, because)
@@ -104,8 +111,8 @@ async def render_each(text: str, several: Sequence[Data]) -> list[Rendered | Inv
     )
 
 
-def _render_go(text: str, several: Sequence[Data], mark: Mark | None) -> list[Rendered | Invalid]:
-    template, because = _read_go(text, mark), _because(Dialect.GO, mark)
+def _render_go(text: str, several: Sequence[Data], because: str) -> list[Rendered | Invalid]:
+    template = _read_go(text, because)
     results: list[Rendered | Invalid] = []
     for data in several:
         lacking = _missing(text, Dialect.GO, data)
@@ -119,11 +126,11 @@ def _render_go(text: str, several: Sequence[Data], mark: Mark | None) -> list[Re
     return results
 
 
-def _read_go(text: str, mark: Mark | None) -> GoTemplate:
+def _read_go(text: str, because: str) -> GoTemplate:
     try:
         return GoTemplate(text)
     except Invalid as error:
-        raise invalid_template(error.problems, _because(Dialect.GO, mark)) from None
+        raise invalid_template(error.problems, because) from None
 
 
 def _result(text: str, rendered: str | Problem, because: str) -> Rendered | Invalid:

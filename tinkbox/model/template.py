@@ -10,6 +10,8 @@ DEFAULT_ACTION_SECONDS = 3_600
 MAX_NAME = 200
 MAX_RETRIES = 100
 MAX_SECONDS = 999_999_999
+MAX_READY_SECONDS = 604_800
+MAX_CHECKS = 10_000
 
 # Every key of a template, level by level; docs/templates.md has a row for each.
 ROOT_KEYS = ("version", "name", "id", "global_timeout", "breakpoint", "services", "tasks")

@@ -5,8 +5,9 @@ A text has marks of one language or the other:
 * Jinja2: `{% statement`, `{# comment #}`, and `{{ name` where the name is no function of Go templates;
 * Go templates: `{{.`, `{{$`, `{{/* comment */}}`, and `{{ keyword` such as `{{ if` or `{{ end`.
 
-With marks of Jinja2 it is Jinja2, with both it is refused, and otherwise it is a Go template, of which 2020's `{{.name}}`
-is the smallest part.  Names that are functions of both languages, literals and parentheses are no marks.
+With marks of Jinja2 it is Jinja2, and otherwise it is a Go template, of which 2020's `{{.name}}` is the smallest part.
+Names that are functions of both languages, literals and parentheses are no marks.  With marks of both it is refused,
+unless it has nothing but names as placeholders, as the proposals of 2020 have them: both languages mean the same by those.
 """
 
 import re
@@ -29,8 +30,8 @@ _INSIDE = re.compile(r"[-+]?\s*(?:(?P<go>[.$]|/\*)|(?P<name>[A-Za-z_]\w*)(?P<cal
 _DEVICE = re.compile(
     r"""\bworker["']?\s*:\s*["']?\{\{[-+]?\s*\.?(?P<worker>[A-Za-z_]\w*)|\{\{[-+]?\s*\.?(?P<device>device_\d+)\b"""
 )
-_GO_NAME = re.compile(r"(?:-\s)?\s*\.([A-Za-z_]\w*)\s*(?:\s-)?\Z")
-_JINJA_NAME = re.compile(r"[-+]?\s*([A-Za-z_]\w*)\s*-?\Z")
+_GO_NAME = re.compile(r"(?:-\s)?\s*\.(?P<name>[A-Za-z_]\w*)\s*(?:\s-)?\Z")
+_JINJA_NAME = re.compile(r"[-+]?\s*(?P<name>[A-Za-z_]\w*)\s*-?\Z")
 
 
 class Dialect(StrEnum):
@@ -38,6 +39,7 @@ class Dialect(StrEnum):
 
     GO = "a Go template"
     JINJA = "a Jinja2 template"
+    EITHER = "a text with nothing but names as placeholders"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,14 +63,20 @@ class Placeholder:
 
 
 def find_dialect(text: str, functions: Collection[str]) -> tuple[Dialect, Mark | None]:
-    """The language of a text, and the first place that shows it.
+    """The language of a text, and the first place that shows it; of a text in both, no place.
 
-    `functions` are the names that Go templates can call.  Raises Invalid that names two places when there are marks of both.
+    `functions` are the names that Go templates can call.  Raises Invalid that names two places when there are marks of
+    both, and more than names.
     """
     first: dict[Dialect, Mark] = {}
+    count = 0
     for mark in _marks(text, functions):
         first.setdefault(mark.dialect, mark)
+        count += 1
     if len(first) == 2:
+        names = placeholders(text, Dialect.EITHER)
+        if names is not None and len(names) == count:  # what is no mark is a function
+            return Dialect.EITHER, None
         go, jinja = first[Dialect.GO], first[Dialect.JINJA]
         raise Invalid(
             "the template mixes two languages: write all of it as a Go template, or all of it in Jinja2",
@@ -88,18 +96,30 @@ def find_dialect(text: str, functions: Collection[str]) -> tuple[Dialect, Mark |
 
 def placeholders(text: str, dialect: Dialect) -> list[Placeholder] | None:
     """The placeholders of a text that has nothing else, such as 2020's; None when it has."""
-    if dialect is Dialect.JINJA and any(kind != "{{" for kind, _, _ in _sections(text)):
-        return None
-    form = _GO_NAME if dialect is Dialect.GO else _JINJA_NAME
     found, place = [], _Lines(text)
     for kind, start, inside in _sections(text):
-        if kind != "{{":
-            continue
-        match = form.match(inside)
-        if match is None:
+        if kind == "{{":
+            match = _name(inside, dialect)
+            if match is None:
+                return None
+            found.append(Placeholder(name=match["name"], line=place.of(start)))
+        elif dialect is not Dialect.GO:
             return None
-        found.append(Placeholder(name=match[1], line=place.of(start)))
     return found
+
+
+def as_go(text: str) -> str:
+    """A text with nothing but names as placeholders, as a Go template; lines stay where they are."""
+    pieces, copied = [], 0
+    for kind, start, inside in _sections(text):
+        match = _JINJA_NAME.match(inside) if kind == "{{" else None
+        if match is not None:
+            before, after = inside[: match.start("name")], inside[match.end("name") :]
+            left = f"- {before[1:]}" if before.startswith("-") else before.removeprefix("+")
+            right = f"{after[:-1]} -" if after.endswith("-") else after
+            pieces += [text[copied:start], "{{", left, ".", match["name"], right]
+            copied = start + len("{{") + len(inside)
+    return "".join([*pieces, text[copied:]])
 
 
 def device_names(text: str) -> list[str]:
@@ -115,6 +135,20 @@ def _marks(text: str, functions: Collection[str]) -> Iterator[Mark]:
             source = " ".join(text[start : start + MAX_SHOWN].split("\n")[0].split())
             shown = source[: source.find("}}") + 2] if "}}" in source else source
             yield Mark(dialect=dialect, line=place.of(start), source=shown)
+
+
+def _name(inside: str, dialect: Dialect) -> re.Match[str] | None:
+    """What is inside of a placeholder, when that is nothing but a name."""
+    match dialect:
+        case Dialect.GO:
+            return _GO_NAME.match(inside)
+        case Dialect.JINJA:
+            return _JINJA_NAME.match(inside)
+        case Dialect.EITHER:
+            bare = _JINJA_NAME.match(inside)
+            if bare is None:
+                return _GO_NAME.match(inside)
+            return None if bare["name"] in GO_KEYWORDS | NEITHER else bare
 
 
 def _dialect_of(inside: str, functions: Collection[str]) -> Dialect | None:

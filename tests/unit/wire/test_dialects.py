@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tinkbox.model.errors import Invalid
-from tinkbox.wire.dialects import Dialect, Placeholder, device_names, find_dialect, placeholders
+from tinkbox.wire.dialects import Dialect, Placeholder, as_go, device_names, find_dialect, placeholders
 
 FUNCTIONS = {"index", "upper", "title", "print"}
 
@@ -34,6 +34,9 @@ FUNCTIONS = {"index", "upper", "title", "print"}
         ("{{ range(3) | list }}{{ x }}", Dialect.JINJA, "{{ x }} on line 1"),
         ("{{ not x }}{{ hardware.spec }}", Dialect.JINJA, "{{ hardware.spec }} on line 1"),
         ("{{", Dialect.GO, None),
+        ("{{ x }}{{.y}}\n{{- z -}}{{- .x -}}", Dialect.EITHER, None),
+        ("{{ x }}{{.index}}", Dialect.EITHER, None),
+        ("{{.x}} ${#list[@]} '{%s}' {{ x }}", Dialect.EITHER, None),
     ],
 )
 def test_a_dialect_is_found_by_its_marks(text: str, dialect: Dialect, shown: str | None) -> None:
@@ -51,6 +54,47 @@ def test_a_text_in_both_names_the_first_line_of_each() -> None:
 
 
 @pytest.mark.parametrize(
+    ("more", "go", "jinja"),
+    [
+        ("{{ .b | upper }}", "line 2: {{.a}}", "line 1: {{ x }}"),
+        ("{{ y.z }}", "line 2: {{.a}}", "line 1: {{ x }}"),
+        ("{{ y | upper }}", "line 2: {{.a}}", "line 1: {{ x }}"),
+        ("{% if y %}", "line 2: {{.a}}", "line 1: {{ x }}"),
+        ("{# y #}", "line 2: {{.a}}", "line 1: {{ x }}"),
+        ("{{/* y */}}", "line 2: {{.a}}", "line 1: {{ x }}"),
+        ("{{ if .y }}{{ end }}", "line 2: {{.a}}", "line 1: {{ x }}"),
+        ("{{ else }}", "line 2: {{.a}}", "line 1: {{ x }}"),
+        ("{{ upper }}", "line 2: {{.a}}", "line 1: {{ x }}"),
+        ("{{ true }}", "line 2: {{.a}}", "line 1: {{ x }}"),
+        ('{{ "y" }}', "line 2: {{.a}}", "line 1: {{ x }}"),
+        ("{{}}", "line 2: {{.a}}", "line 1: {{ x }}"),
+    ],
+)
+def test_whatever_is_more_than_a_name_has_to_be_in_one_language(more: str, go: str, jinja: str) -> None:
+    assert find_dialect("{{ x }}\n{{.a}}\n", FUNCTIONS) == (Dialect.EITHER, None)
+    with pytest.raises(Invalid, match="mixes two languages") as refusal:
+        find_dialect(f"{{{{ x }}}}\n{{{{.a}}}}\n{more}", FUNCTIONS)
+    assert [str(problem) for problem in refusal.value.problems] == [
+        f"{jinja} is of Jinja2",
+        f"{go} is of a Go template",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "go"),
+    [
+        ("nothing", "nothing"),
+        ("a {{x}}{{ y }}\n{{.z}} b", "a {{.x}}{{ .y }}\n{{.z}} b"),
+        ("{{- x -}}{{-y-}}{{-z }}{{+ a }}", "{{-  .x  -}}{{- .y -}}{{- .z }}{{ .a }}"),
+        ("{{- .x -}}{{\n  y\n}} {{ y", "{{- .x -}}{{\n  .y\n}} {{ .y"),
+    ],
+)
+def test_names_in_either_language_become_a_go_template(text: str, go: str) -> None:
+    assert as_go(text) == go
+    assert as_go(go) == go
+
+
+@pytest.mark.parametrize(
     ("text", "dialect", "found"),
     [
         ("a\n{{.x}}{{ .y }}\n{{- .z -}}", Dialect.GO, [("x", 2), ("y", 2), ("z", 3)]),
@@ -64,6 +108,9 @@ def test_a_text_in_both_names_the_first_line_of_each() -> None:
         ("{{ x | upper }}", Dialect.JINJA, None),
         ("{{ x }}{% if y %}", Dialect.JINJA, None),
         ("{{ x }}{# y #}", Dialect.JINJA, None),
+        ("{{ x }}\n{{-y-}}{{.z}}", Dialect.EITHER, [("x", 1), ("y", 2), ("z", 2)]),
+        ("{{ x }}{{ end }}", Dialect.EITHER, None),
+        ("{{ x }}{% if y %}", Dialect.EITHER, None),
     ],
 )
 def test_the_placeholders_of_a_text_with_nothing_else_are_listed(
@@ -84,7 +131,7 @@ def test_the_names_of_machines_are_those_of_workers_and_devices() -> None:
 
 
 @pytest.mark.parametrize(
-    "piece", ["{{", "{%", "{#", "{% raw %}", "{%\n", "{{/*", "{{ '", "{% if ", "worker: {{ ", "}}{{.x"]
+    "piece", ["{{", "{%", "{#", "{% raw %}", "{%\n", "{{/*", "{{ '", "{% if ", "worker: {{ ", "}}{{.x", "{{x}}{{.x}}"]
 )
 def test_hostile_text_takes_no_longer_than_other_text(piece: str) -> None:
     text = piece * (256 * 1024 // len(piece))
@@ -93,6 +140,7 @@ def test_hostile_text_takes_no_longer_than_other_text(piece: str) -> None:
         dialect, _ = find_dialect(text, FUNCTIONS)
         placeholders(text, dialect)
         device_names(text)
+        as_go(text)
     except Invalid:
         pass
     assert time.process_time() - begin < 5

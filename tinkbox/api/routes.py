@@ -10,7 +10,7 @@ from aiohttp import web
 from tinkbox import __version__
 from tinkbox.api import breakpoints, documents, intake, shells
 from tinkbox.api.access import caller, is_number, needing, read_object, read_text, text_field
-from tinkbox.api.logs import parse_place, stream_events, stream_output, stream_text
+from tinkbox.api.logs import EVENT_STREAM, ActionOutput, answer, stream_events, streamed
 from tinkbox.api.metrics import CONTENT_TYPE, Answers, page
 from tinkbox.engine.breakpoints import Breakpoints
 from tinkbox.engine.machines import Machines
@@ -22,8 +22,6 @@ from tinkbox.model.access import Right
 from tinkbox.model.errors import Invalid
 from tinkbox.model.workflow import Workflow
 from tinkbox.wire.status import encode_snapshot
-
-EVENT_STREAM = "text/event-stream"
 
 
 class Images(Protocol):
@@ -111,7 +109,7 @@ class OperatorDoor:
     async def events(self, request: web.Request) -> web.StreamResponse:
         given = request.headers.get("Last-Event-ID", "")
         after = int(given) if is_number(given) else await self.workflows.newest_event()
-        return await _streamed(request, stream_events(self.workflows, after), EVENT_STREAM)
+        return await streamed(request, stream_events(self.workflows, after), EVENT_STREAM)
 
     async def list_hardware(self, _: web.Request) -> web.Response:
         return web.json_response([documents.hardware(each) for each in await self.machines.all()])
@@ -172,7 +170,7 @@ class OperatorDoor:
         return web.json_response({"id": await self.templates.delete(_key(request))})
 
     async def list_workflows(self, request: web.Request) -> web.StreamResponse:
-        return await _streamed(request, _listed(self.workflows.pages()), "application/json")
+        return await streamed(request, _listed(self.workflows.pages()), "application/json")
 
     async def create_workflow(self, request: web.Request) -> web.Response:
         document = await read_object(request)
@@ -216,11 +214,9 @@ class OperatorDoor:
 
     async def workflow_logs(self, request: web.Request) -> web.StreamResponse:
         workflow = await self.workflows.get(_key(request))
-        follow = request.query.get("follow", "") not in ("", "0", "false")
-        if EVENT_STREAM not in request.headers.get("Accept", ""):
-            return await _streamed(request, stream_text(self.workflows, workflow.id, follow=follow), "text/plain")
-        place = parse_place(request.headers.get("Last-Event-ID", ""))
-        return await _streamed(request, stream_output(self.workflows, workflow.id, place, follow=follow), EVENT_STREAM)
+        return await answer(
+            request, lambda place: ActionOutput(self.workflows, workflow.id, place), self.workflows.changed
+        )
 
     async def workflow_data(self, request: web.Request) -> web.Response:
         workflow = await self.workflows.get(_key(request))
@@ -274,12 +270,3 @@ async def _listed(pages: AsyncIterator[Sequence[Workflow]]) -> AsyncIterator[byt
             yield before + json.dumps(documents.workflow(workflow)).encode()
             before = b",\n"
     yield b"[]" if before == b"[" else b"]"
-
-
-async def _streamed(request: web.Request, chunks: AsyncIterator[bytes], content_type: str) -> web.StreamResponse:
-    response = web.StreamResponse(headers={"Content-Type": content_type, "Cache-Control": "no-store"})
-    await response.prepare(request)
-    async for chunk in chunks:
-        await response.write(chunk)
-    await response.write_eof()
-    return response

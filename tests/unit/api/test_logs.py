@@ -4,9 +4,9 @@ import asyncio
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 
-from tinkbox.api.logs import stream_text
+from tinkbox.api.logs import ActionOutput, stream_text
 from tinkbox.engine.workflows import Output
-from tinkbox.model.workflow import ActionStatus, Event, PlannedAction, State, Workflow
+from tinkbox.model.workflow import ActionStatus, PlannedAction, State, Workflow
 from tinkbox.store.output import Piece
 from tinkbox.store.workflows import Attempt
 
@@ -41,15 +41,13 @@ class EndsBehindTheLook:
             self.state = State.FAILED
         return [Output(attempt=ATTEMPT, action=ACTION, pieces=pieces)]
 
-    async def events_after(self, sequence: int) -> list[tuple[int, Event]]:
-        return []
-
     async def changed(self, timeout: float) -> None: ...
 
 
 async def test_the_last_words_of_a_workflow_that_ends_behind_a_look_are_told() -> None:
     source = EndsBehindTheLook()
     async with asyncio.timeout(5):
-        text = b"".join([chunk async for chunk in stream_text(source, "w1", follow=True)])
+        output = ActionOutput(source, "w1")
+        text = b"".join([chunk async for chunk in stream_text(output, source.changed, follow=True)])
     assert text == b"==> os / write <==\nfirst words, last words"
     assert source.looks == [0, len(b"first words, ")]

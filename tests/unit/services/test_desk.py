@@ -1,0 +1,53 @@
+from tinkbox.model.services import APPLIANCE, Phase, Standing
+from tinkbox.services.desk import OwnDesk
+from tinkbox.wire.services import Wanted
+
+OLD, NEW = Wanted(), Wanted()
+STANDING = Standing(run="run", phase=Phase.READY)
+
+
+class Engine:
+    """Has news only after somebody waited for it, if it has any."""
+
+    def __init__(self, news: Wanted | None) -> None:
+        self._news = news
+        self._there = False
+        self.heard: list[object] = []
+
+    async def wanted(self, host: str, seen: str) -> Wanted | None:
+        self.heard.append((host, seen))
+        return self._news if self._there else None
+
+    async def wait(self, timeout: float) -> None:
+        self.heard.append(timeout)
+        self._there = True
+
+    async def observed(self, host: str, standings: tuple[Standing, ...]) -> None:
+        self.heard.append((host, standings))
+
+    async def output(self, host: str, run: str, offset: int, chunk: bytes) -> int:
+        self.heard.append((host, run, offset, chunk))
+        return offset + len(chunk)
+
+    async def keep_data(self, host: str, run: str, archive: bytes) -> int:
+        self.heard.append((host, run, archive))
+        return 3
+
+
+async def test_it_waits_for_news_once_and_looks_again() -> None:
+    engine = Engine(NEW)
+    assert await OwnDesk(engine, look_every=7.0).wanted("mark") is NEW
+    assert engine.heard == [(APPLIANCE, "mark"), 7.0, (APPLIANCE, "mark")]
+
+
+async def test_no_news_is_told_as_such() -> None:
+    assert await OwnDesk(Engine(None)).wanted("mark") is None
+
+
+async def test_everything_is_said_as_the_appliance() -> None:
+    engine = Engine(None)
+    desk = OwnDesk(engine)
+    await desk.observed((STANDING,))
+    assert await desk.output("run", 4, b"abc") == 7
+    await desk.keep_data("run", b"tar")
+    assert engine.heard == [(APPLIANCE, (STANDING,)), (APPLIANCE, "run", 4, b"abc"), (APPLIANCE, "run", b"tar")]

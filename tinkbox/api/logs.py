@@ -1,13 +1,14 @@
 """Output and events as streams.  Server-sent events resume after the `Last-Event-ID` that they gave, also after a restart.
 
-The id of a piece of output is the reader's place in the whole.  For a workflow's actions that is how far it is in each
-of the attempts, in the order in which they began.  Attempts are only ever added, so a place stays what it was.
+What prints does so in runs: an action in its attempts, a service in one for each time that its workflow was taken up.
+The id of a piece of output is the reader's place in the whole: how far it is in each run, in the order in which they
+began.  Runs are only ever added, so a place stays what it was.
 """
 
 import base64
 import json
 from collections import Counter
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -25,8 +26,6 @@ KEEP_ALIVE = b": still here\n\n"
 EVENT_STREAM = "text/event-stream"
 NOWHERE = (0,)
 
-Changed = Callable[[float], Awaitable[None]]
-
 
 class Events(Protocol):
     """Where events come from."""
@@ -43,43 +42,77 @@ class Attempts(Protocol):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Said:
-    """Consecutive bytes that one `run` of something printed, from offset `start`.
+class Run:
+    """What is kept of a run's output; `heading` tells people whose it is, `about` tells programs."""
 
-    `heading` tells people what that was, `about` programs.  `missing` bytes right before them were not kept.  `place` is
-    where the reader stands behind them.
-    """
-
-    run: str
+    token: str
     heading: str
     about: Mapping[str, object]
+    pieces: Sequence[Piece]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Look:
+    """Every run, in the order in which they began; when it is `over`, nothing will follow."""
+
+    runs: Sequence[Run]
+    over: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Said:
+    """Consecutive bytes that a run printed, from offset `start`.
+
+    `missing` bytes right before them were not kept.  `place` is where the reader stands behind them.
+    """
+
+    run: Run
     start: int
     missing: int
     chunk: bytes
     place: str
 
 
-class Reader(Protocol):
-    """One who reads output; `place` is where it stands."""
-
-    @property
-    def place(self) -> str: ...
-
-    async def look(self) -> tuple[list[Said], bool]:
-        """What was printed behind the last look, and whether that was the last of it; raises NotFound when it is gone."""
+# Given how far the reader is in each run; raises NotFound when what printed is deleted.
+Source = Callable[[Mapping[str, int]], Awaitable[Look]]
+# Waits until something may have changed, at most so many seconds.
+Changed = Callable[[float], Awaitable[None]]
 
 
-async def answer(request: web.Request, read_from: Callable[[str], Reader], changed: Changed) -> web.StreamResponse:
-    """Output as the request wants it: `Accept` says whether as text or as events, `?follow=1` whether until its end.
+def output_of_actions(attempts: Attempts, workflow_id: str) -> Source:
+    """What the actions of a workflow print, until it is over."""
 
-    `read_from` makes a reader that stands at a place, the beginning where that is empty or no place.  `changed` waits
-    until something may have changed, at most so many seconds.
-    """
+    async def look(offsets: Mapping[str, int]) -> Look:
+        # The state is read first: what ended before this look has all its output in it.
+        workflow = await attempts.get(workflow_id)
+        numbers: Counter[int] = Counter()
+        runs = []
+        for output in await attempts.output(workflow_id, offsets):
+            action = output.action
+            numbers[action.index] += 1
+            number = numbers[action.index]
+            again = f", attempt {number}" if number > 1 else ""
+            about = {
+                "attempt": output.attempt.token,
+                "index": action.index,
+                "task": action.task,
+                "action": action.name,
+                "number": number,
+            }
+            heading = f"{action.task} / {action.name}{again}"
+            runs.append(Run(token=output.attempt.token, heading=heading, about=about, pieces=output.pieces))
+        return Look(runs=runs, over=workflow.state in FINAL)
+
+    return look
+
+
+async def answer(request: web.Request, source: Source, changed: Changed) -> web.StreamResponse:
+    """Output as the request wants it: `Accept` says whether as text or as events, `?follow=1` whether to its end."""
     follow = request.query.get("follow", "") not in ("", "0", "false")
     if EVENT_STREAM not in request.headers.get("Accept", ""):
-        return await streamed(request, stream_text(read_from(""), changed, follow=follow), "text/plain")
-    reader = read_from(request.headers.get("Last-Event-ID", ""))
-    return await streamed(request, stream_output(reader, changed, follow=follow), EVENT_STREAM)
+        return await streamed(request, stream_text(source, changed, follow=follow), "text/plain")
+    place = request.headers.get("Last-Event-ID", "")
+    return await streamed(request, stream_output(source, changed, place, follow=follow), EVENT_STREAM)
 
 
 async def streamed(request: web.Request, chunks: AsyncIterator[bytes], content_type: str) -> web.StreamResponse:
@@ -92,39 +125,73 @@ async def streamed(request: web.Request, chunks: AsyncIterator[bytes], content_t
     return response
 
 
-async def read_output(reader: Reader, changed: Changed, *, follow: bool) -> AsyncIterator[list[Said]]:
-    """What is printed behind where the reader stands, look by look, until that was all or what printed it is deleted."""
+class Reading:
+    """How far one reader is in each run; it begins behind `place`."""
+
+    def __init__(self, place: str = "") -> None:
+        parts = place.split(".")
+        self._begin = tuple(int(part) for part in parts) if all(map(is_number, parts)) else NOWHERE
+        self.offsets: dict[str, int] = {}
+
+    @property
+    def place(self) -> str:
+        """The id of what was read last."""
+        return ".".join(str(offset) for offset in self.offsets.values() or self._begin)
+
+    def behind(self, runs: Sequence[Run]) -> list[Said]:
+        """What of `runs`, which are all in their order, lies behind where the reader stands."""
+        for ordinal, run in enumerate(runs):
+            self.offsets.setdefault(run.token, self._begin[ordinal] if ordinal < len(self._begin) else 0)
+        found = []
+        for run in runs:
+            for piece in run.pieces:
+                here = self.offsets[run.token]
+                chunk = piece.chunk[max(0, here - piece.start) :]
+                if not chunk:
+                    continue
+                start = max(here, piece.start)
+                self.offsets[run.token] = start + len(chunk)
+                found.append(Said(run=run, start=start, missing=start - here, chunk=chunk, place=self.place))
+        return found
+
+
+async def read_output(source: Source, changed: Changed, reading: Reading, *, follow: bool) -> AsyncIterator[list[Said]]:
+    """What is printed behind where the reader stands, look by look, until it is over or deleted."""
     while True:
         try:
-            said, over = await reader.look()
+            look = await source(reading.offsets)
         except NotFound:
             return
-        yield said
-        if over or not follow:
+        yield reading.behind(look.runs)
+        if look.over or not follow:
             return
         await changed(LOOK_EVERY)
 
 
-async def stream_text(reader: Reader, changed: Changed, *, follow: bool) -> AsyncIterator[bytes]:
+async def stream_text(source: Source, changed: Changed, *, follow: bool) -> AsyncIterator[bytes]:
     """Output as text for people: each run under a line that names it, with a notice where something is missing."""
     shown = ""
-    async for look in read_output(reader, changed, follow=follow):
+    async for look in read_output(source, changed, Reading(), follow=follow):
         for said in look:
-            if said.run != shown:
-                shown = said.run
-                yield f"==> {said.heading} <==\n".encode()
+            if said.run.token != shown:
+                shown = said.run.token
+                yield f"==> {said.run.heading} <==\n".encode()
             if said.missing:
                 yield f"\n[{said.missing} bytes were not kept]\n".encode()
             yield said.chunk
 
 
-async def stream_output(reader: Reader, changed: Changed, *, follow: bool) -> AsyncIterator[bytes]:
-    """Output as server-sent events, to go on with after the id of the last; the one that ends it is called `end`."""
-    yield _sent(reader.place)
-    async for look in read_output(reader, changed, follow=follow):
+async def stream_output(source: Source, changed: Changed, place: str, *, follow: bool) -> AsyncIterator[bytes]:
+    """Output as server-sent events, to go on with after the id of the last; the one that ends it is called `end`.
+
+    It begins behind `place`, which is the beginning when it is none.
+    """
+    reading = Reading(place)
+    yield _sent(reading.place)
+    async for look in read_output(source, changed, reading, follow=follow):
         for said in look:
             output = base64.b64encode(said.chunk).decode()
-            document = {**said.about, "start": said.start, "missing": said.missing, "output": output}
+            document = {**said.run.about, "start": said.start, "missing": said.missing, "output": output}
             yield _sent(said.place, "output", document)
         if not look:
             yield KEEP_ALIVE
@@ -145,77 +212,6 @@ async def stream_events(source: Events, after: int) -> AsyncIterator[bytes]:
         if not found:
             yield KEEP_ALIVE
             await source.changed(LOOK_EVERY)
-
-
-class ActionOutput:
-    """What the actions of one workflow print, read from a place on; it ends with the workflow."""
-
-    def __init__(self, source: Attempts, workflow_id: str, place: str = "") -> None:
-        self._source = source
-        self._workflow_id = workflow_id
-        self._begin = _parse_place(place)
-        self._offsets: dict[str, int] = {}
-
-    @property
-    def place(self) -> str:
-        """How far the reader is in each attempt."""
-        return ".".join(str(offset) for offset in self._offsets.values() or self._begin)
-
-    async def look(self) -> tuple[list[Said], bool]:
-        """As `Reader` says."""
-        # The state is read first: what ended before this look has all its output in it.
-        workflow = await self._source.get(self._workflow_id)
-        outputs = await self._source.output(self._workflow_id, self._offsets)
-        return self._behind(outputs), workflow.state in FINAL
-
-    def _behind(self, outputs: Sequence[Output]) -> list[Said]:
-        """What of `outputs`, one for each attempt in their order, lies behind where the reader stands."""
-        for ordinal, output in enumerate(outputs):
-            self._offsets.setdefault(output.attempt.token, self._begin[ordinal] if ordinal < len(self._begin) else 0)
-        numbers: Counter[int] = Counter()
-        found = []
-        for output in outputs:
-            token, action = output.attempt.token, output.action
-            numbers[action.index] += 1
-            number = numbers[action.index]
-            again = f", attempt {number}" if number > 1 else ""
-            about = {
-                "attempt": token,
-                "index": action.index,
-                "task": action.task,
-                "action": action.name,
-                "number": number,
-            }
-            for start, missing, chunk in unread(output.pieces, self._offsets[token]):
-                self._offsets[token] = start + len(chunk)
-                found.append(
-                    Said(
-                        run=token,
-                        heading=f"{action.task} / {action.name}{again}",
-                        about=about,
-                        start=start,
-                        missing=missing,
-                        chunk=chunk,
-                        place=self.place,
-                    )
-                )
-        return found
-
-
-def unread(pieces: Iterable[Piece], offset: int) -> Iterator[tuple[int, int, bytes]]:
-    """What of `pieces` lies behind `offset`: each with its own offset, and how many bytes before it were not kept."""
-    for piece in pieces:
-        chunk = piece.chunk[max(0, offset - piece.start) :]
-        if chunk:
-            start = max(offset, piece.start)
-            yield start, start - offset, chunk
-            offset = start + len(chunk)
-
-
-def _parse_place(text: str) -> tuple[int, ...]:
-    """How far in each attempt; what is no place is the beginning."""
-    parts = text.split(".")
-    return tuple(int(part) for part in parts) if all(map(is_number, parts)) else NOWHERE
 
 
 def _sent(identity: str, kind: str = "", document: object = None) -> bytes:

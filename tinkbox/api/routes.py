@@ -10,7 +10,7 @@ from aiohttp import web
 from tinkbox import __version__
 from tinkbox.api import breakpoints, documents, intake, shells
 from tinkbox.api.access import caller, is_number, needing, read_object, read_text, text_field
-from tinkbox.api.logs import EVENT_STREAM, ActionOutput, answer, stream_events, streamed
+from tinkbox.api.logs import EVENT_STREAM, answer, output_of_actions, stream_events, streamed
 from tinkbox.api.metrics import CONTENT_TYPE, Answers, page
 from tinkbox.engine.breakpoints import Breakpoints
 from tinkbox.engine.machines import Machines
@@ -214,9 +214,7 @@ class OperatorDoor:
 
     async def workflow_logs(self, request: web.Request) -> web.StreamResponse:
         workflow = await self.workflows.get(_key(request))
-        return await answer(
-            request, lambda place: ActionOutput(self.workflows, workflow.id, place), self.workflows.changed
-        )
+        return await answer(request, output_of_actions(self.workflows, workflow.id), self.workflows.changed)
 
     async def workflow_data(self, request: web.Request) -> web.Response:
         workflow = await self.workflows.get(_key(request))

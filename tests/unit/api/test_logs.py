@@ -4,7 +4,7 @@ import asyncio
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 
-from tinkbox.api.logs import ActionOutput, stream_text
+from tinkbox.api.logs import output_of_actions, stream_text
 from tinkbox.engine.workflows import Output
 from tinkbox.model.workflow import ActionStatus, PlannedAction, State, Workflow
 from tinkbox.store.output import Piece
@@ -47,7 +47,7 @@ class EndsBehindTheLook:
 async def test_the_last_words_of_a_workflow_that_ends_behind_a_look_are_told() -> None:
     source = EndsBehindTheLook()
     async with asyncio.timeout(5):
-        output = ActionOutput(source, "w1")
-        text = b"".join([chunk async for chunk in stream_text(output, source.changed, follow=True)])
+        stream = stream_text(output_of_actions(source, "w1"), source.changed, follow=True)
+        text = b"".join([chunk async for chunk in stream])
     assert text == b"==> os / write <==\nfirst words, last words"
     assert source.looks == [0, len(b"first words, ")]

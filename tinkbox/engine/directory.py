@@ -1,13 +1,38 @@
-"""Which services there are, in memory: what the proxy and booting machines ask about them waits for no disk."""
+"""Which services there are, in memory: what the proxy and booting machines ask about them waits for no disk.
 
-from collections.abc import Sequence
+Of several routes that a request matches, those of the asker's own workflows come before public ones of others, and
+services that are to run before those that wait for their turn; then the highest priority wins, then a running workflow,
+the oldest one, and the order in the template.  The name of a workflow leads to the services of that one only.
+"""
+
+import logging
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Final
+from urllib.parse import urlsplit
 
 from tinkbox.model.boot import Supply
-from tinkbox.model.services import ServiceStatus
+from tinkbox.model.errors import Invalid
+from tinkbox.model.services import APPLIANCE, SERVING, Phase, ServiceStatus
 from tinkbox.model.workflow import State
-from tinkbox.wire.labels import Route
+from tinkbox.wire.labels import BOOT_PATH, Labels, Route, read_labels
 from tinkbox.wire.rules import Request
+
+HTTP_PORT: Final = 80
+_DOING: Final[Mapping[Phase, str]] = {
+    Phase.PENDING: "has not begun yet",
+    Phase.STARTING: "is starting",
+    Phase.READY: "is ready",
+    Phase.UNHEALTHY: "is not healthy any more",
+    Phase.RESTARTING: "ended and is started again",
+    Phase.EXITED: "has ended",
+    Phase.FAILED: "failed",
+    Phase.STOPPING: "is ending",
+    Phase.STOPPED: "was ended",
+}
+_log = logging.getLogger(__name__)
+_Said = tuple[tuple[tuple[str, str], ...], tuple[str, ...]]  # labels and urls of a service
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,6 +60,16 @@ class Found:
     route: Route
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Entry:
+    """A route with its rank; the lowest rank wins.  `members` are the ids and addresses of whom it is for."""
+
+    rank: tuple[bool, int, bool, int, int, int]
+    public: bool
+    members: frozenset[str]
+    found: Found
+
+
 class Directory:
     """Replaced as a whole whenever services or their workflows change.
 
@@ -43,21 +78,128 @@ class Directory:
 
     def __init__(self, domain: str, url: str) -> None:
         self._domain = domain
-        self._url = url
-        self._hosted: tuple[Hosted, ...] = ()
+        port = urlsplit(url).port or HTTP_PORT
+        self._port = "" if port == HTTP_PORT else f":{port}"
+        self._labels: dict[_Said, Labels] = {}
+        self._first_wanted: dict[str, Hosted] = {}
+        self._by_name: dict[str, tuple[_Entry, ...]] = {}
+        self._by_member: dict[str, tuple[_Entry, ...]] = {}
+        self._public: tuple[_Entry, ...] = ()
 
     def replace(self, hosted: Sequence[Hosted]) -> None:
         """These are the workflows with services that are not over, oldest first."""
-        self._hosted = tuple(hosted)
+        self._labels = {said: self._read(said) for each in hosted for said in map(_said, each.services)}
+        self._first_wanted = {
+            machine: each for each in reversed(hosted) if each.wanted for machine in sorted(each.machines)
+        }
+        by_name: dict[str, tuple[_Entry, ...]] = {}
+        by_member: defaultdict[str, list[_Entry]] = defaultdict(list)
+        public: list[_Entry] = []
+        for age, each in enumerate(hosted):
+            entries = self._entries(each, age)
+            by_name[self.name_of(each.workflow_id)] = tuple(entries)
+            for member in _members(each):
+                by_member[member] += entries
+            public += [entry for entry in entries if entry.public]
+        self._by_name = by_name
+        self._by_member = {member: _ranked(entries) for member, entries in by_member.items()}
+        self._public = _ranked(public)
 
     def name_of(self, workflow_id: str) -> str:
         """The name under which machines reach the services of a workflow."""
         return f"{workflow_id}.{self._domain}"
 
+    def covers(self, host: str) -> bool:
+        """Whether a host, in lower case and without port, is the domain of workflows or below it."""
+        return host == self._domain or host.endswith(f".{self._domain}")
+
     def find(self, request: Request, machine: str) -> Found | None:
-        """The route of a request; `machine` is the id of the one that asks, empty when it is not known."""
-        raise NotImplementedError
+        """The route of a request; `machine` is the id of the one that asks, empty when it is not known.
+
+        A workflow's own routes are for its machines, for those that host its services, and for the containers of these.
+        """
+        asker = frozenset((machine, request.client)) - {""}
+        named = self._by_name.get(request.host)
+        if named is not None:
+            return _first(request, (each for each in named if each.public or not asker.isdisjoint(each.members)))
+        for member in sorted(asker):
+            if own := _first(request, self._by_member.get(member, ())):
+                return own
+        return _first(request, self._public)
 
     def supply(self, machine: str) -> Supply | None:
         """What the workflow that a machine is to work on supplies for its boot, if it does."""
-        raise NotImplementedError
+        hosted = self._first_wanted.get(machine)
+        if hosted is None:
+            return None
+        name = self.name_of(hosted.workflow_id)
+        for service in hosted.services:
+            if boot := self._labels[_said(service)].boot:
+                return self._supplied(hosted, service, boot)
+        request = Request(method="GET", host=name, path=BOOT_PATH)
+        found = _first(request, self._by_name[name])
+        return self._supplied(hosted, found.service, BOOT_PATH) if found is not None else None
+
+    def _supplied(self, hosted: Hosted, service: ServiceStatus, path: str) -> Supply:
+        return Supply(
+            workflow_id=hosted.workflow_id,
+            service=service.service.name,
+            url=f"http://{self.name_of(hosted.workflow_id)}{self._port}{path}",
+            ready=serves(service),
+            standing=doing(service),
+        )
+
+    def _entries(self, hosted: Hosted, age: int) -> list[_Entry]:
+        """The routes of a workflow, by rank."""
+        members = _members(hosted)
+        entries = []
+        for service in hosted.services:
+            labels = self._labels[_said(service)]
+            for number, route in enumerate(labels.routes):
+                place = (service.service.index, number)
+                rank = (not hosted.wanted, -route.priority, hosted.state is State.PENDING, age, *place)
+                found = Found(hosted=hosted, service=service, route=route)
+                entries.append(_Entry(rank=rank, public=labels.public, members=members, found=found))
+        return list(_ranked(entries))
+
+    def _read(self, said: _Said) -> Labels:
+        """What the labels of a service say; it has no routes when this release refuses what another took."""
+        known = self._labels.get(said)
+        if known is not None:
+            return known
+        try:
+            return read_labels(*said)
+        except Invalid as refused:
+            _log.warning("labels refused: %s", refused, extra={"action": "service.labels"})
+            return Labels()
+
+
+def serves(status: ServiceStatus) -> bool:
+    """Whether requests may be sent to a service."""
+    return status.standing.phase in SERVING and bool(status.standing.address)
+
+
+def doing(status: ServiceStatus) -> str:
+    """Where a service stands, for people: one line."""
+    standing = status.standing
+    told = f"service {status.service.name} {_DOING[standing.phase]}"
+    return f"{told}: {standing.message}" if standing.message else told
+
+
+def _said(status: ServiceStatus) -> _Said:
+    return status.service.labels, status.service.urls
+
+
+def _members(hosted: Hosted) -> frozenset[str]:
+    """Machines by id; containers by address, but only those that the appliance itself gave theirs."""
+    hosts = {each.service.host for each in hosted.services}
+    containers = {each.standing.address for each in hosted.services if each.service.host == APPLIANCE}
+    return (hosted.machines | hosts | containers) - {APPLIANCE}
+
+
+def _ranked(entries: Iterable[_Entry]) -> tuple[_Entry, ...]:
+    return tuple(sorted(entries, key=lambda entry: entry.rank))
+
+
+def _first(request: Request, entries: Iterable[_Entry]) -> Found | None:
+    return next((entry.found for entry in entries if entry.found.route.rule.matches(request)), None)

@@ -2,8 +2,11 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Final
 
 from tinkbox.wire.rules import Rule
+
+BOOT_PATH: Final = "/auto.ipxe"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -29,8 +29,9 @@ class CommandFailed(AssertionError):
 class DockerEngine:
     """One engine; `url` is where it answers.  Start it with `docker_engine_in` or the fixture `docker_engine`."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, network: Path | None = None) -> None:
         self._folder = folder
+        self._entering = [] if network is None else ["nsenter", f"--net={network}"]
         self._socket = folder / "docker.sock"
         self._process: subprocess.Popen[bytes] | None = None
         self.cgroup = f"tinkbox-test-{os.getpid()}-{folder.name}"
@@ -61,7 +62,11 @@ class DockerEngine:
         with self._log.open("ab") as log:
             self._process = subprocess.Popen(
                 command_that_dies_with_us(
-                    ["unshare", "--mount", "--pid", "--fork", "--kill-child=KILL", "--mount-proc", *self._command()]
+                    [
+                        *self._entering,
+                        *("unshare", "--mount", "--pid", "--fork", "--kill-child=KILL", "--mount-proc"),
+                        *self._command(),
+                    ]
                 ),
                 stdin=subprocess.DEVNULL,
                 stdout=log,
@@ -166,11 +171,15 @@ def _remove_cgroups(name: str) -> None:
 
 
 @contextmanager
-def docker_engine_in(place: Path | None = None) -> Iterator[DockerEngine]:
-    """A running engine, and nothing of it afterwards.  `place` keeps its data; by default a short path in /tmp."""
+def docker_engine_in(place: Path | None = None, network: Path | None = None) -> Iterator[DockerEngine]:
+    """A running engine, and nothing of it afterwards.  `place` keeps its data; by default a short path in /tmp.
+
+    In a network namespace of its own (`network` is its file) it may make bridges for its containers, which go with the
+    namespace.
+    """
     # A socket's path has room for 107 characters, which pytest's own folders easily exceed.
     folder = Path(tempfile.mkdtemp(prefix="tinkbox-docker-", dir=place))
-    engine = DockerEngine(folder)
+    engine = DockerEngine(folder, network)
     try:
         engine.start()
         yield engine

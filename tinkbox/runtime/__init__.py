@@ -1,11 +1,15 @@
-"""Containers: what the worker asks of an engine.
+"""Containers: what is asked of an engine.
 
 Only the files named `docker` know aiodocker.
 """
 
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Final, Protocol
+
+from tinkbox.model.services import HealthCheck
+
+MACHINE: Final = "host"  # the network of the machine itself
 
 
 class EngineAway(Exception):
@@ -27,7 +31,10 @@ class ContainerSpec:
     `binds` are volumes as a person writes them (`/source:/target:ro`): a source that is not there is made,
     as a folder.  `mounts` are our own, source by target: a source that is not there is refused; those of
     `read_only` targets cannot be written from inside.  `volumes_from` is a container whose volumes it gets as well.
-    With an `entrypoint` the image's own is not used, nor its command.
+    With an `entrypoint` the image's own is not used, nor its command.  A `name` may be given to one only.  `network` is
+    the id of one, or the machine's own; `hosts` are names with addresses that the container is to know.  `ports` are
+    those that it declares, `health` overrides the image's check.  Unless `elevates`, no program in it gets more rights
+    than the first had.  Of its log about `log_bytes` are kept, 0: all of it.
     """
 
     image: str
@@ -41,6 +48,13 @@ class ContainerSpec:
     volumes_from: str = ""
     pid: str = ""
     privileged: bool = True
+    name: str = ""
+    network: str = MACHINE
+    hosts: Mapping[str, str] = field(default_factory=dict)
+    ports: tuple[int, ...] = ()
+    health: HealthCheck | None = None
+    elevates: bool = True
+    log_bytes: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,11 +118,8 @@ class Exec(Protocol):
         """Let go of it; this does not end it."""
 
 
-class Runtime(Protocol):
+class Containers(Protocol):
     """An engine.  Every method may raise EngineAway; those that say so raise ContainerFailed."""
-
-    async def shares_mounts(self) -> bool:
-        """Whether the engine sees what is mounted on this machine: it may live in a mount namespace of its own."""
 
     async def pull(self, image: str) -> None:
         """Fetch an image by its full name.
@@ -129,14 +140,24 @@ class Runtime(Protocol):
     async def start(self, container_id: str) -> None:
         """Start it; raises ContainerFailed: BadCommand, MountFailed, NoSpace or StartFailed."""
 
-    async def wait(self, container_id: str) -> Ended:
-        """Wait for its end; raises ContainerFailed when it is gone, or never really began."""
-
     async def stop(self, container_id: str, grace: int) -> None:
         """SIGTERM, `grace` seconds, SIGKILL; nothing when it is gone already."""
 
     async def remove(self, container_id: str) -> None:
         """Remove it with its volumes, killing it when it runs; nothing when it is gone already."""
+
+    def output(self, container_id: str) -> AsyncIterator[bytes]:
+        """Everything it printed from the beginning, both streams in order, then what it prints until it ends."""
+
+
+class Runtime(Containers, Protocol):
+    """An engine that runs actions."""
+
+    async def shares_mounts(self) -> bool:
+        """Whether the engine sees what is mounted on this machine: it may live in a mount namespace of its own."""
+
+    async def wait(self, container_id: str) -> Ended:
+        """Wait for its end; raises ContainerFailed when it is gone, or never really began."""
 
     async def image_command(self, image: str) -> ImageCommand:
         """What an image that was pulled runs by itself; raises ContainerFailed: ImageNotFound."""
@@ -155,6 +176,3 @@ class Runtime(Protocol):
 
     async def remove_image(self, image: str) -> None:
         """Remove it; nothing when it is gone already."""
-
-    def output(self, container_id: str) -> AsyncIterator[bytes]:
-        """Everything it printed from the beginning, both streams in order, then what it prints until it ends."""

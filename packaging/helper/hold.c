@@ -22,7 +22,7 @@
 
 enum { RUN_COMMAND = -1 };
 enum policy { HOLD_BEFORE = 1, HOLD_AFTER = 2, HOLD_ON_FAILURE = 4, HOLD_AT_ONCE = 8 };
-enum verb { VERB_RUN, VERB_RETRY, VERB_EXIT, VERB_SIGNAL };
+enum verb { VERB_RUN, VERB_RETRY, VERB_SIGNAL };
 
 struct command {
     unsigned long sequence;
@@ -113,8 +113,7 @@ static unsigned policy(void)
 /* Whether the worker gave a command that was not carried out yet. */
 static bool ordered(const struct helper *helper, struct command *command)
 {
-    static const char *const VERBS[] = {
-        [VERB_RUN] = "run", [VERB_RETRY] = "retry", [VERB_EXIT] = "exit", [VERB_SIGNAL] = "signal"};
+    static const char *const VERBS[] = {[VERB_RUN] = "run", [VERB_RETRY] = "retry", [VERB_SIGNAL] = "signal"};
     char text[256], *rest = text, *word;
 
     if (read_end(CONTROL "/command", text, sizeof text) < 0 || !isdigit((unsigned char)*text))
@@ -185,8 +184,6 @@ static int hold(struct helper *helper, enum kind kind)
         reap(helper);
         if (ordered(helper, &command) && (command.verb != VERB_RUN || kind == BEFORE)) {
             carried_out(helper, &command);
-            if (command.verb == VERB_EXIT)
-                return command.argument & 0xff;
             if (command.verb != VERB_SIGNAL)
                 return RUN_COMMAND;
         }

@@ -5,7 +5,7 @@ people in the container write comes from below /tinkbox/run, where the action ma
 The helper itself is in packaging/helper.
 
     control/policy    where to hold: any of `before after on-failure hold`
-    control/command   `SEQUENCE VERB [ARGUMENT]`: run, retry, exit N, signal N; carried out once
+    control/command   `SEQUENCE VERB [ARGUMENT]`: run, retry, signal N; carried out once
     control/argv      the command line, each word with a NUL behind it
     control/environ   NAME=VALUE laid over the container's environment, the same way
     control/answer    `ID ok|refused TEXT`, to the newest request

@@ -49,8 +49,8 @@ def test_without_proc_a_command_runs_and_is_held(process: "subprocess.Popen[byte
     for run in (1, 2):
         until(lambda: files.status().held is Kind.FAILURE and files.status().run == run, "the hold")  # noqa: B023
         assert files.status().exited == 7
-        files.command("retry" if run == 1 else "exit", "" if run == 1 else "9")
-    assert process.wait(20) == 9
+        if run == 1:
+            files.command("retry")
 
 
 def test_without_proc_there_is_a_shell_but_nothing_to_find_a_session_by(root: Path, files: HelperFiles) -> None:

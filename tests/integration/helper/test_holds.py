@@ -27,9 +27,9 @@ def test_a_failure_is_held_and_tried_again_and_given_up(action: ActionContainer,
     assert action.held(Kind.FAILURE).exited == 7
     action.retry(*BUSYBOX_SH, "exit 8")
     assert action.held(Kind.FAILURE, 2).exited == 8
-    action.files.command("exit", "7")
-    assert action.ended() == 7
-    assert action.facts[3:] == ["command 1", "started 2", "exited 2 8", "held 2 failure", "command 2"]
+    action.kill("TERM")
+    assert action.ended() == 143
+    assert action.facts[3:] == ["command 1", "started 2", "exited 2 8", "held 2 failure"]
 
 
 @pytest.mark.parametrize(
@@ -50,8 +50,8 @@ def test_what_is_held_is_what_is_armed(action: ActionContainer, script: str, arm
         action.files.command("run")
     if kind is not None:
         assert action.held(kind).exited == int(script.split()[1])
-        action.files.command("exit", script.split()[1])
-    assert action.ended() == int(script.split()[1])
+        action.kill("TERM")
+    assert action.ended() == (int(script.split()[1]) if kind is None else 143)
     assert (f"held 1 {kind}" in action.facts) == (kind is not None)
 
 
@@ -67,8 +67,8 @@ def test_a_command_is_held_before_it_begins(action: ActionContainer) -> None:
 
 def test_a_command_that_was_held_before_it_began_may_never_begin(action: ActionContainer) -> None:
     action.shell("echo ran", Armed(before=True)).held(Kind.BEFORE, 0)
-    action.files.command("exit", "0")
-    assert action.ended() == 0
+    action.kill("TERM")
+    assert action.ended() == 143
     assert action.printed == ""
 
 
@@ -101,8 +101,8 @@ def test_a_command_is_carried_out_once_however_often_it_is_given(action: ActionC
     action.held(Kind.FAILURE, 2)
     assert action.files.command("retry", sequence=number) == number
     action.files.command("retry", sequence=number)
-    action.files.command("exit", "4")
-    assert action.ended() == 4
+    action.kill("TERM")
+    assert action.ended() == 143
     assert action.printed == "ran\nran\n"
 
 
@@ -110,8 +110,8 @@ def test_what_would_leave_a_hold_before_the_command_runs_nothing_after_it(action
     action.shell("echo ran; exit 4", ON_FAILURE).held(Kind.FAILURE)
     action.files.command("run")
     action.script("true")
-    action.files.command("exit", "9")
-    assert action.ended() == 9
+    action.kill("TERM")
+    assert action.ended() == 143
     assert action.printed == "ran\n"
 
 
@@ -122,9 +122,9 @@ def test_nonsense_is_no_command(action: ActionContainer) -> None:
         with open(f"{control}/command", "w") as file:  # noqa: PTH123
             file.write(content)
         action.script("true")
-    action.files.command("exit", "6", sequence=6)
-    assert action.ended() == 6
-    assert action.facts[2:] == ["held 1 failure", "command 6"]
+    action.files.command("retry", sequence=6)
+    action.held(Kind.FAILURE, 2)
+    assert action.facts[2:] == ["held 1 failure", "command 6", "started 2", "exited 2 4", "held 2 failure"]
 
 
 def test_what_the_command_left_running_runs_on_while_it_is_held(action: ActionContainer) -> None:
@@ -159,5 +159,5 @@ def test_an_action_that_writes_what_it_likes_fools_nobody_for_long(action: Actio
     assert action.held(Kind.FAILURE).exited == 6
     action.prints("Read-only")
     action.retry(*SH, "rm /tinkbox/run/status; mkfifo /tinkbox/run/status; exit 8")
-    action.files.command("exit", "8")
-    assert action.ended() == 8
+    action.kill("TERM")
+    assert action.ended() == 143

@@ -100,8 +100,8 @@ async def test_the_copy_is_held_by_the_helper_which_runs_nothing(machine: Machin
     await machine.output(held, "while [ ! -s /tinkbox/run/status ]; do /bin/busybox sleep 0.05; done")
     assert machine.files.status().held == "failure"
     assert machine.files.status().run == 0
-    machine.files.command("exit", "3")
-    assert (await machine.runtime.wait(held.id)).exit_code == 3
+    await machine.runtime.stop(held.id, 1)
+    assert (await machine.runtime.wait(held.id)).exit_code == 143
 
 
 async def test_asked_again_it_is_the_same_copy(machine: Machine) -> None:

@@ -128,9 +128,9 @@ def test_what_nothing_can_run_with_is_refused(
 def test_commands_are_numbered_over_the_lives_of_the_worker(tmp_path: Path, files: HelperFiles, control: Path) -> None:
     assert files.next_command() == 1
     assert files.command("run") == 1
-    assert files.command("exit", "3") == 2
-    assert (control / "command").read_text() == "2 exit 3\n"
-    assert files.command("exit", "3", sequence=2) == 2
+    assert files.command("signal", "3") == 2
+    assert (control / "command").read_text() == "2 signal 3\n"
+    assert files.command("signal", "3", sequence=2) == 2
     assert HelperFiles(tmp_path, "a1").command("retry") == 3
     (control / "command").unlink()
     said(files, "command 9\ncommand 4\n")
@@ -259,6 +259,6 @@ def test_people_are_told_where_they_are(files: HelperFiles, control: Path) -> No
 def test_nobody_ever_sees_half_a_file(files: HelperFiles, control: Path) -> None:
     files.command("run")
     with (control / "command").open() as reader:
-        files.command("exit", "3")
+        files.command("signal", "3")
         assert reader.read() == "1 run\n"
     assert sorted(path.name for path in control.iterdir() if path.is_file()) == ["command"]

@@ -109,6 +109,10 @@ class Directory:
         """The name under which machines reach the services of a workflow."""
         return f"{workflow_id}.{self._domain}"
 
+    def url_of(self, workflow_id: str) -> str:
+        """The same as a URL without a path."""
+        return f"http://{self.name_of(workflow_id)}{self._port}"
+
     def covers(self, host: str) -> bool:
         """Whether a host, in lower case and without port, is the domain of workflows or below it."""
         return host == self._domain or host.endswith(f".{self._domain}")
@@ -144,7 +148,7 @@ class Directory:
         return Supply(
             workflow_id=hosted.workflow_id,
             service=service.service.name,
-            url=f"http://{self.name_of(hosted.workflow_id)}{self._port}{path}",
+            url=f"{self.url_of(hosted.workflow_id)}{path}",
             ready=serves(service),
             standing=doing(service),
         )

@@ -56,7 +56,7 @@ class Attempts:
         """
         self._machines.contact(worker, hello.boot_id)
         async with self._store.read() as tables:
-            if not await tables.workflows.has_turn(worker):
+            if not await tables.queues.has_turn(worker):
                 return None
         offer, woken = await self._store.write(lambda tables: self._offer(tables, worker, hello))
         await tell(self._machines, self._bells, woken)
@@ -128,10 +128,7 @@ class Attempts:
 
         async def use_case(tables: Tables) -> int:
             attempt = await owned(tables, worker, token)
-            fresh = chunk[max(0, attempt.output_length - offset) :]
-            if offset > attempt.output_length or not fresh:
-                return attempt.output_length
-            return await tables.output.append(token, attempt.output_length, fresh)
+            return await tables.output.append(token, attempt.output_length, offset, chunk)
 
         wanted = await self._store.write(use_case)
         self._bells.ring(CHANGES)
@@ -177,7 +174,7 @@ class Attempts:
     async def _offer(self, tables: Tables, worker: str, hello: Hello) -> tuple[Offer | None, list[str]]:
         woken: list[str] = []
         while True:
-            workflow_id = await tables.workflows.next_for(worker)
+            workflow_id = await tables.queues.next_for(worker)
             if workflow_id is None:
                 return None, woken
             workflow = await tables.workflows.get(workflow_id)

@@ -48,7 +48,7 @@ async def end_attempt(tables: Tables, attempt: Attempt, outcome: Outcome, now: d
     if end is not None:
         await _end_workflow(tables, workflow, end, now)
         return workflow.workers()
-    if status.state is State.LEAVING and await tables.workflows.next_for(attempt.worker) is None:
+    if status.state is State.LEAVING and await tables.queues.next_for(attempt.worker) is None:
         # It is on its way to its own disk, while the workflow goes on elsewhere.
         await tables.hardware.withdraw_ticket([attempt.worker], installed=True)
     return handed_over(workflow, attempt.position)

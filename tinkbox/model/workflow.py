@@ -106,7 +106,7 @@ class Workflow:
     `text` is the rendered template as `workflow get` prints it, `devices` the `-r` map.
     `global_timeout` is in seconds, 0: none; it counts from `started_at`, which is None before.
     `stop_into` is how a workflow that is STOPPING will end, `stopped_at` since when it does.
-    `reason` and `message` say why it ended badly where that was no action's doing.
+    `reason` and `message` say why it ended badly where that was no action's doing, but that of `service`.
     """
 
     id: str
@@ -125,6 +125,7 @@ class Workflow:
     services: tuple[ServiceStatus, ...] = ()
     reason: str = ""
     message: str = ""
+    service: str = ""
 
     def current(self) -> ActionStatus | None:
         """The action the workflow stands at: the first that is not done, else the last."""

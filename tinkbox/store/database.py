@@ -25,7 +25,9 @@ from tinkbox.store.events import EventTable
 from tinkbox.store.figures import FigureTable
 from tinkbox.store.hardware import HardwareTable
 from tinkbox.store.holds import HoldTable
-from tinkbox.store.output import OutputTable
+from tinkbox.store.output import SERVICE_RUNS, OutputTable
+from tinkbox.store.queues import QueueTable
+from tinkbox.store.services import ServiceTable
 from tinkbox.store.shells import ShellTable
 from tinkbox.store.templates import TemplateTable
 from tinkbox.store.workflows import WorkflowTable
@@ -49,6 +51,9 @@ class Tables:
     figures: FigureTable
     holds: HoldTable
     shells: ShellTable
+    queues: QueueTable
+    services: ServiceTable
+    service_output: OutputTable
 
     @classmethod
     def on(cls, connection: aiosqlite.Connection) -> Self:
@@ -62,6 +67,9 @@ class Tables:
             FigureTable(connection),
             HoldTable(connection),
             ShellTable(connection),
+            QueueTable(connection),
+            ServiceTable(connection),
+            OutputTable(connection, SERVICE_RUNS),
         )
 
 

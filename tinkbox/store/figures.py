@@ -7,6 +7,7 @@ from datetime import datetime
 import aiosqlite
 
 from tinkbox.model.breakpoint import Kind
+from tinkbox.model.services import Phase
 from tinkbox.model.workflow import State
 
 # The reasons are cast to bytes, for a text that is no UTF-8 must not make a question unanswerable.
@@ -14,7 +15,7 @@ _WORKFLOWS = """
     SELECT state, CAST(reason AS BLOB) AS reason, count(*) AS number FROM (
         SELECT state, CASE WHEN state IN ('FAILED', 'TIMEOUT', 'CANCELED') THEN (
             SELECT json_extract(event.data, '$.reason') FROM event
-            WHERE event.workflow_id = workflow.id ORDER BY event.number DESC LIMIT 1) END AS reason
+            WHERE event.workflow_id = workflow.id AND event.kind LIKE 'workflow.%' ORDER BY event.number DESC LIMIT 1) END AS reason
         FROM workflow)
     GROUP BY state, reason
 """
@@ -33,9 +34,15 @@ _QUEUES = """
           AND action.state IN ('PENDING', 'RUNNING', 'HELD', 'LEAVING')
     GROUP BY action.worker ORDER BY action.worker
 """
+_SERVICES = """
+    SELECT service_run.phase, count(*) AS number
+    FROM workflow JOIN service ON service.workflow_id = workflow.id JOIN service_run ON service_run.token = service.run
+    WHERE workflow.state IN ('PENDING', 'RUNNING', 'STOPPING') GROUP BY service_run.phase
+"""
 _HOLDS = "SELECT kind, count(*) AS number FROM hold WHERE ended_at IS NULL GROUP BY kind"
 _BYTES = """
-    SELECT (SELECT coalesce(sum(output_length), 0) FROM attempt) AS output,
+    SELECT (SELECT coalesce(sum(output_length), 0) FROM attempt) +
+           (SELECT coalesce(sum(output_length), 0) FROM service_run) AS output,
            (SELECT coalesce(sum(size), 0) FROM data WHERE archive IS NOT NULL) AS data
 """
 
@@ -63,7 +70,7 @@ class Queue:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sizes:
-    """Bytes: what all stored attempts printed, kept or not, and the kept versions of ephemeral data."""
+    """Bytes: what all stored attempts and services printed, kept or not, and the kept versions of ephemeral data."""
 
     output: int
     data: int
@@ -98,6 +105,10 @@ class FigureTable:
     async def holds(self) -> Mapping[Kind, int]:
         """The actions that are held, by the kind of their holds."""
         return {Kind(row["kind"]): row["number"] for row in await self._sql.execute_fetchall(_HOLDS)}
+
+    async def services(self) -> Mapping[Phase, int]:
+        """The services of unfinished workflows, by their phase."""
+        return {Phase(row["phase"]): row["number"] for row in await self._sql.execute_fetchall(_SERVICES)}
 
     async def sizes(self) -> Sizes:
         rows = await self._sql.execute_fetchall(_BYTES)

@@ -1,10 +1,10 @@
-"""What actions print: the head and the tail of each attempt, what lay between counted.
+"""What actions and services print: the head and the tail of each attempt or run, what lay between counted.
 
-An attempt's output is bytes with offsets.  Up to HEAD bytes from its beginning and at least TAIL
-bytes from its end are kept.
+Its output is bytes with offsets.  Up to HEAD bytes from its beginning and at least TAIL bytes from its end are kept.
 """
 
 from dataclasses import dataclass
+from typing import Final
 
 import aiosqlite
 
@@ -14,34 +14,58 @@ TAIL = 512 * 1024
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Piece:
-    """Consecutive bytes of an attempt's output, from offset `start`."""
+    """Consecutive bytes of an output, from offset `start`."""
 
     start: int
     chunk: bytes
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Printers:
+    """Who prints: the table that has an `output_length` for each by its token, and that of what is kept of them."""
+
+    table: str
+    output: str
+    column: str
+
+
+ATTEMPTS: Final = Printers(table="attempt", output="output", column="attempt")
+SERVICE_RUNS: Final = Printers(table="service_run", output="service_output", column="run")
+
+
 class OutputTable:
-    """Questions about output."""
+    """Questions about the output of attempts, or of other `printers`."""
 
-    def __init__(self, connection: aiosqlite.Connection) -> None:
+    def __init__(self, connection: aiosqlite.Connection, printers: Printers = ATTEMPTS) -> None:
         self._sql = connection
+        self._table, self._output, self._column = printers.table, printers.output, printers.column
 
-    async def append(self, attempt: str, length: int, chunk: bytes) -> int:
-        """Add `chunk` behind the `length` bytes received so far; returns the new length."""
-        await self._sql.execute("INSERT INTO output (attempt, start, chunk) VALUES (?, ?, ?)", (attempt, length, chunk))
-        grown = length + len(chunk)
-        await self._sql.execute("UPDATE attempt SET output_length = ? WHERE token = ?", (grown, attempt))
+    async def append(self, token: str, length: int, offset: int, chunk: bytes) -> int:
+        """Add what begins at byte `offset` to the `length` bytes received so far; returns the new length.
+
+        What is there already is skipped; what would leave a gap is not taken.
+        """
+        fresh = chunk[max(0, length - offset) :]
+        if offset > length or not fresh:
+            return length
+        grown = length + len(fresh)
         await self._sql.execute(
-            "DELETE FROM output WHERE attempt = ? AND start >= ? AND start + length(chunk) <= ?",
-            (attempt, HEAD, grown - TAIL),
+            f"INSERT INTO {self._output} ({self._column}, start, chunk) VALUES (?, ?, ?)",  # noqa: S608  our own tables
+            (token, length, fresh),
+        )
+        await self._sql.execute(f"UPDATE {self._table} SET output_length = ? WHERE token = ?", (grown, token))  # noqa: S608
+        await self._sql.execute(
+            f"DELETE FROM {self._output} WHERE {self._column} = ? AND start >= ? AND start + length(chunk) <= ?",  # noqa: S608
+            (token, HEAD, grown - TAIL),
         )
         return grown
 
-    async def after(self, attempt: str, offset: int) -> list[Piece]:
+    async def after(self, token: str, offset: int) -> list[Piece]:
         """What is kept from `offset` on, in order."""
         rows = await self._sql.execute_fetchall(
-            "SELECT start, chunk FROM output WHERE attempt = ? AND start + length(chunk) > ? ORDER BY start",
-            (attempt, offset),
+            f"SELECT start, chunk FROM {self._output} "  # noqa: S608
+            f"WHERE {self._column} = ? AND start + length(chunk) > ? ORDER BY start",
+            (token, offset),
         )
         pieces = [Piece(start=row["start"], chunk=row["chunk"]) for row in rows]
         return [
@@ -49,9 +73,10 @@ class OutputTable:
             for piece in pieces
         ]
 
-    async def last(self, attempt: str) -> bytes:
+    async def last(self, token: str) -> bytes:
         """The newest chunk, empty when there is none."""
         rows = await self._sql.execute_fetchall(
-            "SELECT chunk FROM output WHERE attempt = ? ORDER BY start DESC LIMIT 1", (attempt,)
+            f"SELECT chunk FROM {self._output} WHERE {self._column} = ? ORDER BY start DESC LIMIT 1",  # noqa: S608
+            (token,),
         )
         return next((bytes(row["chunk"]) for row in rows), b"")

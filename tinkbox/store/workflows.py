@@ -12,8 +12,10 @@ from datetime import datetime
 import aiosqlite
 
 from tinkbox.model.breakpoint import Breakpoints, Hold, Override
+from tinkbox.model.services import ServiceStatus
 from tinkbox.model.workflow import ActionStatus, Outcome, PlannedAction, State, Workflow
 from tinkbox.store.holds import breakpoints_of, open_holds, override_of, override_text
+from tinkbox.store.services import insert_services, services_of
 from tinkbox.wire.worker import action_from_document, outcome_from_document
 
 _ACTIONS = """
@@ -21,12 +23,6 @@ _ACTIONS = """
     FROM action LEFT JOIN attempt ON attempt.token = action.attempt
                 LEFT JOIN hold ON hold.attempt = action.attempt AND hold.ended_at IS NULL
     WHERE action.workflow_id IN (SELECT value FROM json_each(?)) ORDER BY position
-"""
-_NEXT = """
-    SELECT workflow.id FROM action JOIN workflow ON workflow.id = action.workflow_id
-    WHERE action.worker = ? AND action.state IN ('PENDING', 'RUNNING', 'HELD', 'LEAVING')
-          AND (workflow.state IN ('PENDING', 'RUNNING') OR workflow.state = 'STOPPING' AND action.state != 'PENDING')
-    ORDER BY workflow.place LIMIT 1
 """
 _UNDER_WAY = """
     SELECT workflow.id, workflow.state AS standing, workflow.global_timeout, workflow.started_at AS began,
@@ -92,7 +88,7 @@ class WorkflowTable:
         self._sql = connection
 
     async def insert(self, workflow: Workflow) -> None:
-        """A new workflow with its actions, all as given, behind those that are there."""
+        """A new workflow with its actions and services, all as given, behind those that are there."""
         await self._sql.execute(
             "INSERT INTO workflow (id, name, template_id, devices, text, state, created_at, updated_at, global_timeout, place) "
             "SELECT ?, ?, ?, ?, ?, ?, ?, ?, ?, coalesce(max(place), 0) + 1 FROM workflow",
@@ -115,6 +111,7 @@ class WorkflowTable:
                 for each in workflow.actions
             ],
         )
+        await insert_services(self._sql, workflow.id, workflow.services)
 
     async def ids(self) -> list[str]:
         """The ids of every workflow, oldest first."""
@@ -145,27 +142,14 @@ class WorkflowTable:
         return workflow
 
     async def needing(self, worker: str) -> list[str]:
-        """Ids of the unfinished workflows that name this machine."""
+        """Ids of the unfinished workflows that name this machine, for an action or for a service."""
         rows = await self._sql.execute_fetchall(
-            "SELECT DISTINCT workflow.id FROM workflow JOIN action ON action.workflow_id = workflow.id "
-            "WHERE action.worker = ? AND workflow.state IN ('PENDING', 'RUNNING', 'STOPPING')",
+            "SELECT id FROM workflow WHERE state IN ('PENDING', 'RUNNING', 'STOPPING') AND id IN ("
+            "SELECT workflow_id FROM action WHERE worker = ?1 UNION SELECT workflow_id FROM service WHERE host = ?1) "
+            "ORDER BY number",
             (worker,),
         )
         return [row["id"] for row in rows]
-
-    async def next_for(self, worker: str) -> str | None:
-        """The first unfinished workflow of its queue in which this machine still has something to do."""
-        rows = await self._sql.execute_fetchall(_NEXT, (worker,))
-        return next((row["id"] for row in rows), None)
-
-    async def has_turn(self, worker: str) -> bool:
-        """Whether the first workflow of its queue stands at an action of this machine; nothing is loaded to tell."""
-        rows = await self._sql.execute_fetchall(
-            f"SELECT worker FROM action WHERE workflow_id = ({_NEXT}) "  # noqa: S608  our own question
-            "AND state NOT IN ('SUCCESS', 'SKIPPED') ORDER BY position LIMIT 1",
-            (worker,),
-        )
-        return any(row["worker"] == worker for row in rows)
 
     async def under_way(self, workflow_id: str = "") -> list[UnderWay]:
         """Every workflow that is RUNNING or STOPPING, or this one if it is."""
@@ -190,11 +174,18 @@ class WorkflowTable:
             "UPDATE workflow SET stop_into = ?, stopped_at = ? WHERE id = ?", (into, now.isoformat(), workflow_id)
         )
 
+    async def set_reason(self, workflow_id: str, reason: str, message: str, service: str) -> None:
+        """Why it ends badly though no action did: a service is to blame."""
+        await self._sql.execute(
+            "UPDATE workflow SET reason = ?, message = ?, service = ? WHERE id = ?",
+            (reason, message, service, workflow_id),
+        )
+
     async def make_ready(self, workflow_id: str, first: int) -> None:
         """Forget how it ended, make the actions from `first` on pending again, and put it behind those that wait."""
         await self._sql.execute(
             "UPDATE workflow SET started_at = NULL, stop_into = '', stopped_at = NULL, held_seconds = 0, "
-            "place = (SELECT max(place) + 1 FROM workflow) WHERE id = ?",
+            "reason = '', message = '', service = '', place = (SELECT max(place) + 1 FROM workflow) WHERE id = ?",
             (workflow_id,),
         )
         await self._sql.execute(
@@ -284,10 +275,11 @@ class WorkflowTable:
         found = await self._sql.execute_fetchall(_ACTIONS, (json.dumps(list(actions)),))
         for row in found:
             actions[row["workflow_id"]].append(_status(row))
-        return [_workflow(row, actions[row["id"]]) for row in rows]
+        services = await services_of(self._sql, actions)
+        return [_workflow(row, actions[row["id"]], services.get(row["id"], ())) for row in rows]
 
 
-def _workflow(row: aiosqlite.Row, actions: list[ActionStatus]) -> Workflow:
+def _workflow(row: aiosqlite.Row, actions: Sequence[ActionStatus], services: Sequence[ServiceStatus]) -> Workflow:
     return Workflow(
         id=row["id"],
         name=row["name"],
@@ -302,6 +294,10 @@ def _workflow(row: aiosqlite.Row, actions: list[ActionStatus]) -> Workflow:
         started_at=_time(row["started_at"]),
         stop_into=_state(row["stop_into"]),
         stopped_at=_time(row["stopped_at"]),
+        services=tuple(services),
+        reason=row["reason"],
+        message=row["message"],
+        service=row["service"],
     )
 
 

@@ -83,7 +83,7 @@ async def test_a_queue_is_what_a_machine_still_has_to_do(store: Store) -> None:
 
 async def test_sizes_are_of_all_output_and_of_the_data_that_is_kept(one: Store) -> None:
     async def use_case(tables: Tables) -> None:
-        await tables.output.append("a1", 0, b"12345")
+        await tables.output.append("a1", 0, 0, b"12345")
         for number in range(1, 6):
             await tables.data.add("w1", version(number))
 

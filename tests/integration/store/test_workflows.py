@@ -44,7 +44,7 @@ async def test_the_oldest_unfinished_workflow_comes_first_for_its_machines(store
 
     await store.write(use_case)
     async with store.read() as tables:
-        assert [await tables.workflows.next_for(worker) for worker in ("m1", "m2", "m3")] == ["w2", "w2", None]
+        assert [await tables.queues.next_for(worker) for worker in ("m1", "m2", "m3")] == ["w2", "w2", None]
         assert await tables.workflows.needing("m1") == ["w2"]
 
 
@@ -63,7 +63,7 @@ async def test_finished_workflows_are_shown_up_to_a_number_and_unfinished_ones_a
 async def test_a_workflow_goes_with_everything_that_is_its(one: Store) -> None:
     async def use_case(tables: Tables) -> None:
         await tables.events.add("w1", NOW, "kind", {})
-        await tables.output.append("a1", 0, b"x")
+        await tables.output.append("a1", 0, 0, b"x")
         await tables.data.add("w1", version(1))
         await tables.workflows.delete("w1")
         assert await tables.workflows.attempt("a1") is None
@@ -125,14 +125,14 @@ async def test_a_retried_workflow_waits_behind_those_that_are_there(store: Store
         found = []
         for identity in ("w1", "w2"):
             await tables.workflows.insert(workflow(identity, "m1"))
-        found.append(await tables.workflows.next_for("m1"))
+        found.append(await tables.queues.next_for("m1"))
         await tables.workflows.make_ready("w1", 0)
-        found.append(await tables.workflows.next_for("m1"))
+        found.append(await tables.queues.next_for("m1"))
         await tables.workflows.insert(workflow("w3", "m1"))
         await tables.workflows.delete("w2")
-        found.append(await tables.workflows.next_for("m1"))
+        found.append(await tables.queues.next_for("m1"))
         await tables.workflows.delete("w1")
-        found.append(await tables.workflows.next_for("m1"))
+        found.append(await tables.queues.next_for("m1"))
         return found
 
     assert await store.write(use_case) == ["w1", "w2", "w1", "w3"]
@@ -146,7 +146,7 @@ async def test_what_stops_is_only_for_the_machine_that_had_begun(store: Store) -
 
     await store.write(use_case)
     async with store.read() as tables:
-        assert [await tables.workflows.next_for(worker) for worker in ("m1", "m2")] == ["w1", None]
+        assert [await tables.queues.next_for(worker) for worker in ("m1", "m2")] == ["w1", None]
         assert await tables.workflows.needing("m2") == ["w1"], "it is not over yet"
         assert [each.id for each in await tables.workflows.unfinished_and_newest(0)] == ["w1"]
 

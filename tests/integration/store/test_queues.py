@@ -9,7 +9,7 @@ MACHINES = ("m1", "m2", "m3")
 
 async def due(store: Store) -> list[str]:
     async with store.read() as tables:
-        return [machine for machine in MACHINES if await tables.workflows.has_turn(machine)]
+        return [machine for machine in MACHINES if await tables.queues.has_turn(machine)]
 
 
 async def stand(store: Store, *states: State) -> None:

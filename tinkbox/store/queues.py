@@ -1,0 +1,57 @@
+"""The queues of machines, answered without loading a workflow.
+
+A machine's queue are the unfinished workflows in which it still has something to do, in the order of their places.  The
+services of a workflow are to be there while it is RUNNING or STOPPING, and while it is PENDING as soon as it is the
+first in the queue of the machine that it stands at.
+"""
+
+import aiosqlite
+
+_NEXT = """
+    SELECT workflow.id FROM action JOIN workflow ON workflow.id = action.workflow_id
+    WHERE action.worker = {worker} AND action.state IN ('PENDING', 'RUNNING', 'HELD', 'LEAVING')
+          AND (workflow.state IN ('PENDING', 'RUNNING') OR workflow.state = 'STOPPING' AND action.state != 'PENDING')
+    ORDER BY workflow.place LIMIT 1
+"""
+_STANDS_AT = """
+    SELECT worker FROM action
+    WHERE workflow_id = {workflow} AND state NOT IN ('SUCCESS', 'SKIPPED') ORDER BY position LIMIT 1
+"""
+_NEXT_FOR = _NEXT.format(worker="?1")
+_HAS_TURN = f"""
+    WITH next (id) AS MATERIALIZED ({_NEXT_FOR})
+    SELECT ({_STANDS_AT.format(workflow="(SELECT id FROM next)")}) = ?1 AND NOT EXISTS (
+        SELECT 1 FROM next JOIN workflow USING (id) JOIN service ON service.workflow_id = workflow.id
+                           JOIN service_run ON service_run.token = service.run
+        WHERE workflow.state = 'PENDING' AND service_run.ready_at IS NULL) AS turn
+"""  # noqa: S608  our own questions
+_WITH_SERVICES = f"""
+    SELECT each.id, each.state != 'PENDING' OR each.id IS (
+               {_NEXT.format(worker=f"({_STANDS_AT.format(workflow='each.id')})")}) AS wanted
+    FROM workflow AS each
+    WHERE each.state IN ('PENDING', 'RUNNING', 'STOPPING')
+          AND EXISTS (SELECT 1 FROM service WHERE service.workflow_id = each.id)
+    ORDER BY each.place
+"""  # noqa: S608
+
+
+class QueueTable:
+    """Questions about who is next."""
+
+    def __init__(self, connection: aiosqlite.Connection) -> None:
+        self._sql = connection
+
+    async def next_for(self, worker: str) -> str | None:
+        """The first unfinished workflow of its queue in which this machine still has something to do."""
+        rows = await self._sql.execute_fetchall(_NEXT_FOR, (worker,))
+        return next((row["id"] for row in rows), None)
+
+    async def has_turn(self, worker: str) -> bool:
+        """Whether the first workflow of its queue stands at an action of this machine, and its services let it begin."""
+        rows = await self._sql.execute_fetchall(_HAS_TURN, (worker,))
+        return any(row["turn"] for row in rows)
+
+    async def with_services(self) -> dict[str, bool]:
+        """The unfinished workflows that have services, by id: whether these are to be there now."""
+        rows = await self._sql.execute_fetchall(_WITH_SERVICES)
+        return {row["id"]: bool(row["wanted"]) for row in rows}

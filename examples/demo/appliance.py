@@ -24,19 +24,24 @@ class ApplianceFailed(Exception):
 
 
 class Appliance:
-    """`tinkbox serve` with a data directory of its own inside the lab's network; stops with the network."""
+    """`tinkbox serve` with a data directory of its own inside the lab's network; stops with the network.
 
-    def __init__(self, network: Network, executable: Sequence[str], work: Path, osie: Path) -> None:
+    `configuration` is what it is told beyond interface and address.
+    """
+
+    def __init__(
+        self, network: Network, executable: Sequence[str], work: Path, osie: Path, configuration: str = ""
+    ) -> None:
         self.data = work / "data"
         self.log = work / "appliance.log"
         self._executable = list(executable)
         shutil.rmtree(self.data, ignore_errors=True)
         shutil.copytree(osie, self.data / "osie", copy_function=_link)
-        configuration = work / "tinkbox.yaml"
-        configuration.write_text(CONFIGURATION.format(network=network))
+        file = work / "tinkbox.yaml"
+        file.write_text(CONFIGURATION.format(network=network) + configuration)
         with self.log.open("wb") as log:
             self._process = network.start(
-                [*executable, "serve", "--config", str(configuration), "--data", str(self.data)], stdout=log
+                [*executable, "serve", "--config", str(file), "--data", str(self.data)], stdout=log
             )
 
     def check(self) -> None:

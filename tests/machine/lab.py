@@ -26,6 +26,7 @@ from examples.demo.appliance import Appliance
 from examples.lab.machine import Firmware, Machine
 from examples.lab.network import Network
 from examples.lab.processes import signals_unwind, start, stop
+from tests.integration.docker_engine import DockerEngine, docker_engine_in
 from tinkbox.model.workflow import State
 from tinkbox.wire.cpio import archive
 from tinkbox.wire.status import MachineLine, WorkflowLine
@@ -60,12 +61,12 @@ def until(done: Callable[[], T], what: str, timeout: float = PATIENCE) -> T:
 class KillableAppliance(Appliance):
     """An appliance that can be killed and started again on the same data."""
 
-    def __init__(self, network: Network, work: Path, osie: Path) -> None:
+    def __init__(self, network: Network, work: Path, osie: Path, configuration: str) -> None:
         self._network = network
         self._configuration = work / "tinkbox.yaml"
         # What the executable unpacks stays behind when it is killed: in a folder that goes with the lab.
         executable = ["env", f"TMPDIR={work}", str(built("dist/tinkbox"))]
-        super().__init__(network, executable, work, osie)
+        super().__init__(network, executable, work, osie, configuration)
 
     def kill(self) -> None:
         """SIGKILL to all its processes; returns when they are gone."""
@@ -121,15 +122,19 @@ class Gate:
 
 
 class Lab:
-    """`network`, `appliance`, `gate`; machines are plugged in with `machine` and leave with the lab."""
+    """`network`, `appliance`, `gate`; machines are plugged in with `machine` and leave with the lab.
 
-    def __init__(self, network: Network, work: Path, osie: Path, plugged: ExitStack) -> None:
+    `configuration` is what the appliance is told beyond its network.
+    """
+
+    def __init__(self, network: Network, work: Path, osie: Path, plugged: ExitStack, configuration: str) -> None:
         self.network = network
         self.work = work
+        self._engine: DockerEngine | None = None
         self._plugged = plugged
         self.machines: list[Machine] = []
         self.gate = Gate(network, work)
-        self.appliance = KillableAppliance(network, work, osie)
+        self.appliance = KillableAppliance(network, work, osie, configuration)
 
     def machine(self, number: int, firmware: Firmware = "bios", **more: Any) -> Machine:
         """Plug in machine `number`, off."""
@@ -146,11 +151,39 @@ class Lab:
     def load(self, image: Path) -> None:
         self.appliance.command("image", "load", image)
 
-    def workflow(self, number: int, *actions: dict[str, Any], breakpoints: Sequence[str] = ()) -> str:
-        """Create a workflow of these actions for machine `number`; returns its id."""
-        return self.tasks((number, actions), breakpoints=breakpoints)
+    @property
+    def engine(self) -> DockerEngine:
+        """The engine on which the appliance hosts services."""
+        assert self._engine is not None, "this lab hosts no services"
+        return self._engine
 
-    def tasks(self, *tasks: tuple[int, Sequence[dict[str, Any]]], breakpoints: Sequence[str] = ()) -> str:
+    def host(self, engine: DockerEngine) -> None:
+        """Services run on this engine."""
+        self._engine = engine
+
+    def create(self, template: Path, devices: dict[str, str]) -> str:
+        """Create a workflow of a template's text; returns its id."""
+        made = self.appliance.command("template", "create", "-n", f"{template.stem}-{uuid4()}", "--file", template)
+        return self.appliance.command("workflow", "create", "-t", made.split()[-1], "-r", json.dumps(devices)).split()[
+            -1
+        ]
+
+    def workflow(
+        self,
+        number: int,
+        *actions: dict[str, Any],
+        breakpoints: Sequence[str] = (),
+        services: Sequence[dict[str, Any]] = (),
+    ) -> str:
+        """Create a workflow of these actions for machine `number`; returns its id."""
+        return self.tasks((number, actions), breakpoints=breakpoints, services=services)
+
+    def tasks(
+        self,
+        *tasks: tuple[int, Sequence[dict[str, Any]]],
+        breakpoints: Sequence[str] = (),
+        services: Sequence[dict[str, Any]] = (),
+    ) -> str:
         """Create a workflow of tasks, each for the machine of its number; returns its id."""
         numbers = sorted({number for number, _ in tasks})
         document = [
@@ -159,7 +192,10 @@ class Lab:
         ]
         name = f"on-{'-and-'.join(map(hostname, numbers))}"
         text = self.work / "template.yaml"
-        text.write_text(json.dumps({"version": "0.1", "name": name, "global_timeout": 1800, "tasks": document}))
+        whole: dict[str, Any] = {"version": "0.1", "name": name, "global_timeout": 1800, "tasks": document}
+        if services:
+            whole["services"] = list(services)
+        text.write_text(json.dumps(whole))
         template = self.appliance.command("template", "create", "-n", f"{name}-{uuid4()}", "--file", text).split()[-1]
         devices = json.dumps({f"device_{number}": mac(number) for number in numbers})
         armed = [word for each in breakpoints for word in ("--breakpoint", each)]
@@ -218,13 +254,24 @@ class Lab:
 
 
 @contextmanager
-def laboratory(osie: Path | None = None) -> Iterator[Lab]:
-    """A lab that serves this OSIE, or the built one; everything goes with it."""
+def laboratory(osie: Path | None = None, *, hosting: bool = False, domain: str = "") -> Iterator[Lab]:
+    """A lab that serves this OSIE, or the built one; everything goes with it.
+
+    One that is `hosting` has an engine for services, which machines reach below `domain` or the default.
+    """
     with ExitStack() as stack:
         stack.enter_context(signals_unwind())
         work = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="tinkbox-lab-")))
         network = stack.enter_context(Network())
-        lab = Lab(network, work, osie or built("build/osie/x86_64").parent, stack)
+        configuration, engine = "", None
+        if hosting:
+            engine = stack.enter_context(docker_engine_in(network=network.path))
+            configuration = f"docker: {engine.url}\n"
+        if domain:
+            configuration += f"services: {{domain: {domain}}}\n"
+        lab = Lab(network, work, osie or built("build/osie/x86_64").parent, stack, configuration)
+        if engine is not None:
+            lab.host(engine)
         open_labs.append(lab)
         stack.callback(open_labs.remove, lab)
         try:
@@ -307,6 +354,11 @@ def hold(name: str, gate: Gate, first: str = "", then: str = "true", **more: Any
 
 def shell_image(folder: Path) -> Path:
     """An archive as `docker save` writes it of an image that holds busybox and runs its argument as a shell script."""
+    return program_image(folder, "shell", "v1")
+
+
+def program_image(folder: Path, name: str, tag: str, *script: str) -> Path:
+    """The same of an image that runs this shell script, or its argument when there is none."""
     images = _images()
     root = folder / "root"
     (root / "bin").mkdir(parents=True)
@@ -314,8 +366,9 @@ def shell_image(folder: Path) -> Path:
     known = subprocess.run(["/bin/busybox", "--list"], check=True, stdout=subprocess.PIPE, text=True).stdout
     for command in set(known.split()) - {"busybox"}:
         (root / "bin" / command).symlink_to("busybox")
-    image = images.Declaration(name="shell", tag="v1", packages=(), files=(), entrypoint=("/bin/busybox", "sh", "-c"))
-    saved = folder / "shell.tar"
+    entrypoint = ("/bin/busybox", "sh", "-c", *script)
+    image = images.Declaration(name=name, tag=tag, packages=(), files=(), entrypoint=entrypoint)
+    saved = folder / f"{name}.tar"
     images.save([images.layer(root, images.everything(root))], image, saved)
     return saved
 
@@ -357,10 +410,13 @@ class Neighbour:
             self.close()
             raise
 
-    def ask(self, path: str, *, method: str = "GET", token: str = "", body: str | None = None) -> Answer:
-        """One request to the node door, with this bearer token."""
+    def ask(
+        self, path: str, *, method: str = "GET", token: str = "", body: str | None = None, host: str = ""
+    ) -> Answer:
+        """One request to the node door, with this bearer token, under this name instead of its address."""
         options = ["-X", method, *(["-H", f"Authorization: Bearer {token}"] if token else [])]
         options += ["--data-binary", body] if body is not None else []
+        options += ["-H", f"Host: {host}"] if host else []
         told = self._run("curl", "-sS", "--max-time", "60", "-w", "%{http_code}", *options, self._server + path)
         return Answer(int(told[-3:]), told[:-3])
 

@@ -36,7 +36,8 @@ async def rig(
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> None:
     """Show with a failed cell what was planned, what passed on the wires, and what both sides said."""
-    rig = getattr(item, "funcargs", {}).get("rig")
+    known = getattr(item, "funcargs", {})
+    rig = known.get("rig") or known.get("hosting")
     if call.when == "call" and call.excinfo and rig:
         for title, text in rig.told():
             item.add_report_section("call", title, text)

@@ -17,7 +17,7 @@ from typing import Any
 
 from yarl import URL
 
-from tests.integration.cli.serving import ROOT, Configuration, clean_environment, serving
+from tests.integration.cli.serving import PROGRAM, ROOT, Configuration, clean_environment, serving
 from tests.integration.docker_engine import DockerEngine
 from tests.integration.engine.appliance import hardware, mac
 from tests.integration.faults.script import Script, Story
@@ -53,10 +53,11 @@ _engine_starter = ThreadPoolExecutor(1)
 
 
 class Appliance:
-    """`tinkbox serve`, which can be killed and started again on the same data."""
+    """`tinkbox serve`, which can be killed and started again on the same data; `program` is how tinkbox is run."""
 
-    def __init__(self, configuration: Configuration) -> None:
+    def __init__(self, configuration: Configuration, program: Sequence[str] = PROGRAM) -> None:
         self.configuration = configuration
+        self._program = program
         self._running = ExitStack()
         self._process: subprocess.Popen[str] | None = None
         self._said = ""
@@ -77,7 +78,7 @@ class Appliance:
     def start(self) -> None:
         """Start it and wait until it serves; nothing when it does already."""
         if not self.alive:
-            self._process = self._running.enter_context(serving(self.configuration))
+            self._process = self._running.enter_context(serving(self.configuration, self._program))
 
     def restart(self) -> None:
         """kill -9, and start it again."""

@@ -1,0 +1,104 @@
+"""kill -9 of the appliance, and of the engine it hosts services on, at each stage of a service's life.
+
+Whatever dies when: the workflow succeeds, its action runs once and finds what the service handed over, the machine reaches
+the service while the action runs, and nothing is left afterwards.  A cell that is not of the core waits for `make campaign`.
+"""
+
+import asyncio
+import tempfile
+from collections.abc import AsyncIterator, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from examples.lab.network import Network
+from tests.integration.docker_engine import DockerEngine, docker_engine_in
+from tests.integration.faults.hosting import MACHINE, RUNNING, STAGES, Hosting, hosting_in
+from tests.integration.faults.wire import Exchange
+from tinkbox.model.workflow import State
+
+# The kernel ends an engine together with the thread that started it, so this thread stays to the end.
+_engine_starter = ThreadPoolExecutor(1)
+
+
+async def appliance_killed(hosting: Hosting, exchange: Exchange | None) -> None:
+    """kill -9, and started again; what it was about to ask is never asked."""
+    if exchange is not None and not exchange.status:
+        exchange.lose()
+    await asyncio.to_thread(hosting.appliance.restart)
+
+
+async def engine_killed(hosting: Hosting, exchange: Exchange | None) -> None:
+    """kill -9 of the engine with all containers, and started again."""
+    if exchange is not None:
+        exchange.lose()
+    await asyncio.get_running_loop().run_in_executor(_engine_starter, _restart, hosting.engine)
+
+
+async def both_killed(hosting: Hosting, exchange: Exchange | None) -> None:
+    """The appliance's whole machine loses its power."""
+    if exchange is not None:
+        exchange.lose()
+    await asyncio.get_running_loop().run_in_executor(_engine_starter, hosting.engine.kill)
+    await asyncio.to_thread(hosting.appliance.restart)
+    await asyncio.get_running_loop().run_in_executor(_engine_starter, hosting.engine.start)
+
+
+def _restart(engine: DockerEngine) -> None:
+    engine.kill()
+    engine.start()
+
+
+FAULTS = (appliance_killed, engine_killed, both_killed)
+CORE = {
+    appliance_killed: {"network made", "container created", "started", RUNNING, "stopped", "removed"},
+    engine_killed: {"about to pull", "started", RUNNING, "about to stop"},
+    both_killed: {"started", RUNNING},
+}
+
+
+@pytest.fixture(scope="module")
+def place() -> Iterator[tuple[Network, DockerEngine]]:
+    """A network with an engine in it, and the machine's address."""
+    with Network() as network:
+        network.run(["ip", "address", "add", f"{MACHINE}/24", "dev", network.interface])
+        with docker_engine_in(network=network.path) as engine:
+            yield network, engine
+
+
+CELLS = [
+    pytest.param(
+        (fault, stage),
+        id=f"{fault.__name__} at {stage}",
+        marks=() if stage in CORE[fault] else pytest.mark.campaign,
+    )
+    for fault in FAULTS
+    for stage in STAGES
+]
+
+
+@pytest.fixture
+async def hosting(
+    request: pytest.FixtureRequest, tmp_path: Path, place: tuple[Network, DockerEngine], docker_engine: DockerEngine
+) -> AsyncIterator[Hosting]:
+    fault, stage = request.param
+    network, engine = place
+    with tempfile.TemporaryDirectory(prefix="tinkbox-hosting-") as sockets:
+        async with hosting_in(
+            tmp_path, Path(sockets), network, engine, docker_engine.url, STAGES[stage], fault
+        ) as hosting:
+            yield hosting
+
+
+@pytest.mark.parametrize("hosting", CELLS, indirect=True)
+async def test_the_outcome_is_the_same_and_nothing_is_left(hosting: Hosting) -> None:
+    events = await hosting.run()
+    kinds = [event["kind"] for event in events]
+    assert kinds[-1] in ("workflow.succeeded", "service.stopping", "service.stopped"), events
+    assert (await hosting.operator.workflow(hosting.workflow))["state"] == State.SUCCESS
+    assert kinds.index("service.ready") < kinds.index("action.started")
+    assert len(hosting.starts()) == kinds.count("action.started") == 1
+    assert hosting.left() == []
+    assert await hosting.refused() == 404
+    assert "Traceback" not in hosting.appliance.said

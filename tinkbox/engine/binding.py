@@ -1,15 +1,20 @@
-"""Binding: the tasks of a rendered template meet the machines they name."""
+"""Binding: the tasks of a rendered template meet the machines they name, and its services their hosts."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from tinkbox.engine.container_definitions import volume_parts
 from tinkbox.model.errors import Invalid, Problem
 from tinkbox.model.hardware import Hardware
-from tinkbox.model.services import PlannedService
+from tinkbox.model.services import APPLIANCE, PlannedService, Service
 from tinkbox.model.template import Definition, merged_environment, merged_volumes
 from tinkbox.model.workflow import ActionStatus, PlannedAction, State
 from tinkbox.store.database import Tables
+from tinkbox.wire.labels import Labels, read_labels
+from tinkbox.wire.rules import Request
+
+MODES = ("", "ro", "rw")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,7 +87,94 @@ async def bind_services(
 ) -> tuple[PlannedService, ...]:
     """The services of a template, each with its host: the appliance, or the hardware that it names.
 
-    Raises Invalid with every problem: a host that is unknown, a folder that is not open, a boot script that could never
-    be had.
+    Raises Invalid with every problem: a host that is unknown, a folder that is not open, a boot script that no machine
+    could ever get.
     """
-    raise NotImplementedError
+    problems: list[Problem] = []
+    planned: list[PlannedService] = []
+    for index, service in enumerate(definition.services):
+        host = await _host(tables, service, names)
+        if host is None:
+            called = f"the appliance, which is called {names.name} or {names.address}"
+            text = f"{service.worker} is neither {called}, nor known hardware: push its hardware document first"
+            problems.append(Problem(key=f"services[{index}].worker", text=text))
+            continue
+        if host == APPLIANCE:
+            problems += _closed(index, service.volumes, names.opened)
+        planned.append(_planned(index, service, host))
+    problems += _boot_problems(planned, await _working(tables, definition), f"{workflow_id}.{names.domain}".lower())
+    if problems:
+        raise Invalid("the workflow cannot be bound to the hosts of its services", problems)
+    return tuple(planned)
+
+
+async def _host(tables: Tables, service: Service, names: Names) -> str | None:
+    if service.worker in (names.name, names.address):
+        return APPLIANCE
+    return await tables.hardware.by_address(service.worker)
+
+
+async def _working(tables: Tables, definition: Definition) -> set[str]:
+    """The machines that have something to do in the tasks."""
+    addresses = [task.worker for task in definition.tasks if any(action.applies for action in task.actions)]
+    return {worker for each in addresses if (worker := await tables.hardware.by_address(each)) is not None}
+
+
+def _planned(index: int, service: Service, host: str) -> PlannedService:
+    return PlannedService(
+        index=index,
+        name=service.name,
+        host=host,
+        address=service.worker,
+        image=service.image,
+        command=service.command,
+        environment=service.environment,
+        volumes=service.volumes,
+        labels=service.labels,
+        urls=service.urls,
+        health=service.health,
+        restart=service.restart,
+        ports=service.ports,
+        timeout=service.timeout,
+    )
+
+
+def _closed(index: int, volumes: Sequence[str], opened: Path | None) -> Iterator[Problem]:
+    """What a service on the appliance must not mount; where links lead is seen when it starts."""
+    for volume in volumes:
+        source, _, mode = volume_parts(volume)
+        if opened is None:
+            text = f"{volume!r}: no folder of the appliance is open to services: set services.paths in its tinkbox.yaml"
+        elif ".." in source.parts:
+            text = f"{volume!r}: write the folder without .., below {opened} (services.paths)"
+        elif not source.is_relative_to(opened):
+            text = f"{volume!r}: on the appliance services may mount what lies below {opened} (services.paths) only"
+        elif mode not in MODES:
+            text = f"{volume!r}: expected :ro, :rw or nothing after the folder, not :{mode[:40]}"
+        else:
+            continue
+        yield Problem(key=f"services[{index}].volumes", text=text)
+
+
+def _boot_problems(planned: Sequence[PlannedService], working: Collection[str], own: str) -> Iterator[Problem]:
+    """Why the boot script that a service supplies by its label could not be had; `own` is the workflow's name."""
+    suppliers = [(each, labels) for each in planned if (labels := read_labels(each.labels, each.urls)).boot]
+    for service, labels in suppliers:
+        key = f"services[{service.index}].labels"
+        if service is not suppliers[0][0]:
+            text = f"service {suppliers[0][0].name} supplies the boot script already: a workflow has one"
+            yield Problem(key=key, text=text)
+        if labels.boot_host not in ("", own):
+            text = f"machines boot from the workflow's own name, which is {own}, not from {labels.boot_host}"
+            yield Problem(key=key, text=text)
+        elif not _routed(labels, own):
+            text = f"no route of this service is for http://{own}{labels.boot}, where its boot script is: add a rule or a URL"
+            yield Problem(key=key, text=text)
+        if service.host in working:
+            text = f"{service.address} is to boot by the script of this service: have another machine host it"
+            yield Problem(key=f"services[{service.index}].worker", text=text)
+
+
+def _routed(labels: Labels, own: str) -> bool:
+    request = Request(method="GET", host=own, path=labels.boot)
+    return any(route.rule.matches(request) for route in labels.routes)

@@ -1,10 +1,11 @@
 """The services of a rendered template: proposal 0014's keys, and the rest in Docker Compose's words."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import PurePosixPath
 
-from yaml.nodes import CollectionNode, MappingNode, Node, ScalarNode
+from yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
 from tinkbox.engine.container_definitions import ContainerReader, volume_parts
 from tinkbox.engine.yamltext import is_null, path
@@ -24,7 +25,28 @@ OWN_FOLDER = PurePosixPath("/workflow")
 _NEEDED = "a service needs its worker: the appliance's name or address, or the address or agentID of known hardware"
 _PORT = re.compile(r"[0-9]{1,5}")
 _ON_FAILURE = re.compile(r"on-failure:([0-9]{1,4})")
-Labels = tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Said:
+    """A label, or a URL by the name of `urls[0]`, and where it is."""
+
+    node: Node
+    key: str
+    name: str
+    value: str
+
+    @property
+    def label(self) -> tuple[str, str]:
+        return self.name, self.value
+
+    def problems(self) -> Sequence[Problem]:
+        """What is said of this label alone."""
+        try:
+            read_labels([self.label])
+        except Invalid as error:
+            return error.problems
+        return ()
 
 
 class ServiceReader(ContainerReader):
@@ -38,8 +60,8 @@ class ServiceReader(ContainerReader):
 
     def _service(self, node: Node, key: str) -> Service:
         fields = self.fields(node, key, SERVICE_KEYS)
-        labels, urls = self._labels(fields, key), self.texts(fields, "urls", key)
-        self._check_routes(fields, key, labels, urls)
+        labels, urls = self._labels(fields, key), self._urls(fields, key)
+        self._check_routes(labels, urls)
         return Service(
             name=self.name(fields, node, key),
             worker=self.worker(fields, node, key, _NEEDED),
@@ -47,8 +69,8 @@ class ServiceReader(ContainerReader):
             command=self.command(fields, key),
             environment=self.environment(fields, key),
             volumes=self._volumes(fields, key),
-            labels=labels,
-            urls=urls,
+            labels=tuple(each.label for each in labels),
+            urls=tuple(each.value for each in urls),
             health=self._health(fields, key),
             restart=self._restart(fields, key),
             ports=self.items(fields.get("ports"), path(key, "ports"), self._port),
@@ -66,31 +88,40 @@ class ServiceReader(ContainerReader):
                 self.refuse(fields["volumes"], path(key, "volumes"), text)
         return volumes
 
-    def _labels(self, fields: Mapping[str, Node], key: str) -> Labels:
+    def _labels(self, fields: Mapping[str, Node], key: str) -> tuple[_Said, ...]:
         node, place = fields.get("labels"), path(key, "labels")
-        if isinstance(node, MappingNode):
-            return tuple(
-                (name.value, self.scalar(value, path(place, name.value))) for name, value in self.pairs(node, place)
-            )
-        return self.items(node, place, self._label)
+        if not isinstance(node, MappingNode):
+            return self.items(node, place, self._label)
+        return tuple(
+            _Said(node=name, key=(at := path(place, name.value)), name=name.value, value=self.scalar(value, at))
+            for name, value in self.pairs(node, place)
+        )
 
-    def _label(self, node: Node, key: str) -> tuple[str, str]:
+    def _label(self, node: Node, key: str) -> _Said:
         name, _, value = node.value.partition("=") if isinstance(node, ScalarNode) else ("", "", "")
         if not name:
             self.refuse(node, key, "expected name=value, quoted where it has a colon and a space")
-        return name, value
+        return _Said(node=node, key=key, name=name, value=value)
 
-    def _check_routes(self, fields: Mapping[str, Node], key: str, labels: Labels, urls: tuple[str, ...]) -> None:
+    def _urls(self, fields: Mapping[str, Node], key: str) -> tuple[_Said, ...]:
+        node, urls = fields.get("urls"), self.texts(fields, "urls", key)
+        nodes = node.value if isinstance(node, SequenceNode) else []
+        return tuple(
+            _Said(node=each, key=path(key, f"urls[{index}]"), name=f"urls[{index}]", value=url)
+            for index, (each, url) in enumerate(zip(nodes, urls, strict=True))
+        )
+
+    def _check_routes(self, labels: Sequence[_Said], urls: Sequence[_Said]) -> None:
         """Note what labels and URLs say that is not honoured, each where it is said."""
-        if not labels and not urls:
-            return
         try:
-            read_labels(labels, urls)
+            read_labels([each.label for each in labels], [each.value for each in urls])
         except Invalid as error:
-            places = _places(fields, key)
-            somewhere = next(iter(places.values()))
-            for problem in error.problems or (Problem(text=str(error)),):
-                self.refuse(*places.get(problem.key, somewhere), problem.text)
+            # A router may have several rules, all under one name: it is the one of which the same is said alone.
+            alone = {problem: each for each in reversed(labels) for problem in each.problems()}
+            first = {each.name: each for each in reversed((*labels, *urls))}
+            for problem in error.problems:
+                said = alone.get(problem) or first[problem.key]
+                self.refuse(said.node, said.key, problem.text)
 
     def _port(self, node: Node, key: str) -> int:
         text = self.scalar(node, key)
@@ -158,18 +189,3 @@ class ServiceReader(ContainerReader):
                 said = f"expected no, on-failure, on-failure:N with N from 1 to {MAX_RESTARTS}, or always, not {text[:40]!r}"
         self.refuse(fields["restart"], path(key, "restart"), said)
         return Restart()
-
-
-def _places(fields: Mapping[str, Node], key: str) -> dict[str, tuple[Node, str]]:
-    """Where each label and URL is, by `labels[2]` and `urls[0]`, and by the label's name."""
-    places: dict[str, tuple[Node, str]] = {}
-    for name in ("urls", "labels"):
-        node = fields.get(name)
-        pairs = isinstance(node, MappingNode)
-        for index, each in enumerate(node.value if isinstance(node, CollectionNode) else ()):
-            said = each[0] if pairs else each
-            text = said.value if isinstance(said, ScalarNode) else ""
-            place = said, path(key, f"{name}.{text}" if pairs else f"{name}[{index}]")
-            places[f"{name}[{index}]"] = place
-            places.setdefault(text.partition("=")[0], place)
-    return places

@@ -1,10 +1,17 @@
-"""Tasks meet their machines."""
+"""Tasks meet their machines, and services their hosts."""
+
+import json
+from dataclasses import fields, replace
+from pathlib import Path
 
 import pytest
 
-from tests.integration.engine.appliance import Appliance
+from tests.integration.engine.appliance import Appliance, mac
 from tests.integration.engine.flows import LIMITED, REBOOT, RETRIES
+from tinkbox.engine.binding import Names, bind_services
+from tinkbox.engine.definitions import read_definition
 from tinkbox.model.errors import Invalid
+from tinkbox.model.services import APPLIANCE, PlannedService
 from tinkbox.model.workflow import State
 
 CHOICE = """\
@@ -67,3 +74,208 @@ async def test_what_the_template_says_of_retries_reboots_and_time_is_kept(box: A
     away = (await box.workflows.get(await box.workflow(REBOOT))).actions[1].action
     assert (away.retries, away.reboot) == (0, True)
     assert (await box.workflows.get(await box.workflow(LIMITED))).global_timeout == 100
+
+
+NAMES = Names(
+    name="provisioner", address="172.30.0.1", domain="workflows.tinkbox.internal", opened=Path("/srv/tinkbox")
+)
+SERVED = f"""\
+version: "0.1"
+name: served
+services:
+  - name: files
+    worker: provisioner
+    image: files:v1
+    SERVICE
+tasks:
+  - name: install
+    worker: {mac(1)}
+    actions: [{{name: write, image: x}}]
+  - name: verify
+    worker: {mac(2)}
+    actions: [{{name: raid, image: x, if: false}}]
+"""
+
+
+async def served(
+    box: Appliance, service: str = "", *more: str, worker: str = "provisioner", names: Names = NAMES
+) -> tuple[PlannedService, ...]:
+    """Bind the services of workflow w1: one at `worker`, and `more` at the appliance."""
+    others = [
+        f"  - {{name: more{number}, worker: provisioner, image: x, {each}}}\n" for number, each in enumerate(more)
+    ]
+    text = SERVED.replace("worker: provisioner", f"worker: {worker}")
+    text = text.replace("SERVICE\n", f"{service}\n{''.join(others)}")
+    async with box.store.read() as tables:
+        return await bind_services(tables, read_definition(text), names, "w1")
+
+
+async def problems_of(
+    box: Appliance, service: str, *more: str, worker: str = "provisioner", names: Names = NAMES
+) -> list[str]:
+    with pytest.raises(Invalid, match="cannot be bound to the hosts of its services") as refusal:
+        await served(box, service, *more, worker=worker, names=names)
+    return [str(problem) for problem in refusal.value.problems]
+
+
+async def test_a_service_stands_on_the_appliance_by_its_name_and_its_address(box: Appliance) -> None:
+    hosts = [(await served(box, worker=worker))[0].host for worker in ("provisioner", "172.30.0.1")]
+    assert hosts == [APPLIANCE, APPLIANCE]
+    other = replace(NAMES, name="boxing", address="10.0.0.1")
+    assert (await served(box, worker="boxing", names=other))[0].host == APPLIANCE
+    (found,) = await problems_of(box, "", names=other)
+    assert found == (
+        "services[0].worker: provisioner is neither the appliance, which is called boxing or 10.0.0.1, nor known hardware: "
+        "push its hardware document first"
+    )
+
+
+async def test_a_service_stands_on_any_known_machine(box: Appliance) -> None:
+    first, third = await box.machine(1), await box.machine(3)
+    for worker, host in ((str(mac(1)), first), ("172.30.0.13", third)):
+        (service,) = await served(box, worker=worker)
+        assert (service.host, service.address) == (host, worker)
+
+
+async def test_what_the_template_says_of_its_services_is_kept(box: Appliance) -> None:
+    said = """command: [serve]
+    environment: {A: b}
+    volumes: [/srv/tinkbox/files:/files:ro]
+    labels: [team=a, team=b]
+    urls: [http://w1.workflows.tinkbox.internal/files]
+    healthcheck: {test: check, retries: 2}
+    restart: always
+    ports: [8080]
+    timeout: 90s"""
+    first, second = await served(box, said, "timeout: 5")
+    (service,) = read_definition(SERVED.replace("SERVICE", said)).services
+    assert service.ports == (8080,)
+    assert first == PlannedService(
+        index=0,
+        host=APPLIANCE,
+        address="provisioner",
+        **{each.name: getattr(service, each.name) for each in fields(service) if each.name != "worker"},
+    )
+    assert (second.index, second.name, second.timeout) == (1, "more0", 5)
+
+
+async def test_without_services_there_is_nothing_to_bind(box: Appliance) -> None:
+    text = SERVED[: SERVED.index("services:")] + SERVED[SERVED.index("tasks:") :]
+    async with box.store.read() as tables:
+        assert await bind_services(tables, read_definition(text), NAMES, "w1") == ()
+
+
+@pytest.mark.parametrize(
+    "volume", ["/srv/tinkbox/a:/a", "/srv/tinkbox:/a:ro", "//srv//tinkbox/./a/:/a:rw", "/srv/tinkbox/a:/srv/../a"]
+)
+async def test_a_service_on_the_appliance_mounts_what_is_open(box: Appliance, volume: str) -> None:
+    (service,) = await served(box, f"volumes: ['{volume}']")
+    assert service.volumes == (volume,)
+
+
+@pytest.mark.parametrize(
+    ("volume", "said"),
+    [
+        ("/etc:/etc", "'/etc:/etc': on the appliance services may mount what lies below /srv/tinkbox (services.paths) only"),
+        ("/srv:/a", "on the appliance services may mount what lies below /srv/tinkbox"),
+        ("/:/a", "on the appliance services may mount what lies below /srv/tinkbox"),
+        ("/srv/tinkboxes:/a", "on the appliance services may mount what lies below /srv/tinkbox"),
+        ("/var/run/docker.sock:/a", "on the appliance services may mount what lies below /srv/tinkbox"),
+        ("/srv/tinkbox/../x:/a", "write the folder without .., below /srv/tinkbox (services.paths)"),
+        ("/srv/tinkbox/a/..:/a", "write the folder without .., below /srv/tinkbox (services.paths)"),
+        ("/srv/tinkbox/a:/a:shared", "expected :ro, :rw or nothing after the folder, not :shared"),
+        ("/srv/tinkbox/a:/a:ro:x", "expected :ro, :rw or nothing after the folder, not :ro:x"),
+    ],
+)  # fmt: skip
+async def test_a_service_on_the_appliance_mounts_nothing_else(box: Appliance, volume: str, said: str) -> None:
+    (found,) = await problems_of(box, f"volumes: ['/srv/tinkbox/a:/a', '{volume}']")
+    assert found.startswith("services[0].volumes: ")
+    assert said in found
+
+
+async def test_where_no_folder_is_open_a_service_on_the_appliance_mounts_nothing(box: Appliance) -> None:
+    (found,) = await problems_of(box, "volumes: [/srv/tinkbox/a:/a]", names=replace(NAMES, opened=None))
+    assert found.endswith("no folder of the appliance is open to services: set services.paths in its tinkbox.yaml")
+
+
+async def test_a_service_on_a_machine_mounts_what_its_actions_may(box: Appliance) -> None:
+    await box.machine(1)
+    (service,) = await served(
+        box, "volumes: ['/dev:/dev:shared']", worker=str(mac(1)), names=replace(NAMES, opened=None)
+    )
+    assert service.volumes == ("/dev:/dev:shared",)
+
+
+def labelled(*labels: str, urls: tuple[str, ...] = ()) -> str:
+    return f"labels: {json.dumps(labels)}\n    urls: {json.dumps(urls)}"
+
+
+OWN = "w1.workflows.tinkbox.internal"
+RULE = "traefik.http.routers.r.rule="
+ROUTE = RULE + "Path(`/boot`) || Path(`/auto.ipxe`)"
+
+
+@pytest.mark.parametrize(
+    "service",
+    [
+        labelled("tinkbox.boot.ipxe=/boot", ROUTE),
+        labelled("boots.auto.ipxe", ROUTE),
+        labelled("boots.auto.ipxe=/boot", ROUTE),
+        labelled(f"boots.auto.ipxe=http://{OWN}/boot", ROUTE),
+        labelled("boots.auto.ipxe=/boot", urls=(f"http://{OWN}/boot",)),
+        labelled("tinkbox.boot.ipxe=/x", RULE + f"Host(`{OWN}`) && PathPrefix(`/`)"),
+        labelled("tinkbox.boot.ipxe=/x", RULE + f"Host(`{OWN}`)", RULE + "Path(`/y`)", RULE + "Path(`/x`)"),
+    ],
+)
+async def test_a_service_may_supply_the_boot_script_where_it_is_routed(box: Appliance, service: str) -> None:
+    await box.machine(1)
+    assert len(await served(box, service, "labels: [team=a]")) == 2
+
+
+@pytest.mark.parametrize(
+    ("service", "said"),
+    [
+        (labelled("tinkbox.boot.ipxe=/other", ROUTE), f"no route of this service is for http://{OWN}/other"),
+        (labelled("boots.auto.ipxe"), f"no route of this service is for http://{OWN}/auto.ipxe"),
+        (
+            labelled("boots.auto.ipxe", RULE + "Host(`w2.workflows.tinkbox.internal`)"),
+            "no route of this service is for",
+        ),
+        (labelled("boots.auto.ipxe", RULE + "Method(`POST`) && PathPrefix(`/`)"), "no route of this service is for"),
+        (
+            labelled("boots.auto.ipxe=http://w2.workflows.tinkbox.internal/boot", ROUTE),
+            f"the workflow's own name, which is {OWN}, not from w2.workflows.tinkbox.internal",
+        ),
+    ],
+)
+async def test_a_boot_script_that_no_machine_could_get_is_refused(box: Appliance, service: str, said: str) -> None:
+    (found,) = await problems_of(box, service)
+    assert found.startswith("services[0].labels: ")
+    assert said in found
+
+
+async def test_only_one_service_supplies_the_boot_script(box: Appliance) -> None:
+    another = f"labels: {json.dumps(['boots.auto.ipxe', ROUTE])}"
+    found = await problems_of(box, labelled("tinkbox.boot.ipxe=/boot", ROUTE), "labels: [a=b]", another)
+    assert found == ["services[2].labels: service files supplies the boot script already: a workflow has one"]
+
+
+async def test_no_machine_hosts_what_it_is_to_boot_by(box: Appliance) -> None:
+    for number in (1, 2):
+        await box.machine(number)
+    (found,) = await problems_of(box, labelled("tinkbox.boot.ipxe=/boot", ROUTE), worker=str(mac(1)))
+    assert found == (
+        f"services[0].worker: {mac(1)} is to boot by the script of this service: have another machine host it"
+    )
+    # The second machine has nothing to do, because what it would do does not apply.
+    assert await served(box, labelled("tinkbox.boot.ipxe=/boot", ROUTE), worker=str(mac(2)))
+    assert await served(box, labelled(ROUTE), worker=str(mac(1)))
+
+
+async def test_every_problem_of_every_service_is_told(box: Appliance) -> None:
+    found = await problems_of(box, labelled("boots.auto.ipxe"), "volumes: [/a:/a, /b:/b]", worker="nobody")
+    assert [each.split(":")[0] for each in found] == [
+        "services[0].worker",
+        "services[1].volumes",
+        "services[1].volumes",
+    ]

@@ -1,5 +1,7 @@
 """A template's way from text to definition, in each of its dialects."""
 
+from pathlib import Path
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -30,6 +32,8 @@ MACHINE = hardware_from_document(
     }
 )
 DATA = rendering_data({"device_1": MAC}, MACHINE, "a-workflow")
+# What Tinkerbell's proposal 0014 shows, word for word.
+PROPOSAL = (Path(__file__).parents[2] / "golden" / "templates" / "proposal-0014.yaml").read_text()
 
 
 async def problems_of(text: str, devices: dict[str, str] | None = None) -> list[str]:
@@ -51,11 +55,15 @@ async def test_a_placeholder_is_filled_in_either_dialect(text: str) -> None:
         ("{{ (index .Hardware.Interfaces 0).DHCP.Arch }}", "aarch64"),
         ("{{ .hardware.metadata.name }}", "server001"),
         ("{{ .workflow_id }}", "a-workflow"),
+        ("{{ .workflowid }}", "a-workflow"),
+        ("{{ printf .workflowid }}", "a-workflow"),
         ("{{ len .references }}", "0"),
         ('{{ if regexMatch "a(arch|rm)" (index .Hardware.Interfaces 0).DHCP.Arch }}arm{{ else }}x86{{ end }}', "arm"),
         ("{{ Hardware.Interfaces[0].DHCP.Arch }}", "aarch64"),
         ("{{ hardware.metadata.name }}", "server001"),
         ("{{ workflow_id }}", "a-workflow"),
+        ("{{ workflowid }}", "a-workflow"),
+        ("{{ workflowid | string }}", "a-workflow"),
         ("{{ references | length }}", "0"),
         ("{% if 'arch' in hardware.spec.interfaces[0].dhcp.arch %}arm{% else %}x86{% endif %}", "arm"),
     ],
@@ -178,9 +186,66 @@ async def test_a_text_that_is_too_long_is_refused() -> None:
         assert any("exceeds 256 KiB" in each or "longer than 262144 bytes" in each for each in said), said
 
 
-def test_a_device_cannot_have_the_name_of_something_else() -> None:
-    with pytest.raises(Invalid, match="hardware cannot be the name of a device"):
-        rendering_data({"hardware": MAC}, None)
+@pytest.mark.parametrize("name", ["Hardware", "hardware", "references", "workflow_id", "workflowid"])
+def test_a_device_cannot_have_the_name_of_something_else(name: str) -> None:
+    with pytest.raises(Invalid, match=f"{name} cannot be the name of a device"):
+        rendering_data({name: MAC}, None)
+
+
+def test_where_no_workflow_is_made_its_id_is_one_that_none_has() -> None:
+    assert rendering_data({}, None)["workflow_id"] == "00000000-0000-0000-0000-000000000000"
+
+
+async def test_the_example_of_proposal_0014_is_read_as_it_is_printed() -> None:
+    data = rendering_data({"device_1": MAC, "provisioner1": "provisioner"}, MACHINE, "0c1f6f5d")
+    rendered = await render(PROPOSAL, data)
+    assert "{{" not in rendered.text
+    definition = rendered.definition
+    boot, receiver = definition.services
+    assert (boot.name, boot.worker, boot.image) == (
+        "serve boot files",
+        "provisioner",
+        "osie-boot-files-server:v1.0.42",
+    )
+    rule = "traefik.http.routers.myrouter.rule"
+    host = (rule, "Host(`0c1f6f5d.workflows.tinkerbell.local`)")
+    paths = ("/kernel", "/initrd", "/modules", "/auto.ipxe")
+    assert boot.labels == (host, *((rule, f"Path(`{path}`)") for path in paths))
+    assert (receiver.name, receiver.worker) == ("password receiver", "provisioner")
+    assert receiver.labels == (host, (rule, "Path(`/key`)"), (rule, "Path(`/password`)"))
+    (task,) = definition.tasks
+    assert (task.worker, task.environment) == (MAC, {"MIRROR_HOST": "<MIRROR_HOST_IP>"})
+    assert [action.name for action in task.actions] == ["disk-wipe", "disk-partition", "install-root-fs"]
+
+
+async def test_the_example_of_proposal_0014_is_checked_before_it_has_devices() -> None:
+    await check(PROPOSAL)
+    with pytest.raises(Invalid) as refusal:
+        await check(PROPOSAL.replace("`{{workflowid}}", "{{workflowid}}"))
+    assert {problem.line for problem in refusal.value.problems} == {9, 19}
+
+
+async def test_names_of_both_languages_in_one_text_are_filled_alike() -> None:
+    text = SMALL.replace("{name: a, image: x}", "{name: {{ a }}, image: {{x}}} # b {{-x-}} c")
+    rendered = await render(text, {"device_1": MAC, "a": "one", "x": "two"})
+    action = rendered.definition.tasks[0].actions[0]
+    assert (action.name, action.image, rendered.definition.tasks[0].worker) == ("one", "two", MAC)
+    assert rendered.text.endswith("# btwoc\n")
+    assert await problems_of(text, {"x": MAC}) == [
+        "invalid template: 2 problem(s), read as a text with nothing but names as placeholders",
+        "line 5, device_1: placeholder device_1 has no value: the -r map has x",
+        "line 7, a: placeholder a has no value: the -r map has x",
+    ]
+
+
+async def test_names_of_both_languages_beside_anything_else_are_refused_with_a_place_of_each() -> None:
+    for more in ("{{ .a | upper }}", "{{ b | upper }}", "{% if b %}{% endif %}"):
+        found = await problems_of(SMALL + "# {{ device_1 }}\n# " + more)
+        assert found[0].startswith("the template mixes two languages")
+        assert found[1:] == [
+            "line 5: {{ .device_1 }} is of a Go template",
+            "line 8: {{ device_1 }} is of Jinja2",
+        ]
 
 
 @settings(max_examples=50)

@@ -62,3 +62,19 @@ async def test_what_is_wrong_for_every_machine_is_said_once() -> None:
     with pytest.raises(Invalid, match="read as a Jinja2 template"):
         await validate("{% if x %}", [])
     assert await validate(SMALL, []) == []
+
+
+SERVED = """\
+services:
+  - name: files
+    worker: {{ provisioner }}
+    image: files
+    labels: ["traefik.http.routers.files.rule=Host(`{{ workflow_id }}.workflows.tinkbox.internal`)"]
+"""
+
+
+async def test_where_there_is_no_workflow_yet_an_id_stands_for_it() -> None:
+    go = SMALL + SERVED.replace("{{ ", "{{ .")
+    for text in (SMALL + SERVED, go, go + "# {{ len .workflowid }}\n"):
+        (verdict,) = await validate(text, [ONE])
+        assert verdict.problems == ()

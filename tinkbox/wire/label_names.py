@@ -1,0 +1,91 @@
+"""Which labels of a service mean something here, and what to do instead of those that do not."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from tinkbox.model.errors import Invalid
+from tinkbox.model.spelling import meant
+
+MAX_SHOWN: Final = 80
+FAMILIES: Final = frozenset({"traefik", "tinkbox", "boots"})
+
+ROUTER: Final = "traefik.http.routers.*"
+SERVICE: Final = "traefik.http.services.*"
+MIDDLEWARE: Final = "traefik.http.middlewares.*"
+NAMED: Final = {ROUTER: "router", SERVICE: "service", MIDDLEWARE: "middleware"}
+
+ENABLE: Final = "traefik.enable"
+RULE: Final = f"{ROUTER}.rule"
+PRIORITY: Final = f"{ROUTER}.priority"
+LEADS_TO: Final = f"{ROUTER}.service"
+MIDDLEWARES: Final = f"{ROUTER}.middlewares"
+PORT: Final = f"{SERVICE}.loadbalancer.server.port"
+STRIP: Final = f"{MIDDLEWARE}.stripprefix.prefixes"
+ADD: Final = f"{MIDDLEWARE}.addprefix.prefix"
+PUBLIC: Final = "tinkbox.public"
+BOOT: Final = "tinkbox.boot.ipxe"
+BOOTS: Final = "boots.auto.ipxe"
+HONOURED: Final = (ENABLE, RULE, PRIORITY, LEADS_TO, MIDDLEWARES, PORT, STRIP, ADD, PUBLIC, BOOT, BOOTS)
+
+PLAIN_HTTP: Final = "the node door speaks plain HTTP: leave it out"
+OWN_CONTAINER: Final = "requests go to the service's own container: leave it out"
+ONE_CONTAINER: Final = "one container answers: leave it out"
+# Each also stands for what is below it.
+REFUSED: Final[Mapping[str, str]] = {
+    f"{ROUTER}.entrypoints": "every route is at the node door: leave it out",
+    f"{ROUTER}.tls": PLAIN_HTTP,
+    f"{ROUTER}.rulesyntax": "rules are read as Traefik v3 reads them: leave it out",
+    f"{ROUTER}.observability": "what is recorded of requests is no matter of their route: leave it out",
+    f"{SERVICE}.loadbalancer.server.scheme": "containers are asked over plain HTTP: leave it out",
+    f"{SERVICE}.loadbalancer.server.url": OWN_CONTAINER,
+    f"{SERVICE}.loadbalancer.server.weight": ONE_CONTAINER,
+    f"{SERVICE}.loadbalancer.sticky": ONE_CONTAINER,
+    f"{SERVICE}.loadbalancer.strategy": ONE_CONTAINER,
+    f"{SERVICE}.loadbalancer.healthcheck": "write the service's own healthcheck",
+    f"{SERVICE}.loadbalancer.passivehealthcheck": "write the service's own healthcheck",
+    "traefik.tcp": "only HTTP is routed",
+    "traefik.udp": "only HTTP is routed",
+    "traefik.tls": PLAIN_HTTP,
+    "traefik.docker": "services have a network of their workflow's: leave it out",
+    "traefik.swarm": "services have a network of their workflow's: leave it out",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LabelName:
+    """A label that is honoured: one of HONOURED, and the router, service or middleware that its `*` stands for.
+
+    Those names are in lower case, as Traefik does not tell cases apart; `written` is as the template has it.
+    """
+
+    kind: str
+    about: str
+    written: str
+
+
+def label_name(written: str) -> LabelName | None:
+    """None for a label that is the container's own business; raises Invalid for what is not honoured."""
+    parts = written.lower().split(".")
+    if parts[0] not in FAMILIES:
+        return None
+    section = ".".join([*parts[:3], "*"])
+    if section not in NAMED:
+        return _honoured(LabelName(kind=".".join(parts), about="", written=written), "")
+    about = parts[3] if len(parts) > 3 else ""
+    if not about or "@" in about or len(parts) == 4:
+        raise Invalid(f"expected {section.replace('*', 'NAME')}.OPTION, with a name without @ for the {NAMED[section]}")
+    return _honoured(LabelName(kind=".".join([section, *parts[4:]]), about=about, written=written), f"{section}.")
+
+
+def _honoured(name: LabelName, section: str) -> LabelName:
+    """Raises Invalid unless its kind is honoured, with the nearest of its section."""
+    if name.kind in HONOURED:
+        return name
+    option = name.kind.removeprefix(section)[:MAX_SHOWN]
+    for refused, instead in REFUSED.items():
+        if f"{name.kind}.".startswith((f"{refused}.", f"{refused}[")):
+            raise Invalid(f"{option} is not honoured: {instead}")
+    family = name.kind.partition(".")[0]
+    known = [each.removeprefix(section) for each in HONOURED if each.startswith(section or family)]
+    raise Invalid(f"{option} is not honoured: {meant(option, known)}")

@@ -7,9 +7,9 @@ from functools import partial
 
 from tinkbox.model.breakpoint import Armed, Kind
 from tinkbox.runtime import ContainerFailed, Ended, EngineAway, Runtime
+from tinkbox.runtime.patience import patiently
 from tinkbox.worker import verdict
 from tinkbox.worker.helper import HelperFiles
-from tinkbox.worker.patience import patiently
 from tinkbox.worker.watch import Watch
 
 TERM, KILL = 15, 9

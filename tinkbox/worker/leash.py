@@ -11,9 +11,9 @@ from typing import Protocol
 from tinkbox.model.breakpoint import Armed
 from tinkbox.model.errors import Conflict, Denied, Invalid, NotFound, Refusal, TooLarge, Unavailable
 from tinkbox.model.workflow import State
+from tinkbox.runtime.patience import patiently
 from tinkbox.wire.holds import Orders, Ruling
 from tinkbox.wire.worker import Order
-from tinkbox.worker.patience import patiently
 
 PAUSE = 1.0  # after what is no news, for an answer may come at once
 

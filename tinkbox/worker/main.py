@@ -13,13 +13,13 @@ from tinkbox.model.errors import Conflict, Denied, Invalid, NotFound, Refusal, T
 from tinkbox.model.workflow import Outcome
 from tinkbox.runtime import ContainerFailed, EngineAway
 from tinkbox.runtime.docker import DockerRuntime
+from tinkbox.runtime.patience import patiently
 from tinkbox.wire.worker import Credential, Hello, Offer, Report, decode_credential
 from tinkbox.worker.attempt import AttemptRun
 from tinkbox.worker.containers import remove_strays
 from tinkbox.worker.folder import WorkerFolder
 from tinkbox.worker.machine import Door as AttemptDoor
 from tinkbox.worker.machine import Machine
-from tinkbox.worker.patience import patiently
 from tinkbox.worker.salvage import discard
 from tinkbox.worker.toolbox import install
 

@@ -11,15 +11,15 @@ from tinkbox.model.errors import Conflict, Invalid, NotFound, TooLarge, Unavaila
 from tinkbox.model.image import parse_reference
 from tinkbox.model.workflow import Outcome, State
 from tinkbox.runtime import Container, ContainerFailed, Ended, EngineAway
+from tinkbox.runtime.carrier import Carrier
+from tinkbox.runtime.output import OutputPump
 from tinkbox.wire.worker import Leaving, Offer, Order
 from tinkbox.worker import verdict
 from tinkbox.worker.arming import Arming
-from tinkbox.worker.carrier import Carrier
 from tinkbox.worker.containers import ACTION, Containers
 from tinkbox.worker.helped import Helped, Stopped
 from tinkbox.worker.leash import Leash
 from tinkbox.worker.machine import Machine
-from tinkbox.worker.output import OutputPump
 from tinkbox.worker.patience import Patience
 from tinkbox.worker.words import Told
 

@@ -8,11 +8,11 @@ from functools import partial
 
 from tinkbox.model.errors import Invalid
 from tinkbox.runtime import ContainerFailed, EngineAway, Exec, ExecSpec, Runtime
+from tinkbox.runtime.patience import patiently
 from tinkbox.wire.holds import ShellWish
 from tinkbox.wire.shell import Channel, Frame, ShellEnd, pieces, read_control, read_resize, status
 from tinkbox.worker.helper import ENTRYPOINT
 from tinkbox.worker.line import Connection, Line
-from tinkbox.worker.patience import patiently
 
 LOST = "ShellLost"
 SETTLE = 0.05  # a window that is dragged has many sizes

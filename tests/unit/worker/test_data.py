@@ -1,10 +1,9 @@
 import os
-import socket
 from pathlib import Path
 
 import pytest
 
-from tinkbox.model.errors import Invalid, TooLarge
+from tinkbox.model.errors import Invalid
 from tinkbox.wire.bundle import Entry, decode, encode
 from tinkbox.worker.data import EphemeralData
 
@@ -71,43 +70,6 @@ def test_whoever_is_killed_while_unpacking_leaves_no_half_of_it(
     assert [entry.path for entry in decode(data.pack("w1"))] == ["old"]
     data.unpack("w1", fresh)
     assert data.pack("w1") == fresh
-
-
-def test_what_is_too_large_is_named_and_never_read(data: EphemeralData, monkeypatch: pytest.MonkeyPatch) -> None:
-    data.unpack("w1", b"")
-    (data.folder("w1") / "sub").mkdir()
-    with (data.folder("w1") / "sub" / "huge.img").open("wb") as file:
-        file.truncate(1 << 40)
-    (data.folder("w1") / "small").write_text("1")
-    monkeypatch.setattr(Path, "read_bytes", lambda self: pytest.fail(f"{self} was read"))
-    with pytest.raises(TooLarge, match=r"sub/huge\.img \(1099511627776 bytes\)"):
-        data.pack("w1")
-
-
-def test_too_many_files_are_too_large_however_small_they_are(data: EphemeralData) -> None:
-    data.unpack("w1", b"")
-    for number in range(25_000):
-        (data.folder("w1") / str(number)).touch()
-    with pytest.raises(TooLarge, match="25000 files"):
-        data.pack("w1")
-
-
-def test_only_files_folders_and_links_themselves_are_packed(data: EphemeralData, tmp_path: Path) -> None:
-    data.unpack("w1", b"")
-    place, outside = data.folder("w1"), tmp_path / "outside"
-    outside.mkdir()
-    (outside / "secret").write_text("of the machine")
-    (place / "link").symlink_to(outside)
-    (place / "dangling").symlink_to("nowhere")
-    os.mkfifo(place / "pipe")
-    with socket.socket(socket.AF_UNIX) as listening:
-        listening.bind(str(place / "socket"))
-        packed = {entry.path: entry.link for entry in decode(data.pack("w1"))}
-    assert packed == {"link": str(outside), "dangling": "nowhere"}
-
-
-def test_a_folder_that_was_never_made_holds_nothing(data: EphemeralData) -> None:
-    assert data.pack("w9") == b""
 
 
 def test_what_the_engine_made_to_mount_the_folder_on_is_nobodys_data(data: EphemeralData) -> None:

@@ -1,35 +1,55 @@
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
+from typing import Any
 
-import pytest
+from tinkbox.model.errors import Denied, Unavailable
+from tinkbox.runtime import ContainerFailed, EngineAway
+from tinkbox.worker.patience import Patience
 
-from tinkbox.model.errors import Conflict, Unavailable
-from tinkbox.worker.patience import patiently
+Ask = Callable[[], Coroutine[Any, Any, str]]
 
 
-def failing(times: int, error: Exception) -> Callable[[], "asyncio.Future[str]"]:
-    left = [error] * times
+def answering(*errors: Exception) -> Ask:
+    left = list(errors)
 
     async def ask() -> str:
         if left:
-            raise left.pop()
+            raise left.pop(0)
         return "answer"
 
-    return ask  # type: ignore[return-value]
+    return ask
 
 
-async def test_the_waits_double_up_to_a_limit(monkeypatch: pytest.MonkeyPatch) -> None:
-    waits: list[float] = []
+async def test_what_is_waited_for_is_known_while_it_is_missing() -> None:
+    patience, seen = Patience(), []
 
-    async def sleep(seconds: float) -> None:
-        waits.append(seconds)
+    async def ask() -> str:
+        seen.append(patience.missing)
+        return await inner()
 
-    monkeypatch.setattr("tinkbox.worker.patience.FIRST_WAIT", 1.0)
-    monkeypatch.setattr(asyncio, "sleep", sleep)
-    assert await patiently(failing(6, Unavailable("away")), Unavailable) == "answer"
-    assert waits == [1, 2, 4, 8, 8, 8]
+    inner = answering(Unavailable("the appliance"), Denied("not yet"))
+    assert await patience.until_answered(ask) == "answer"
+    assert [str(each) for each in seen] == ["None", "the appliance", "not yet"]
+    assert patience.missing is None
+    assert not patience.engine_was_away
 
 
-async def test_what_does_not_pass_is_raised_at_once() -> None:
-    with pytest.raises(Conflict):
-        await patiently(failing(1, Conflict("no")), Unavailable)
+async def test_that_the_engine_was_away_stays_known() -> None:
+    patience = Patience()
+    await patience.until_answered(answering(EngineAway("gone")))
+    await patience.until_answered(answering())
+    assert patience.engine_was_away
+
+
+async def test_an_engine_that_stays_away_or_refuses_is_given_up_for_the_while() -> None:
+    patience = Patience()
+
+    async def never() -> str:
+        await asyncio.Event().wait()
+        return ""
+
+    for ask in (never, answering(ContainerFailed("EngineFailed", "no"))):
+        assert await patience.within(0.01, ask) is None
+        assert patience.engine_gone
+    assert await patience.within(10, answering()) == "answer"
+    assert not patience.engine_gone

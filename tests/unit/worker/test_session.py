@@ -9,10 +9,10 @@ import pytest
 
 from tests.unit.worker.shell_fakes import FakeConnection, FakeDoor, FakeEngine, FakeExec, until
 from tinkbox.model.errors import NotFound
-from tinkbox.runtime import ContainerFailed, EngineAway, ExecSpec
+from tinkbox.runtime import ContainerFailed, EngineAway, ExecSpec, patience
 from tinkbox.wire.holds import ShellWish
 from tinkbox.wire.shell import MAX_FRAME, Channel, Frame, ShellEnd, close, control, resize
-from tinkbox.worker import line, patience, session
+from tinkbox.worker import line, session
 from tinkbox.worker.session import ShellSession, reap
 
 TERMINAL = ShellWish(id="s1", tty=True, term="xterm-256color", rows=30, columns=100, environment={"A": "1"})

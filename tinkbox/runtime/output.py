@@ -1,4 +1,4 @@
-"""An action's output on its way to the appliance, while it runs.
+"""What a container prints, on its way to the appliance while it runs.
 
 The appliance says which byte it wants next, so that nothing is lost or doubled when either side is
 restarted: the container's log is read from its beginning and what is known already is skipped.
@@ -11,8 +11,8 @@ from typing import Protocol
 
 from tinkbox.model.errors import Conflict, Refusal, Unavailable
 from tinkbox.runtime import ContainerFailed, EngineAway
+from tinkbox.runtime.patience import patiently
 from tinkbox.wire.worker import MAX_OUTPUT_CHUNK, MAX_TAIL_LINES
-from tinkbox.worker.patience import patiently
 
 MAX_WAITING = 4 * MAX_OUTPUT_CHUNK
 TAIL_BYTES = 16 * 1024
@@ -22,16 +22,17 @@ _log = logging.getLogger(__name__)
 class Door(Protocol):
     """Where output goes."""
 
-    async def output(self, attempt: str, offset: int, chunk: bytes) -> int: ...
+    async def output(self, token: str, offset: int, chunk: bytes, /) -> int:
+        """Take what was printed from byte `offset` on; returns the offset wanted next.  May raise a Refusal."""
 
 
 class OutputPump:
-    """Carries the output of an attempt's containers, one after the other."""
+    """Carries the output of containers, one after the other, as that of one thing, which `token` names to the door."""
 
-    def __init__(self, door: Door, attempt: str) -> None:
+    def __init__(self, door: Door, token: str) -> None:
         self._door = door
-        self._attempt = attempt
-        self._base = 0  # where the current container's output begins within the attempt's
+        self._token = token
+        self._base = 0  # where the current container's output begins within the whole
         self._read = 0  # how far the current container's log was read
         self._waiting = bytearray()
         self._tail = bytearray()
@@ -109,7 +110,7 @@ class OutputPump:
                     await patiently(self._send_some, Unavailable)
                     room.set()
             except Refusal as error:
-                # Nobody wants it any more; the action goes on, and its report will tell.
+                # Nobody wants it any more; what prints it goes on.
                 _log.warning("output is not wanted: %s", error, extra={"action": "output.refused"})
                 self._refused = True
                 self._waiting.clear()
@@ -117,13 +118,13 @@ class OutputPump:
 
     async def _send_some(self) -> None:
         if self._wanted is None:
-            self._wanted = await self._door.output(self._attempt, 0, b"")
+            self._wanted = await self._door.output(self._token, 0, b"")
         start = self._base + self._read - len(self._waiting)
         known = max(0, self._wanted - start)
         del self._waiting[:known]
         if not self._waiting:
             return
         start += known
-        self._wanted = await self._door.output(self._attempt, start, bytes(self._waiting[:MAX_OUTPUT_CHUNK]))
+        self._wanted = await self._door.output(self._token, start, bytes(self._waiting[:MAX_OUTPUT_CHUNK]))
         if self._wanted < start:
             raise Conflict(f"the appliance wants output from byte {self._wanted} again, which is here no more")

@@ -7,8 +7,8 @@ import pytest
 from tests.unit.worker.fakes import FakeDoor, FakeRuntime
 from tests.unit.worker.programs import Program
 from tinkbox.runtime import Container, ContainerSpec
-from tinkbox.worker.carrier import Carrier
-from tinkbox.worker.output import OutputPump
+from tinkbox.runtime.carrier import Carrier
+from tinkbox.runtime.output import OutputPump
 
 IMAGE = "write:v1"
 
@@ -71,7 +71,7 @@ async def test_what_another_run_prints_is_the_tail_and_follows_what_there_was() 
 
 
 async def test_output_that_never_ends_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tinkbox.worker.carrier.LOST_SECONDS", 0.01)
+    monkeypatch.setattr("tinkbox.runtime.carrier.LOST_SECONDS", 0.01)
     async with carrying(Program(output=b"on and on\n", lasts=True)) as (carrier, _, _, container):
         carrier.begin(container)
         await carrier.end_if_it_ends()

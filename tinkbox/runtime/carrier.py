@@ -1,9 +1,9 @@
-"""The output of an attempt's containers, carried beside everything else."""
+"""The output of containers, carried beside everything else."""
 
 import asyncio
 
-from tinkbox.runtime import Container, Runtime
-from tinkbox.worker.output import OutputPump
+from tinkbox.runtime import Container, Containers
+from tinkbox.runtime.output import OutputPump
 
 LOST_SECONDS = 5.0
 # What a process printed before it ended is in the engine's log soon, but nothing tells when all of it is.
@@ -14,7 +14,7 @@ SETTLED_SECONDS = 1.0
 class Carrier:
     """One container after the other; `group` must outlive it."""
 
-    def __init__(self, runtime: Runtime, pump: OutputPump, group: asyncio.TaskGroup) -> None:
+    def __init__(self, runtime: Containers, pump: OutputPump, group: asyncio.TaskGroup) -> None:
         self._runtime = runtime
         self._pump = pump
         self._group = group

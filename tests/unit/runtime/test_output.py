@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from tests.unit.worker.fakes import FakeDoor, Faults
 from tinkbox.model.errors import NotFound, Unavailable
 from tinkbox.runtime import ContainerFailed, EngineAway
+from tinkbox.runtime.output import MAX_WAITING, TAIL_BYTES, OutputPump
 from tinkbox.wire.worker import MAX_OUTPUT_CHUNK
-from tinkbox.worker.output import MAX_WAITING, TAIL_BYTES, OutputPump
 
 PIECES = st.lists(st.binary(max_size=20), max_size=20)
 
@@ -42,7 +42,7 @@ def test_output_arrives_once_and_in_order_whatever_breaks(
         await pump.carry(container(second, breaks))
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("tinkbox.worker.patience.FIRST_WAIT", 0.0)
+        patch.setattr("tinkbox.runtime.patience.FIRST_WAIT", 0.0)
         asyncio.run(story())
     assert door.printed.get("a1", b"") == b"".join(first) + b"".join(second)
 

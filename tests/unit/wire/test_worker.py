@@ -45,22 +45,24 @@ def test_what_is_encoded_decodes_to_the_same() -> None:
     assert worker.decode_report(worker.encode(REPORT)) == REPORT
 
 
-def test_what_breakpoints_add_travels_with_the_rest_and_is_not_there_by_itself() -> None:
+def test_what_breakpoints_and_services_add_travels_with_the_rest_and_is_not_there_by_itself() -> None:
     hello = worker.Hello(boot_id="b", debug=False)
     assert worker.decode_hello(worker.encode(hello)) == hello
     assert worker.decode_hello('{"boot_id": "b"}').debug
     for override in (Override(), Override(command=("sh", ""), environment={"A": "=ü"}), Override(command=())):
         offer = replace(OFFER, armed=Armed(before=True, on_failure=True), override=override)
         assert worker.decode_offer(worker.encode(offer)) == offer
+    offer = replace(OFFER, hosts={"w.lab": "172.30.0.1", "appliance": ""})
+    assert worker.decode_offer(worker.encode(offer)) == offer
     plain = json.loads(worker.encode(replace(OFFER, action=replace(ACTION, helper=False))))
-    del plain["armed"], plain["override"], plain["action"]["helper"]
+    del plain["armed"], plain["override"], plain["hosts"], plain["action"]["helper"]
     assert worker.decode_offer(json.dumps(plain)) == OFFER
 
 
 @pytest.mark.parametrize(
     ("name", "value"),
     [("armed", []), ("armed", {"after": 1}), ("override", "sh"), ("override", {"command": "sh"}),
-     ("override", {"environment": {"A": 1}})],
+     ("override", {"environment": {"A": 1}}), ("hosts", ["a"]), ("hosts", {"a": 1})],
 )  # fmt: skip
 def test_breakpoints_that_are_none_are_refused(name: str, value: object) -> None:
     with pytest.raises(Invalid):

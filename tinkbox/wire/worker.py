@@ -66,6 +66,8 @@ class Offer:
     `left` tells that the worker said already that the machine goes away: nothing may be begun any more.
     `armed` are the breakpoints at this moment; what becomes of them comes with the orders (`wire.holds`).
     `override` is what a person changed for this attempt, when it is a retry in a fresh container.
+    `hosts` are names that its container is to know, such as the workflow's own, with their IPv4 addresses; an empty one
+    means the appliance, wherever this worker reaches it.
     """
 
     workflow_id: str
@@ -75,6 +77,7 @@ class Offer:
     left: bool = False
     armed: Armed = field(default_factory=Armed)
     override: Override | None = None
+    hosts: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -142,6 +145,7 @@ def decode_offer(content: str | bytes) -> Offer:
         left=flag(entry, "left"),
         armed=armed_from_document(entry.get("armed", {})),
         override=None if entry.get("override") is None else override_from_document(entry["override"]),
+        hosts=mapping(entry, "hosts"),
     )
 
 

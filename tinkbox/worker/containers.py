@@ -12,6 +12,7 @@ from tinkbox.model.image import parse_reference
 from tinkbox.runtime import Container, ContainerFailed, ContainerSpec, Runtime
 from tinkbox.wire.worker import Credential, Offer
 from tinkbox.worker import verdict
+from tinkbox.worker.addresses import addressed
 from tinkbox.worker.helper import ENTRYPOINT, READ_ONLY, TARGET, HelperFiles
 from tinkbox.worker.machine import Machine
 from tinkbox.worker.salvage import discard, salvage
@@ -101,6 +102,7 @@ class Containers:
             mounts={**self._data_mounts(), **words},
             pid=action.pid,
             privileged=self._privileged,
+            hosts=await addressed(self._offer.hosts, self._credential.server),
         )
 
     async def _helped(self, spec: ContainerSpec, files: HelperFiles, armed: Callable[[], Armed]) -> ContainerSpec:

@@ -58,6 +58,28 @@ async def test_containers_of_attempts_that_are_over_are_removed_and_those_of_oth
     assert set(runtime.containers) == {foreign.id}
 
 
+async def test_services_on_the_same_engine_are_no_strays(tmp_path: Path) -> None:
+    _, runtime = await place(tmp_path, Program(lasts=True))
+    labels = {"tinkbox.host": CREDENTIAL.worker, "tinkbox.workflow": "w1", "tinkbox.service": "s", "tinkbox.run": "r1"}
+    service = await runtime.create(ContainerSpec(image=IMAGE, labels=labels))
+    for attempt in (OFFER.attempt, ""):
+        await remove_strays(runtime, CREDENTIAL, attempt)
+    assert set(runtime.containers) == {service.id}
+
+
+@pytest.mark.parametrize("helped", [True, False])
+async def test_a_container_knows_the_names_that_it_was_offered_and_a_hook_does_as_well(
+    helped: bool, tmp_path: Path
+) -> None:
+    offer = replace(OFFER, hosts={"w1.lab": "", "other.lab": "10.0.0.9"})
+    containers, runtime = await place(tmp_path, Program(), offer)
+    containers = containers if helped else Containers(machine(runtime, FakeDoor(), tmp_path), offer, None)
+    await containers.made(ACTION, ("write",), Armed)
+    await containers.made("on-failure", ("repair",), Armed)
+    for made in runtime.containers.values():
+        assert made.spec.hosts == {"w1.lab": "172.30.0.1", "other.lab": "10.0.0.9"}
+
+
 async def test_a_machine_whose_memory_is_full_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def full(self: Path, mode: int = 0o777, **_: object) -> None:
         raise OSError(errno.ENOSPC, "No space left on device", str(self))

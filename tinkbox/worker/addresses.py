@@ -1,0 +1,47 @@
+"""Where the appliance is as this machine sees it, and this machine as the appliance sees it."""
+
+import asyncio
+import socket
+from collections.abc import Mapping
+from urllib.parse import urlsplit
+
+from tinkbox.model.errors import Unavailable
+
+_HTTP = 80
+
+
+async def addressed(hosts: Mapping[str, str], server: str) -> dict[str, str]:
+    """The names with their addresses, where an empty one is that of the node door at the URL `server`.
+
+    Raises Unavailable.
+    """
+    if all(hosts.values()):
+        return dict(hosts)
+    appliance = await address_of(server)
+    return {name: address or appliance for name, address in hosts.items()}
+
+
+async def address_of(server: str) -> str:
+    """The IPv4 address of the node door at a URL; raises Unavailable while nobody knows its name."""
+    host, port = _place(server)
+    try:
+        found = await asyncio.get_running_loop().getaddrinfo(host, port, family=socket.AF_INET, type=socket.SOCK_STREAM)
+    except (OSError, UnicodeError) as error:  # which a name is that cannot be one
+        raise Unavailable(f"the address of the appliance, {host}, is not known: {error}") from None
+    return str(found[0][4][0])
+
+
+async def own_address(server: str) -> str:
+    """The IPv4 address that this machine has for the node door at a URL; raises Unavailable while there is no way."""
+    address = await address_of(server)
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+        try:
+            probe.connect((address, _place(server)[1]))  # sends nothing: the kernel only chooses the way
+        except OSError as error:
+            raise Unavailable(f"there is no way to the appliance, {address}: {error.strerror}") from None
+        return str(probe.getsockname()[0])
+
+
+def _place(server: str) -> tuple[str, int]:
+    parts = urlsplit(server)
+    return parts.hostname or "", parts.port or _HTTP

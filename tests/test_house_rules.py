@@ -171,6 +171,14 @@ def test_every_field_of_a_service_is_documented() -> None:
     assert set(shown) == known, f"docs/templates.md and tinkbox.model.template differ: {sorted(set(shown) ^ known)}"
 
 
+async def test_the_services_in_the_docs_are_accepted() -> None:
+    shown = (ROOT / "docs" / "templates.md").read_text()
+    (services,) = re.findall(r"```yaml\n(services:.*?)```", shown, re.DOTALL)
+    text = (ROOT / "examples" / "templates" / "template-2020.yaml").read_text()
+    rendered = await render(services + text, rendering_data({"device_1": "08:00:27:00:00:01"}, None))
+    assert rendered.definition.services[0].labels[1] == ("tinkbox.boot.ipxe", "/boot/auto.ipxe")
+
+
 @pytest.mark.parametrize("kind", SHAPES)
 def test_every_field_of_a_kubernetes_document_is_documented(kind: str) -> None:
     known, shown = set(paths(SHAPES[kind])), documented(kind)

@@ -116,11 +116,14 @@ class ServiceReader(ContainerReader):
         try:
             read_labels([each.label for each in labels], [each.value for each in urls])
         except Invalid as error:
-            # A router may have several rules, all under one name: it is the one of which the same is said alone.
-            alone = {problem: each for each in reversed(labels) for problem in each.problems()}
+            # A router may have several rules, all under one name: it is the next of which the same is said alone.
+            alone: dict[Problem, list[_Said]] = {}
+            for each in reversed(labels):
+                for problem in each.problems():
+                    alone.setdefault(problem, []).append(each)
             first = {each.name: each for each in reversed((*labels, *urls))}
             for problem in error.problems:
-                said = alone.get(problem) or first[problem.key]
+                said = alone[problem].pop() if alone.get(problem) else first[problem.key]
                 self.refuse(said.node, said.key, problem.text)
 
     def _port(self, node: Node, key: str) -> int:

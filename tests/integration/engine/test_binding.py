@@ -121,6 +121,8 @@ async def problems_of(
 async def test_a_service_stands_on_the_appliance_by_its_name_and_its_address(box: Appliance) -> None:
     hosts = [(await served(box, worker=worker))[0].host for worker in ("provisioner", "172.30.0.1")]
     assert hosts == [APPLIANCE, APPLIANCE]
+    await box.machine(1)
+    assert (await served(box, worker="172.30.0.11", names=replace(NAMES, address="172.30.0.11")))[0].host == APPLIANCE
     other = replace(NAMES, name="boxing", address="10.0.0.1")
     assert (await served(box, worker="boxing", names=other))[0].host == APPLIANCE
     (found,) = await problems_of(box, "", names=other)

@@ -208,15 +208,28 @@ def test_problems_of_services_and_of_tasks_are_told_together() -> None:
     ]
 
 
-LABELLED = FULL.replace("Path(`/initrd`)", "Paht(`/initrd`)")
-
-
 def test_a_label_that_is_not_honoured_is_refused_on_its_own_line() -> None:
-    (found,) = problems_of(LABELLED)
+    (found,) = problems_of(FULL.replace("Path(`/initrd`)", "Paht(`/initrd`)"))
     assert found.startswith("line 12, services[0].labels[1]: ")
+    found = problems_of(FULL.replace("Path(", "Paht(").replace("- team", "- tinkbox.helo=1"))
+    assert [each.split(": ")[0] for each in found] == [
+        "line 11, services[0].labels[0]",
+        "line 12, services[0].labels[1]",
+        "line 14, services[0].labels[3]",
+    ]
     as_mapping = BARE.replace("image: x", "image: x, labels: {a: b,\n    'traefik.http.routers.r.rule': 'Paht(`/a`)'}")
     (found,) = problems_of(as_mapping)
     assert found.startswith("line 5, services[0].labels.traefik.http.routers.r.rule: ")
+
+
+def test_what_is_wrong_with_labels_only_together_is_said_of_one_of_them() -> None:
+    labels = "labels: [a=b, traefik.http.routers.r.priority=1]"
+    (found,) = problems_of(BARE.replace("image: x", f"image: x, {labels}"))
+    assert found.startswith("line 4, services[0].labels[1]: router r has no rule")
+    rule = "'traefik.http.routers.r.rule=Path(`/a`)'"
+    labels = f"labels: [{rule}, traefik.http.routers.r.service=web]"
+    (found,) = problems_of(BARE.replace("image: x", f"image: x, {labels}"))
+    assert found.startswith("line 4, services[0].labels[1]: there is no service 'web'")
 
 
 def test_a_url_that_is_not_honoured_is_refused_on_its_own_line() -> None:

@@ -148,7 +148,9 @@ def test_hostile_text_takes_no_longer_than_other_text(piece: str) -> None:
 
 @given(
     text=st.lists(
-        st.sampled_from(["{{", "}}", "{%", "%}", "{#", "#}", " ", "\n", ".x", "x", "if", "raw", "'", "-"])
+        st.sampled_from(
+            ["{{", "}}", "{%", "%}", "{#", "#}", " ", "\n", ".x", "x", "if", "raw", "'", "-", "{{x}}", "{{- .y -}}"]
+        )
     ).map("".join)
 )
 def test_any_text_has_a_dialect_or_is_refused(text: str) -> None:
@@ -158,4 +160,7 @@ def test_any_text_has_a_dialect_or_is_refused(text: str) -> None:
         assert len(refusal.problems) == 2  # noqa: PT017  the point is that nothing else is raised
     else:
         assert mark is None or (mark.dialect is dialect and 1 <= mark.line <= text.count("\n") + 1)
-        placeholders(text, dialect)
+        names = placeholders(text, dialect)
+        if dialect is Dialect.EITHER:
+            assert find_dialect(as_go(text), FUNCTIONS)[0] is Dialect.GO
+            assert placeholders(as_go(text), Dialect.GO) == names

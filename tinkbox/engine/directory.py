@@ -150,7 +150,7 @@ class Directory:
             service=service.service.name,
             url=f"{self.url_of(hosted.workflow_id)}{path}",
             ready=serves(service),
-            standing=doing(service),
+            standing=f"service {service.service.name} {doing(service)}",
         )
 
     def _entries(self, hosted: Hosted, age: int) -> list[_Entry]:
@@ -184,10 +184,9 @@ def serves(status: ServiceStatus) -> bool:
 
 
 def doing(status: ServiceStatus) -> str:
-    """Where a service stands, for people: one line."""
-    standing = status.standing
-    told = f"service {status.service.name} {_DOING[standing.phase]}"
-    return f"{told}: {standing.message}" if standing.message else told
+    """Where a service stands, for people and to follow its name: `is starting: pulling its image`."""
+    told, message = _DOING[status.standing.phase], status.standing.message
+    return f"{told}: {message}" if message else told
 
 
 def _said(status: ServiceStatus) -> _Said:

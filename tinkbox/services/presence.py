@@ -1,0 +1,71 @@
+"""Whether a client is still there while its request is being answered."""
+
+import asyncio
+import socket
+from types import TracebackType
+from typing import Final, Self
+
+from aiohttp import web
+
+LOOK_EVERY: Final = 1.0
+IDLE_SECONDS: Final = 3600.0
+_KEEP_ALIVE: Final = {socket.TCP_KEEPIDLE: 15, socket.TCP_KEEPINTVL: 5, socket.TCP_KEEPCNT: 3}
+
+
+class ClientGone(ConnectionError):
+    """Nobody is left to answer."""
+
+
+class WhileThere:
+    """What is done within `async with` is given up, with ClientGone, soon after the client is gone.
+
+    So it is when the body of a request stands still for IDLE_SECONDS.
+    """
+
+    def __init__(self, request: web.Request, every: float = LOOK_EVERY, idle: float = IDLE_SECONDS) -> None:
+        self._request = request
+        self._every = every
+        self._idle = idle
+        self._loop = asyncio.get_running_loop()
+        self._patience = asyncio.timeout(None)
+        self._look: asyncio.TimerHandle | None = None
+        self._received = -1
+        self._progress = 0.0
+
+    async def __aenter__(self) -> Self:
+        await self._patience.__aenter__()
+        self._look = self._loop.call_later(self._every, self._first_look)
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        assert self._look is not None
+        self._look.cancel()
+        try:
+            await self._patience.__aexit__(kind, error, trace)
+        except TimeoutError:
+            raise ClientGone from error
+
+    def _first_look(self) -> None:
+        # Most requests are over by now; of the others the kernel is to notice when the client's host is gone.
+        connection = self._request.get_extra_info("socket")
+        if connection is not None:
+            keep_alive(connection)
+        self._look_again()
+
+    def _look_again(self) -> None:
+        content, now = self._request.content, self._loop.time()
+        if content.is_eof() or content.total_bytes != self._received:
+            self._received, self._progress = content.total_bytes, now
+        if self._request.transport is None or now - self._progress > self._idle:
+            self._patience.reschedule(now)
+        else:
+            self._look = self._loop.call_later(self._every, self._look_again)
+
+
+def keep_alive(connection: socket.socket) -> None:
+    """Have the kernel notice within half a minute that the other host is gone."""
+    connection.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+    for option, value in _KEEP_ALIVE.items():
+        connection.setsockopt(socket.IPPROTO_TCP, option, value)

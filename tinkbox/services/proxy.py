@@ -1,0 +1,194 @@
+"""The reverse proxy of the node door: requests for the services of workflows, by the routes that their labels make.
+
+Below the domain of workflows only services answer.  Elsewhere they answer where nothing else of the door does.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from ipaddress import AddressValueError, IPv4Address
+from types import TracebackType
+from typing import Final, Protocol, Self
+
+from aiohttp import HttpVersion11, hdrs, web
+from aiohttp.typedefs import Middleware
+from yarl import URL
+
+from tinkbox.door.problems import Handler, problem
+from tinkbox.engine.directory import Found, doing, serves
+from tinkbox.model.errors import Invalid, NotFound
+from tinkbox.model.services import APPLIANCE, ENDED, Phase
+from tinkbox.services.forwarding import Forwarder, Unanswered
+from tinkbox.services.headers import origin, to_service
+from tinkbox.services.target import Target, read_host, read_target, rewritten
+from tinkbox.services.tunnel import asks_for_websocket
+from tinkbox.wire.rules import Request
+
+RETRY_SECONDS: Final = 2
+_OVER: Final = ENDED | {Phase.STOPPING}
+
+
+class Directory(Protocol):
+    """Whoever knows the services (`engine.directory`)."""
+
+    def covers(self, host: str) -> bool: ...
+    def find(self, request: Request, machine: str) -> Found | None: ...
+
+
+def is_nobodys(address: IPv4Address) -> bool:
+    """Whether an address is no other host's on the network: ours on loopback, or that of a group."""
+    return address.is_loopback or address.is_unspecified or address.is_multicast or address.is_reserved
+
+
+class Proxy:
+    """Use it in an `async with`, and `middleware` in the door's application.
+
+    `machine_at` maps an address to the id of the machine that has it, or to nothing.  The application must leave bodies
+    as they are: `web.AppRunner(application, auto_decompress=False)`.  An address that `refuses` is never connected to,
+    whatever a host says of its services.
+    """
+
+    def __init__(
+        self,
+        directory: Directory,
+        machine_at: Callable[[str], str],
+        refuses: Callable[[IPv4Address], bool] = is_nobodys,
+    ) -> None:
+        self._directory = directory
+        self._machine_at = machine_at
+        self._refuses = refuses
+        self._forwarder = Forwarder()
+
+    async def __aenter__(self) -> Self:
+        await self._forwarder.__aenter__()
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self._forwarder.__aexit__(kind, error, trace)
+
+    @property
+    def middleware(self) -> Middleware:
+        """It belongs inside of `refusals_become_problems`, and outside of what concerns the door's own routes."""
+
+        @web.middleware
+        async def pass_on(request: web.Request, handler: Handler) -> web.StreamResponse:
+            covered = self._directory.covers(_host(request))
+            if not covered and not isinstance(request.match_info.http_exception, web.HTTPNotFound):
+                return await handler(request)
+            try:
+                return await self._answer(request)
+            except NotFound:
+                if covered:
+                    raise
+                return await handler(request)
+
+        return pass_on
+
+    async def _answer(self, request: web.Request) -> web.StreamResponse:
+        client = request.remote or ""
+        try:
+            target = _read(request)
+            found = self._directory.find(_asked(request, target, client), self._machine_at(client))
+            if found is None:
+                # The same answer whether there is no such workflow, or it is another machine's.
+                raise NotFound("no route of a service that is for you leads here")
+            path, stripped = rewritten(target, found.route)
+            headers = to_service(request.headers.items(), request.headers.getall(hdrs.CONNECTION, ()))
+        except Invalid as refused:
+            return _closing(problem(400, "bad-request", str(refused)))
+        if hdrs.UPGRADE in request.headers and not asks_for_websocket(request):
+            return _closing(
+                problem(501, "not-implemented", "of all protocols to switch to only WebSocket is known here")
+            )
+        name = found.service.service.name
+        if waiting := _awaited(found):
+            return _later(f"service {name} {waiting}")
+        try:
+            address, port = self._place(found)
+            url = URL.build(
+                scheme="http", host=address, port=port, path=path, query_string=target.raw_query, encoded=True
+            )
+            host = request.headers.get(hdrs.HOST, "")
+            headers += [(hdrs.HOST, host)] if host else []
+            headers += origin(client, host, _port(request), stripped)
+            return await self._forwarder.forward(request, url, headers)
+        except Unanswered as unanswered:
+            return problem(502, "bad-gateway", f"service {name} {unanswered}")
+
+    def _place(self, found: Found) -> tuple[str, int]:
+        """Address and port of a service; raises Unanswered when there is nothing to connect to."""
+        service, standing = found.service.service, found.service.standing
+        if standing.phase in _OVER:
+            raise Unanswered(doing(found.service))
+        port = found.route.port or next(iter(standing.ports), None)
+        if port is None:
+            raise Unanswered("has no port that requests could go to: say in its `ports` what it listens on")
+        try:
+            address = IPv4Address(standing.address)
+        except AddressValueError:
+            raise Unanswered("is at no IPv4 address") from None
+        if self._refuses(address) or (service.host != APPLIANCE and self._machine_at(str(address)) != service.host):
+            raise Unanswered(f"is said to be at {address}, which is no address of its host")
+        return str(address), port
+
+
+def _awaited(found: Found) -> str:
+    """What a request waits for, to follow the service's name; empty when it need not wait."""
+    if not found.hosted.wanted:
+        return "is not started yet: its workflow waits for its turn"
+    if found.service.standing.phase in _OVER or serves(found.service):
+        return ""
+    return doing(found.service)
+
+
+def _read(request: web.Request) -> Target:
+    """Raises Invalid for a request that a service could understand in another way than we do."""
+    codings = request.headers.getall(hdrs.TRANSFER_ENCODING, ())
+    if codings and (request.version != HttpVersion11 or [each.lower() for each in codings] != ["chunked"]):
+        raise Invalid("of all transfer codings only chunked is known here, in HTTP/1.1")
+    if request.version == HttpVersion11 or hdrs.HOST in request.headers:
+        read_host(request.headers.get(hdrs.HOST, ""))
+    return read_target(request.raw_path)
+
+
+def _host(request: web.Request) -> str:
+    """Empty when the request names none."""
+    try:
+        return read_host(request.headers.get(hdrs.HOST, ""))
+    except Invalid:
+        return ""
+
+
+def _asked(request: web.Request, target: Target, client: str) -> Request:
+    return Request(
+        method=request.method,
+        host=_host(request),
+        path=target.path,
+        query=_listed(request.rel_url.query.items()),
+        headers=_listed((name.lower(), value) for name, value in request.headers.items()),
+        client=client,
+    )
+
+
+def _listed(pairs: Iterable[tuple[str, str]]) -> Mapping[str, tuple[str, ...]]:
+    listed: dict[str, tuple[str, ...]] = {}
+    for name, value in pairs:
+        listed[name] = (*listed.get(name, ()), value)
+    return listed
+
+
+def _port(request: web.Request) -> int:
+    sockname = request.get_extra_info("sockname")
+    return int(sockname[1]) if sockname else 0
+
+
+def _later(why: str) -> web.Response:
+    answer = problem(503, "unavailable", why)
+    answer.headers[hdrs.RETRY_AFTER] = str(RETRY_SECONDS)
+    return answer
+
+
+def _closing(answer: web.Response) -> web.Response:
+    """A connection on which a request was sent that is not understood is used no further."""
+    answer.force_close()
+    return answer

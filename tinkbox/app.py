@@ -37,9 +37,11 @@ from tinkbox.engine.attempts import Attempts
 from tinkbox.engine.bells import Bells
 from tinkbox.engine.breakpoints import Breakpoints
 from tinkbox.engine.deadlines import Deadlines
+from tinkbox.engine.directory import Directory
 from tinkbox.engine.machines import Machines
 from tinkbox.engine.meter import Meter
 from tinkbox.engine.returns import Returns
+from tinkbox.engine.services import Services
 from tinkbox.engine.shells import Shells
 from tinkbox.engine.templates import Templates
 from tinkbox.engine.workflows import Workflows
@@ -110,12 +112,16 @@ async def _run(settings: Settings, sockets: Sockets, store: Store, stop: asyncio
     await shells.load()
 
     url, registry = _node_addresses(settings, sockets.interface)
+    directory = Directory(settings.services_domain, url)
+    services = Services(store, bells, machines, _now, directory, str(sockets.interface.address))
     folder = BootFolder(osie=settings.data / "osie", loaders=loaders, url=url, version=__version__)
     operator = OperatorDoor(
         machines=machines,
         templates=templates,
         workflows=workflows,
         breakpoints=breakpoints,
+        services=services,
+        directory=directory,
         shells=shells,
         images=images,
         meter=meter,

@@ -2,7 +2,7 @@
 
 import base64
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from datetime import datetime
 from typing import Any
@@ -14,6 +14,7 @@ from tinkbox.model.breakpoint import Breakpoints, Hold, Verdict
 from tinkbox.model.conditions import conditions, explanation
 from tinkbox.model.errors import Refusal
 from tinkbox.model.reasons import hint
+from tinkbox.model.services import ServiceStatus
 from tinkbox.model.workflow import DONE, ActionStatus, Event, Outcome, PlannedAction, State, Workflow, progress
 from tinkbox.store.data import DataVersion
 from tinkbox.store.hardware import Sighting
@@ -59,7 +60,8 @@ def template(stored: Template) -> Document:
     }
 
 
-def workflow(flow: Workflow) -> Document:
+def workflow(flow: Workflow, hostnames: Mapping[str, str]) -> Document:
+    """`hostnames` are those of machines by their id."""
     return {
         "id": flow.id,
         "name": flow.name,
@@ -72,7 +74,41 @@ def workflow(flow: Workflow) -> Document:
         "global_timeout": flow.global_timeout,
         "conditions": _conditions(flow),
         "actions": [_action(each) for each in flow.actions],
+        "services": [service(each, hostnames) for each in flow.services],
         "text": flow.text,
+    }
+
+
+def service(status: ServiceStatus, hostnames: Mapping[str, str]) -> Document:
+    """Where the newest run of a service stands.
+
+    `host` is the machine's hostname, or what the template calls it or the appliance; `machine` is its id, empty for the
+    appliance.  `routes` are the rules and URLs that requests are for it by.  `address` and `ports` are where the
+    appliance reaches it.
+    """
+    planned, standing = status.service, status.standing
+    rules = [value for name, value in planned.labels if name.endswith(".rule")]
+    return {
+        "name": planned.name,
+        "host": hostnames.get(planned.host) or planned.address,
+        "machine": planned.host,
+        "image": planned.image,
+        "state": standing.phase,
+        "restarts": standing.restarts,
+        "begun_at": _time(status.begun_at),
+        "ready_at": _time(status.ready_at),
+        "changed_at": _time(status.changed_at),
+        "exit_code": standing.exit_code,
+        "signal": standing.signal,
+        "reason": standing.reason,
+        "message": standing.message,
+        "hint": hint(standing.reason),
+        "last_output": list(standing.tail),
+        "output_bytes": status.output_length,
+        "run": standing.run,
+        "routes": [*rules, *planned.urls],
+        "address": standing.address,
+        "ports": list(standing.ports),
     }
 
 

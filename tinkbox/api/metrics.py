@@ -12,6 +12,7 @@ from tinkbox import __version__
 from tinkbox.engine.meter import BOUNDS, Durations, Figures, Waiting
 from tinkbox.model.boot import Stage
 from tinkbox.model.breakpoint import Kind, Verb
+from tinkbox.model.services import Phase
 from tinkbox.model.workflow import State
 from tinkbox.store.figures import Standing
 
@@ -59,6 +60,10 @@ def page(figures: Figures, answers: Answers) -> str:
             tally.workflows,
         ),
         *_holds(figures),
+        *_family(
+            "tinkbox_services", "gauge", "Services of unfinished workflows by phase.",
+            [({"phase": phase.value}, figures.services.get(phase, 0)) for phase in Phase],
+        ),
         *_queues(figures.queues),
         *_family("tinkbox_machines", "gauge", "Machines by the stage they were last seen at.", _stages(figures.stages)),
         *_family("tinkbox_machines_parked", "gauge", "Machines that are parked.", [({}, figures.parked)]),
@@ -68,7 +73,7 @@ def page(figures: Figures, answers: Answers) -> str:
         ),
         *_family("tinkbox_reports_total", "counter", "Reports on attempts, by what became of them.", _reports(answers)),
         *_family(
-            "tinkbox_output_bytes", "gauge", "Bytes that the attempts of all stored workflows printed.",
+            "tinkbox_output_bytes", "gauge", "Bytes that the attempts and services of all stored workflows printed.",
             [({}, figures.sizes.output)],
         ),
         *_family(

@@ -8,13 +8,15 @@ from typing import Any, Protocol
 from aiohttp import web
 
 from tinkbox import __version__
-from tinkbox.api import breakpoints, documents, intake, shells
+from tinkbox.api import breakpoints, documents, intake, services, shells
 from tinkbox.api.access import caller, is_number, needing, read_object, read_text, text_field
 from tinkbox.api.logs import EVENT_STREAM, answer, output_of_actions, stream_events, streamed
 from tinkbox.api.metrics import CONTENT_TYPE, Answers, page
 from tinkbox.engine.breakpoints import Breakpoints
-from tinkbox.engine.machines import Machines
+from tinkbox.engine.directory import Directory
+from tinkbox.engine.machines import Machines, primary
 from tinkbox.engine.meter import Meter
+from tinkbox.engine.services import Services
 from tinkbox.engine.shells import Shells
 from tinkbox.engine.templates import Templates
 from tinkbox.engine.workflows import Workflows
@@ -44,6 +46,8 @@ class OperatorDoor:
     templates: Templates
     workflows: Workflows
     breakpoints: Breakpoints
+    services: Services
+    directory: Directory
     shells: Shells
     images: Images
     meter: Meter
@@ -92,6 +96,7 @@ class OperatorDoor:
                 web.delete("/v1/images", self.delete_image),
             ),
             *breakpoints.routes(self.breakpoints, self.workflows),
+            *services.routes(self.services, self.directory.url_of, self._hostnames, self.workflows.changed),
             *shells.routes(self.shells),
         ]
 
@@ -170,7 +175,7 @@ class OperatorDoor:
         return web.json_response({"id": await self.templates.delete(_key(request))})
 
     async def list_workflows(self, request: web.Request) -> web.StreamResponse:
-        return await streamed(request, _listed(self.workflows.pages()), "application/json")
+        return await streamed(request, _listed(self.workflows.pages(), await self._hostnames()), "application/json")
 
     async def create_workflow(self, request: web.Request) -> web.Response:
         document = await read_object(request)
@@ -188,7 +193,8 @@ class OperatorDoor:
     async def get_workflow(self, request: web.Request) -> web.Response:
         workflow = await self.workflows.get(_key(request))
         made = await self.workflows.attempts(workflow.id)
-        return web.json_response({**documents.workflow(workflow), "attempts": documents.attempts(workflow, made)})
+        document = documents.workflow(workflow, await self._hostnames())
+        return web.json_response({**document, "attempts": documents.attempts(workflow, made)})
 
     async def delete_workflow(self, request: web.Request) -> web.Response:
         return web.json_response({"id": await self.workflows.delete(_key(request))})
@@ -237,6 +243,10 @@ class OperatorDoor:
         await self.images.delete(reference)
         return web.json_response({})
 
+    async def _hostnames(self) -> dict[str, str]:
+        """Of every machine, by its id."""
+        return {each.hardware.id: primary(each.hardware).hostname for each in await self.machines.all()}
+
     async def list_osie(self, _: web.Request) -> web.Response:
         return web.json_response([dict(each) for each in self.osie()])
 
@@ -260,11 +270,11 @@ def _number(request: web.Request, name: str) -> int:
     return int(given)
 
 
-async def _listed(pages: AsyncIterator[Sequence[Workflow]]) -> AsyncIterator[bytes]:
+async def _listed(pages: AsyncIterator[Sequence[Workflow]], hostnames: Mapping[str, str]) -> AsyncIterator[bytes]:
     """A JSON list, page by page."""
     before = b"["
     async for listed in pages:
         for workflow in listed:
-            yield before + json.dumps(documents.workflow(workflow)).encode()
+            yield before + json.dumps(documents.workflow(workflow, hostnames)).encode()
             before = b",\n"
     yield b"[]" if before == b"[" else b"]"

@@ -64,8 +64,8 @@ def told(event: Document) -> str:
 
 def line_of(event: Document) -> str:
     """One line for one event; what went as expected is not spelled out."""
-    what = " / ".join(str(event[name]) for name in ("task", "action") if event.get(name))
-    seconds = f"after {event['seconds']:.1f} s" if "seconds" in event else ""
+    what = " / ".join(str(event[name]) for name in ("task", "action", "service") if event.get(name))
+    seconds = f"after {event['seconds']:.1f} s" if event["kind"].startswith("action.") and "seconds" in event else ""
     quiet = event["kind"].startswith(("workflow.", "action.")) and event["kind"] not in _TOLD
     said = "" if quiet and not event.get("reason") else told(event)
     text = ": ".join(part for part in (f"{what} {seconds}".strip(), said) if part)
@@ -95,6 +95,27 @@ def _until(event: Document) -> str:
     return _by(event, f"held until {moment(event['deadline'])}, then {event['on_expiry']}")
 
 
+def _ready(event: Document) -> str:
+    return f"ready after {event['seconds']:.1f} s" if "seconds" in event else "ready"
+
+
+def _restarting(event: Document) -> str:
+    tries = f"{event['restarts'] + 1} of {event['limit']}" if "limit" in event else ""
+    wait = f"in {event['delay']:g} s" if "delay" in event else ""
+    when = ", ".join(part for part in (tries, wait) if part)
+    return _ended(event, f"restarted{f' ({when})' if when else ''}")
+
+
+def _ended(event: Document, became: str) -> str:
+    """What became of a service, how its process ended, what its host says of that, and the last line that it printed."""
+    how = event.get("signal") or ("" if event.get("exit_code") is None else f"exit {event['exit_code']}")
+    return ": ".join([_because(event, f"{became} after {how}" if how else became), *(event.get("tail") or ())[-1:]])
+
+
+def _because(event: Document, became: str) -> str:
+    return ": ".join([became, *(str(event[name]) for name in ("reason", "message") if event.get(name))])
+
+
 def _shell(event: Document) -> str:
     parts = [f"exit {event['exit_code']}"] if event.get("exit_code") is not None else []
     parts += [" ".join(event["argv"])] if event.get("argv") else []
@@ -117,4 +138,12 @@ _TOLD: Mapping[str, Callable[[Document], str]] = {
     "breakpoint.extended": _until,
     "breakpoint.expiring": _until,
     "breakpoint.expired": lambda event: f"nobody decided in time: {event['verb']}",
+    "service.starting": lambda event: _because(event, "starting"),
+    "service.ready": _ready,
+    "service.unhealthy": lambda event: _because(event, "not healthy any more"),
+    "service.restarting": _restarting,
+    "service.exited": lambda event: _ended(event, "done"),
+    "service.failed": lambda event: _ended(event, "failed"),
+    "service.stopping": lambda event: _because(event, "told to end"),
+    "service.stopped": lambda event: _ended(event, "ended"),
 }

@@ -1,8 +1,9 @@
-"""`tinkbox workflow logs`."""
+"""`tinkbox workflow logs` and `tinkbox service logs`."""
 
 import argparse
 import codecs
 import sys
+from collections.abc import AsyncIterator, Callable
 from typing import TextIO
 
 from tinkbox.cli.appliance import ask
@@ -10,51 +11,95 @@ from tinkbox.cli.output import Document, clean, clean_block
 from tinkbox.client.operator import Operator
 from tinkbox.model.errors import Unavailable
 
+Stream = AsyncIterator[tuple[str, Document | None]]
+
 
 def logs(chosen: argparse.Namespace) -> None:
     """Print what a workflow's actions printed, byte by byte, without loss or repetition over a restart of the appliance.
 
     Which attempt it is of, and what of it was not kept, goes to standard error.
     """
-    import asyncio
 
     async def printed(operator: Operator) -> None:
         workflow_id = (await operator.workflow(chosen.key))["id"]
-        page, place = Page(sys.stdout, sys.stderr), ""
-        while True:
-            try:
-                async for reached, piece in operator.workflow_output(workflow_id, place, follow=chosen.follow):
-                    place = reached
-                    if piece is not None:
-                        page.show(piece)
-                return
-            except Unavailable as error:
-                if not place:
-                    raise
-                print(f"tinkbox: {clean(str(error))}; trying again", file=sys.stderr)
-            await asyncio.sleep(1)
+        page = Page(sys.stdout, sys.stderr, _attempt)
+        await _read(page, lambda place: operator.workflow_output(workflow_id, place, follow=chosen.follow))
 
     ask(chosen, printed)
 
 
-class Page:
-    """Where output is shown: on a terminal without what could steer it, elsewhere as it is."""
+def logs_of_service(chosen: argparse.Namespace) -> None:
+    """The same of a service, in each of its runs."""
 
-    def __init__(self, out: TextIO, err: TextIO) -> None:
+    async def printed(operator: Operator) -> None:
+        key = chosen.key
+
+        async def stream(place: str) -> Stream:
+            nonlocal key
+            async for reached, piece in operator.service_output(key, place, follow=chosen.follow):
+                if piece is not None:
+                    # From now on it is this one, whatever else will be called so.
+                    key = f"{piece['workflow_id']}/{piece['service']}"
+                yield reached, piece
+
+        await _read(Page(sys.stdout, sys.stderr, _run), stream)
+
+    ask(chosen, printed)
+
+
+async def _read(page: "Page", stream: Callable[[str], Stream]) -> None:
+    """Show what a stream brings, from the place on where it was cut off."""
+    import asyncio
+
+    place = ""
+    while True:
+        try:
+            async for reached, piece in stream(place):
+                place = reached
+                if piece is not None:
+                    page.show(piece)
+            return
+        except Unavailable as error:
+            if not place:
+                raise
+            print(f"tinkbox: {clean(str(error))}; trying again", file=sys.stderr)
+        await asyncio.sleep(1)
+
+
+def _attempt(piece: Document) -> tuple[str, str]:
+    return piece["attempt"], f"{piece['task']} / {piece['action']}{_again('attempt', piece)}"
+
+
+def _run(piece: Document) -> tuple[str, str]:
+    return piece["run"], f"{piece['service']}{_again('run', piece)}"
+
+
+def _again(what: str, piece: Document) -> str:
+    return f", {what} {piece['number']}" if piece["number"] > 1 else ""
+
+
+class Page:
+    """Where output is shown: on a terminal without what could steer it, elsewhere as it is.
+
+    `whose` gives the token of what printed a piece, and its name.
+    """
+
+    def __init__(self, out: TextIO, err: TextIO, whose: Callable[[Document], tuple[str, str]]) -> None:
         self._out = out
         self._err = err
-        self._attempt = ""
+        self._whose = whose
+        self._token = ""
         self._in_line = False
         self._shown = _Decoder()
 
     def show(self, piece: Document) -> None:
-        """Show one piece, under a line that names the attempt when it is another's than the last."""
+        """Show one piece, under a line that names what printed it when that is another than the last."""
         import base64
 
-        if piece["attempt"] != self._attempt:
-            self._attempt, self._shown = piece["attempt"], _Decoder()
-            again = f", attempt {piece['number']}" if piece["number"] > 1 else ""
-            self._say(f"==> {piece['task']} / {piece['action']}{again} <==")
+        token, name = self._whose(piece)
+        if token != self._token:
+            self._token, self._shown = token, _Decoder()
+            self._say(f"==> {name} <==")
         if piece["missing"]:
             self._say(f"[{piece['missing']} bytes were not kept]")
         self._put(base64.b64decode(piece["output"]))

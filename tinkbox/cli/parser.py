@@ -14,6 +14,7 @@ from tinkbox.cli.grammar import (
     add_verb,
     breakpoint_place,
 )
+from tinkbox.cli.service_parser import add_service
 
 DESCRIPTION = "Takes machines from bare metal to installed system."
 
@@ -63,6 +64,7 @@ def _parser() -> argparse.ArgumentParser:
     _template(add_noun(nouns, "template", "what can be done with machines"))
     _workflow(add_noun(nouns, "workflow", "what is done with machines"))
     add_breakpoint(nouns)
+    add_service(nouns)
     _image(add_noun(nouns, "image", "the images that actions run from"))
     _osie(add_noun(nouns, "osie", "the in-memory operating system"))
     events = add_noun(nouns, "events", "what happens")

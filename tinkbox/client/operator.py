@@ -135,14 +135,21 @@ class Operator:
         Before the first comes a place without a piece.  Raises Unreachable when the connection ends
         before the output does.
         """
-        path = f"/v1/workflows/{_part(key)}/logs?follow={int(follow)}"
-        headers = {"Accept": "text/event-stream", **({"Last-Event-ID": place} if place else {})}
-        async for fields in self._sent_events(path, headers):
-            if fields.get("event") == "end":
-                return
-            if "id" in fields:
-                yield fields["id"], json.loads(fields["data"]) if "data" in fields else None
-        raise self._unreachable(ConnectionError("the connection was cut off"))
+        async for each in self._output(f"/v1/workflows/{_part(key)}/logs?follow={int(follow)}", place):
+            yield each
+
+    async def services(self, workflow: str = "") -> list[Document]:
+        """Of one workflow, or of all."""
+        return await self._list(f"/v1/services?{urlencode({'workflow': workflow})}" if workflow else "/v1/services")
+
+    async def service_output(
+        self, key: str, place: str = "", *, follow: bool
+    ) -> AsyncIterator[tuple[str, Document | None]]:
+        """The same as `workflow_output` for a service: `key` is WORKFLOW/SERVICE, or SERVICE alone."""
+        async for each in self._output(
+            f"/v1/services/logs?{urlencode({'service': key, 'follow': int(follow)})}", place
+        ):
+            yield each
 
     async def breakpoints(self) -> list[Document]:
         """The unfinished workflows that are held, or have a breakpoint armed."""
@@ -206,6 +213,15 @@ class Operator:
         async for fields in self._sent_events("/v1/events", headers):
             if "id" in fields:
                 yield int(fields["id"]), json.loads(fields["data"]) if "data" in fields else None
+
+    async def _output(self, path: str, place: str) -> AsyncIterator[tuple[str, Document | None]]:
+        headers = {"Accept": "text/event-stream", **({"Last-Event-ID": place} if place else {})}
+        async for fields in self._sent_events(path, headers):
+            if fields.get("event") == "end":
+                return
+            if "id" in fields:
+                yield fields["id"], json.loads(fields["data"]) if "data" in fields else None
+        raise self._unreachable(ConnectionError("the connection was cut off"))
 
     async def _sent_events(self, path: str, headers: Mapping[str, str]) -> AsyncIterator[Mapping[str, str]]:
         """The fields of each server-sent event; one that was cut off is not among them."""

@@ -14,6 +14,7 @@ from tinkbox.engine.machines import Machines
 from tinkbox.model.boot import Stage
 from tinkbox.model.breakpoint import Kind, Verb
 from tinkbox.model.history import ENDED
+from tinkbox.model.services import Phase
 from tinkbox.model.workflow import Event, State
 from tinkbox.store.database import Store
 from tinkbox.store.figures import Sizes, Standing
@@ -96,7 +97,7 @@ class Waiting:
 class Figures:
     """Everything there is to measure at one moment; `stages` counts machines, "" those that were never seen.
 
-    `held` counts the actions that are held.
+    `held` counts the actions that are held, `services` those of unfinished workflows.
     """
 
     workflows: Sequence[Standing]
@@ -105,6 +106,7 @@ class Figures:
     stages: Mapping[Stage | str, int]
     parked: int
     held: Mapping[Kind, int]
+    services: Mapping[Phase, int]
     sizes: Sizes
     tally: Tally
 
@@ -145,6 +147,7 @@ class Meter:
                 stages=Counter(each.stage or "" for each in machines),
                 parked=sum(bool(each.parked) for each in machines),
                 held=await tables.figures.holds(),
+                services=await tables.figures.services(),
                 sizes=await tables.figures.sizes(),
                 tally=self._tally,
             )

@@ -58,7 +58,7 @@ def test_a_failed_actions_state_says_why() -> None:
 
 
 def test_a_workflow_is_json_with_what_is_not_yet_as_null() -> None:
-    document = json.loads(json.dumps(documents.workflow(workflow(action(0, State.PENDING)))))
+    document = json.loads(json.dumps(documents.workflow(workflow(action(0, State.PENDING)), {})))
     (only,) = document["actions"]
     assert (only["started_at"], only["ended_at"], only["outcome"], only["command"]) == (None, None, None, [])
     assert document["created_at"] == "2026-11-21T03:00:00+00:00"
@@ -102,7 +102,7 @@ def test_every_attempt_is_listed_and_counted_by_its_action() -> None:
 
 
 def test_conditions_have_the_words_of_kubernetes() -> None:
-    (started, succeeded) = documents.workflow(workflow(action(0, State.RUNNING)))["conditions"]
+    (started, succeeded) = documents.workflow(workflow(action(0, State.RUNNING)), {})["conditions"]
     assert set(started) == {"type", "status", "reason", "message", "lastTransitionTime"}
     assert (started["type"], succeeded["type"], succeeded["status"]) == ("Started", "Succeeded", "Unknown")
     assert state_of(workflow(action(0, State.RUNNING)))["conditions"] == [started, succeeded]

@@ -11,6 +11,7 @@ from tinkbox.api.metrics import MAX_REASONS, page
 from tinkbox.engine.meter import Figures, Tally, Waiting
 from tinkbox.model.boot import Stage
 from tinkbox.model.breakpoint import Kind
+from tinkbox.model.services import Phase
 from tinkbox.model.workflow import Event, State
 from tinkbox.store.figures import Sizes, Standing
 
@@ -21,7 +22,7 @@ Samples = dict[tuple[str, frozenset[tuple[str, str]]], float]
 
 def figures(**changes: object) -> Figures:
     fields = {
-        "workflows": [], "actions": [], "queues": [], "stages": {}, "parked": 0, "held": {},
+        "workflows": [], "actions": [], "queues": [], "stages": {}, "parked": 0, "held": {}, "services": {},
         "sizes": Sizes(output=0, data=0), "tally": Tally(),
     }  # fmt: skip
     return Figures(**{**fields, **changes})
@@ -171,6 +172,17 @@ def test_every_stage_of_a_machine_is_there() -> None:
     assert stages == {**{stage.value: 0 for stage in Stage}, "the worker is in touch": 2, "never seen": 1}
     assert value(samples, "tinkbox_machines_parked") == 1
     assert (value(samples, "tinkbox_output_bytes"), value(samples, "tinkbox_data_bytes")) == (5, 6)
+
+
+def test_every_phase_of_services_is_there() -> None:
+    samples = parsed(page(figures(services={Phase.READY: 3, Phase.FAILED: 1}), {}))
+    counted = {
+        dict(labels)["phase"]: number for (name, labels), number in samples.items() if name == "tinkbox_services"
+    }
+    assert counted == {
+        "PENDING": 0, "STARTING": 0, "READY": 3, "UNHEALTHY": 0, "RESTARTING": 0, "EXITED": 0, "FAILED": 1, "STOPPING": 0,
+        "STOPPED": 0,
+    }  # fmt: skip
 
 
 def test_every_metric_is_explained_to_the_operator() -> None:

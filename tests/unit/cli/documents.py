@@ -96,3 +96,35 @@ EVENTS = [
     ),
     event(6, "workflow.failed"),
 ]
+
+
+def service(**changes: object) -> dict[str, object]:
+    """A service as `/v1/services` lists it."""
+    fields: dict[str, object] = {
+        "id": f"{WORKFLOW_ID}/boot files",
+        "workflow_id": WORKFLOW_ID,
+        "workflow": "hello",
+        "workflow_state": "RUNNING",
+        "url": f"http://{WORKFLOW_ID}.workflows.tinkbox.internal",
+        "name": "boot files",
+        "host": "provisioner",
+        "machine": "",
+        "image": "boot-files:v1",
+        "state": "READY",
+        "restarts": 0,
+        "begun_at": AT,
+        "ready_at": "2020-07-08T15:17:05.450000+00:00",
+        "changed_at": "2020-07-08T15:17:05.450000+00:00",
+        "exit_code": None,
+        "signal": "",
+        "reason": "",
+        "message": "",
+        "hint": "",
+        "last_output": [],
+        "output_bytes": 12,
+        "run": "x",
+        "routes": ["PathPrefix(`/boot`)"],
+        "address": "10.213.0.2",
+        "ports": [80],
+    }
+    return {**fields, **changes}

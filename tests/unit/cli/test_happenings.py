@@ -84,6 +84,39 @@ TOLD = [
 ]
 
 
+EXIT = {"exit_code": 1, "signal": "", "reason": "", "message": "", "tail": ["bound", "no such file\x1b[2J"]}
+SERVICES = {
+    "starting": ({"message": "fetching boot-files:v1"}, "starting: fetching boot-files:v1"),
+    "ready": ({"seconds": 3.21}, "ready after 3.2 s"),
+    "unhealthy": ({**EXIT, "message": "connection refused"}, "not healthy any more: connection refused"),
+    "restarting": (
+        {**EXIT, "limit": 5, "delay": 2.0, "restarts": 1},
+        "restarted (2 of 5, in 2 s) after exit 1: no such file\x1b[2J",
+    ),
+    "exited": ({**EXIT, "exit_code": 0}, "done after exit 0: no such file\x1b[2J"),
+    "failed": (
+        {**EXIT, "exit_code": None, "signal": "SIGKILL", "reason": "OutOfMemory", "message": "no memory", "tail": []},
+        "failed after SIGKILL: OutOfMemory: no memory",
+    ),
+    "stopping": (EXIT, "told to end"),
+    "stopped": ({**EXIT, "exit_code": 143}, "ended after exit 143: no such file\x1b[2J"),
+}
+
+
+@pytest.mark.parametrize("what", SERVICES)
+def test_what_becomes_of_a_service_is_told(what: str) -> None:
+    data, said = SERVICES[what]
+    happened = event((f"service.{what}", {"service": "boot files", "host": "", "run": "r", "restarts": 0, **data}))
+    assert told(happened) == said
+    kind = f"service.{what}".ljust(18)
+    assert line_of(happened) == f"2026-11-21 03:00:00 +0000 UTC  {kind} boot files: {said}".replace("\x1b", " ")
+
+
+def test_what_is_not_known_of_a_service_is_left_out() -> None:
+    for what, said in (("ready", "ready"), ("restarting", "restarted"), ("failed", "failed")):
+        assert told(event((f"service.{what}", {"service": "s", "restarts": 1}))) == said
+
+
 @pytest.mark.parametrize(("fact", "said"), TOLD, ids=[fact[0] for fact, _ in TOLD])
 def test_an_event_is_told(fact: history.Fact, said: str) -> None:
     assert told(event(fact)) == said

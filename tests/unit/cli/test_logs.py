@@ -1,4 +1,4 @@
-"""`tinkbox workflow logs`."""
+"""`tinkbox workflow logs` and `tinkbox service logs`."""
 
 import base64
 import json
@@ -102,3 +102,56 @@ def test_one_that_is_deleted_meanwhile_is_1_too(
 
     monkeypatch.setattr("asyncio.sleep", pause)
     assert tinkbox("workflow", "logs", "-f", WORKFLOW_ID).status == 1
+
+
+def said(place: str, content: bytes, number: int = 1) -> bytes:
+    """One piece of a service's output as the appliance sends it."""
+    about = {"workflow_id": WORKFLOW_ID, "service": "boot files\x1b", "run": f"r{number}", "number": number}
+    document = {**about, "missing": 0, "output": base64.b64encode(content).decode()}
+    return f"id: {place}\nevent: output\ndata: {json.dumps(document)}\n\n".encode()
+
+
+def test_a_services_output_is_the_bytes_themselves_each_run_under_its_line(
+    appliance: FakeAppliance, capfdbinary: pytest.CaptureFixture[bytes]
+) -> None:
+    appliance.answers["GET /v1/services/logs?service=hello/boot+files&follow=0"] = (
+        b"id: 0\n\n" + said("3", b"\xffone\x1b[1m") + said("3.4", b"\r\ntwo", 2) + END
+    )
+    assert main(["service", "logs", "hello/boot files"]) == 0
+    out, err = capfdbinary.readouterr()
+    assert out == b"\xffone\x1b[1m\r\ntwo"
+    assert err == b"==> boot files  <==\n==> boot files , run 2 <==\n"
+
+
+def test_on_a_terminal_a_service_steers_nothing(
+    appliance: FakeAppliance, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
+    appliance.answers["GET /v1/services/logs?service=s&follow=0"] = b"id: 0\n\n" + said("9", b"a\x1b[2Jb\x07") + END
+    assert main(["service", "logs", "s"]) == 0
+    assert capsys.readouterr().out == "a�[2Jb�"
+
+
+def test_a_service_is_followed_where_it_was_cut_off_though_another_is_called_so_by_now(
+    tinkbox: Tinkbox, appliance: FakeAppliance, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = "GET /v1/services/logs?service={}&follow=1"
+    appliance.answers[asked.format("boot")] = b"id: 0\n\n" + said("3", b"one")
+    pauses: list[float] = []
+
+    async def pause(seconds: float) -> None:
+        pauses.append(seconds)
+        appliance.away = len(pauses) == 1
+        appliance.answers = {asked.format(f"{WORKFLOW_ID}/boot+files%1B"): b"id: 3\n\n" + said("6", b"two") + END}
+
+    monkeypatch.setattr("asyncio.sleep", pause)
+    followed = tinkbox("service", "logs", "-f", "boot")
+    assert (followed.status, followed.out) == (0, "onetwo")
+    assert followed.err.count("trying again") == 2
+    assert followed.err.count("==>") == 1
+    assert appliance.last_event_ids == [None, "3"]
+
+
+def test_a_service_that_is_not_there_is_1_at_once(tinkbox: Tinkbox, appliance: FakeAppliance) -> None:
+    missing = tinkbox("service", "logs", "-f", "nothing")
+    assert (missing.status, missing.err) == (1, "tinkbox: no such thing here\n")

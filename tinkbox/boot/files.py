@@ -126,6 +126,7 @@ class _BootDoor:
 
     def _files(self, plan: Plan, mac: MacAddress) -> BootFiles:
         base, own = f"{self._folder.url}/boot", f"{self._folder.url}/boot/{mac.replace(':', '-')}"
+        names = [f"tinkbox.dns={self._folder.dns}"] if self._folder.dns else []
         osie = f"{base}/osie/{plan.interface.architecture}"
         return BootFiles(
             script=f"{own}/script.ipxe",
@@ -134,5 +135,5 @@ class _BootDoor:
             initramfs=f"{osie}/initramfs",
             server=self._folder.url,
             dns=self._folder.dns,
-            arguments=(f"tinkbox.server={self._folder.url}", f"tinkbox.mac={mac}", *CONSOLES),
+            arguments=(f"tinkbox.server={self._folder.url}", *names, f"tinkbox.mac={mac}", *CONSOLES),
         )

@@ -118,7 +118,7 @@ async def test_the_script_names_this_machines_files_and_no_secret(door: Door) ->
     text = await (await door.get(SCRIPT)).text()
     assert (
         "\nkernel http://172.30.0.1/boot/osie/x86_64/vmlinuz tinkbox.server=http://172.30.0.1"
-        " tinkbox.mac=08:00:27:00:00:01 console=tty0 console=ttyS0,115200 initrd=initramfs initrd=credential.cpio "
+        " tinkbox.dns=172.30.0.7 tinkbox.mac=08:00:27:00:00:01 console=tty0 console=ttyS0,115200 initrd=initramfs initrd=credential.cpio "
     ) in text
     assert "\ninitrd --name initramfs http://172.30.0.1/boot/osie/x86_64/initramfs " in text
     assert f"\ninitrd --name credential.cpio http://172.30.0.1{CREDENTIAL} " in text
@@ -128,7 +128,10 @@ async def test_the_script_names_this_machines_files_and_no_secret(door: Door) ->
 async def test_what_a_workflow_supplies_is_told_where_everything_is(door: Door, lab: Lab) -> None:
     lab.boot = Boot.WORKFLOW
     lines = (await (await door.get(SCRIPT)).text()).splitlines()
-    arguments = "tinkbox.server=http://172.30.0.1 tinkbox.mac=08:00:27:00:00:01 console=tty0 console=ttyS0,115200"
+    arguments = (
+        "tinkbox.server=http://172.30.0.1 tinkbox.dns=172.30.0.7 tinkbox.mac=08:00:27:00:00:01"
+        " console=tty0 console=ttyS0,115200"
+    )
     assert {
         "set tinkbox-server http://172.30.0.1",
         f"set tinkbox-arguments {arguments}",

@@ -7,6 +7,8 @@ from datetime import UTC, datetime, timedelta
 from tinkbox.api import documents
 from tinkbox.engine.breakpoints import Standing
 from tinkbox.model.breakpoint import Breakpoints, Hold, Kind, Verb, Verdict
+from tinkbox.model.services import Phase, PlannedService, ServiceStatus
+from tinkbox.model.services import Standing as Stands
 from tinkbox.model.workflow import ActionStatus, Event, Outcome, PlannedAction, State, Workflow
 from tinkbox.store.data import DataVersion
 from tinkbox.store.workflows import Attempt
@@ -62,6 +64,40 @@ def test_a_workflow_is_json_with_what_is_not_yet_as_null() -> None:
     (only,) = document["actions"]
     assert (only["started_at"], only["ended_at"], only["outcome"], only["command"]) == (None, None, None, [])
     assert document["created_at"] == "2026-11-21T03:00:00+00:00"
+
+
+SERVICE = ServiceStatus(
+    service=PlannedService(
+        index=0, name="boot files", host="", address="provisioner", image="boot-files:v1", urls=("//example/a",),
+        labels=(("tinkbox.public", "true"), ("traefik.http.routers.b.rule", "Path(`/b`)"),
+                ("traefik.http.routers.b.priority", "7")),
+    ),
+    standing=Stands(
+        run="r", phase=Phase.FAILED, restarts=5, exit_code=3, reason="ImageNotFound", message="none", tail=("a", "b"),
+        address="10.213.0.2", ports=(80,),
+    ),
+    begun_at=AT, changed_at=AT + timedelta(seconds=9), output_length=7,
+)  # fmt: skip
+
+
+def test_a_service_says_where_it_stands_and_what_it_is_asked_for_by() -> None:
+    flow = replace(workflow(action(0, State.PENDING)), services=(SERVICE,))
+    (document,) = json.loads(json.dumps(documents.workflow(flow, {})["services"]))
+    assert document == {
+        "name": "boot files", "host": "provisioner", "machine": "", "image": "boot-files:v1", "state": "FAILED",
+        "restarts": 5, "begun_at": "2026-11-21T03:00:00+00:00", "ready_at": None,
+        "changed_at": "2026-11-21T03:00:09+00:00", "exit_code": 3, "signal": "", "reason": "ImageNotFound",
+        "message": "none", "hint": "push it, or load it with tinkbox image load; tinkbox image list shows what is there",
+        "last_output": ["a", "b"], "output_bytes": 7, "run": "r", "routes": ["Path(`/b`)", "//example/a"],
+        "address": "10.213.0.2", "ports": [80],
+    }  # fmt: skip
+
+
+def test_the_machine_that_hosts_a_service_goes_by_its_hostname_where_it_has_one() -> None:
+    planned = replace(SERVICE.service, host="m1", address="08:00:27:00:00:01")
+    for names, host in (({"m1": "server001"}, "server001"), ({"m1": ""}, planned.address), ({}, planned.address)):
+        document = documents.service(replace(SERVICE, service=planned), names)
+        assert (document["host"], document["machine"]) == (host, "m1")
 
 
 def test_an_events_facts_stand_beside_its_number() -> None:

@@ -1,5 +1,6 @@
 """What the OSIE makes of an answer to DHCP, by its own script under busybox, in a file tree of its own."""
 
+import os
 import shutil
 import subprocess
 from pathlib import Path
@@ -38,7 +39,9 @@ def leased(root: Path, command_line: str, **changes: str) -> str:
     """The resolv.conf that comes of a lease."""
     (root / "proc" / "cmdline").write_text(f"quiet {command_line} console=ttyS0\n")
     command = ["unshare", "--net", "--uts", "chroot", str(root), "/bin/sh", "/osie/lease", "bound"]
-    subprocess.run(command, env={**LEASE, **changes}, check=True, capture_output=True, timeout=30)
+    subprocess.run(
+        command, env={"PATH": os.environ["PATH"], **LEASE, **changes}, check=True, capture_output=True, timeout=30
+    )
     assert (root / "run" / "osie" / "online").exists()
     return (root / "etc" / "resolv.conf").read_text()
 

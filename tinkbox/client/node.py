@@ -11,8 +11,9 @@ import aiohttp
 from tinkbox.client.refusals import raise_refusal
 from tinkbox.client.shell import ShellConnection, shell_connection
 from tinkbox.model.errors import Invalid, Unavailable
-from tinkbox.wire import holds
+from tinkbox.wire import holds, services
 from tinkbox.wire.holds import Asked, Held, Orders, Resumed, decode_orders
+from tinkbox.wire.services import Observed, Wanted, decode_wanted
 from tinkbox.wire.worker import Credential, Hello, Leaving, Offer, Report, decode_offer, encode
 
 POLL_SECONDS = 60.0
@@ -76,11 +77,7 @@ class NodeDoor:
 
     async def output(self, attempt: str, offset: int, chunk: bytes) -> int:
         """Send output; returns the offset wanted next."""
-        answer = await self._send("POST", f"/worker/attempts/{attempt}/output?offset={offset}", chunk)
-        try:
-            return int(json.loads(answer)["next"])
-        except (ValueError, KeyError, TypeError):
-            raise Invalid("the appliance did not say which output it wants next") from None
+        return await self._send_output(f"/worker/attempts/{attempt}", offset, chunk)
 
     async def data(self, attempt: str) -> bytes:
         """The workflow's ephemeral data."""
@@ -89,6 +86,30 @@ class NodeDoor:
     async def keep_data(self, attempt: str, archive: bytes) -> None:
         """Send the workflow's ephemeral data back."""
         await self._send("PUT", f"/worker/attempts/{attempt}/data", archive)
+
+    async def wanted_services(self, seen: str) -> Wanted | None:
+        """Wait for other services to be wanted here than those of this mark; None when it is still them."""
+        answer = await self._send("GET", f"/worker/services?seen={seen}", seconds=POLL_SECONDS)
+        return decode_wanted(answer) if answer else None
+
+    async def observed_services(self, observed: Observed) -> None:
+        """Say which services are here.  Raises Conflict when this machine has booted again since."""
+        await self._send("POST", "/worker/services", services.encode(observed).encode())
+
+    async def service_output(self, run: str, offset: int, chunk: bytes) -> int:
+        """Send what a service printed; returns the offset wanted next.  Raises NotFound when nobody wants to know."""
+        return await self._send_output(f"/worker/services/{run}", offset, chunk)
+
+    async def keep_service_data(self, run: str, archive: bytes) -> None:
+        """Send what a service has in its /workflow.  Raises NotFound or Conflict when nobody wants it any more."""
+        await self._send("PUT", f"/worker/services/{run}/data", archive)
+
+    async def _send_output(self, path: str, offset: int, chunk: bytes) -> int:
+        answer = await self._send("POST", f"{path}/output?offset={offset}", chunk)
+        try:
+            return int(json.loads(answer)["next"])
+        except (ValueError, KeyError, TypeError):
+            raise Invalid("the appliance did not say which output it wants next") from None
 
     async def _send(self, method: str, path: str, body: bytes | None = None, seconds: float = REQUEST_SECONDS) -> bytes:
         try:

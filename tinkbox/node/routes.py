@@ -1,15 +1,22 @@
-"""What a worker asks of the appliance, over HTTP (`wire.worker` and `wire.holds` have the messages).
+"""What a worker asks of the appliance about attempts, over HTTP (`wire.worker` and `wire.holds` have the messages)."""
 
-The credential is the worker's identity; a name it merely claims counts for nothing.
-"""
-
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from datetime import datetime
-from typing import Protocol, TypeVar
+from functools import partial
+from typing import Protocol
 
 from aiohttp import web
 
-from tinkbox.model.errors import Denied, Invalid, TooLarge
+from tinkbox.node.questions import (
+    MAX_MESSAGE_BODY,
+    POLL_SECONDS,
+    answered,
+    awaited,
+    body_of,
+    nothing_yet,
+    offset_of,
+    worker_of,
+)
 from tinkbox.wire import holds
 from tinkbox.wire.bundle import MAX_ARCHIVE
 from tinkbox.wire.holds import Asked, Held, Orders, Resumed, decode_asked, decode_held, decode_resumed
@@ -24,11 +31,6 @@ from tinkbox.wire.worker import (
     decode_report,
     encode,
 )
-
-POLL_SECONDS = 25.0
-LOOK_EVERY = 5.0
-MAX_MESSAGE_BODY = 1024 * 1024
-T = TypeVar("T")
 
 
 class Attempts(Protocol):
@@ -100,10 +102,11 @@ class _WorkerDoor:
 
     async def next(self, request: web.Request) -> web.Response:
         worker = self._worker(request)
-        hello = decode_hello(await _body(request, MAX_MESSAGE_BODY))
+        hello = decode_hello(await body_of(request, MAX_MESSAGE_BODY))
         if hello.finishing:
             return _offered(await self._attempts.offer(worker, hello))
-        return _offered(await self._awaited(request, worker, lambda: self._attempts.offer(worker, hello)))
+        ask, wait = partial(self._attempts.offer, worker, hello), partial(self._attempts.wait, worker)
+        return _offered(await awaited(request, ask, wait, self._poll_seconds))
 
     async def orders(self, request: web.Request) -> web.Response:
         worker, token, seen = self._worker(request), request.match_info["token"], request.query.get("seen", "")
@@ -112,46 +115,44 @@ class _WorkerDoor:
             orders = await self._breakpoints.orders(worker, token)
             return None if orders.mark == seen else orders
 
-        found = await self._awaited(request, worker, news)
-        return _empty() if found is None else _json(holds.encode(found))
+        found = await awaited(request, news, partial(self._attempts.wait, worker), self._poll_seconds)
+        return nothing_yet() if found is None else answered(holds.encode(found))
 
     async def held(self, request: web.Request) -> web.Response:
         worker = self._worker(request)
-        held = decode_held(await _body(request, MAX_MESSAGE_BODY))
+        held = decode_held(await body_of(request, MAX_MESSAGE_BODY))
         await self._breakpoints.held(worker, request.match_info["token"], held)
         return web.json_response({})
 
     async def resumed(self, request: web.Request) -> web.Response:
         worker = self._worker(request)
-        resumed = decode_resumed(await _body(request, MAX_MESSAGE_BODY))
+        resumed = decode_resumed(await body_of(request, MAX_MESSAGE_BODY))
         await self._breakpoints.resumed(worker, request.match_info["token"], resumed)
         return web.json_response({})
 
     async def verdict(self, request: web.Request) -> web.Response:
         worker = self._worker(request)
-        asked = decode_asked(await _body(request, MAX_MESSAGE_BODY))
+        asked = decode_asked(await body_of(request, MAX_MESSAGE_BODY))
         await self._breakpoints.asked(worker, request.match_info["token"], asked)
         return web.json_response({})
 
     async def leaving(self, request: web.Request) -> web.Response:
         worker = self._worker(request)
-        leaving = decode_leaving(await _body(request, MAX_MESSAGE_BODY))
+        leaving = decode_leaving(await body_of(request, MAX_MESSAGE_BODY))
         await self._attempts.leave(worker, request.match_info["token"], leaving)
         return web.json_response({})
 
     async def report(self, request: web.Request) -> web.Response:
         worker = self._worker(request)
-        report = decode_report(await _body(request, MAX_MESSAGE_BODY))
+        report = decode_report(await body_of(request, MAX_MESSAGE_BODY))
         await self._attempts.report(worker, request.match_info["token"], report)
         return web.json_response({})
 
     async def output(self, request: web.Request) -> web.Response:
         worker = self._worker(request)
-        offset = request.query.get("offset", "")
-        if not offset.isdecimal() or len(offset) > 18:
-            raise Invalid("output: offset is the place of the first byte, such as ?offset=0")
-        chunk = await _body(request, MAX_OUTPUT_CHUNK)
-        wanted = await self._attempts.output(worker, request.match_info["token"], int(offset), chunk)
+        offset = offset_of(request)
+        chunk = await body_of(request, MAX_OUTPUT_CHUNK)
+        wanted = await self._attempts.output(worker, request.match_info["token"], offset, chunk)
         return web.json_response({"next": wanted})
 
     async def data(self, request: web.Request) -> web.Response:
@@ -161,52 +162,13 @@ class _WorkerDoor:
 
     async def keep_data(self, request: web.Request) -> web.Response:
         worker = self._worker(request)
-        archive = await _body(request, MAX_ARCHIVE)
+        archive = await body_of(request, MAX_ARCHIVE)
         version = await self._attempts.keep_data(worker, request.match_info["token"], archive)
         return web.json_response({"version": version})
-
-    async def _awaited(self, request: web.Request, worker: str, ask: Callable[[], Awaitable[T | None]]) -> T | None:
-        """Ask until there is something, at most `poll_seconds`."""
-        waited = 0.0
-        while (found := await ask()) is None and waited < self._poll_seconds:
-            wait = min(LOOK_EVERY, self._poll_seconds - waited)
-            await self._attempts.wait(worker, wait)
-            waited += wait
-            if request.transport is None:
-                # The worker hung up: what is begun for it now would be begun for nobody.
-                return None
-        return found
 
     def _worker(self, request: web.Request) -> str:
         return worker_of(request, self._authenticate)
 
 
-def worker_of(request: web.Request, authenticate: Callable[[str], str]) -> str:
-    """The machine whose credential the request shows; raises Denied."""
-    scheme, _, token = request.headers.get("Authorization", "").partition(" ")
-    if scheme.lower() != "bearer" or not token:
-        raise Denied("a worker must show its credential: Authorization: Bearer <token>")
-    return authenticate(token.strip())
-
-
 def _offered(offer: Offer | None) -> web.Response:
-    return _empty() if offer is None else _json(encode(offer))
-
-
-def _json(text: str) -> web.Response:
-    return web.Response(text=text, content_type="application/json")
-
-
-def _empty() -> web.Response:
-    return web.Response(status=204)
-
-
-async def _body(request: web.Request, limit: int) -> bytes:
-    if (request.content_length or 0) > limit:
-        raise TooLarge(f"{request.content_length} bytes: at most {limit} are taken here")
-    body = bytearray()
-    async for chunk in request.content.iter_any():
-        body += chunk
-        if len(body) > limit:
-            raise TooLarge(f"more than {limit} bytes: that is too much here")
-    return bytes(body)
+    return nothing_yet() if offer is None else answered(encode(offer))

@@ -7,7 +7,7 @@ from typing import Protocol
 from aiohttp import web
 
 from tinkbox.door.frames import Side, carry, expect_websocket
-from tinkbox.node.routes import worker_of
+from tinkbox.node.questions import worker_of
 
 
 class Shells(Protocol):

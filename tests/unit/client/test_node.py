@@ -10,13 +10,16 @@ import pytest
 from aiohttp import web
 from aiohttp.test_utils import TestServer
 
+from tests.integration.node.services import WANTED, FakeServices
 from tinkbox.client.node import NodeDoor
 from tinkbox.door.problems import refusals_become_problems
 from tinkbox.model.breakpoint import Armed, Kind, Verb
 from tinkbox.model.errors import Conflict, Denied, NotFound, Unavailable
+from tinkbox.model.services import Phase, Standing
 from tinkbox.model.workflow import Outcome, PlannedAction, State
-from tinkbox.node import routes
+from tinkbox.node import routes, services
 from tinkbox.wire.holds import Asked, Held, Orders, Resumed
+from tinkbox.wire.services import Observed
 from tinkbox.wire.worker import Credential, Hello, Leaving, Offer, Order, Report
 
 ACTION = PlannedAction(index=0, task="t", name="a", worker="w", address="08:00:27:00:00:01", image="i", timeout=60)
@@ -98,11 +101,16 @@ def authenticate(token: str) -> str:
 
 @asynccontextmanager
 async def door_to(
-    attempts: FakeAttempts, breakpoints: FakeBreakpoints | None = None, token: str = "secret"
+    attempts: FakeAttempts,
+    breakpoints: FakeBreakpoints | None = None,
+    token: str = "secret",
+    hosted: FakeServices | None = None,
 ) -> AsyncIterator[NodeDoor]:
     application = web.Application(middlewares=[refusals_become_problems])
     known = breakpoints or FakeBreakpoints(refusal=attempts.refusal)
     application.add_routes(routes.routes(attempts, known, authenticate, lambda: datetime(2026, 11, 21, tzinfo=UTC)))
+    hosted = hosted or FakeServices()
+    application.add_routes(services.routes(hosted, authenticate, lambda _, boot: hosted.told.append(("contact", boot))))
     async with TestServer(application) as server:
         credential = Credential(server=str(server.make_url("")).rstrip("/"), registry="r", worker="w", token=token)
         async with NodeDoor(credential) as door:
@@ -154,6 +162,32 @@ async def test_what_is_said_about_a_hold_arrives_as_it_was_sent() -> None:
     assert breakpoints.told == [
         ("held", "w", "attempt-1", held), ("resumed", "w", "attempt-1", resumed), ("asked", "w", "attempt-1", asked),
     ]  # fmt: skip
+
+
+async def test_what_is_said_about_services_arrives_as_it_was_sent() -> None:
+    standing = Standing(run="r1", phase=Phase.RESTARTING, exit_code=1, tail=("ü",), ports=(80,))
+    hosted = FakeServices()
+    hosted.changed.set()
+    async with door_to(FakeAttempts(), hosted=hosted) as door:
+        assert await door.wanted_services("") == WANTED
+        assert await door.wanted_services(WANTED.mark) is None
+        hosted.told.clear()
+        await door.observed_services(Observed(boot_id="b", standings=(standing,)))
+        assert await door.service_output("r1", 3, b"chunk") == 8
+        await door.keep_service_data("r1", b"archive")
+    assert hosted.told == [
+        ("contact", "b"),
+        ("observed", "w", (standing,)),
+        ("output", "w", "r1", 3, b"chunk"),
+        ("keep_data", "w", "r1", b"archive"),
+    ]
+
+
+async def test_a_refusal_about_a_service_comes_back_as_itself() -> None:
+    async with door_to(FakeAttempts(), hosted=FakeServices(refusal=NotFound("no such run"))) as door:
+        for asking in (door.wanted_services(""), door.service_output("r1", 0, b"x"), door.keep_service_data("r1", b"")):
+            with pytest.raises(NotFound, match="no such run"):
+                await asking
 
 
 @pytest.mark.parametrize("refusal", [Conflict("too late"), NotFound("no such attempt")])

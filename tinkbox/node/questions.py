@@ -1,0 +1,72 @@
+"""What the questions of all workers have in common: who asks, how much it says, how long it waits for an answer.
+
+The credential is the worker's identity; a name it merely claims counts for nothing.
+"""
+
+from collections.abc import Awaitable, Callable
+from typing import TypeVar
+
+from aiohttp import web
+
+from tinkbox.model.errors import Denied, Invalid, TooLarge
+
+POLL_SECONDS = 25.0
+LOOK_EVERY = 5.0
+MAX_MESSAGE_BODY = 1024 * 1024
+T = TypeVar("T")
+
+
+def worker_of(request: web.Request, authenticate: Callable[[str], str]) -> str:
+    """The machine whose credential the request shows; raises Denied."""
+    scheme, _, token = request.headers.get("Authorization", "").partition(" ")
+    if scheme.lower() != "bearer" or not token:
+        raise Denied("a worker must show its credential: Authorization: Bearer <token>")
+    return authenticate(token.strip())
+
+
+def offset_of(request: web.Request) -> int:
+    """The place of the first byte of the output that comes; raises Invalid."""
+    offset = request.query.get("offset", "")
+    if not offset.isdecimal() or len(offset) > 18:
+        raise Invalid("output: offset is the place of the first byte, such as ?offset=0")
+    return int(offset)
+
+
+async def body_of(request: web.Request, limit: int) -> bytes:
+    """Raises TooLarge, without reading more than `limit` bytes."""
+    if (request.content_length or 0) > limit:
+        raise TooLarge(f"{request.content_length} bytes: at most {limit} are taken here")
+    body = bytearray()
+    async for chunk in request.content.iter_any():
+        body += chunk
+        if len(body) > limit:
+            raise TooLarge(f"more than {limit} bytes: that is too much here")
+    return bytes(body)
+
+
+async def awaited(
+    request: web.Request,
+    ask: Callable[[], Awaitable[T | None]],
+    wait: Callable[[float], Awaitable[None]],
+    seconds: float,
+) -> T | None:
+    """Ask until there is something, at most `seconds`; `wait` returns when there may be."""
+    waited = 0.0
+    while (found := await ask()) is None and waited < seconds:
+        pause = min(LOOK_EVERY, seconds - waited)
+        await wait(pause)
+        waited += pause
+        if request.transport is None:
+            # The worker hung up: what is begun for it now would be begun for nobody.
+            return None
+    return found
+
+
+def answered(text: str) -> web.Response:
+    """A message that is JSON already."""
+    return web.Response(text=text, content_type="application/json")
+
+
+def nothing_yet() -> web.Response:
+    """The answer to a question that was waited for in vain."""
+    return web.Response(status=204)

@@ -1,0 +1,87 @@
+"""What a worker asks and says as the host of services, over HTTP (`wire.services` has the messages)."""
+
+from collections.abc import Callable
+from functools import partial
+from typing import Protocol
+
+from aiohttp import web
+
+from tinkbox.model.services import Standing
+from tinkbox.node.questions import POLL_SECONDS, answered, awaited, body_of, nothing_yet, offset_of, worker_of
+from tinkbox.wire.bundle import MAX_ARCHIVE
+from tinkbox.wire.services import Wanted, decode_observed, encode
+from tinkbox.wire.worker import MAX_OUTPUT_CHUNK
+
+# As many services as one host may have, each with its last lines and the longest message.
+MAX_OBSERVED_BODY = 8 * 1024 * 1024
+
+
+class Services(Protocol):
+    """What this door asks of the engine."""
+
+    async def wanted(self, host: str, seen: str) -> Wanted | None: ...
+    async def wait(self, timeout: float) -> None: ...
+    async def observed(self, host: str, standings: tuple[Standing, ...]) -> None: ...
+    async def output(self, host: str, run: str, offset: int, chunk: bytes) -> int: ...
+    async def keep_data(self, host: str, run: str, archive: bytes) -> int: ...
+
+
+def routes(
+    services: Services,
+    authenticate: Callable[[str], str],
+    contact: Callable[[str, str], None],
+    poll_seconds: float = POLL_SECONDS,
+) -> list[web.RouteDef]:
+    """`authenticate` maps a credential's token to the machine's id or raises Denied.
+
+    `contact` notes that a machine is in touch, and in which boot; it raises Conflict for one that is over.
+    A host of which nothing else is wanted than it saw is answered after `poll_seconds`.
+    """
+    door = _ServicesDoor(services, authenticate, contact, poll_seconds)
+    return [
+        web.get("/worker/services", door.wanted),
+        web.post("/worker/services", door.observed),
+        web.post("/worker/services/{run}/output", door.output),
+        web.put("/worker/services/{run}/data", door.keep_data),
+    ]
+
+
+class _ServicesDoor:
+    def __init__(
+        self,
+        services: Services,
+        authenticate: Callable[[str], str],
+        contact: Callable[[str, str], None],
+        poll_seconds: float,
+    ) -> None:
+        self._services = services
+        self._authenticate = authenticate
+        self._contact = contact
+        self._poll_seconds = poll_seconds
+
+    async def wanted(self, request: web.Request) -> web.Response:
+        ask = partial(self._services.wanted, self._host(request), request.query.get("seen", ""))
+        found = await awaited(request, ask, self._services.wait, self._poll_seconds)
+        return nothing_yet() if found is None else answered(encode(found))
+
+    async def observed(self, request: web.Request) -> web.Response:
+        host = self._host(request)
+        observed = decode_observed(await body_of(request, MAX_OBSERVED_BODY))
+        self._contact(host, observed.boot_id)
+        await self._services.observed(host, observed.standings)
+        return web.json_response({})
+
+    async def output(self, request: web.Request) -> web.Response:
+        host, offset = self._host(request), offset_of(request)
+        chunk = await body_of(request, MAX_OUTPUT_CHUNK)
+        wanted = await self._services.output(host, request.match_info["run"], offset, chunk)
+        return web.json_response({"next": wanted})
+
+    async def keep_data(self, request: web.Request) -> web.Response:
+        host = self._host(request)
+        archive = await body_of(request, MAX_ARCHIVE)
+        version = await self._services.keep_data(host, request.match_info["run"], archive)
+        return web.json_response({"version": version})
+
+    def _host(self, request: web.Request) -> str:
+        return worker_of(request, self._authenticate)

@@ -69,23 +69,22 @@ def label_name(written: str) -> LabelName | None:
     parts = written.lower().split(".")
     if parts[0] not in FAMILIES:
         return None
-    section = ".".join([*parts[:3], "*"])
-    if section not in NAMED:
-        return _honoured(LabelName(kind=".".join(parts), about="", written=written), "")
-    about = parts[3] if len(parts) > 3 else ""
-    if not about or "@" in about or len(parts) == 4:
-        raise Invalid(f"expected {section.replace('*', 'NAME')}.OPTION, with a name without @ for the {NAMED[section]}")
-    return _honoured(LabelName(kind=".".join([section, *parts[4:]]), about=about, written=written), f"{section}.")
+    kind, about, section = ".".join(parts), "", f"{parts[0]}."
+    if ".".join([*parts[:3], "*"]) in NAMED:
+        named = ".".join([*parts[:3], "*"])
+        about = parts[3] if len(parts) > 3 else ""
+        if not about or "@" in about or len(parts) == 4:
+            shape = named.replace("*", "NAME.OPTION")
+            raise Invalid(f"expected {shape}, with a name without @ for the {NAMED[named]}")
+        kind, section = ".".join([named, *parts[4:]]), f"{named}."
+    if kind not in HONOURED:
+        raise _refused(kind, section)
+    return LabelName(kind=kind, about=about, written=written)
 
 
-def _honoured(name: LabelName, section: str) -> LabelName:
-    """Raises Invalid unless its kind is honoured, with the nearest of its section."""
-    if name.kind in HONOURED:
-        return name
-    option = name.kind.removeprefix(section)[:MAX_SHOWN]
-    for refused, instead in REFUSED.items():
-        if f"{name.kind}.".startswith((f"{refused}.", f"{refused}[")):
-            raise Invalid(f"{option} is not honoured: {instead}")
-    family = name.kind.partition(".")[0]
-    known = [each.removeprefix(section) for each in HONOURED if each.startswith(section or family)]
-    raise Invalid(f"{option} is not honoured: {meant(option, known)}")
+def _refused(kind: str, section: str) -> Invalid:
+    """What to do instead of a label that is not honoured: the nearest of its section that is, unless there is a reason."""
+    option = kind.removeprefix(section)[:MAX_SHOWN]
+    reasons = [reason for refused, reason in REFUSED.items() if f"{kind}.".startswith((f"{refused}.", f"{refused}["))]
+    known = [each.removeprefix(section) for each in HONOURED if each.startswith(section)]
+    return Invalid(f"{option} is not honoured: {reasons[0] if reasons else meant(option, known)}")

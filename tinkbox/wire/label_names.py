@@ -69,14 +69,14 @@ def label_name(written: str) -> LabelName | None:
     parts = written.lower().split(".")
     if parts[0] not in FAMILIES:
         return None
-    kind, about, section = ".".join(parts), "", f"{parts[0]}."
-    if ".".join([*parts[:3], "*"]) in NAMED:
-        named = ".".join([*parts[:3], "*"])
-        about = parts[3] if len(parts) > 3 else ""
-        if not about or "@" in about or len(parts) == 4:
+    section, about = f"{parts[0]}.", ""
+    named = ".".join([*parts[:3], "*"])
+    if named in NAMED:
+        if len(parts) < 5 or not parts[3] or "@" in parts[3]:
             shape = named.replace("*", "NAME.OPTION")
             raise Invalid(f"expected {shape}, with a name without @ for the {NAMED[named]}")
-        kind, section = ".".join([named, *parts[4:]]), f"{named}."
+        section, about, parts[3] = f"{named}.", parts[3], "*"
+    kind = ".".join(parts)
     if kind not in HONOURED:
         raise _refused(kind, section)
     return LabelName(kind=kind, about=about, written=written)

@@ -349,7 +349,7 @@ def test_everything_that_is_wrong_is_told_at_once() -> None:
     ]
     with pytest.raises(Invalid, match=r"^tinkbox\.public: expected true or false, not 'yes'$"):
         read_labels([("tinkbox.public", "yes")])
-    with pytest.raises(Invalid, match=r"^tinkbox\.public: expected true or false, not 'yes' \(and 1 more\)$"):
+    with pytest.raises(Invalid, match=r"^traefik\.enable: expected true or false, not 'no' \(and 1 more\)$"):
         read_labels([("tinkbox.public", "yes"), ("traefik.enable", "no")])
 
 

@@ -100,16 +100,16 @@ def _ready(event: Document) -> str:
 
 
 def _restarting(event: Document) -> str:
-    tries = f"{event['restarts'] + 1} of {event['limit']}" if "limit" in event else ""
-    wait = f"in {event['delay']:g} s" if "delay" in event else ""
-    when = ", ".join(part for part in (tries, wait) if part)
-    return _ended(event, f"restarted{f' ({when})' if when else ''}")
+    so_far = f" (restarts so far: {event['restarts']})" if event.get("restarts") else ""
+    return (event.get("message") or _ended(event, "started again")) + so_far
 
 
 def _ended(event: Document, became: str) -> str:
-    """What became of a service, how its process ended, what its host says of that, and the last line that it printed."""
+    """What became of a service: in its host's words, else with how its process ended and the last line it printed."""
+    if event.get("message"):
+        return _because(event, became)
     how = event.get("signal") or ("" if event.get("exit_code") is None else f"exit {event['exit_code']}")
-    return ": ".join([_because(event, f"{became} after {how}" if how else became), *(event.get("tail") or ())[-1:]])
+    return ": ".join([f"{became} after {how}" if how else became, *(event.get("tail") or ())[-1:]])
 
 
 def _because(event: Document, became: str) -> str:

@@ -84,22 +84,22 @@ TOLD = [
 ]
 
 
-EXIT = {"exit_code": 1, "signal": "", "reason": "", "message": "", "tail": ["bound", "no such file\x1b[2J"]}
+EXIT = {"exit_code": 1, "tail": ["bound", "no such file\x1b[2J"]}
 SERVICES = {
     "starting": ({"message": "fetching boot-files:v1"}, "starting: fetching boot-files:v1"),
     "ready": ({"seconds": 3.21}, "ready after 3.2 s"),
-    "unhealthy": ({**EXIT, "message": "connection refused"}, "not healthy any more: connection refused"),
+    "unhealthy": ({"message": "connection refused"}, "not healthy any more: connection refused"),
     "restarting": (
-        {**EXIT, "limit": 5, "delay": 2.0, "restarts": 1},
-        "restarted (2 of 5, in 2 s) after exit 1: no such file\x1b[2J",
+        {**EXIT, "message": "ended with exit code 1 (bad\x1b): started again in 2 s", "restarts": 2},
+        "ended with exit code 1 (bad\x1b): started again in 2 s (restarts so far: 2)",
     ),
-    "exited": ({**EXIT, "exit_code": 0}, "done after exit 0: no such file\x1b[2J"),
+    "exited": ({"exit_code": 0, "tail": ["bye"]}, "done after exit 0: bye"),
     "failed": (
-        {**EXIT, "exit_code": None, "signal": "SIGKILL", "reason": "OutOfMemory", "message": "no memory", "tail": []},
-        "failed after SIGKILL: OutOfMemory: no memory",
+        {**EXIT, "reason": "ServiceFailed", "message": "ended with exit code 1 (bad), after 5 restarts in a row"},
+        "failed: ServiceFailed: ended with exit code 1 (bad), after 5 restarts in a row",
     ),
-    "stopping": (EXIT, "told to end"),
-    "stopped": ({**EXIT, "exit_code": 143}, "ended after exit 143: no such file\x1b[2J"),
+    "stopping": ({}, "told to end"),
+    "stopped": ({"exit_code": 137, "signal": "SIGKILL", "tail": []}, "ended after SIGKILL"),
 }
 
 
@@ -112,9 +112,14 @@ def test_what_becomes_of_a_service_is_told(what: str) -> None:
     assert line_of(happened) == f"2026-11-21 03:00:00 +0000 UTC  {kind} boot files: {said}".replace("\x1b", " ")
 
 
+def test_a_restart_that_its_host_said_nothing_of_is_told_by_its_end() -> None:
+    happened = event(("service.restarting", {"service": "s", "restarts": 0, **EXIT}))
+    assert told(happened) == "started again after exit 1: no such file\x1b[2J"
+
+
 def test_what_is_not_known_of_a_service_is_left_out() -> None:
-    for what, said in (("ready", "ready"), ("restarting", "restarted"), ("failed", "failed")):
-        assert told(event((f"service.{what}", {"service": "s", "restarts": 1}))) == said
+    for what, said in (("ready", "ready"), ("restarting", "started again"), ("failed", "failed")):
+        assert told(event((f"service.{what}", {"service": "s"}))) == said
 
 
 @pytest.mark.parametrize(("fact", "said"), TOLD, ids=[fact[0] for fact, _ in TOLD])

@@ -91,7 +91,7 @@ class ContainerReader(NodeReader):
         except Invalid as error:
             self.refuse(fields[name], path(key, name), str(error))
             return absent
-        if text and not least <= seconds <= most:
+        if not least <= seconds <= most:
             expected = f"expected {show_duration(least)} to {show_duration(most)}, not {text[:40]}"
             self.refuse(fields[name], path(key, name), expected)
         return seconds

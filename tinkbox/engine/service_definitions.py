@@ -118,12 +118,12 @@ class ServiceReader(ContainerReader):
         except Invalid as error:
             # A router may have several rules, all under one name: it is the next of which the same is said alone.
             alone: dict[Problem, list[_Said]] = {}
-            for each in reversed(labels):
+            for each in labels:
                 for problem in each.problems():
                     alone.setdefault(problem, []).append(each)
-            first = {each.name: each for each in reversed((*labels, *urls))}
+            named = {each.name: each for each in (*labels, *urls)}
             for problem in error.problems:
-                said = alone[problem].pop() if alone.get(problem) else first[problem.key]
+                said = alone[problem].pop() if alone.get(problem) else named[problem.key]
                 self.refuse(said.node, said.key, problem.text)
 
     def _port(self, node: Node, key: str) -> int:

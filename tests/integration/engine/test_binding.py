@@ -232,6 +232,7 @@ ROUTE = RULE + "Path(`/boot`) || Path(`/auto.ipxe`)"
 async def test_a_service_may_supply_the_boot_script_where_it_is_routed(box: Appliance, service: str) -> None:
     await box.machine(1)
     assert len(await served(box, service, "labels: [team=a]")) == 2
+    assert await served(box, service, names=replace(NAMES, domain="Workflows.Tinkbox.Internal"))
 
 
 @pytest.mark.parametrize(

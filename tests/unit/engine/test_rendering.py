@@ -225,6 +225,15 @@ async def test_the_example_of_proposal_0014_is_checked_before_it_has_devices() -
     assert {problem.line for problem in refusal.value.problems} == {9, 19}
 
 
+async def test_the_name_of_a_workflow_is_one_before_there_is_a_workflow() -> None:
+    urls = "    urls: [http://{{workflowid}}.workflows.tinkbox.internal/key]\n"
+    text = PROPOSAL.replace("    image: password-receiver:v1.0.42\n", "    image: password-receiver:v1.0.42\n" + urls)
+    await check(text)
+    with pytest.raises(Invalid) as refusal:
+        await check(text.replace("http:", "ftp:"))
+    assert [problem.key for problem in refusal.value.problems] == ["services[1].urls[0]"]
+
+
 async def test_names_of_both_languages_in_one_text_are_filled_alike() -> None:
     text = SMALL.replace("{name: a, image: x}", "{name: {{ a }}, image: {{x}}} # b {{-x-}} c")
     rendered = await render(text, {"device_1": MAC, "a": "one", "x": "two"})

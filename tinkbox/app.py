@@ -35,6 +35,7 @@ from tinkbox.door.problems import refusals_become_problems
 from tinkbox.door.traffic import Traffic
 from tinkbox.engine.attempts import Attempts
 from tinkbox.engine.bells import Bells
+from tinkbox.engine.binding import Names
 from tinkbox.engine.breakpoints import Breakpoints
 from tinkbox.engine.deadlines import Deadlines
 from tinkbox.engine.directory import Directory
@@ -100,8 +101,14 @@ async def _run(settings: Settings, sockets: Sockets, store: Store, stop: asyncio
     bells = Bells()
     machines = Machines(store, bells, _now, _new_token)
     templates = Templates(store, _now, _new_id)
-    workflows = Workflows(store, bells, machines, _now, _new_id)
-    attempts = Attempts(store, bells, machines, _now, _new_token)
+    names = Names(
+        name=settings.name,
+        address=str(sockets.interface.address),
+        domain=settings.services_domain,
+        opened=settings.services_paths,
+    )
+    workflows = Workflows(store, bells, machines, _now, _new_id, _new_token, names)
+    attempts = Attempts(store, bells, machines, _now, _new_token, _nothing_to_gather)
     breakpoints = Breakpoints(store, bells, machines, _now)
     recordings = settings.data / "recordings"
     shells = Shells(store, bells, _now, _new_id, _new_token, recordings, breakpoints.touch)
@@ -293,6 +300,10 @@ async def check(settings: Settings, say: Say) -> bool:
 
 def _now() -> datetime:
     return datetime.now(UTC)
+
+
+async def _nothing_to_gather(workflow_id: str) -> None:
+    """As long as no service is hosted."""
 
 
 def _new_id() -> str:

@@ -4,13 +4,13 @@ Delivery is at least once, the effect exactly once: every message names its atte
 same again gets the same answer, and what is stale is refused.
 """
 
-import hashlib
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from datetime import datetime
 
 from tinkbox.engine.arming import armed_of
 from tinkbox.engine.bells import CHANGES, Bells, worker_bell
+from tinkbox.engine.data import add_version, keep, pushed, unchanged
 from tinkbox.engine.endings import end_attempt, tell
 from tinkbox.engine.machine import ACTION, WORKFLOW, Happening, advance
 from tinkbox.engine.machines import Machines
@@ -22,7 +22,6 @@ from tinkbox.model import history
 from tinkbox.model.breakpoint import Armed, Hold
 from tinkbox.model.errors import Conflict, NotFound, TooLarge
 from tinkbox.model.workflow import FINAL, ActionStatus, Outcome, State, Workflow
-from tinkbox.store.data import DataVersion
 from tinkbox.store.database import Store, Tables
 from tinkbox.store.workflows import Attempt
 from tinkbox.wire.bundle import MAX_ARCHIVE
@@ -30,7 +29,10 @@ from tinkbox.wire.worker import Hello, Leaving, Offer, Report
 
 
 class Attempts:
-    """What workers ask and say.  `worker` is always the machine's id that its credential proved."""
+    """What workers ask and say.  `worker` is always the machine's id that its credential proved.
+
+    `gather` has what the services of a workflow wrote until now made part of its data.
+    """
 
     def __init__(
         self,
@@ -39,12 +41,14 @@ class Attempts:
         machines: Machines,
         clock: Callable[[], datetime],
         new_token: Callable[[], str],
+        gather: Callable[[str], Awaitable[None]],
     ) -> None:
         self._store = store
         self._bells = bells
         self._machines = machines
         self._clock = clock
         self._new_token = new_token
+        self._gather = gather
 
     async def offer(self, worker: str, hello: Hello) -> Offer | None:
         """The attempt this worker is to work on, or None when there is nothing for it now.
@@ -138,38 +142,32 @@ class Attempts:
         """The workflow's ephemeral data as an archive; empty when there is none yet."""
         async with self._store.read() as tables:
             attempt = await owned(tables, worker, token)
+        await self._gather(attempt.workflow_id)
+        async with self._store.read() as tables:
             newest = await tables.data.newest(attempt.workflow_id)
         return (newest.archive or b"") if newest else b""
 
     async def keep_data(self, worker: str, token: str, archive: bytes) -> int:
         """Store a new version of the ephemeral data; returns its number.
 
-        The same data as the newest version's makes no new one.  Raises TooLarge beyond the limit,
-        Conflict when the attempt is over.
+        The same data as the newest version's makes no new one, and what services wrote stays as they
+        wrote it.  Raises TooLarge beyond the limit, Conflict when the attempt is over.
         """
         if len(archive) > MAX_ARCHIVE:
             raise TooLarge(f"the archive of the ephemeral data is {len(archive)} bytes, at most {MAX_ARCHIVE} are kept")
-        digest, now = hashlib.sha256(archive).hexdigest(), self._clock()
-
-        async def use_case(tables: Tables) -> int:
+        async with self._store.read() as tables:
             attempt = await owned(tables, worker, token)
-            newest = await tables.data.newest(attempt.workflow_id)
-            if newest is not None and newest.digest == digest:
-                return newest.version
-            if attempt.state in FINAL:
-                raise Conflict(f"attempt {token} is over: its data is not taken any more")
-            version = DataVersion(
-                version=newest.version + 1 if newest else 1,
-                at=now,
-                worker=worker,
-                size=len(archive),
-                digest=digest,
-                archive=archive,
-            )
-            await tables.data.add(attempt.workflow_id, version)
-            return version.version
+        now, workflow_id = self._clock(), attempt.workflow_id
 
-        return await self._store.write(use_case)
+        async def write(tables: Tables, merged: bytes) -> int:
+            there = await unchanged(tables, workflow_id, merged)
+            if there is not None:
+                return there
+            if (await owned(tables, worker, token)).state in FINAL:
+                raise Conflict(f"attempt {token} is over: its data is not taken any more")
+            return await add_version(tables, workflow_id, worker, merged, now)
+
+        return await keep(self._store, workflow_id, lambda base: pushed(base, archive, attempt.started_at), write)
 
     async def _offer(self, tables: Tables, worker: str, hello: Hello) -> tuple[Offer | None, list[str]]:
         woken: list[str] = []

@@ -5,7 +5,8 @@ and a ring that nobody waits for is forgotten.
 """
 
 import asyncio
-from contextlib import suppress
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
 
 CHANGES = "changes"
 RETURNS = "returns"
@@ -31,9 +32,16 @@ class Bells:
 
     async def wait(self, name: str, timeout: float) -> None:
         """Return when the bell rings or after `timeout` seconds, whichever comes first."""
+        async with self.listening(name, timeout):
+            pass
+
+    @asynccontextmanager
+    async def listening(self, name: str, timeout: float) -> AsyncIterator[None]:
+        """Do what is within, and then wait; a ring during it is not missed."""
         future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._waiting.setdefault(name, set()).add(future)
         try:
+            yield
             with suppress(TimeoutError):
                 async with asyncio.timeout(timeout):
                     await future

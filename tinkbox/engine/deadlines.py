@@ -13,13 +13,15 @@ from functools import partial
 from typing import NoReturn
 
 from tinkbox.engine.bells import Bells
-from tinkbox.engine.endings import end_attempt, stop, tell
+from tinkbox.engine.endings import end_attempt, give_up, stop, tell
 from tinkbox.engine.machines import Machines
+from tinkbox.engine.readiness import not_ready
 from tinkbox.engine.rulings import expire, warn
 from tinkbox.engine.verdicts import unconfirmed, warned_at
 from tinkbox.model.breakpoint import Hold
 from tinkbox.model.conditions import why_stopped
 from tinkbox.model.errors import Unavailable
+from tinkbox.model.services import ServiceStatus
 from tinkbox.model.workflow import Outcome, PlannedAction, State
 from tinkbox.store.database import Store, Tables
 from tinkbox.store.workflows import UnderWay
@@ -54,10 +56,7 @@ def due(under_way: UnderWay, listening_since: datetime) -> tuple[datetime, Due] 
     """
 
     def moment(since: datetime, seconds: float, what: Due) -> tuple[datetime, Due]:
-        when = since + timedelta(seconds=seconds)
-        if since < listening_since:
-            when = max(when, listening_since + timedelta(seconds=REPORTING))
-        return when, what
+        return _deadline(since, seconds, listening_since), what
 
     moments: list[tuple[datetime, Due]] = []
     hold = under_way.hold
@@ -77,6 +76,16 @@ def due(under_way: UnderWay, listening_since: datetime) -> tuple[datetime, Due] 
         if under_way.stopped_at is not None:
             moments.append(moment(under_way.stopped_at, STOPPING + hooks, Due.STOP))
     return min(moments, key=lambda each: each[0]) if moments else None
+
+
+def ready_by(status: ServiceStatus, listening_since: datetime) -> datetime | None:
+    """When a service that is not ready yet must be; None while nobody was told of it."""
+    return _deadline(status.begun_at, status.service.timeout, listening_since) if status.begun_at else None
+
+
+def _deadline(since: datetime, seconds: float, listening_since: datetime) -> datetime:
+    when = since + timedelta(seconds=seconds)
+    return max(when, listening_since + timedelta(seconds=REPORTING)) if since < listening_since else when
 
 
 def _due_of(hold: Hold, hooks: int, moment: Moment) -> list[tuple[datetime, Due]]:
@@ -113,16 +122,37 @@ class Deadlines:
         """
         now, patience = self._clock(), LOOK_EVERY
         async with self._store.read() as tables:
-            found = await tables.workflows.under_way()
-        for each in found:
-            following = due(each, self._listening_since)
-            if following is None:
-                continue
-            patience = min(patience, (following[0] - now).total_seconds())
-            if following[0] <= now:
-                workers = await self._store.write(partial(self._end, workflow_id=each.workflow_id))
-                await tell(self._machines, self._bells, workers)
+            found = [
+                (following[0], partial(self._end, workflow_id=each.workflow_id))
+                for each in await tables.workflows.under_way()
+                if (following := due(each, self._listening_since))
+            ]
+            found += [
+                (when, partial(self._give_up, workflow_id=run.workflow_id))
+                for run in await tables.services.awaited()
+                if (when := ready_by(run.status, self._listening_since))
+            ]
+        for when, end in found:
+            patience = min(patience, (when - now).total_seconds())
+            if when <= now:
+                await tell(self._machines, self._bells, await self._store.write(end))
         return max(patience, 0.0)
+
+    async def _give_up(self, tables: Tables, workflow_id: str) -> list[str]:
+        """End a workflow that waits for a service which is overdue still."""
+        now = self._clock()
+        for run in await tables.services.awaited(workflow_id):
+            when, begun = ready_by(run.status, self._listening_since), run.status.begun_at
+            why = not_ready(run.status, (now - begun).total_seconds()) if begun and when and when <= now else None
+            if why is not None:
+                _log.warning(
+                    "workflow %s: service %s is overdue",
+                    workflow_id,
+                    run.status.service.name,
+                    extra={"action": "deadlines.over"},
+                )
+                return await give_up(tables, await tables.workflows.get(workflow_id), run.status, why, now)
+        return []
 
     async def _end(self, tables: Tables, workflow_id: str) -> list[str]:
         """End what is due of one workflow, unless something happened to it since it was looked at."""

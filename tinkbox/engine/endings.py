@@ -7,14 +7,16 @@ from collections.abc import Iterable
 from dataclasses import replace
 from datetime import datetime
 
-from tinkbox.engine.bells import CHANGES, Bells, worker_bell
+from tinkbox.engine.bells import CHANGES, SERVICES, Bells, worker_bell
 from tinkbox.engine.machine import ACTION, ENDING, WORKFLOW, Happening, advance
 from tinkbox.engine.machines import Machines
 from tinkbox.engine.plan import handed_over, tries_again, workflow_ends
+from tinkbox.engine.standings import told_to_end
 from tinkbox.model import history
 from tinkbox.model.breakpoint import Override
 from tinkbox.model.conditions import explanation, why_stopped
 from tinkbox.model.reasons import hint
+from tinkbox.model.services import ServiceStatus
 from tinkbox.model.workflow import BEGUN, Outcome, State, Workflow
 from tinkbox.store.database import Tables
 from tinkbox.store.workflows import Attempt
@@ -71,6 +73,13 @@ async def stop(tables: Tables, workflow: Workflow, into: State, now: datetime) -
     return workflow.workers()
 
 
+async def give_up(tables: Tables, workflow: Workflow, status: ServiceStatus, why: Outcome, now: datetime) -> list[str]:
+    """End a workflow that could not begin, because a service of it is not ready."""
+    await tables.workflows.set_reason(workflow.id, why.reason, why.message, status.service.name)
+    await _end_workflow(tables, workflow, State.FAILED, now)
+    return workflow.workers()
+
+
 async def tell(machines: Machines, bells: Bells, workers: Iterable[str]) -> None:
     """Let memory and everybody who waits know what was committed about these machines."""
     concerned = list(workers)
@@ -79,6 +88,7 @@ async def tell(machines: Machines, bells: Bells, workers: Iterable[str]) -> None
     for worker in concerned:
         bells.ring(worker_bell(worker))
     bells.ring(CHANGES)
+    bells.ring(SERVICES)
 
 
 async def _end_workflow(tables: Tables, workflow: Workflow, end: State, now: datetime) -> None:
@@ -87,3 +97,7 @@ async def _end_workflow(tables: Tables, workflow: Workflow, end: State, now: dat
     await tables.events.add(workflow.id, now, *history.ended(end, *explanation(over)))
     if end in {State.SUCCESS, State.CANCELED}:
         await tables.hardware.withdraw_ticket(workflow.workers(), installed=end is State.SUCCESS)
+    for run in await tables.services.open_of(workflow.id):
+        standing = told_to_end(run.status.standing)
+        await tables.services.stand(standing, now)
+        await tables.events.add(workflow.id, now, *history.service_told(run.status.service, standing.phase, standing))

@@ -61,6 +61,7 @@ ACTION: Table = {
 WORKFLOW: Table = {
     (State.PENDING, Happening.STARTED): State.RUNNING,
     (State.PENDING, Happening.CANCELED): State.CANCELED,
+    (State.PENDING, Happening.FAILED): State.FAILED,  # a service of it is not ready in time, or never
     (State.RUNNING, Happening.SUCCEEDED): State.SUCCESS,
     (State.RUNNING, Happening.FAILED): State.FAILED,
     (State.RUNNING, Happening.TIMED_OUT): State.TIMEOUT,

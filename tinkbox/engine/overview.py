@@ -6,9 +6,10 @@ from dataclasses import replace
 from tinkbox.engine.machines import MachineStatus, primary
 from tinkbox.model.conditions import explanation
 from tinkbox.model.reasons import hint
+from tinkbox.model.services import ServiceStatus
 from tinkbox.model.workflow import DONE, FINAL, ActionStatus, Outcome, PlannedAction, State, Workflow
 from tinkbox.store.database import Tables
-from tinkbox.wire.status import FailureLine, HeldLine, MachineLine, RunningLine, TaskLine, WorkflowLine
+from tinkbox.wire.status import FailureLine, HeldLine, MachineLine, RunningLine, ServiceLine, TaskLine, WorkflowLine
 
 
 def machine_line(status: MachineStatus) -> MachineLine:
@@ -48,7 +49,20 @@ async def workflow_line(tables: Tables, workflow: Workflow, hostnames: Mapping[s
         retried=await _retried(tables, workflow, current),
         running=_running(current, last),
         held=await _held(tables, current, last),
-        failure=_failure(workflow, current, last),
+        failure=_service_failure(workflow) or _failure(workflow, current, last),
+        services=() if workflow.state in FINAL else tuple(_service(each, hostnames) for each in workflow.services),
+    )
+
+
+def _service(status: ServiceStatus, hostnames: Mapping[str, str]) -> ServiceLine:
+    service, standing = status.service, status.standing
+    return ServiceLine(
+        name=service.name,
+        host=hostnames.get(service.host) or service.address,
+        phase=standing.phase,
+        restarts=standing.restarts,
+        message=standing.message,
+        ready=status.ready_at is not None,
     )
 
 
@@ -98,6 +112,24 @@ async def _retried(tables: Tables, workflow: Workflow, current: ActionStatus | N
     made = await tables.workflows.attempts(workflow.id)
     ended = [each.outcome for each in made if each.position == current.action.index and each.outcome]
     return _told(current.action, ended[-1], attempt=current.failures) if ended else None
+
+
+def _service_failure(workflow: Workflow) -> FailureLine | None:
+    """Why the workflow could not begin, when a service is to blame."""
+    found = next((each.standing for each in workflow.services if each.service.name == workflow.service), None)
+    if found is None:
+        return None
+    return FailureLine(
+        task="",
+        name="",
+        reason=workflow.reason,
+        message=workflow.message,
+        hint=hint(workflow.reason),
+        exit_code=found.exit_code,
+        signal=found.signal,
+        last_output=found.tail[-1] if found.tail else "",
+        service=workflow.service,
+    )
 
 
 def _failure(workflow: Workflow, current: ActionStatus | None, last: str) -> FailureLine | None:

@@ -105,11 +105,12 @@ class Turn(Enum):
 def turn(workflow: Workflow, worker: str, boot_id: str, attempt_boot_id: str) -> tuple[Turn, ActionStatus | None]:
     """Whose turn it is in the first workflow of the queue of `worker`.
 
-    Tasks run strictly in order, also across machines.  An action that runs since before the machine
-    last booted (`attempt_boot_id`) is lost, unless it said that the machine would go away.
+    Tasks run strictly in order, also across machines, and none begins before every service is ready.  An
+    action that runs since before the machine last booted (`attempt_boot_id`) is lost, unless it said that
+    the machine would go away.
     """
     current = workflow.current()
-    if current is None or current.action.worker != worker:
+    if current is None or current.action.worker != worker or workflow.awaited():
         return Turn.WAIT, None
     if current.state is State.PENDING:
         return (Turn.WAIT, None) if workflow.state is State.STOPPING else (Turn.START, current)

@@ -2,6 +2,7 @@
 
 from tinkbox.model.services import Phase, ServiceStatus
 from tinkbox.model.workflow import Outcome, State
+from tinkbox.wire.worker import MAX_MESSAGE
 
 SHOWN_LINES = 5
 
@@ -27,6 +28,6 @@ def not_ready(status: ServiceStatus, seconds: float) -> Outcome | None:
     if standing.tail:
         message += "; its last lines: " + " | ".join(standing.tail[-SHOWN_LINES:])
     return Outcome(
-        state=State.FAILED, exit_code=standing.exit_code, signal=standing.signal, reason=reason, message=message,
-        tail=standing.tail,
+        state=State.FAILED, exit_code=standing.exit_code, signal=standing.signal, reason=reason,
+        message=message[:MAX_MESSAGE], tail=standing.tail,
     )  # fmt: skip

@@ -4,19 +4,31 @@ Both sides say everything that is, not what changed (`wire.services`): whoever l
 is old or said twice does no harm.  A host is `APPLIANCE` or the id of a machine that its credential proved.
 """
 
+import asyncio
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import NoReturn
 
-from tinkbox.engine.bells import SERVICES, Bells
-from tinkbox.engine.directory import Directory
+from tinkbox.engine.bells import CHANGES, SERVICES, Bells
+from tinkbox.engine.data import add_version, keep, served, unchanged
+from tinkbox.engine.directory import Directory, Hosted
+from tinkbox.engine.endings import give_up, tell
 from tinkbox.engine.machines import Machines
-from tinkbox.model.services import ServiceStatus, Standing
-from tinkbox.model.workflow import State
-from tinkbox.store.database import Store
+from tinkbox.engine.readiness import not_ready
+from tinkbox.engine.standings import READY, noted, passed
+from tinkbox.engine.workflows import SHOWN_FINISHED, find_workflow
+from tinkbox.model import history
+from tinkbox.model.errors import Conflict, NotFound
+from tinkbox.model.services import APPLIANCE, Phase, ServiceStatus, Standing
+from tinkbox.model.workflow import State, Workflow
+from tinkbox.store.database import Store, Tables
 from tinkbox.store.output import Piece
-from tinkbox.wire.services import Wanted
+from tinkbox.store.services import ServiceRun, Written
+from tinkbox.wire.bundle import decode
+from tinkbox.wire.services import Wanted, WantedService
+
+LOOK_EVERY = 5.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,22 +78,37 @@ class Services:
 
     async def load(self) -> None:
         """Learn what is stored; once, before anything is served."""
-        raise NotImplementedError
+        async with self._store.read() as tables:
+            self.host_id = await tables.services.appliance_id()
+        await self.refresh()
 
     async def run(self) -> NoReturn:
         """Keep the directory as it should be, for ever."""
-        raise NotImplementedError
+        while True:
+            async with self._bells.listening(SERVICES, LOOK_EVERY):
+                await self.refresh()
 
     async def refresh(self) -> None:
         """Take over into the directory what was committed."""
-        raise NotImplementedError
+        async with self._store.read() as tables:
+            wanted = await tables.queues.with_services()
+            workflows = await tables.workflows.some(list(wanted)) if wanted else []
+            # Before anybody else reads, so that what is newer comes later.
+            self._directory.replace([_hosted(each, wanted=wanted[each.id]) for each in workflows])
 
     async def wanted(self, host: str, seen: str) -> Wanted | None:
         """Everything that a host is to have; None when that has the mark `seen`.  Does not wait.
 
         From when a host is told of a run for the first time its `timeout` counts.
         """
-        raise NotImplementedError
+        async with self._store.read() as tables:
+            runs = await _wanted_of(tables, host)
+        if any(run.status.begun_at is None for run in runs):
+            runs = await self._store.write(lambda tables: self._begin(tables, host))
+            self._bells.ring(CHANGES)
+            await self.refresh()
+        wanted = Wanted(services=tuple(map(self._wanted, runs)))
+        return None if wanted.mark == seen else wanted
 
     async def wait(self, timeout: float) -> None:
         """Wait until something else may be wanted, at most `timeout` seconds."""
@@ -89,7 +116,15 @@ class Services:
 
     async def observed(self, host: str, standings: tuple[Standing, ...]) -> None:
         """Take note of everything that a host has; what it does not host is ignored."""
-        raise NotImplementedError
+        said = {each.run: await self._reachable(host, each) for each in standings}
+        async with self._store.read() as tables:
+            if not _news(await tables.services.open_or_named(host, said), said):
+                return
+        workers = await self._store.write(lambda tables: self._note(tables, host, said))
+        if workers:
+            await tell(self._machines, self._bells, workers)
+        self._bells.ring(CHANGES)
+        await self.refresh()
 
     async def output(self, host: str, run: str, offset: int, chunk: bytes) -> int:
         """Append output that begins at byte `offset`; returns the offset wanted next.
@@ -97,26 +132,164 @@ class Services:
         What is there already is skipped; what would leave a gap is not taken.  Raises NotFound for a run that this host
         does not have.
         """
-        raise NotImplementedError
+
+        async def use_case(tables: Tables) -> int:
+            length = (await _hosted_run(tables, host, run)).status.output_length
+            return await tables.service_output.append(run, length, offset, chunk)
+
+        length = await self._store.write(use_case)
+        self._bells.ring(CHANGES)
+        return length
 
     async def keep_data(self, host: str, run: str, archive: bytes) -> int:
         """Merge everything that a run has in its /workflow into its workflow's data; returns the version with it in it.
 
-        The same again makes no new version.  Raises NotFound for a run that this host does not have, Conflict for one
-        that a retry has replaced, Invalid for what is no archive and TooLarge beyond the limit; then nothing changes.
+        The same again makes no new version; nothing ever written makes none, which is 0.  Raises NotFound for a run that
+        this host does not have, Conflict for one that a retry has replaced, Invalid for what is no archive and TooLarge
+        beyond the limit; then nothing changes.
         """
-        raise NotImplementedError
+        entries = await asyncio.to_thread(decode, archive)
+        async with self._store.read() as tables:
+            found = await _hosted_run(tables, host, run)
+            going = await tables.workflows.under_way(found.workflow_id)
+        since = next((each.attempt.started_at for each in going if each.attempt is not None), None)
+        now, name = self._clock(), found.status.service.name
+
+        async def write(tables: Tables, merged: tuple[bytes, Written] | None) -> int:
+            if not (await _hosted_run(tables, host, run)).newest:
+                raise Conflict(f"service {name} was started anew by a retry: the data of its earlier run is not taken")
+            if merged is None:
+                return await tables.data.newest_version(found.workflow_id)
+            content, written = merged
+            await tables.services.set_written(written)
+            there = await unchanged(tables, found.workflow_id, content)
+            return there or await add_version(tables, found.workflow_id, f"service {name}", content, now)
+
+        version = await keep(self._store, found.workflow_id, lambda base: served(base, run, entries, now, since), write)
+        self._bells.ring(CHANGES)
+        return version
 
     async def all(self, key: str = "") -> list[Listed]:
         """The services of one workflow, or of those that are not over and the newest of the others; oldest first.
 
         Raises NotFound, or Conflict when the key fits several.
         """
-        raise NotImplementedError
+        async with self._store.read() as tables:
+            runs = await tables.services.listed(SHOWN_FINISHED, (await find_workflow(tables, key)).id if key else "")
+        return [
+            Listed(workflow_id=run.workflow_id, workflow=run.workflow, state=run.state, status=run.status)
+            for run in runs
+        ]
 
     async def logs(self, key: str, offsets: Mapping[str, int]) -> list[Printed]:
-        """What a service printed in each of its runs, in the order in which they began; a retry hides none.
+        """What a service printed in each of its runs, in the order in which they were made; a retry hides none.
 
         `offsets` maps runs to where the reader already is.  Raises NotFound, or Conflict when the key fits several.
         """
-        raise NotImplementedError
+        async with self._store.read() as tables:
+            return [
+                Printed(
+                    workflow_id=run.workflow_id,
+                    run=run.token,
+                    status=run.status,
+                    pieces=await tables.service_output.after(run.token, offsets.get(run.token, 0)),
+                )
+                for run in await _find_service(tables, key)
+            ]
+
+    async def _begin(self, tables: Tables, host: str) -> list[ServiceRun]:
+        now = self._clock()
+        for run in await _wanted_of(tables, host):
+            if run.status.begun_at is None:
+                standing = replace(run.status.standing, phase=Phase.STARTING)
+                await tables.services.begin(run.token, standing, now)
+                fact = history.service_told(run.status.service, standing.phase, standing)
+                await tables.events.add(run.workflow_id, now, *fact)
+        return await _wanted_of(tables, host)
+
+    async def _note(self, tables: Tables, host: str, said: Mapping[str, Standing]) -> list[str]:
+        """Note what is new, and what follows from it; returns the machines to be told."""
+        now, concerned = self._clock(), dict[str, None]()
+        for run, after in _news(await tables.services.open_or_named(host, said), said):
+            status = run.status
+            first_ready = status.ready_at is None and after.phase in READY and not run.over
+            await tables.services.stand(after, now)
+            if first_ready:
+                await tables.services.set_ready(run.token, now)
+            for phase in passed(status.standing, after, first_ready=first_ready):
+                await tables.events.add(run.workflow_id, now, *history.service_told(status.service, phase, after))
+            if first_ready or after.phase is Phase.FAILED:
+                concerned[run.workflow_id] = None
+        return [worker for each in concerned for worker in await _judge(tables, await tables.workflows.get(each), now)]
+
+    async def _reachable(self, host: str, standing: Standing) -> Standing:
+        """What a host said, without an address that is not its own: requests must not be led elsewhere."""
+        if host == APPLIANCE or not standing.address:
+            return standing
+        interfaces = (await self._machines.get(host)).hardware.interfaces
+        own = standing.address in {str(each.address) for each in interfaces}
+        return standing if own else replace(standing, address="")
+
+    def _wanted(self, run: ServiceRun) -> WantedService:
+        return WantedService(
+            run=run.token,
+            workflow_id=run.workflow_id,
+            service=run.status.service,
+            restarts=run.status.standing.restarts,
+            hosts={self._directory.name_of(run.workflow_id): self._address},
+        )
+
+
+def _hosted(workflow: Workflow, *, wanted: bool) -> Hosted:
+    return Hosted(
+        workflow_id=workflow.id,
+        name=workflow.name,
+        state=workflow.state,
+        wanted=wanted,
+        machines=frozenset(workflow.workers()),
+        services=workflow.services,
+    )
+
+
+def _news(runs: Sequence[ServiceRun], said: Mapping[str, Standing]) -> list[tuple[ServiceRun, Standing]]:
+    """The runs of which something new was said, with where they stand now."""
+    found = ((run, noted(run.status.standing, said.get(run.token), over=run.over)) for run in runs)
+    return [(run, after) for run, after in found if after is not None]
+
+
+async def _judge(tables: Tables, workflow: Workflow, now: datetime) -> list[str]:
+    """What follows for a workflow from where its services stand now; returns the machines to be told."""
+    current = workflow.current()
+    if workflow.state is not State.PENDING or current is None:
+        return []
+    for status in workflow.services:
+        why = not_ready(status, 0)
+        if why is not None:
+            return await give_up(tables, workflow, status, why, now)
+    return [] if workflow.awaited() else [current.action.worker]
+
+
+async def _wanted_of(tables: Tables, host: str) -> list[ServiceRun]:
+    workflows = await tables.queues.with_services()
+    wanted = [workflow_id for workflow_id, each in workflows.items() if each]
+    return await tables.services.newest_of(host, wanted) if wanted else []
+
+
+async def _hosted_run(tables: Tables, host: str, token: str) -> ServiceRun:
+    run = await tables.services.run(token)
+    if run is None or run.status.service.host != host:
+        raise NotFound("there is no such run of a service on this host: its workflow was deleted, or it never was")
+    return run
+
+
+async def _find_service(tables: Tables, key: str) -> list[ServiceRun]:
+    """Every run of the one service that `key` means; raises NotFound or Conflict."""
+    of, slash, name = key.rpartition("/")
+    workflow_id = (await find_workflow(tables, of)).id if slash else await tables.services.newest_workflow_with(name)
+    if workflow_id is None:
+        raise NotFound(f"no workflow has a service {name}: tinkbox service list shows those that there are")
+    runs = await tables.services.runs(workflow_id, name)
+    if not runs:
+        there = ", ".join(each.service.name for each in (await tables.workflows.get(workflow_id)).services)
+        raise NotFound(f"workflow {workflow_id} has no service {name}, but {there or 'none at all'}")
+    return runs

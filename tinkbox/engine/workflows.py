@@ -6,7 +6,7 @@ from datetime import datetime
 
 from tinkbox.engine.arming import Change, armed
 from tinkbox.engine.bells import CHANGES, Bells
-from tinkbox.engine.binding import bind, first_known
+from tinkbox.engine.binding import Names, bind, bind_services, first_known
 from tinkbox.engine.endings import stop, tell
 from tinkbox.engine.machine import WORKFLOW, Happening, advance
 from tinkbox.engine.machines import Machines, primary
@@ -18,6 +18,7 @@ from tinkbox.model import history
 from tinkbox.model.breakpoint import Breakpoints
 from tinkbox.model.errors import Conflict, Invalid, NotFound
 from tinkbox.model.hardware import Hardware
+from tinkbox.model.services import Phase, ServiceStatus, Standing
 from tinkbox.model.workflow import FINAL, Event, PlannedAction, State, Workflow
 from tinkbox.store.data import DataVersion
 from tinkbox.store.database import Store, Tables
@@ -46,13 +47,22 @@ class Workflows:
     """
 
     def __init__(
-        self, store: Store, bells: Bells, machines: Machines, clock: Callable[[], datetime], new_id: Callable[[], str]
+        self,
+        store: Store,
+        bells: Bells,
+        machines: Machines,
+        clock: Callable[[], datetime],
+        new_id: Callable[[], str],
+        new_token: Callable[[], str],
+        names: Names,
     ) -> None:
         self._store = store
         self._bells = bells
         self._machines = machines
         self._clock = clock
         self._new_id = new_id
+        self._new_token = new_token
+        self._names = names
 
     async def create(
         self,
@@ -83,6 +93,7 @@ class Workflows:
 
         async def use_case(tables: Tables) -> list[str]:
             actions = await bind(tables, definition)
+            services = await bind_services(tables, definition, self._names, workflow_id)
             workflow = Workflow(
                 id=workflow_id,
                 name=name or definition.name,
@@ -94,6 +105,10 @@ class Workflows:
                 created_at=now,
                 updated_at=now,
                 global_timeout=definition.global_timeout,
+                services=tuple(
+                    ServiceStatus(service=each, standing=Standing(run=self._new_token(), phase=Phase.PENDING))
+                    for each in services
+                ),
             )
             workers = workflow.workers()
             await tables.workflows.insert(workflow)
@@ -151,7 +166,7 @@ class Workflows:
         """Take up a workflow that ended badly again, behind what its machines wait for; returns its id.
 
         It begins with the first action that is not done, or with an earlier one: `from_action` is its
-        name or `task/action`.  Raises Conflict when that cannot be, NotFound when there is none so called.
+        name or `task/action`.  Its services are started anew, and must be ready before.  Raises Conflict when that cannot be, NotFound when there is none so called.
         """
         now = self._clock()
 
@@ -160,7 +175,9 @@ class Workflows:
             first = first_to_retry(workflow, from_action)
             await tables.workflows.set_state(workflow.id, advance(WORKFLOW, workflow.state, Happening.RETRIED), now)
             await tables.workflows.make_ready(workflow.id, first)
-            await tables.events.add(workflow.id, now, *history.retried(first))
+            runs = [self._new_token() for _ in workflow.services]
+            await tables.services.renew(workflow.id, runs)
+            await tables.events.add(workflow.id, now, *history.retried(first, runs))
             ready = await tables.workflows.get(workflow.id)
             await tables.hardware.grant_ticket(_awaited(ready))
             return ready

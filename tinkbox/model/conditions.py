@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from datetime import datetime
 
+from tinkbox.model.services import ServiceStatus
 from tinkbox.model.workflow import DONE, FINAL, State, Workflow, full_name
 
 
@@ -30,6 +31,8 @@ def conditions(workflow: Workflow) -> tuple[Condition, ...]:
 
 def explanation(workflow: Workflow) -> tuple[str, str]:
     """(reason, message) of how a workflow ended, or is about to; both empty when there is nothing to explain."""
+    if workflow.reason:
+        return workflow.reason, workflow.message
     into = State.CANCELED if workflow.state is State.CANCELED else workflow.stop_into
     if into is not None:
         return why_stopped(into, workflow.global_timeout)
@@ -67,10 +70,27 @@ def _started(workflow: Workflow) -> Condition:
             type="Started", status="True", reason="Started", message="an action has begun", at=workflow.started_at
         )
     if workflow.state is State.PENDING:
-        reason, message = "Pending", "waiting for the worker of its first action"
+        reason, message = _waiting(workflow)
     else:
         reason, message = explanation(workflow)
     return Condition(type="Started", status="False", reason=reason, message=message, at=workflow.updated_at)
+
+
+def _waiting(workflow: Workflow) -> tuple[str, str]:
+    awaited = workflow.awaited()
+    begun = [each for each in awaited if each.begun_at is not None]
+    if begun:
+        return "WaitingForServices", "waiting for " + "; ".join(map(_service, begun))
+    if awaited:
+        names = ", ".join(each.service.name for each in awaited)
+        return "Pending", f"waiting for its turn on its first machine, or for the hosts of its services: {names}"
+    return "Pending", "waiting for the worker of its first action"
+
+
+def _service(status: ServiceStatus) -> str:
+    standing = status.standing
+    told = f" ({standing.message})" if standing.message else ""
+    return f"service {status.service.name}, which is {standing.phase}{told}"
 
 
 def _succeeded(workflow: Workflow) -> Condition:

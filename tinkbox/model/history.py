@@ -3,12 +3,14 @@
 The state of a workflow is the fold of its events; what the store holds beside them is only quicker to read.
 """
 
-from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from tinkbox.model.breakpoint import Armed, Breakpoints, Hold, Verdict
 from tinkbox.model.errors import Invalid
+from tinkbox.model.services import ENDED as ENDED_SERVICES
+from tinkbox.model.services import Phase, PlannedService, Standing
 from tinkbox.model.workflow import Event, Outcome, PlannedAction, State, Workflow
 
 ENDED: Mapping[State, str] = {
@@ -22,19 +24,25 @@ _REACHED: Mapping[str, State] = {
     "workflow.stopping": State.STOPPING,
     **{f"workflow.{word}": state for state, word in ENDED.items()},
 }
+_CAME_TO: Mapping[str, Phase] = {f"service.{phase.lower()}": phase for phase in Phase}
 Fact = tuple[str, dict[str, Any]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class History:
-    """Where a workflow and each of its actions stand after the events so far."""
+    """Where a workflow, each of its actions and each run of its services stand after the events so far."""
 
     state: State
     actions: tuple[State, ...]
+    runs: Mapping[str, Phase] = field(default_factory=dict)
 
 
 def created(workflow: Workflow) -> Fact:
     """A workflow was created; `workers` are the machines that have something to do in it."""
+    services = [
+        {"service": each.service.name, "host": each.service.host, "run": each.standing.run}
+        for each in workflow.services
+    ]
     actions = [
         {"task": each.action.task, "action": each.action.name, "worker": each.action.worker}
         for each in workflow.actions
@@ -47,6 +55,7 @@ def created(workflow: Workflow) -> Fact:
         "workers": workflow.workers(),
         "actions": actions,
         "skipped": skipped,
+        "services": services,
     }
 
 
@@ -160,9 +169,24 @@ def stopping(into: State, reason: str, message: str) -> Fact:
     return "workflow.stopping", {"into": into, "reason": reason, "message": message}
 
 
-def retried(first: int) -> Fact:
-    """A person made the actions from index `first` on ready again."""
-    return "workflow.retried", {"from": first}
+def retried(first: int, runs: Sequence[str] = ()) -> Fact:
+    """A person made the actions from index `first` on ready again; `runs` are the new ones of its services."""
+    return "workflow.retried", {"from": first, "runs": list(runs)}
+
+
+def service_told(service: PlannedService, phase: Phase, standing: Standing) -> Fact:
+    """A run of a service came to a phase; told is what there is to say about that."""
+    told: dict[str, Any] = {
+        "service": service.name,
+        "host": service.host,
+        "run": standing.run,
+        "restarts": standing.restarts,
+        "reason": standing.reason,
+        "message": standing.message,
+    }
+    if phase is Phase.RESTARTING or phase in ENDED_SERVICES:
+        told |= {"exit_code": standing.exit_code, "signal": standing.signal, "tail": list(standing.tail)}
+    return f"service.{phase.lower()}", {name: value for name, value in told.items() if value not in ("", None, [])}
 
 
 def ended(state: State, reason: str, message: str) -> Fact:
@@ -190,7 +214,8 @@ def _beginning(event: Event) -> History:
         raise Invalid(f"the events of workflow {event.workflow_id} begin with {event.kind}")
     skipped = set(event.data["skipped"])
     actions = (State.SKIPPED if index in skipped else State.PENDING for index in range(len(event.data["actions"])))
-    return History(state=State.PENDING, actions=tuple(actions))
+    runs = {each["run"]: Phase.PENDING for each in event.data.get("services", ())}
+    return History(state=State.PENDING, actions=tuple(actions), runs=runs)
 
 
 def _after(history: History, event: Event) -> History:
@@ -199,7 +224,10 @@ def _after(history: History, event: Event) -> History:
     if event.kind == "workflow.retried":
         kept, ready = history.actions[: event.data["from"]], history.actions[event.data["from"] :]
         waiting = (state if state is State.SKIPPED else State.PENDING for state in ready)
-        return History(state=State.PENDING, actions=(*kept, *waiting))
+        runs = dict.fromkeys(event.data.get("runs", ()), Phase.PENDING)
+        return History(state=State.PENDING, actions=(*kept, *waiting), runs={**history.runs, **runs})
+    if event.kind in _CAME_TO:
+        return replace(history, runs={**history.runs, event.data["run"]: _CAME_TO[event.kind]})
     if event.kind.startswith("action."):
         index = event.data["index"]
         reached = State(event.data.get("next") or event.data["state"])

@@ -145,6 +145,30 @@ REASONS: Mapping[str, Reason] = {
         means="the workflow's data could not be packed or unpacked",
         hint="keep only files, folders and links in /workflow",
     ),
+    "ServiceNotReady": Reason(
+        means="a service of the workflow was not ready within its `timeout`; the message has its last lines",
+        hint="read what it printed: tinkbox service logs; raise its timeout if it only needs longer",
+    ),
+    "ServiceFailed": Reason(
+        means="a service of the workflow ended with an error, as often as its `restart` allows",
+        hint="read what it printed: tinkbox service logs",
+    ),
+    "ServiceEnded": Reason(
+        means="a service that has a health check ended without an error before it was healthy, so it never served",
+        hint="let its command stay in the foreground, or switch its health check off if it only prepares something",
+    ),
+    "NoPort": Reason(
+        means="routes lead to a service, and neither its `ports`, its labels nor its image say which port it listens on",
+        hint="name the port in the service's ports, or in its label traefik.http.services.NAME.loadbalancer.server.port",
+    ),
+    "PathNotOpened": Reason(
+        means="a volume of a service leads, perhaps through a link, out of what the operator opened on the appliance",
+        hint="put what it mounts below the folder that services.paths in tinkbox.yaml names",
+    ),
+    "NetworkFailed": Reason(
+        means="the appliance could not make a network for the workflow's services: its subnets are used up, or in use",
+        hint="give services.subnets in tinkbox.yaml a larger or another range, or wait until other workflows are over",
+    ),
     "InvalidReason": Reason(
         means="what is in `/dev/reason` is not one CamelCase word",
         hint="write one word of letters and digits to /dev/reason, and the sentence to /dev/message",

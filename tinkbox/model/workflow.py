@@ -134,6 +134,10 @@ class Workflow:
                 return status
         return self.actions[-1] if self.actions else None
 
+    def awaited(self) -> list[ServiceStatus]:
+        """The services that must be ready before it begins, and are not yet."""
+        return [each for each in self.services if each.ready_at is None] if self.state is State.PENDING else []
+
     def workers(self) -> list[str]:
         """The machines that have or had something to do in it, in the order of their tasks."""
         return list(dict.fromkeys(each.action.worker for each in self.actions if each.state is not State.SKIPPED))

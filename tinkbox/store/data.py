@@ -10,7 +10,10 @@ KEPT_VERSIONS = 3
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DataVersion:
-    """One version; `archive` is None for one that is too old to be kept."""
+    """One version; `archive` is None for one that is too old to be kept.
+
+    `worker` is the id of the machine whose action pushed it, or says which service wrote it.
+    """
 
     version: int
     at: datetime
@@ -39,6 +42,13 @@ class DataTable:
             "SELECT * FROM data WHERE workflow_id = ? ORDER BY version DESC LIMIT 1", (workflow_id,)
         )
         return next((_version(row) for row in rows), None)
+
+    async def newest_version(self, workflow_id: str) -> int:
+        """The number of the newest version, 0 when there is none yet."""
+        rows = await self._sql.execute_fetchall(
+            "SELECT coalesce(max(version), 0) AS version FROM data WHERE workflow_id = ?", (workflow_id,)
+        )
+        return next(int(row["version"]) for row in rows)
 
     async def add(self, workflow_id: str, data: DataVersion) -> None:
         """Store a new version and drop the archive of the one that is now too old."""

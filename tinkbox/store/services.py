@@ -101,8 +101,12 @@ class ServiceTable:
             return await self._runs(f"{_AWAITED} AND workflow.id = ? ORDER BY position", (workflow_id,))
         return await self._runs(_AWAITED, ())
 
-    async def listed(self, finished: int) -> list[ServiceRun]:
-        """The newest runs of all workflows that are not over and of the newest of the others, oldest first."""
+    async def listed(self, finished: int, workflow_id: str = "") -> list[ServiceRun]:
+        """The newest runs of all workflows that are not over and of the newest of the others, or of this one."""
+        if workflow_id:
+            return await self._runs(
+                "WHERE workflow.id = ? AND service_run.token = service.run ORDER BY position", (workflow_id,)
+            )
         return await self._runs(_LISTED, (finished,))
 
     async def runs(self, workflow_id: str, name: str) -> list[ServiceRun]:

@@ -4,9 +4,10 @@ The same files make the same bytes, so that what did not change need not travel.
 other machines: what would leave the folder, devices, and absurd sizes are refused.
 """
 
+import hashlib
 import io
 import tarfile
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 
@@ -16,6 +17,7 @@ MAX_BYTES: Final = 10 * 1024 * 1024
 # Each file takes a header, padding, and at times a header for what does not fit into the first.
 MAX_ARCHIVE: Final = 12 * 1024 * 1024
 _HEADER: Final = 512
+_MAX_NAME: Final = 4096  # Linux takes no longer path
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,18 +67,19 @@ def decode(archive: bytes) -> list[Entry]:
     if len(archive) > MAX_ARCHIVE:
         raise TooLarge(f"the archive of the ephemeral data is {len(archive)} bytes, at most {MAX_ARCHIVE} are kept")
     entries: list[Entry] = []
-    links: set[str] = set()
+    ends: set[str] = set()
     total = 0
     try:
         with tarfile.open(fileobj=io.BytesIO(archive), mode="r:") as tar:
             for header in tar:
-                path = _inside(header.name, links)
+                path = _inside(header.name, ends)
                 # A sparse file says a size that its few bytes in the archive do not show.
                 total += header.size
                 if total > MAX_BYTES:
                     raise TooLarge(f"the ephemeral data exceeds {MAX_BYTES} bytes with {path}")
+                if not header.isdir():
+                    ends.add(path)
                 if header.issym():
-                    links.add(path)
                     entries.append(Entry(path=path, link=header.linkname))
                 elif header.isdir():
                     entries.append(Entry(path=path, mode=header.mode & 0o777))
@@ -91,6 +94,35 @@ def decode(archive: bytes) -> list[Entry]:
     return entries
 
 
+def fingerprint(entry: Entry) -> str:
+    """What tells a file from what may be, or may have been, at its path."""
+    content = b"" if entry.content is None else b"%d:" % len(entry.content) + entry.content
+    link = b"" if entry.link is None else b">" + entry.link.encode(errors="surrogateescape")
+    return hashlib.sha256(b"%o " % entry.mode + link + b"\0" + content).hexdigest()[:32]
+
+
+def overlaid(below: Iterable[Entry], above: Iterable[Entry]) -> list[Entry]:
+    """Both folders in one: where they disagree, `above` is right, also about what is a folder and what is not."""
+    files = {entry.path: entry for entry in above}
+    folders = {folder for path in files for folder in _folders(path)}
+    ends = {path for path, entry in files.items() if not _is_folder(entry)}
+    for entry in below:
+        blocked = entry.path in folders and not _is_folder(entry)
+        if not blocked and ends.isdisjoint(_folders(entry.path)):
+            files.setdefault(entry.path, entry)
+    return list(files.values())
+
+
+def _is_folder(entry: Entry) -> bool:
+    return entry.content is None and entry.link is None
+
+
+def _folders(path: str) -> Iterator[str]:
+    """Every folder that the path is in."""
+    parts = path.split("/")
+    return ("/".join(parts[:depth]) for depth in range(1, len(parts)))
+
+
 def _too_large(sizes: Mapping[str, int]) -> TooLarge:
     largest = sorted(sizes, key=lambda path: sizes[path], reverse=True)[:3]
     named = ", ".join(f"{path} ({sizes[path]} bytes)" for path in largest)
@@ -100,9 +132,10 @@ def _too_large(sizes: Mapping[str, int]) -> TooLarge:
     )
 
 
-def _inside(name: str, links: set[str]) -> str:
-    parts = [part for part in name.split("/") if part not in ("", ".")]
-    above = {"/".join(parts[:depth]) for depth in range(1, len(parts))}
-    if name.startswith("/") or ".." in parts or not parts or "\0" in name or above & links:
+def _inside(name: str, ends: set[str]) -> str:
+    path = "/".join(part for part in name.split("/") if part not in ("", "."))
+    if name.startswith("/") or ".." in path.split("/") or not path or "\0" in name or len(name) > _MAX_NAME:
         raise Invalid(f"ephemeral data: {name[:100]!r} would leave its folder")
-    return "/".join(parts)
+    if not ends.isdisjoint(_folders(path)):
+        raise Invalid(f"ephemeral data: {name[:100]!r} is said to be in what is no folder")
+    return path

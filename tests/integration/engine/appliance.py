@@ -12,18 +12,24 @@ from uuid import UUID
 
 from tinkbox.engine.attempts import Attempts
 from tinkbox.engine.bells import Bells
+from tinkbox.engine.binding import Names
 from tinkbox.engine.breakpoints import Breakpoints
 from tinkbox.engine.deadlines import Deadlines
+from tinkbox.engine.directory import Directory
 from tinkbox.engine.machines import Machines
 from tinkbox.engine.returns import Returns
+from tinkbox.engine.services import Services
 from tinkbox.engine.templates import Templates
 from tinkbox.engine.workflows import Workflows
 from tinkbox.model.hardware import MacAddress, parse_hardware
 from tinkbox.model.history import History, fold
 from tinkbox.model.workflow import Outcome, State
 from tinkbox.store.database import Store
+from tinkbox.store.services import ServiceRun
 from tinkbox.wire.worker import Hello, Leaving, Offer, Order, Report
 
+ADDRESS = "172.30.0.1"
+DOMAIN = "workflows.tinkbox.internal"
 HELLO = """\
 version: "0.1"
 name: hello_world_workflow
@@ -74,11 +80,26 @@ class Appliance:
 
         self.machines = Machines(self.store, self.bells, self.clock, lambda: f"token-{next(numbers)}")
         self.templates = Templates(self.store, self.clock, new_id)
-        self.workflows = Workflows(self.store, self.bells, self.machines, self.clock, new_id)
-        self.attempts = Attempts(self.store, self.bells, self.machines, self.clock, lambda: f"attempt-{next(numbers)}")
+        self.directory = Directory(DOMAIN, f"http://{ADDRESS}")
+        self.services = Services(self.store, self.bells, self.machines, self.clock, self.directory, ADDRESS)
+        self.workflows = Workflows(
+            self.store,
+            self.bells,
+            self.machines,
+            self.clock,
+            new_id,
+            lambda: f"run-{next(numbers)}",
+            Names(name="provisioner", address=ADDRESS, domain=DOMAIN),
+        )
+        self.attempts = Attempts(
+            self.store, self.bells, self.machines, self.clock, lambda: f"attempt-{next(numbers)}", self.gather
+        )
         self.breakpoints = Breakpoints(self.store, self.bells, self.machines, self.clock)
         self.deadlines = Deadlines(self.store, self.bells, self.machines, self.clock)
         self.returns = Returns(self.store, self.bells, self.machines, self.clock)
+
+    async def gather(self, workflow_id: str) -> None:
+        """What services wrote until now is handed over: by default they write nothing."""
 
     async def machine(self, number: int) -> str:
         """Push the hardware of machine `number`; returns its id."""
@@ -120,12 +141,25 @@ class Appliance:
             done.append(offer.action.name)
         return done
 
+    async def runs(self, workflow_id: str, service: str) -> list[ServiceRun]:
+        """Every run of a service, oldest first."""
+        async with self.store.read() as tables:
+            return await tables.services.runs(workflow_id, service)
+
     async def check_histories(self) -> None:
         """Every workflow's state, and that of each of its actions, is what its events add up to."""
         for workflow in await self.workflows.all():
             events = await self.workflows.events(workflow.id)
             assert [event.number for event in events] == list(range(1, len(events) + 1))
-            stored = History(state=workflow.state, actions=tuple(each.state for each in workflow.actions))
+            stored = History(
+                state=workflow.state,
+                actions=tuple(each.state for each in workflow.actions),
+                runs={
+                    run.token: run.status.standing.phase
+                    for each in workflow.services
+                    for run in await self.runs(workflow.id, each.service.name)
+                },
+            )
             assert fold(events) == stored, [(event.kind, dict(event.data)) for event in events]
 
 
@@ -156,6 +190,7 @@ async def appliance(path: Path, clock: Clock | None = None) -> AsyncIterator[App
             writer = parts.create_task(store.run())
             box = Appliance(store, clock or Clock())
             await box.machines.load()
+            await box.services.load()
             yield box
             await box.check_histories()
             writer.cancel()

@@ -263,7 +263,7 @@ async def test_an_earlier_action_can_be_chosen_and_what_was_done_since_is_done_a
         await box.workflows.retry(await box.workflow())
     await box.workflows.retry(offer.workflow_id, "hello world/hello_world")
     (event,) = [each for each in await box.workflows.events(offer.workflow_id) if each.kind == "workflow.retried"]
-    assert event.data == {"from": 0}
+    assert event.data == {"from": 0, "runs": []}
     assert await box.finish(worker) == ["hello_world", "second"] * 2
 
 

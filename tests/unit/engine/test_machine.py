@@ -23,6 +23,7 @@ STEPS_OF_ACTIONS = {
 STEPS_OF_WORKFLOWS = {
     ("PENDING", "started"): "RUNNING",
     ("PENDING", "canceled"): "CANCELED",
+    ("PENDING", "failed"): "FAILED",
     **{("RUNNING", happening): end for happening, end in ENDS.items()},
     ("RUNNING", "told to stop"): "STOPPING",
     ("STOPPING", "timed out"): "TIMEOUT",

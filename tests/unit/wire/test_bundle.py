@@ -88,9 +88,20 @@ def test_what_would_leave_the_folder_is_refused(name: str) -> None:
         decode(tar(member(name)))
 
 
-def test_nothing_is_written_through_a_link() -> None:
-    with pytest.raises(Invalid, match="would leave its folder"):
-        decode(tar(member("out", tarfile.SYMTYPE, link="/etc"), member("out/passwd", size=3)))
+@pytest.mark.parametrize("kind", [tarfile.SYMTYPE, tarfile.REGTYPE])
+def test_nothing_is_written_through_a_link_or_into_a_file(kind: bytes) -> None:
+    with pytest.raises(Invalid, match="'out/deep/passwd' is said to be in what is no folder"):
+        decode(tar(member("out", kind, link="/etc"), member("out/deep/passwd", size=3)))
+    assert decode(tar(member("out", tarfile.DIRTYPE), member("out/deep/passwd")))
+    assert decode(tar(member("out", kind, link="/etc"), member("outer/passwd")))
+
+
+def test_a_path_that_no_system_takes_is_refused() -> None:
+    for length, taken in ((4096, True), (4097, False)):
+        name = "/".join(["a"] * (length // 2)) + "bcd"[: length % 2 + 1]
+        assert len(name) == length
+        with contextlib.nullcontext() if taken else pytest.raises(Invalid, match="would leave its folder"):
+            decode(tar(member(name)))
 
 
 @pytest.mark.parametrize("kind", [tarfile.CHRTYPE, tarfile.BLKTYPE, tarfile.FIFOTYPE, tarfile.LNKTYPE])

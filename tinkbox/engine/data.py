@@ -1,0 +1,111 @@
+"""A workflow's ephemeral data, which its actions and its services write at the same time.
+
+An action pulls everything, and pushes everything when it is done; a service has a folder of its own, and says from time to
+time what is in it.  What a service wrote is its own for as long as its run lasts: no action undoes it by pushing the older
+copy that it pulled, nor brings back what the service removed meanwhile.
+"""
+
+import asyncio
+import hashlib
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TypeVar
+
+from tinkbox.store.data import DataVersion
+from tinkbox.store.database import Store, Tables
+from tinkbox.store.services import Written
+from tinkbox.wire.bundle import Entry, decode, encode, fingerprint, overlaid
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Base:
+    """The newest data, 0 and empty when there is none yet, and what services have in it."""
+
+    version: int
+    archive: bytes
+    written: tuple[Written, ...]
+
+
+async def keep(
+    store: Store, workflow_id: str, merge: Callable[[Base], T], write: Callable[[Tables, T], Awaitable[int]]
+) -> int:
+    """Merge something into the newest data, store it, and return what `write` does; again, when others were quicker.
+
+    Merging may take a while, so it is done in a thread, and nobody waits for it.
+    """
+    while True:
+        async with store.read() as tables:
+            newest = await tables.data.newest(workflow_id)
+            base = Base(
+                version=newest.version if newest else 0,
+                archive=(newest.archive or b"") if newest else b"",
+                written=tuple(await tables.services.written(workflow_id)),
+            )
+        merged = await asyncio.to_thread(merge, base)
+
+        async def use_case(tables: Tables, base: Base = base, merged: T = merged) -> int | None:
+            version = await tables.data.newest_version(workflow_id)
+            if (version, tuple(await tables.services.written(workflow_id))) != (base.version, base.written):
+                return None
+            return await write(tables, merged)
+
+        kept = await store.write(use_case)
+        if kept is not None:
+            return kept
+
+
+def pushed(base: Base, archive: bytes, since: datetime) -> bytes:
+    """What becomes of the data when an attempt that began at `since` pushes everything it has.
+
+    Raises Invalid and TooLarge, but where no service has written anything the archive is taken as it is.
+    """
+    owned = {path for each in base.written for path in each.files}
+    owned |= {path for each in base.written for path, at in each.removed.items() if at >= since}
+    if not owned:
+        return archive
+    newest = [entry for entry in decode(base.archive) if entry.path in owned]
+    return encode(overlaid((entry for entry in decode(archive) if entry.path not in owned), newest))
+
+
+def served(
+    base: Base, run: str, entries: Sequence[Entry], now: datetime, since: datetime | None
+) -> tuple[bytes, Written] | None:
+    """What becomes of the data, and is to be known of `run`, when it has these files; None when nothing changes.
+
+    `since` is when the attempt began that may have older copies, None when there is none.  Raises Invalid and TooLarge.
+    """
+    before = next((each for each in base.written if each.run == run), Written(run=run))
+    files = {entry.path: fingerprint(entry) for entry in entries}
+    changed = [entry for entry in entries if before.files.get(entry.path) != files[entry.path]]
+    gone = before.files.keys() - files.keys()
+    if not changed and not gone:
+        return None
+    of_others = {path for each in base.written if each.run != run for path in each.files}
+    kept = (entry for entry in decode(base.archive) if entry.path not in gone or entry.path in of_others)
+    removed = {**before.removed, **dict.fromkeys(gone, now)}
+    known = Written(
+        run=run,
+        files=files,
+        removed={path: at for path, at in removed.items() if path not in files and since is not None and at >= since},
+    )
+    return encode(overlaid(kept, changed)), known
+
+
+async def unchanged(tables: Tables, workflow_id: str, archive: bytes) -> int | None:
+    """The number of the newest version of the data when it is this, else None."""
+    newest = await tables.data.newest(workflow_id)
+    return newest.version if newest is not None and newest.digest == hashlib.sha256(archive).hexdigest() else None
+
+
+async def add_version(tables: Tables, workflow_id: str, who: str, archive: bytes, now: datetime) -> int:
+    """Store a new version of the data; returns its number."""
+    number = 1 + await tables.data.newest_version(workflow_id)
+    digest = hashlib.sha256(archive).hexdigest()
+    await tables.data.add(
+        workflow_id,
+        DataVersion(version=number, at=now, worker=who, size=len(archive), digest=digest, archive=archive),
+    )
+    return number

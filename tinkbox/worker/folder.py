@@ -9,7 +9,10 @@ from tinkbox.worker.words import Words
 
 
 class WorkerFolder:
-    """The worker's `--data` folder: `data` of workflows, `words` of actions, `notes` on attempts, `tools` for containers."""
+    """The worker's `--data` folder.
+
+    `data` of workflows, `words` of actions, `notes` on attempts, `tools` for containers, what `services` write.
+    """
 
     def __init__(self, root: Path) -> None:
         self._root = root
@@ -17,6 +20,7 @@ class WorkerFolder:
         self.words = Words(root / "words")
         self.notes = Notes(root / "attempts")
         self.tools = root / "tools"
+        self.services = root / "services"
 
     def helper(self, attempt: str) -> HelperFiles:
         """The files by which the worker speaks with an attempt's helper."""

@@ -1,5 +1,6 @@
 """The machine that attempts run on, and all that they ask of the appliance."""
 
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -23,11 +24,16 @@ class Door(ShellDoor, Protocol):
     async def verdict(self, attempt: str, asked: Asked) -> None: ...
 
 
+async def nothing_to_gather(_: str) -> None:
+    """Of no workflow are there services on this machine."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Machine:
     """Where attempts run; `boot_id` is the kernel's, new whenever the machine has booted.
 
-    Without `debug` no action has a helper, so nothing is ever held and nobody gets a shell.
+    Without `debug` no action has a helper, so nothing is ever held and nobody gets a shell.  `gather` has the appliance
+    keep what a workflow's services on this machine wrote until now; it may raise a Refusal or EngineAway.
     """
 
     runtime: Runtime
@@ -37,3 +43,4 @@ class Machine:
     boot_id: str
     privileged: bool
     debug: bool = True
+    gather: Callable[[str], Awaitable[None]] = nothing_to_gather

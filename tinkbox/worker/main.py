@@ -2,25 +2,30 @@
 
 import asyncio
 import logging
+import time
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Protocol
+from typing import NoReturn, Protocol
 
 from tinkbox import __version__
 from tinkbox.client.node import NodeDoor
+from tinkbox.hosting import Place
+from tinkbox.hosting.host import ServiceHost
 from tinkbox.model.errors import Conflict, Denied, Invalid, NotFound, Refusal, TooLarge, Unavailable
 from tinkbox.model.workflow import Outcome
 from tinkbox.runtime import ContainerFailed, EngineAway
 from tinkbox.runtime.docker import DockerRuntime
 from tinkbox.runtime.patience import patiently
 from tinkbox.wire.worker import Credential, Hello, Offer, Report, decode_credential
+from tinkbox.worker.addresses import own_address
 from tinkbox.worker.attempt import AttemptRun
 from tinkbox.worker.containers import remove_strays
 from tinkbox.worker.folder import WorkerFolder
 from tinkbox.worker.machine import Door as AttemptDoor
 from tinkbox.worker.machine import Machine
 from tinkbox.worker.salvage import discard
+from tinkbox.worker.services import ServiceDesk
 from tinkbox.worker.toolbox import install
 
 CREDENTIAL = Path("/etc/tinkbox/worker.json")
@@ -35,6 +40,12 @@ class Door(AttemptDoor, Protocol):
 
     async def next(self, hello: Hello) -> Offer | None: ...
     async def report(self, attempt: str, report: Report) -> None: ...
+
+
+class Host(Protocol):
+    """What hosts services beside the actions."""
+
+    async def run(self) -> NoReturn: ...
 
 
 def work(
@@ -70,16 +81,35 @@ async def _work(credential: Credential, docker: str, data: Path, *, privileged: 
         install(folder.tools)
     async with NodeDoor(credential) as door, DockerRuntime(docker) as runtime:
         boot_id = BOOT_ID.read_text().strip()
+        place = Place(
+            host=credential.worker,
+            folder=folder.services,
+            registry=credential.registry,
+            server=credential.server,
+            privileged=privileged,
+            # The network of a service is the machine's, so this is where it is reached.
+            address=await patiently(partial(own_address, credential.server), Unavailable),
+            opened=Path("/"),
+        )
+        host = ServiceHost(runtime, ServiceDesk(door, boot_id), place, time.monotonic)
         machine = Machine(
             runtime=runtime, door=door, folder=folder, credential=credential, boot_id=boot_id,
-            privileged=privileged, debug=debug,
+            privileged=privileged, debug=debug, gather=host.gather,
         )  # fmt: skip
         _log.info(
             "worker %s of machine %s asks %s for work", __version__, credential.worker, credential.server,
             extra={"action": "worker.starts"},
         )  # fmt: skip
-        await serve(machine, door)
+        await serve_and_host(machine, door, host)
     return 0
+
+
+async def serve_and_host(machine: Machine, door: Door, host: Host) -> None:
+    """`serve`, with services beside it; those run on when it returns, as long as the machine is there."""
+    async with asyncio.TaskGroup() as group:
+        hosting = group.create_task(host.run())
+        await serve(machine, door)
+        hosting.cancel()
 
 
 async def serve(machine: Machine, door: Door) -> None:

@@ -131,10 +131,18 @@ class ActionProcess:
         if self._offer.left:
             raise NothingToBegin
         self._containers.check_volumes()
+        await self._gather()
         archive = await self._patience.until_answered(lambda: self._machine.door.data(self._offer.attempt))
         self._containers.unpack_data(archive)
         _log.info("fetching image %s", self._containers.image, extra={"action": "attempt.pull"})
         await self._patience.until_answered(self._pull)
+
+    async def _gather(self) -> None:
+        """Have what services on this machine wrote in the data that comes."""
+        try:
+            await self._patience.until_answered(lambda: self._machine.gather(self._offer.workflow_id))
+        except (NotFound, Conflict, Invalid, TooLarge) as error:
+            _log.warning("what services wrote is not kept: %s", error, extra={"action": "services.not-kept"})
 
     async def _pull(self) -> None:
         try:

@@ -16,3 +16,4 @@ def test_what_actions_are_given_lies_apart_from_the_workers_own(tmp_path: Path) 
     folder.notes.begin("a1")
     folder.words.prepare("a1", "action", (), bounded=False)
     assert {path.name for path in tmp_path.iterdir()} == {"workflow", "attempts", "words"}
+    assert folder.services == tmp_path / "services"

@@ -1,8 +1,10 @@
+import asyncio
 import json
 import logging
 from dataclasses import dataclass, replace
 from itertools import count
 from pathlib import Path
+from typing import NoReturn
 
 import pytest
 
@@ -13,7 +15,7 @@ from tinkbox.model.errors import Conflict, Denied, Invalid, NotFound, TooLarge
 from tinkbox.model.workflow import Outcome, State
 from tinkbox.runtime import ContainerSpec
 from tinkbox.wire.worker import Credential, Report, encode
-from tinkbox.worker.main import read_credential, serve, work
+from tinkbox.worker.main import read_credential, serve, serve_and_host, work
 
 STORIES = {
     "success": (Program(output=b"one\ntwo\nthree\n"), Program()),
@@ -227,3 +229,50 @@ async def test_what_an_action_says_steers_no_console(tmp_path: Path, caplog: pyt
     (said,) = [record.getMessage() for record in caplog.records if "Broken" in record.getMessage()]
     assert said.startswith("write: FAILED: Broken: first  [31mred")
     assert len(said) < 600
+
+
+class FakeHost:
+    """Runs until it is cancelled, or until `crash` is raised."""
+
+    def __init__(self, crash: Exception | None = None) -> None:
+        self.crash = crash
+        self.runs = asyncio.Event()
+        self.cancelled = False
+
+    async def run(self) -> NoReturn:
+        self.runs.set()
+        if self.crash is not None:
+            raise self.crash
+        try:
+            while True:
+                await asyncio.Event().wait()
+        except asyncio.CancelledError:
+            self.cancelled = True
+            raise
+
+
+async def test_services_are_hosted_beside_the_actions_until_the_machine_goes_away(tmp_path: Path) -> None:
+    host = FakeHost()
+
+    def work(spec: ContainerSpec) -> None:
+        assert host.runs.is_set()
+        assert not host.cancelled
+        (tmp_path / "reboot").touch()
+
+    labels = {"tinkbox.host": CREDENTIAL.worker, "tinkbox.run": "r1"}
+    runtime, door = FakeRuntime({IMAGE: Program(work=work)}), FakeDoor([OFFER])
+    await runtime.pull(IMAGE)
+    service = await runtime.create(ContainerSpec(image=IMAGE, labels=labels))
+    async with asyncio.timeout(30):
+        await serve_and_host(machine(runtime, door, tmp_path), door, host)
+    assert host.cancelled
+    assert list(door.reports) == ["a1"]
+    assert set(runtime.containers) == {service.id}, "a service runs on as long as the machine does"
+
+
+async def test_a_host_of_services_that_crashes_ends_the_worker_so_that_it_is_started_again(tmp_path: Path) -> None:
+    runtime, door = FakeRuntime({IMAGE: Program(lasts=True)}), FakeDoor([OFFER])
+    async with asyncio.timeout(30):
+        with pytest.raises(ExceptionGroup) as crash:
+            await serve_and_host(machine(runtime, door, tmp_path), door, FakeHost(RuntimeError("broken")))
+    assert crash.group_contains(RuntimeError, match="broken")

@@ -1,32 +1,39 @@
 """One run of an action's process: how it stands when it ended, is held, or took too long."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from tests.unit.worker.actions import IMAGE, OFFER, machine, tells
+from tests.unit.worker.actions import IMAGE, OFFER, bound, machine, tells
 from tests.unit.worker.fakes import FakeDoor, FakeRuntime
 from tests.unit.worker.programs import Program
 from tinkbox.model.breakpoint import Armed, Kind
+from tinkbox.model.errors import Conflict, Invalid, NotFound, Refusal, TooLarge, Unavailable
 from tinkbox.model.workflow import State
+from tinkbox.runtime import ContainerSpec, EngineAway
+from tinkbox.wire.bundle import Entry, encode
 from tinkbox.wire.worker import Offer
 from tinkbox.worker.arming import Arming
 from tinkbox.worker.containers import Containers
 from tinkbox.worker.helped import Helped
 from tinkbox.worker.leash import Leash
+from tinkbox.worker.machine import nothing_to_gather
 from tinkbox.worker.patience import Patience
 from tinkbox.worker.running import ActionProcess, Stand
 
+Gather = Callable[[str], Awaitable[None]]
 ON_FAILURE = replace(OFFER, armed=Armed(on_failure=True))
 
 
 @asynccontextmanager
-async def process(folder: Path, program: Program, offer: Offer) -> AsyncIterator[ActionProcess]:
-    here = machine(FakeRuntime({IMAGE: program}), FakeDoor(), folder)
+async def process(
+    folder: Path, program: Program, offer: Offer, door: FakeDoor | None = None, gather: Gather = nothing_to_gather
+) -> AsyncIterator[ActionProcess]:
+    here = replace(machine(FakeRuntime({IMAGE: program}), door or FakeDoor(), folder), gather=gather)
     files = here.folder.helper(offer.attempt)
     arming = Arming(offer.action, offer.armed, debug=True)
     async with asyncio.timeout(10), asyncio.TaskGroup() as group:
@@ -74,3 +81,54 @@ async def test_what_never_began_has_no_container_to_be_held_in(tmp_path: Path, a
     offer = replace(OFFER, armed=armed, action=replace(OFFER.action, image="missing:v1"))
     stand = await stood(tmp_path, Program(), offer)
     assert (stand.outcome and stand.outcome.reason, stand.kind, stand.final) == ("ImageNotFound", None, False)
+
+
+class Gathering:
+    """What services wrote is in the data once it was gathered; before, `refusals` are raised in turn."""
+
+    def __init__(self, *refusals: Exception) -> None:
+        self.refusals = list(refusals)
+        self.door = FakeDoor()
+        self.calls: list[str] = []
+
+    async def gather(self, workflow_id: str) -> None:
+        self.calls.append(workflow_id)
+        if self.refusals:
+            raise self.refusals.pop(0)
+        self.door.archive = encode([Entry(path="from-a-service", content=b"secret")])
+
+
+async def gathered(folder: Path, gathering: Gathering) -> bytes:
+    """What the action finds of what services wrote."""
+    found = b""
+
+    def work(spec: ContainerSpec) -> None:
+        nonlocal found
+        place = bound(spec, "/workflow") / "from-a-service"
+        found = place.read_bytes() if place.exists() else b""
+
+    async with process(folder, Program(work=work), OFFER, gathering.door, gathering.gather) as made:
+        stand = await made.tried(60)
+    assert stand.outcome
+    assert stand.outcome.state is State.SUCCESS
+    return found
+
+
+async def test_what_services_on_the_machine_wrote_is_there_when_an_action_begins(tmp_path: Path) -> None:
+    gathering = Gathering()
+    assert await gathered(tmp_path, gathering) == b"secret"
+    assert gathering.calls == ["w1"]
+
+
+@pytest.mark.parametrize("away", [Unavailable("no answer"), EngineAway("no engine")])
+async def test_what_services_wrote_is_waited_for_while_nobody_answers(tmp_path: Path, away: Exception) -> None:
+    gathering = Gathering(away, away)
+    assert await gathered(tmp_path, gathering) == b"secret"
+    assert gathering.calls == ["w1"] * 3
+
+
+@pytest.mark.parametrize("refusal", [NotFound("?"), Conflict("?"), Invalid("?"), TooLarge("?")])
+async def test_an_action_begins_without_what_services_wrote_and_nobody_keeps(tmp_path: Path, refusal: Refusal) -> None:
+    gathering = Gathering(refusal)
+    assert await gathered(tmp_path, gathering) == b""
+    assert gathering.calls == ["w1"]

@@ -88,8 +88,7 @@ def _netboot(facts: BootFacts) -> tuple[Boot | None, str]:
 def _supplied(supply: Supply) -> tuple[Boot, str]:
     if supply.ready:
         return Boot.WORKFLOW, ""
-    standing = f": {supply.standing}" if supply.standing else ""
-    return Boot.WAITING, f"service {supply.service} is not ready{standing}"
+    return Boot.WAITING, supply.standing or f"service {supply.service} is not ready"
 
 
 class Turn(Enum):

@@ -25,7 +25,7 @@ from tinkbox.model.workflow import FINAL, Outcome, State, Workflow
 
 MAC = MacAddress("08:00:27:00:00:01")
 SUPPLY = Supply(workflow_id="w", service="boot", url="http://w.lab/auto.ipxe", ready=True)
-NOT_YET = replace(SUPPLY, ready=False, standing="its image is fetched")
+NOT_YET = replace(SUPPLY, ready=False, standing="service boot is starting")
 
 
 def facts(*, allow_pxe: bool = True, **changes: object) -> BootFacts:
@@ -81,7 +81,7 @@ def test_a_machine_is_told_where_its_script_is_only_once_it_is_there() -> None:
     assert ready is not None
     assert (ready.script, ready.reason) == ("http://w.lab/auto.ipxe", "")
     assert waiting is not None
-    assert (waiting.script, waiting.reason) == ("", "service boot is not ready: its image is fetched")
+    assert (waiting.script, waiting.reason) == ("", "service boot is starting")
     assert parked is not None
     assert parked.script == ""
     mute = boot_plan(facts(ticket=True, supply=replace(NOT_YET, standing="")), client)

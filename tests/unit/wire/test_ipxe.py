@@ -25,7 +25,7 @@ INTERFACE = Interface(mac=MacAddress("08:00:27:00:00:01"), hostname="lab-1")
 PLAN = Plan(boot=Boot.OSIE, hardware_id="0eba0bf8-3772-4b4a-ab9f-6ebe93b90a94", interface=INTERFACE)
 NAME = "0b4a67b2-6f0e-4a54-9a52-3f3dbd6a1c11.workflows.tinkbox.internal"
 SUPPLIED = replace(PLAN, boot=Boot.WORKFLOW, workflow="0b4a67b2", script=f"http://{NAME}/auto.ipxe")
-WAITING = replace(PLAN, boot=Boot.WAITING, workflow="0b4a67b2", reason="service boot is not ready: STARTING")
+WAITING = replace(PLAN, boot=Boot.WAITING, workflow="0b4a67b2", reason="service boot is starting: pulling its image")
 BOOTS = [Boot.OSIE, Boot.PARKED, Boot.LOCAL_DISK, Boot.WORKFLOW, Boot.WAITING]
 
 

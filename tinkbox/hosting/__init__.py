@@ -49,3 +49,20 @@ class Place:
     address: str = ""
     subnets: IPv4Network | None = None
     opened: Path | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pace:
+    """How often a host looks and how long it waits, in seconds.
+
+    It looks at a service every `starting` seconds until it is ready and every `settled` afterwards, at its /workflow
+    every `data`, and for what nobody wants every `sweep`, when it also says again what it has.  A service that is to end
+    has `grace` before it is killed.  The delay before a restart is as long as the policy says, times `restart`.
+    """
+
+    starting: float = 0.25
+    settled: float = 1.0
+    data: float = 1.0
+    sweep: float = 20.0
+    grace: int = 10
+    restart: float = 1.0

@@ -6,17 +6,21 @@ import socket
 import struct
 from collections.abc import AsyncIterator, Mapping
 from contextlib import AbstractContextManager
+from datetime import datetime
+from ipaddress import IPv4Network
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import Self
 
 import aiodocker
 import aiohttp
 
 from tinkbox.runtime import Container, ContainerSpec, Ended, EngineAway, Exec, ExecSpec, ImageCommand
+from tinkbox.runtime.docker_documents import container_config, ended_alone, network, seen
 from tinkbox.runtime.docker_exec import started
 from tinkbox.runtime.docker_faults import faults
-from tinkbox.runtime.words import meaning
+from tinkbox.runtime.services import Look, Network
+from tinkbox.runtime.words import meaning, overlaps
 
 _FRAME = struct.Struct(">BxxxL")  # stream, three zeros, length: Docker's attach format
 _PEER = struct.Struct("3i")  # pid, uid, gid: unix(7), SO_PEERCRED
@@ -80,30 +84,8 @@ class DockerRuntime:
         ]
 
     async def create(self, spec: ContainerSpec) -> Container:
-        config: dict[str, Any] = {
-            "Image": spec.image,
-            "Env": [f"{name}={value}" for name, value in spec.environment.items()],
-            "Labels": dict(spec.labels),
-            "HostConfig": {
-                "Binds": list(spec.binds),
-                "Mounts": [
-                    {"Type": "bind", "Source": source, "Target": target, "ReadOnly": target in spec.read_only}
-                    for target, source in spec.mounts.items()
-                ],
-                "VolumesFrom": [spec.volumes_from] if spec.volumes_from else [],
-                "Privileged": spec.privileged,
-                "PidMode": spec.pid,
-                # As the machine itself: an action reaches the appliance without bridge or NAT.
-                "NetworkMode": "host",
-                "LogConfig": {"Type": "json-file"},
-            },
-        }
-        if spec.entrypoint:
-            config["Entrypoint"] = list(spec.entrypoint)
-        if spec.command:
-            config["Cmd"] = list(spec.command)
         with self._faults("CreateFailed"):
-            made = await self._docker.containers.create(config)
+            made = await self._docker.containers.create(container_config(spec), name=spec.name or None)
         return Container(id=made.id, started=False, labels=spec.labels)
 
     async def start(self, container_id: str) -> None:
@@ -181,6 +163,48 @@ class DockerRuntime:
                         if end.partial:
                             raise EngineAway("the engine's log stream broke off") from None
                         return
+
+    async def look(self, container_id: str) -> Look:
+        with self._faults("ContainerLost"):
+            return seen(await self._docker.containers.container(container_id).show())
+
+    async def ended_alone(self, container_id: str) -> bool:
+        with self._faults("EngineFailed"):
+            now = datetime.fromisoformat((await self._docker.system.info())["SystemTime"])
+            # What the engine remembers of its newest 256 events, which it does not from one life to the next.
+            wanted = {
+                "since": "1",
+                "until": f"{now.timestamp():.9f}",
+                "filters": json.dumps({"container": [container_id]}),
+            }
+            async with self._docker._query("events", params=wanted) as response, response:  # noqa: SLF001
+                lines = (await response.text()).splitlines()
+        return ended_alone([str(json.loads(line)["Action"]) for line in lines])
+
+    async def networks(self) -> list[Network]:
+        with self._faults("EngineFailed"):
+            return [network(each) for each in await self._docker.networks.list()]
+
+    async def create_network(self, name: str, subnet: IPv4Network, labels: Mapping[str, str]) -> Network | None:
+        config = {
+            "Name": name,
+            "CheckDuplicate": True,
+            "Driver": "bridge",
+            "IPAM": {"Config": [{"Subnet": str(subnet)}]},
+            "Labels": dict(labels),
+        }
+        with self._faults("EngineFailed"):
+            try:
+                made = await self._docker.networks.create(config)
+            except aiodocker.exceptions.DockerError as error:
+                if overlaps(str(error.message)):
+                    return None
+                raise
+        return Network(id=made.id, subnets=(subnet,), labels=labels)
+
+    async def remove_network(self, network_id: str) -> None:
+        with self._faults("EngineFailed", ignored=(_GONE,)):
+            await (await self._docker.networks.get(network_id)).delete()
 
     def _faults(self, reason: str, ignored: tuple[int, ...] = ()) -> AbstractContextManager[None]:
         return faults(self._url, reason, ignored)

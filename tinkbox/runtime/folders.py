@@ -61,7 +61,7 @@ def mark(folder: Path) -> int:
 
 def remove(folder: Path) -> None:
     """Remove it with all that is in it; nothing when there is none.  Raises OSError."""
-    if not folder.is_dir():
+    if folder.is_symlink() or not folder.is_dir():
         return
     pending = [folder]
     while pending:

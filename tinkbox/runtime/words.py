@@ -15,6 +15,7 @@ _PULL, _CREATE, _START, _EXEC, _ANY = "ImagePullFailed", "CreateFailed", "StartF
 _BEGINNINGS = {_START: "BadCommand", _EXEC: _EXEC}  # what it is called when there is no such program
 _NOISE = re.compile(r"^.*unable to start container process: (?:error during container init: )?", re.DOTALL)
 _UNKNOWN = re.compile(r": unknown(?=:|$)")  # how containerd ends an error that it has no class for
+_OVERLAP = re.compile(r"pool overlaps|overlapping IPv4|conflicts with network", re.IGNORECASE)
 _PROGRAM = re.compile(r'exec: "(?P<program>[^"]*)": (?P<why>.*)', re.DOTALL)
 
 
@@ -60,7 +61,8 @@ _ROWS = (
         "the registry does not have this image",
     ),
     _row(f"{_CREATE} {_ANY}", "ImageNotFound", r"no such image", "the image is not there"),
-    _row(_CREATE, "BadCommand", r"no command specified", "neither the action nor its image says what to run"),
+    _row(_CREATE, "BadCommand", r"no command specified", "neither the template nor its image says what to run"),
+    _row(_START, "ContainerLost", r"no such container", "its container was removed"),
     _row(_START, "OutOfMemory", r"OOM-killed|cannot allocate memory", "memory ran out when it was to begin"),
     _row(
         f"{_CREATE} {_START}", "MountFailed",
@@ -88,6 +90,11 @@ def meaning(asked: str, status: int, text: str) -> ContainerFailed:
 def bad_command(program: str, why: str) -> ContainerFailed:
     """What it means that a container's program cannot be executed, `why` as runc says it."""
     return ContainerFailed("BadCommand", _said(program, why))
+
+
+def overlaps(text: str) -> bool:
+    """Whether the engine refuses a network because another has its addresses."""
+    return bool(_OVERLAP.search(text))
 
 
 def _said(program: str, why: str) -> str:

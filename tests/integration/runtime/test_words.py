@@ -91,7 +91,7 @@ async def test_a_bad_command_says_what_is_wrong_with_it(
 async def test_an_image_that_says_nothing_to_run_wants_a_command(engine: DockerEngine) -> None:
     error = await refusal(engine, spec(image=BARE))
     assert error.reason == "BadCommand"
-    assert "neither the action nor its image says what to run" in str(error)
+    assert "neither the template nor its image says what to run" in str(error)
 
 
 @pytest.mark.parametrize(

@@ -93,7 +93,7 @@ UNSTARTED = {
     ),
     "an empty word": Unstarted({"command": [""]}, "the command is empty"),
     "no command at all": Unstarted(
-        {"image": "tools/nothing:v1", "command": []}, "neither the action nor its image says", container=False
+        {"image": "tools/nothing:v1", "command": []}, "neither the template nor its image says", container=False
     ),
 }
 

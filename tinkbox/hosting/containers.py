@@ -1,0 +1,149 @@
+"""The container of one run of a service."""
+
+import errno
+from pathlib import Path
+
+from tinkbox.hosting import Place
+from tinkbox.hosting.folder import RunFolder
+from tinkbox.hosting.networks import Networks
+from tinkbox.model.errors import Unavailable
+from tinkbox.model.image import parse_reference
+from tinkbox.runtime import Container, ContainerFailed, ContainerSpec
+from tinkbox.runtime.services import ServiceRuntime
+from tinkbox.wire.labels import read_labels
+from tinkbox.wire.services import WantedService
+
+DATA = "/workflow"
+LOG_BYTES = 128 * 1024 * 1024
+# A machine's worker takes what carries these for a container of an action.
+_NOT_TAKEN = frozenset({"tinkbox.worker", "tinkbox.attempt", "tinkbox.role"})
+_FULL = frozenset({errno.ENOSPC, errno.EDQUOT})
+
+
+class RegistryAway(Unavailable):
+    """The appliance's own registry does not answer now."""
+
+
+class ServiceContainer:
+    """Every method may raise EngineAway."""
+
+    def __init__(
+        self, runtime: ServiceRuntime, place: Place, networks: Networks, wanted: WantedService, folder: RunFolder
+    ) -> None:
+        self._runtime = runtime
+        self._place = place
+        self._networks = networks
+        self._wanted = wanted
+        self._folder = folder
+        self.service = wanted.service
+
+    @property
+    def image(self) -> str:
+        """The image's full name: without a registry's host it comes from the appliance."""
+        reference = parse_reference(self.service.image)
+        return reference.at(reference.host or self._place.registry)
+
+    async def pull(self) -> None:
+        """Fetch its image; raises RegistryAway, or ContainerFailed."""
+        try:
+            await self._runtime.pull(self.image)
+        except ContainerFailed as error:
+            if error.reason == "RegistryUnreachable" and not parse_reference(self.service.image).host:
+                raise RegistryAway(str(error)) from None
+            raise
+
+    async def found(self) -> Container | None:
+        """It, if it was made."""
+        return await found_container(self._runtime, self._place, self._wanted.run)
+
+    async def create(self) -> Container:
+        """Make it; its folder must be there.  Raises ContainerFailed."""
+        spec = await self._spec()
+        try:
+            return await self._runtime.create(spec)
+        except ContainerFailed:
+            # Behind an answer that was lost it may have been made, and its name be taken.
+            found = await self.found()
+            if found is None:
+                raise
+            return found
+
+    def make_folder(self) -> None:
+        """Make what it has as /workflow; raises ContainerFailed."""
+        try:
+            self._folder.make()
+        except OSError as error:
+            reason = "NoSpace" if error.errno in _FULL else "CreateFailed"
+            raise ContainerFailed(reason, f"its /workflow cannot be made: {error}") from None
+
+    def volumes(self) -> tuple[str, ...]:
+        """Its volumes, without links in where they come from.
+
+        Raises ContainerFailed when one comes from elsewhere than below what the operator opened.
+        """
+        opened = self._place.opened
+        if opened == Path("/"):
+            return self.service.volumes
+        return tuple(self._checked(volume, opened) for volume in self.service.volumes)
+
+    def ports(self, exposed: tuple[int, ...]) -> tuple[int, ...]:
+        """What it listens on, given what its image exposes; raises ContainerFailed when a route leads nowhere."""
+        known = self.service.ports or exposed
+        routes = read_labels(self.service.labels, self.service.urls).routes
+        if not known and any(route.port is None for route in routes):
+            raise ContainerFailed("NoPort", "routes lead to it, but neither the template nor its image names a port")
+        return known
+
+    def _checked(self, volume: str, opened: Path | None) -> str:
+        source, separator, rest = volume.partition(":")
+        if not separator:
+            return volume  # the engine makes one for this container, and removes it with it
+        if opened is None:
+            raise ContainerFailed("PathNotOpened", f"the volume {volume}: the operator opened no folder for services")
+        real = Path(source).resolve()
+        if not Path(source).is_absolute() or not real.is_relative_to(opened.resolve()):
+            leads = f", and it leads to {real}" if Path(source).is_absolute() and real != Path(source) else ""
+            raise ContainerFailed(
+                "PathNotOpened", f"the volume {volume}: services may mount what lies below {opened}{leads}"
+            )
+        return f"{real}:{rest}"
+
+    async def _spec(self) -> ContainerSpec:
+        wanted, service, place = self._wanted, self.service, self._place
+        own = {
+            "TINKBOX_WORKFLOW": wanted.workflow_id,
+            "TINKBOX_SERVICE": service.name,
+            "TINKBOX_SERVER": place.server,
+        }
+        ours = {
+            **run_labels(place, wanted.run),
+            "tinkbox.workflow": wanted.workflow_id,
+            "tinkbox.service": service.name,
+        }
+        return ContainerSpec(
+            image=self.image,
+            name=f"tinkbox-{wanted.run}",
+            labels={**{name: value for name, value in service.labels if name not in _NOT_TAKEN}, **ours},
+            command=service.command,
+            environment={**service.environment, **own},
+            binds=self.volumes(),
+            mounts={DATA: str(self._folder.workflow)},
+            network=await self._networks.of(wanted.workflow_id),
+            hosts=wanted.hosts,
+            ports=service.ports,
+            health=service.health,
+            privileged=place.privileged,
+            elevates=place.privileged,
+            log_bytes=LOG_BYTES,
+        )
+
+
+def run_labels(place: Place, run: str) -> dict[str, str]:
+    """What the containers of a run are found by."""
+    return {"tinkbox.host": place.host, "tinkbox.run": run}
+
+
+async def found_container(runtime: ServiceRuntime, place: Place, run: str) -> Container | None:
+    """The container of a run, if there is one."""
+    found = await runtime.find(run_labels(place, run))
+    return found[0] if found else None

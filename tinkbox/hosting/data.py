@@ -1,0 +1,48 @@
+"""What a service writes into its /workflow, on its way to the workflow's data."""
+
+import asyncio
+import logging
+from pathlib import Path
+
+from tinkbox.hosting import Desk
+from tinkbox.model.errors import Conflict, Invalid, NotFound, TooLarge
+from tinkbox.runtime.folders import mark, pack
+
+_log = logging.getLogger(__name__)
+
+
+class DataKeeper:
+    """`trouble` is why the newest of it is not kept, as a reason and a message; nothing of it is lost by that."""
+
+    def __init__(self, desk: Desk, run: str, folder: Path) -> None:
+        self._desk = desk
+        self._run = run
+        self._folder = folder
+        self._turn = asyncio.Lock()
+        self._mark: int | None = None
+        self._kept: bytes | None = None
+        self.trouble: tuple[str, str] | None = None
+
+    async def keep(self) -> None:
+        """Have the desk keep what is there now, unless it does already; raises Unavailable or Denied."""
+        async with self._turn:
+            if not self._folder.is_dir():
+                return
+            try:
+                # Marked before it is packed: what changes meanwhile makes another mark.
+                now = await asyncio.to_thread(mark, self._folder)
+                if now != self._mark:
+                    await self._keep(await asyncio.to_thread(pack, self._folder))
+                    self._mark = now
+                self.trouble = None
+            except (TooLarge, Invalid) as error:
+                reason = "DataTooLarge" if isinstance(error, TooLarge) else "DataInvalid"
+                self.trouble = (reason, f"its /workflow is not kept: {error}")
+            except (NotFound, Conflict) as error:
+                self._mark = now
+                _log.warning("the data of a service is not wanted: %s", error, extra={"action": "service.data"})
+
+    async def _keep(self, archive: bytes) -> None:
+        if archive != self._kept:
+            await self._desk.keep_data(self._run, archive)
+            self._kept = archive

@@ -1,0 +1,239 @@
+"""One run of a service on its host, from when it is wanted until nothing is left of it."""
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TypeVar
+
+from tinkbox.hosting import Desk, Pace, Place, life
+from tinkbox.hosting.containers import RegistryAway, ServiceContainer, found_container
+from tinkbox.hosting.data import DataKeeper
+from tinkbox.hosting.folder import RunFolder
+from tinkbox.hosting.networks import Networks
+from tinkbox.model.errors import Invalid, Refusal, Unavailable
+from tinkbox.model.services import Phase, PlannedService, Standing
+from tinkbox.runtime import Container, ContainerFailed, EngineAway
+from tinkbox.runtime.carrier import Carrier
+from tinkbox.runtime.output import OutputPump
+from tinkbox.runtime.patience import patiently
+from tinkbox.runtime.services import Look, ServiceRuntime
+from tinkbox.wire.services import WantedService
+
+TELL_SECONDS = 1.0  # between two looks at the last lines of one that is not ready
+_LOST = "ContainerLost"
+_REASONS = {EngineAway: "EngineGone", RegistryAway: "RegistryUnreachable"}
+_log = logging.getLogger(__name__)
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Premises:
+    """What all runs on a host share; `changed` is called when there is something new to say of one."""
+
+    runtime: ServiceRuntime
+    desk: Desk
+    place: Place
+    pace: Pace
+    clock: Callable[[], float]
+    networks: Networks
+    changed: Callable[[], None]
+
+
+class Keeper:
+    """Every step begins with a look and does one thing, so that it may be cut off, or begun again, anywhere.
+
+    Without `wanted` it is a run that is only to be ended.
+    """
+
+    def __init__(self, premises: Premises, run: str, wanted: WantedService | None) -> None:
+        self._premises = premises
+        self._runtime = premises.runtime
+        self._pace = premises.pace
+        self._run = run
+        self._wanted = wanted
+        self._folder = RunFolder(premises.place.folder, run)
+        self._data = DataKeeper(premises.desk, run, self._folder.workflow)
+        restarts = 0 if wanted is None else wanted.restarts
+        begun = life.Note(standing=Standing(run=run, phase=Phase.STARTING, restarts=restarts), row=restarts)
+        self._note = self._folder.note() or begun
+        self._container: Container | None = None
+        self._carrier: Carrier
+        self._start = ""  # the newest that was seen, since when, and when its last lines were told
+        self._since = self._told = 0.0
+        self._trouble: tuple[str, str] | None = None
+        self._unwanted = asyncio.Event()
+        if wanted is None:
+            self.end()
+
+    @property
+    def workflow_id(self) -> str:
+        """Whose it is; empty of one that is only to be ended."""
+        return "" if self._wanted is None else self._wanted.workflow_id
+
+    @property
+    def standing(self) -> Standing:
+        """Where it stands, with what there is to say of trouble on the way."""
+        standing, trouble = self._note.standing, self._trouble or self._data.trouble
+        if trouble is None or standing.phase is Phase.FAILED:
+            return standing
+        return replace(standing, reason=trouble[0], message=trouble[1])
+
+    def end(self) -> None:
+        """It is not wanted any more."""
+        self._unwanted.set()
+
+    async def keep_data(self) -> None:
+        """Have the desk keep what it wrote by now; raises Unavailable or Denied."""
+        before = self._data.trouble
+        await self._data.keep()
+        if self._data.trouble != before:
+            self._premises.changed()
+
+    async def run(self) -> None:
+        """Until it was ended, and nothing is left of it."""
+        async with asyncio.TaskGroup() as group:
+            self._carrier = Carrier(self._runtime, OutputPump(self._premises.desk, self._run), group)
+            if self._wanted is not None:
+                place, networks = self._premises.place, self._premises.networks
+                own = ServiceContainer(self._runtime, place, networks, self._wanted, self._folder)
+                tasks = {group.create_task(self._live(own)), group.create_task(self._watch_data())}
+                await self._unwanted.wait()
+                for task in tasks:
+                    task.cancel()
+                await asyncio.wait(tasks)
+            await self._end()
+
+    async def _live(self, own: ServiceContainer) -> None:
+        while not self._note.over:
+            try:
+                await self._answered(partial(self._step, own))
+            except ContainerFailed as error:
+                if error.reason != _LOST:
+                    self._settle(life.refused(self._note, error.reason, str(error)))
+                _log.warning("service %s: %s", own.service.name, error, extra={"action": "service.refused"})
+                self._container = None
+            except Invalid as error:
+                self._settle(life.refused(self._note, "CreateFailed", str(error)))
+
+    async def _step(self, own: ServiceContainer) -> None:
+        if self._container is None:
+            await self._arrive(own)
+        assert self._container is not None
+        look = await self._runtime.look(self._container.id)
+        if look.running:
+            await self._watch(look)
+        elif look.started_at and look.ended_at != self._note.decided:
+            await self._decide(own.service, look)
+        else:
+            own.volumes()  # what they lead to may have changed since it was made
+            self._carrier.begin_run()
+            await self._runtime.start(self._container.id)
+
+    async def _arrive(self, own: ServiceContainer) -> None:
+        """Find the container, or make one."""
+        container = await own.found()
+        if container is None:
+            own.volumes()
+            own.make_folder()
+            self._settle(life.beginning(self._note, f"fetching image {own.image}"))
+            await own.pull()
+            container = await own.create()
+        look = await self._runtime.look(container.id)
+        self._settle(life.listening(self._note, own.ports(look.ports)))
+        self._container = container
+
+    async def _watch(self, look: Look) -> None:
+        self._carry()
+        now = self._premises.clock()
+        if look.started_at != self._start:
+            self._start, self._since = look.started_at, now
+        tail = self._note.standing.tail
+        if now >= self._told + TELL_SECONDS:
+            tail, self._told = self._carrier.tail, now
+        address = look.address or self._premises.place.address
+        note = life.running(self._note, replace(look, address=address), now - self._since, tail)
+        self._settle(note)
+        await asyncio.sleep(self._pace.starting if note.standing.phase is Phase.STARTING else self._pace.settled)
+
+    async def _decide(self, service: PlannedService, look: Look) -> None:
+        assert self._container is not None
+        alone = await self._runtime.ended_alone(self._container.id)
+        if alone:
+            self._carry()
+            await self._carrier.end_if_it_ends()
+        tail = self._carrier.tail
+        self._carrier.drop()
+        note, delay = life.ended(self._note, look, service, tail, alone=alone)
+        self._settle(note)
+        if delay is not None:
+            await asyncio.sleep(delay * self._pace.restart)
+
+    async def _watch_data(self) -> None:
+        while True:
+            with suppress(Refusal):
+                await self.keep_data()
+            await asyncio.sleep(self._pace.data)
+
+    async def _end(self) -> None:
+        self._tell(life.stopping(self._note))
+        look = await self._answered(self._halt, ContainerFailed)
+        await self._answered(self._remove, ContainerFailed)
+        self._carrier.drop()
+        await self._answered(self.keep_data, Refusal)
+        await self._answered(partial(asyncio.to_thread, self._folder.remove), OSError)
+        self._tell(life.stopped(self._note, look))
+
+    async def _halt(self) -> Look | None:
+        self._container = await found_container(self._runtime, self._premises.place, self._run)
+        if self._container is None:
+            return None
+        if self._container.started:
+            await self._runtime.stop(self._container.id, self._pace.grace)
+            self._carry()
+            await self._carrier.end_if_it_ends()
+        return await self._runtime.look(self._container.id)
+
+    async def _remove(self) -> None:
+        if self._container is not None:
+            await self._runtime.remove(self._container.id)
+
+    def _carry(self) -> None:
+        if self._container is not None and not self._carrier.carries:
+            self._carrier.begin(self._container)
+
+    def _settle(self, note: life.Note) -> None:
+        """Note what is known of it now, also for the next host."""
+        if note != self._note:
+            self._folder.keep(note)
+        self._tell(note)
+
+    def _tell(self, note: life.Note) -> None:
+        before = self.standing
+        self._note, self._trouble = note, None
+        if self.standing != before:
+            self._premises.changed()
+
+    async def _answered(self, ask: Callable[[], Awaitable[T]], *more: type[Exception]) -> T:
+        """Ask again for as long as the engine or the appliance is away, and say so meanwhile."""
+        passing: tuple[type[Exception], ...] = (EngineAway, Unavailable, *more)
+
+        async def noting() -> T:
+            try:
+                answer = await ask()
+            except passing as error:
+                self._trouble = (_reason(error), str(error))
+                self._premises.changed()
+                raise
+            self._tell(self._note)
+            return answer
+
+        return await patiently(noting, *passing)
+
+
+def _reason(error: Exception) -> str:
+    if isinstance(error, ContainerFailed):
+        return error.reason
+    return _REASONS.get(type(error), "")

@@ -1,0 +1,110 @@
+"""What the Docker engine is told and tells, as JSON (Docker Engine API v1.41).  Pure."""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from ipaddress import IPv4Network
+from typing import Any
+
+from tinkbox.model.services import HealthCheck
+from tinkbox.runtime import ContainerSpec
+from tinkbox.runtime.services import Health, Look, Network
+
+MAX_PROBE = 500
+_NEVER = "0001-01-01T00:00:00Z"
+_NANOSECONDS = 1_000_000_000
+_LOG_FILES = 2
+
+
+def container_config(spec: ContainerSpec) -> dict[str, Any]:
+    """The body of a request to create a container."""
+    config: dict[str, Any] = {
+        "Image": spec.image,
+        "Env": [f"{name}={value}" for name, value in spec.environment.items()],
+        "Labels": dict(spec.labels),
+        "ExposedPorts": {f"{port}/tcp": {} for port in spec.ports},
+        "HostConfig": {
+            "Binds": list(spec.binds),
+            "Mounts": [
+                {"Type": "bind", "Source": source, "Target": target, "ReadOnly": target in spec.read_only}
+                for target, source in spec.mounts.items()
+            ],
+            "VolumesFrom": [spec.volumes_from] if spec.volumes_from else [],
+            "Privileged": spec.privileged,
+            "SecurityOpt": [] if spec.elevates else ["no-new-privileges"],
+            "PidMode": spec.pid,
+            "NetworkMode": spec.network,
+            "ExtraHosts": [f"{name}:{address}" for name, address in spec.hosts.items()],
+            "LogConfig": _log_config(spec.log_bytes),
+        },
+    }
+    if spec.entrypoint:
+        config["Entrypoint"] = list(spec.entrypoint)
+    if spec.command:
+        config["Cmd"] = list(spec.command)
+    if spec.health is not None:
+        config["Healthcheck"] = _health_config(spec.health)
+    return config
+
+
+def seen(shown: Mapping[str, Any]) -> Look:
+    """What an inspected container says of itself."""
+    state, exposed = shown["State"], {"ExposedPorts": None, **shown["Config"]}["ExposedPorts"] or {}
+    started, ended = (time if time != _NEVER else "" for time in (state["StartedAt"], state["FinishedAt"]))
+    health = state.get("Health") or {}
+    known = health.get("Status") in set(Health)
+    addresses = [each["IPAddress"] for each in shown["NetworkSettings"]["Networks"].values()]
+    return Look(
+        running=bool(state["Running"]),
+        started_at=started,
+        ended_at=ended,
+        seconds=_seconds(started, ended),
+        exit_code=int(state["ExitCode"]),
+        out_of_memory=bool(state["OOMKilled"]),
+        health=Health(health["Status"]) if known else None,
+        probe=_failure(health["Log"][-1]) if known and health.get("Log") else "",
+        address=next(filter(None, addresses), "") if state["Running"] else "",
+        ports=tuple(sorted(int(port.removesuffix("/tcp")) for port in exposed if port.endswith("/tcp"))),
+    )
+
+
+def ended_alone(actions: Sequence[str]) -> bool:
+    """Whether a container that is over ended by itself, by what its engine remembers of its life, oldest first."""
+    newest = actions[max((number for number, action in enumerate(actions) if action == "start"), default=0) :]
+    return "die" in newest and "kill" not in newest
+
+
+def network(listed: Mapping[str, Any]) -> Network:
+    """One of the networks that the engine lists."""
+    configs = (listed.get("IPAM") or {}).get("Config") or ()
+    subnets = (each.get("Subnet", "") for each in configs)
+    return Network(
+        id=str(listed["Id"]),
+        subnets=tuple(IPv4Network(subnet, strict=False) for subnet in subnets if subnet and ":" not in subnet),
+        labels=listed.get("Labels") or {},
+    )
+
+
+def _log_config(size: int) -> dict[str, Any]:
+    limits = {"max-size": str(size // _LOG_FILES), "max-file": str(_LOG_FILES)} if size else {}
+    return {"Type": "json-file", "Config": limits}
+
+
+def _health_config(health: HealthCheck) -> dict[str, Any]:
+    return {
+        "Test": list(health.test),
+        "Interval": round(health.interval * _NANOSECONDS),
+        "Timeout": round(health.timeout * _NANOSECONDS),
+        "StartPeriod": round(health.start_period * _NANOSECONDS),
+        "Retries": health.retries,
+    }
+
+
+def _failure(probe: Mapping[str, Any]) -> str:
+    said = str(probe["Output"]).strip()[:MAX_PROBE]
+    return (said or f"exit code {probe['ExitCode']}") if probe["ExitCode"] else ""
+
+
+def _seconds(started: str, ended: str) -> float:
+    if not started or not ended:
+        return 0.0
+    return max(0.0, (datetime.fromisoformat(ended) - datetime.fromisoformat(started)).total_seconds())

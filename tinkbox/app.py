@@ -29,6 +29,7 @@ from tinkbox.boot.files import BootFolder
 from tinkbox.boot.files import routes as boot_routes
 from tinkbox.boot.interfaces import ProvisioningInterface, provisioning_interface
 from tinkbox.boot.loaders import load_loaders
+from tinkbox.boot.names import NamesServer
 from tinkbox.boot.sockets import bind_tcp, bind_udp
 from tinkbox.boot.tftp import TftpServer
 from tinkbox.door.problems import refusals_become_problems
@@ -46,17 +47,23 @@ from tinkbox.engine.services import Services
 from tinkbox.engine.shells import Shells
 from tinkbox.engine.templates import Templates
 from tinkbox.engine.workflows import Workflows
+from tinkbox.hosting import Place
+from tinkbox.hosting.host import ServiceHost
 from tinkbox.model.errors import Conflict, Refusal, Unavailable
 from tinkbox.node.routes import routes as worker_routes
+from tinkbox.node.services import routes as hosting_routes
 from tinkbox.node.shells import routes as shell_routes
 from tinkbox.osie.image import images as osie_images
 from tinkbox.registry.routes import routes as registry_routes
 from tinkbox.registry.storage import ImageStore
 from tinkbox.runtime import EngineAway
 from tinkbox.runtime.docker import DockerRuntime
+from tinkbox.services.desk import OwnDesk
+from tinkbox.services.proxy import Proxy
 from tinkbox.settings import Settings
 from tinkbox.store.database import Store
 from tinkbox.wire.dhcp import SERVER_PORT
+from tinkbox.wire.names import Zone
 from tinkbox.wire.pxe import BootService
 
 Say = Callable[[str], None]
@@ -69,14 +76,20 @@ GRACE_SECONDS = 2.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sockets:
-    """Everything that the appliance listens on, bound before anything is served."""
+    """Everything that the appliance listens on, bound before anything is served.
+
+    `images` is where the engine on this host pulls from: an engine takes plain HTTP on loopback without being told to.
+    `names` answers DNS, over UDP and TCP.
+    """
 
     interface: ProvisioningInterface
     operator_local: socket.socket
     operator: socket.socket
     node: socket.socket
+    images: socket.socket
     tftp: socket.socket
     dhcp: socket.socket | None
+    names: tuple[socket.socket, socket.socket] | None
 
 
 async def serve(settings: Settings, say: Say) -> None:
@@ -98,29 +111,29 @@ async def _run(settings: Settings, sockets: Sockets, store: Store, stop: asyncio
     loaders = load_loaders()
     people = read_people(settings.data, settings.people)
     images = ImageStore(settings.data / "registry", clock=_now)
+    url, registry = _node_addresses(settings, sockets.interface)
+    address = str(sockets.interface.address)
     bells = Bells()
-    machines = Machines(store, bells, _now, _new_token)
+    directory = Directory(settings.services_domain, url)
+    machines = Machines(store, bells, _now, _new_token, directory.supply)
+    services = Services(store, bells, machines, _now, directory, address)
+    await machines.load()
+    await services.load()
+    docker = DockerRuntime(settings.docker)
+    host = ServiceHost(docker, OwnDesk(services), _place(settings, sockets, services.host_id, url), time.monotonic)
+
+    names = Names(name=settings.name, address=address, domain=settings.services_domain, opened=settings.services_paths)
     templates = Templates(store, _now, _new_id)
-    names = Names(
-        name=settings.name,
-        address=str(sockets.interface.address),
-        domain=settings.services_domain,
-        opened=settings.services_paths,
-    )
     workflows = Workflows(store, bells, machines, _now, _new_id, _new_token, names)
-    attempts = Attempts(store, bells, machines, _now, _new_token, _nothing_to_gather)
+    attempts = Attempts(store, bells, machines, _now, _new_token, host.gather, directory.name_of)
     breakpoints = Breakpoints(store, bells, machines, _now)
     recordings = settings.data / "recordings"
     shells = Shells(store, bells, _now, _new_id, _new_token, recordings, breakpoints.touch)
     meter = Meter(store, machines, _now)
     traffic = Traffic()
-    await machines.load()
     await meter.begin()
     await shells.load()
 
-    url, registry = _node_addresses(settings, sockets.interface)
-    directory = Directory(settings.services_domain, url)
-    services = Services(store, bells, machines, _now, directory, str(sockets.interface.address))
     folder = BootFolder(osie=settings.data / "osie", loaders=loaders, url=url, version=__version__)
     operator = OperatorDoor(
         machines=machines,
@@ -137,27 +150,45 @@ async def _run(settings: Settings, sockets: Sockets, store: Store, stop: asyncio
         server=url,
         registry=registry,
     )
+    pulls = registry_routes(images, people.may_operate)
     node = [
         *worker_routes(attempts, breakpoints, machines.authenticate, _now),
+        *hosting_routes(services, machines.authenticate, machines.contact),
         *shell_routes(shells, machines.authenticate),
         *boot_routes(machines, lambda key: machines.credential(key, url, registry), folder),
-        *registry_routes(images, people.may_operate),
+        *pulls,
     ]
-    service = BootService(address=sockets.interface.address, url=url)
 
-    parts: list[Part] = [store.run, machines.run, shells.run]
+    parts: list[Part] = [store.run, machines.run, services.run, host.run, shells.run]
     parts += [part(store, bells, machines, _now).run for part in (Deadlines, Returns)]
     parts.append(TftpServer(sockets.tftp, loaders, machines, time.monotonic).serve)
     if sockets.dhcp is not None:
+        service = BootService(address=sockets.interface.address, url=url)
         parts.append(DhcpServer(sockets.dhcp, sockets.interface.name, machines, service).serve)
+    if sockets.names is not None:
+        parts.append(NamesServer(*sockets.names, Zone(settings.services_domain, sockets.interface.address)).serve)
 
-    async with AsyncExitStack() as doors:
+    async with docker, Proxy(directory, machines.at) as proxy, AsyncExitStack() as doors:
         await _open(doors, sockets.operator_local, operator.routes(), [])
         await _open(doors, sockets.operator, operator.routes(), [bearer_only(people.bearer)])
-        await _open(doors, sockets.node, node, [traffic.counted()])
+        await _open(doors, sockets.images, pulls, [])
+        await _open(doors, sockets.node, node, [proxy.middleware, traffic.counted()])
         for line in _tree(settings, sockets):
             say(line)
         await _keep_running(parts, machines, stop)
+
+
+def _place(settings: Settings, sockets: Sockets, host: str, url: str) -> Place:
+    """Where the appliance runs services."""
+    return Place(
+        host=host,
+        folder=settings.data / "services",
+        registry="{}:{}".format(*sockets.images.getsockname()),
+        server=url,
+        privileged=False,
+        subnets=settings.services_subnets,
+        opened=settings.services_paths,
+    )
 
 
 async def _open(
@@ -167,7 +198,8 @@ async def _open(
     application = web.Application(middlewares=[refusals_become_problems, *guards], client_max_size=0)
     application.add_routes(routes)
     # A handler runs to its end even when its client is gone: what it committed must also reach our memory.
-    runner = web.AppRunner(application, access_log=None, shutdown_timeout=GRACE_SECONDS)
+    # What is passed on to a service must reach it as it came.
+    runner = web.AppRunner(application, access_log=None, shutdown_timeout=GRACE_SECONDS, auto_decompress=False)
     await runner.setup()
     doors.push_async_callback(runner.cleanup)
     await web.SockSite(runner, listening).start()
@@ -224,6 +256,8 @@ def _bound(settings: Settings) -> Iterator[Sockets]:
         interface = provisioning_interface(settings.interface, settings.address)
         address = str(interface.address)
         dhcp = settings.dhcp_mode != "off"
+        if interface.address in settings.services_subnets:
+            raise Conflict(f"{address} lies in services.subnets {settings.services_subnets}: name others there")
         yield Sockets(
             interface=interface,
             operator_local=keep(_bind_local(settings.data / "operator.sock")),
@@ -232,6 +266,13 @@ def _bound(settings: Settings) -> Iterator[Sockets]:
             tftp=keep(bind_udp(interface=interface.name, address=address, port=settings.tftp_port)),
             # What is broadcast reaches only a socket that is bound to no address.
             dhcp=keep(bind_udp(interface=interface.name, address="", port=SERVER_PORT)) if dhcp else None,
+            images=keep(bind_tcp(address="127.0.0.1", port=0)),
+            names=(
+                keep(bind_udp(interface=interface.name, address=address, port=settings.dns_port)),
+                keep(bind_tcp(address=address, port=settings.dns_port)),
+            )
+            if settings.services_names
+            else None,
         )
 
 
@@ -260,6 +301,7 @@ def _tree(settings: Settings, sockets: Sockets) -> list[str]:
     """What is served where, for the operator who started it."""
     url, registry = _node_addresses(settings, sockets.interface)
     dhcp = f"reservations on {sockets.interface.name}" if sockets.dhcp else "off"
+    names = f"{sockets.interface.address}:{settings.dns_port} answers DNS for it" if sockets.names else "off"
     osie = "ready" if osie_images(settings.data / "osie") else "not built yet: tinkbox osie build"
     return [
         f"tinkbox {__version__}, data in {settings.data}",
@@ -269,6 +311,8 @@ def _tree(settings: Settings, sockets: Sockets) -> list[str]:
         f"├─ images          {registry}/NAME:TAG",
         f"├─ DHCP            {dhcp}",
         f"├─ TFTP            {sockets.interface.address}:{settings.tftp_port}",
+        f"├─ services        WORKFLOW.{settings.services_domain}, hosted on {settings.docker}",
+        f"├─ names           {names}",
         f"└─ OSIE            {osie}",
     ]
 
@@ -300,10 +344,6 @@ async def check(settings: Settings, say: Say) -> bool:
 
 def _now() -> datetime:
     return datetime.now(UTC)
-
-
-async def _nothing_to_gather(workflow_id: str) -> None:
-    """As long as no service is hosted."""
 
 
 def _new_id() -> str:

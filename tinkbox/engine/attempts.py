@@ -31,7 +31,8 @@ from tinkbox.wire.worker import Hello, Leaving, Offer, Report
 class Attempts:
     """What workers ask and say.  `worker` is always the machine's id that its credential proved.
 
-    `gather` has what the services of a workflow wrote until now made part of its data.
+    `gather` has what the services of a workflow wrote until now made part of its data; `name_of` says under which name
+    machines reach them.
     """
 
     def __init__(
@@ -42,6 +43,7 @@ class Attempts:
         clock: Callable[[], datetime],
         new_token: Callable[[], str],
         gather: Callable[[str], Awaitable[None]],
+        name_of: Callable[[str], str],
     ) -> None:
         self._store = store
         self._bells = bells
@@ -49,6 +51,7 @@ class Attempts:
         self._clock = clock
         self._new_token = new_token
         self._gather = gather
+        self._name_of = name_of
 
     async def offer(self, worker: str, hello: Hello) -> Offer | None:
         """The attempt this worker is to work on, or None when there is nothing for it now.
@@ -230,6 +233,7 @@ class Attempts:
             left=attempt.left_at is not None,
             armed=armed if attempt.debug else Armed(),
             override=attempt.override,
+            hosts={self._name_of(attempt.workflow_id): ""},
         )
 
 

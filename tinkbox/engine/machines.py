@@ -167,6 +167,10 @@ class Machines:
             return None
         return netboot_plan(facts)
 
+    def at(self, address: str) -> str:
+        """The id of the machine that has an IPv4 address, empty when none has."""
+        return self._by_address.get(address, "")
+
     def saw(self, mac: MacAddress, stage: Stage, detail: str = "") -> None:
         """Note that a machine was seen at a stage of its boot; unknown ones are not noted."""
         hardware_id = self._by_mac.get(mac)

@@ -83,14 +83,14 @@ def _is_free(port: int) -> bool:
 
 def configure(folder: Path) -> Configuration:
     """Write a configuration with ports that are free now."""
-    operator_port, http_port, tftp_port = islice(filter(_is_free, _ports), 3)
+    operator_port, http_port, tftp_port, dns_port = islice(filter(_is_free, _ports), 4)
     path, data = folder / "tinkbox.yaml", folder / "data"
     path.write_text(
         f"data: {data}\n"
         "interface: lo\n"
         "address: 127.0.0.1\n"
         f'operator: {{listen: "127.0.0.1:{operator_port}"}}\n'
-        f"node: {{http_port: {http_port}, tftp_port: {tftp_port}}}\n"
+        f"node: {{http_port: {http_port}, tftp_port: {tftp_port}, dns_port: {dns_port}}}\n"
         "dhcp: {mode: off}\n"
         "docker: unix:///nowhere\n"
     )

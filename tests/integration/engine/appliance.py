@@ -92,7 +92,13 @@ class Appliance:
             Names(name="provisioner", address=ADDRESS, domain=DOMAIN),
         )
         self.attempts = Attempts(
-            self.store, self.bells, self.machines, self.clock, lambda: f"attempt-{next(numbers)}", self.gather
+            self.store,
+            self.bells,
+            self.machines,
+            self.clock,
+            lambda: f"attempt-{next(numbers)}",
+            self.gather,
+            lambda workflow_id: f"{workflow_id}.{DOMAIN}",
         )
         self.breakpoints = Breakpoints(self.store, self.bells, self.machines, self.clock)
         self.deadlines = Deadlines(self.store, self.bells, self.machines, self.clock)

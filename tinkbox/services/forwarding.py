@@ -24,7 +24,7 @@ from aiohttp import (
 from yarl import URL
 
 from tinkbox.model.errors import Invalid
-from tinkbox.services.answering import Broken, pass_back
+from tinkbox.services.answering import Broken, cut, pass_back
 from tinkbox.services.headers import Headers
 from tinkbox.services.presence import ClientGone, WhileThere, keep_alive
 from tinkbox.services.tunnel import HandshakeRefused, carry
@@ -62,21 +62,21 @@ class Forwarder:
     async def forward(self, request: web.Request, url: URL, headers: Headers) -> web.StreamResponse:
         """Send a request with these headers to `url`, and answer it with what the service there answers.
 
-        Raises Unanswered, and ConnectionError when one of the two sides goes away later.
+        Raises Unanswered.  When one of the two sides goes away later, the other one's connection is broken.
         """
-        async with WhileThere(request):
-            try:
-                if hdrs.UPGRADE in request.headers:
-                    return await carry(request, self._once, url, headers)
-                return await self._exchange(request, url, headers)
-            except (Broken, ClientGone):
-                raise
-            except (ClientError, OSError, Invalid) as error:
-                if request.transport is None:
-                    raise ClientGone from error
-                raise Unanswered(_told(error)) from error
+        try:
+            async with WhileThere(request):
+                return await self._answered(request, url, headers)
+        except (Broken, ClientGone):
+            return cut(request)
+        except (ClientError, OSError, Invalid) as error:
+            if request.transport is None:
+                return cut(request)
+            raise Unanswered(_told(error)) from error
 
-    async def _exchange(self, request: web.Request, url: URL, headers: Headers) -> web.StreamResponse:
+    async def _answered(self, request: web.Request, url: URL, headers: Headers) -> web.StreamResponse:
+        if hdrs.UPGRADE in request.headers:
+            return await carry(request, self._once, url, headers)
         body = request.content if request.body_exists else None
         if body is not None and request.content_length is not None:
             headers = [*headers, (hdrs.CONTENT_LENGTH, str(request.content_length))]
@@ -121,7 +121,7 @@ def _told(error: Exception) -> str:
             return f"gave an answer that cannot be passed on: {error}"
         case ClientResponseError():
             return "gave an answer that is not HTTP"
-        case ServerDisconnectedError():
+        case ServerDisconnectedError() | ClientConnectionError(__cause__=ServerDisconnectedError()):
             return "closed the connection without an answer"
         case _:
             return f"does not answer: {error}"

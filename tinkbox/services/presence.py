@@ -8,7 +8,7 @@ from typing import Final, Self
 from aiohttp import web
 
 LOOK_EVERY: Final = 1.0
-IDLE_SECONDS: Final = 3600.0
+IDLE_SECONDS: Final = 600.0
 _KEEP_ALIVE: Final = {socket.TCP_KEEPIDLE: 15, socket.TCP_KEEPINTVL: 5, socket.TCP_KEEPCNT: 3}
 
 

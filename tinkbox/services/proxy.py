@@ -34,8 +34,14 @@ class Directory(Protocol):
 
 
 def is_nobodys(address: IPv4Address) -> bool:
-    """Whether an address is no other host's on the network: ours on loopback, or that of a group."""
-    return address.is_loopback or address.is_unspecified or address.is_multicast or address.is_reserved
+    """Whether an address is no other host's on the network: ours on loopback, that of a group, or without a route."""
+    return (
+        address.is_loopback
+        or address.is_unspecified
+        or address.is_multicast
+        or address.is_reserved
+        or address.is_link_local
+    )
 
 
 class Proxy:

@@ -17,6 +17,7 @@ from tinkbox.engine.endings import give_up, tell
 from tinkbox.engine.machines import Machines
 from tinkbox.engine.readiness import not_ready
 from tinkbox.engine.standings import READY, noted, passed
+from tinkbox.engine.templates import only
 from tinkbox.engine.workflows import SHOWN_FINISHED, find_workflow
 from tinkbox.model import history
 from tinkbox.model.errors import Conflict, NotFound
@@ -284,12 +285,13 @@ async def _hosted_run(tables: Tables, host: str, token: str) -> ServiceRun:
 
 async def _find_service(tables: Tables, key: str) -> list[ServiceRun]:
     """Every run of the one service that `key` means; raises NotFound or Conflict."""
-    of, slash, name = key.rpartition("/")
-    workflow_id = (await find_workflow(tables, of)).id if slash else await tables.services.newest_workflow_with(name)
-    if workflow_id is None:
-        raise NotFound(f"no workflow has a service {name}: tinkbox service list shows those that there are")
-    runs = await tables.services.runs(workflow_id, name)
-    if not runs:
-        there = ", ".join(each.service.name for each in (await tables.workflows.get(workflow_id)).services)
-        raise NotFound(f"workflow {workflow_id} has no service {name}, but {there or 'none at all'}")
-    return runs
+    newest = await tables.services.newest_workflow_with(key)
+    if newest is not None:
+        return await tables.services.runs(newest, key)
+    # Either name may have slashes of its own.
+    for of, _, name in dict.fromkeys((key.partition("/"), key.rpartition("/"))):
+        fitting = await tables.workflows.matching(of)
+        having = [each for each in fitting if any(service.service.name == name for service in each.services)]
+        if having:
+            return await tables.services.runs(only(having, "workflow", of).id, name)
+    raise NotFound(f"there is no service {key[:80]!r}: tinkbox service list shows those that there are")

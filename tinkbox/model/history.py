@@ -176,17 +176,13 @@ def retried(first: int, runs: Sequence[str] = ()) -> Fact:
 
 def service_told(service: PlannedService, phase: Phase, standing: Standing) -> Fact:
     """A run of a service came to a phase; told is what there is to say about that."""
-    told: dict[str, Any] = {
-        "service": service.name,
-        "host": service.host,
-        "run": standing.run,
-        "restarts": standing.restarts,
-        "reason": standing.reason,
-        "message": standing.message,
-    }
+    told = {"service": service.name, "host": service.host, "run": standing.run, "restarts": standing.restarts}
+    more: dict[str, Any] = {"reason": standing.reason, "message": standing.message}
     if phase is Phase.RESTARTING or phase in ENDED_SERVICES:
-        told |= {"exit_code": standing.exit_code, "signal": standing.signal, "tail": list(standing.tail)}
-    return f"service.{phase.lower()}", {name: value for name, value in told.items() if value not in ("", None, [])}
+        more |= {"exit_code": standing.exit_code, "signal": standing.signal, "tail": list(standing.tail)}
+    return f"service.{phase.lower()}", told | {
+        name: value for name, value in more.items() if value not in ("", None, [])
+    }
 
 
 def ended(state: State, reason: str, message: str) -> Fact:

@@ -2,6 +2,8 @@
 
 import asyncio
 
+import pytest
+
 from tinkbox.engine.bells import Bells
 
 
@@ -23,6 +25,17 @@ async def test_a_ring_that_nobody_waits_for_is_forgotten() -> None:
     bells.ring("a")
     async with asyncio.timeout(5):
         await bells.wait("a", 0.01)
+
+
+async def test_what_rings_while_something_is_done_first_is_not_missed() -> None:
+    bells = Bells()
+    async with asyncio.timeout(5):
+        async with bells.listening("a", 60):
+            bells.ring("a")
+        with pytest.raises(KeyError):
+            async with bells.listening("a", 60):
+                raise KeyError
+    assert bells._waiting == {}
 
 
 async def test_waiting_leaves_nothing_behind() -> None:

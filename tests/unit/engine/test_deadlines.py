@@ -6,9 +6,10 @@ from datetime import datetime, timedelta
 import pytest
 
 from tests.unit.engine.standing import ATTEMPT, DECIDED, HOLD, after, under_way
-from tests.unit.model.flows import NOW, action
-from tinkbox.engine.deadlines import CONFIRMING, REPORTING, STOP_GRACE, STOPPING, Due, due
+from tests.unit.model.flows import NOW, action, service
+from tinkbox.engine.deadlines import CONFIRMING, REPORTING, STOP_GRACE, STOPPING, Due, due, ready_by
 from tinkbox.model.breakpoint import Hold
+from tinkbox.model.services import Phase
 from tinkbox.model.workflow import PlannedAction, State
 from tinkbox.store.workflows import UnderWay
 
@@ -89,6 +90,13 @@ def test_a_hold_that_began_before_the_appliance_did_is_warned_of_before_it_ends(
     assert due(held(HOLD), after(10_000)) == (after(530), Due.WARNING)
     assert due(held(replace(HOLD, warned=True)), after(10_000)) == (after(10_000 + REPORTING), Due.VERDICT)
     assert due(held(DECIDED), after(10_000)) == (after(10_000 + REPORTING), Due.CONFIRMATION)
+
+
+def test_a_service_must_be_ready_in_its_time_from_when_its_host_was_told() -> None:
+    begun = service(Phase.STARTING, begun_at=NOW, timeout=30)
+    assert ready_by(begun, LONG_AGO) == after(30)
+    assert ready_by(begun, after(10_000)) == after(10_000 + REPORTING)
+    assert ready_by(replace(begun, begun_at=None), LONG_AGO) is None
 
 
 def test_what_began_before_the_appliance_did_gets_time_to_be_reported() -> None:

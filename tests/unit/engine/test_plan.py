@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from tests.unit.model.flows import action, status, workflow
+from tests.unit.model.flows import NOW, action, service, status, workflow
 from tinkbox.engine.plan import (
     MAX_BOOTS,
     BootFacts,
@@ -21,6 +21,7 @@ from tinkbox.model.boot import Boot, Client, Stage, Supply
 from tinkbox.model.breakpoint import Verb, Verdict
 from tinkbox.model.errors import Conflict, NotFound
 from tinkbox.model.hardware import Interface, MacAddress
+from tinkbox.model.services import Phase
 from tinkbox.model.workflow import FINAL, Outcome, State, Workflow
 
 MAC = MacAddress("08:00:27:00:00:01")
@@ -70,6 +71,17 @@ def test_an_interface_without_dhcp_is_not_answered(netboots: bool) -> None:
     silent = facts(ticket=True)
     silent = replace(silent, interface=replace(silent.interface, dhcp=False))
     assert boot_plan(silent, Client(mac=MAC, netboots=netboots)) is None
+
+
+def test_nothing_begins_before_every_service_is_ready_and_nothing_stops_when_one_is_no_more() -> None:
+    ready, waited_for = service(Phase.FAILED, ready_at=NOW), service(Phase.STARTING, begun_at=NOW)
+    for state, services, expected in (
+        (State.PENDING, (ready, waited_for), Turn.WAIT),
+        (State.PENDING, (waited_for, ready), Turn.WAIT),
+        (State.PENDING, (ready, ready), Turn.START),
+        (State.RUNNING, (waited_for,), Turn.START),
+    ):
+        assert turn(flow(("me", State.PENDING), state=state, services=services), "me", "b1", "")[0] is expected
 
 
 def test_a_machine_is_told_where_its_script_is_only_once_it_is_there() -> None:

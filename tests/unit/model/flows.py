@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from datetime import UTC, datetime
 
+from tinkbox.model.services import Phase, PlannedService, ServiceStatus, Standing
 from tinkbox.model.workflow import ActionStatus, Outcome, PlannedAction, State, Workflow
 
 NOW = datetime(2026, 11, 21, tzinfo=UTC)
@@ -20,6 +21,16 @@ def status(state: State, index: int = 0, worker: str = "me", **changes: object) 
     token = "" if state in {State.PENDING, State.SKIPPED} else "token"
     known = {"action": action(index, worker), "attempt": token, "outcome": outcome}
     return ActionStatus(state=state, **{**known, **changes})  # type: ignore[arg-type]
+
+
+def service(
+    phase: Phase, *, name: str = "boot", index: int = 0, host: str = "", timeout: int = 60, **told: object
+) -> ServiceStatus:
+    """A service whose newest run, r0 for the first, stands at `phase`."""
+    planned = PlannedService(index=index, name=name, host=host, address="provisioner", image="i", timeout=timeout)
+    times = {each: told.pop(each) for each in ("begun_at", "ready_at", "changed_at") if each in told}
+    standing = Standing(run=f"r{index}", phase=phase, **told)  # type: ignore[arg-type]
+    return ServiceStatus(service=planned, standing=standing, **times)  # type: ignore[arg-type]
 
 
 def workflow(state: State, actions: Sequence[ActionStatus] = (), **changes: object) -> Workflow:

@@ -1,11 +1,13 @@
 """Conditions, as Kubernetes users read them."""
 
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
 
-from tests.unit.model.flows import NOW, status, workflow
+from tests.unit.model.flows import NOW, service, status, workflow
 from tinkbox.model.conditions import conditions, explanation
+from tinkbox.model.services import Phase
 from tinkbox.model.workflow import State, Workflow
 
 LATER = NOW + timedelta(seconds=5)
@@ -65,6 +67,37 @@ def test_what_is_held_says_so_since_when_and_where_to_look() -> None:
     assert (held.type, held.status, held.reason, held.at) == ("Held", "True", "Breakpoint", LATER)
     assert "t/a1" in held.message
     assert "tinkbox breakpoint list" in held.message
+
+
+def test_a_workflow_that_waits_for_services_says_for_which_and_why() -> None:
+    ready = service(Phase.READY, begun_at=NOW, ready_at=NOW, name="ready")
+    trouble = service(Phase.RESTARTING, begun_at=NOW, name="boot", message="it ended with status 1")
+    slow = service(Phase.STARTING, begun_at=NOW, name="key")
+    flow = workflow(State.PENDING, [status(State.PENDING)], services=(ready, trouble, slow))
+    started, succeeded = conditions(flow)
+    assert (started.status, started.reason) == ("False", "WaitingForServices")
+    assert started.message == (
+        "waiting for service boot, which is RESTARTING (it ended with status 1); service key, which is STARTING"
+    )
+    assert (succeeded.status, succeeded.reason) == ("Unknown", "Pending")
+    started, _ = conditions(replace(flow, services=(ready,)))
+    assert (started.reason, started.message) == ("Pending", "waiting for the worker of its first action")
+
+
+def test_services_that_nobody_was_told_of_wait_for_their_turn_or_for_their_hosts() -> None:
+    flow = workflow(State.PENDING, [status(State.PENDING)], services=(service(Phase.PENDING),))
+    started, _ = conditions(flow)
+    assert started.reason == "Pending"
+    assert "its turn" in started.message
+    assert "hosts of its services: boot" in started.message
+
+
+def test_a_service_that_kept_a_workflow_from_beginning_is_its_explanation() -> None:
+    flow = workflow(State.FAILED, [status(State.PENDING)], reason="ServiceNotReady", message="service boot was not")
+    assert explanation(flow) == ("ServiceNotReady", "service boot was not")
+    started, succeeded = conditions(flow)
+    assert (started.status, started.reason, started.message) == ("False", "ServiceNotReady", "service boot was not")
+    assert (succeeded.status, succeeded.reason) == ("False", "ServiceNotReady")
 
 
 def test_a_failure_names_its_action_and_says_its_words() -> None:

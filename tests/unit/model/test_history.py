@@ -7,11 +7,12 @@ from datetime import timedelta
 
 import pytest
 
-from tests.unit.model.flows import NOW, action, status, workflow
+from tests.unit.model.flows import NOW, action, service, status, workflow
 from tinkbox.model import history
 from tinkbox.model.breakpoint import Armed, Breakpoints, Hold, Kind, Verb, Verdict
 from tinkbox.model.errors import Invalid
 from tinkbox.model.history import Fact, History, fold
+from tinkbox.model.services import Phase, Standing
 from tinkbox.model.workflow import Event, Outcome, State
 
 THREE = workflow(State.PENDING, [status(State.PENDING), status(State.SKIPPED, 1), status(State.PENDING, 2, "other")])
@@ -73,11 +74,46 @@ def resumed(state: State) -> Fact:
             "SUCCESS SKIPPED PENDING",
         ),
         ([*BEGUN, ended(State.SUCCESS), history.ended(State.FAILED, "", ""), history.retried(0)], "PENDING", "PENDING SKIPPED PENDING"),
-        ([*BEGUN, ("service.started", {})], "RUNNING", "RUNNING SKIPPED PENDING"),
+        ([*BEGUN, ("service.unheard-of", {})], "RUNNING", "RUNNING SKIPPED PENDING"),
     ],
 )  # fmt: skip
 def test_events_add_up(facts: list[Fact], state: str, actions: str) -> None:
     assert fold(events(facts)) == History(state=State(state), actions=tuple(State(each) for each in actions.split()))
+
+
+def came_to(phase: Phase, run: str = "r0", **told: object) -> Fact:
+    standing = Standing(run=run, phase=phase, **told)  # type: ignore[arg-type]
+    return history.service_told(service(phase).service, phase, standing)
+
+
+def test_each_run_of_a_service_adds_up_on_its_own() -> None:
+    two = (service(Phase.PENDING), service(Phase.PENDING, index=1, name="key", host="m2"))
+    told = [history.created(replace(THREE, services=two)), came_to(Phase.STARTING), came_to(Phase.READY)]
+    assert fold(events(told)).runs == {"r0": Phase.READY, "r1": Phase.PENDING}
+    told += [history.ended(State.CANCELED, "", ""), came_to(Phase.STOPPING), came_to(Phase.STOPPED, "r1")]
+    told += [history.retried(0, ["r2", "r3"]), came_to(Phase.STOPPED), came_to(Phase.STARTING, "r3")]
+    expected = {"r0": Phase.STOPPED, "r1": Phase.STOPPED, "r2": Phase.PENDING, "r3": Phase.STARTING}
+    assert (fold(events(told)).state, fold(events(told)).runs) == (State.PENDING, expected)
+    assert told[0][1]["services"] == [
+        {"service": "boot", "host": "", "run": "r0"}, {"service": "key", "host": "m2", "run": "r1"},
+    ]  # fmt: skip
+
+
+def test_histories_of_before_there_were_services_have_none() -> None:
+    kind, data = history.created(THREE)
+    old = {name: value for name, value in data.items() if name != "services"}
+    assert fold(events([(kind, old), ("workflow.retried", {"from": 0})])).runs == {}
+
+
+@pytest.mark.parametrize("phase", [each for each in Phase if each is not Phase.PENDING])
+def test_a_service_tells_how_it_ended_where_it_did_and_its_trouble_everywhere(phase: Phase) -> None:
+    ended = {"exit_code": 0, "signal": "SIGHUP", "tail": ["a"]}
+    kind, data = came_to(phase, restarts=2, reason="R", message="m", exit_code=0, signal="SIGHUP", tail=("a",))
+    assert kind == f"service.{phase.value.lower()}"
+    common = {"service": "boot", "host": "", "run": "r0", "restarts": 2, "reason": "R", "message": "m"}
+    shown = phase.value in {"RESTARTING", "EXITED", "FAILED", "STOPPED"}
+    assert json.loads(json.dumps(data)) == {**common, **(ended if shown else {})}
+    assert came_to(phase)[1] == {"service": "boot", "host": "", "run": "r0", "restarts": 0}
 
 
 @pytest.mark.parametrize("state", [State.SUCCESS, State.FAILED, State.TIMEOUT, State.CANCELED])

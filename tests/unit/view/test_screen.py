@@ -164,7 +164,7 @@ def service(phase: Phase, **changes: object) -> ServiceLine:
 
 def test_the_services_of_a_workflow_in_each_phase() -> None:
     waiting = (service(Phase.PENDING), service(Phase.STARTING), service(Phase.READY, ready=True))
-    running = [service(phase, restarts=number, ready=True) for number, phase in enumerate(list(Phase)[3:])]
+    running = [service(phase, restarts=number, ready=True) for number, phase in enumerate(list(Phase)[3:], 1)]
     running[1] = service(Phase.RESTARTING, name="网", host="server001", restarts=12, ready=True)
     text = picture(
         workflows=(
@@ -267,6 +267,7 @@ def test_nothing_a_machine_says_can_steer_the_terminal() -> None:
     stuck = held(name=hostile, reason=hostile, message=hostile, signal=hostile, last_output=hostile, decided=hostile)
     lines = tuple(ServiceLine(name=hostile, host=hostile, phase=phase, message=hostile) for phase in Phase)
     hit = workflow(name=hostile, failure=told, retried=told, running=running, held=stuck, services=lines)
+    assert "\x1b" not in picture(workflows=(workflow(state=State.PENDING, services=lines),))
     assert "\x1b" not in picture(workflows=(workflow(failure=FailureLine(
         task="", name="", reason="", message="", service=hostile)),))  # fmt: skip
     text = picture(machines=(machine(hostname=hostile),), workflows=(hit,))

@@ -75,3 +75,10 @@ def test_what_is_no_snapshot_is_refused(change: dict[str, object]) -> None:
         decode_snapshot(json.dumps({**json.loads(encode_snapshot(FULL)), **change}))
     with pytest.raises(Invalid):
         decode_snapshot("[]")
+
+
+def test_a_phase_that_nobody_knows_is_refused() -> None:
+    text = encode_snapshot(FULL)
+    assert text.count('"RESTARTING"') == 1
+    with pytest.raises(Invalid):
+        decode_snapshot(text.replace('"RESTARTING"', '"SOMEHOW"'))

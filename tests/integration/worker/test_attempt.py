@@ -59,3 +59,18 @@ def test_the_worker_ends_when_an_action_asks_for_a_reboot(lab: Lab) -> None:
     with serving(lab.configuration), lab.working() as worker:
         lab.workflow("echo now >/worker/reboot", volumes=[f"{lab.folder / 'worker'}:/worker"])
         assert worker.ended() == 0
+
+
+def test_an_action_and_its_hook_reach_the_appliance_by_the_name_of_their_workflow(lab: Lab) -> None:
+    # By its name alone: on this host nobody answers DNS for it.
+    ask = (
+        "echo $TINKBOX_WORKFLOW >>/marks/asked; port=${TINKBOX_SERVER##*:}; "
+        "/bin/busybox wget -q -O - http://$TINKBOX_WORKFLOW.workflows.tinkbox.internal:$port/ >/marks/answer 2>&1; "
+        "/bin/busybox grep -c $TINKBOX_WORKFLOW.workflows.tinkbox.internal /etc/hosts >>/marks/known; exit 3"
+    )
+    with serving(lab.configuration), lab.working():
+        workflow = lab.workflow(ask, **{"on-failure": ["/bin/busybox", "sh", "-c", ask]})
+        assert lab.finished(workflow) == "FAILED"
+    assert (lab.marks / "known").read_text() == "1\n1\n"
+    assert "bad address" not in (lab.marks / "answer").read_text()
+    assert "404" in (lab.marks / "answer").read_text()

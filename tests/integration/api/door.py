@@ -23,9 +23,7 @@ from tinkbox.api.people import People
 from tinkbox.api.routes import OperatorDoor
 from tinkbox.door.problems import refusals_become_problems
 from tinkbox.engine.breakpoints import Breakpoints
-from tinkbox.engine.directory import Directory
 from tinkbox.engine.meter import Meter
-from tinkbox.engine.services import Services
 from tinkbox.engine.shells import Shells
 from tinkbox.model.access import Caller, Right, operator
 from tinkbox.registry.storage import ImageStore
@@ -81,14 +79,13 @@ async def open_door(folder: Path) -> AsyncIterator[Door]:
         breakpoints = Breakpoints(box.store, box.bells, box.machines, box.clock)
         hub = Hub(box, folder)
         stack.push_async_callback(hub.stop)
-        directory = Directory("workflows.tinkbox.internal", "http://172.30.0.1:8080")
         operator = OperatorDoor(
             machines=box.machines,
             templates=box.templates,
             workflows=box.workflows,
             breakpoints=breakpoints,
-            services=Services(box.store, box.bells, box.machines, box.clock, directory, "172.30.0.1"),
-            directory=directory,
+            services=box.services,
+            directory=box.directory,
             shells=hub.shells,
             images=images,
             meter=Meter(box.store, box.machines, box.clock),

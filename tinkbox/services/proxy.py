@@ -8,7 +8,7 @@ from ipaddress import AddressValueError, IPv4Address
 from types import TracebackType
 from typing import Final, Protocol, Self
 
-from aiohttp import HttpVersion11, hdrs, web
+from aiohttp import HttpVersion10, HttpVersion11, hdrs, web
 from aiohttp.typedefs import Middleware
 from yarl import URL
 
@@ -149,6 +149,8 @@ def _awaited(found: Found) -> str:
 
 def _read(request: web.Request) -> Target:
     """Raises Invalid for a request that a service could understand in another way than we do."""
+    if request.version < HttpVersion10:
+        raise Invalid("HTTP/0.9 is not spoken here")
     codings = request.headers.getall(hdrs.TRANSFER_ENCODING, ())
     if codings and (request.version != HttpVersion11 or [each.lower() for each in codings] != ["chunked"]):
         raise Invalid("of all transfer codings only chunked is known here, in HTTP/1.1")

@@ -73,15 +73,13 @@ class Door:
         async with session:
             yield session
 
-    async def raw(self, *pieces: bytes, address: str = HERS, end: bool = False) -> bytes:
-        """Send bytes as they are, and read what comes until the connection is closed; `end` closes our half."""
+    async def raw(self, *pieces: bytes, address: str = HERS) -> bytes:
+        """Send bytes as they are, and read what comes until the connection is closed."""
         reader, writer = await asyncio.open_connection("127.0.0.1", self.port, local_addr=(address, 0))
         try:
             for piece in pieces:
                 writer.write(piece)
                 await writer.drain()
-            if end:
-                writer.write_eof()
             async with asyncio.timeout(SECONDS):
                 return await reader.read()
         except ConnectionError:

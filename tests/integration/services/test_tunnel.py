@@ -1,0 +1,200 @@
+"""WebSockets through the proxy: both ends see what they would see without it."""
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager, suppress
+
+import pytest
+from aiohttp import ClientWebSocketResponse, WSMessage, WSMsgType, WSServerHandshakeError, web
+
+from tests.integration.services.door import NAME, Door, door, recorder, service, status
+from tinkbox.services.tunnel import MAX_MESSAGE
+
+AT = {"Host": NAME}
+HANDSHAKE = (
+    f"GET /x HTTP/1.1\r\nHost: {NAME}\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Version: 13\r\n"
+    "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Extensions: permessage-deflate\r\nX-Mine: kept\r\n\r\n"
+).encode()
+
+
+@asynccontextmanager
+async def connected(
+    serve: Callable[[web.WebSocketResponse], Awaitable[None]], *, protocols: tuple[str, ...] = ()
+) -> AsyncIterator[tuple[ClientWebSocketResponse, Door]]:
+    """A client's end of a WebSocket whose other end is handled by `serve`."""
+
+    async def handler(request: web.Request) -> web.StreamResponse:
+        socket = web.WebSocketResponse(protocols=("chat", "other"), autoping=False, autoclose=False, timeout=1)
+        await socket.prepare(request)
+        await serve(socket)
+        return socket
+
+    async with (
+        service(handler) as port,
+        door() as known,
+        known.client() as client,
+    ):
+        known.serve(status(port))
+        async with client.ws_connect("/x", headers=AT, protocols=protocols, autoping=False, autoclose=False) as socket:
+            yield socket, known
+
+
+async def echo(socket: web.WebSocketResponse) -> None:
+    async for message in socket:
+        if message.type is WSMsgType.TEXT:
+            await socket.send_str(message.data)
+        elif message.type is WSMsgType.BINARY:
+            await socket.send_bytes(message.data)
+
+
+@pytest.mark.parametrize("text", ["", "grün", "x" * 1_000_000])
+async def test_messages_pass_both_ways(text: str) -> None:
+    async with connected(echo) as (socket, _):
+        await socket.send_str(text)
+        assert await socket.receive_str() == text
+        await socket.send_bytes(text.encode())
+        assert await socket.receive_bytes() == text.encode()
+
+
+async def test_the_service_chooses_the_subprotocol() -> None:
+    async with connected(echo, protocols=("unknown", "other")) as (socket, _):
+        assert socket.protocol == "other"
+    async with connected(echo) as (socket, _):
+        assert socket.protocol is None
+
+
+async def test_pings_and_pongs_reach_the_other_end() -> None:
+    seen: asyncio.Queue[WSMessage] = asyncio.Queue()
+
+    async def serve(socket: web.WebSocketResponse) -> None:
+        await socket.ping(b"from the service")
+        seen.put_nowait(await socket.receive())
+        seen.put_nowait(await socket.receive())
+
+    async with connected(serve) as (socket, _):
+        message = await socket.receive()
+        assert (message.type, bytes(message.data)) == (WSMsgType.PING, b"from the service")
+        await socket.pong(b"from the service")
+        await socket.ping(b"from the client")
+        for kind, said in ((WSMsgType.PONG, b"from the service"), (WSMsgType.PING, b"from the client")):
+            message = await seen.get()
+            assert (message.type, bytes(message.data)) == (kind, said)
+
+
+async def test_the_client_s_close_reaches_the_service_with_code_and_reason() -> None:
+    seen: asyncio.Queue[WSMessage] = asyncio.Queue()
+
+    async def serve(socket: web.WebSocketResponse) -> None:
+        seen.put_nowait(await socket.receive())
+        await socket.close(code=4001)
+
+    async with connected(serve) as (socket, _):
+        await socket.close(code=4000, message=b"enough")
+        message = await seen.get()
+        assert (message.type, message.data, message.extra) == (WSMsgType.CLOSE, 4000, "enough")
+
+
+async def test_the_service_s_close_reaches_the_client_with_code_and_reason() -> None:
+    async def serve(socket: web.WebSocketResponse) -> None:
+        await socket.close(code=4000, message=b"enough")
+
+    async with connected(serve) as (socket, _):
+        message = await socket.receive()
+        assert (message.type, message.data, message.extra) == (WSMsgType.CLOSE, 4000, "enough")
+
+
+async def test_a_service_that_dies_closes_nothing_in_an_orderly_way() -> None:
+    requests = []
+
+    async def serve(socket: web.WebSocketResponse) -> None:
+        request = socket._req
+        requests.append(request)
+        assert request is not None
+        assert request.transport is not None
+        request.transport.abort()
+
+    async with connected(serve) as (socket, _):
+        message = await socket.receive()
+        assert message.type in (WSMsgType.CLOSED, WSMsgType.ERROR, WSMsgType.CLOSING)
+        assert socket.close_code in (None, 1000, 1006)
+        assert requests
+
+
+async def test_a_client_that_dies_leaves_the_service_not_waiting() -> None:
+    ended: asyncio.Queue[int | None] = asyncio.Queue()
+
+    async def serve(socket: web.WebSocketResponse) -> None:
+        message = await socket.receive()
+        ended.put_nowait(message.data if message.type is WSMsgType.CLOSE else None)
+
+    async with connected(serve) as (socket, _):
+        connection = socket._response.connection
+        assert connection is not None
+        assert connection.transport is not None
+        connection.transport.abort()
+        async with asyncio.timeout(30):
+            assert await ended.get() == 1001
+
+
+async def test_a_message_beyond_the_limit_ends_it_and_not_the_proxy() -> None:
+    async with connected(echo) as (socket, known):
+        with suppress(ConnectionError):  # it may be closed before all of it is sent
+            await socket.send_bytes(bytes(MAX_MESSAGE + 1))
+        assert (await socket.receive()).type is not WSMsgType.BINARY
+        async with known.client() as other, other.ws_connect("/x", headers=AT, max_msg_size=0) as socket:
+            await socket.send_bytes(bytes(MAX_MESSAGE - 1))
+            assert len(await socket.receive_bytes()) == MAX_MESSAGE - 1
+
+
+async def test_a_refused_handshake_is_passed_with_its_answer() -> None:
+    async def refuse(_: web.Request) -> web.Response:
+        return web.Response(status=401, text="who are you?", headers={"WWW-Authenticate": "Basic"})
+
+    async with service(refuse) as port, door() as known, known.client() as client:
+        known.serve(status(port))
+        with pytest.raises(WSServerHandshakeError) as refused:
+            await client.ws_connect("/x", headers=AT)
+        assert refused.value.status == 401
+        assert (await known.raw(HANDSHAKE.replace(b"Upgrade\r\n", b"Upgrade, close\r\n"))).endswith(b"who are you?")
+
+
+async def test_a_handshake_that_is_redirected_is_followed_by_nobody() -> None:
+    async with recorder() as other, door() as known:
+        location = f"Location: http://127.0.0.1:{other.port}/\r\n".encode()
+        async with recorder(b"HTTP/1.1 302 Found\r\n" + location + b"Content-Length: 0\r\n\r\n") as watched:
+            known.serve(status(watched.port))
+            answer = await known.raw(HANDSHAKE.replace(b"Upgrade\r\n", b"Upgrade, close\r\n"))
+        assert answer.startswith(b"HTTP/1.1 302 Found\r\n")
+        assert location in answer
+        assert other.connections == []
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Accept: no\r\n\r\n",
+        b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: h2c\r\nConnection: Upgrade\r\n\r\n",
+        b"",
+    ],
+)
+async def test_a_handshake_that_is_none_is_a_bad_gateway(answer: bytes) -> None:
+    async def close(writer: asyncio.StreamWriter) -> None:
+        writer.close()
+
+    async with recorder(answer, then=close) as watched, door() as known, known.client() as client:
+        known.serve(status(watched.port))
+        with pytest.raises(WSServerHandshakeError) as refused:
+            await client.ws_connect("/x", headers=AT)
+        assert refused.value.status == 502
+
+
+async def test_the_handshake_that_the_service_sees_is_the_proxy_s_own() -> None:
+    async with recorder(b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n") as watched, door() as known:
+        known.serve(status(watched.port))
+        await known.raw(HANDSHAKE.replace(b"Upgrade\r\n", b"Upgrade, close\r\n"))
+        told = dict(line.split(": ", 1) for line in watched.lines)
+    assert told["X-Mine"] == "kept"
+    assert told["X-Real-Ip"] == "127.0.0.2"
+    assert told["Host"] == NAME
+    assert told["Sec-WebSocket-Key"] != "dGhlIHNhbXBsZSBub25jZQ=="
+    assert "Sec-WebSocket-Extensions" not in told

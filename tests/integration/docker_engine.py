@@ -29,8 +29,9 @@ class CommandFailed(AssertionError):
 class DockerEngine:
     """One engine; `url` is where it answers.  Start it with `docker_engine_in` or the fixture `docker_engine`."""
 
-    def __init__(self, folder: Path, network: Path | None = None) -> None:
+    def __init__(self, folder: Path, network: Path | None = None, registry: str = "") -> None:
         self._folder = folder
+        self._registry = registry
         self._entering = [] if network is None else ["nsenter", f"--net={network}"]
         self._socket = folder / "docker.sock"
         self._process: subprocess.Popen[bytes] | None = None
@@ -122,6 +123,7 @@ class DockerEngine:
             "--bridge=none",
             "--iptables=false",
             "--ip6tables=false",
+            *([f"--insecure-registry={self._registry}"] if self._registry else []),
         ]
 
     def _end(self, how: signal.Signals) -> None:
@@ -171,15 +173,17 @@ def _remove_cgroups(name: str) -> None:
 
 
 @contextmanager
-def docker_engine_in(place: Path | None = None, network: Path | None = None) -> Iterator[DockerEngine]:
+def docker_engine_in(
+    place: Path | None = None, network: Path | None = None, registry: str = ""
+) -> Iterator[DockerEngine]:
     """A running engine, and nothing of it afterwards.  `place` keeps its data; by default a short path in /tmp.
 
     In a network namespace of its own (`network` is its file) it may make bridges for its containers, which go with the
-    namespace.
+    namespace.  `registry` is a host that speaks plain HTTP, of which a machine's engine is told.
     """
     # A socket's path has room for 107 characters, which pytest's own folders easily exceed.
     folder = Path(tempfile.mkdtemp(prefix="tinkbox-docker-", dir=place))
-    engine = DockerEngine(folder, network)
+    engine = DockerEngine(folder, network, registry)
     try:
         engine.start()
         yield engine

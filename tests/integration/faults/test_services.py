@@ -8,6 +8,7 @@ import asyncio
 import tempfile
 from collections.abc import AsyncIterator, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -58,13 +59,24 @@ CORE = {
 }
 
 
+@dataclass(frozen=True)
+class Place:
+    """A network with the machine's address in it, and two engines: the appliance's and the machine's."""
+
+    network: Network
+    engine: DockerEngine
+    machine: DockerEngine
+
+
 @pytest.fixture(scope="module")
-def place() -> Iterator[tuple[Network, DockerEngine]]:
-    """A network with an engine in it, and the machine's address."""
+def place() -> Iterator[Place]:
     with Network() as network:
         network.run(["ip", "address", "add", f"{MACHINE}/24", "dev", network.interface])
-        with docker_engine_in(network=network.path) as engine:
-            yield network, engine
+        with (
+            docker_engine_in(network=network.path) as engine,
+            docker_engine_in(network=network.path, registry=str(network.address)) as machine,
+        ):
+            yield Place(network, engine, machine)
 
 
 CELLS = [
@@ -79,14 +91,11 @@ CELLS = [
 
 
 @pytest.fixture
-async def hosting(
-    request: pytest.FixtureRequest, tmp_path: Path, place: tuple[Network, DockerEngine], docker_engine: DockerEngine
-) -> AsyncIterator[Hosting]:
+async def hosting(request: pytest.FixtureRequest, tmp_path: Path, place: Place) -> AsyncIterator[Hosting]:
     fault, stage = request.param
-    network, engine = place
     with tempfile.TemporaryDirectory(prefix="tinkbox-hosting-") as sockets:
         async with hosting_in(
-            tmp_path, Path(sockets), network, engine, docker_engine.url, STAGES[stage], fault
+            tmp_path, Path(sockets), place.network, place.engine, place.machine.url, STAGES[stage], fault
         ) as hosting:
             yield hosting
 

@@ -1,7 +1,17 @@
 """What the tests of the store keep in it."""
 
+from collections.abc import Sequence
 from datetime import UTC, datetime
 
+from tinkbox.model.services import (
+    HealthCheck,
+    Phase,
+    PlannedService,
+    Restart,
+    RestartPolicy,
+    ServiceStatus,
+    Standing,
+)
 from tinkbox.model.workflow import ActionStatus, PlannedAction, State, Workflow
 from tinkbox.store.data import DataVersion
 from tinkbox.store.workflows import Attempt
@@ -9,7 +19,18 @@ from tinkbox.store.workflows import Attempt
 NOW = datetime(2026, 11, 21, tzinfo=UTC)
 
 
-def workflow(identity: str, *workers: str, name: str = "w") -> Workflow:
+def service(run: str, index: int = 0, host: str = "", name: str = "") -> ServiceStatus:
+    """A service with everything that a template can say of it, and its first run."""
+    planned = PlannedService(
+        index=index, name=name or f"s{index}", host=host, address="m", image="i", command=("x",), environment={"K": "v"},
+        volumes=("/a:/b",), labels=(("n", "1"), ("n", "2")), urls=("http://x/",), ports=(80,), timeout=7,
+        health=HealthCheck(test=("CMD", "x"), interval=1.5, retries=3),
+        restart=Restart(policy=RestartPolicy.ALWAYS, limit=2),
+    )  # fmt: skip
+    return ServiceStatus(service=planned, standing=Standing(run=run, phase=Phase.PENDING))
+
+
+def workflow(identity: str, *workers: str, name: str = "w", services: Sequence[ServiceStatus] = ()) -> Workflow:
     actions = tuple(
         ActionStatus(
             action=PlannedAction(
@@ -21,7 +42,7 @@ def workflow(identity: str, *workers: str, name: str = "w") -> Workflow:
     )  # fmt: skip
     return Workflow(
         id=identity, name=name, template_id="t", devices={"d": "m"}, text="text", state=State.PENDING,
-        actions=actions, created_at=NOW, updated_at=NOW,
+        actions=actions, created_at=NOW, updated_at=NOW, services=tuple(services),
     )  # fmt: skip
 
 

@@ -46,6 +46,7 @@ async def write_schema_2(path: Path) -> None:
 
 async def test_what_runs_when_breakpoints_come_goes_on_without_any(tmp_path: Path) -> None:
     await write_schema_2(tmp_path / "db")
+    appliances: set[str] = set()
     for _ in range(2):
         store = await Store.open(tmp_path / "db")
         try:
@@ -58,11 +59,16 @@ async def test_what_runs_when_breakpoints_come_goes_on_without_any(tmp_path: Pat
                 assert await tables.holds.override("w1", 0) is None
                 assert await tables.shells.live() == []
                 assert len(await tables.events.of("w1")) == 1
+                assert await tables.services.listed(9) == []
+                assert await tables.queues.has_turn("m1")
+                appliances.add(await tables.services.appliance_id())
         finally:
             await store.close()
         assert (found.name, found.state, found.started_at, found.global_timeout) == ("old", State.RUNNING, NOW, 7)
         assert (found.actions[0].state, found.actions[0].failures, found.actions[0].held_at) == ("RUNNING", 1, None)
         assert found.actions[0].action.helper, "what an action may be held by is for its next attempt"
+        assert (found.services, found.reason, found.service) == ((), "", "")
         assert standing.attempt is not None
         assert (standing.attempt.debug, standing.attempt.resumed_at) == (False, None), "its worker knows of none"
         assert (standing.held_seconds, standing.hold) == (0, None)
+    assert len(appliances) == 1, "it keeps the name that it was given"

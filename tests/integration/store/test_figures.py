@@ -2,7 +2,9 @@
 
 from datetime import timedelta
 
-from tests.integration.store.objects import NOW, attempt, version, workflow
+from tests.integration.store.objects import NOW, attempt, service, version, workflow
+from tinkbox.model.services import Phase
+from tinkbox.model.services import Standing as ServiceStanding
 from tinkbox.model.workflow import Outcome, State
 from tinkbox.store.database import Store, Tables
 from tinkbox.store.figures import Queue, Sizes, Standing
@@ -79,6 +81,31 @@ async def test_a_queue_is_what_a_machine_still_has_to_do(store: Store) -> None:
             Queue(worker="m1", length=2, since=NOW),
             Queue(worker="m2", length=1, since=None),
         ]
+
+
+async def test_the_services_of_what_is_not_over_are_counted_by_their_phase(store: Store) -> None:
+    async def use_case(tables: Tables) -> None:
+        for number in range(3):
+            both = (service(f"a{number}"), service(f"b{number}", 1))
+            await tables.workflows.insert(workflow(f"w{number}", "m1", services=both))
+        await tables.services.stand(ServiceStanding(run="a0", phase=Phase.READY), NOW)
+        await tables.services.stand(ServiceStanding(run="a2", phase=Phase.READY), NOW)
+        await tables.workflows.set_state("w2", State.FAILED, NOW)
+        await tables.services.renew("w1", ["a3", "b3"])
+
+    await store.write(use_case)
+    async with store.read() as tables:
+        assert await tables.figures.services() == {Phase.READY: 1, Phase.PENDING: 3}
+
+
+async def test_what_is_told_of_services_after_the_end_is_not_its_reason(store: Store) -> None:
+    async def use_case(tables: Tables) -> None:
+        await failed(tables, "w1", "a1", "DiskNotFound")
+        await tables.events.add("w1", NOW, "service.failed", {"reason": "ServiceFailed"})
+
+    await store.write(use_case)
+    async with store.read() as tables:
+        assert told(await tables.figures.workflows()) == [("FAILED", "DiskNotFound", 1)]
 
 
 async def test_sizes_are_of_all_output_and_of_the_data_that_is_kept(one: Store) -> None:

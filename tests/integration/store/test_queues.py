@@ -1,6 +1,6 @@
-"""Whose turn it is, as the store tells it without loading a workflow."""
+"""Whose turn it is, and which services are to be there, as the store tells it without loading a workflow."""
 
-from tests.integration.store.objects import NOW, workflow
+from tests.integration.store.objects import NOW, service, workflow
 from tinkbox.model.workflow import State
 from tinkbox.store.database import Store, Tables
 
@@ -32,6 +32,53 @@ async def test_only_the_machine_of_the_first_undone_action_has_its_turn(store: S
     assert await due(store) == ["m2"]
     await stand(store, State.SUCCESS, State.SKIPPED, State.SUCCESS)
     assert await due(store) == ["m1"]
+
+
+async def test_a_machine_has_its_turn_when_every_service_was_ready_once(store: Store) -> None:
+    two = (service("r0"), service("r1", 1))
+    await store.write(lambda tables: tables.workflows.insert(workflow("w1", "m1", "m2", services=two)))
+    for ready in ("r1", "r0"):
+        assert await due(store) == []
+        await store.write(lambda tables, ready=ready: tables.services.set_ready(ready, NOW))
+    assert await due(store) == ["m1"]
+    await store.write(lambda tables: tables.services.renew("w1", ["r2", "r3"]))
+    assert await due(store) == []
+    await store.write(lambda tables: tables.workflows.set_state("w1", State.RUNNING, NOW))
+    assert await due(store) == ["m1"], "what becomes of its services does not hold what has begun"
+
+
+async def test_services_are_to_be_there_when_their_workflow_is_the_first_of_the_machine_it_stands_at(
+    store: Store,
+) -> None:
+    async def use_case(tables: Tables) -> None:
+        await tables.workflows.insert(workflow("plain", "m3"))
+        for number, workers in enumerate((("m1", "m2"), ("m2",), ("m1",), ("m3",), ("m4",)), 1):
+            await tables.workflows.insert(workflow(f"w{number}", *workers, services=[service(f"r{number}")]))
+
+    await store.write(use_case)
+
+    async def wanted() -> list[str]:
+        async with store.read() as tables:
+            return [workflow_id for workflow_id, each in (await tables.queues.with_services()).items() if each]
+
+    async def at(workflow_id: str, state: State) -> None:
+        await store.write(lambda tables: tables.workflows.set_state(workflow_id, state, NOW))
+
+    assert await wanted() == ["w1", "w5"]
+    async with store.read() as tables:
+        assert list(await tables.queues.with_services()) == ["w1", "w2", "w3", "w4", "w5"]
+    for state in (State.RUNNING, State.STOPPING):
+        await at("w4", state)
+        assert await wanted() == ["w1", "w4", "w5"], "also behind others, once it has begun"
+    await at("w4", State.PENDING)
+    await at("w1", State.RUNNING)
+    await store.write(lambda tables: tables.workflows.set_action_state("w1", 0, State.SUCCESS))
+    assert await wanted() == ["w1", "w3", "w5"], "the first machine of w1 has nothing to do in it any more"
+    for over in (State.SUCCESS, State.FAILED, State.TIMEOUT, State.CANCELED):
+        await at("w1", over)
+        assert await wanted() == ["w2", "w3", "w5"]
+    await store.write(lambda tables: tables.workflows.delete("plain"))
+    assert await wanted() == ["w2", "w3", "w4", "w5"]
 
 
 async def test_a_machine_waits_in_its_oldest_workflow_although_a_later_one_begins_with_it(store: Store) -> None:

@@ -218,7 +218,9 @@ class Services:
             if first_ready:
                 await tables.services.set_ready(run.token, now)
             for phase in passed(status.standing, after, first_ready=first_ready):
-                await tables.events.add(run.workflow_id, now, *history.service_told(status.service, phase, after))
+                seconds = _since(status, now) if first_ready and phase is Phase.READY else None
+                fact = history.service_told(status.service, phase, after, seconds)
+                await tables.events.add(run.workflow_id, now, *fact)
             if first_ready or after.phase is Phase.FAILED:
                 concerned[run.workflow_id] = None
         return [worker for each in concerned for worker in await _judge(tables, await tables.workflows.get(each), now)]
@@ -256,6 +258,11 @@ def _news(runs: Sequence[ServiceRun], said: Mapping[str, Standing]) -> list[tupl
     """The runs of which something new was said, with where they stand now."""
     found = ((run, noted(run.status.standing, said.get(run.token), over=run.over)) for run in runs)
     return [(run, after) for run, after in found if after is not None]
+
+
+def _since(status: ServiceStatus, now: datetime) -> float:
+    """The seconds since its host was told of a run."""
+    return (now - (status.begun_at or now)).total_seconds()
 
 
 async def _judge(tables: Tables, workflow: Workflow, now: datetime) -> list[str]:

@@ -174,10 +174,12 @@ def retried(first: int, runs: Sequence[str] = ()) -> Fact:
     return "workflow.retried", {"from": first, "runs": list(runs)}
 
 
-def service_told(service: PlannedService, phase: Phase, standing: Standing) -> Fact:
-    """A run of a service came to a phase; told is what there is to say about that."""
+def service_told(service: PlannedService, phase: Phase, standing: Standing, seconds: float | None = None) -> Fact:
+    """A run of a service came to a phase, for the first time ready after `seconds`; told is what there is to say of that."""
     told = {"service": service.name, "host": service.host, "run": standing.run, "restarts": standing.restarts}
     more: dict[str, Any] = {"reason": standing.reason, "message": standing.message}
+    if seconds is not None:
+        more["seconds"] = round(seconds, 3)
     if phase is Phase.RESTARTING or phase in ENDED_SERVICES:
         more |= {"exit_code": standing.exit_code, "signal": standing.signal, "tail": list(standing.tail)}
     return f"service.{phase.lower()}", told | {

@@ -12,6 +12,7 @@ import pytest
 
 from tests.integration.api.door import Door
 from tinkbox.api import logs
+from tinkbox.cli.happenings import told
 from tinkbox.client.operator import Operator
 from tinkbox.model.errors import NotFound
 from tinkbox.model.services import APPLIANCE, Phase, Standing
@@ -299,6 +300,28 @@ async def test_metrics_count_the_services_of_workflows_that_are_not_over(door: D
     assert await counted() == ['{phase="PENDING"} 1', '{phase="READY"} 1']
     await door.done("POST", f"/v1/workflows/{workflow_id}/cancel")
     assert await counted() == []
+
+
+async def test_what_becomes_of_a_service_is_told_among_the_events_of_its_workflow(door: Door) -> None:
+    workflow_id, _ = await flow(door)
+    host = Host(door)
+    await host.begin()
+    door.box.clock.forward(3.25)
+    await host.say("boot files", Phase.READY)
+    await host.say("boot files", Phase.UNHEALTHY, message="its health check fails: connection refused")
+    await host.say("boot files", Phase.READY, message="")
+    await host.say("boot files", Phase.RESTARTING, restarts=1, exit_code=1, tail=("bad",),
+                   message="ended with exit code 1 (bad): started again in 1 s")  # fmt: skip
+    await host.say("boot files", Phase.EXITED, exit_code=0, message="")
+    happened = await door.done("GET", f"/v1/workflows/{workflow_id}/events?after=1")
+    assert [(each["kind"], told(each)) for each in happened] == [
+        ("service.starting", "starting"),
+        ("service.ready", "ready after 3.2 s"),
+        ("service.unhealthy", "not healthy any more: its health check fails: connection refused"),
+        ("service.ready", "ready"),
+        ("service.restarting", "ended with exit code 1 (bad): started again in 1 s (restarts so far: 1)"),
+        ("service.exited", "done after exit 0: bad"),
+    ]
 
 
 async def test_a_workflow_that_a_service_keeps_from_beginning_says_so_everywhere(door: Door) -> None:

@@ -66,6 +66,7 @@ class Keeper:
         self._trouble: tuple[str, str] | None = None
         self._unwanted = asyncio.Event()
         if wanted is None:
+            self._note = life.stopping(self._note)
             self.end()
 
     @property
@@ -115,6 +116,7 @@ class Keeper:
                     self._settle(life.refused(self._note, error.reason, str(error)))
                 _log.warning("service %s: %s", own.service.name, error, extra={"action": "service.refused"})
                 self._container = None
+                await asyncio.sleep(self._pace.settled)  # one that is lost again and again is not to be run against
             except Invalid as error:
                 self._settle(life.refused(self._note, "CreateFailed", str(error)))
 

@@ -123,9 +123,8 @@ def watch(chosen: argparse.Namespace) -> int:
                 print(line_of(event), flush=True)
             if sys.stdout.isatty() and (held := undecided(happened)) is not None:
                 print(_way_on(chosen, held), flush=True)
-            # An end that something follows was not the last: the workflow was retried.
-            if happened and happened[-1]["kind"] in ENDS:
-                return 0 if ENDS[happened[-1]["kind"]] == "succeeded" else 1
+            if (end := _end(happened)) is not None:
+                return 0 if end == "succeeded" else 1
             await asyncio.sleep(0.5)
 
     return ask(chosen, watched)
@@ -135,8 +134,19 @@ def delete(chosen: argparse.Namespace) -> None:
     ask_each(chosen, Operator.delete_workflow)
 
 
+def _end(happened: Sequence[Document]) -> str | None:
+    """How the workflow ended; None when it did not, or was taken up again since.  What becomes of its services follows."""
+    newest = [event["kind"] for event in happened if event["kind"].startswith("workflow.")][-1:]
+    return ENDS.get(newest[0]) if newest else None
+
+
 def _explained(stands: Document) -> Iterator[tuple[str, object]]:
-    """What there is to say of an action that did not succeed, as further fields; long text goes on below its field."""
+    """What keeps a workflow from beginning, and what there is to say of an action that did not succeed, as further fields.
+
+    Long text goes on below its field.
+    """
+    waiting = [each["message"] for each in stands["conditions"] if each["reason"] == "WaitingForServices"]
+    yield from _block("Waiting", (textwrap.wrap(message, WIDTH) for message in waiting))
     if stands["failures"] and stands["retries"]:
         yield "Failed Attempts", f"{stands['failures']} of {stands['retries'] + 1}"
     for title in ("Reason", "Message", "Hint"):

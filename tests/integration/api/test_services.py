@@ -120,6 +120,30 @@ async def test_where_a_service_stands_is_told_as_its_host_says(door: Door) -> No
     assert (receiver["state"], receiver["begun_at"]) == ("PENDING", None)
 
 
+async def test_a_workflow_that_waits_for_its_services_says_so_until_they_are_ready(door: Door) -> None:
+    workflow_id, machine = await flow(door)
+    appliance, worker = Host(door), Host(door, machine)
+    await appliance.begin()
+
+    async def why() -> tuple[str, str]:
+        started = (await door.done("GET", f"/v1/workflows/{workflow_id}/state"))["conditions"][0]
+        return started["reason"], started["message"]
+
+    await appliance.say("boot files", Phase.STARTING, message="fetching image")
+    assert await why() == (
+        "WaitingForServices", "waiting for service boot files, which is STARTING (fetching image)",
+    )  # fmt: skip
+    (line,) = (await door.box.workflows.snapshot("1")).workflows
+    assert [(each.name, each.phase, each.host, each.ready) for each in line.services] == [
+        ("boot files", Phase.STARTING, "provisioner", False),
+        ("receiver", Phase.PENDING, "machine-1", False),
+    ]
+    await worker.begin()
+    await appliance.say("boot files", Phase.READY)
+    await worker.say("receiver", Phase.READY)
+    assert await why() == ("Pending", "waiting for the worker of its first action")
+
+
 async def test_a_workflow_has_its_services_with_it(door: Door) -> None:
     workflow_id, _ = await flow(door)
     workflow = await door.done("GET", f"/v1/workflows/{workflow_id}")

@@ -165,6 +165,19 @@ def test_a_failed_actions_state_explains_itself(tinkbox: Tinkbox, workflows: Fak
     assert len({len(line) for line in shown.splitlines()}) == 1
 
 
+def test_a_workflow_that_waits_for_its_services_says_for_which(tinkbox: Tinkbox, workflows: FakeAppliance) -> None:
+    message = "waiting for service boot, which is STARTING (its health check fails: \x1b[2J); " + "service s " * 10
+    waiting = {"type": "Started", "status": "False", "reason": "WaitingForServices", "message": message}
+    pending = {**waiting, "reason": "Pending", "message": "waiting for the worker of its first action"}
+    stands = {**STATE, "state": "PENDING", "current_action_state": "PENDING", "conditions": [pending, waiting]}
+    workflows.answers[f"GET /v1/workflows/{WORKFLOW_ID}/state"] = stands
+    assert rows(tinkbox("workflow", "state", WORKFLOW_ID).out)[6:] == [
+        ["Current Action State", "ACTION_PENDING"],
+        ["Waiting", "waiting for service boot, which is STARTING (its health check fails:  [2J); service s service s"],
+        ["", "service s " * 7 + "service s"],
+    ]
+
+
 def test_a_signal_is_named_instead_of_an_exit_code(tinkbox: Tinkbox, workflows: FakeAppliance) -> None:
     killed = {**STATE, "current_action_state": "FAILED", "reason": "Signal", "signal": "SIGSEGV"}
     workflows.answers[f"GET /v1/workflows/{WORKFLOW_ID}/state"] = killed
@@ -302,6 +315,41 @@ def test_every_end_of_a_workflow_ends_the_watching_but_one_that_was_retried(
         "workflow.stopping  Canceled: the workflow was canceled",
         f"{end:<18} Why: because",
     ]
+
+
+def test_the_end_of_a_workflow_ends_the_watching_though_its_services_end_behind_it(
+    tinkbox: Tinkbox, workflows: FakeAppliance
+) -> None:
+    told = [
+        *EVENTS,
+        event(7, "service.stopping", service="boot files", host="", restarts=0),
+        event(8, "service.stopped", service="boot files", host="", restarts=0, exit_code=143),
+    ]
+    workflows.answers[f"GET /v1/workflows/{WORKFLOW_ID}/events?after=0"] = told
+    watched = tinkbox("workflow", "watch", WORKFLOW_ID)
+    assert watched.status == 1
+    assert [line.partition(" UTC  ")[2] for line in watched.out.splitlines()[5:]] == [
+        "workflow.failed",
+        "service.stopping   boot files: told to end",
+        "service.stopped    boot files: ended after exit 143",
+    ]
+
+
+def test_what_becomes_of_services_alone_ends_no_watching(
+    tinkbox: Tinkbox, workflows: FakeAppliance, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    events = f"GET /v1/workflows/{WORKFLOW_ID}/events?after="
+    failed = event(3, "service.failed", service="s", host="", restarts=0)
+    workflows.answers |= {
+        f"{events}0": [*EVENTS[:2], failed],
+        f"{events}3": [event(4, "workflow.succeeded"), event(5, "service.stopped", service="s", host="", restarts=0)],
+    }
+
+    async def look_again(seconds: float) -> None: ...
+
+    monkeypatch.setattr("asyncio.sleep", look_again)
+    watched = tinkbox("workflow", "watch", WORKFLOW_ID)
+    assert (watched.status, len(watched.out.splitlines())) == (0, 5)
 
 
 HELD = event(

@@ -84,6 +84,8 @@ REQUESTS = {
 async def test_curl_gets_the_same_through_the_proxy(server: Server, tmp_path: Path) -> None:
     async with served(server, tmp_path) as (direct, proxied, _):
         for what, (path, *arguments) in REQUESTS.items():
+            if server is servers.busybox and what == "its head":
+                continue  # it sends the file even so, which no proxy could pass on
             without, through = await curl(direct + path, *arguments), await curl(proxied + path, *arguments)
             # Who answers with a length where the server has none knows the whole answer by then.
             if "content-length" not in without.headers:

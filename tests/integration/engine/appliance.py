@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -71,9 +71,10 @@ class Appliance:
     store: Store
     clock: Clock = field(default_factory=Clock)
     bells: Bells = field(default_factory=Bells)
+    numbers: Iterator[int] = field(default_factory=lambda: count(1))
 
     def __post_init__(self) -> None:
-        numbers = count(1)
+        numbers = self.numbers
 
         def new_id() -> str:
             return str(UUID(int=(next(numbers) << 96) + 7))
@@ -188,13 +189,18 @@ def hardware(number: int) -> dict[str, object]:
 
 
 @asynccontextmanager
-async def appliance(path: Path, clock: Clock | None = None) -> AsyncIterator[Appliance]:
-    """An engine over the store in `path`, its writer running; at its end every recorded run is checked."""
+async def appliance(
+    path: Path, clock: Clock | None = None, numbers: Iterator[int] | None = None
+) -> AsyncIterator[Appliance]:
+    """An engine over the store in `path`, its writer running; at its end every recorded run is checked.
+
+    One that goes on where another was needs other `numbers` to make its ids and tokens of.
+    """
     store = await Store.open(path)
     try:
         async with asyncio.TaskGroup() as parts:
             writer = parts.create_task(store.run())
-            box = Appliance(store, clock or Clock())
+            box = Appliance(store, clock or Clock(), numbers=numbers or count(1))
             await box.machines.load()
             await box.services.load()
             yield box

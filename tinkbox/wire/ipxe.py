@@ -89,6 +89,9 @@ def _supplied(plan: Plan, files: BootFiles) -> list[list[str]]:
     names = [
         ["iseq", "${dns}", _word(files.dns), "||", "set", "upstream-dns", "${dns}", "||"],
         ["set", "dns", _word(files.dns)],
+        # A server that a router announced over IPv6 would be asked alone.  It cannot be taken back; but what is here beats
+        # it as well, and one octet is no address.
+        ["isset", "${dns6}", "&&", "set", "dns6:hex", "00", "||"],
     ]
     return [
         ["echo", f"booting what workflow {_behalf(plan)} supplies"],

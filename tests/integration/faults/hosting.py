@@ -25,13 +25,15 @@ from tinkbox.model.errors import Unavailable
 DEADLINE = 120.0
 ID = "[0-9a-f]{64}"
 MACHINE = "172.30.0.21"
-# It writes down that it started, hands over a result, and answers; busybox httpd ignores no signal.
+# It hands over a result, and answers until it is told to end: the first process of a container is deaf to what it does not trap.
 SERVICE = """
+    trap 'exit 0' TERM
     echo "up as $TINKBOX_SERVICE"
     echo result >/workflow/result
     /bin/busybox mkdir -p /www
     echo "$TINKBOX_WORKFLOW" >/www/word
-    exec /bin/busybox httpd -f -p 8000 -h /www
+    /bin/busybox httpd -f -p 8000 -h /www &
+    wait
 """
 ACTION = """
     echo $TINKBOX_ATTEMPT >>/marks/starts
@@ -152,10 +154,20 @@ class Hosting:
             return [{"state": "unknown"}]
 
     def left(self) -> list[str]:
-        """Containers and networks of services that the engine has."""
-        containers = self.engine.cli("ps", "--all", "--format", "{{.ID}} {{.Names}}").stdout.splitlines()
-        networks = self.engine.cli("network", "ls", "--format", "{{.Name}}").stdout.splitlines()
-        return [*containers, *(name for name in networks if name.startswith("tinkbox-"))]
+        """Containers and networks of services that the engine has, as far as it can be asked."""
+        containers = self.engine.cli("ps", "--all", "--format", "{{.Names}}", check=False)
+        networks = self.engine.cli(
+            "network", "ls", "--filter", "label=tinkbox.host", "--format", "{{.Name}}", check=False
+        )
+        if containers.returncode or networks.returncode:
+            return ["the engine is away"]
+        return [*containers.stdout.split(), *networks.stdout.split()]
+
+    def clear(self) -> None:
+        """Remove what a failed cell left behind, so that the next one finds nothing of it."""
+        if containers := self.engine.cli("ps", "--all", "--quiet").stdout.split():
+            self.engine.cli("rm", "--force", *containers)
+        self.engine.cli("network", "prune", "--force")
 
     def starts(self) -> list[str]:
         """The attempts at the action that ran."""
@@ -270,4 +282,5 @@ async def hosting_in(
         await operator.push_hardware(json.dumps(document).encode())
         (folder / "worker.json").write_text(json.dumps(await operator.credential(mac(1))))
         stack.callback(hosting.stop)
+        stack.callback(hosting.clear)
         yield hosting

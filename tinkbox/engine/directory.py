@@ -40,7 +40,8 @@ class Hosted:
     """The services of a workflow that is not over, and who they are for.
 
     `name` is the workflow's, `wanted` whether its services are to run: it is the first in the queue of the machine it
-    stands at.  `machines` are the ids of those that have or had something to do in it.
+    stands at.  `machines` are the ids of those that have or had something to do in it, `next_of` those of them that have
+    something to do in it before in any other workflow.
     """
 
     workflow_id: str
@@ -49,6 +50,7 @@ class Hosted:
     wanted: bool
     machines: frozenset[str]
     services: tuple[ServiceStatus, ...]
+    next_of: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

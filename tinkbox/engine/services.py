@@ -94,8 +94,10 @@ class Services:
         async with self._store.read() as tables:
             wanted = await tables.queues.with_services()
             workflows = await tables.workflows.some(list(wanted)) if wanted else []
+            machines = {machine for each in workflows for machine in each.workers()}
+            following = {machine: await tables.queues.next_for(machine) for machine in machines}
             # Before anybody else reads, so that what is newer comes later.
-            self._directory.replace([_hosted(each, wanted=wanted[each.id]) for each in workflows])
+            self._directory.replace([_hosted(each, following, wanted=wanted[each.id]) for each in workflows])
 
     async def wanted(self, host: str, seen: str) -> Wanted | None:
         """Everything that a host is to have; None when that has the mark `seen`.  Does not wait.
@@ -239,18 +241,21 @@ class Services:
             workflow_id=run.workflow_id,
             service=run.status.service,
             restarts=run.status.standing.restarts,
+            phase=run.status.standing.phase,
             hosts={self._directory.name_of(run.workflow_id): self._address},
         )
 
 
-def _hosted(workflow: Workflow, *, wanted: bool) -> Hosted:
+def _hosted(workflow: Workflow, following: Mapping[str, str | None], *, wanted: bool) -> Hosted:
+    machines = frozenset(workflow.workers())
     return Hosted(
         workflow_id=workflow.id,
         name=workflow.name,
         state=workflow.state,
         wanted=wanted,
-        machines=frozenset(workflow.workers()),
+        machines=machines,
         services=workflow.services,
+        next_of=frozenset(machine for machine in machines if following[machine] == workflow.id),
     )
 
 

@@ -27,7 +27,8 @@ MAX_OBSERVED = 256
 class WantedService:
     """One run of a service that is to be there.
 
-    `restarts` is how often it was started again so far.  `hosts` are names with their IPv4 addresses that its container
+    `restarts` is how often it was started again so far, and `phase` what its host said last: one that ended is not started
+    again, whatever has become of its container.  `hosts` are names with their IPv4 addresses that its container
     is to know, such as the workflow's own.
     """
 
@@ -36,6 +37,7 @@ class WantedService:
     service: PlannedService
     restarts: int = 0
     hosts: Mapping[str, str] = field(default_factory=dict)
+    phase: Phase = Phase.PENDING
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -128,6 +130,7 @@ def _wanted(entry: Any) -> WantedService:
         service=service_from_document(entry.get("service")),
         restarts=number(entry, "restarts", 0),
         hosts=mapping(entry, "hosts"),
+        phase=member({"phase": Phase.PENDING, **entry}, "phase", Phase),
     )
 
 

@@ -90,7 +90,7 @@ async def test_a_host_is_told_who_the_appliance_is_and_that_it_was_told(box: App
     assert await told_of(box, workflow_id) == ["starting boot files"]
 
 
-async def test_a_host_that_forgot_is_told_how_often_a_service_was_restarted(box: Appliance) -> None:
+async def test_a_host_that_forgot_is_told_how_far_a_service_had_come(box: Appliance) -> None:
     await served(box)
     ours, _ = await hosts(box)
     await ours.ask()
@@ -100,7 +100,7 @@ async def test_a_host_that_forgot_is_told_how_often_a_service_was_restarted(box:
     assert await box.services.wanted("", mark) is None, "what a host says itself is no news for it"
     wanted = await box.services.wanted("", "")
     assert wanted is not None
-    assert [each.restarts for each in wanted.services] == [3]
+    assert [(each.restarts, each.phase) for each in wanted.services] == [(3, Phase.RESTARTING)]
 
 
 async def test_times_are_noted_once(box: Appliance) -> None:
@@ -276,6 +276,17 @@ async def test_what_ended_by_itself_stays_so_when_its_workflow_is_over(box: Appl
         host.has.clear()
         await host.repeat()
     assert await phases(box, workflow_id) == ["EXITED", "FAILED"]
+
+
+async def test_one_that_exits_because_it_is_told_to_end_was_not_ready(box: Appliance) -> None:
+    workflow_id = await served(box, OWN)
+    ours = Host(box)
+    await ours.ask()
+    await box.workflows.cancel(workflow_id)
+    await ours.say("", Phase.EXITED, exit_code=0)
+    (status,) = (await box.workflows.get(workflow_id)).services
+    assert (status.standing.phase, status.ready_at) == (Phase.EXITED, None)
+    assert await told_of(box, workflow_id) == ["starting boot files", "stopping boot files", "exited boot files"]
 
 
 async def test_what_is_deleted_is_not_wanted_and_what_its_host_still_says_of_it_is_heeded_no_more(

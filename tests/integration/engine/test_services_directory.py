@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from tests.integration.engine.appliance import Appliance, Clock, appliance
-from tests.integration.engine.serving import MACHINE, OTHER, OWN, Host, hosts, served
+from tests.integration.engine.serving import HOST, MACHINE, OTHER, OWN, Host, hosts, served
 from tinkbox.engine.directory import Hosted
 from tinkbox.engine.services import Services
 from tinkbox.model.services import Phase
@@ -68,6 +68,23 @@ async def test_the_picture_has_the_services_of_everything_that_is_not_over(box: 
     assert picture.hosted[0].services == flow.services
     assert picture.hosted[0].machines == frozenset(flow.workers())
     assert len(picture.hosted[0].machines) == 2
+
+
+async def test_the_picture_tells_which_machines_have_to_do_with_a_workflow_next(box: Appliance) -> None:
+    picture = watched(box)
+    worker, second = await box.machine(MACHINE), await box.machine(HOST)
+    first = await served(box, RELAY)
+    following = await served(box, OWN)
+
+    async def next_of() -> dict[str, frozenset[str]]:
+        await box.services.refresh()
+        return {each.workflow_id: each.next_of for each in picture.hosted}
+
+    assert await next_of() == {first: {worker, second}, following: set()}
+    await Host(box).obey()
+    assert await box.finish(worker) == ["one"]
+    assert await next_of() == {first: {second}, following: {worker}}
+    assert [each.wanted for each in picture.hosted] == [True, True]
 
 
 async def test_the_picture_is_renewed_by_everything_that_hosts_ask_and_say(box: Appliance) -> None:

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tinkbox.model.errors import Invalid, TooLarge
-from tinkbox.wire.bundle import MAX_ARCHIVE, MAX_BYTES, Entry, decode, encode
+from tinkbox.wire.bundle import MAX_ARCHIVE, MAX_BYTES, Entry, decode, encode, fingerprint, overlaid
 
 NAMES = st.text(st.characters(exclude_characters="/\0", exclude_categories=["Cs"]), min_size=1, max_size=40).filter(
     lambda name: name not in (".", "..")
@@ -47,6 +47,63 @@ def member(name: str, kind: bytes = tarfile.REGTYPE, *, link: str = "", size: in
 @given(folders())
 def test_what_is_packed_comes_out_as_it_was(entries: list[Entry]) -> None:
     assert decode(encode(entries)) == sorted(entries, key=lambda entry: entry.path)
+
+
+def tree(entries: list[Entry]) -> dict[str, Entry]:
+    return {entry.path: entry for entry in entries}
+
+
+@given(folders(), folders())
+def test_what_lies_above_is_right_wherever_two_folders_disagree(below: list[Entry], above: list[Entry]) -> None:
+    both = overlaid(below, above)
+    assert decode(encode(both)) == sorted(both, key=lambda entry: entry.path), "it is a folder again"
+    found, over, under = tree(both), tree(above), tree(below)
+    assert over.items() <= found.items()
+    assert found.items() <= {**under, **over}.items()
+    for path in under.keys() - found.keys():
+        blocked = [each for each in over if path.startswith(f"{each}/") or each.startswith(f"{path}/")]
+        assert blocked, f"{path} is lost without need"
+
+
+@pytest.mark.parametrize(
+    ("below", "above", "left"),
+    [
+        ({"a": b"1", "b": b"1"}, {"b": b"2"}, {"a": b"1", "b": b"2"}),
+        ({"a/x": b"1", "a/y/z": b"1", "ab": b"1"}, {"a": b"2"}, {"a": b"2", "ab": b"1"}),
+        ({"a": b"1"}, {"a/y/z": b"2"}, {"a/y/z": b"2"}),
+        ({"a/y": b"1", "a/x": b"1"}, {"a/y/z": b"2"}, {"a/x": b"1", "a/y/z": b"2"}),
+        ({"a": None, "a/x": b"1"}, {"a/z": b"2"}, {"a": None, "a/x": b"1", "a/z": b"2"}),
+        ({"a/x": b"1"}, {"a": None}, {"a": None, "a/x": b"1"}),
+    ],
+)
+def test_a_file_takes_the_place_of_a_folder_and_a_folder_that_of_a_file(
+    below: dict[str, bytes | None], above: dict[str, bytes | None], left: dict[str, bytes | None]
+) -> None:
+    lower, upper = ([Entry(path=path, content=content) for path, content in each.items()] for each in (below, above))
+    assert {entry.path: entry.content for entry in overlaid(lower, upper)} == left
+
+
+@given(folders(), folders())
+def test_a_fingerprint_tells_everything_but_the_path(some: list[Entry], others: list[Entry]) -> None:
+    for one in some:
+        for other in others:
+            same = (one.mode, one.content, one.link) == (other.mode, other.content, other.link)
+            assert (fingerprint(one) == fingerprint(other)) == same
+
+
+def test_a_link_is_no_file_that_says_the_same() -> None:
+    found = [
+        fingerprint(each)
+        for each in (
+            Entry(path="a", content=b""),
+            Entry(path="a"),
+            Entry(path="a", link=""),
+            Entry(path="a", link="b"),
+            Entry(path="a", content=b">b"),
+            Entry(path="a", content=b"b"),
+        )
+    ]
+    assert len(set(found)) == len(found)
 
 
 @given(folders(), st.randoms())

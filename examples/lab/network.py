@@ -15,7 +15,6 @@ from typing import IO, Self
 from examples.lab.processes import start, stop
 
 BRIDGE = "lab"
-BRIDGE_MAC = "02:00:00:00:00:01"
 ADDRESS = IPv4Interface("172.30.0.1/24")
 
 
@@ -38,7 +37,8 @@ class Network:
             self.run(["ip", "link", "set", "lo", "up"])
             # Without an address of its own a bridge takes its ports' lowest: a new cable would change it, and
             # machines that know the appliance by the old one would not find it any more.
-            self.run(["ip", "link", "add", BRIDGE, "address", BRIDGE_MAC, "type", "bridge", "forward_delay", "0"])
+            own = ":".join(f"{byte:02x}" for byte in (2, 0, *self.address.packed))
+            self.run(["ip", "link", "add", BRIDGE, "address", own, "type", "bridge", "forward_delay", "0"])
             self.run(["ip", "address", "add", str(address), "dev", BRIDGE])
             self.run(["ip", "link", "set", BRIDGE, "up"])
         except BaseException:

@@ -1,8 +1,8 @@
 """Run the benchmarks and print their ratios.
 
-    python -m tests.bench [actions] [breakpoints] [queues] [http] [dhcp] [start]
+    python -m tests.bench [actions] [breakpoints] [queues] [http] [proxy] [dhcp] [start]
 
-Without names all of them run, in about seven minutes.  Nothing is judged here: a figure belongs to the machine
+Without names all of them run, in about ten minutes.  Nothing is judged here: a figure belongs to the machine
 and the moment, a ratio to the program.
 """
 
@@ -11,7 +11,7 @@ import sys
 from collections.abc import Callable, Iterable, Mapping
 
 from examples.lab.processes import signals_unwind
-from tests.bench import actions, breakpoints, dhcp, http, queues, start
+from tests.bench import actions, breakpoints, dhcp, http, proxy, queues, start
 from tests.bench.figures import Comparison, table
 from tests.bench.lab import ToolMissing, need
 
@@ -20,6 +20,7 @@ BENCHMARKS: Mapping[str, Callable[[], Iterable[Comparison]]] = {
     "breakpoints": breakpoints.compare,
     "queues": queues.compare,
     "http": http.compare,
+    "proxy": proxy.compare,
     "dhcp": dhcp.compare,
     "start": start.compare,
 }
@@ -28,6 +29,7 @@ TOOLS = {
     "breakpoints": actions.TOOLS,
     "queues": queues.TOOLS,
     "http": http.TOOLS,
+    "proxy": proxy.TOOLS,
     "dhcp": dhcp.TOOLS,
     "start": start.TOOLS,
 }

@@ -1,7 +1,8 @@
 """The programs that one would run instead, configured for the same work; both are ready when they are returned."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
+from subprocess import Popen
 
 from examples.lab.network import Network
 from tests.bench.lab import answers, as_server, until
@@ -18,8 +19,31 @@ http {{
   tcp_nopush on;
   access_log {work}/nginx-access.log;
   default_type application/octet-stream;
-  server {{ listen {address}:80; listen unix:{socket}; root {root}; }}
+  server {{ listen {listens}; listen unix:{socket}; root {root}; }}
 }}
+"""
+# It streams, as the node door does: by default it would hold uploads, and large answers, in files.
+_NGINX_PROXY = """\
+daemon off;
+user root;
+worker_processes auto;
+pid {work}/nginx-proxy.pid;
+events {{ worker_connections 768; }}
+http {{
+  access_log off;
+  keepalive_requests 1000000;
+  client_max_body_size 0;
+  proxy_http_version 1.1;
+  proxy_set_header Connection "";
+  proxy_request_buffering off;
+  proxy_max_temp_file_size 0;
+  server {{ listen unix:{socket}; }}
+  {servers}
+}}
+"""
+_PROXIED = """\
+  upstream service-{port} {{ server 127.0.0.1:{service}; keepalive 32; }}
+  server {{ listen {address}:{port}; location / {{ proxy_pass http://service-{port}; }} }}
 """
 # A lease file, rewritten for every lease, would hold it back: tinkbox writes nothing for a reservation either.
 _DNSMASQ = """\
@@ -40,14 +64,31 @@ tftp-root={work}
 """
 
 
-def start_nginx(network: Network, work: Path, root: Path) -> None:
-    """Serve the folder `root`; stops with the network."""
+def start_nginx(
+    network: Network, work: Path, root: Path, listens: str = "", where: Callable[..., list[str]] = as_server
+) -> None:
+    """Serve the folder `root`, at the network's address unless told otherwise; stops with the network."""
     path, listening = work / "nginx.conf", work / "nginx.sock"
     listening.unlink(missing_ok=True)
-    path.write_text(_NGINX.format(work=work, address=network.address, socket=listening, root=root))
+    path.write_text(_NGINX.format(work=work, listens=listens or f"{network.address}:80", socket=listening, root=root))
     with (work / "nginx.log").open("wb") as log:
-        network.start(as_server("nginx", "-p", work, "-c", path, "-e", work / "nginx-error.log"), stdout=log)
+        network.start(where("nginx", "-p", work, "-c", path, "-e", work / "nginx-error.log"), stdout=log)
     until(lambda: answers(listening), "nginx")
+
+
+def start_nginx_proxy(network: Network, work: Path, services: Mapping[int, int]) -> Popen[bytes]:
+    """Pass on what comes at each port to a port of loopback; stops with the network."""
+    path, listening = work / "nginx-proxy.conf", work / "nginx-proxy.sock"
+    listening.unlink(missing_ok=True)
+    servers = "".join(
+        _PROXIED.format(address=network.address, port=port, service=service) for port, service in services.items()
+    )
+    path.write_text(_NGINX_PROXY.format(work=work, socket=listening, servers=servers))
+    with (work / "nginx-proxy.log").open("wb") as log:
+        command = as_server("nginx", "-p", work, "-c", path, "-e", work / "nginx-proxy-error.log")
+        process = network.start(command, stdout=log)
+    until(lambda: answers(listening), "nginx")
+    return process
 
 
 def start_dnsmasq(network: Network, work: Path, reservations: Iterable[tuple[str, str]] = ()) -> None:

@@ -9,7 +9,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -69,9 +69,17 @@ class Lab:
         self.tinkbox("image", "load", str(archive))
 
     def workflow(
-        self, *scripts: str, global_timeout: int = 600, breakpoints: Sequence[str] = (), **options: object
+        self,
+        *scripts: str,
+        global_timeout: int = 600,
+        breakpoints: Sequence[str] = (),
+        services: Mapping[str, str] | None = None,
+        **options: object,
     ) -> str:
-        """A workflow with one action per shell script; `options` go into each action.  Returns its id."""
+        """A workflow with one action per shell script; `options` go into each action.  Returns its id.
+
+        `services` are scripts by the name of the service; they run on the machine as well.
+        """
         actions = [
             {"name": f"action-{number}", "image": IMAGE, "command": ["/bin/busybox", "sh", "-c", script], "timeout": 60}
             | options
@@ -79,7 +87,18 @@ class Lab:
         ]
         volumes = [f"{self.marks}:/marks"]
         task = {"name": "task", "worker": "{{.device_1}}", "volumes": volumes, "actions": actions}
-        template = {"version": "0.1", "name": "test", "global_timeout": global_timeout, "tasks": [task]}
+        hosted = [
+            {"name": each, "worker": "{{.device_1}}", "image": IMAGE, "command": ["/bin/busybox", "sh", "-c", script]}
+            | {"volumes": volumes}
+            for each, script in (services or {}).items()
+        ]
+        template = {
+            "version": "0.1",
+            "name": "test",
+            "global_timeout": global_timeout,
+            "services": hosted,
+            "tasks": [task],
+        }
         name = f"t{time.monotonic_ns()}"
         self.tinkbox("template", "create", "-n", name, stdin=json.dumps(template).encode())
         armed = [f"--breakpoint={where}" for where in breakpoints]

@@ -165,7 +165,8 @@ def _object(entry: Any, what: str) -> Mapping[str, Any]:
 
 
 def _list(entry: Mapping[str, Any], name: str) -> list[Any]:
-    value = entry.get(name) or []
+    # Whoever says nothing must not be taken to say that there is nothing.
+    value = entry.get(name)
     if not isinstance(value, list):
-        raise Invalid(f"{name} is a list")
+        raise Invalid(f"{name} is missing or is no list")
     return value

@@ -22,11 +22,15 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Base:
-    """The newest data, 0 and empty when there is none yet, and what services have in it."""
+    """The newest data, 0 and empty when there is none yet, and what services have in it.
+
+    `since` is when the attempt began that may have older copies of it, None when none runs.
+    """
 
     version: int
     archive: bytes
-    written: tuple[Written, ...]
+    written: tuple[Written, ...] = ()
+    since: datetime | None = None
 
 
 async def keep(
@@ -38,19 +42,11 @@ async def keep(
     """
     while True:
         async with store.read() as tables:
-            newest = await tables.data.newest(workflow_id)
-            base = Base(
-                version=newest.version if newest else 0,
-                archive=(newest.archive or b"") if newest else b"",
-                written=tuple(await tables.services.written(workflow_id)),
-            )
+            base = await _base(tables, workflow_id)
         merged = await asyncio.to_thread(merge, base)
 
         async def use_case(tables: Tables, base: Base = base, merged: T = merged) -> int | None:
-            version = await tables.data.newest_version(workflow_id)
-            if (version, tuple(await tables.services.written(workflow_id))) != (base.version, base.written):
-                return None
-            return await write(tables, merged)
+            return await write(tables, merged) if await _base(tables, workflow_id) == base else None
 
         kept = await store.write(use_case)
         if kept is not None:
@@ -70,12 +66,10 @@ def pushed(base: Base, archive: bytes, since: datetime) -> bytes:
     return encode(overlaid((entry for entry in decode(archive) if entry.path not in owned), newest))
 
 
-def served(
-    base: Base, run: str, entries: Sequence[Entry], now: datetime, since: datetime | None
-) -> tuple[bytes, Written] | None:
+def served(base: Base, run: str, entries: Sequence[Entry], now: datetime) -> tuple[bytes, Written] | None:
     """What becomes of the data, and is to be known of `run`, when it has these files; None when nothing changes.
 
-    `since` is when the attempt began that may have older copies, None when there is none.  Raises Invalid and TooLarge.
+    Raises Invalid and TooLarge.
     """
     before = next((each for each in base.written if each.run == run), Written(run=run))
     files = {entry.path: fingerprint(entry) for entry in entries}
@@ -85,13 +79,20 @@ def served(
         return None
     of_others = {path for each in base.written if each.run != run for path in each.files}
     kept = (entry for entry in decode(base.archive) if entry.path not in gone or entry.path in of_others)
-    removed = {**before.removed, **dict.fromkeys(gone, now)}
-    known = Written(
-        run=run,
-        files=files,
-        removed={path: at for path, at in removed.items() if path not in files and since is not None and at >= since},
+    removed = {**before.removed, **dict.fromkeys(gone, now)} if base.since is not None else {}
+    remembered = {path: at for path, at in removed.items() if path not in files and at >= (base.since or now)}
+    return encode(overlaid(kept, changed)), Written(run=run, files=files, removed=remembered)
+
+
+async def _base(tables: Tables, workflow_id: str) -> Base:
+    newest = await tables.data.newest(workflow_id)
+    going = await tables.workflows.under_way(workflow_id)
+    return Base(
+        version=newest.version if newest else 0,
+        archive=(newest.archive or b"") if newest else b"",
+        written=tuple(await tables.services.written(workflow_id)),
+        since=next((each.attempt.started_at for each in going if each.attempt is not None), None),
     )
-    return encode(overlaid(kept, changed)), known
 
 
 async def unchanged(tables: Tables, workflow_id: str, archive: bytes) -> int | None:

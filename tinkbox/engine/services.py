@@ -11,7 +11,7 @@ from datetime import datetime
 from typing import NoReturn
 
 from tinkbox.engine.bells import CHANGES, SERVICES, Bells
-from tinkbox.engine.data import add_version, keep, served, unchanged
+from tinkbox.engine.data import Base, add_version, keep, served, unchanged
 from tinkbox.engine.directory import Directory, Hosted
 from tinkbox.engine.endings import give_up, tell
 from tinkbox.engine.machines import Machines
@@ -126,7 +126,8 @@ class Services:
         workers = await self._store.write(lambda tables: self._note(tables, host, said))
         if workers:
             await tell(self._machines, self._bells, workers)
-        self._bells.ring(CHANGES)
+        else:
+            self._bells.ring(CHANGES)
         await self.refresh()
 
     async def output(self, host: str, run: str, offset: int, chunk: bytes) -> int:
@@ -154,9 +155,7 @@ class Services:
         entries = await asyncio.to_thread(decode, archive)
         async with self._store.read() as tables:
             found = await _hosted_run(tables, host, run)
-            going = await tables.workflows.under_way(found.workflow_id)
-        since = next((each.attempt.started_at for each in going if each.attempt is not None), None)
-        now, name = self._clock(), found.status.service.name
+        name = found.status.service.name
 
         async def write(tables: Tables, merged: tuple[bytes, Written] | None) -> int:
             if not (await _hosted_run(tables, host, run)).newest:
@@ -166,9 +165,12 @@ class Services:
             content, written = merged
             await tables.services.set_written(written)
             there = await unchanged(tables, found.workflow_id, content)
-            return there or await add_version(tables, found.workflow_id, f"service {name}", content, now)
+            return there or await add_version(tables, found.workflow_id, f"service {name}", content, self._clock())
 
-        version = await keep(self._store, found.workflow_id, lambda base: served(base, run, entries, now, since), write)
+        def merge(base: Base) -> tuple[bytes, Written] | None:
+            return served(base, run, entries, self._clock())
+
+        version = await keep(self._store, found.workflow_id, merge, write)
         self._bells.ring(CHANGES)
         return version
 

@@ -3,6 +3,7 @@
 import asyncio
 import random
 import tempfile
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -166,15 +167,8 @@ async def test_before_an_action_reads_everything_that_services_wrote_is_gathered
     assert gathered == [workflow_id]
 
 
-async def test_what_is_written_while_something_is_merged_is_merged_as_well(
-    box: Appliance, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    workflow_id, worker, offer, ours, machine = await begun(box)
-    others = [
-        lambda: box.attempts.keep_data(worker, offer.attempt, packed({"a": "old", "quick": "1"})),
-        # Makes no new version, but whose the file is counts as well.
-        lambda: machine.write(quick="1"),
-    ]
+def meanwhile(monkeypatch: pytest.MonkeyPatch, others: list[Callable[[], Awaitable[object]]]) -> None:
+    """Have the next of `others` done after something was merged, and before it is stored."""
     merge_in_thread = asyncio.to_thread
 
     async def to_thread(*work: object) -> object:
@@ -183,14 +177,47 @@ async def test_what_is_written_while_something_is_merged_is_merged_as_well(
             await others.pop(0)()
         return merged
 
-    await ours.write(a="1")
     monkeypatch.setattr(asyncio, "to_thread", to_thread)
+
+
+async def test_what_is_written_while_something_is_merged_is_merged_as_well(
+    box: Appliance, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    workflow_id, worker, offer, ours, machine = await begun(box)
+    await ours.write(a="1")
+    others: list[Callable[[], Awaitable[object]]] = [
+        lambda: box.attempts.keep_data(worker, offer.attempt, packed({"a": "old", "quick": "1"})),
+        # Makes no new version, but whose the file is counts as well.
+        lambda: machine.write(quick="1"),
+    ]
+    meanwhile(monkeypatch, others)
     await ours.write(a="2")
     assert others == []
     assert await newest(box, workflow_id) == {"a": "2", "quick": "1"}
     others.append(lambda: machine.write(quick="2"))
     await box.attempts.keep_data(worker, offer.attempt, packed({"a": "old", "quick": "old", "mine": "1"}))
     assert await newest(box, workflow_id) == {"a": "2", "quick": "2", "mine": "1"}
+
+
+async def test_an_action_that_begins_while_a_removal_is_merged_has_an_older_copy_as_well(
+    box: Appliance, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    workflow_id, worker, offer, ours, _ = await begun(box)
+    await ours.write(**{"key.tmp": "half"})
+    await box.report(worker, offer)
+    copies: list[tuple[Offer, bytes]] = []
+
+    async def begin() -> None:
+        following = await box.offer(worker)
+        assert following is not None
+        copies.append((following, await box.attempts.data(worker, following.attempt)))
+
+    meanwhile(monkeypatch, [begin])
+    await ours.write()
+    ((following, copy),) = copies
+    assert unpacked(copy) == {"key.tmp": "half"}
+    await box.attempts.keep_data(worker, following.attempt, copy)
+    assert await newest(box, workflow_id) == {}
 
 
 NAMES = st.sampled_from(["a", "b", "d/a", "d/b"])

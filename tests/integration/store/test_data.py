@@ -9,6 +9,7 @@ async def test_the_newest_versions_of_data_keep_their_archive(one: Store) -> Non
     async with one.read() as tables:
         kept = [each.version for each in await tables.data.versions("w1") if each.archive is not None]
         newest = await tables.data.newest("w1")
+        assert await tables.data.newest_version("w1") == 5
     assert kept == [3, 4, 5] == list(range(6 - KEPT_VERSIONS, 6))
     assert newest == version(5)
 
@@ -16,4 +17,5 @@ async def test_the_newest_versions_of_data_keep_their_archive(one: Store) -> Non
 async def test_data_that_never_was_has_no_newest_version(one: Store) -> None:
     async with one.read() as tables:
         assert await tables.data.newest("w1") is None
+        assert await tables.data.newest_version("w1") == 0
         assert await tables.data.versions("w1") == []

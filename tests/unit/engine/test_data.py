@@ -14,7 +14,7 @@ from tinkbox.model.errors import Invalid, TooLarge
 from tinkbox.store.services import Written
 from tinkbox.wire.bundle import MAX_BYTES, Entry, decode, encode
 
-EMPTY = Base(version=0, archive=b"", written=())
+EMPTY = Base(version=0, archive=b"")
 Folder = dict[str, bytes]
 
 
@@ -33,7 +33,8 @@ def contents(content: bytes) -> Folder:
 def after(base: Base, run: str, files: Folder, at: float = 0, since: float | None = 0) -> Base:
     """The data after a service said what it has, while an attempt runs that began at `since`."""
     began = None if since is None else NOW + timedelta(seconds=since)
-    found = served(base, run, entries(files), NOW + timedelta(seconds=at), began)
+    base = replace(base, since=began)
+    found = served(base, run, entries(files), NOW + timedelta(seconds=at))
     if found is None:
         return base
     merged, written = found
@@ -59,8 +60,8 @@ def test_what_a_service_removes_is_gone_and_nothing_else() -> None:
 
 def test_the_same_again_is_no_change() -> None:
     base = after(EMPTY, "s", {"a": b"1"})
-    assert served(base, "s", entries({"a": b"1"}), NOW, NOW) is None
-    assert served(EMPTY, "s", [], NOW, NOW) is None
+    assert served(base, "s", entries({"a": b"1"}), NOW) is None
+    assert served(EMPTY, "s", [], NOW) is None
 
 
 def test_only_what_a_service_changed_is_written_again() -> None:

@@ -195,6 +195,6 @@ class _Parser:
         return self._tokens[self._position]
 
     def _take(self, mark: str) -> bool:
-        found = self._next.kind == "mark" and self._next.text == mark
+        found = self._next.text == mark
         self._position += found
         return found

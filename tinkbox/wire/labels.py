@@ -190,7 +190,9 @@ class _Reader:
 
     def _url_routes(self, urls: Sequence[str], ports: Mapping[str, int | None]) -> list[Route]:
         if urls and len(ports) > 1:
-            self._note("urls", f"{len(ports)} services are declared, and a URL cannot name one: write routers instead")
+            self._note(
+                "urls[0]", f"{len(ports)} services are declared, and a URL cannot name one: write routers instead"
+            )
         routes = []
         for index, url in enumerate(urls):
             with self._noting(f"urls[{index}]"):

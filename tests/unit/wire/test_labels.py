@@ -138,7 +138,7 @@ def test_of_several_services_a_router_names_one() -> None:
     assert text == "2 services are declared: write traefik.http.routers.r.service with one of www, admin"
     ((key, text),) = problems(*ports, urls=["http://w/a"])
     assert (key, text) == (
-        "urls",
+        "urls[0]",
         "2 services are declared, and a URL cannot name one: write routers instead",
     )
 
@@ -382,7 +382,7 @@ def test_any_labels_are_read_or_refused_with_their_problems(labels: list[tuple[s
     try:
         read = read_labels(labels, urls)
     except Invalid as refusal:
-        known = {name for name, _ in labels} | {f"urls[{index}]" for index in range(len(urls))} | {"urls"}
+        known = {name for name, _ in labels} | {f"urls[{index}]" for index in range(len(urls))}
         unknown = [problem.key for problem in refusal.problems if problem.key not in known]
     else:
         unknown = []

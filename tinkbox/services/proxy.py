@@ -3,7 +3,9 @@
 Below the domain of workflows only services answer.  Elsewhere they answer where nothing else of the door does.
 """
 
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
+from functools import lru_cache
 from ipaddress import AddressValueError, IPv4Address
 from types import TracebackType
 from typing import Final, Protocol, Self
@@ -78,11 +80,12 @@ class Proxy:
 
         @web.middleware
         async def pass_on(request: web.Request, handler: Handler) -> web.StreamResponse:
-            covered = self._directory.covers(_host(request))
+            host = read_host(request.headers.get(hdrs.HOST, ""))
+            covered = self._directory.covers(host)
             if not covered and not isinstance(request.match_info.http_exception, web.HTTPNotFound):
                 return await handler(request)
             try:
-                return await self._answer(request)
+                return await self._answer(request, host)
             except NotFound:
                 if covered:
                     raise
@@ -90,11 +93,11 @@ class Proxy:
 
         return pass_on
 
-    async def _answer(self, request: web.Request) -> web.StreamResponse:
+    async def _answer(self, request: web.Request, host: str) -> web.StreamResponse:
         client = request.remote or ""
         try:
-            target = _read(request)
-            found = self._directory.find(_asked(request, target, client), self._machine_at(client))
+            target = _read(request, host)
+            found = self._directory.find(_asked(request, host, target, client), self._machine_at(client))
             if found is None:
                 # The same answer whether there is no such workflow, or it is another machine's.
                 raise NotFound("no route of a service that is for you leads here")
@@ -114,9 +117,9 @@ class Proxy:
             url = URL.build(
                 scheme="http", host=address, port=port, path=path, query_string=target.raw_query, encoded=True
             )
-            host = request.headers.get(hdrs.HOST, "")
-            headers += [(hdrs.HOST, host)] if host else []
-            headers += origin(client, host, _port(request), stripped)
+            named = request.headers.get(hdrs.HOST, "")
+            headers += [(hdrs.HOST, named)] if named else []
+            headers += origin(client, named, _port(request), stripped)
             return await self._forwarder.forward(request, url, headers)
         except Unanswered as unanswered:
             return problem(502, "bad-gateway", f"service {name} {unanswered}")
@@ -129,13 +132,20 @@ class Proxy:
         port = found.route.port or next(iter(standing.ports), None)
         if port is None:
             raise Unanswered("has no port that requests could go to: say in its `ports` what it listens on")
-        try:
-            address = IPv4Address(standing.address)
-        except AddressValueError:
-            raise Unanswered("is at no IPv4 address") from None
+        address = _ipv4(standing.address)
+        if address is None:
+            raise Unanswered("is at no IPv4 address")
         if self._refuses(address) or (service.host != APPLIANCE and self._machine_at(str(address)) != service.host):
             raise Unanswered(f"is said to be at {address}, which is no address of its host")
         return str(address), port
+
+
+@lru_cache(maxsize=1024)
+def _ipv4(text: str) -> IPv4Address | None:
+    try:
+        return IPv4Address(text)
+    except AddressValueError:
+        return None
 
 
 def _awaited(found: Found) -> str:
@@ -147,30 +157,22 @@ def _awaited(found: Found) -> str:
     return doing(found.service)
 
 
-def _read(request: web.Request) -> Target:
-    """Raises Invalid for a request that a service could understand in another way than we do."""
+def _read(request: web.Request, host: str) -> Target:
+    """Raises Invalid for a request that a service could understand in another way; `host` is empty when it names none."""
     if request.version < HttpVersion10:
         raise Invalid("HTTP/0.9 is not spoken here")
     codings = request.headers.getall(hdrs.TRANSFER_ENCODING, ())
     if codings and (request.version != HttpVersion11 or [each.lower() for each in codings] != ["chunked"]):
         raise Invalid("of all transfer codings only chunked is known here, in HTTP/1.1")
-    if request.version == HttpVersion11 or hdrs.HOST in request.headers:
-        read_host(request.headers.get(hdrs.HOST, ""))
+    if not host and (request.version == HttpVersion11 or hdrs.HOST in request.headers):
+        raise Invalid("the Host header names no host: it is a name or an IPv4 address, and a port if need be")
     return read_target(request.raw_path)
 
 
-def _host(request: web.Request) -> str:
-    """Empty when the request names none."""
-    try:
-        return read_host(request.headers.get(hdrs.HOST, ""))
-    except Invalid:
-        return ""
-
-
-def _asked(request: web.Request, target: Target, client: str) -> Request:
+def _asked(request: web.Request, host: str, target: Target, client: str) -> Request:
     return Request(
         method=request.method,
-        host=_host(request),
+        host=host,
         path=target.path,
         query=_listed(request.rel_url.query.items()),
         headers=_listed((name.lower(), value) for name, value in request.headers.items()),
@@ -179,10 +181,10 @@ def _asked(request: web.Request, target: Target, client: str) -> Request:
 
 
 def _listed(pairs: Iterable[tuple[str, str]]) -> Mapping[str, tuple[str, ...]]:
-    listed: dict[str, tuple[str, ...]] = {}
+    listed: defaultdict[str, list[str]] = defaultdict(list)
     for name, value in pairs:
-        listed[name] = (*listed.get(name, ()), value)
-    return listed
+        listed[name].append(value)
+    return {name: tuple(values) for name, values in listed.items()}
 
 
 def _port(request: web.Request) -> int:

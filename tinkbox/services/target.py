@@ -56,11 +56,9 @@ def rewritten(target: Target, route: Route) -> tuple[str, str]:
 
 
 def read_host(text: str) -> str:
-    """The host of a Host header, in lower case, without port and final dot; raises Invalid when it is none."""
+    """The host of a Host header, in lower case, without port and final dot; empty when it names none."""
     host = _HOST.fullmatch(text)
-    if host is None:
-        raise Invalid("the Host header names no host: it is a name or an IPv4 address, and a port if need be")
-    return host[1].lower()
+    return host[1].lower() if host else ""
 
 
 def _refuse_dots(path: str) -> None:

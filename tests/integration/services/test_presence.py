@@ -13,8 +13,10 @@ from tinkbox.services.presence import ClientGone, WhileThere, keep_alive
 async def given_up(sent: bytes, *, stays: bool, idle: float) -> BaseException:
     """What work for whoever sends this ended with; it never ends by itself."""
     ended: asyncio.Queue[BaseException] = asyncio.Queue()
+    began = asyncio.Event()
 
     async def work(request: web.Request) -> web.Response:
+        began.set()
         try:
             async with WhileThere(request, every=0.02, idle=idle):
                 await asyncio.Event().wait()
@@ -27,15 +29,14 @@ async def given_up(sent: bytes, *, stays: bool, idle: float) -> BaseException:
     application.router.add_route("*", "/", work)
     async with listening(application) as port, asyncio.timeout(SECONDS):
         _, writer = await asyncio.open_connection("127.0.0.1", port)
-        writer.write(sent)
-        await writer.drain()
-        if not stays:
-            # It is to be gone after its request has arrived, not before.
-            await asyncio.sleep(0.1)
+        try:
+            writer.write(sent)
+            await began.wait()
+            if not stays:
+                writer.close()
+            return await ended.get()
+        finally:
             writer.close()
-        error = await ended.get()
-        writer.close()
-        return error
 
 
 GET = b"GET / HTTP/1.1\r\nHost: x\r\n\r\n"

@@ -90,7 +90,8 @@ class Directory:
 
     def replace(self, hosted: Sequence[Hosted]) -> None:
         """These are the workflows with services that are not over, oldest first."""
-        self._labels = {said: self._read(said) for each in hosted for said in map(_said, each.services)}
+        said = {_said(service) for each in hosted for service in each.services}
+        self._labels = {each: self._read(each) for each in said}
         self._first_wanted = {
             machine: each for each in reversed(hosted) if each.wanted for machine in sorted(each.machines)
         }
@@ -140,8 +141,9 @@ class Directory:
             return None
         name = self.name_of(hosted.workflow_id)
         for service in hosted.services:
-            if boot := self._labels[_said(service)].boot:
-                return self._supplied(hosted, service, boot)
+            labels = self._labels[_said(service)]
+            if labels.boot and labels.boot_host in ("", name):
+                return self._supplied(hosted, service, labels.boot)
         request = Request(method="GET", host=name, path=BOOT_PATH)
         found = _first(request, self._by_name[name])
         return self._supplied(hosted, found.service, BOOT_PATH) if found is not None else None

@@ -71,6 +71,7 @@ Part = Callable[[], Awaitable[object]]
 SOCKET_MODE = 0o600
 MAX_SOCKET_PATH = 107
 HTTP_PORT = 80
+DNS_PORT = 53
 GRACE_SECONDS = 2.0
 
 
@@ -134,7 +135,14 @@ async def _run(settings: Settings, sockets: Sockets, store: Store, stop: asyncio
     await meter.begin()
     await shells.load()
 
-    folder = BootFolder(osie=settings.data / "osie", loaders=loaders, url=url, version=__version__)
+    folder = BootFolder(
+        osie=settings.data / "osie",
+        loaders=loaders,
+        url=url,
+        version=__version__,
+        # Machines know of no other port for names.
+        dns=address if settings.services_names and settings.dns_port == DNS_PORT else "",
+    )
     operator = OperatorDoor(
         machines=machines,
         templates=templates,
@@ -267,13 +275,20 @@ def _bound(settings: Settings) -> Iterator[Sockets]:
             # What is broadcast reaches only a socket that is bound to no address.
             dhcp=keep(bind_udp(interface=interface.name, address="", port=SERVER_PORT)) if dhcp else None,
             images=keep(bind_tcp(address="127.0.0.1", port=0)),
-            names=(
-                keep(bind_udp(interface=interface.name, address=address, port=settings.dns_port)),
-                keep(bind_tcp(address=address, port=settings.dns_port)),
-            )
-            if settings.services_names
-            else None,
+            names=_bind_names(settings, interface, keep) if settings.services_names else None,
         )
+
+
+def _bind_names(
+    settings: Settings, interface: ProvisioningInterface, keep: Callable[[socket.socket], socket.socket]
+) -> tuple[socket.socket, socket.socket]:
+    address, port = str(interface.address), settings.dns_port
+    try:
+        udp = keep(bind_udp(interface=interface.name, address=address, port=port))
+        return udp, keep(bind_tcp(address=address, port=port))
+    except Unavailable as error:
+        lead = f"lead names below {settings.services_domain} to {address} with a DNS server of yours"
+        raise Unavailable(f"{error}; or {lead}, and set services.names: off") from None
 
 
 def _bind_local(path: Path) -> socket.socket:

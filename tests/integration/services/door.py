@@ -23,6 +23,8 @@ MACHINES = {"127.0.0.2": "machine-2", "127.0.0.3": "machine-3"}
 WORKFLOW, HERS, STRANGER = "w1", "127.0.0.2", "127.0.0.9"
 NAME = f"{WORKFLOW}.{DOMAIN}"
 EVERYTHING = (("traefik.http.routers.all.rule", "PathPrefix(`/`)"),)
+AT = {"Host": NAME}
+MEGABYTE = bytes(range(256)) * 4096
 SECONDS = 60
 Labels = tuple[tuple[str, str], ...]
 

@@ -4,6 +4,7 @@ import pytest
 from aiohttp import web
 
 from tests.integration.services.door import (
+    AT,
     DOMAIN,
     EVERYTHING,
     NAME,
@@ -20,8 +21,6 @@ from tests.integration.services.door import (
 from tinkbox.model.services import Phase
 from tinkbox.model.workflow import State
 from tinkbox.services.proxy import is_nobodys
-
-AT = {"Host": NAME}
 
 
 async def hello(_: web.Request) -> web.Response:

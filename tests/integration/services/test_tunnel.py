@@ -7,10 +7,9 @@ from contextlib import asynccontextmanager, suppress
 import pytest
 from aiohttp import ClientWebSocketResponse, WSMessage, WSMsgType, WSServerHandshakeError, web
 
-from tests.integration.services.door import NAME, Door, door, recorder, service, status
+from tests.integration.services.door import AT, NAME, Door, door, recorder, service, status
 from tinkbox.services.tunnel import MAX_MESSAGE
 
-AT = {"Host": NAME}
 HANDSHAKE = (
     f"GET /x HTTP/1.1\r\nHost: {NAME}\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Version: 13\r\n"
     "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Extensions: permessage-deflate\r\nX-Mine: kept\r\n\r\n"

@@ -96,6 +96,11 @@ $(BUILD)/images/.ready: $(wildcard examples/actions/* examples/actions/*/*) pack
 	PYTHONPATH=. $(BIN)/python packaging/images.py image2disk writefile reboot kexec --output $(BUILD)/images --cache $(BUILD)/debs
 	touch $@
 
+# The boot files are those of the OSIE.
+$(BUILD)/images/.services: $(wildcard examples/services/*/*) packaging/images.py $(BUILD)/osie/x86_64/initramfs
+	PYTHONPATH=. $(BIN)/python packaging/images.py osie-boot-files-server password-receiver --output $(BUILD)/images --cache $(BUILD)/debs
+	touch $@
+
 $(BUILD)/demo/disk.img.zst: examples/demo/disk.py $(wildcard examples/demo/files/*) $(BIN)/.ready | packages-lab
 	$(BIN)/python -m examples.demo.disk --output $@ --cache $(BUILD)/debs
 
@@ -104,7 +109,7 @@ LAB := packages-lab dist/tinkbox $(BUILD)/osie/x86_64/initramfs $(BUILD)/images/
 demo: $(LAB)
 	@$(BIN)/python -m examples.demo --firmware $(FIRMWARE) --tinkbox dist/tinkbox --build $(BUILD)
 
-test: packages-test $(LAB)
+test: packages-test $(LAB) $(BUILD)/images/.services
 	$(BIN)/python -m pytest tests --ignore=tests/bench -m "not campaign"
 
 check: $(BIN)/.ready loaders helper packages-lab
@@ -116,7 +121,7 @@ check: $(BIN)/.ready loaders helper packages-lab
 
 # The tests wider: a thousand times the examples of property tests, but of those that are bounded for their cost; every cell of
 # the fault matrix; both firmwares.
-campaign: packages-test $(LAB)
+campaign: packages-test $(LAB) $(BUILD)/images/.services
 	HYPOTHESIS_PROFILE=deep $(BIN)/python -m pytest tests --ignore=tests/bench --timeout 7200
 
 bench: packages-test packages-bench $(LAB)

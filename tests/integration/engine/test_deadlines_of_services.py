@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.integration.engine.appliance import Appliance, Clock, appliance
-from tests.integration.engine.serving import OWN, Host, hosts, phases, served
+from tests.integration.engine.serving import OWN, SERVED, Host, hosts, phases, served
 from tinkbox.engine.bells import CHANGES
 from tinkbox.engine.deadlines import LOOK_EVERY, REPORTING
 from tinkbox.model.services import Phase
@@ -120,6 +120,20 @@ async def test_an_appliance_that_was_away_gives_hosts_time_to_report(tmp_path: P
         assert (await box.workflows.get(workflow_id)).state is State.PENDING
     async with appliance(tmp_path / "db", clock) as box:
         assert await box.finish(await box.machine(1)) == ["one"]
+
+
+async def test_while_hosts_have_time_to_report_only_what_is_overdue_itself_is_to_blame(tmp_path: Path) -> None:
+    clock = Clock()
+    async with appliance(tmp_path / "db", clock) as box:
+        workflow_id = await served(box, SERVED.replace("timeout: 90", "timeout: 30"))
+        await Host(box).ask()
+    clock.forward(1000)
+    async with appliance(tmp_path / "db", clock) as box:
+        _, machine = await hosts(box)
+        await machine.ask()
+        clock.forward(30)
+        await box.deadlines.look()
+        assert (await box.workflows.get(workflow_id)).service == "receiver"
 
 
 async def test_nobody_waits_longer_because_the_appliance_was_away(tmp_path: Path) -> None:

@@ -210,7 +210,10 @@ async def test_services_wait_for_the_turn_of_their_workflow(box: Appliance) -> N
         await host.obey()
     assert await box.finish(worker) == ["one", "two"]
     assert await phases(box, second) == ["PENDING", "PENDING"]
+    going = await box.workflows.get(elsewhere)
+    box.clock.forward(5)
     await ours.ask()
+    assert await box.workflows.get(elsewhere) == going, "what was begun is not begun again"
     assert [each.workflow_id for each in ours.wanted.services] == [second, elsewhere]
     assert await phases(box, second) == ["STARTING", "PENDING"]
     assert await box.offer(worker) is None

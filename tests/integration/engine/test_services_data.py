@@ -96,6 +96,23 @@ async def test_what_a_service_removed_does_not_come_back_by_an_older_copy(box: A
     assert await newest(box, workflow_id) == {"key": "whole", "key.tmp": "of its own"}
 
 
+async def test_what_was_removed_before_the_present_attempt_began_is_forgotten(box: Appliance) -> None:
+    workflow_id, worker, offer, ours, _ = await begun(box)
+
+    async def removed() -> set[str]:
+        async with box.store.read() as tables:
+            return {path for each in await tables.services.written(workflow_id) for path in each.removed}
+
+    await ours.write(a="1", b="1")
+    await ours.write(b="1")
+    assert await removed() == {"a"}
+    await box.report(worker, offer)
+    box.clock.forward(1)
+    assert await box.offer(worker) is not None
+    await ours.write(c="1")
+    assert await removed() == {"b"}
+
+
 async def test_between_attempts_nobody_has_an_older_copy(box: Appliance) -> None:
     workflow_id, worker, offer, ours, _ = await begun(box)
     await ours.write(a="1")

@@ -128,7 +128,9 @@ def test_every_hardware_example_is_accepted(path: Path) -> None:
 @pytest.mark.parametrize("path", sorted((ROOT / "examples").rglob("template*.yaml")), ids=str)
 async def test_every_template_example_renders(path: Path) -> None:
     machine = parse_hardware((ROOT / "examples" / "demo" / "hardware.json").read_bytes())
-    data = rendering_data({"device_1": "08:00:27:00:00:01"}, machine, "0c1f6f5d-8a0c-4c51-8f0f-54f6d1a9e5b2")
+    data = rendering_data(
+        {"device_1": "08:00:27:00:00:01", "provisioner": "provisioner"}, machine, "0c1f6f5d-8a0c-4c51-8f0f-54f6d1a9e5b2"
+    )
     assert (await render(path.read_text(), data)).definition.tasks
 
 

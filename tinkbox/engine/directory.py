@@ -8,7 +8,7 @@ the oldest one, and the order in the template.  The name of a workflow leads to 
 import logging
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 from urllib.parse import urlsplit
 
@@ -144,9 +144,14 @@ class Directory:
             labels = self._labels[_said(service)]
             if labels.boot and labels.boot_host in ("", name):
                 return self._supplied(hosted, service, labels.boot)
-        request = Request(method="GET", host=name, path=BOOT_PATH)
-        found = _first(request, self._by_name[name])
-        return self._supplied(hosted, found.service, BOOT_PATH) if found is not None else None
+        return next(
+            (
+                self._supplied(hosted, each.found.service, BOOT_PATH)
+                for each in self._by_name[name]
+                if _names_boot_script(each.found.route, name) and each.found.service.service.host not in hosted.machines
+            ),
+            None,
+        )
 
     def _supplied(self, hosted: Hosted, service: ServiceStatus, path: str) -> Supply:
         return Supply(
@@ -195,6 +200,12 @@ def doing(status: ServiceStatus) -> str:
 
 def _said(status: ServiceStatus) -> _Said:
     return status.service.labels, status.service.urls
+
+
+def _names_boot_script(route: Route, name: str) -> bool:
+    """Whether a route names the boot script under the workflow's own name, and not only a prefix that holds it."""
+    asked = Request(method="GET", host=name, path=BOOT_PATH)
+    return route.rule.matches(asked) and not route.rule.matches(replace(asked, path=f"{BOOT_PATH}.other"))
 
 
 def _members(hosted: Hosted) -> frozenset[str]:

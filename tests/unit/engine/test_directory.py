@@ -239,6 +239,16 @@ def test_without_a_label_the_service_that_answers_the_usual_path_supplies_the_sc
     assert known(hosted("w1", service("web", rule("Path(`/x`)")))).supply("m1") is None
 
 
+@pytest.mark.parametrize("text", ["PathPrefix(`/`)", "PathPrefix(`/auto`)", "Method(`GET`)", "HostRegexp(`.`)"])
+def test_a_route_that_only_happens_to_hold_the_boot_script_supplies_none(text: str) -> None:
+    assert known(hosted("w1", service("files", rule(text)))).supply("m1") is None
+
+
+def test_a_machine_of_the_workflow_cannot_supply_what_it_boots_itself() -> None:
+    name = rule(f"Host(`w1.{DOMAIN}`) && Path(`/auto.ipxe`)")
+    assert known(hosted("w1", service("boots", name, host="m1"))).supply("m1") is None
+
+
 def test_only_the_workflow_whose_turn_it_is_supplies_a_machine() -> None:
     boots = service("boots", (("tinkbox.boot.ipxe", "/own.ipxe"),))
     waiting = hosted("w1", boots, wanted=False, state=State.PENDING)

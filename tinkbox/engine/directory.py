@@ -83,7 +83,7 @@ class Directory:
         port = urlsplit(url).port or HTTP_PORT
         self._port = "" if port == HTTP_PORT else f":{port}"
         self._labels: dict[_Said, Labels] = {}
-        self._first_wanted: dict[str, Hosted] = {}
+        self._turns: dict[str, Hosted] = {}
         self._by_name: dict[str, tuple[_Entry, ...]] = {}
         self._by_member: dict[str, tuple[_Entry, ...]] = {}
         self._public: tuple[_Entry, ...] = ()
@@ -92,9 +92,7 @@ class Directory:
         """These are the workflows with services that are not over, oldest first."""
         said = {_said(service) for each in hosted for service in each.services}
         self._labels = {each: self._read(each) for each in said}
-        self._first_wanted = {
-            machine: each for each in reversed(hosted) if each.wanted for machine in sorted(each.machines)
-        }
+        self._turns = {machine: each for each in hosted if each.wanted for machine in each.next_of}
         by_name: dict[str, tuple[_Entry, ...]] = {}
         by_member: defaultdict[str, list[_Entry]] = defaultdict(list)
         public: list[_Entry] = []
@@ -135,8 +133,8 @@ class Directory:
         return _first(request, self._public)
 
     def supply(self, machine: str) -> Supply | None:
-        """What the workflow that a machine is to work on supplies for its boot, if it does."""
-        hosted = self._first_wanted.get(machine)
+        """What the workflow whose turn it is on a machine supplies for its boot, if it does."""
+        hosted = self._turns.get(machine)
         if hosted is None:
             return None
         name = self.name_of(hosted.workflow_id)

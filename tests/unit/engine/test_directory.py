@@ -36,7 +36,7 @@ def hosted(workflow: str, *services: ServiceStatus, machines: Sequence[str] = ("
     numbered = tuple(replace(each, service=replace(each.service, index=n)) for n, each in enumerate(services))
     made = Hosted(
         workflow_id=workflow, name=f"install {workflow}", state=State.RUNNING, wanted=True, machines=frozenset(machines),
-        services=numbered,
+        services=numbered, next_of=frozenset(machines),
     )  # fmt: skip
     return replace(made, **otherwise)
 
@@ -251,17 +251,21 @@ def test_a_machine_of_the_workflow_cannot_supply_what_it_boots_itself() -> None:
 
 def test_only_the_workflow_whose_turn_it_is_supplies_a_machine() -> None:
     boots = service("boots", (("tinkbox.boot.ipxe", "/own.ipxe"),))
-    waiting = hosted("w1", boots, wanted=False, state=State.PENDING)
+    waiting = hosted("w1", boots, wanted=False, state=State.PENDING, next_of=frozenset())
     assert known(waiting).supply("m1") is None
+    assert known(hosted("w1", boots, wanted=False)).supply("m1") is None
     assert known(hosted("w1", boots)).supply("m2") is None
-    first, second = (
-        known(waiting, hosted("w2", boots)).supply("m1"),
-        known(hosted("w2", boots), hosted("w3", boots)).supply("m1"),
-    )
-    assert first is not None
-    assert second is not None
-    assert (first.workflow_id, second.workflow_id) == ("w2", "w2")
-    assert known(hosted("w2", service()), hosted("w3", boots)).supply("m1") is None
+    supplied = known(waiting, hosted("w2", boots)).supply("m1")
+    assert supplied is not None
+    assert supplied.workflow_id == "w2"
+
+
+def test_a_machine_with_something_else_to_do_first_is_supplied_nothing() -> None:
+    """What it has to do first may be a workflow without services, of which the directory knows nothing."""
+    boots = service("boots", (("tinkbox.boot.ipxe", "/own.ipxe"),))
+    directory = known(hosted("w1", boots, machines=["m1", "m2"], next_of=frozenset({"m1"})))
+    assert directory.supply("m1") is not None
+    assert directory.supply("m2") is None
 
 
 def test_a_machine_that_only_hosts_a_service_boots_nothing_of_it() -> None:

@@ -53,6 +53,11 @@ class DockerEngine:
             raise CommandFailed(f"{' '.join(command)} ended with {done.returncode}\n{output}{errors}")
         return subprocess.CompletedProcess(command, done.returncode, output, errors)
 
+    @property
+    def runs(self) -> bool:
+        """Whether it was started, and nothing ended it since."""
+        return self._process is not None and self._process.poll() is None
+
     def start(self) -> None:
         """Start it and wait until it answers."""
         assert self._process is None, "it runs already"

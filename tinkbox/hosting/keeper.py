@@ -22,11 +22,17 @@ from tinkbox.runtime.patience import patiently
 from tinkbox.runtime.services import Look, ServiceRuntime
 from tinkbox.wire.services import WantedService
 
+T = TypeVar("T")
+
+
+class StartRefused(Unavailable):
+    """The engine refuses now what it did before, and may do again, as when it is about to end."""
+
+
 TELL_SECONDS = 1.0  # between two looks at the last lines of one that is not ready
 _LOST = "ContainerLost"
-_REASONS = {EngineAway: "EngineGone", RegistryAway: "RegistryUnreachable"}
+_REASONS = {EngineAway: "EngineGone", RegistryAway: "RegistryUnreachable", StartRefused: "StartFailed"}
 _log = logging.getLogger(__name__)
-T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -132,7 +138,7 @@ class Keeper:
         else:
             own.volumes()  # what they lead to may have changed since it was made
             self._carrier.begin_run()
-            await self._runtime.start(self._container.id)
+            await self._begin(self._container, look)
 
     async def _arrive(self, own: ServiceContainer) -> None:
         """Find the container, or make one."""
@@ -146,6 +152,14 @@ class Keeper:
         look = await self._runtime.look(container.id)
         self._settle(life.listening(self._note, own.ports(look.ports)))
         self._container = container
+
+    async def _begin(self, container: Container, look: Look) -> None:
+        try:
+            await self._runtime.start(container.id)
+        except ContainerFailed as error:
+            if not look.started_at or error.reason == _LOST:
+                raise
+            raise StartRefused(str(error)) from None
 
     async def _watch(self, look: Look) -> None:
         self._carry()

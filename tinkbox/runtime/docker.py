@@ -28,6 +28,7 @@ _GONE = 404
 _NOT_MODIFIED = 304
 # The engine tells that memory ran out some milliseconds after the process is gone (measured: 1 to 7).
 _OOM_SECONDS = 0.3
+_LOOK_SECONDS = 60.0
 
 
 class DockerRuntime:
@@ -36,16 +37,27 @@ class DockerRuntime:
     def __init__(self, url: str) -> None:
         self._url = url
         self._docker: aiodocker.Docker
+        self._connector: aiohttp.UnixConnector | None = None
 
     async def __aenter__(self) -> Self:
         # The version is stated, not asked for, so that an engine that is not up yet stops nobody.
-        self._docker = aiodocker.Docker(url=self._url, api_version="v1.41")
+        scheme, _, path = self._url.partition("://")
+        if scheme != "unix":
+            self._docker = aiodocker.Docker(self._url, api_version="v1.41")
+            return self
+        # An engine that ends serves the connections that it has until all containers are down, and refuses on them what
+        # it will do again once it is back: hence one for each request, and it is away at once.  There may be any number,
+        # for each container's log is followed over its own.
+        self._connector = aiohttp.UnixConnector(path, limit=0, force_close=True)
+        self._docker = aiodocker.Docker("unix://localhost", self._connector, api_version="v1.41")
         return self
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         await self._docker.close()
+        if self._connector is not None:
+            await self._connector.close()
 
     async def version(self) -> str:
         """The engine's version; raises EngineAway when it does not answer."""
@@ -166,7 +178,8 @@ class DockerRuntime:
 
     async def look(self, container_id: str) -> Look:
         with self._faults("ContainerLost"):
-            return seen(await self._docker.containers.container(container_id).show())
+            async with asyncio.timeout(_LOOK_SECONDS):
+                return seen(await self._docker.containers.container(container_id).show())
 
     async def ended_alone(self, container_id: str) -> bool:
         with self._faults("EngineFailed"):

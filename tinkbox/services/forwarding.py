@@ -70,8 +70,6 @@ class Forwarder:
         except (Broken, ClientGone):
             return cut(request)
         except (ClientError, OSError, Invalid) as error:
-            if request.transport is None:
-                return cut(request)
             raise Unanswered(_told(error)) from error
 
     async def _answered(self, request: web.Request, url: URL, headers: Headers) -> web.StreamResponse:

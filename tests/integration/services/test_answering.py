@@ -40,6 +40,15 @@ async def test_head_of_something_without_a_length_claims_none() -> None:
     assert b"Content-Length" not in answer
 
 
+async def test_an_answer_that_is_there_as_a_whole_is_told_with_its_length() -> None:
+    whole = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n\r\n"
+    async with recorder(whole) as watched, door() as known:
+        known.serve(status(watched.port))
+        answer = await known.raw(named("/x"))
+    assert b"\r\nContent-Length: 2\r\n" in answer
+    assert answer.endswith(b"\r\n\r\nok")
+
+
 async def test_redirects_are_the_client_s_to_follow() -> None:
     told = b"HTTP/1.1 302 Found\r\nLocation: http://127.0.0.1:1/\r\nContent-Length: 0\r\n\r\n"
     async with recorder(told) as watched, door() as known:

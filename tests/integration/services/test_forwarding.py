@@ -174,23 +174,26 @@ async def test_what_is_not_safe_is_never_sent_twice(method: str, times: int) -> 
         assert len(watched.connections) == times
 
 
-async def test_connections_are_kept_on_both_sides() -> None:
+async def test_connections_are_kept_for_what_is_safe_and_has_no_body() -> None:
     peers = set()
 
     async def note(request: web.Request) -> web.Response:
+        await request.read()
         assert request.transport is not None
         peers.add(request.transport.get_extra_info("peername"))
         return web.Response(text="ok")
 
     async with service(note) as port, door() as known, known.client() as client:
         known.serve(status(port))
-        for _ in range(5):
-            async with client.get("/x", headers=AT) as answer:
-                assert answer.headers.get("Connection") is None
-                await answer.read()
+        for method, body, connections in (("GET", None, 1), ("HEAD", None, 1), ("GET", b"x", 5), ("POST", b"x", 5)):
+            peers.clear()
+            for _ in range(5):
+                async with client.request(method, "/x", headers=AT, data=body) as answer:
+                    assert answer.headers.get("Connection") is None
+                    await answer.read()
+            assert len(peers) == connections, (method, body)
         assert client.connector is not None
-        assert len(client.connector._conns) == 1
-    assert len(peers) == 1
+        assert len(client.connector._conns) == 1, "the client's is kept in any case"
 
 
 @pytest.mark.parametrize("late", [False, True], ids=["while it waits", "in the middle of an answer"])

@@ -37,6 +37,7 @@ LENGTH_AND_CHUNKS = {
     "TE behind a bare LF": post(b"X: y\nTransfer-Encoding: chunked\r\n", body=b"0\r\n\r\n" + SMUGGLED),
     "TE behind a bare CR": post(b"X: y\rTransfer-Encoding: chunked\r\n", body=b"0\r\n\r\n" + SMUGGLED),
     "TE of HTTP/1.0": post(CHUNKED, body=b"0\r\n\r\n" + SMUGGLED, line=b"POST /x HTTP/1.0\r\n"),
+    "TE of HTTP/1.0 and nothing after it": post(CHUNKED, body=b"0\r\n\r\n", line=b"POST /x HTTP/1.0\r\n"),
     "CL twice": post(b"Content-Length: 0\r\n", b"Content-Length: 50\r\n", body=SMUGGLED),
     "CL twice the same": post(b"Content-Length: 0\r\n", b"Content-Length: 0\r\n", body=SMUGGLED),
     "CL listed": post(b"Content-Length: 0, 50\r\n", body=SMUGGLED),
@@ -81,8 +82,11 @@ LINES = {
     "headers that are too many": get(b"/x", b"X: 1\r\n" * 200),
     "another protocol": get(b"/x", b"Upgrade: h2c\r\n", b"Connection: Upgrade, HTTP2-Settings\r\n") + SMUGGLED,
     "a WebSocket without its key": get(b"/x", b"Upgrade: websocket\r\n", b"Connection: Upgrade\r\n") + SMUGGLED,
-    "a WebSocket by POST": post(b"Upgrade: websocket\r\n", b"Connection: Upgrade\r\n", b"Content-Length: 0\r\n"),
-}
+    "a WebSocket by POST": post(
+        b"Upgrade: websocket\r\n", b"Connection: Upgrade\r\n", b"Sec-WebSocket-Version: 13\r\n",
+        b"Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n", b"Content-Length: 0\r\n",
+    ),
+}  # fmt: skip
 TARGETS = {
     "another server's": f"http://{NAME}/x".encode(),
     "another server's without a path": f"http://{NAME}".encode(),

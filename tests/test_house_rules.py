@@ -91,7 +91,10 @@ def test_every_setting_is_documented() -> None:
 
 
 def test_every_reason_that_a_failure_may_get_is_documented() -> None:
-    sources = [ROOT / "tinkbox" / part for part in ("worker", "runtime", "engine/attempts.py")]
+    sources = [
+        ROOT / "tinkbox" / part
+        for part in ("worker", "runtime", "hosting", "engine/attempts.py", "engine/readiness.py")
+    ]
     files = [path for each in sources for path in ([each] if each.is_file() else each.glob("*.py"))]
     given = set()
     for path in files:

@@ -123,7 +123,7 @@ class Directory:
 
         A workflow's own routes are for its machines, for those that host its services, and for the containers of these.
         """
-        asker = frozenset((machine, request.client)) - {""}
+        asker = frozenset((machine, request.client))
         named = self._by_name.get(request.host)
         if named is not None:
             return _first(request, (each for each in named if each.public or not asker.isdisjoint(each.members)))
@@ -210,6 +210,7 @@ def _members(hosted: Hosted) -> frozenset[str]:
     """Machines by id; containers by address, but only those that the appliance itself gave theirs."""
     hosts = {each.service.host for each in hosted.services}
     containers = {each.standing.address for each in hosted.services if each.service.host == APPLIANCE}
+    # The appliance is the empty host, and an address that is not known yet is empty as well.
     return (hosted.machines | hosts | containers) - {APPLIANCE}
 
 

@@ -1,6 +1,7 @@
 """What a service writes into its /workflow, on its way to the workflow's data."""
 
 import asyncio
+import hashlib
 import logging
 from pathlib import Path
 
@@ -20,7 +21,7 @@ class DataKeeper:
         self._folder = folder
         self._turn = asyncio.Lock()
         self._mark: int | None = None
-        self._kept: bytes | None = None
+        self._kept = ""
         self.trouble: tuple[str, str] | None = None
 
     async def keep(self) -> None:
@@ -43,6 +44,7 @@ class DataKeeper:
                 _log.warning("the data of a service is not wanted: %s", error, extra={"action": "service.data"})
 
     async def _keep(self, archive: bytes) -> None:
-        if archive != self._kept:
+        digest = hashlib.sha256(archive).hexdigest()
+        if digest != self._kept:
             await self._desk.keep_data(self._run, archive)
-            self._kept = archive
+            self._kept = digest

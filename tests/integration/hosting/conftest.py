@@ -1,34 +1,33 @@
 import asyncio
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
 
 from examples.lab.network import Network
-from tests.integration.docker_engine import DockerEngine, docker_engine_in
+from tests.integration.docker_engine import DockerEngine
 from tests.integration.hosting.lab import Lab, make_images, place_for, registry_in
 from tinkbox.runtime.docker import DockerRuntime
 
-Engine = tuple[DockerEngine, Path, Path]
-
 
 @pytest.fixture(scope="session")
-def bridged_engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
-    """An engine that may make bridges, its network namespace, and the files of a registry with the image for services."""
-    images = tmp_path_factory.mktemp("registry") / "images"
-    with Network() as network, docker_engine_in(network=network.path) as engine:
-        asyncio.run(make_images(engine, images))
-        yield engine, network.path, images
+def images(tmp_path_factory: pytest.TempPathFactory, bridged_engine: DockerEngine) -> Path:
+    """The files of a registry with the images for services."""
+    folder = tmp_path_factory.mktemp("registry") / "images"
+    asyncio.run(make_images(bridged_engine, folder))
+    return folder
 
 
 @pytest.fixture
-async def lab(bridged_engine: Engine, tmp_path: Path) -> AsyncIterator[Lab]:
+async def lab(
+    bridged_engine: DockerEngine, network_of_engine: Network, images: Path, tmp_path: Path
+) -> AsyncIterator[Lab]:
     """A place for services on an engine that has nothing else."""
-    engine, network, images = bridged_engine
-    async with registry_in(network, images) as registry, DockerRuntime(engine.url) as runtime:
-        yield Lab(engine, network, runtime, place_for(tmp_path, registry))
-    if not engine.runs:
-        engine.restart()
-    for container in engine.cli("ps", "-aq").stdout.split():
-        engine.cli("rm", "-fv", container)
-    engine.cli("network", "prune", "-f")
+    network = network_of_engine.path
+    async with registry_in(network, images) as registry, DockerRuntime(bridged_engine.url) as runtime:
+        yield Lab(bridged_engine, network, runtime, place_for(tmp_path, registry))
+    if not bridged_engine.runs:
+        bridged_engine.restart()
+    for container in bridged_engine.cli("ps", "-aq").stdout.split():
+        bridged_engine.cli("rm", "-fv", container)
+    bridged_engine.cli("network", "prune", "-f")

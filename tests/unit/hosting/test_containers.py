@@ -1,0 +1,178 @@
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from tests.unit.hosting.rig import Rig, service
+from tests.unit.hosting.virtual_time import run
+from tinkbox.hosting.containers import RegistryAway, ServiceContainer
+from tinkbox.hosting.folder import RunFolder
+from tinkbox.hosting.networks import Networks
+from tinkbox.model.services import HealthCheck
+from tinkbox.runtime import ContainerFailed
+from tinkbox.wire.services import WantedService
+
+
+def container(rig: Rig, wanted: WantedService) -> ServiceContainer:
+    folder = RunFolder(rig.place.folder, wanted.run)
+    return ServiceContainer(rig.engine, rig.place, Networks(rig.engine, rig.place), wanted, folder)
+
+
+def test_it_is_made_as_the_template_says_and_what_is_ours_wins(tmp_path: Path) -> None:
+    async def story() -> None:
+        rig = Rig(tmp_path)
+        health = HealthCheck(test=("NONE",))
+        wanted = service(
+            command=("serve",),
+            environment={"A": "1", "TINKBOX_SERVICE": "forged"},
+            volumes=("/data",),
+            labels=(
+                ("a", "1"),
+                ("a", "2"),
+                ("tinkbox.run", "forged"),
+                ("tinkbox.worker", "m1"),
+                ("tinkbox.attempt", "x"),
+            ),
+            ports=(80,),
+            health=health,
+        )
+        await container(rig, replace(wanted, hosts={"w1.example": "10.0.0.1"})).create()
+        spec = rig.container.spec
+        assert (spec.image, spec.name, spec.command) == ("appliance:80/web:v1", "tinkbox-r1", ("serve",))
+        assert spec.environment == {
+            "A": "1", "TINKBOX_WORKFLOW": "w1", "TINKBOX_SERVICE": "web", "TINKBOX_SERVER": "http://appliance",
+        }  # fmt: skip
+        assert spec.labels == {
+            "a": "2", "tinkbox.host": "h1", "tinkbox.workflow": "w1", "tinkbox.service": "web", "tinkbox.run": "r1",
+        }  # fmt: skip
+        assert spec.mounts == {"/workflow": str(rig.place.folder / "r1" / "workflow")}
+        assert (spec.binds, spec.ports, spec.health, spec.hosts) == (
+            ("/data",), (80,), health, {"w1.example": "10.0.0.1"},
+        )  # fmt: skip
+        assert (spec.privileged, spec.elevates, spec.log_bytes) == (False, False, 128 << 20)
+        assert spec.network in rig.engine.nets
+
+    run(story)
+
+
+def test_where_actions_are_privileged_so_is_it(tmp_path: Path) -> None:
+    async def story() -> None:
+        rig = Rig(tmp_path, privileged=True, subnets=None, opened=Path("/"))
+        await container(rig, service(volumes=("/dev:/dev", "named:/x"))).create()
+        spec = rig.container.spec
+        assert (spec.privileged, spec.elevates, spec.network) == (True, True, "host")
+        assert spec.binds == ("/dev:/dev", "named:/x")
+
+    run(story)
+
+
+def test_what_was_made_behind_an_answer_that_was_lost_is_found(tmp_path: Path) -> None:
+    async def story() -> None:
+        rig = Rig(tmp_path)
+        own = container(rig, service())
+        first = await own.create()
+        assert (await own.create()).id == first.id
+        assert (await own.found()) is not None
+        rig.engine.made[first.id].spec = replace(rig.container.spec, labels={})  # somebody else's has our name
+        with pytest.raises(ContainerFailed, match="in use"):
+            await own.create()
+
+    run(story)
+
+
+def test_images_come_from_the_appliance_unless_they_name_a_registry(tmp_path: Path) -> None:
+    async def story() -> None:
+        rig = Rig(tmp_path)
+        rig.engine.unreachable = {"appliance:80", "r.example"}
+        with pytest.raises(RegistryAway):
+            await container(rig, service()).pull()
+        with pytest.raises(ContainerFailed) as refusal:
+            await container(rig, service(image="r.example/web")).pull()
+        assert refusal.value.reason == "RegistryUnreachable"
+        assert container(rig, service(image="r.example/web")).image == "r.example/web:latest"
+
+    run(story)
+
+
+@pytest.fixture
+def opened(tmp_path: Path) -> Path:
+    folder = tmp_path / "opened"
+    (folder / "files").mkdir(parents=True)
+    (folder / "out").symlink_to("/etc")
+    (folder / "in").symlink_to("files")
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("volume", "mounted"),
+    [
+        ("{}/files:/x:ro", "{}/files:/x:ro"),
+        ("{}:/x", "{}:/x"),
+        ("{}/in:/x", "{}/files:/x"),
+        ("{}/not/there:/x", "{}/not/there:/x"),
+        ("/data", "/data"),
+    ],
+)
+def test_what_lies_below_the_opened_folder_is_mounted(tmp_path: Path, opened: Path, volume: str, mounted: str) -> None:
+    rig_place = {"opened": opened}
+    run_in(tmp_path, rig_place, volume.format(opened), mounted.format(opened))
+
+
+def run_in(tmp_path: Path, place: dict[str, Path], volume: str, mounted: str) -> None:
+    async def story() -> None:
+        assert container(Rig(tmp_path, **place), service(volumes=(volume,))).volumes() == (mounted,)
+
+    run(story)
+
+
+@pytest.mark.parametrize(
+    "volume",
+    ["/etc:/x", "{}/out:/x", "{}/out/passwd:/x", "{}/../..:/x", "{}2:/x", "named:/x", "relative/path:/x", ":/x"],
+)
+def test_nothing_else_of_the_machine_is_mounted(tmp_path: Path, opened: Path, volume: str) -> None:
+    async def story() -> None:
+        for place in ({"opened": opened}, {"opened": None}):
+            with pytest.raises(ContainerFailed) as refusal:
+                container(Rig(tmp_path, **place), service(volumes=(volume.format(opened),))).volumes()
+            assert refusal.value.reason == "PathNotOpened"
+
+    run(story)
+
+
+def test_where_a_link_leads_is_said(tmp_path: Path, opened: Path) -> None:
+    async def story() -> None:
+        own = container(Rig(tmp_path, opened=opened), service(volumes=(f"{opened}/out:/x",)))
+        with pytest.raises(ContainerFailed, match="leads to /etc"):
+            own.volumes()
+
+    run(story)
+
+
+def test_its_ports_are_the_templates_or_else_the_images(tmp_path: Path) -> None:
+    async def story() -> None:
+        rig = Rig(tmp_path)
+        urls = ("http://w1.example/files",)
+        assert container(rig, service(ports=(9000, 80), urls=urls)).ports((8080,)) == (9000, 80)
+        assert container(rig, service(urls=urls)).ports((8080, 9090)) == (8080, 9090)
+        assert container(rig, service()).ports(()) == ()
+        with pytest.raises(ContainerFailed) as refusal:
+            container(rig, service(urls=urls)).ports(())
+        assert refusal.value.reason == "NoPort"
+        name = "traefik.http.{}"
+        labels = (
+            (name.format("routers.a.rule"), "Path(`/a`)"),
+            (name.format("services.a.loadbalancer.server.port"), "99"),
+        )
+        assert container(rig, service(labels=labels)).ports(()) == ()
+
+    run(story)
+
+
+def test_a_folder_that_cannot_be_made_fails_it(tmp_path: Path) -> None:
+    async def story() -> None:
+        (tmp_path / "services").write_text("in the way")
+        with pytest.raises(ContainerFailed) as refusal:
+            container(Rig(tmp_path), service()).make_folder()
+        assert refusal.value.reason == "CreateFailed"
+
+    run(story)

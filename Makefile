@@ -15,8 +15,8 @@ PACKAGES_BUILD := python3 python3-venv libpython3.11 binutils ipxe
 PACKAGES_HELPER := gcc libc6-dev busybox-static
 PACKAGES_LAB   := qemu-system-x86 qemu-utils ovmf seabios ipxe-qemu iproute2 busybox-static e2fsprogs mtools dosfstools \
                   syslinux syslinux-common zstd xz-utils cpio
-PACKAGES_TEST  := docker.io skopeo curl tcpdump tftp-hpa atftp udhcpc busybox-static dnsmasq-base procps
-PACKAGES_BENCH := nginx-light kea-admin
+PACKAGES_TEST  := docker.io skopeo curl tcpdump tftp-hpa atftp udhcpc busybox-static dnsmasq-base procps nginx-light
+PACKAGES_BENCH := kea-admin wrk
 
 CFLAGS_HELPER := -std=gnu11 -Os -Wall -Wextra -Wshadow -Wconversion -Wno-sign-conversion -Werror -static -s
 
@@ -48,13 +48,13 @@ packages-helper:
 	$(call install,$(PACKAGES_HELPER))
 packages-lab:
 	$(call install,$(PACKAGES_LAB))
-packages-test:
-	$(call install,$(PACKAGES_TEST))
 # Debian starts a web server as soon as it is installed; here it is wanted as a program only.
-packages-bench:
+packages-test:
 	@command -v nginx >/dev/null || { mkdir -p $(BUILD) && touch $(BUILD)/.nginx-is-new; }
-	$(call install,$(PACKAGES_BENCH))
+	$(call install,$(PACKAGES_TEST))
 	@if [ -e $(BUILD)/.nginx-is-new ]; then rm $(BUILD)/.nginx-is-new; systemctl disable --now nginx >/dev/null 2>&1 || true; fi
+packages-bench:
+	$(call install,$(PACKAGES_BENCH))
 
 $(BIN)/.ready: packaging/requirements.txt pyproject.toml | packages-build
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)

@@ -5,7 +5,7 @@ import json
 import re
 import subprocess
 import sys
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from itertools import count
@@ -40,6 +40,7 @@ ACTION = """
     while [ ! -e /marks/go ]; do /bin/busybox sleep 0.05; done
     [ "$(/bin/busybox cat /workflow/result)" = result ]
 """
+SHELL = ("/bin/busybox", "sh", "-c")
 _numbers = count(1)
 
 
@@ -195,26 +196,19 @@ class Hosting:
         self.passed.append("** it goes on")
 
     async def _create(self) -> None:
-        shell = ["/bin/busybox", "sh", "-c"]
-        service = {
-            "name": "web",
-            "worker": "provisioner",
-            "image": IMAGE,
-            "command": [*shell, SERVICE],
-            "ports": [8000],
-            "labels": ["traefik.http.routers.web.rule=Path(`/word`)"],
-            "healthcheck": {
-                "test": ["CMD", "/bin/busybox", "wget", "-q", "-O", "/dev/null", "http://127.0.0.1:8000/word"],
-                "interval": "1s",
-            },
-        }
-        action = {"name": "look", "image": IMAGE, "command": [*shell, ACTION], "timeout": 300}
+        health = ["CMD", "/bin/busybox", "wget", "-q", "-O", "/dev/null", "http://127.0.0.1:8000/word"]
+        action = {"name": "look", "image": IMAGE, "command": [*SHELL, ACTION], "timeout": 300}
         volumes = [f"{self.folder / 'marks'}:/marks"]
-        task = {"name": "task", "worker": "{{.device_1}}", "volumes": volumes, "actions": [action]}
-        template = {"version": "0.1", "name": "hosted", "services": [service], "tasks": [task]}
-        name = f"hosted-{next(_numbers)}"
-        await self.operator.create_template(name, json.dumps(template))
-        self.workflow = (await self.operator.create_workflow(name, {"device_1": mac(1)}))["id"]
+        self.workflow = await workflow_with(
+            self.operator,
+            service(
+                SERVICE,
+                ports=[8000],
+                labels=["traefik.http.routers.web.rule=Path(`/word`)"],
+                healthcheck={"test": health, "interval": "1s"},
+            ),
+            {"name": "task", "worker": "{{.device_1}}", "volumes": volumes, "actions": [action]},
+        )
 
     def _start_worker(self) -> None:
         command = [sys.executable, "-m", "tinkbox", "--worker", "--no-privileged", "--docker", self.worker_docker]
@@ -245,6 +239,21 @@ class Hosting:
             return await self.operator.workflow_events(self.workflow)
         except Unavailable:
             return []
+
+
+def service(script: str, **more: object) -> dict[str, object]:
+    """A service on the appliance that runs a shell script."""
+    return {"name": "web", "worker": "provisioner", "image": IMAGE, "command": [*SHELL, script], **more}
+
+
+async def workflow_with(
+    operator: Operator, service: Mapping[str, object], task: Mapping[str, object], machine: int = 1
+) -> str:
+    """Create a workflow of a service and a task; returns its id."""
+    template = {"version": "0.1", "name": "hosted", "services": [service], "tasks": [task]}
+    name = f"hosted-{next(_numbers)}"
+    await operator.create_template(name, json.dumps(template))
+    return str((await operator.create_workflow(name, {"device_1": mac(machine)}))["id"])
 
 
 async def _until(done: Callable[[], Awaitable[bool]]) -> None:

@@ -52,7 +52,8 @@ packages-lab:
 packages-test:
 	@command -v nginx >/dev/null || { mkdir -p $(BUILD) && touch $(BUILD)/.nginx-is-new; }
 	$(call install,$(PACKAGES_TEST))
-	@if [ -e $(BUILD)/.nginx-is-new ]; then rm $(BUILD)/.nginx-is-new; systemctl disable --now nginx >/dev/null 2>&1 || true; fi
+	@if [ -e $(BUILD)/.nginx-is-new ]; then rm $(BUILD)/.nginx-is-new; \
+	    { systemctl disable --now nginx || service nginx stop; } >/dev/null 2>&1 || true; fi
 packages-bench:
 	$(call install,$(PACKAGES_BENCH))
 

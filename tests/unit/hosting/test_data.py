@@ -32,6 +32,15 @@ async def test_what_did_not_change_does_not_travel(folder: Path, desk: FakeDesk)
     assert [decode(each)[0].content for each in desk.data["r1"]] == [b"1", b"2"]
 
 
+async def test_what_did_not_change_is_not_even_read(
+    folder: Path, desk: FakeDesk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    data = DataKeeper(desk, "r1", folder)
+    await data.keep()
+    monkeypatch.setattr("tinkbox.hosting.data.pack", lambda folder: pytest.fail("it was read"))
+    await data.keep()
+
+
 async def test_whoever_takes_over_tells_what_is_there_though_it_be_nothing(folder: Path, desk: FakeDesk) -> None:
     await DataKeeper(desk, "r1", folder).keep()
     assert desk.data == {"r1": [b""]}

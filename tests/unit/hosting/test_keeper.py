@@ -15,7 +15,7 @@ READY, RESTARTING, FAILED, STOPPED = Phase.READY, Phase.RESTARTING, Phase.FAILED
 
 def test_the_delays_between_restarts_are_those_of_the_policy(tmp_path: Path) -> None:
     async def story() -> list[float]:
-        rig = Rig(tmp_path, Program(lives=[(0.0, 1)]))
+        rig = Rig(tmp_path, Program(lives=[(0.0, 1)], output=b"cannot\n"))
         begins: list[float] = []
         start = rig.engine.start
 
@@ -26,7 +26,8 @@ def test_the_delays_between_restarts_are_those_of_the_policy(tmp_path: Path) -> 
         rig.engine.start = noted  # type: ignore[method-assign]
         rig.desk.want(service(restart=Restart(limit=7)))
         async with rig.hosting():
-            await rig.until(FAILED)
+            assert (await rig.until(FAILED)).tail == ("cannot",)
+        assert rig.desk.printed == {"r1": b"cannot\n" * 8}
         return [round(after - before) for before, after in pairwise(begins)]
 
     assert run(story) == [1, 2, 4, 8, 16, 32, 60]

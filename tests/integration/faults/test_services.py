@@ -53,9 +53,9 @@ def _restart(engine: DockerEngine) -> None:
 
 FAULTS = (appliance_killed, engine_killed, both_killed)
 CORE = {
-    appliance_killed: {"network made", "container created", "started", RUNNING, "stopped", "removed"},
-    engine_killed: {"about to pull", "started", RUNNING, "about to stop"},
-    both_killed: {"started", RUNNING},
+    appliance_killed: {"container created", "started", RUNNING, "stopped"},
+    engine_killed: {"about to pull", RUNNING, "about to stop"},
+    both_killed: {RUNNING},
 }
 
 

@@ -14,6 +14,7 @@ from tinkbox.wire.labels import read_labels
 from tinkbox.wire.services import WantedService
 
 DATA = "/workflow"
+LOST = "ContainerLost"
 LOG_BYTES = 128 * 1024 * 1024
 # A machine's worker takes what carries these for a container of an action.
 _NOT_TAKEN = frozenset({"tinkbox.worker", "tinkbox.attempt", "tinkbox.role"})
@@ -22,6 +23,14 @@ _FULL = frozenset({errno.ENOSPC, errno.EDQUOT})
 
 class RegistryAway(Unavailable):
     """The appliance's own registry does not answer now."""
+
+    reason = "RegistryUnreachable"
+
+
+class StartRefused(Unavailable):
+    """The engine refuses now what it did before, and may do again, as when it is about to end."""
+
+    reason = "StartFailed"
 
 
 class ServiceContainer:
@@ -67,6 +76,16 @@ class ServiceContainer:
             if found is None:
                 raise
             return found
+
+    async def start(self, container: Container, *, again: bool) -> None:
+        """Start it; raises ContainerFailed, or StartRefused when it ran before."""
+        self.volumes()  # what they lead to may have changed since it was made
+        try:
+            await self._runtime.start(container.id)
+        except ContainerFailed as error:
+            if not again or error.reason == LOST:
+                raise
+            raise StartRefused(str(error)) from None
 
     def make_folder(self) -> None:
         """Make what it has as /workflow; raises ContainerFailed."""

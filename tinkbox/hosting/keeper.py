@@ -9,7 +9,7 @@ from functools import partial
 from typing import TypeVar
 
 from tinkbox.hosting import Desk, Pace, Place, life
-from tinkbox.hosting.containers import RegistryAway, ServiceContainer, found_container
+from tinkbox.hosting.containers import LOST, ServiceContainer, found_container
 from tinkbox.hosting.data import DataKeeper
 from tinkbox.hosting.folder import RunFolder
 from tinkbox.hosting.networks import Networks
@@ -22,17 +22,9 @@ from tinkbox.runtime.patience import patiently
 from tinkbox.runtime.services import Look, ServiceRuntime
 from tinkbox.wire.services import WantedService
 
-T = TypeVar("T")
-
-
-class StartRefused(Unavailable):
-    """The engine refuses now what it did before, and may do again, as when it is about to end."""
-
-
 TELL_SECONDS = 1.0  # between two looks at the last lines of one that is not ready
-_LOST = "ContainerLost"
-_REASONS = {EngineAway: "EngineGone", RegistryAway: "RegistryUnreachable", StartRefused: "StartFailed"}
 _log = logging.getLogger(__name__)
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -118,7 +110,7 @@ class Keeper:
             try:
                 await self._answered(partial(self._step, own))
             except ContainerFailed as error:
-                if error.reason != _LOST:
+                if error.reason != LOST:
                     self._settle(life.refused(self._note, error.reason, str(error)))
                 _log.warning("service %s: %s", own.service.name, error, extra={"action": "service.refused"})
                 self._container = None
@@ -136,9 +128,8 @@ class Keeper:
         elif look.started_at and look.ended_at != self._note.decided:
             await self._decide(own.service, look)
         else:
-            own.volumes()  # what they lead to may have changed since it was made
             self._carrier.begin_run()
-            await self._begin(self._container, look)
+            await own.start(self._container, again=bool(look.started_at))
 
     async def _arrive(self, own: ServiceContainer) -> None:
         """Find the container, or make one."""
@@ -152,14 +143,6 @@ class Keeper:
         look = await self._runtime.look(container.id)
         self._settle(life.listening(self._note, own.ports(look.ports)))
         self._container = container
-
-    async def _begin(self, container: Container, look: Look) -> None:
-        try:
-            await self._runtime.start(container.id)
-        except ContainerFailed as error:
-            if not look.started_at or error.reason == _LOST:
-                raise
-            raise StartRefused(str(error)) from None
 
     async def _watch(self, look: Look) -> None:
         self._carry()
@@ -250,6 +233,4 @@ class Keeper:
 
 
 def _reason(error: Exception) -> str:
-    if isinstance(error, ContainerFailed):
-        return error.reason
-    return _REASONS.get(type(error), "")
+    return "EngineGone" if isinstance(error, EngineAway) else str(getattr(error, "reason", ""))

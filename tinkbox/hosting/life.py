@@ -126,7 +126,7 @@ def ended(
             return replace(note, standing=replace(standing, phase=Phase.EXITED)), None
         reason, message = "ServiceEnded", f"{how} before its health check succeeded"
     else:
-        reason, message = "ServiceFailed", how if not row else f"{how}, after {row} restarts in a row"
+        reason, message = "ServiceFailed", how + _after(row)
     standing = replace(standing, phase=Phase.FAILED, reason=reason, message=message)
     return replace(note, standing=standing), None
 
@@ -158,6 +158,12 @@ def _how(look: Look, name: str, tail: tuple[str, ...]) -> str:
     else:
         how = f"was ended by {name}" if name else f"ended with exit code {look.exit_code}"
     return f"{how} ({tail[-1][:_MAX_LINE]})" if tail else how
+
+
+def _after(restarts: int) -> str:
+    if not restarts:
+        return ""
+    return ", after 1 restart" if restarts == 1 else f", after {restarts} restarts in a row"
 
 
 def _signal(code: int) -> str:

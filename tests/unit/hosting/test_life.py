@@ -75,6 +75,12 @@ def test_an_error_is_followed_by_a_restart_after_ever_longer() -> None:
     assert note.standing.restarts == 5
 
 
+def test_restarts_are_counted_in_words() -> None:
+    for limit, said in ((0, ""), (1, ", after 1 restart")):
+        note, _ = ended(replace(FRESH, row=limit), over(1), with_policy(RestartPolicy.ON_FAILURE, limit))
+        assert note.standing.message == f"ended with exit code 1 (last line){said}"
+
+
 def test_one_that_was_up_for_long_begins_a_new_row() -> None:
     note = replace(FRESH, row=5, standing=replace(FRESH.standing, restarts=5))
     note, delay = ended(note, over(1, seconds=60.0))

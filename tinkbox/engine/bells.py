@@ -13,6 +13,11 @@ RETURNS = "returns"
 SERVICES = "services"
 
 
+def host_bell(host: str) -> str:
+    """The bell that rings when other services are wanted of this host."""
+    return f"host:{host}"
+
+
 def worker_bell(hardware_id: str) -> str:
     """The bell that rings when there may be work for this machine."""
     return f"worker:{hardware_id}"

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import NoReturn
 
-from tinkbox.engine.bells import CHANGES, SERVICES, Bells
+from tinkbox.engine.bells import CHANGES, SERVICES, Bells, host_bell
 from tinkbox.engine.data import Base, add_version, keep, served, unchanged
 from tinkbox.engine.directory import Directory, Hosted
 from tinkbox.engine.endings import give_up, tell
@@ -30,6 +30,7 @@ from tinkbox.wire.bundle import decode
 from tinkbox.wire.services import Wanted, WantedService
 
 LOOK_EVERY = 5.0
+CALM = 0.05  # what rings many times a second is looked at once
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,6 +76,7 @@ class Services:
         self._clock = clock
         self._directory = directory
         self._address = address
+        self._runs: dict[str, frozenset[str]] = {}  # what is wanted of each host, as far as bells go
         self.host_id = ""
 
     async def load(self) -> None:
@@ -88,6 +90,7 @@ class Services:
         while True:
             async with self._bells.listening(SERVICES, LOOK_EVERY):
                 await self.refresh()
+                await asyncio.sleep(CALM)
 
     async def refresh(self) -> None:
         """Take over into the directory what was committed."""
@@ -97,7 +100,12 @@ class Services:
             machines = {machine for each in workflows for machine in each.workers()}
             following = {machine: await tables.queues.next_for(machine) for machine in machines}
             # Before anybody else reads, so that what is newer comes later.
-            self._directory.replace([_hosted(each, following, wanted=wanted[each.id]) for each in workflows])
+            hosted = [_hosted(each, following, wanted=wanted[each.id]) for each in workflows]
+            self._directory.replace(hosted)
+        before, self._runs = self._runs, _runs(hosted)
+        for host in before.keys() | self._runs.keys():
+            if before.get(host) != self._runs.get(host):
+                self._bells.ring(host_bell(host))
 
     async def wanted(self, host: str, seen: str) -> Wanted | None:
         """Everything that a host is to have; None when that has the mark `seen`.  Does not wait.
@@ -113,9 +121,9 @@ class Services:
         wanted = Wanted(services=tuple(map(self._wanted, runs)))
         return None if wanted.mark == seen else wanted
 
-    async def wait(self, timeout: float) -> None:
-        """Wait until something else may be wanted, at most `timeout` seconds."""
-        await self._bells.wait(SERVICES, timeout)
+    async def wait(self, host: str, timeout: float) -> None:
+        """Wait until something else is wanted of a host, at most `timeout` seconds; others' changes wake nobody."""
+        await self._bells.wait(host_bell(host), timeout)
 
     async def observed(self, host: str, standings: tuple[Standing, ...]) -> None:
         """Take note of everything that a host has; what it does not host is ignored."""
@@ -259,6 +267,13 @@ def _hosted(workflow: Workflow, following: Mapping[str, str | None], *, wanted: 
         services=workflow.services,
         next_of=frozenset(machine for machine in machines if following[machine] == workflow.id),
     )
+
+
+def _runs(hosted: Sequence[Hosted]) -> dict[str, frozenset[str]]:
+    """The runs that are wanted, by their hosts."""
+    wanted = [status for each in hosted if each.wanted for status in each.services]
+    hosts = {status.service.host for status in wanted}
+    return {host: frozenset(each.standing.run for each in wanted if each.service.host == host) for host in hosts}
 
 
 def _news(runs: Sequence[ServiceRun], said: Mapping[str, Standing]) -> list[tuple[ServiceRun, Standing]]:

@@ -20,7 +20,7 @@ class Services(Protocol):
     """What this door asks of the engine."""
 
     async def wanted(self, host: str, seen: str) -> Wanted | None: ...
-    async def wait(self, timeout: float) -> None: ...
+    async def wait(self, host: str, timeout: float) -> None: ...
     async def observed(self, host: str, standings: tuple[Standing, ...]) -> None: ...
     async def output(self, host: str, run: str, offset: int, chunk: bytes) -> int: ...
     async def keep_data(self, host: str, run: str, archive: bytes) -> int: ...
@@ -60,8 +60,9 @@ class _ServicesDoor:
         self._poll_seconds = poll_seconds
 
     async def wanted(self, request: web.Request) -> web.Response:
-        ask = partial(self._services.wanted, self._host(request), request.query.get("seen", ""))
-        found = await awaited(request, ask, self._services.wait, self._poll_seconds)
+        host = self._host(request)
+        ask = partial(self._services.wanted, host, request.query.get("seen", ""))
+        found = await awaited(request, ask, partial(self._services.wait, host), self._poll_seconds)
         return nothing_yet() if found is None else answered(encode(found))
 
     async def observed(self, request: web.Request) -> web.Response:

@@ -1,6 +1,7 @@
 """What people see of the services of workflows, and who is woken for it."""
 
 import asyncio
+from uuid import UUID
 
 import pytest
 
@@ -8,7 +9,7 @@ from tests.integration.engine.appliance import Appliance, mac
 from tests.integration.engine.serving import OTHER, OWN, Host, served
 from tinkbox.engine.bells import CHANGES
 from tinkbox.model.errors import NotFound
-from tinkbox.model.services import Phase
+from tinkbox.model.services import APPLIANCE, Phase
 from tinkbox.model.workflow import State
 
 
@@ -82,8 +83,10 @@ async def test_hosts_are_woken_when_something_else_may_be_wanted(box: Appliance,
     offer = await box.offer(worker) if what == "ended" else None
     if what == "retry":
         await box.workflows.cancel(workflow_id)
+    await box.services.refresh()
     async with asyncio.timeout(5), asyncio.TaskGroup() as parts:
-        waiting = parts.create_task(box.services.wait(60))
+        running = parts.create_task(box.services.run())
+        waiting = parts.create_task(box.services.wait(APPLIANCE, 60))
         await asyncio.sleep(0)
         if what == "create":
             await served(box, OWN, machine=OTHER)
@@ -92,6 +95,23 @@ async def test_hosts_are_woken_when_something_else_may_be_wanted(box: Appliance,
         else:
             await {"cancel": box.workflows.cancel, "retry": box.workflows.retry, "delete": box.workflows.delete}[what](workflow_id)  # fmt: skip
         await waiting
+        running.cancel()
+
+
+async def test_hosts_sleep_through_what_is_no_matter_of_theirs(box: Appliance) -> None:
+    await served(box, OWN)
+    ours = Host(box)
+    await ours.obey()
+    async with asyncio.TaskGroup() as parts:
+        waiting = [parts.create_task(box.services.wait(host, 60)) for host in (APPLIANCE, str(UUID(int=OTHER)))]
+        await asyncio.sleep(0)
+        await box.machine(OTHER)
+        await box.workflow(device_1=OTHER)
+        await box.services.refresh()
+        await asyncio.sleep(0)
+        assert not any(each.done() for each in waiting)
+        for task in waiting:
+            task.cancel()
 
 
 async def test_whoever_watches_learns_of_every_change(box: Appliance) -> None:

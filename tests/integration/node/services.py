@@ -34,7 +34,7 @@ class FakeServices:
         self._tell("wanted", host, seen)
         return None if seen == self.now.mark else self.now
 
-    async def wait(self, timeout: float) -> None:
+    async def wait(self, host: str, timeout: float) -> None:
         self.waits.set()
         await self.changed.wait()
 

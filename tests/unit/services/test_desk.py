@@ -18,8 +18,8 @@ class Engine:
         self.heard.append((host, seen))
         return self._news if self._there else None
 
-    async def wait(self, timeout: float) -> None:
-        self.heard.append(timeout)
+    async def wait(self, host: str, timeout: float) -> None:
+        self.heard.append((host, timeout))
         self._there = True
 
     async def observed(self, host: str, standings: tuple[Standing, ...]) -> None:
@@ -37,7 +37,7 @@ class Engine:
 async def test_it_waits_for_news_once_and_looks_again() -> None:
     engine = Engine(NEW)
     assert await OwnDesk(engine, look_every=7.0).wanted("mark") is NEW
-    assert engine.heard == [(APPLIANCE, "mark"), 7.0, (APPLIANCE, "mark")]
+    assert engine.heard == [(APPLIANCE, "mark"), (APPLIANCE, 7.0), (APPLIANCE, "mark")]
 
 
 async def test_no_news_is_told_as_such() -> None:

@@ -165,7 +165,7 @@ async def test_what_it_writes_is_kept_and_gathered_when_asked_for(lab: Lab) -> N
     async with lab.hosting() as host:
         await lab.until(READY)
         (folder / "go").touch()
-        await until(lambda: (folder / "password").exists())
+        await until(lambda: (folder / "password").exists() and (folder / "password").read_text() != "")
         await host.gather("w1")
         kept = {entry.path: entry.content for entry in decode(lab.desk.data["r1"][-1])}
         assert kept == {"go": b"", "password": b"secret\n"}

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.machine.lab import Lab, built, hold, laboratory, mac, neighbour, program_image, until
+from tests.machine.lab import Lab, built, hold, hostname, laboratory, mac, neighbour, program_image, until
 from tinkbox.model.boot import Stage
 from tinkbox.model.workflow import State
 
@@ -110,6 +110,15 @@ SERVICE = {
     "ports": [8000],
     "labels": ["traefik.http.routers.word.rule=Path(`/word`)"],
 }
+# On the machine itself, in its network.
+BESIDE = {
+    "name": "beside",
+    "worker": "{{.device_2}}",
+    "image": "shell:v1",
+    "command": ['mkdir /www && echo "of $TINKBOX_SERVICE" > /www/beside && exec httpd -f -p 8001 -h /www'],
+    "ports": [8001],
+    "labels": ["traefik.http.routers.beside.rule=Path(`/beside`)"],
+}
 LOOK = """
     name="$TINKBOX_WORKFLOW.workflows.tinkbox.internal"
     echo "by name: $(wget -q -O - "http://$name/word")"
@@ -136,8 +145,11 @@ def neighbours(shell_archive: Path) -> Iterator[Neighbours]:
         lab.push(ONE)
         lab.push(TWO)
         first = lab.workflow(ONE, hold("look-1", lab.gate, LOOK), services=[SERVICE])
-        other = f'echo "of the other: $(wget -q -O - "http://{first}.workflows.tinkbox.internal/word" 2>&1)"'
-        second = lab.workflow(TWO, hold("look-2", lab.gate, f"{LOOK}\n{other}"), services=[SERVICE])
+        other = f"""
+            echo "of the other: $(wget -q -O - "http://{first}.workflows.tinkbox.internal/word" 2>&1)"
+            echo "beside: $(wget -q -O - "http://$name/beside")"
+        """
+        second = lab.workflow(TWO, hold("look-2", lab.gate, LOOK + other), services=[SERVICE, BESIDE])
         for number in (ONE, TWO):
             lab.machine(number, memory=1024).power_on()
         for number in (ONE, TWO):
@@ -157,6 +169,13 @@ def test_each_machine_reaches_its_own_service_by_name_and_by_address(neighbours:
         assert f"by name: {workflow}" in printed
         assert f"by address: {workflow}" in printed
         assert f"looked up: Address: {neighbours.lab.network.address}" in printed
+
+
+def test_a_service_on_the_machine_is_reached_through_the_appliance_too(neighbours: Neighbours) -> None:
+    assert "beside: of beside" in neighbours.printed[1]
+    _, second = neighbours.workflows
+    hosts = {each["name"]: each["host"] for each in neighbours.lab.json("service", "list", second)}
+    assert hosts == {"word": "provisioner", "beside": hostname(TWO)}
 
 
 def test_nobody_else_reaches_it(neighbours: Neighbours) -> None:

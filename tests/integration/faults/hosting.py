@@ -98,6 +98,7 @@ class Hosting:
     stage: Stage
     strike: "Callable[[Hosting, Exchange | None], Awaitable[None]]"
     struck: bool = False
+    striking: asyncio.Lock = field(default_factory=asyncio.Lock)
     passed: list[str] = field(default_factory=list)
     workflow: str = ""
     _worker: "subprocess.Popen[bytes] | None" = None
@@ -124,6 +125,7 @@ class Hosting:
         (self.folder / "marks" / "go").touch()
         await self._happened(*OVER)
         await _until(self._gone)
+        await self._happened(*OVER)
         return await self._events()
 
     async def answered(self, wanted: str) -> str:
@@ -192,7 +194,8 @@ class Hosting:
     async def _strike(self, exchange: Exchange | None) -> None:
         self.struck = True
         self.passed.append(f"** at '{self.stage.name}'")
-        await self.strike(self, exchange)
+        async with self.striking:
+            await self.strike(self, exchange)
         self.passed.append("** it goes on")
 
     async def _create(self) -> None:
@@ -221,11 +224,13 @@ class Hosting:
     async def _happened(self, *kinds: str) -> None:
         """Wait for an event of one of these kinds; the end of the workflow is one, wanted or not."""
 
+        told: list[dict[str, Any]] = []
+
         async def there() -> bool:
-            return any(event["kind"] in (*kinds, *OVER) for event in await self._events())
+            told[:] = await self._events()
+            return any(event["kind"] in (*kinds, *OVER) for event in told)
 
         await _until(there)
-        told = await self._events()
         assert any(event["kind"] in kinds for event in told), told
 
     async def _gone(self) -> bool:
@@ -292,4 +297,6 @@ async def hosting_in(
         (folder / "worker.json").write_text(json.dumps(await operator.credential(mac(1))))
         stack.callback(hosting.stop)
         stack.callback(hosting.clear)
+        # What is being started again would stay behind.
+        stack.push_async_callback(hosting.striking.acquire)
         yield hosting

@@ -1,16 +1,15 @@
 """Events and output as streams: nothing lost, nothing twice, an end when there is one."""
 
 import asyncio
-import base64
 import json
 from collections.abc import AsyncIterator
-from typing import Any
 from uuid import UUID
 
 import aiohttp
 import pytest
 
 from tests.integration.api.door import Door
+from tests.integration.api.resuming import Resuming
 from tests.integration.engine.appliance import Appliance
 from tinkbox.api import logs
 from tinkbox.model.workflow import State
@@ -209,50 +208,14 @@ async def test_each_attempt_has_a_line_of_its_own(door: Door) -> None:
         )
 
 
-class Resuming:
-    """A reader of output as events, who is cut off and goes on; what it read, by attempt."""
-
-    def __init__(self, door: Door, workflow_id: str) -> None:
-        self.door = door
-        self.url = f"http://tinkbox/v1/workflows/{workflow_id}/logs"
-        self.place = ""
-        self.pieces: list[dict[str, Any]] = []
-
-    async def read(self, *, follow: bool = False, pieces: int = 1000) -> bool:
-        """Read until so many pieces came, or to the end; whether that was the end."""
-        headers = {"Accept": "text/event-stream", **({"Last-Event-ID": self.place} if self.place else {})}
-        fields: dict[str, str] = {}
-        query = {"follow": str(int(follow))}
-        async with asyncio.timeout(SOON), self.door.local.get(self.url, params=query, headers=headers) as response:
-            assert (response.status, response.content_type) == (200, "text/event-stream")
-            while pieces:
-                name, _, value = (await response.content.readuntil(b"\n")).decode().rstrip("\n").partition(": ")
-                if name:
-                    fields[name] = value
-                    continue
-                if fields.get("event") == "end":
-                    return True
-                self.place = fields.get("id", self.place)
-                if "data" in fields:
-                    self.pieces.append(json.loads(fields["data"]))
-                    pieces -= 1
-                fields = {}
-        return False
-
-    def text(self) -> dict[str, bytes]:
-        """What was read of each attempt; every piece must begin where the one before ended."""
-        texts: dict[str, bytes] = {}
-        for piece in self.pieces:
-            text = texts.get(piece["attempt"], b"")
-            assert piece["start"] == len(text) + piece["missing"]
-            texts[piece["attempt"]] = text + base64.b64decode(piece["output"])
-        return texts
+def resuming(door: Door, workflow_id: str) -> Resuming:
+    return Resuming(door, f"http://tinkbox/v1/workflows/{workflow_id}/logs", "attempt")
 
 
 async def test_output_resumes_at_every_piece_without_loss_or_repetition(door: Door) -> None:
     worker = await door.box.machine(1)
     workflow_id = await door.box.workflow()
-    reader = Resuming(door, workflow_id)
+    reader = resuming(door, workflow_id)
     assert await reader.read()
     whole: dict[str, bytes] = {}
     for number in range(3):
@@ -285,7 +248,7 @@ async def test_output_resumes_at_every_piece_without_loss_or_repetition(door: Do
 async def test_what_a_former_attempt_still_sends_is_not_lost(door: Door) -> None:
     worker = await door.box.machine(1)
     workflow_id = await door.box.workflow()
-    reader = Resuming(door, workflow_id)
+    reader = resuming(door, workflow_id)
     first = await door.box.offer(worker)
     assert first is not None
     await say(door.box, worker, first.attempt, 0, b"begun, ")
@@ -309,7 +272,7 @@ async def test_a_reader_is_told_what_was_dropped_while_it_was_away(door: Door, m
     workflow_id = await door.box.workflow()
     offer = await door.box.offer(worker)
     assert offer is not None
-    reader = Resuming(door, workflow_id)
+    reader = resuming(door, workflow_id)
     for offset in range(0, 5000, 500):
         await say(door.box, worker, offer.attempt, offset, f"from {offset:<495}".encode())
         if offset == 500:
@@ -321,7 +284,7 @@ async def test_a_reader_is_told_what_was_dropped_while_it_was_away(door: Door, m
 @pytest.mark.parametrize("place", ["x", "1.x", "-1", ".", "9" * 40, "٣"])
 async def test_a_place_that_is_none_is_the_beginning(door: Door, place: str) -> None:
     worker = await door.box.machine(1)
-    reader = Resuming(door, await door.box.workflow())
+    reader = resuming(door, await door.box.workflow())
     offer = await door.box.offer(worker)
     assert offer is not None
     await say(door.box, worker, offer.attempt, 0, b"hello")

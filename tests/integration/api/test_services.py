@@ -1,16 +1,14 @@
 """Services as an operator sees them: where they stand, and what they print, over a real engine and store."""
 
 import asyncio
-import base64
-import json
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 from urllib.parse import urlencode
 
 import pytest
 
 from tests.integration.api.door import Door
+from tests.integration.api.resuming import Resuming
 from tinkbox.api import logs
 from tinkbox.cli.happenings import told
 from tinkbox.client.operator import Operator
@@ -216,62 +214,23 @@ async def test_a_service_whose_workflow_is_deleted_ends_its_output(door: Door) -
         assert await response.content.read() == b""
 
 
-class Resuming:
-    """A reader of a service's output as events, who is cut off after each piece and goes on."""
-
-    def __init__(self, door: Door) -> None:
-        self.door = door
-        self.place = ""
-        self.pieces: list[dict[str, Any]] = []
-
-    async def read(self, *, pieces: int) -> bool:
-        """Read so many pieces, or to the end; whether that was the end."""
-        headers = {"Accept": "text/event-stream", **({"Last-Event-ID": self.place} if self.place else {})}
-        fields: dict[str, str] = {}
-        url = logs_of("boot files", follow=True)
-        async with asyncio.timeout(SOON), self.door.local.get(url, headers=headers) as response:
-            assert (response.status, response.content_type) == (200, "text/event-stream")
-            while pieces:
-                name, _, value = (await response.content.readuntil(b"\n")).decode().rstrip("\n").partition(": ")
-                if name:
-                    fields[name] = value
-                    continue
-                if fields.get("event") == "end":
-                    return True
-                self.place = fields.get("id", self.place)
-                if "data" in fields:
-                    self.pieces.append(json.loads(fields["data"]))
-                    pieces -= 1
-                fields = {}
-        return False
-
-    def text(self) -> dict[int, bytes]:
-        """What was read of each run; every piece must begin where the one before ended."""
-        texts: dict[int, bytes] = {}
-        for piece in self.pieces:
-            before = texts.get(piece["number"], b"")
-            assert piece["start"] == len(before) + piece["missing"]
-            texts[piece["number"]] = before + base64.b64decode(piece["output"])
-        return texts
-
-
 async def test_output_resumes_at_every_piece_also_in_the_run_of_a_retry(door: Door) -> None:
     workflow_id, _ = await flow(door)
-    host, reader = Host(door), Resuming(door)
+    host, reader = Host(door), Resuming(door, "http://tinkbox/v1/services/logs?service=boot+files", "number")
     await host.begin()
     for said in (b"one \xff", b"two"):
         await host.print("boot files", said)
-        assert not await reader.read(pieces=1)
+        assert not await reader.read(follow=True, pieces=1)
     await host.say("boot files", Phase.FAILED, exit_code=1, reason="NonZeroExit")
-    assert await reader.read(pieces=1)
+    assert await reader.read(follow=True, pieces=1)
     await door.done("POST", f"/v1/workflows/{workflow_id}/retry")
     await host.begin()
     for said in (b"again", b"!"):
         await host.print("boot files", said)
-        assert not await reader.read(pieces=1)
+        assert not await reader.read(follow=True, pieces=1)
     await door.done("POST", f"/v1/workflows/{workflow_id}/cancel")
     await host.say("boot files", Phase.STOPPED)
-    assert await reader.read(pieces=1)
+    assert await reader.read(follow=True, pieces=1)
     assert reader.text() == {1: b"one \xfftwo", 2: b"again!"}
     assert [each["run"] for each in reader.pieces[::2]] == [*dict.fromkeys(each["run"] for each in reader.pieces)]
     assert await text(door, "boot files") == b"==> boot files <==\none \xfftwo==> boot files, run 2 <==\nagain!"

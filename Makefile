@@ -7,22 +7,26 @@ VENV     := .venv
 BIN      := $(VENV)/bin
 BUILD    := build
 SOURCES  := $(shell find tinkbox -name '*.py' -o -name '*.sql') $(wildcard tinkbox/osie/files/*)
-LOADERS  := tinkbox/boot/loaders/undionly.kpxe
+LOADERS  := tinkbox/boot/loaders/undionly.kpxe tinkbox/boot/loaders/ipxe-arm64.efi tinkbox/boot/loaders/grubx64.efi
 TOOLS    := tinkbox/worker/tools/entrypoint
 HELPER   := $(wildcard packaging/helper/*.[ch])
 
 PACKAGES_BUILD := python3 python3-venv libpython3.11 binutils ipxe
+PACKAGES_ARM64 := gcc-aarch64-linux-gnu libc6-dev-arm64-cross
 PACKAGES_HELPER := gcc libc6-dev busybox-static
 PACKAGES_LAB   := qemu-system-x86 qemu-utils ovmf seabios ipxe-qemu iproute2 busybox-static e2fsprogs mtools dosfstools \
                   syslinux syslinux-common zstd xz-utils cpio
-PACKAGES_TEST  := docker.io skopeo curl tcpdump tftp-hpa atftp udhcpc busybox-static dnsmasq-base procps nginx-light
-PACKAGES_BENCH := kea-admin wrk
+PACKAGES_TEST  := iptables docker.io skopeo curl tcpdump tftp-hpa atftp udhcpc busybox-static dnsmasq-base procps nginx-light \
+                  isc-dhcp-client dhcpcd-base kea-admin qemu-system-arm qemu-efi-aarch64
+PACKAGES_BENCH := wrk gcc libc6-dev
+# Debian starts some of these as soon as they are installed; the tests want the programs only, so they are unpacked.
+PEERS          := isc-dhcp-relay isc-dhcp-server kea-dhcp4-server openipmi libopenipmi0 libpopt0
 
 CFLAGS_HELPER := -std=gnu11 -Os -Wall -Wextra -Wshadow -Wconversion -Wno-sign-conversion -Werror -static -s
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check bench campaign binary osie loaders helper clean packages-build packages-helper packages-lab packages-test \
-        packages-bench
+.PHONY: help demo test check bench campaign binary osie worker-aarch64 osie-aarch64 loaders helper clean \
+        packages-build packages-helper packages-arm64 packages-lab packages-test packages-bench
 
 help:
 	@echo "make demo      provision a virtual machine with an empty disk, and watch (FIRMWARE=bios|uefi)"
@@ -31,7 +35,7 @@ help:
 	@echo "make campaign  the same tests, for hours"
 	@echo "make bench     benchmarks, each beside a peer"
 	@echo "make binary    dist/tinkbox, the single executable"
-	@echo "make osie      the in-memory operating system's kernel and ramdisk"
+	@echo "make osie      the in-memory operating system's kernel and ramdisk; make osie-aarch64: those for arm64"
 
 # Only what is missing is asked for, so that a prepared machine needs no package mirror.
 define install
@@ -46,6 +50,8 @@ packages-build:
 	$(call install,$(PACKAGES_BUILD))
 packages-helper:
 	$(call install,$(PACKAGES_HELPER))
+packages-arm64:
+	$(call install,$(PACKAGES_ARM64))
 packages-lab:
 	$(call install,$(PACKAGES_LAB))
 # Debian starts a web server as soon as it is installed; here it is wanted as a program only.
@@ -63,7 +69,12 @@ $(BIN)/.ready: packaging/requirements.txt pyproject.toml | packages-build
 	touch $@
 
 loaders: $(LOADERS)
-$(LOADERS): | packages-build
+tinkbox/boot/loaders/ipxe-arm64.efi: packaging/ipxe.py | packages-build
+	$(PYTHON) packaging/ipxe.py --output $@ --cache $(BUILD)/debs
+# What is signed for Secure Boot: shim, and the GRUB that it starts.
+tinkbox/boot/loaders/grubx64.efi: packaging/loaders.py | packages-build
+	$(PYTHON) packaging/loaders.py --output $(@D) --cache $(BUILD)/debs
+tinkbox/boot/loaders/undionly.kpxe: | packages-build
 	mkdir -p $(@D)
 	install -m 0644 /usr/lib/ipxe/snponly.efi /usr/lib/ipxe/ipxe.efi $(@D)/
 	install -m 0644 /usr/share/doc/ipxe/copyright $(@D)/LICENCE.ipxe
@@ -93,9 +104,23 @@ osie: $(BUILD)/osie/x86_64/initramfs
 $(BUILD)/osie/x86_64/initramfs: dist/tinkbox
 	dist/tinkbox osie build --output $(BUILD)/osie --cache $(BUILD)/debs
 
+# PyInstaller does not cross-build: the worker for arm64 is a tree with Debian's Python.
+worker-aarch64: dist/tinkbox-aarch64/usr/bin/tinkbox
+dist/tinkbox-aarch64/usr/bin/tinkbox: $(SOURCES) $(TOOLS) packaging/worker.py $(HELPER) $(BIN)/.ready | packages-arm64
+	CFLAGS_HELPER="$(CFLAGS_HELPER)" $(BIN)/python packaging/worker.py --architecture aarch64 --output dist/tinkbox-aarch64 --cache $(BUILD)/debs
+
+osie-aarch64: $(BUILD)/osie/aarch64/initramfs
+$(BUILD)/osie/aarch64/initramfs: dist/tinkbox-aarch64/usr/bin/tinkbox
+	$(BIN)/python -m tinkbox osie build --architecture aarch64 --executable dist/tinkbox-aarch64 --output $(BUILD)/osie --cache $(BUILD)/debs
+
 $(BUILD)/images/.ready: $(wildcard examples/actions/* examples/actions/*/*) packaging/images.py $(BIN)/.ready
 	PYTHONPATH=. $(BIN)/python packaging/images.py image2disk writefile reboot kexec --output $(BUILD)/images --cache $(BUILD)/debs
 	touch $@
+
+$(BUILD)/peers/%/.ready:
+	mkdir -p $(BUILD)/peers
+	cd $(BUILD)/peers && { apt-get download -qq $* || { apt-get update -qq && apt-get download -qq $*; }; } 2>/dev/null
+	cd $(BUILD)/peers && dpkg-deb --extract $*_*.deb $* && touch $*/.ready
 
 # The boot files are those of the OSIE.
 $(BUILD)/images/.services: $(wildcard examples/services/*/*) packaging/images.py $(BUILD)/osie/x86_64/initramfs
@@ -110,19 +135,24 @@ LAB := packages-lab dist/tinkbox $(BUILD)/osie/x86_64/initramfs $(BUILD)/images/
 demo: $(LAB)
 	@$(BIN)/python -m examples.demo --firmware $(FIRMWARE) --tinkbox dist/tinkbox --build $(BUILD)
 
-test: packages-test $(LAB) $(BUILD)/images/.services
-	$(BIN)/python -m pytest tests --ignore=tests/bench -m "not campaign"
+TESTED := packages-test $(LAB) $(BUILD)/osie/aarch64/initramfs $(BUILD)/images/.services $(PEERS:%=$(BUILD)/peers/%/.ready)
+
+# In several processes at once; tests/processes.py says how many, and which takes what.
+TOGETHER := -n auto --dist loadfile
+
+test: $(TESTED)
+	$(BIN)/python -m pytest $(TOGETHER) tests --ignore=tests/bench -m "not campaign"
 
 check: $(BIN)/.ready loaders helper packages-lab
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-cache
-	$(BIN)/python -m pytest -q tests/unit tests/test_house_rules.py
+	$(BIN)/python -m pytest -q $(TOGETHER) tests/unit tests/test_house_rules.py
 
 # The tests wider: a thousand times the examples of property tests, but of those that are bounded for their cost; every cell of
 # the fault matrix; both firmwares.
-campaign: packages-test $(LAB) $(BUILD)/images/.services
+campaign: $(TESTED)
 	HYPOTHESIS_PROFILE=deep $(BIN)/python -m pytest tests --ignore=tests/bench --timeout 7200
 
 bench: packages-test packages-bench $(LAB)

@@ -4,7 +4,8 @@
 
 Each folder under examples/actions and examples/services has an image.toml: packages, files, entrypoint, and what of
 PRUNED it needs after all (`keep`); a service's also says what was built elsewhere (`copies`), the ports it listens on and
-its health check.  The result is what `docker save` would write, for `tinkbox image load` and `docker load`.
+its health check.  With `--architecture aarch64` they are for machines with arm64.  The result is what `docker save` would
+write, for `tinkbox image load` and `docker load`.
 """
 
 import argparse
@@ -24,6 +25,7 @@ from typing import Any
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
+from tinkbox.osie.architectures import X86_64, Architecture, architecture, of_this_machine  # noqa: E402
 from tinkbox.osie.debian import unpack  # noqa: E402  (the line above makes it importable)
 
 # Where an image's own files lie in it, by where they come from.
@@ -61,7 +63,7 @@ class Declaration:
     """What an image.toml says; `files` are relative to its folder and end up in `folder`, such as /action.
 
     `keep` are patterns as in PRUNED: what they find stays.  `copies` are files of the project by where they belong in the
-    image.
+    image.  `architecture` is what Debian and Docker call the processor.
     """
 
     name: str
@@ -74,6 +76,7 @@ class Declaration:
     copies: Mapping[str, Path] = field(default_factory=dict)
     ports: tuple[int, ...] = ()
     healthcheck: tuple[str, ...] = ()
+    architecture: str = "amd64"
 
     @property
     def reference(self) -> str:
@@ -85,10 +88,12 @@ def main() -> None:
     parser.add_argument("images", nargs="+", help="folders under examples/actions or examples/services")
     parser.add_argument("--output", type=Path, required=True, help="the folder for the archives")
     parser.add_argument("--cache", type=Path, required=True, help="where downloaded packages are kept")
+    parser.add_argument("--architecture", help="x86_64 or aarch64; default: this machine's")
     arguments = parser.parse_args()
     arguments.output.mkdir(parents=True, exist_ok=True)
+    made_for = architecture(arguments.architecture) if arguments.architecture else of_this_machine()
     for name in arguments.images:
-        image = declaration(named(name))
+        image = declaration(named(name), made_for)
         archive = arguments.output / f"{name}.tar"
         with tempfile.TemporaryDirectory(prefix=f"tinkbox-{name}-") as scratch:
             root = Path(scratch)
@@ -103,7 +108,7 @@ def named(name: str) -> Path:
     return next((folder for folder in folders if folder.is_dir()), folders[0])
 
 
-def declaration(folder: Path) -> Declaration:
+def declaration(folder: Path, made_for: Architecture = X86_64) -> Declaration:
     """Read a folder's image.toml."""
     entry = tomllib.loads((folder / "image.toml").read_text())
     return Declaration(
@@ -117,12 +122,14 @@ def declaration(folder: Path) -> Declaration:
         copies={place: ROOT / source for place, source in entry.get("copies", {}).items()},
         ports=tuple(entry.get("ports", ())),
         healthcheck=tuple(entry.get("healthcheck", ())),
+        architecture=made_for.debian,
     )
 
 
 def root_file_system(image: Declaration, root: Path, cache: Path) -> None:
     """The packages without what a container never uses, and the image's own files."""
-    unpack(image.packages, root, cache=cache, exclude=LEFT_OUT)
+    foreign = "" if image.architecture == of_this_machine().debian else image.architecture
+    unpack(image.packages, root, cache=cache, exclude=LEFT_OUT, architecture=foreign)
     authorities = sorted((root / "usr/share/ca-certificates").rglob("*.crt"))
     if authorities:  # what the package's own script would do when it is installed
         bundle = root / CERTIFICATES
@@ -172,7 +179,7 @@ def save(layers: list[bytes], image: Declaration, archive: Path) -> None:
         config["Healthcheck"] = {"Test": ["CMD", *image.healthcheck], "Interval": HEALTH_SECONDS * 1_000_000_000}
     configuration = _json(
         {
-            "architecture": "amd64",
+            "architecture": image.architecture,
             "os": "linux",
             "created": "1970-01-01T00:00:00Z",
             "config": config,

@@ -1,0 +1,73 @@
+"""Gathers iPXE for arm64 UEFI: Debian's own build, which comes with the release after the one we build on.
+
+    python packaging/ipxe.py --output tinkbox/boot/loaders/ipxe-arm64.efi --cache build/debs
+
+Debian 12 has iPXE for x86 only.  The package of its successor is pinned by its digest, so it does not matter who serves
+it; only the loader and its licence are taken out of it, and nothing is installed.
+"""
+
+import argparse
+import hashlib
+import shutil
+import subprocess
+import sys
+import tempfile
+import urllib.error
+import urllib.request
+from collections.abc import Sequence
+from pathlib import Path
+
+PACKAGE = "ipxe_1.21.1+git20250501.dad20602+dfsg-1_all.deb"
+SHA256 = "eeaca79dbde0fb86c102bf1d362c6f6a67ed0ddab38b3dd12e1b332339f5dd99"
+# The second keeps what the first one drops when Debian moves on.
+POOLS = (
+    "http://deb.debian.org/debian/pool/main/i/ipxe",
+    "https://snapshot.debian.org/archive/debian/20250601T000000Z/pool/main/i/ipxe",
+)
+LOADER = "usr/lib/ipxe/ipxe-arm64.efi"
+LICENCE = "usr/share/doc/ipxe/copyright"
+SECONDS = 60
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--output", type=Path, required=True, help="the loader; its licence is laid beside it")
+    parser.add_argument("--cache", type=Path, required=True, help="where the downloaded package is kept")
+    arguments = parser.parse_args()
+    arguments.cache.mkdir(parents=True, exist_ok=True)
+    arguments.output.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        package = cached(arguments.cache / PACKAGE, POOLS)
+    except LookupError as error:
+        sys.exit(f"{PACKAGE} could not be downloaded: {error}: is the package mirror reachable from here?")
+    with tempfile.TemporaryDirectory(prefix="tinkbox-ipxe-") as scratch:
+        subprocess.run(["dpkg-deb", "--extract", package, scratch], check=True)
+        shutil.copyfile(Path(scratch, LICENCE), arguments.output.with_name("LICENCE.ipxe-arm64"))
+        shutil.copyfile(Path(scratch, LOADER), arguments.output)
+
+
+def cached(path: Path, pools: Sequence[str]) -> Path:
+    """The pinned package, downloaded unless it is there; raises LookupError when no pool has just it."""
+    if path.is_file() and digest(path.read_bytes()) == SHA256:
+        return path
+    failures = []
+    for pool in pools:
+        try:
+            with urllib.request.urlopen(f"{pool}/{path.name}", timeout=SECONDS) as answer:
+                content = answer.read()
+        except (urllib.error.URLError, OSError) as error:
+            failures.append(f"{pool}: {error}")
+            continue
+        if digest(content) == SHA256:
+            path.write_bytes(content)
+            return path
+        failures.append(f"{pool}: another file of that name")
+    raise LookupError("; ".join(failures))
+
+
+def digest(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()
+
+
+if __name__ == "__main__":
+    main()

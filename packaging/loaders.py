@@ -1,0 +1,97 @@
+"""Gathers what firmware with Secure Boot takes: the signed shim of this machine's distribution, and its signed GRUB.
+
+    python packaging/loaders.py --output tinkbox/boot/loaders --cache build/debs
+
+Nothing is installed.  They come from the same distribution as the OSIE's kernel, for a shim trusts its own distribution's
+signatures only.  PINNED are the versions that the machine tests have seen.  A signature can be revoked, and then Debian
+keeps only what is newer: that is taken instead, and said.  `signed.versions` beside the loaders tells which it is.
+"""
+
+import argparse
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT))
+
+from tinkbox.model.errors import Invalid, Unavailable  # noqa: E402  (the line above makes it importable)
+from tinkbox.osie.debian import Apt, Package  # noqa: E402
+
+VERSIONS = "signed.versions"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Signed:
+    """Which file of which package becomes which loader."""
+
+    pinned: Package
+    file: str
+    loader: str
+
+
+PINNED = (
+    Signed(
+        pinned=Package(name="shim-signed", version="1.51~1+deb12u1+16.1-2~deb12u1", architecture="amd64"),
+        file="usr/lib/shim/shimx64.efi.signed",
+        loader="shimx64.efi",
+    ),
+    Signed(
+        pinned=Package(name="grub-efi-amd64-signed", version="1+2.06+13+deb12u2", architecture="amd64"),
+        file="usr/lib/grub/x86_64-efi-signed/grubnetx64.efi.signed",
+        loader="grubx64.efi",
+    ),
+)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--output", type=Path, required=True, help="the folder of the loaders")
+    parser.add_argument("--cache", type=Path, required=True, help="where downloaded packages are kept")
+    arguments = parser.parse_args()
+    apt = Apt(arguments.cache.absolute() / "loaders")
+    try:
+        packages = downloaded(apt, [each.pinned for each in PINNED])
+    except (Invalid, Unavailable) as error:
+        sys.exit(f"the signed boot loaders cannot be gathered: {error}")
+    arguments.output.mkdir(parents=True, exist_ok=True)
+    for signed, package in zip(PINNED, packages, strict=True):
+        if package != signed.pinned:
+            print(
+                f"{package.name} {signed.pinned.version} is gone, taking {package.version}: run the tests of Secure Boot"
+            )
+        take(apt.archives / package.file_name, signed, arguments.output)
+    versions = "".join(f"{each.name} {each.version}\n" for each in packages)
+    (arguments.output / VERSIONS).write_text(versions)
+
+
+def downloaded(apt: Apt, pinned: Sequence[Package]) -> Sequence[Package]:
+    """These packages, or of each that is gone what there is now; raises Invalid or Unavailable."""
+    if not apt.missing(pinned):
+        return pinned
+    apt.update()
+    try:
+        apt.download(apt.missing(pinned))
+    except Unavailable:
+        names = [each.name for each in pinned]
+        newest = {each.name: each for each in apt.resolve(names)}
+        pinned = [newest[name] for name in names]
+        apt.download(apt.missing(pinned))
+    return pinned
+
+
+def take(archive: Path, signed: Signed, output: Path) -> None:
+    """Lay the loader and its licence into a folder."""
+    licence = f"usr/share/doc/{signed.pinned.name}/copyright"
+    with tempfile.TemporaryDirectory(prefix="tinkbox-loader-") as scratch:
+        subprocess.run(["dpkg-deb", "--extract", archive, scratch], check=True)
+        shutil.copyfile(Path(scratch, licence), output / f"LICENCE.{signed.loader.removesuffix('.efi')}")
+        shutil.copyfile(Path(scratch, signed.file), output / signed.loader)
+
+
+if __name__ == "__main__":
+    main()

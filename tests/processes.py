@@ -1,0 +1,56 @@
+"""How the tests are shared out among processes: `pytest -n auto --dist loadfile`.
+
+A file stays in one process, for its tests may share an appliance, a machine or a virtual machine's whole story.
+"""
+
+import os
+from typing import Final
+
+from xdist.scheduler.loadfile import LoadFileScheduling
+from xdist.workermanage import WorkerController
+
+# What a process may need at a time: an emulated machine with its 3 GiB, an appliance and a Docker engine.
+MEMORY_OF_ONE: Final = 4 << 30
+MOST: Final = 8
+# The slowest first: what begins late and takes long is what all wait for in the end.
+ORDER: Final = (
+    "tests/machine/",
+    *(f"tests/integration/{slow}/" for slow in ("faults", "worker", "app", "boot")),
+    "tests/integration/",
+    "tests/",
+)
+# Each of their tests has a lab of its own and takes a minute or more.
+SHARE_NOTHING: Final = tuple(f"tests/machine/test_{name}.py" for name in ("demo", "discovery", "firmware"))
+
+
+def processors() -> int:
+    return len(os.sched_getaffinity(0))
+
+
+def how_many() -> int:
+    """A process for every processor, and one more, for many tests wait more than they compute."""
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    return max(1, min(processors() + 1, memory // MEMORY_OF_ONE, MOST))
+
+
+def which() -> int:
+    """Which of them this is, below `MOST`; 0 when it is the only one."""
+    return int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw")) % MOST
+
+
+def place_in_order(nodeid: str) -> int:
+    return next(place for place, folder in enumerate(ORDER) if nodeid.startswith(folder))
+
+
+class BothEnds(LoadFileScheduling):
+    """Takes the files from both ends: as many processes as there are processors begin with virtual machines, which keep
+    a processor busy, and who is left with the quick tests; in the end they meet.
+    """  # fmt: skip
+
+    def _split_scope(self, nodeid: str) -> str:
+        return nodeid if nodeid.startswith(SHARE_NOTHING) else super()._split_scope(nodeid)
+
+    def _assign_work_unit(self, node: WorkerController) -> None:
+        if self.nodes.index(node) >= processors():
+            self.workqueue.move_to_end(next(reversed(self.workqueue)), last=False)
+        super()._assign_work_unit(node)

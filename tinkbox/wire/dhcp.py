@@ -6,6 +6,7 @@ else.  Options that were split are joined (RFC 3396), and options in the overloa
 """
 
 import struct
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import IntEnum
@@ -16,6 +17,7 @@ from tinkbox.model.hardware import MacAddress
 
 SERVER_PORT: Final = 67
 CLIENT_PORT: Final = 68
+BOOT_SERVER_PORT: Final = 4011
 NOWHERE: Final = IPv4Address(0)
 EVERYBODY: Final = IPv4Address("255.255.255.255")
 BROADCAST_FLAG: Final = 0x8000
@@ -25,6 +27,10 @@ _COOKIE = b"\x63\x82\x53\x63"
 _ETHERNET = 1
 # BOOTP's minimum, RFC 1542 §2.1: shorter ones are dropped by some relays and boot ROMs.
 _MIN_LENGTH = 300
+# What every client takes, and what Ethernet carries whole (RFC 2131 §2); both of the datagram, with its headers.
+_ANY_CLIENTS, _ETHERNETS = 576, 1500
+_IP_AND_UDP = 28
+_FILE_SIZE, _NAME_SIZE = 128, 64
 
 
 class MalformedPacket(Exception):
@@ -58,6 +64,7 @@ class Option(IntEnum):
     SUBNET_MASK = 1
     ROUTER = 3
     DOMAIN_SERVER = 6
+    LOG_SERVER = 7
     HOSTNAME = 12
     DOMAIN_NAME = 15
     BROADCAST_ADDRESS = 28
@@ -68,7 +75,9 @@ class Option(IntEnum):
     OVERLOAD = 52
     MESSAGE_TYPE = 53
     SERVER_ID = 54
+    PARAMETER_LIST = 55
     MESSAGE = 56
+    MAX_MESSAGE_SIZE = 57
     RENEWAL_TIME = 58
     REBINDING_TIME = 59
     CLASS_ID = 60
@@ -79,8 +88,16 @@ class Option(IntEnum):
     RELAY_AGENT_INFORMATION = 82
     CLIENT_SYSTEM = 93
     CLIENT_GUID = 97
+    CLASSLESS_ROUTES = 121
     ETHERBOOT = 175
+    PXELINUX_CONFIG = 209
     END = 255
+
+
+# Where there is no room for all options, these come first, and the others before the last.
+_FIRST: Final = (53, 54, 51, 1, 3, 121, 60, 43, 67)
+_LAST: Final = frozenset((28, 42, 58, 59, 66))
+_MESSAGE_TYPES: Final = {bytes((each,)): each for each in MessageType}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,15 +120,22 @@ class Packet:
     @property
     def message_type(self) -> MessageType | None:
         """Option 53, None when it is absent or unknown."""
-        try:
-            return MessageType(self.options.get(Option.MESSAGE_TYPE, b"\0")[0])
-        except (ValueError, IndexError):
-            return None
+        return _MESSAGE_TYPES.get(self.options.get(Option.MESSAGE_TYPE, b"")[:1])
 
     def address(self, option: Option) -> IPv4Address | None:
         """An option that holds one address, None when it is absent or has another length."""
         value = self.options.get(option, b"")
         return IPv4Address(value) if len(value) == 4 else None
+
+    @property
+    def longest_answer(self) -> int:
+        """How many bytes of an answer whoever sent this takes (RFC 2132 §9.10), as far as they cross the network whole."""
+        most = int.from_bytes(self.options.get(Option.MAX_MESSAGE_SIZE, b"")[:2], "big")
+        return min(max(most, _ANY_CLIENTS), _ETHERNETS) - _IP_AND_UDP
+
+    def asks_for(self, option: Option) -> bool:
+        """Whether the option stands in the list of those that the client asks for (RFC 2132 §9.8)."""
+        return option in self.options.get(Option.PARAMETER_LIST, b"")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -159,12 +183,20 @@ def decode(datagram: bytes) -> Packet:
     )
 
 
-def encode(packet: Packet) -> bytes:
-    """The packet's bytes.
+def encode(packet: Packet, longest: int | None = None) -> bytes:
+    """The packet's bytes, at most `longest` of them beside option 82, which the relay takes off.
 
-    A boot file name of more than 127 bytes does not fit into the header and stands in option 67 only.
+    A boot file name of more than 127 bytes does not fit into the header and stands in option 67 only.  Of options that
+    are too many, some stand in fields that are empty (RFC 2132 §9.3), and those that matter least are left out.
     """
     file = packet.file.encode()
+    file = file if len(file) < _FILE_SIZE else b""
+    options = {code: _option(code, value) for code, value in packet.options.items()}
+    relays = options.get(Option.RELAY_AGENT_INFORMATION, b"")
+    room = (longest or sys.maxsize) - _HEADER.size - len(_COOKIE) - 1 + len(relays)
+    area, name = b"".join(options.values()), b""
+    if len(area) > room:
+        area, file, name = _squeezed(options, file, room)
     header = _HEADER.pack(
         packet.op,
         _ETHERNET,
@@ -178,27 +210,26 @@ def encode(packet: Packet) -> bytes:
         packet.siaddr.packed,
         packet.giaddr.packed,
         packet.mac.octets,
-        b"",
-        file if len(file) < 128 else b"",
+        name,
+        file,
     )
-    parts = [header, _COOKIE]
-    for code, value in packet.options.items():
-        for offset in range(0, len(value) or 1, 255):
-            piece = value[offset : offset + 255]
-            parts += [bytes((code, len(piece))), piece]
-    parts.append(bytes((Option.END,)))
-    return b"".join(parts).ljust(_MIN_LENGTH, b"\0")
+    return (header + _COOKIE + area + bytes((Option.END,))).ljust(_MIN_LENGTH, b"\0")
 
 
 def destination(request: Packet, reply: Packet) -> Destination:
-    """Where a reply is sent: RFC 2131 §4.1."""
+    """Where a reply is sent: RFC 2131 §4.1.
+
+    An address is taken for the client's only where that can be: who looks for one has none (table 5), and who has one is
+    granted that very one.  Whatever else is written there may be somebody's who did not ask.
+    """
+    has = request.ciaddr != NOWHERE and request.message_type is not MessageType.DISCOVER
     if request.giaddr != NOWHERE:
         return Destination(address=request.giaddr, port=SERVER_PORT)
     if reply.message_type is MessageType.NAK:
         return Destination(address=EVERYBODY, port=CLIENT_PORT)
-    if request.ciaddr != NOWHERE:
+    if has and reply.yiaddr in (NOWHERE, request.ciaddr):
         return Destination(address=request.ciaddr, port=CLIENT_PORT)
-    if request.flags & BROADCAST_FLAG:
+    if request.flags & BROADCAST_FLAG or reply.yiaddr == NOWHERE:
         return Destination(address=EVERYBODY, port=CLIENT_PORT)
     return Destination(address=reply.yiaddr, port=CLIENT_PORT, mac=request.mac)
 
@@ -206,6 +237,57 @@ def destination(request: Packet, reply: Packet) -> Destination:
 def suboptions(values: Mapping[int, bytes]) -> bytes:
     """Encapsulated options, as in options 43 and 175 (RFC 2132 §8.4)."""
     return b"".join(bytes((code, len(value))) + value for code, value in values.items()) + b"\xff"
+
+
+def read_suboptions(area: bytes) -> dict[int, bytes]:
+    """What `suboptions` makes, of anybody's making: what is cut off is left out."""
+    found: dict[int, bytes] = {}
+    position = 0
+    while position + 1 < len(area) and area[position] != Option.END:
+        code, length = area[position], area[position + 1]
+        value = area[position + 2 : position + 2 + length]
+        if len(value) == length:
+            found.setdefault(code, value)
+        position += 2 + length
+    return found
+
+
+def printable(octets: bytes, limit: int = 64) -> str:
+    """Text of a packet, for people: at most `limit` characters, and none that does something to a terminal."""
+    text = octets.decode(errors="replace")
+    if not text.isprintable():
+        text = "".join(character for character in text if character.isprintable())
+    return text[:limit]
+
+
+def _option(code: int, value: bytes) -> bytes:
+    """Its bytes, split where it is long (RFC 3396)."""
+    if len(value) < 256:
+        return bytes((code, len(value))) + value
+    pieces = (value[offset : offset + 255] for offset in range(0, len(value), 255))
+    return b"".join(bytes((code, len(piece))) + piece for piece in pieces)
+
+
+def _squeezed(options: Mapping[int, bytes], file: bytes, room: int) -> tuple[bytes, bytes, bytes]:
+    """(options, file, sname) of what would take more than `room` bytes: whole options, as many as there is room for."""
+    relays = options.get(Option.RELAY_AGENT_INFORMATION, b"")
+    end = bytes((Option.END,))
+    # Of the options' own field, of `file` and of `sname`: at 1 and 2 as option 52 counts them.
+    left = [room - 3 - len(relays), 0 if file else _FILE_SIZE - len(end), _NAME_SIZE - len(end)]
+    fields = [b"", b"", b""]
+    for code in sorted(options.keys() - {Option.RELAY_AGENT_INFORMATION}, key=_weight):
+        at = next((at for at in range(3) if len(options[code]) <= left[at]), None)
+        if at is not None:
+            fields[at] += options[code]
+            left[at] -= len(options[code])
+    overload = (1 if fields[1] else 0) + (2 if fields[2] else 0)
+    said = _option(Option.OVERLOAD, bytes((overload,))) if overload else b""
+    name = fields[2] + end if fields[2] else b""
+    return fields[0] + said + relays, fields[1] + end if fields[1] else file, name
+
+
+def _weight(code: int) -> tuple[int, int]:
+    return _FIRST.index(code) if code in _FIRST else len(_FIRST) + (code in _LAST), code
 
 
 def _parse_options(area: bytes, options: dict[int, bytes]) -> None:

@@ -4,14 +4,28 @@ Debian's iPXE is of January 2019, so nothing newer is used here.
 """
 
 import re
+from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Final
 
 from tinkbox.model.boot import Boot, Plan
+from tinkbox.model.habits import LocalBoot
 
 RETRIES: Final = 3
 WAITING_SECONDS: Final = 2
 PARKED_SECONDS: Final = 30
+# What iPXE is asked to say of its machine with the script's URL.  Of text it tells the bytes: `uristring` turns what is
+# no ASCII into nonsense, and an ampersand comes through as one.
+MACHINE_FACTS: Final = (
+    "?platform=${platform}&manufacturer=${manufacturer:hexraw}&product=${product:hexraw}&serial=${serial:hexraw}"
+    # SMBIOS §7.20, of the first range of memory the last KiB: iPXE has no setting of its own for that.
+    "&memory=${smbios/19.8.4:hexraw}"
+)
+_PLATFORMS: Final = frozenset({"efi", "pcbios"})
+_FOUR_BYTES = re.compile(r"[0-9a-f]{8}")
+_TEXTS: Final = ("manufacturer", "product", "serial")
+MAX_FACT: Final = 64
 _UNSAFE = re.compile(r"[^A-Za-z0-9 .,:;/=_@+()?-]")
 # What stays as it is in the URL that a workflow gave; `&&` would be read as one of iPXE's own words.
 _NOT_OF_A_URL = re.compile(r"&(?=&)|[^A-Za-z0-9.,:;/=_@+()?%&~*'!-]")
@@ -21,8 +35,8 @@ _NOT_OF_A_URL = re.compile(r"&(?=&)|[^A-Za-z0-9.,:;/=_@+()?%&~*'!-]")
 class BootFiles:
     """Where a machine's files are: URLs, and what goes onto the kernel's command line.
 
-    `server` is the node door's URL.  `dns` is the address that answers for the names of workflows, empty: whatever
-    server the network has.
+    `server` is the node door's URL, below `loaders` are the boot loaders.  `dns` is the address that answers for the names
+    of workflows, empty: whatever server the network has.  `syslog` is where to log to, HOST[:PORT], empty: nowhere.
     """
 
     script: str
@@ -30,21 +44,27 @@ class BootFiles:
     initramfs: str
     credential: str
     server: str
+    loaders: str = ""
     dns: str = ""
+    syslog: str = ""
     arguments: tuple[str, ...] = ()
 
 
 def script(plan: Plan, files: BootFiles, version: str) -> str:
     """The script for a machine, by what was decided about it."""
-    named = plan.interface.hostname or plan.hardware_id
+    named = plan.interface.hostname or plan.hardware_id or "a new machine"
     lines = [
         ["#!ipxe"],
         ["echo"],
         ["echo", f"tinkbox {version}: {named} ({plan.interface.mac})"],
     ]
+    if files.syslog and ":" not in files.syslog:  # iPXE knows of no other port
+        lines.append(["set", "syslog", _word(files.syslog), "||"])
     match plan.boot:
         case Boot.OSIE:
-            lines += _osie(plan, files)
+            lines += _osie(files, f"booting the OSIE on behalf of workflow {_behalf(plan)}")
+        case Boot.DISCOVERY:
+            lines += _osie(files, "booting the OSIE to tell what this machine is")
         case Boot.PARKED:
             lines += _parked(plan, files)
         case Boot.WORKFLOW:
@@ -52,13 +72,37 @@ def script(plan: Plan, files: BootFiles, version: str) -> str:
         case Boot.WAITING:
             lines += _waiting(plan, files)
         case _:
-            lines += _local_disk()
+            lines += _local_disk(plan.local_boot, files)
     return "\n".join(_line(line) for line in lines) + "\n"
 
 
-def _osie(plan: Plan, files: BootFiles) -> list[list[str]]:
+def machine_facts(query: Mapping[str, str]) -> dict[str, str | int]:
+    """What a machine said with MACHINE_FACTS: bounded text, and `memory` in MiB, of what it said at all."""
+    told: dict[str, str | int] = {name: _from_bytes(query.get(name, "")) for name in _TEXTS}
+    platform = query.get("platform", "")
+    if platform in _PLATFORMS:
+        told["platform"] = platform
+    told["memory"] = _mebibytes(query.get("memory", ""))
+    return {name: fact for name, fact in told.items() if fact}
+
+
+def _mebibytes(text: str) -> int:
+    """Of a range that ends with the KiB of this number, in hexadecimal bytes, the lowest first; 0 for anything else."""
+    if not _FOUR_BYTES.fullmatch(text) or text == "ffffffff":  # SMBIOS: it does not fit here
+        return 0
+    return (int.from_bytes(bytes.fromhex(text), "little") + 1) >> 10
+
+
+def _from_bytes(text: str) -> str:
+    """Text out of hexadecimal bytes; what is none is taken as it is."""
+    with suppress(ValueError):
+        text = bytes.fromhex(text).decode(errors="replace")
+    return "".join(each for each in text if each.isprintable()).strip()[:MAX_FACT]
+
+
+def _osie(files: BootFiles, why: str) -> list[list[str]]:
     return [
-        ["echo", f"booting the OSIE on behalf of workflow {_behalf(plan)}"],
+        ["echo", why],
         # Of another type, such as the default's text, iPXE cannot increment it.
         ["set", "tries:int32", "0"],
         [":again"],
@@ -140,14 +184,23 @@ def _parked(plan: Plan, files: BootFiles) -> list[list[str]]:
     ]
 
 
-def _local_disk() -> list[list[str]]:
-    return [
-        ["echo", "nothing to install: booting the local disk"],
-        # UEFI firmware goes on to its next boot option; a BIOS boot ROM must start the disk itself,
-        # for many a BIOS does not come back to its boot order.
-        ["iseq", "${platform}", "efi", "&&", "exit", "1", "||"],
-        ["sanboot", "--no-describe", "--drive", "0x80", "||", "exit", "1"],
-    ]
+def _local_disk(way: LocalBoot | None, files: BootFiles) -> list[list[str]]:
+    match way:
+        case None:
+            # UEFI firmware goes on to its next boot option; a BIOS boot ROM must start the disk itself,
+            # for many a BIOS does not come back to its boot order.
+            how = [["iseq", "${platform}", "efi", "&&", "exit", "1", "||"], _SANBOOT, _EXIT]
+        case LocalBoot.SANBOOT:
+            how = [_SANBOOT, _EXIT]
+        case LocalBoot.GRUB:
+            how = [["chain", "--autofree", f"{_word(files.loaders)}/grubx64.efi", "||"], _EXIT]
+        case _:
+            how = [_EXIT]
+    return [["echo", "nothing to install: booting the local disk"], *how]
+
+
+_SANBOOT: Final = ["sanboot", "--no-describe", "--drive", "0x80", "||"]
+_EXIT: Final = ["exit", "1"]
 
 
 def _behalf(plan: Plan) -> str:

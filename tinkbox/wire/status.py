@@ -13,7 +13,10 @@ from tinkbox.model.workflow import State
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MachineLine:
-    """One machine: `stage` in words (`model.boot.Stage`), `parked` the reason or empty."""
+    """One machine: `stage` in words (`model.boot.Stage`), `parked` the reason or empty.
+
+    `stalled` says for how long it got no further, or nothing.
+    """
 
     id: str
     hostname: str
@@ -25,6 +28,18 @@ class MachineLine:
     boots: int = 0
     parked: str = ""
     last_contact: datetime | None = None
+    stalled: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StrangerLine:
+    """A machine that boots and that nobody knows: `stage` and `stalled` are as for those that are known."""
+
+    mac: str
+    stage: str
+    stage_at: datetime
+    detail: str = ""
+    stalled: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -147,6 +162,7 @@ class Snapshot:
     version: str
     machines: tuple[MachineLine, ...]
     workflows: tuple[WorkflowLine, ...]
+    strangers: tuple[StrangerLine, ...] = ()
 
 
 def encode_snapshot(snapshot: Snapshot) -> str:
@@ -165,9 +181,14 @@ def decode_snapshot(text: str | bytes) -> Snapshot:
                 MachineLine(**_with_times(machine, "stage_at", "last_contact")) for machine in entry["machines"]
             ),
             workflows=tuple(_workflow(workflow) for workflow in entry["workflows"]),
+            strangers=tuple(_stranger(each) for each in entry["strangers"]),
         )
     except (ValueError, KeyError, TypeError) as error:
         raise Invalid(f"status: not a snapshot: {error}") from None
+
+
+def _stranger(entry: dict[str, Any]) -> StrangerLine:
+    return StrangerLine(**{**entry, "stage_at": datetime.fromisoformat(entry["stage_at"])})
 
 
 def _workflow(entry: dict[str, Any]) -> WorkflowLine:

@@ -5,10 +5,10 @@ clock.  Block numbers wrap from 65,535 to 0.
 """
 
 import struct
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from enum import IntEnum
-from typing import Final
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from enum import IntEnum, StrEnum
+from typing import Final, Protocol
 
 DEFAULT_BLOCK: Final = 512
 MAX_BLOCK: Final = 65_464  # RFC 2348
@@ -16,9 +16,21 @@ MAX_BLOCK: Final = 65_464  # RFC 2348
 MAX_UNFRAGMENTED: Final = 1_468
 MAX_WINDOW: Final = 64
 DEFAULT_TIMEOUT: Final = 1.0
-RETRIES: Final = 6
-MAX_PATIENCE: Final = 60.0
+# As with TCP (RFC 1123 §4.2.3.2): so many times the slowest of the last rounds, and never less than this.
+ROUNDS: Final = 4
+LEAST_PATIENCE: Final = 0.2
+# A line that loses every fifth datagram lets a third of all rounds fail: with these, one of a million blocks.
+RETRIES: Final = 14
+# Who was never heard may have been invented by somebody else, who wants us to send to him.
+RETRIES_UNHEARD: Final = 3
+MAX_PATIENCE: Final = 30.0
+_GROWTH: Final = 4
+_MOST_DOUBLINGS: Final = 8
+_FORGOTTEN: Final = 0.9  # of a slow round, with each that is quicker
+ACKNOWLEDGEMENT_LENGTH: Final = 4
 _WRAP: Final = 65_536
+_HEADERS: Final = 32  # of a block: IPv4's, UDP's and TFTP's
+_HEAD = struct.Struct("!HH")
 
 
 class MalformedDatagram(Exception):
@@ -92,6 +104,12 @@ def decode(datagram: bytes) -> ReadRequest | WriteRequest | Acknowledgement | Ab
     raise MalformedDatagram(f"opcode {op}")
 
 
+def acknowledged_block(datagram: bytes | bytearray) -> int | None:
+    """What `decode` tells of an acknowledgement, without making an object of it; None for anything else."""
+    op, block = _HEAD.unpack_from(datagram)
+    return block if op == Op.ACK else None
+
+
 def encode_error(code: ErrorCode, message: str) -> bytes:
     """An ERROR packet."""
     return struct.pack("!HH", Op.ERROR, code) + message.encode() + b"\0"
@@ -102,44 +120,96 @@ def file_name(request: ReadRequest) -> str:
     return request.name.replace("\\", "/").lstrip("/")
 
 
+def unfragmented(request: ReadRequest, mtu: int) -> ReadRequest:
+    """The request as if it asked for blocks that cross a path of this MTU in one piece: RFC 2348 lets us agree to less."""
+    most = max(mtu - _HEADERS, 8)
+    block = _number(request.options.get("blksize"), 8, MAX_BLOCK)
+    if block is None or block <= most:
+        return request
+    return replace(request, options={**request.options, "blksize": str(most)})
+
+
+class Content(Protocol):
+    """A file as a transfer reads it: piece by piece, each piece once or again.  `bytes` is one."""
+
+    def __len__(self) -> int: ...
+    def __getitem__(self, piece: slice, /) -> bytes: ...
+
+
+class Blocks:
+    """A file as the DATA packets of one block size, which are made as they are wanted.
+
+    Blocks count from 1; a final one that is shorter than the others, maybe empty, ends the file.
+    """
+
+    def __init__(self, content: Content, block_size: int) -> None:
+        self._content = content
+        self._block_size = block_size
+
+    def packets(self, after: int, last: int) -> Sequence[bytes]:
+        """Those of the blocks that follow `after`, up to `last`.  What reading the content raises comes through."""
+        size = self._block_size
+        piece = self._content[after * size : last * size]
+        return [
+            _HEAD.pack(Op.DATA, (after + at + 1) % _WRAP) + piece[at * size : (at + 1) * size]
+            for at in range(last - after)
+        ]
+
+
+class End(StrEnum):
+    """Why a transfer ended without the whole file."""
+
+    SILENCE = "silence"
+    GAVE_UP = "gave up"
+    PROBE = "probe"  # it only wanted to know the size, which is a normal end
+
+
 class ReadTransfer:
     """One file on its way to one client.
 
-    `start`, `receive` and `timeout` return the datagrams to send now.  `done` tells that there is
-    nothing more to do, `failure` why it ended badly, if it did.  The owner calls `timeout` when
-    nothing was heard for `patience` seconds.
+    `start`, `acknowledged` and `timeout` return the datagrams to send now.  `done` tells that there is
+    nothing more to do; then either it is `complete`, or `end` says why not and `failure` the same for
+    people, empty for a normal end.  The owner calls `timeout` when nothing was heard for `patience`
+    seconds.  What reading `content` raises comes through; the transfer is of no use any more then.
+    `cut` makes blocks of the content.
     """
 
-    def __init__(self, content: bytes, request: ReadRequest) -> None:
-        self._content = content
-        self._negotiated = _negotiate(request.options, len(content))
-        self._block = int(self._negotiated.get("blksize", DEFAULT_BLOCK))
-        self._window = int(self._negotiated.get("windowsize", 1))
-        self._base_patience = float(self._negotiated.get("timeout", DEFAULT_TIMEOUT))
-        # Blocks count from 1; a final block shorter than the others (maybe empty) ends the file.
-        self._blocks = len(content) // self._block + 1
-        self._acknowledged = 0
+    def __init__(self, content: Content, request: ReadRequest, cut: Callable[[Content, int], Blocks] = Blocks) -> None:
+        self.size = len(content)
+        self._negotiated = _negotiate(request.options, self.size)
+        self.block_size = int(self._negotiated.get("blksize", DEFAULT_BLOCK))
+        self.window = int(self._negotiated.get("windowsize", 1))
+        self._agreed = "timeout" in self._negotiated  # RFC 2349: then it is the client's
+        self._base = float(self._negotiated.get("timeout", DEFAULT_TIMEOUT))
+        self._slowest = DEFAULT_TIMEOUT
+        self._packets = cut(content, self.block_size).packets
+        self.blocks = self.size // self.block_size + 1
+        self.block = 0
         self._sent = 0
         self._greeting = bool(self._negotiated)
+        self._heard = False
         self._tries = 0
+        self._doublings = 0
         self.retransmissions = 0
         self.done = False
+        self.end: End | None = None
         self.failure = ""
 
     @property
     def patience(self) -> float:
-        """Seconds to wait for the client before `timeout`; grows with each silence, up to eight times."""
-        return min(self._base_patience * min(1 << self._tries, 8), MAX_PATIENCE)
+        """Seconds to wait for the client before `timeout`: what its rounds take, doubled with each silence up to a bound."""
+        wait = self._base if self._agreed else min(max(LEAST_PATIENCE, ROUNDS * self._slowest), self._base)
+        return min(wait * (1 << self._doublings), self._base * _GROWTH, MAX_PATIENCE)
 
     @property
     def moving(self) -> bool:
         """Whether the client has acknowledged anything yet."""
-        return not self._greeting and self._sent > 0 and (bool(self._negotiated) or self._acknowledged > 0)
+        return self._heard
 
     @property
     def complete(self) -> bool:
         """Whether the client has the whole file."""
-        return self._acknowledged == self._blocks
+        return self.block == self.blocks
 
     def start(self) -> Sequence[bytes]:
         """The first datagrams: the option acknowledgement, or data when no option was agreed."""
@@ -149,70 +219,77 @@ class ReadTransfer:
             return [b"".join(parts)]
         return self._next_window()
 
-    def receive(self, message: Acknowledgement | Abort) -> Sequence[bytes]:
-        """What to send after the client said this."""
+    def acknowledged(self, block: int, after: float = DEFAULT_TIMEOUT) -> Sequence[bytes]:
+        """What to send when the client has all blocks up to this one (modulo 65,536), `after` seconds of its last."""
         if self.done:
-            return ()
-        if isinstance(message, Abort):
-            self._aborted(message)
             return ()
         if self._greeting:
             # Only ACK 0 answers an OACK (RFC 2347); anything else is an old echo.
-            if message.block != 0:
+            if block != 0:
                 return ()
             self._greeting = False
-            self._tries = 0
+            self._round_took(after)
             return self._next_window()
-        ahead = (message.block - self._acknowledged) % _WRAP
-        if ahead == 0 or ahead > self._sent - self._acknowledged:
+        ahead = (block - self.block) % _WRAP
+        if ahead == 0 or ahead > self._sent - self.block:
             # A duplicate: answering it would double every packet from here on (Sorcerer's Apprentice,
             # RFC 1123 §4.2.3.1).  The time-out repairs what is really lost.
             return ()
-        missing = self._acknowledged + ahead < self._sent
-        self._acknowledged += ahead
-        self._tries = 0
-        if self.complete:
+        self.block += ahead
+        self._round_took(after)
+        if self.block == self.blocks:
             self.done = True
             return ()
-        if missing:
+        if self.block < self._sent:
             # RFC 7440 §4: an acknowledgement inside the window asks for the rest of it again.
-            self.retransmissions += self._sent - self._acknowledged
-            self._sent = self._acknowledged
+            self._rewind()
         return self._next_window()
+
+    def aborted(self, abort: Abort) -> None:
+        """The client ended it."""
+        if self.done:
+            return
+        self.done = True
+        # Firmware that only wants to know the size asks with tsize and aborts what follows: a normal end.
+        if self._greeting or (self.block == 0 and "tsize" in self._negotiated):
+            self.end = End.PROBE
+            return
+        self.end = End.GAVE_UP
+        self.failure = f"the client gave up at block {self.block} of {self.blocks}: {abort.code} {abort.message}"
 
     def timeout(self) -> Sequence[bytes]:
         """What to send after `patience` seconds of silence."""
         if self.done:
             return ()
-        if self._tries >= RETRIES:
+        if self._tries >= (RETRIES if self._heard else RETRIES_UNHEARD):
             self.done = True
-            self.failure = f"nothing heard after block {self._acknowledged} of {self._blocks}"
+            self.end = End.SILENCE
+            self.failure = f"nothing heard after block {self.block} of {self.blocks}"
             return ()
         self._tries += 1
+        self._doublings = min(self._doublings + 1, _MOST_DOUBLINGS)
         if self._greeting:
             self.retransmissions += 1
             return self.start()
-        self.retransmissions += self._sent - self._acknowledged
-        self._sent = self._acknowledged
+        self._rewind()
         return self._next_window()
 
+    def _round_took(self, seconds: float) -> None:
+        if self._tries:
+            # Nobody knows which sending this answers, so the wait stays doubled until a round tells (Karn's algorithm).
+            self._tries = 0
+        else:
+            self._doublings = 0
+            self._slowest = max(seconds, self._slowest * _FORGOTTEN) if self._heard else seconds
+        self._heard = True
+
+    def _rewind(self) -> None:
+        self.retransmissions += self._sent - self.block
+        self._sent = self.block
+
     def _next_window(self) -> Sequence[bytes]:
-        first, last = self._sent + 1, min(self._acknowledged + self._window, self._blocks)
-        self._sent = last
-        return [self._data(number) for number in range(first, last + 1)]
-
-    def _data(self, number: int) -> bytes:
-        start = (number - 1) * self._block
-        return struct.pack("!HH", Op.DATA, number % _WRAP) + self._content[start : start + self._block]
-
-    def _aborted(self, message: Abort) -> None:
-        self.done = True
-        # Firmware that only wants to know the size asks with tsize and aborts what follows: a normal end.
-        if self._greeting or (self._acknowledged == 0 and "tsize" in self._negotiated):
-            return
-        self.failure = (
-            f"the client gave up at block {self._acknowledged} of {self._blocks}: {message.code} {message.message}"
-        )
+        after, self._sent = self._sent, min(self.block + self.window, self.blocks)
+        return self._packets(after, self._sent)
 
 
 def _negotiate(options: Mapping[str, str], size: int) -> dict[str, str]:

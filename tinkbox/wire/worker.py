@@ -5,6 +5,7 @@
     POST /worker/attempts/{token}/output   raw bytes from ?offset=N -> {"next": M}, the offset wanted next
     POST /worker/attempts/{token}/leaving  Leaving -> {}, before an action of which the machine goes away begins
     POST /worker/attempts/{token}/report   Report -> {}
+    POST /worker/attempts/{token}/disks    before an action wipes disks (`wire.disks`)
     GET  /worker/attempts/{token}/data     the workflow's ephemeral data as a tar (empty body: none yet)
     PUT  /worker/attempts/{token}/data     the same, changed -> {"version": N}
 
@@ -19,8 +20,10 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from tinkbox.model.breakpoint import Armed, Override
+from tinkbox.model.disks import Disk
 from tinkbox.model.errors import Invalid
 from tinkbox.model.workflow import FINAL, Outcome, PlannedAction, State
+from tinkbox.wire.disks import disks_from_document
 from tinkbox.wire.fields import flag, mapping, number, read_object, text, texts
 
 MAX_TAIL_LINES = 20
@@ -34,13 +37,15 @@ class Credential:
     """Who a worker is; written into the machine's second ramdisk as `/etc/tinkbox/worker.json`.
 
     `server` is the node door's URL without a trailing slash, `registry` the `host[:port]` that
-    images without a registry host are pulled from.
+    images without a registry host are pulled from.  With one for `discovery` a machine that nobody knows can do
+    nothing but tell what it is and wait to be accepted (`wire.inventory`); `worker` is its MAC then.
     """
 
     server: str
     registry: str
     worker: str
     token: str
+    discovery: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,12 +106,12 @@ class Order:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Report:
-    """How an attempt ended.  `sequence` counts the worker's reports on this attempt from 1."""
+    """How an attempt ended; `disks` are those that its action wipes, as they are now."""
 
     workflow_id: str
     boot_id: str
-    sequence: int
     outcome: Outcome
+    disks: tuple[Disk, ...] = ()
 
 
 def encode(message: Credential | Hello | Offer | Leaving | Report) -> str:
@@ -117,7 +122,13 @@ def encode(message: Credential | Hello | Offer | Leaving | Report) -> str:
 def decode_credential(content: str | bytes) -> Credential:
     """Raises Invalid when it is not a credential."""
     entry = read_object(content, "credential")
-    return Credential(**{name: text(entry, name) for name in ("server", "registry", "worker", "token")})
+    return Credential(
+        server=text(entry, "server"),
+        registry=text(entry, "registry"),
+        worker=text(entry, "worker"),
+        token=text(entry, "token"),
+        discovery=flag(entry, "discovery"),
+    )
 
 
 def decode_hello(content: str | bytes) -> Hello:
@@ -174,8 +185,8 @@ def decode_report(content: str | bytes) -> Report:
     return Report(
         workflow_id=text(entry, "workflow_id"),
         boot_id=text(entry, "boot_id"),
-        sequence=number(entry, "sequence"),
         outcome=outcome,
+        disks=disks_from_document(entry.get("disks", [])),
     )
 
 
@@ -218,6 +229,7 @@ def action_from_document(entry: Any) -> PlannedAction:
         retries=number(entry, "retries", 0),
         reboot=flag(entry, "reboot"),
         helper=flag(entry, "helper", default=True),
+        wipes=texts(entry, "wipes") if "wipes" in entry else (),
     )
 
 

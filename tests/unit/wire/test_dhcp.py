@@ -20,6 +20,8 @@ from tinkbox.wire.dhcp import (
     decode,
     destination,
     encode,
+    printable,
+    read_suboptions,
     suboptions,
 )
 
@@ -141,6 +143,77 @@ def test_an_option_continues_from_the_options_over_file_to_sname() -> None:
     assert decode(datagram).options[67] == b"abc"
 
 
+ROUTES = b"".join(bytes((24, 10, number, 0, 172, 30, 0, 254)) for number in range(16))
+MUCH = {
+    **dict.fromkeys((51, 54, 58, 59, 1, 28, 3), bytes(4)),
+    53: b"\5",
+    6: bytes(32),
+    42: bytes(32),
+    12: b"h" * 60,
+    15: b"d" * 63,
+    121: ROUTES,
+}
+
+
+def test_an_answer_that_a_client_could_not_take_uses_the_empty_fields() -> None:
+    packet = Packet(op=Op.REPLY, xid=1, mac=MAC, options=MUCH)
+    assert len(encode(packet)) > 576 - 28
+    short = encode(packet, 576 - 28)
+    assert len(short) <= 576 - 28
+    assert decode(short).options == {**MUCH, 52: b"\1"}
+    assert short[240:243] == b"\x35\1\5"
+
+
+def test_what_fits_nowhere_is_left_out_but_not_what_is_needed_most() -> None:
+    more = {**MUCH, 60: b"HTTPClient", 67: b"http://172.30.0.1/boot/loaders/snponly.efi", 61: b"\1" + bytes(6)}
+    packet = Packet(op=Op.REPLY, xid=1, mac=MAC, options=more, file="a file in the header")
+    short = encode(packet, 576 - 28)
+    kept = decode(short)
+    assert len(short) <= 576 - 28
+    assert (kept.file, kept.options.pop(52)) == ("a file in the header", b"\2")
+    assert kept.options.items() < more.items()
+    assert more.keys() - kept.options.keys() <= {28, 42, 58, 59, 12, 15}
+    assert {53, 54, 51, 1, 3, 121, 60, 67} <= kept.options.keys()
+
+
+def test_what_the_relay_said_comes_back_whole_and_last_whatever_there_is_room_for() -> None:
+    said = b"\1\xfa" + b"c" * 250
+    short = encode(Packet(op=Op.REPLY, xid=1, mac=MAC, options={**MUCH, 82: said}), 576 - 28)
+    assert len(short) <= 576 - 28 + 2 + len(said)
+    assert short.endswith(b"\x52\xfc" + said + b"\xff")
+    assert decode(short).options == {**MUCH, 52: b"\1", 82: said}
+
+
+@given(packets, st.integers(548, 1472))
+def test_no_packet_is_longer_than_it_may_be_and_none_says_anything_else(packet: Packet, longest: int) -> None:
+    octets = encode(packet, longest)
+    whole, kept = encode(packet), decode(octets)
+    relays = packet.options.get(82)
+    assert len(octets) <= longest + (0 if relays is None else len(relays) + 2 * max(1, -(-len(relays) // 255)))
+    if len(whole) <= longest:
+        assert octets == whole
+    kept.options.pop(52, None)  # type: ignore[attr-defined]
+    assert kept.options.items() <= packet.options.items()
+    assert kept.options.get(82) == packet.options.get(82)
+
+
+@pytest.mark.parametrize(
+    ("said", "bytes_"),
+    [
+        (None, 548),
+        (b"", 548),
+        (b"\x01\x00", 548),
+        (b"\x02\x40", 548),
+        (b"\x05\x00", 1252),
+        (b"\xff\xff", 1472),
+        (b"\x05", 548),
+    ],
+)
+def test_the_longest_answer_is_what_the_client_says_within_reason(said: bytes | None, bytes_: int) -> None:
+    options = {} if said is None else {57: said}
+    assert Packet(op=Op.REQUEST, xid=1, mac=MAC, options=options).longest_answer == bytes_
+
+
 def test_padding_and_whatever_follows_the_end_is_skipped() -> None:
     assert decode(header() + b"\0\0\x35\x01\x01\0\xff\x0c\x09").options == {53: b"\x01"}
 
@@ -192,28 +265,41 @@ def test_an_address_option_of_another_length_is_none() -> None:
     assert packet.address(Option.ROUTER) is None
 
 
-OFFER, NAK = b"\x02", b"\x06"
+OFFER, ACK, NAK = b"\x02", b"\x05", b"\x06"
 
 
 @pytest.mark.parametrize(
     ("giaddr", "ciaddr", "flags", "kind", "expected"),
     [
         ("10.9.0.1", "0.0.0.0", 0x0000, OFFER, ("10.9.0.1", 67, None)),
-        ("10.9.0.1", "172.30.0.5", 0x8000, OFFER, ("10.9.0.1", 67, None)),
+        ("10.9.0.1", "172.30.0.9", 0x8000, ACK, ("10.9.0.1", 67, None)),
         ("10.9.0.1", "0.0.0.0", 0x0000, NAK, ("10.9.0.1", 67, None)),
-        ("0.0.0.0", "172.30.0.5", 0x0000, OFFER, ("172.30.0.5", 68, None)),
-        ("0.0.0.0", "172.30.0.5", 0x8000, OFFER, ("172.30.0.5", 68, None)),
-        ("0.0.0.0", "172.30.0.5", 0x0000, NAK, ("255.255.255.255", 68, None)),
+        ("0.0.0.0", "172.30.0.9", 0x0000, ACK, ("172.30.0.9", 68, None)),
+        ("0.0.0.0", "172.30.0.9", 0x8000, ACK, ("172.30.0.9", 68, None)),
+        ("0.0.0.0", "172.30.0.9", 0x0000, NAK, ("255.255.255.255", 68, None)),
         ("0.0.0.0", "0.0.0.0", 0x8000, OFFER, ("255.255.255.255", 68, None)),
         ("0.0.0.0", "0.0.0.0", 0x0000, OFFER, ("172.30.0.9", 68, "08:00:27:00:00:01")),
         ("0.0.0.0", "0.0.0.0", 0x0001, OFFER, ("172.30.0.9", 68, "08:00:27:00:00:01")),
+        ("0.0.0.0", "0.0.0.0", 0x0000, ACK, ("172.30.0.9", 68, "08:00:27:00:00:01")),
         ("0.0.0.0", "0.0.0.0", 0x0000, NAK, ("255.255.255.255", 68, None)),
+        # What cannot be the client's address may be anybody's.
+        ("0.0.0.0", "198.51.100.7", 0x0000, OFFER, ("172.30.0.9", 68, "08:00:27:00:00:01")),
+        ("0.0.0.0", "198.51.100.7", 0x8000, OFFER, ("255.255.255.255", 68, None)),
+        ("0.0.0.0", "198.51.100.7", 0x8000, ACK, ("255.255.255.255", 68, None)),
     ],
 )
 def test_a_reply_goes_where_rfc_2131_section_4_1_says(
     giaddr: str, ciaddr: str, flags: int, kind: bytes, expected: tuple[str, int, str | None]
 ) -> None:
-    request = Packet(op=Op.REQUEST, xid=1, mac=MAC, giaddr=IPv4Address(giaddr), ciaddr=IPv4Address(ciaddr), flags=flags)
+    request = Packet(
+        op=Op.REQUEST,
+        xid=1,
+        mac=MAC,
+        giaddr=IPv4Address(giaddr),
+        ciaddr=IPv4Address(ciaddr),
+        flags=flags,
+        options={53: b"\x01" if kind == OFFER else b"\x03"},
+    )
     reply = Packet(op=Op.REPLY, xid=1, mac=MAC, yiaddr=IPv4Address("172.30.0.9"), options={53: kind})
     address, port, mac = expected
     assert destination(request, reply) == Destination(
@@ -223,3 +309,63 @@ def test_a_reply_goes_where_rfc_2131_section_4_1_says(
 
 def test_encapsulated_options_end_with_the_end_option() -> None:
     assert suboptions({6: b"\x08", 9: b"ab"}) == b"\x06\x01\x08\x09\x02ab\xff"
+
+
+def test_an_offer_of_no_address_is_for_everybody_to_hear() -> None:
+    """A machine that is offered no address has none at which it could be reached."""
+    for ciaddr in ("0.0.0.0", "198.51.100.7"):
+        request = Packet(op=Op.REQUEST, xid=1, mac=MAC, ciaddr=IPv4Address(ciaddr), options={53: b"\x01"})
+        reply = Packet(op=Op.REPLY, xid=1, mac=MAC, options={53: OFFER})
+        assert destination(request, reply) == Destination(address=IPv4Address("255.255.255.255"), port=68)
+
+
+def test_who_only_wants_to_be_told_the_rest_hears_it_at_its_address() -> None:
+    request = Packet(op=Op.REQUEST, xid=1, mac=MAC, ciaddr=IPv4Address("172.30.0.9"), options={53: b"\x08"})
+    reply = Packet(op=Op.REPLY, xid=1, mac=MAC, options={53: ACK})
+    assert destination(request, reply) == Destination(address=IPv4Address("172.30.0.9"), port=68)
+
+
+@given(st.dictionaries(st.integers(1, 254), st.binary(max_size=40), max_size=5))
+def test_encapsulated_options_are_read_as_they_were_written(values: dict[int, bytes]) -> None:
+    assert read_suboptions(suboptions(values)) == values
+
+
+@pytest.mark.parametrize(
+    ("area", "found"),
+    [
+        (b"", {}),
+        (b"\x01", {}),
+        (b"\x01\x04et", {}),
+        (b"\x01\x01a\x02\x04et", {1: b"a"}),
+        (b"\x01\x01a\xff\x02\x01b", {1: b"a"}),
+        (b"\x01\x01a\x01\x01b", {1: b"a"}),
+        (b"\x01\x00", {1: b""}),
+    ],
+)
+def test_of_encapsulated_options_what_is_cut_off_or_doubled_is_left_out(area: bytes, found: dict[int, bytes]) -> None:
+    assert read_suboptions(area) == found
+
+
+def test_a_client_asks_for_the_options_in_its_list() -> None:
+    packet = Packet(op=Op.REQUEST, xid=1, mac=MAC, options={55: b"\x01\x79"})
+    assert packet.asks_for(Option.CLASSLESS_ROUTES)
+    assert not packet.asks_for(Option.ROUTER)
+    assert not Packet(op=Op.REQUEST, xid=1, mac=MAC).asks_for(Option.ROUTER)
+
+
+@pytest.mark.parametrize(
+    ("octets", "text"),
+    [
+        (b"lab-1", "lab-1"),
+        (b"a\x1b[2Jb\r\n\0", "a[2Jb"),
+        ("ü".encode(), "ü"),
+        (b"\xff", "\ufffd"),
+        (b"x" * 99, "x" * 64),
+    ],
+)
+def test_text_of_a_packet_is_bounded_and_harmless(octets: bytes, text: str) -> None:
+    assert printable(octets) == text
+
+
+def test_text_of_a_packet_has_the_length_that_is_asked_for() -> None:
+    assert printable(b"x" * 99, 70) == "x" * 70

@@ -8,8 +8,9 @@ from hypothesis import strategies as st
 
 from tests import golden
 from tinkbox.model.boot import Boot, Plan
+from tinkbox.model.habits import LocalBoot
 from tinkbox.model.hardware import Interface, MacAddress
-from tinkbox.wire.ipxe import BootFiles, script
+from tinkbox.wire.ipxe import BootFiles, machine_facts, script
 
 OWN = "http://172.30.0.1/boot/08-00-27-00-00-01"
 FILES = BootFiles(
@@ -26,7 +27,7 @@ PLAN = Plan(boot=Boot.OSIE, hardware_id="0eba0bf8-3772-4b4a-ab9f-6ebe93b90a94", 
 NAME = "0b4a67b2-6f0e-4a54-9a52-3f3dbd6a1c11.workflows.tinkbox.internal"
 SUPPLIED = replace(PLAN, boot=Boot.WORKFLOW, workflow="0b4a67b2", script=f"http://{NAME}/auto.ipxe")
 WAITING = replace(PLAN, boot=Boot.WAITING, workflow="0b4a67b2", reason="service boot is starting: pulling its image")
-BOOTS = [Boot.OSIE, Boot.PARKED, Boot.LOCAL_DISK, Boot.WORKFLOW, Boot.WAITING]
+BOOTS = [Boot.OSIE, Boot.DISCOVERY, Boot.PARKED, Boot.LOCAL_DISK, Boot.WORKFLOW, Boot.WAITING]
 
 
 @pytest.mark.parametrize(
@@ -139,3 +140,52 @@ def test_where_the_appliance_answers_for_no_names_the_networks_server_stays() ->
     text = script(SUPPLIED, replace(FILES, dns=""), "1.2")
     assert "set dns" not in text
     assert "\nset upstream-dns ${dns} ||\n" in text
+
+
+@pytest.mark.parametrize(
+    ("way", "commands"),
+    [
+        (LocalBoot.EXIT, ["exit 1"]),
+        (LocalBoot.NO_FILE, ["exit 1"]),
+        (LocalBoot.SANBOOT, ["sanboot --no-describe --drive 0x80 ||", "exit 1"]),
+        (LocalBoot.GRUB, ["chain --autofree http://172.30.0.1/boot/loaders/grubx64.efi ||", "exit 1"]),
+    ],
+)
+def test_the_way_to_the_disk_is_the_one_that_was_decided(way: LocalBoot, commands: list[str]) -> None:
+    files = replace(FILES, loaders="http://172.30.0.1/boot/loaders")
+    text = script(replace(PLAN, boot=Boot.LOCAL_DISK, local_boot=way), files, "1.2")
+    assert text.splitlines()[4:] == commands
+
+
+def test_one_that_nobody_knows_boots_the_osie_to_tell_what_it_is() -> None:
+    stranger = replace(PLAN, boot=Boot.DISCOVERY, hardware_id="", interface=replace(INTERFACE, hostname=""))
+    known, unknown = script(PLAN, FILES, "1.2").splitlines(), script(stranger, FILES, "1.2").splitlines()
+    assert unknown[2:4] == [
+        "echo tinkbox 1.2: a new machine (08:00:27:00:00:01)",
+        "echo booting the OSIE to tell what this machine is",
+    ]
+    assert unknown[4:] == known[4:]
+
+
+@pytest.mark.parametrize("boot", BOOTS)
+def test_ipxe_logs_to_us_when_our_port_is_the_one_that_it_knows(boot: Boot) -> None:
+    plan = replace(PLAN, boot=boot)
+    assert "\nset syslog 172.30.0.1 ||\n" in script(plan, replace(FILES, syslog="172.30.0.1"), "1.2")
+    assert "syslog" not in script(plan, replace(FILES, syslog="172.30.0.1:5514"), "1.2")
+    assert "syslog" not in script(plan, FILES, "1.2")
+
+
+@pytest.mark.parametrize(
+    ("query", "told"),
+    [
+        ({}, {}),
+        ({"platform": "pcbios", "manufacturer": "51454d55"}, {"platform": "pcbios", "manufacturer": "QEMU"}),
+        ({"platform": "sparc", "serial": ""}, {}),
+        ({"product": "Standard PC"}, {"product": "Standard PC"}),  # by a URL of somebody's own
+        ({"product": "ff41"}, {"product": "\ufffdA"}),
+        ({"product": "1b5b324a41"}, {"product": "[2JA"}),
+        ({"serial": "41" * 500}, {"serial": "A" * 64}),
+    ],
+)
+def test_what_a_machine_says_of_itself_is_bounded_text(query: dict[str, str], told: dict[str, str]) -> None:
+    assert machine_facts(query) == told

@@ -16,6 +16,7 @@ from tinkbox.wire.status import (
     RunningLine,
     ServiceLine,
     Snapshot,
+    StrangerLine,
     TaskLine,
     WorkflowLine,
     decode_snapshot,
@@ -26,7 +27,12 @@ NOW = datetime(2026, 11, 21, 3, 30, tzinfo=UTC)
 FULL = Snapshot(
     now=NOW,
     version="0.1.0",
-    machines=(MachineLine(id="1", hostname="h", mac="m", address="a", stage="s", stage_at=NOW, last_contact=None),),
+    machines=(
+        MachineLine(
+            id="1", hostname="h", mac="m", address="a", stage="s", stage_at=NOW, last_contact=None, stalled="x"
+        ),
+    ),
+    strangers=(StrangerLine(mac="m", stage="s", stage_at=NOW, detail="d", stalled="x"),),
     workflows=(
         WorkflowLine(
             id="2",

@@ -3,6 +3,7 @@
 import random
 import struct
 from collections.abc import Mapping
+from dataclasses import replace
 
 import pytest
 from hypothesis import example, given, settings
@@ -11,16 +12,20 @@ from hypothesis import strategies as st
 from tests import golden
 from tinkbox.wire.tftp import (
     RETRIES,
+    RETRIES_UNHEARD,
     Abort,
     Acknowledgement,
+    End,
     ErrorCode,
     MalformedDatagram,
     ReadRequest,
     ReadTransfer,
     WriteRequest,
+    acknowledged_block,
     decode,
     encode_error,
     file_name,
+    unfragmented,
 )
 
 
@@ -37,6 +42,30 @@ def options_of(datagram: bytes) -> dict[str, str]:
     assert datagram[:2] == b"\0\6"
     fields = datagram[2:-1].decode().split("\0")
     return dict(zip(fields[::2], fields[1::2], strict=True))
+
+
+@pytest.mark.parametrize(
+    ("asked", "mtu", "block"),
+    [
+        ("1468", 1500, "1468"),
+        ("1468", 1400, "1368"),
+        ("1368", 1400, "1368"),
+        ("1369", 1400, "1368"),
+        ("512", 576, "512"),
+        ("65464", 1500, "1468"),
+        ("1468", 20, "8"),
+        ("7", 1400, "7"),
+        ("x", 1400, "x"),
+    ],
+)
+def test_blocks_are_asked_for_as_they_cross_the_path_in_one_piece(asked: str, mtu: int, block: str) -> None:
+    request = ReadRequest(name="a", mode="octet", options={"tsize": "0", "blksize": asked})
+    assert unfragmented(request, mtu) == replace(request, options={"tsize": "0", "blksize": block})
+
+
+def test_who_asks_for_no_blocks_of_a_size_gets_none() -> None:
+    request = ReadRequest(name="a", mode="octet", options={"tsize": "0"})
+    assert unfragmented(request, 68) == request
 
 
 class Client:
@@ -116,7 +145,7 @@ def converse(
         elif up.under_way:
             message = decode(up.deliver())
             assert isinstance(message, Acknowledgement)
-            if advanced := transfer.receive(message):
+            if advanced := transfer.acknowledged(message.block):
                 down.silences = up.silences = 0
             down.send(list(advanced))
         else:
@@ -189,9 +218,9 @@ def test_without_options_blocks_of_512_are_sent_one_by_one() -> None:
     transfer = ReadTransfer(b"a" * 512 + b"b", asking())
     assert transfer.start() == [b"\0\3\0\1" + b"a" * 512]
     assert not transfer.moving
-    assert transfer.receive(Acknowledgement(1)) == [b"\0\3\0\2b"]
+    assert transfer.acknowledged(1) == [b"\0\3\0\2b"]
     assert transfer.moving
-    assert transfer.receive(Acknowledgement(2)) == ()
+    assert transfer.acknowledged(2) == ()
     assert transfer.done
     assert transfer.complete
 
@@ -201,7 +230,7 @@ def test_a_file_of_whole_blocks_ends_with_an_empty_one(length: int) -> None:
     transfer = ReadTransfer(bytes(length), asking())
     sent = list(transfer.start())
     for number in range(1, length // 512 + 1):
-        sent += transfer.receive(Acknowledgement(number))
+        sent += transfer.acknowledged(number)
     assert sent[-1] == struct.pack("!HH", 3, length // 512 + 1)
     assert not transfer.done
 
@@ -210,17 +239,17 @@ def test_a_window_is_sent_at_once_and_the_next_after_its_acknowledgement() -> No
     transfer = ReadTransfer(b"abcdefgh" * 3, asking(blksize=8, windowsize=2))
     transfer.start()
     assert not transfer.moving
-    assert transfer.receive(Acknowledgement(0)) == [b"\0\3\0\1abcdefgh", b"\0\3\0\2abcdefgh"]
+    assert transfer.acknowledged(0) == [b"\0\3\0\1abcdefgh", b"\0\3\0\2abcdefgh"]
     assert transfer.moving
-    assert transfer.receive(Acknowledgement(2)) == [b"\0\3\0\3abcdefgh", b"\0\3\0\4"]
+    assert transfer.acknowledged(2) == [b"\0\3\0\3abcdefgh", b"\0\3\0\4"]
     assert transfer.retransmissions == 0
 
 
 def test_an_acknowledgement_inside_the_window_brings_the_rest_again() -> None:
     transfer = ReadTransfer(b"abcdefgh" * 9, asking(blksize=8, windowsize=4))
     transfer.start()
-    transfer.receive(Acknowledgement(0))
-    sent = transfer.receive(Acknowledgement(2))
+    transfer.acknowledged(0)
+    sent = transfer.acknowledged(2)
     assert [datagram[3] for datagram in sent] == [3, 4, 5, 6]
     assert transfer.retransmissions == 2
 
@@ -285,8 +314,8 @@ def test_what_firmware_really_asks_is_agreed_to() -> None:
 def test_only_acknowledgement_zero_accepts_the_options() -> None:
     transfer = ReadTransfer(bytes(20), asking(blksize=8))
     transfer.start()
-    assert transfer.receive(Acknowledgement(1)) == ()
-    assert len(transfer.receive(Acknowledgement(0))) == 1
+    assert transfer.acknowledged(1) == ()
+    assert len(transfer.acknowledged(0)) == 1
 
 
 # --- ends
@@ -295,8 +324,9 @@ def test_only_acknowledgement_zero_accepts_the_options() -> None:
 def test_asking_for_the_size_and_leaving_is_a_normal_end() -> None:
     transfer = ReadTransfer(bytes(2000), asking(tsize=0, blksize=1468))
     transfer.start()
-    assert transfer.receive(Abort(8, "User aborted the transfer")) == ()
+    transfer.aborted(Abort(8, "User aborted the transfer"))
     assert transfer.done
+    assert transfer.end is End.PROBE
     assert transfer.failure == ""
     assert not transfer.complete
 
@@ -304,8 +334,8 @@ def test_asking_for_the_size_and_leaving_is_a_normal_end() -> None:
 def test_so_is_leaving_after_the_first_window() -> None:
     transfer = ReadTransfer(bytes(2000), asking(tsize=0))
     transfer.start()
-    transfer.receive(Acknowledgement(0))
-    transfer.receive(Abort(0, "enough"))
+    transfer.acknowledged(0)
+    transfer.aborted(Abort(0, "enough"))
     assert transfer.done
     assert transfer.failure == ""
 
@@ -315,65 +345,137 @@ def test_giving_up_in_the_middle_is_a_failure_that_says_where(options: dict[str,
     transfer = ReadTransfer(bytes(2000), asking(**options))
     transfer.start()
     if options:
-        transfer.receive(Acknowledgement(0))
-    transfer.receive(Acknowledgement(1))
-    transfer.receive(Abort(3, "Disk full"))
+        transfer.acknowledged(0)
+    transfer.acknowledged(1)
+    transfer.aborted(Abort(3, "Disk full"))
     assert transfer.done
+    assert transfer.end is End.GAVE_UP
     assert transfer.failure == "the client gave up at block 1 of 4: 3 Disk full"
-    assert transfer.receive(Acknowledgement(2)) == ()
+    assert transfer.acknowledged(2) == ()
     assert transfer.timeout() == ()
 
 
 def test_giving_up_at_once_without_having_asked_for_the_size_is_a_failure() -> None:
     transfer = ReadTransfer(bytes(2000), asking())
     transfer.start()
-    transfer.receive(Abort(0, ""))
+    transfer.aborted(Abort(0, ""))
     assert "at block 0 of 4" in transfer.failure
 
 
 @pytest.mark.parametrize("options", [{}, {"blksize": 8, "windowsize": 4}])
-def test_silence_ends_the_transfer_after_its_retries(options: dict[str, object]) -> None:
+def test_who_was_never_heard_is_soon_left_alone(options: dict[str, object]) -> None:
     transfer = ReadTransfer(bytes(2000), asking(**options))
     first = transfer.start()
-    for _ in range(RETRIES):
+    for _ in range(RETRIES_UNHEARD):
         assert transfer.timeout() == first
     assert transfer.timeout() == ()
     assert transfer.done
+    assert transfer.end is End.SILENCE
     assert transfer.failure.startswith("nothing heard after block 0 of ")
+
+
+def test_silence_ends_the_transfer_after_its_retries() -> None:
+    transfer = ReadTransfer(bytes(2000), asking())
+    transfer.start()
+    second = transfer.acknowledged(1)
+    for _ in range(RETRIES):
+        assert transfer.timeout() == second
+    assert transfer.timeout() == ()
+    assert transfer.done
+    assert transfer.end is End.SILENCE
+    assert transfer.failure == "nothing heard after block 1 of 4"
 
 
 def test_silence_in_the_middle_repeats_the_window_and_progress_grants_new_retries() -> None:
     transfer = ReadTransfer(b"abcdefgh" * 99, asking(blksize=8, windowsize=3))
     transfer.start()
-    sent = transfer.receive(Acknowledgement(0))
+    sent = transfer.acknowledged(0)
     for number in (3, 6, 9):
         for _ in range(RETRIES):
             assert transfer.timeout() == sent
-        sent = transfer.receive(Acknowledgement(number))
+        sent = transfer.acknowledged(number)
         assert len(sent) == 3
     assert transfer.retransmissions == 3 * 3 * RETRIES
 
 
-def test_patience_doubles_with_each_silence_up_to_eight_times() -> None:
+def waits(transfer: ReadTransfer, silences: int = RETRIES) -> list[float]:
+    """How long it waits, silence after silence."""
+    told = []
+    for _ in range(silences):
+        told.append(round(transfer.patience, 3))
+        transfer.timeout()
+    return told
+
+
+def test_patience_doubles_with_each_silence_up_to_four_times() -> None:
     for options, base in (({}, 1.0), ({"timeout": 3}, 3.0)):
         transfer = ReadTransfer(bytes(2000), asking(**options))
         transfer.start()
-        waits = []
-        for _ in range(RETRIES):
-            waits.append(transfer.patience)
-            transfer.timeout()
-        assert waits == [base, 2 * base, 4 * base, 8 * base, 8 * base, 8 * base]
+        transfer.acknowledged(0 if options else 1)
+        assert waits(transfer) == [base, 2 * base] + [4 * base] * (RETRIES - 2)
+
+
+def test_where_rounds_are_quick_a_silence_is_broken_soon_and_given_up_as_late_as_elsewhere() -> None:
+    transfer = ReadTransfer(bytes(2000), asking())
+    transfer.start()
+    assert transfer.patience == 1.0, "nothing is known yet"
+    transfer.acknowledged(1, 0.001)
+    given_up_after = waits(transfer)
+    assert given_up_after == [0.2, 0.4, 0.8, 1.6, 3.2] + [4.0] * (RETRIES - 5)
+    assert sum(given_up_after) > 40
+
+
+def test_patience_is_four_times_the_slowest_of_the_last_rounds_and_never_more_than_a_second() -> None:
+    transfer = ReadTransfer(bytes(512 * 90), asking())
+    transfer.start()
+    seen = []
+    for block, took in enumerate((0.001, 0.15, 0.001, 0.7, *[0.001] * 30), start=1):
+        transfer.acknowledged(block, took)
+        seen.append(round(transfer.patience, 3))
+    assert seen[:4] == [0.2, 0.6, 0.54, 1.0]
+    assert seen[10] > seen[20] > seen[-1] == 0.2
+
+
+def test_patience_that_a_client_asked_for_is_kept() -> None:
+    transfer = ReadTransfer(bytes(2000), asking(timeout=6))
+    transfer.start()
+    transfer.acknowledged(0, 0.001)
+    assert transfer.patience == 6
+
+
+def test_after_a_repetition_patience_stays_doubled_until_a_round_needs_none() -> None:
+    transfer = ReadTransfer(bytes(512 * 9), asking())
+    transfer.start()
+    transfer.acknowledged(1, 0.1)
+    assert waits(transfer, 2) == [0.4, 0.8]
+    transfer.acknowledged(2, 0.001)
+    assert transfer.patience == 1.6, "nobody knows which of the three was answered"
+    transfer.acknowledged(3, 0.001)
+    assert round(transfer.patience, 3) == 0.36
+
+
+def test_when_a_crowd_makes_rounds_slow_a_block_is_sent_twice_and_not_every_block() -> None:
+    transfer = ReadTransfer(bytes(512 * 90), asking())
+    transfer.start()
+    for block, took in enumerate([0.001] * 20 + [0.5] * 20, start=1):
+        waited, resent = 0.0, 0.0
+        while waited + transfer.patience < took:
+            waited += transfer.patience
+            resent = waited
+            assert transfer.timeout()
+        transfer.acknowledged(block, took - resent)
+    assert 0 < transfer.retransmissions <= 2
 
 
 @pytest.mark.parametrize("window", [1, 4])
 def test_late_duplicates_of_acknowledgements_bring_nothing_again(window: int) -> None:
     transfer = ReadTransfer(bytes(8 * 40), asking(blksize=8, windowsize=window))
     transfer.start()
-    sent = list(transfer.receive(Acknowledgement(0)))
+    sent = list(transfer.acknowledged(0))
     for number in range(window, 41 - window, window):
-        sent += transfer.receive(Acknowledgement(number))
+        sent += transfer.acknowledged(number)
         for late in range(number + 1):
-            assert transfer.receive(Acknowledgement(late)) == ()
+            assert transfer.acknowledged(late) == ()
     assert len({datagram[:4] for datagram in sent}) == len(sent)
     assert transfer.retransmissions == 0
 
@@ -381,8 +483,8 @@ def test_late_duplicates_of_acknowledgements_bring_nothing_again(window: int) ->
 def test_an_acknowledgement_of_what_was_never_sent_changes_nothing() -> None:
     transfer = ReadTransfer(bytes(5000), asking())
     transfer.start()
-    assert transfer.receive(Acknowledgement(2)) == ()
-    assert transfer.receive(Acknowledgement(65_535)) == ()
+    assert transfer.acknowledged(2) == ()
+    assert transfer.acknowledged(65_535) == ()
     assert not transfer.moving
 
 
@@ -448,6 +550,14 @@ def test_noise_is_read_or_refused(datagram: bytes) -> None:
         decode(datagram)
     except MalformedDatagram:
         return
+
+
+@pytest.mark.parametrize("op", range(8))
+def test_only_an_acknowledgement_is_taken_for_one(op: int) -> None:
+    datagram = struct.pack("!HH", op, 515)
+    assert acknowledged_block(datagram) == (515 if op == 4 else None)
+    if op == 4:
+        assert decode(datagram) == Acknowledgement(515)
 
 
 def test_an_error_is_laid_out_as_rfc_1350_draws_it() -> None:

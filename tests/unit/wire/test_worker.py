@@ -30,7 +30,6 @@ OFFER = worker.Offer(workflow_id="w", attempt="t", remaining=59.5, action=ACTION
 REPORT = worker.Report(
     workflow_id="w",
     boot_id="b",
-    sequence=1,
     outcome=Outcome(state=State.FAILED, exit_code=3, reason="Broken", message="it broke", tail=("last",)),
 )
 DECODERS = (worker.decode_credential, worker.decode_hello, worker.decode_offer, worker.decode_report)
@@ -40,6 +39,10 @@ def test_what_is_encoded_decodes_to_the_same() -> None:
     credential = worker.Credential(server="http://172.30.0.1", registry="172.30.0.1", worker="w", token="t")
     hello = worker.Hello(boot_id="b", version="0.1.0", finishing=True)
     assert worker.decode_credential(worker.encode(credential)) == credential
+    guest = replace(credential, discovery=True)
+    assert worker.decode_credential(worker.encode(guest)) == guest
+    # One that was written before there was discovery.
+    assert worker.decode_credential('{"server": "s", "registry": "r", "worker": "w", "token": "t"}').discovery is False
     assert worker.decode_hello(worker.encode(hello)) == hello
     assert worker.decode_offer(worker.encode(OFFER)) == OFFER
     assert worker.decode_report(worker.encode(REPORT)) == REPORT

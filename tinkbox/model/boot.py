@@ -2,23 +2,52 @@
 
 from dataclasses import dataclass
 from enum import StrEnum
+from ipaddress import IPv4Address
 
+from tinkbox.model.habits import LocalBoot
 from tinkbox.model.hardware import Interface, MacAddress
+from tinkbox.model.leases import Lease
+
+_NOWHERE = IPv4Address(0)
+
+
+class Asker(StrEnum):
+    """What on a machine speaks DHCP."""
+
+    SYSTEM = "an installed system"
+    PXE = "PXE"
+    HTTP = "HTTP boot"
+    IPXE = "iPXE"
+    U_BOOT = "U-Boot"
+    RASPBERRY_PI = "Raspberry Pi"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Client:
     """A machine as its DHCP packet shows it.
 
-    `architecture` is option 93's first value (RFC 4578 §2.1) or None.  `netboots` is true for
-    PXE and HTTP boot clients and for iPXE; an installed system asking for its address is not one.
+    `architecture` is option 93's first value that we know (RFC 4578 §2.1) or None.  `relay` is where the machine's
+    network begins when a relay passed the packet on: giaddr, or the link that its option 82 selects (RFC 3527), else
+    0.0.0.0.  `circuit` is what option 82 says of the port, for people.  `wanted` is the address it asks for or has;
+    `held` is the one it has, at which it can be reached, else 0.0.0.0: it is on the network of that address, whether a
+    relay passed this packet on or not.  Text is bounded, and without control characters.
     """
 
     mac: MacAddress
+    asker: Asker = Asker.SYSTEM
     architecture: int | None = None
-    netboots: bool = False
-    ipxe: bool = False
-    http: bool = False
+    vendor_class: str = ""
+    hostname: str = ""
+    relay: IPv4Address = _NOWHERE
+    circuit: str = ""
+    client_id: bytes = b""
+    wanted: IPv4Address | None = None
+    held: IPv4Address = _NOWHERE
+
+    @property
+    def netboots(self) -> bool:
+        """Whether it wants a program, and not only its address."""
+        return self.asker is not Asker.SYSTEM
 
 
 class Boot(StrEnum):
@@ -26,10 +55,18 @@ class Boot(StrEnum):
 
     NOTHING = "nothing"  # addresses only: an installed system, not a boot
     OSIE = "osie"  # it holds a ticket
+    DISCOVERY = "discovery"  # nobody knows it: it boots the OSIE to tell what it is
     LOCAL_DISK = "local disk"  # no ticket, and a workflow once succeeded on it
     PARKED = "parked"  # three boots without progress
     WORKFLOW = "workflow"  # it holds a ticket, and its workflow supplies the boot script
     WAITING = "waiting"  # the same, but the service that supplies it is not ready yet
+
+
+class Loader(StrEnum):
+    """The program that follows the firmware."""
+
+    IPXE = "iPXE"
+    GRUB = "shim and GRUB"  # signed: what firmware with Secure Boot takes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,7 +76,6 @@ class Supply:
     `url` is where it is; before the service is `ready` nobody answers there, and `standing` says for people why.
     """
 
-    workflow_id: str
     service: str
     url: str
     ready: bool
@@ -51,7 +87,8 @@ class Plan:
     """What we decided to tell one machine.  No plan at all means silence.
 
     `workflow` and `reason` are shown on the machine's console: on whose behalf, and why it is parked or waits.
-    `script` is the URL of what the workflow supplies.
+    `script` is the URL of what the workflow supplies.  `hardware_id` is empty for a machine that nobody knows.
+    `interface` has the address to give: the reserved one, or that of `lease`; None: another server gives it.
     """
 
     boot: Boot
@@ -60,19 +97,52 @@ class Plan:
     workflow: str = ""
     reason: str = ""
     script: str = ""
+    loader: Loader = Loader.IPXE
+    local_boot: LocalBoot | None = None
+    lease: Lease | None = None
 
 
 class Stage(StrEnum):
-    """How far a machine's boot has come, in the order in which it happens."""
+    """How far a machine's boot has come, in the order in which it happens; then what can come at any time."""
 
     DISCOVER = "asked for an address"
+    OFFERED = "was offered an address"
+    REQUESTED = "accepted an address"
     LEASED = "has its address"
+    BOOT_SERVER = "asked for its boot file on port 4011"
+    LOADER_REQUESTED = "asked for its boot loader"
     LOADER = "fetched its boot loader"
     SCRIPT = "fetched its boot script"
     KERNEL = "fetched the kernel"
     RAMDISK = "fetched the OSIE"
     WORKER = "the worker is in touch"
     LOCAL_DISK = "told to boot its disk"
+    DISK_BOOTED = "its disk's system asked for an address"
     PARKED = "parked"
     SERVICES = "waits for its workflow's services"
     SUPPLIED = "boots what its workflow supplies"
+    DISCOVERY = "boots to tell what it is"
+    INVENTORY = "told what it is"
+    IGNORED = "was not answered"
+    REFUSED = "was refused its address"
+    OTHER_SERVER = "accepted an address of another server"
+    DECLINED = "found its address in use"
+    LOADER_FAILED = "did not get its boot loader"
+    SCRIPT_REFUSED = "was refused its boot script"
+    CLOCK = "told its clock"
+    ACTION = "action"
+    SYSLOG = "said"
+
+
+class Silence(StrEnum):
+    """Why a machine that asked by DHCP was not answered, or one that asked for its boot script has none."""
+
+    UNKNOWN = "no hardware document names it"
+    NOT_PERMITTED = "it may not boot over the network now"
+    NO_ADDRESS = "there is no address for it"
+    UNFIT_ADDRESS = "the address in its hardware document is none that a machine can have"
+    NO_PROGRAM = "there is no boot loader for its architecture"
+    OTHER_SERVER = "it chose another server"
+    TOO_OFTEN = "it asks too often"
+    NOTHING_TO_SAY = "nothing is to be answered"
+    ELSEWHERE = "it asks from another address than its own"

@@ -18,7 +18,10 @@ from tinkbox.model.kubernetes import identity
 DEFAULT_LEASE_SECONDS = 86_400
 MAX_TEXT_BYTES = 253
 MAX_ADDRESSES = 8
-_MAC = re.compile(r"(?:[0-9a-f]{2}[:-]){5}[0-9a-f]{2}\Z")
+MAX_ROUTES = 16
+MAX_VLAN = 4094
+# As documents have it, as Windows, as switches, and as UEFI's boot menu.
+_MAC = re.compile(r"(?:(?:[0-9a-f]{2}[:-]){5}[0-9a-f]{2}|(?:[0-9a-f]{4}\.){2}[0-9a-f]{4}|[0-9a-f]{12})\Z")
 
 
 class MacAddress(str):
@@ -33,12 +36,13 @@ class MacAddress(str):
         lowered = text.strip().lower()
         if not _MAC.match(lowered):
             raise Invalid(f"invalid mac: {text[:40]!r} (expected six octets, like 08:00:27:00:00:01)")
-        return super().__new__(cls, lowered.replace("-", ":"))
+        return super().__new__(cls, bytes.fromhex(re.sub("[:.-]", "", lowered)).hex(":"))
 
     @classmethod
     def from_bytes(cls, octets: bytes) -> "MacAddress":
         """Make one from the first six octets of a packet's `chaddr`."""
-        return cls(octets[:6].hex(":"))
+        # Of every packet that is heard, so without a look at what cannot be otherwise.
+        return super().__new__(cls, octets[:6].hex(":")) if len(octets) >= 6 else cls(octets.hex(":"))
 
     @property
     def octets(self) -> bytes:
@@ -47,8 +51,19 @@ class MacAddress(str):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Route:
+    """How to reach a network that is not one's own."""
+
+    network: IPv4Network
+    router: IPv4Address
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Interface:
-    """One network interface of a machine: its reservation and what it may boot; without `dhcp` it is not answered."""
+    """One network interface of a machine: its reservation and what it may boot; without `dhcp` it is not answered.
+
+    `vlan_id` is the tagged network on which the machine goes on after its firmware; None, it has none.
+    """
 
     mac: MacAddress
     address: IPv4Address | None = None
@@ -62,6 +77,8 @@ class Interface:
     architecture: str = "x86_64"
     allow_pxe: bool = True
     dhcp: bool = True
+    vlan_id: int | None = None
+    routes: tuple[Route, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -158,6 +175,9 @@ def _interfaces(
     for index, interface in enumerate(known):
         if any(other.mac == interface.mac for other in known[:index]):
             problems.append(Problem(text=f"{interface.mac} is listed twice", key=f"{key}.interfaces"))
+        if interface.address and any(other.address == interface.address for other in known[:index]):
+            text = f"{interface.address} is reserved for two of its interfaces: leave it to one of them"
+            problems.append(Problem(text=text, key=f"{key}.interfaces"))
     if problems:
         raise Invalid(f"{what} has {len(problems)} problem(s)", problems)
     return tuple(known)
@@ -230,6 +250,39 @@ class _Reader:
                 self.refuse(name, f"invalid ip: {value!r}")
         return tuple(found)
 
+    def vlan(self, name: str) -> int | None:
+        """A number in text or as a number, as Tinkerbell's documents have it; 0 is no VLAN (IEEE 802.1Q)."""
+        value = self._entry.get(name)
+        if value is None or value == "":
+            return None
+        number = int(value) if isinstance(value, str) and value.isascii() and value.isdigit() else value
+        if isinstance(number, bool) or not isinstance(number, int) or not 0 <= number <= MAX_VLAN:
+            self.refuse(name, f"expected a VLAN between 0 and {MAX_VLAN}, not {value!r}")
+            return None
+        return number or None
+
+    def routes(self, name: str) -> tuple[Route, ...]:
+        entries = self._entry.get(name) or []
+        if not isinstance(entries, list) or len(entries) > MAX_ROUTES:
+            self.refuse(name, f"expected a list of at most {MAX_ROUTES} routes")
+            return ()
+        read = (
+            self._route(_Reader(each, f"{self._key}.{name}[{at}]", self._problems)) for at, each in enumerate(entries)
+        )
+        return tuple(each for each in read if each is not None)
+
+    def _route(self, entry: "_Reader") -> Route | None:
+        destination, router = entry.text("destination_descriptor"), entry.address("router")
+        try:
+            network = IPv4Network(destination)
+        except ValueError:
+            entry.refuse("destination_descriptor", f"expected a network, like 10.0.0.0/8, not {destination!r}")
+            return None
+        if router is None:
+            entry.refuse("router", "a route needs its router")
+            return None
+        return Route(network=network, router=router)
+
 
 def _interface(entry: Any, key: str, problems: list[Problem]) -> Interface | None:
     netboot = _Reader(entry, key, problems).inner("netboot") if isinstance(entry, dict) else _Reader({}, key, problems)
@@ -249,17 +302,15 @@ def _reserved(
     dhcp = _Reader(entry if isinstance(entry, dict) else {}, key, problems).inner("dhcp")
     address = dhcp.inner("ip")
     ip, netmask, gateway = (address.address(name) for name in ("address", "netmask", "gateway"))
-    if netmask is not None:
-        try:
-            IPv4Network(f"0.0.0.0/{netmask}")
-        except NetmaskValueError:
-            address.refuse("netmask", f"invalid netmask: {netmask}")
+    if netmask is not None and not _is_netmask(netmask):
+        address.refuse("netmask", f"invalid netmask: {netmask}")
     if ip is not None and netmask is None:
         address.refuse("netmask", f"an address needs its netmask ({ip} has none)")
     hostname = dhcp.text("hostname")
     lease_seconds = dhcp.seconds("lease_time", DEFAULT_LEASE_SECONDS)
     name_servers, time_servers = dhcp.addresses("name_servers"), dhcp.addresses("time_servers")
     domain_name, architecture = dhcp.text("domain_name"), dhcp.text("arch", "x86_64")
+    vlan_id, routes = dhcp.vlan("vlan_id"), dhcp.routes("classless_static_routes")
     # The address comes last: without it there is no interface, but every other problem is noted by now.
     try:
         mac = MacAddress(dhcp.text("mac"))
@@ -279,4 +330,14 @@ def _reserved(
         architecture=architecture,
         allow_pxe=allow_pxe,
         dhcp=answered,
+        vlan_id=vlan_id,
+        routes=routes,
     )
+
+
+def _is_netmask(mask: IPv4Address) -> bool:
+    """Ones, then zeros; the library takes the inverse for one as well."""
+    try:
+        return IPv4Network(f"0.0.0.0/{mask}").netmask == mask
+    except NetmaskValueError:
+        return False

@@ -56,6 +56,7 @@ def created(workflow: Workflow) -> Fact:
         "actions": actions,
         "skipped": skipped,
         "services": services,
+        **_confirmed(yes=workflow.wipe_confirmed),
     }
 
 
@@ -169,9 +170,16 @@ def stopping(into: State, reason: str, message: str) -> Fact:
     return "workflow.stopping", {"into": into, "reason": reason, "message": message}
 
 
-def retried(first: int, runs: Sequence[str] = ()) -> Fact:
-    """A person made the actions from index `first` on ready again; `runs` are the new ones of its services."""
-    return "workflow.retried", {"from": first, "runs": list(runs)}
+def retried(first: int, runs: Sequence[str] = (), *, confirmed: bool = False) -> Fact:
+    """A person made the actions from index `first` on ready again; `runs` are the new ones of its services.
+
+    `confirmed` says that it may wipe its disks from now on.
+    """
+    return "workflow.retried", {"from": first, "runs": list(runs), **_confirmed(yes=confirmed)}
+
+
+def _confirmed(*, yes: bool) -> dict[str, bool]:
+    return {"wipe_confirmed": True} if yes else {}
 
 
 def service_told(service: PlannedService, phase: Phase, standing: Standing, seconds: float | None = None) -> Fact:

@@ -129,14 +129,14 @@ class Unheeded:
 _NO_BMC = "tinkbox does not speak to BMCs: power the machine on yourself"
 UNHEEDED: Mapping[str, Mapping[str, Unheeded]] = {
     "Hardware": {
-        "spec.auto.enrollmentEnabled": Unheeded(text="there is no enrollment: machines are those that were pushed"),
+        "spec.auto.enrollmentEnabled": Unheeded(
+            text="discovery.rules bind templates to machines that nobody knows, and to no others"
+        ),
         "spec.bmcRef": Unheeded(text=_NO_BMC),
         "spec.references": Unheeded(text="templates have no .references here"),
         "spec.resources": Unheeded(text="kept, and nothing here reads it"),
         "spec.userData": Unheeded(text="kept for templates, and not served to the machine yet"),
         "spec.vendorData": Unheeded(text="kept for templates, and not served to the machine yet"),
-        "spec.interfaces[].dhcp.vlan_id": Unheeded(text="the machine boots in the switch port's own VLAN"),
-        "spec.interfaces[].dhcp.classless_static_routes": Unheeded(text="no static routes are sent"),
         "spec.interfaces[].dhcp.tftp_server_name": Unheeded(
             text="this machine would get tinkbox's own loader instead of that server's", harmful=True
         ),

@@ -169,6 +169,19 @@ REASONS: Mapping[str, Reason] = {
         means="the appliance could not make a network for the workflow's services: its subnets are used up, or in use",
         hint="give services.subnets in tinkbox.yaml a larger or another range, or wait until other workflows are over",
     ),
+    "DiskNotEmpty": Reason(
+        means="the action wipes a disk (`wipes`) on which something is that no workflow put there; the message says what. "
+        "Nothing was written",
+        hint="look at the disk; if what is on it can go: tinkbox workflow retry --confirm-wipe",
+    ),
+    "NoSuchDisk": Reason(
+        means="the action wipes a disk that this machine does not have; the message says which it has",
+        hint="correct the template's `wipes`; a disk that is missing may be unplugged, or its driver not in the OSIE",
+    ),
+    "DiskUnreadable": Reason(
+        means="the action wipes a disk that cannot be read, so that nobody knows what is on it",
+        hint="look at the kernel's messages on the machine's console: the disk or its cable may be faulty",
+    ),
     "InvalidReason": Reason(
         means="what is in `/dev/reason` is not one CamelCase word",
         hint="write one word of letters and digits to /dev/reason, and the sentence to /dev/message",

@@ -23,7 +23,7 @@ HEALTHCHECK_KEYS = ("test", "interval", "timeout", "start_period", "retries", "d
 TASK_KEYS = ("name", "worker", "volumes", "environment", "actions")
 ACTION_KEYS = (
     "name", "image", "timeout", "command", "on-timeout", "on-failure", "volumes", "environment", "pid", "namespaces",
-    "retries", "if", "reboot", "helper",
+    "retries", "if", "reboot", "helper", "wipes",
 )  # fmt: skip
 NAMESPACE_KEYS = ("network", "pid")
 BREAKPOINT_KEYS = ("onFailure", "before", "after", "timeout", "onExpiry")
@@ -46,7 +46,8 @@ class Action:
 
     `timeout` is in seconds; 0 or absent in the text means one hour.  `retries` counts the attempts that a
     failure may be followed by.  An action whose `if` is false does not apply: it is skipped.
-    Without `helper` its command is process 1 of its container.
+    Without `helper` its command is process 1 of its container.  `wipes` are the disks that it overwrites: one that holds
+    what no workflow put there is not touched unless a person confirmed it.
     """
 
     name: str
@@ -62,6 +63,7 @@ class Action:
     applies: bool = True
     reboot: bool = False
     helper: bool = True
+    wipes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

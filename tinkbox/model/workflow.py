@@ -58,6 +58,7 @@ class PlannedAction:
     template named it by.  Volumes and environment are merged with the task's.  `retries` counts the
     attempts that a failure may be followed by, `reboot` says that the machine goes away by intention.
     Without `helper` the image's command is process 1 of its container, and nothing can hold it where it ends.
+    `wipes` are the disks that it overwrites, as paths below /dev.
     """
 
     index: int
@@ -76,6 +77,7 @@ class PlannedAction:
     retries: int = 0
     reboot: bool = False
     helper: bool = True
+    wipes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,6 +109,7 @@ class Workflow:
     `global_timeout` is in seconds, 0: none; it counts from `started_at`, which is None before.
     `stop_into` is how a workflow that is STOPPING will end, `stopped_at` since when it does.
     `reason` and `message` say why it ended badly where that was no action's doing, but that of `service`.
+    `wipe_confirmed` is a person's word that its actions may wipe their disks, whatever is on them.
     """
 
     id: str
@@ -126,6 +129,7 @@ class Workflow:
     reason: str = ""
     message: str = ""
     service: str = ""
+    wipe_confirmed: bool = False
 
     def current(self) -> ActionStatus | None:
         """The action the workflow stands at: the first that is not done, else the last."""

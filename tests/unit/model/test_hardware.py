@@ -2,13 +2,13 @@
 
 import json
 from dataclasses import replace
-from ipaddress import IPv4Address
+from ipaddress import IPv4Address, IPv4Network
 from typing import Any
 
 import pytest
 
 from tinkbox.model.errors import Invalid
-from tinkbox.model.hardware import DEFAULT_LEASE_SECONDS, MacAddress, hardware_from_document, parse_hardware
+from tinkbox.model.hardware import DEFAULT_LEASE_SECONDS, MacAddress, Route, hardware_from_document, parse_hardware
 from tinkbox.model.kubernetes import identity
 
 ID = "0eba0bf8-3772-4b4a-ab9f-6ebe93b90a94"
@@ -89,7 +89,8 @@ def test_every_problem_is_named_with_its_place() -> None:
 
 def test_an_address_without_its_netmask_is_refused() -> None:
     assert "netmask" in problems_of(document(ip={"address": "192.168.1.5"}))[0]
-    assert "netmask" in problems_of(document(ip={"address": "192.168.1.5", "netmask": "255.0.255.0"}))[0]
+    for mask in ("255.0.255.0", "0.0.0.255"):
+        assert f"invalid netmask: {mask}" in problems_of(document(ip={"address": "192.168.1.5", "netmask": mask}))[0]
 
 
 def test_one_mac_twice_in_a_machine_is_refused() -> None:
@@ -98,18 +99,31 @@ def test_one_mac_twice_in_a_machine_is_refused() -> None:
     assert "listed twice" in problems_of(entry)[0]
 
 
+def test_one_address_for_two_cards_of_a_machine_is_refused() -> None:
+    entry = document(ip={"address": "192.168.1.5", "netmask": "255.255.255.0"})
+    other = json.loads(json.dumps(entry["network"]["interfaces"][0]))
+    other["dhcp"]["mac"] = "08:00:27:00:00:0b"
+    entry["network"]["interfaces"].append(other)
+    (problem,) = problems_of(entry)
+    assert "192.168.1.5 is reserved for two of its interfaces" in problem
+
+
 @pytest.mark.parametrize("network", [None, {}, {"interfaces": []}, {"interfaces": "eth0"}, []])
 def test_a_machine_without_interfaces_is_refused(network: Any) -> None:
     assert "at least one interface" in problems_of({"id": ID, "network": network})[0]
 
 
-@pytest.mark.parametrize("text", ["08-00-27-00-00-0A", "08:00:27:00:00:0A", " 08:00:27:00:00:0a\n"])
+@pytest.mark.parametrize(
+    "text", ["08-00-27-00-00-0A", "08:00:27:00:00:0A", " 08:00:27:00:00:0a\n", "0800.2700.000A", "08002700000A"]
+)
 def test_a_mac_is_normalised_when_made(text: str) -> None:
     assert MacAddress(text) == "08:00:27:00:00:0a"
     assert MacAddress(text).octets == bytes.fromhex("08002700000a")
 
 
-@pytest.mark.parametrize("text", ["", "08:00:27:00:00", "08:00:27:00:00:0g", "08002700000a", "08:00:27:00:00:0a:0b"])
+@pytest.mark.parametrize(
+    "text", ["", "08:00:27:00:00", "08:00:27:00:00:0g", "0800270000a", "0800.270000.0a", "08:00:27:00:00:0a:0b"]
+)
 def test_what_is_no_mac_is_refused(text: str) -> None:
     with pytest.raises(Invalid, match="invalid mac"):
         MacAddress(text)
@@ -187,3 +201,51 @@ def test_a_machine_that_may_netboot_differs_in_nothing_else() -> None:
         assert hardware_from_document(allowing.document) == allowing
         assert not machine.interfaces[0].allow_pxe
         assert hardware_from_document(machine.document) == machine
+
+
+@pytest.mark.parametrize(
+    ("value", "vlan"), [("42", 42), (42, 42), ("4094", 4094), ("0", None), (0, None), ("", None), (None, None)]
+)
+def test_a_vlan_is_a_number_in_text_or_not(value: object, vlan: int | None) -> None:
+    assert hardware_from_document(document(vlan_id=value)).interfaces[0].vlan_id == vlan
+
+
+@pytest.mark.parametrize("value", ["4095", 4095, "-1", -1, "lab", "4²", True, 1.5, [42]])
+def test_what_is_no_vlan_is_refused(value: object) -> None:
+    (problem,) = problems_of(document(vlan_id=value))
+    assert "network.interfaces[0].dhcp.vlan_id: expected a VLAN between 0 and 4094" in problem
+
+
+def test_routes_are_read_in_their_order() -> None:
+    entries = [
+        {"destination_descriptor": "10.0.0.0/8", "router": "172.30.0.9"},
+        {"destination_descriptor": "192.168.7.1", "router": "172.30.0.8"},
+    ]
+    (interface,) = hardware_from_document(document(classless_static_routes=entries)).interfaces
+    assert interface.routes == (
+        Route(network=IPv4Network("10.0.0.0/8"), router=IPv4Address("172.30.0.9")),
+        Route(network=IPv4Network("192.168.7.1/32"), router=IPv4Address("172.30.0.8")),
+    )
+    assert hardware_from_document(document()).interfaces[0].routes == ()
+
+
+@pytest.mark.parametrize(
+    ("entries", "where", "why"),
+    [
+        ("10.0.0.0/8", "", "expected a list of at most 16 routes"),
+        ([{}] * 17, "", "expected a list of at most 16 routes"),
+        (["10.0.0.0/8"], "[0]", "expected an object"),
+        ([{"router": "172.30.0.9"}], "[0].destination_descriptor", "expected a network, like 10.0.0.0/8, not ''"),
+        (
+            [{"destination_descriptor": "10.0.0.1/8", "router": "172.30.0.9"}],
+            "[0].destination_descriptor",
+            "10.0.0.1/8",
+        ),
+        ([{"destination_descriptor": "10.0.0.0/8"}], "[0].router", "a route needs its router"),
+        ([{"destination_descriptor": "10.0.0.0/8", "router": "lab"}], "[0].router", "invalid ip: 'lab'"),
+    ],
+)
+def test_what_is_no_route_is_refused_by_its_place(entries: object, where: str, why: str) -> None:
+    problem = problems_of(document(classless_static_routes=entries))[0]
+    assert f"network.interfaces[0].dhcp.classless_static_routes{where}: " in problem
+    assert why in problem

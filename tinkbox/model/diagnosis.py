@@ -1,0 +1,66 @@
+"""What the boot doctor hears, and what it says."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+from ipaddress import IPv4Address
+
+from tinkbox.model.hardware import MacAddress
+
+# The first octets of addresses that programs make up for virtual machines.
+_VIRTUAL = {
+    "52:54:00": "QEMU",
+    "08:00:27": "VirtualBox",
+    "00:50:56": "VMware",
+    "00:0c:29": "VMware",
+    "00:15:5d": "Hyper-V",
+}
+
+
+class Gravity(StrEnum):
+    """The gravest last."""
+
+    HARMLESS = "harmless"  # it looks like trouble, and is none
+    SUSPECT = "suspect"
+    FAULT = "fault"
+
+    @property
+    def rank(self) -> int:
+        """0 for the gravest."""
+        return list(Gravity)[::-1].index(self)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Diagnosis:
+    """One likely cause: `rule` is its stable CamelCase name, `machine` a MAC or empty for the whole appliance.
+
+    `cause` is one sentence, `evidence` what it rests on, line by line, `remedy` what to do.
+    """
+
+    rule: str
+    gravity: Gravity
+    cause: str
+    evidence: tuple[str, ...]
+    remedy: str
+    machine: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rival:
+    """A DHCP server that answered when it was asked on `interface`.
+
+    `server` is what it calls itself (option 54), `mac` where its packet came from: its own, or a router's.  `offered`
+    is the address that it would give, None for one that only says what to boot.  `boot_file` and `next_server` are
+    what it would boot, empty and None when it says nothing of that.
+    """
+
+    interface: str
+    server: IPv4Address
+    mac: MacAddress
+    offered: IPv4Address | None = None
+    boot_file: str = ""
+    next_server: IPv4Address | None = None
+
+    @property
+    def virtual(self) -> str:
+        """What made up its MAC, empty for a card of its own."""
+        return _VIRTUAL.get(self.mac[:8], "")

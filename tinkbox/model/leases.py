@@ -1,0 +1,46 @@
+"""Networks that machines are on, and the addresses lent to them: RFC 2131 §3 and §4.3."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from ipaddress import IPv4Address, IPv4Network
+
+from tinkbox.model.hardware import MacAddress
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Subnet:
+    """A network that machines are on: on one of our interfaces, or, with an empty `interface`, behind a relay.
+
+    `pool` is the first and the last address to lend, None: only what is reserved.
+    """
+
+    network: IPv4Network
+    interface: str = ""
+    pool: tuple[IPv4Address, IPv4Address] | None = None
+    gateway: IPv4Address | None = None
+    name_servers: tuple[IPv4Address, ...] = ()
+    domain_name: str = ""
+    lease_seconds: int = 3600
+
+
+class LeaseState(StrEnum):
+    OFFERED = "offered"
+    BOUND = "bound"
+    RELEASED = "released"
+    DECLINED = "declined"  # the machine found that somebody else uses it
+    TAKEN = "taken"  # we did, before it was lent
+    EXPIRED = "expired"  # what is shown of one that was bound, and is over
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Lease:
+    """An address of a pool, lent to a machine `until` then; `proven`: nobody else answers there."""
+
+    address: IPv4Address
+    mac: MacAddress
+    state: LeaseState
+    until: datetime
+    client_id: bytes = b""
+    hostname: str = ""
+    proven: bool = False

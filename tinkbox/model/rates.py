@@ -1,0 +1,39 @@
+"""How often somebody may ask: token buckets, by whoever asks.  Pure: time is told."""
+
+from collections import OrderedDict
+from collections.abc import Hashable
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rate:
+    """So many questions at once, and so many a second in the long run."""
+
+    burst: float
+    a_second: float
+
+
+class Buckets:
+    """Token buckets by key; of those used longest ago the excess is forgotten."""
+
+    def __init__(self, rate: Rate, remembered: int) -> None:
+        self._rate = rate
+        self._remembered = remembered
+        self._filled: OrderedDict[Hashable, tuple[float, float]] = OrderedDict()
+
+    def __contains__(self, key: Hashable) -> bool:
+        return key in self._filled
+
+    def __len__(self) -> int:
+        return len(self._filled)
+
+    def take(self, key: Hashable, now: float) -> bool:
+        """Whether one more is admitted; `now` is in seconds of a clock that never goes back."""
+        tokens, since = self._filled.get(key, (self._rate.burst, now))
+        tokens = min(self._rate.burst, tokens + (now - since) * self._rate.a_second)
+        admitted = tokens >= 1
+        self._filled[key] = (tokens - 1 if admitted else tokens, now)
+        self._filled.move_to_end(key)
+        if len(self._filled) > self._remembered:
+            self._filled.popitem(last=False)
+        return admitted

@@ -1,0 +1,32 @@
+"""What was seen of a machine, known or not."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from tinkbox.model.boot import Stage
+from tinkbox.model.hardware import MacAddress
+
+Fact = str | int | float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sighting:
+    """A machine was seen at a stage of its boot: `detail` for people, `facts` for the doctor's rules."""
+
+    mac: MacAddress
+    at: datetime
+    stage: Stage
+    detail: str = ""
+    facts: Mapping[str, Fact] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Line:
+    """A line that a machine said by syslog: `severity` from 0, emergency, to 7, debug; `program` may be empty."""
+
+    mac: MacAddress
+    at: datetime
+    severity: int
+    program: str
+    text: str

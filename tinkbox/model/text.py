@@ -1,0 +1,9 @@
+"""Text from strangers, made fit to keep and to show."""
+
+
+def one_line(text: str, limit: int) -> str:
+    """At most `limit` characters of one line, without control characters and without spaces at its ends."""
+    text = text[:limit]
+    if text.isprintable():
+        return text.strip()  # nearly always, and a tenth of the time
+    return "".join(letter if letter.isprintable() else " " for letter in text).strip()

@@ -21,14 +21,20 @@ import aiosqlite
 
 from tinkbox.model.errors import Refusal, Unavailable
 from tinkbox.store.data import DataTable
+from tinkbox.store.discovery import DiscoveryTable
+from tinkbox.store.disks import DiskTable
 from tinkbox.store.events import EventTable
 from tinkbox.store.figures import FigureTable
+from tinkbox.store.habits import HabitTable
 from tinkbox.store.hardware import HardwareTable
 from tinkbox.store.holds import HoldTable
+from tinkbox.store.leases import LeaseTable
 from tinkbox.store.output import SERVICE_RUNS, OutputTable
 from tinkbox.store.queues import QueueTable
 from tinkbox.store.services import ServiceTable
 from tinkbox.store.shells import ShellTable
+from tinkbox.store.sightings import SightingTable
+from tinkbox.store.syslog import SyslogTable
 from tinkbox.store.templates import TemplateTable
 from tinkbox.store.workflows import WorkflowTable
 
@@ -52,8 +58,14 @@ class Tables:
     holds: HoldTable
     shells: ShellTable
     queues: QueueTable
+    habits: HabitTable
     services: ServiceTable
     service_output: OutputTable
+    disks: DiskTable
+    sightings: SightingTable
+    syslog: SyslogTable
+    leases: LeaseTable
+    discovery: DiscoveryTable
 
     @classmethod
     def on(cls, connection: aiosqlite.Connection) -> Self:
@@ -68,8 +80,14 @@ class Tables:
             HoldTable(connection),
             ShellTable(connection),
             QueueTable(connection),
+            HabitTable(connection),
             ServiceTable(connection),
             OutputTable(connection, SERVICE_RUNS),
+            DiskTable(connection),
+            SightingTable(connection),
+            SyslogTable(connection),
+            LeaseTable(connection),
+            DiscoveryTable(connection),
         )
 
 

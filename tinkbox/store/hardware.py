@@ -2,15 +2,16 @@
 
 import json
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 
 import aiosqlite
 
 from tinkbox.model.boot import Stage
-from tinkbox.model.hardware import Hardware, hardware_from_document
+from tinkbox.model.errors import Invalid
+from tinkbox.model.hardware import Hardware, MacAddress, hardware_from_document
 
-KEPT_SIGHTINGS = 200
 _RECORDS = """
     SELECT hardware.*,
            (SELECT attempt FROM action WHERE worker = hardware.id AND state = 'LEAVING') AS leaving,
@@ -43,16 +44,6 @@ class MachineRecord:
     last_contact: datetime | None = None
     leaving: str = ""
     wanted: bool = False
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Sighting:
-    """A machine was seen at a stage of its boot."""
-
-    hardware_id: str
-    at: datetime
-    stage: Stage
-    detail: str = ""
 
 
 class HardwareTable:
@@ -100,11 +91,14 @@ class HardwareTable:
         await self._sql.execute("DELETE FROM hardware WHERE id = ?", (hardware_id,))
 
     async def by_address(self, address: str) -> str | None:
-        """The id of the machine that has this MAC, IPv4 address, or agent id."""
+        """The id of the machine that has this MAC, however it is spelled, IPv4 address, or agent id."""
+        mac = ""
+        with suppress(Invalid):
+            mac = MacAddress(address)
         rows = await self._sql.execute_fetchall(
-            "SELECT hardware_id FROM interface WHERE mac = lower(?1) OR address = ?1 "
+            "SELECT hardware_id FROM interface WHERE mac = ?2 OR address = ?1 "
             "UNION ALL SELECT id FROM hardware WHERE json_extract(document, '$.spec.agentID') = ?1",
-            (address,),
+            (address, mac),
         )
         return next((row["hardware_id"] for row in rows), None)
 
@@ -120,16 +114,11 @@ class HardwareTable:
             [(installed, each) for each in ids],
         )
 
-    async def save_progress(self, records: Iterable[MachineRecord], sightings: Iterable[Sighting]) -> None:
+    async def save_progress(self, records: Iterable[MachineRecord]) -> None:
         """Save what was noted in memory meanwhile: boot counts, stages, contacts."""
-        seen = [(each.hardware_id, each.at.isoformat(), each.stage.name, each.detail) for each in sightings]
         await self._sql.executemany(
-            "INSERT INTO sighting (hardware_id, at, stage, detail) SELECT id, ?2, ?3, ?4 FROM hardware WHERE id = ?1",
-            seen,
-        )
-        for record in records:
-            await self._sql.execute(
-                "UPDATE hardware SET boots = ?, furthest = ?, stage = ?, stage_at = ?, boot_id = ?, last_contact = ? WHERE id = ?",
+            "UPDATE hardware SET boots = ?, furthest = ?, stage = ?, stage_at = ?, boot_id = ?, last_contact = ? WHERE id = ?",
+            [
                 (
                     record.boots,
                     record.furthest.name if record.furthest else "",
@@ -138,28 +127,10 @@ class HardwareTable:
                     record.boot_id,
                     record.last_contact.isoformat() if record.last_contact else None,
                     record.hardware.id,
-                ),
-            )
-            await self._sql.execute(
-                "DELETE FROM sighting WHERE hardware_id = ?1 AND id <= "
-                "(SELECT id FROM sighting WHERE hardware_id = ?1 ORDER BY id DESC LIMIT 1 OFFSET ?2)",
-                (record.hardware.id, KEPT_SIGHTINGS),
-            )
-
-    async def sightings(self, hardware_id: str) -> list[Sighting]:
-        """The machine's boot timeline, oldest first; the newest two hundred entries are kept."""
-        rows = await self._sql.execute_fetchall(
-            "SELECT * FROM sighting WHERE hardware_id = ? ORDER BY id", (hardware_id,)
+                )
+                for record in records
+            ],
         )
-        return [
-            Sighting(
-                hardware_id=hardware_id,
-                at=datetime.fromisoformat(row["at"]),
-                stage=Stage[row["stage"]],
-                detail=row["detail"],
-            )
-            for row in rows
-        ]
 
 
 def _record(row: aiosqlite.Row) -> MachineRecord:

@@ -90,8 +90,8 @@ class WorkflowTable:
     async def insert(self, workflow: Workflow) -> None:
         """A new workflow with its actions and services, all as given, behind those that are there."""
         await self._sql.execute(
-            "INSERT INTO workflow (id, name, template_id, devices, text, state, created_at, updated_at, global_timeout, place) "
-            "SELECT ?, ?, ?, ?, ?, ?, ?, ?, ?, coalesce(max(place), 0) + 1 FROM workflow",
+            "INSERT INTO workflow (id, name, template_id, devices, text, state, created_at, updated_at, global_timeout, "
+            "wipe_confirmed, place) SELECT ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, coalesce(max(place), 0) + 1 FROM workflow",
             (
                 workflow.id,
                 workflow.name,
@@ -102,6 +102,7 @@ class WorkflowTable:
                 workflow.created_at.isoformat(),
                 workflow.updated_at.isoformat(),
                 workflow.global_timeout,
+                workflow.wipe_confirmed,
             ),
         )
         await self._sql.executemany(
@@ -193,6 +194,10 @@ class WorkflowTable:
             "WHERE workflow_id = ? AND position >= ? AND state != 'SKIPPED'",
             (workflow_id, first),
         )
+
+    async def confirm_wipe(self, workflow_id: str) -> None:
+        """A person lets its actions wipe their disks."""
+        await self._sql.execute("UPDATE workflow SET wipe_confirmed = 1 WHERE id = ?", (workflow_id,))
 
     async def set_action_state(self, workflow_id: str, position: int, state: State) -> None:
         await self._sql.execute(
@@ -298,6 +303,7 @@ def _workflow(row: aiosqlite.Row, actions: Sequence[ActionStatus], services: Seq
         reason=row["reason"],
         message=row["message"],
         service=row["service"],
+        wipe_confirmed=bool(row["wipe_confirmed"]),
     )
 
 

@@ -3,6 +3,7 @@
 import asyncio
 import socket
 from collections.abc import AsyncIterator
+from contextlib import aclosing
 from dataclasses import replace
 from pathlib import Path
 
@@ -85,6 +86,9 @@ async def test_starting_what_runs_changes_nothing(runtime: Runtime) -> None:
     container = await runtime.create(spec("/bin/forever"))
     await runtime.start(container.id)
     assert await runtime.find(LABELS) == [replace(container, started=True)]
+    # Once it printed it is past its beginning: killed before, it would have nothing to say.
+    async with aclosing(runtime.output(container.id)) as pieces:
+        assert await anext(pieces) == b"begun\n"
     await runtime.start(container.id)
     await runtime.stop(container.id, 0)
     assert await printed(runtime, container) == b"begun\n"

@@ -7,6 +7,7 @@ from pathlib import Path
 import aiosqlite
 
 from tests.integration.store.objects import NOW, workflow
+from tinkbox.model.boot import Stage
 from tinkbox.model.breakpoint import Breakpoints
 from tinkbox.model.workflow import State
 from tinkbox.store.database import Store, migrations
@@ -72,3 +73,37 @@ async def test_what_runs_when_breakpoints_come_goes_on_without_any(tmp_path: Pat
         assert (standing.attempt.debug, standing.attempt.resumed_at) == (False, None), "its worker knows of none"
         assert (standing.held_seconds, standing.hold) == (0, None)
     assert len(appliances) == 1, "it keeps the name that it was given"
+
+
+async def test_what_was_seen_of_machines_goes_to_their_macs(tmp_path: Path) -> None:
+    async with aiosqlite.connect(tmp_path / "db") as connection:
+        for number, script in migrations():
+            if number <= 5:
+                await connection.executescript(script)
+        for worker, macs in (("m1", ("08:00:27:00:00:02", "08:00:27:00:00:01")), ("m2", ("08:00:27:00:00:03",))):
+            document = {"id": worker, "network": {"interfaces": [{"dhcp": {"mac": mac}} for mac in macs]}}
+            await connection.execute(
+                "INSERT INTO hardware (id, document, token, created_at, updated_at) VALUES (?1, ?2, ?1, ?3, ?3)",
+                (worker, json.dumps(document), AT),
+            )
+            for mac in macs:
+                await connection.execute("INSERT INTO interface (mac, hardware_id) VALUES (?, ?)", (mac, worker))
+            for stage in ("DISCOVER", "WORKER"):
+                await connection.execute(
+                    "INSERT INTO sighting (hardware_id, at, stage, detail) VALUES (?, ?, ?, 'words')",
+                    (worker, AT, stage),
+                )
+        await connection.execute("PRAGMA user_version = 5")
+        await connection.commit()
+    store = await Store.open(tmp_path / "db")
+    try:
+        async with store.read() as tables:
+            seen = (await tables.sightings.recent(9)).values()
+    finally:
+        await store.close()
+    assert [(each.mac, each.stage, each.detail, each.at) for each in seen] == [
+        ("08:00:27:00:00:01", Stage.DISCOVER, "words", NOW),
+        ("08:00:27:00:00:01", Stage.WORKER, "words", NOW),
+        ("08:00:27:00:00:03", Stage.DISCOVER, "words", NOW),
+        ("08:00:27:00:00:03", Stage.WORKER, "words", NOW),
+    ]

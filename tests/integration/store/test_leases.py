@@ -1,0 +1,43 @@
+"""Leases as stored."""
+
+from dataclasses import replace
+from datetime import UTC, datetime
+from ipaddress import IPv4Address
+
+from tinkbox.model.hardware import MacAddress
+from tinkbox.model.leases import Lease, LeaseState
+from tinkbox.store.database import Store
+
+LENT = Lease(
+    address=IPv4Address("172.30.0.100"),
+    mac=MacAddress("08:00:27:00:00:01"),
+    state=LeaseState.BOUND,
+    until=datetime(2026, 11, 21, 3, tzinfo=UTC),
+    client_id=b"\x01\x00\xff",
+    hostname="lab-1",
+    proven=True,
+)
+OTHER = replace(LENT, address=IPv4Address("172.30.0.101"), state=LeaseState.RELEASED, client_id=b"", proven=False)
+
+
+async def kept(store: Store) -> list[Lease]:
+    async with store.read() as tables:
+        return await tables.leases.all()
+
+
+async def test_leases_come_back_as_they_were_saved(store: Store) -> None:
+    await store.write(lambda tables: tables.leases.save([LENT, OTHER]))
+    assert await kept(store) == [LENT, OTHER]
+
+
+async def test_of_an_address_only_the_newest_is_kept(store: Store) -> None:
+    newer = replace(LENT, mac=MacAddress("08:00:27:00:00:02"), state=LeaseState.DECLINED)
+    await store.write(lambda tables: tables.leases.save([LENT]))
+    await store.write(lambda tables: tables.leases.save([newer]))
+    assert await kept(store) == [newer]
+
+
+async def test_what_is_forgotten_is_gone_and_nothing_else(store: Store) -> None:
+    await store.write(lambda tables: tables.leases.save([LENT, OTHER]))
+    await store.write(lambda tables: tables.leases.forget([LENT.address, IPv4Address("10.0.0.1")]))
+    assert await kept(store) == [OTHER]

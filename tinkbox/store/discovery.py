@@ -1,0 +1,78 @@
+"""Machines that nobody knows, and what the known ones told that they are made of."""
+
+from collections.abc import Iterable
+from datetime import datetime
+
+import aiosqlite
+
+from tinkbox.model.discovery import Standing, Stranger
+from tinkbox.model.hardware import MacAddress
+from tinkbox.model.inventory import Inventory
+from tinkbox.wire.inventory import decode, encode
+
+
+class DiscoveryTable:
+    """Questions about strangers, and about inventories."""
+
+    def __init__(self, connection: aiosqlite.Connection) -> None:
+        self._sql = connection
+
+    async def all(self) -> list[Stranger]:
+        """Every stranger that is kept, the one seen first first."""
+        rows = await self._sql.execute_fetchall("SELECT * FROM stranger ORDER BY first_seen, mac")
+        return [_stranger(row) for row in rows]
+
+    async def put(self, strangers: Iterable[Stranger]) -> None:
+        """Keep them, as they stand now; what is hardware by now stays as it was stored."""
+        await self._sql.executemany(
+            "INSERT OR REPLACE INTO stranger "
+            "(mac, standing, token, port, architecture, boot_id, inventory, problem, first_seen, last_seen) "
+            "SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10 WHERE NOT EXISTS (SELECT 1 FROM interface WHERE mac = ?1)",
+            [
+                (
+                    each.mac,
+                    each.standing,
+                    each.token,
+                    each.port,
+                    each.architecture,
+                    each.boot_id,
+                    encode(each.inventory) if each.inventory else None,
+                    each.problem,
+                    each.first_seen.isoformat(),
+                    each.last_seen.isoformat(),
+                )
+                for each in strangers
+            ],
+        )
+
+    async def forget(self, macs: Iterable[str]) -> None:
+        await self._sql.executemany("DELETE FROM stranger WHERE mac = ?", [(each,) for each in macs])
+
+    async def keep_inventory(self, hardware_id: str, inventory: Inventory, now: datetime) -> None:
+        """What a machine told last; nothing when it is not there any more."""
+        await self._sql.execute(
+            "INSERT OR REPLACE INTO inventory (hardware_id, content, told_at) SELECT id, ?2, ?3 FROM hardware WHERE id = ?1",
+            (hardware_id, encode(inventory), now.isoformat()),
+        )
+
+    async def inventory(self, hardware_id: str) -> tuple[Inventory, datetime] | None:
+        """What a machine told last, and when."""
+        rows = await self._sql.execute_fetchall("SELECT * FROM inventory WHERE hardware_id = ?", (hardware_id,))
+        for row in rows:
+            return decode(row["content"]), datetime.fromisoformat(row["told_at"])
+        return None
+
+
+def _stranger(row: aiosqlite.Row) -> Stranger:
+    return Stranger(
+        mac=MacAddress(row["mac"]),
+        standing=Standing(row["standing"]),
+        token=row["token"],
+        port=row["port"],
+        architecture=row["architecture"],
+        boot_id=row["boot_id"],
+        inventory=decode(row["inventory"]) if row["inventory"] is not None else None,
+        problem=row["problem"],
+        first_seen=datetime.fromisoformat(row["first_seen"]),
+        last_seen=datetime.fromisoformat(row["last_seen"]),
+    )

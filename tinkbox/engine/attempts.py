@@ -18,13 +18,16 @@ from tinkbox.engine.plan import Turn, turn
 from tinkbox.engine.returns import RETURNED
 from tinkbox.engine.verdicts import LOST as BREAKPOINT_LOST
 from tinkbox.engine.verdicts import may_end, resumes
+from tinkbox.engine.wipes import judge, remember
 from tinkbox.model import history
 from tinkbox.model.breakpoint import Armed, Hold
+from tinkbox.model.disks import Refused
 from tinkbox.model.errors import Conflict, NotFound, TooLarge
 from tinkbox.model.workflow import FINAL, ActionStatus, Outcome, State, Workflow
 from tinkbox.store.database import Store, Tables
 from tinkbox.store.workflows import Attempt
 from tinkbox.wire.bundle import MAX_ARCHIVE
+from tinkbox.wire.disks import Looked
 from tinkbox.wire.worker import Hello, Leaving, Offer, Report
 
 
@@ -123,9 +126,23 @@ class Attempts:
             hold = await tables.holds.open_of(token)
             if hold is not None and not may_end(hold, report.outcome):
                 raise Conflict(f"attempt {token} is held: it succeeds when a verdict says so, not before")
+            await remember(tables, attempt, report.disks, report.outcome.state, self._clock())
             return await end_attempt(tables, attempt, report.outcome, self._clock())
 
         await tell(self._machines, self._bells, await self._store.write(use_case))
+
+    async def may_wipe(self, worker: str, token: str, looked: Looked) -> Refused | None:
+        """Whether an attempt may wipe the disks of its action, which look so; None: it may.
+
+        Raises NotFound for an attempt that is not this worker's, Conflict for one that is over, or of another boot.
+        """
+
+        async def use_case(tables: Tables) -> Refused | None:
+            attempt = await owned(tables, worker, token)
+            fence(attempt, looked.workflow_id, looked.boot_id)
+            return await judge(tables, attempt, looked.disks, self._clock())
+
+        return await self._store.write(use_case)
 
     async def output(self, worker: str, token: str, offset: int, chunk: bytes) -> int:
         """Append output that begins at byte `offset`; returns the offset wanted next.
@@ -142,9 +159,17 @@ class Attempts:
         return wanted
 
     async def data(self, worker: str, token: str) -> bytes:
-        """The workflow's ephemeral data as an archive; empty when there is none yet."""
+        """The workflow's ephemeral data as an archive; empty when there is none yet.
+
+        Raises Conflict when the action wipes disks and its worker, of before there was such a thing, did not ask.
+        """
         async with self._store.read() as tables:
             attempt = await owned(tables, worker, token)
+            if await tables.disks.unasked(token):
+                raise Conflict(
+                    "this action wipes disks, and its worker did not look at them: build the OSIE of this version "
+                    "(tinkbox osie build) and boot the machine again"
+                )
         await self._gather(attempt.workflow_id)
         async with self._store.read() as tables:
             newest = await tables.data.newest(attempt.workflow_id)

@@ -72,6 +72,7 @@ async def bind(tables: Tables, definition: Definition) -> tuple[ActionStatus, ..
                 retries=action.retries,
                 reboot=action.reboot,
                 helper=action.helper,
+                wipes=action.wipes,
             )
             planned.append(ActionStatus(action=bound, state=State.PENDING if action.applies else State.SKIPPED))
     if problems:

@@ -1,6 +1,7 @@
 """From a rendered template to a definition: every rule of Tinkerbell's format, and what tinkbox adds to it."""
 
 from collections.abc import Mapping, Sequence
+from posixpath import normpath
 
 from yaml.nodes import Node, ScalarNode
 
@@ -8,6 +9,7 @@ from tinkbox.engine.container_definitions import ContainerReader
 from tinkbox.engine.service_definitions import ServiceReader
 from tinkbox.engine.yamltext import compose, is_null, line_of, path
 from tinkbox.model.breakpoint import DEFAULT_HOLD_SECONDS, MAX_HOLD_SECONDS, ON_EXPIRY, Breakpoints, Verb
+from tinkbox.model.disks import MAX_DISKS
 from tinkbox.model.errors import Invalid, Problem
 from tinkbox.model.services import Service
 from tinkbox.model.template import (
@@ -105,6 +107,7 @@ class _DefinitionReader(ContainerReader):
             applies=self._applies(fields, key),
             reboot=self.flag(fields["reboot"], path(key, "reboot")) if "reboot" in fields else False,
             helper=self.flag(fields["helper"], path(key, "helper"), absent=True) if "helper" in fields else True,
+            wipes=self._wipes(fields, key),
         )
 
     def _breakpoints(self, node: Node, tasks: Sequence[Task]) -> Breakpoints:
@@ -174,6 +177,18 @@ class _DefinitionReader(ContainerReader):
     def _applies(self, fields: Mapping[str, Node], key: str) -> bool:
         """The last word of an `if`: nothing means yes."""
         return self.flag(fields["if"], path(key, "if"), absent=True) if "if" in fields else True
+
+    def _wipes(self, fields: Mapping[str, Node], key: str) -> tuple[str, ...]:
+        disks = self.texts(fields, "wipes", key)
+        for disk in disks:
+            if len(disk) > MAX_NAME or not disk.startswith("/dev/") or normpath(disk) != disk:
+                text = f"{disk[:MAX_NAME]!r}: expected the disk's path below /dev, such as /dev/sda"
+                self.refuse(fields["wipes"], path(key, "wipes"), text)
+        if len(disks) > MAX_DISKS:
+            self.refuse(fields["wipes"], path(key, "wipes"), f"at most {MAX_DISKS} disks, not {len(disks)}")
+        if "wipes" in fields:
+            self.unique(disks, fields["wipes"], path(key, "wipes"), "the same disk twice")
+        return disks
 
     def _seconds(self, fields: Mapping[str, Node], name: str, key: str) -> int:
         return self.number(fields[name], path(key, name), "seconds", MAX_SECONDS) if name in fields else 0

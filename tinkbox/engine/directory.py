@@ -39,13 +39,12 @@ _Said = tuple[tuple[tuple[str, str], ...], tuple[str, ...]]  # labels and urls o
 class Hosted:
     """The services of a workflow that is not over, and who they are for.
 
-    `name` is the workflow's, `wanted` whether its services are to run: it is the first in the queue of the machine it
-    stands at.  `machines` are the ids of those that have or had something to do in it, `next_of` those of them that have
-    something to do in it before in any other workflow.
+    `wanted` is whether its services are to run: it is the first in the queue of the machine it stands at.  `machines` are
+    the ids of those that have or had something to do in it, `next_of` those of them that have something to do in it
+    before in any other workflow.
     """
 
     workflow_id: str
-    name: str
     state: State
     wanted: bool
     machines: frozenset[str]
@@ -153,7 +152,6 @@ class Directory:
 
     def _supplied(self, hosted: Hosted, service: ServiceStatus, path: str) -> Supply:
         return Supply(
-            workflow_id=hosted.workflow_id,
             service=service.service.name,
             url=f"{self.url_of(hosted.workflow_id)}{path}",
             ready=serves(service),

@@ -5,35 +5,35 @@ Booting machines are answered from memory; what is noted about them is saved in 
 
 import asyncio
 import hashlib
-import logging
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import NoReturn
 
 from tinkbox.engine.bells import CHANGES, RETURNS, Bells
 from tinkbox.engine.plan import BootFacts, boot_plan, netboot_plan, parked_reason
+from tinkbox.engine.saving import keep_saving
+from tinkbox.engine.stalls import stalled
 from tinkbox.engine.templates import only
+from tinkbox.engine.timeline import Timeline
 from tinkbox.model.boot import Client, Plan, Stage, Supply
-from tinkbox.model.errors import Conflict, Denied, Unavailable
+from tinkbox.model.errors import Conflict, Denied, Invalid
 from tinkbox.model.hardware import Hardware, Interface, MacAddress
+from tinkbox.model.sightings import Fact, Sighting
 from tinkbox.store.database import Store, Tables
-from tinkbox.store.hardware import MachineRecord, Sighting
+from tinkbox.store.hardware import MachineRecord
 from tinkbox.wire.worker import Credential
 
-SAVE_EVERY = 0.25
-RETRY_SAVING = 5.0
-MAX_UNSAVED = 10_000
 REMEMBERED_BOOTS = 16
 _BOOT_PROGRESS = (Stage.SCRIPT, Stage.SUPPLIED, Stage.KERNEL, Stage.RAMDISK)
 _BOOTS = frozenset({Stage.SCRIPT, Stage.SUPPLIED})
-_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MachineStatus:
-    """A machine as an operator sees it; `parked` is the reason, or empty."""
+    """A machine as an operator sees it; `parked` is the reason, or empty, `stalled` how long it got no further."""
 
     hardware: Hardware
     created_at: datetime
@@ -45,10 +45,11 @@ class MachineStatus:
     stage: Stage | None
     stage_at: datetime | None
     last_contact: datetime | None
+    stalled: str = ""
 
 
 class Machines:
-    """Hardware, permissions to boot, credentials, and the boot timeline.
+    """Hardware, permissions to boot and credentials; `timeline` is what was seen of every machine, known or not.
 
     Wherever a `key` is asked, it is an id, a unique beginning of one, a MAC, an IPv4 address, a hostname or a name.
     `returned` holds the attempts whose machines went away by intention and were seen booting since.
@@ -75,7 +76,7 @@ class Machines:
         self._workflow_names: dict[str, str] = {}
         self._past_boots: dict[str, deque[str]] = {}
         self.returned: set[str] = set()
-        self._sightings: list[Sighting] = []
+        self.timeline = Timeline(store, clock, lambda: bells.ring(CHANGES), self._by_mac.__contains__)
         self._changed: set[str] = set()
         self._noted = asyncio.Event()
 
@@ -86,6 +87,7 @@ class Machines:
             waiting = await tables.workflows.unfinished_and_newest(0)
         for workflow in waiting:
             self._name_workflow(workflow.name, [each.action.worker for each in workflow.actions])
+        await self.timeline.load()
 
     async def push(self, *machines: Hardware) -> None:
         """Store machines, or replace those with their ids, all or none; they start their boots anew.
@@ -109,11 +111,11 @@ class Machines:
 
     async def all(self) -> list[MachineStatus]:
         """Every machine, oldest first."""
-        return [_status(record) for record in self._records.values()]
+        return [self._status(record) for record in self._records.values()]
 
     async def get(self, key: str) -> MachineStatus:
         """Raises NotFound, or Conflict when the key fits several."""
-        return _status(self._find(key))
+        return self._status(self._find(key))
 
     async def delete(self, key: str) -> str:
         """Forget a machine; returns its id.  Raises Conflict while a workflow still needs it."""
@@ -130,7 +132,7 @@ class Machines:
         self._bells.ring(CHANGES)
         return hardware_id
 
-    async def credential(self, key: str, server: str, registry: str) -> Credential:
+    def credential(self, key: str, server: str, registry: str) -> Credential:
         """The identity of the worker on this machine, for the node door at `server`."""
         record = self._find(key)
         return Credential(server=server, registry=registry, worker=record.hardware.id, token=record.token)
@@ -143,13 +145,6 @@ class Machines:
             raise Denied("this is no credential of a machine known here")
         return hardware_id
 
-    async def timeline(self, key: str) -> list[Sighting]:
-        """The machine's boot timeline, oldest first."""
-        hardware_id = self._find(key).hardware.id
-        unsaved = [each for each in self._sightings if each.hardware_id == hardware_id]
-        async with self._store.read() as tables:
-            return await tables.hardware.sightings(hardware_id) + unsaved
-
     # What booting machines ask.  Nothing below waits for a disk.
 
     def boot_plan(self, client: Client) -> Plan | None:
@@ -157,31 +152,34 @@ class Machines:
         facts = self._facts(client.mac)
         return boot_plan(facts, client) if facts else None
 
-    def script_plan(self, mac: MacAddress, peer: str) -> Plan | None:
-        """What to tell a machine that asks for its boot script from the IPv4 address `peer`.
-
-        None when it is unknown, not permitted, or asks from another address than its own.
-        """
+    def netboot_plan(self, mac: MacAddress) -> Plan | None:
+        """What to tell a machine that netboots, wherever it is; None when it is unknown, or not permitted."""
         facts = self._facts(mac)
-        if facts is None or (facts.interface.address is not None and str(facts.interface.address) != peer):
-            return None
-        return netboot_plan(facts)
+        return netboot_plan(facts) if facts else None
 
-    def at(self, address: str) -> str:
-        """The id of the machine that has an IPv4 address, empty when none has."""
-        return self._by_address.get(address, "")
+    def mac_at(self, address: str) -> MacAddress | None:
+        """The MAC of the interface that an IPv4 address is reserved for."""
+        record = self._records.get(self._by_address.get(address, ""))
+        interface = record.hardware.interface(address) if record else None
+        return interface.mac if interface else None
 
-    def saw(self, mac: MacAddress, stage: Stage, detail: str = "") -> None:
-        """Note that a machine was seen at a stage of its boot; unknown ones are not noted."""
-        hardware_id = self._by_mac.get(mac)
-        if hardware_id is not None:
-            self._note(hardware_id, stage, detail)
+    def macs(self) -> Collection[MacAddress]:
+        """The MACs of every known machine."""
+        return [each.mac for record in self._records.values() for each in record.hardware.interfaces]
 
-    def saw_address(self, address: str, stage: Stage, detail: str = "") -> None:
-        """The same for a machine that is known by its IPv4 address only."""
-        hardware_id = self._by_address.get(address)
-        if hardware_id is not None:
-            self._note(hardware_id, stage, detail)
+    def cards(self, mac: MacAddress) -> list[MacAddress]:
+        """All MACs of the machine that has this one; none when nobody knows it."""
+        record = self._records.get(self._by_mac.get(mac, ""))
+        return [each.mac for each in record.hardware.interfaces] if record else []
+
+    def holder(self, mac: MacAddress) -> str:
+        """The id of the machine that has a MAC, empty when none has."""
+        return self._by_mac.get(mac, "")
+
+    def saw(self, mac: MacAddress, stage: Stage, detail: str = "", **facts: Fact) -> None:
+        """Note that a machine, known or not, was seen at a stage of its boot: `detail` for people, `facts` for rules."""
+        if self.timeline.saw(mac, stage, detail, **facts) and mac in self._by_mac:
+            self._note(self._by_mac[mac], stage, self.timeline.newest(mac))
 
     def booted(self, mac: MacAddress) -> None:
         """Note that a machine is in its first minutes: one that went away by intention is back."""
@@ -189,10 +187,6 @@ class Machines:
         if record is not None and record.leaving:
             self.returned.add(record.leaving)
             self._bells.ring(RETURNS)
-
-    def loader_fetched(self, peer: str, name: str, size: int, seconds: float, retransmissions: int) -> None:
-        """Note that a machine has its boot loader, and how well the transfer went."""
-        self.saw_address(peer, Stage.LOADER, f"{name}, {size} bytes in {seconds:.1f} s, {retransmissions} sent again")
 
     def contact(self, hardware_id: str, boot_id: str) -> None:
         """Note that the worker is in touch: progress, so the boots are counted anew.
@@ -211,32 +205,27 @@ class Machines:
         now = self._clock()
         self._records[hardware_id] = replace(record, boot_id=boot_id, last_contact=now, boots=0, furthest=None)
         if first:
-            self._note(hardware_id, Stage.WORKER, "")
+            self.saw(self._seen_last(record.hardware), Stage.WORKER, boot_id=boot_id)
         elif record.boots:
             self._remember(hardware_id)
 
     async def run(self) -> NoReturn:
-        """Save what was noted, in batches, for ever."""
-        while True:
-            await self._noted.wait()
-            await asyncio.sleep(SAVE_EVERY)
-            self._noted.clear()
-            try:
-                await self.save()
-            except Unavailable as error:
-                _log.warning("the boot timeline is not saved: %s", error, extra={"action": "machines.unsaved"})
-                await asyncio.sleep(RETRY_SAVING)
-                self._noted.set()
+        """Save how far boots have come, in batches, for ever; `timeline` saves what was seen."""
+        await keep_saving(self._noted, self._save, "the progress of boots")
 
     async def save(self) -> None:
-        """Save what was noted up to now; what a full disk refuses waits, the newest of it."""
-        sightings, self._sightings = self._sightings, []
+        """Save what was noted up to now, also what was seen."""
+        try:
+            await self._save()
+        finally:
+            await self.timeline.save()
+
+    async def _save(self) -> None:
         changed, self._changed = self._changed, set()
         records = [self._records[each] for each in changed if each in self._records]
         try:
-            await self._store.write(lambda tables: tables.hardware.save_progress(records, sightings))
+            await self._store.write(lambda tables: tables.hardware.save_progress(records))
         except BaseException:
-            self._sightings = (sightings + self._sightings)[-MAX_UNSAVED:]
             self._changed |= changed
             raise
 
@@ -246,14 +235,38 @@ class Machines:
         async with self._store.read() as tables:
             stored = await tables.hardware.some(wanted)
         there = {record.hardware.id for record in stored}
+        before = self._macs(wanted)
         for gone in set(wanted) - there:
             self._forget(gone)
         self._picture(stored)
+        self.timeline.forget(mac for mac in before if mac not in self._by_mac)
 
     def tickets_granted(self, ids: Iterable[str], workflow_name: str) -> None:
         """A workflow was created for these machines: their boots are counted anew."""
         self._name_workflow(workflow_name, ids)
         self._begin_anew(ids)
+
+    def _macs(self, ids: Iterable[str]) -> set[MacAddress]:
+        records = [self._records[each] for each in ids if each in self._records]
+        return {interface.mac for record in records for interface in record.hardware.interfaces}
+
+    def _status(self, record: MachineRecord) -> MachineStatus:
+        mac = self._seen_last(record.hardware)
+        newest = self.timeline.newest(mac)
+        return MachineStatus(
+            hardware=record.hardware,
+            created_at=record.created_at,
+            updated_at=record.updated_at,
+            ticket=record.ticket,
+            installed=record.installed,
+            boots=record.boots,
+            parked=parked_reason(ticket=record.ticket, boots=record.boots, furthest=record.furthest),
+            # It may have been seen before anybody told of it.
+            stage=record.stage or (newest.stage if newest else None),
+            stage_at=record.stage_at or (newest.at if newest else None),
+            last_contact=record.last_contact,
+            stalled=stalled(newest, self._clock()) if newest else "",
+        )
 
     def _begin_anew(self, ids: Iterable[str]) -> None:
         for hardware_id in ids:
@@ -267,8 +280,9 @@ class Machines:
             self._workflow_names[hardware_id] = name
 
     def _find(self, key: str) -> MachineRecord:
-        by_address = self._by_mac.get(key.lower()) or self._by_address.get(key)
-        exact = by_address or (key.lower() if key.lower() in self._records else None)
+        exact = key.lower() if key.lower() in self._records else self._by_address.get(key, "")
+        with suppress(Invalid):
+            exact = exact or self.holder(MacAddress(key))
         if exact:
             return self._records[exact]
         found = [
@@ -295,17 +309,22 @@ class Machines:
             supply=self._supply(record.hardware.id),
         )
 
-    def _note(self, hardware_id: str, stage: Stage, detail: str) -> None:
-        record, now = self._records[hardware_id], self._clock()
-        if stage is Stage.SERVICES and record.stage is stage:
-            return  # it asks every other second, for as long as it takes
+    def _seen_last(self, hardware: Hardware) -> MacAddress:
+        """The interface that it boots from: the one that was seen last, else the one it is shown by."""
+        seen = [each for each in map(self.timeline.newest, (each.mac for each in hardware.interfaces)) if each]
+        return max(seen, key=lambda each: each.at).mac if seen else primary(hardware).mac
+
+    def _note(self, hardware_id: str, stage: Stage, newest: Sighting | None) -> None:
+        record = self._records[hardware_id]
         if stage in _BOOTS and record.ticket:
             record = replace(record, boots=record.boots + 1)
         if stage in _BOOT_PROGRESS:
             record = replace(record, furthest=max(record.furthest or stage, stage, key=_BOOT_PROGRESS.index))
-        self._records[hardware_id] = replace(record, stage=stage, stage_at=now)
-        self._sightings.append(Sighting(hardware_id=hardware_id, at=now, stage=stage, detail=detail[:500]))
-        self._remember(hardware_id)
+        if newest is not None:
+            record = replace(record, stage=newest.stage, stage_at=newest.at)
+        if record != self._records[hardware_id]:
+            self._records[hardware_id] = record
+            self._remember(hardware_id)
 
     def _remember(self, hardware_id: str) -> None:
         self._changed.add(hardware_id)
@@ -345,8 +364,11 @@ class Machines:
             self._past_boots.pop(hardware_id, None)
         self._by_token.pop(_digest(record.token), None)
         for interface in record.hardware.interfaces:
-            self._by_mac.pop(interface.mac, None)
-            self._by_address.pop(str(interface.address), None)
+            # Another machine may have taken a card over already.
+            if self._by_mac.get(interface.mac) == hardware_id:
+                del self._by_mac[interface.mac]
+            if self._by_address.get(str(interface.address)) == hardware_id:
+                del self._by_address[str(interface.address)]
 
 
 def primary(hardware: Hardware) -> Interface:
@@ -357,21 +379,6 @@ def primary(hardware: Hardware) -> Interface:
 def _claimed(hardware: Hardware, claim: str) -> str:
     what = "MAC address" if ":" in claim else "IP address"
     return f"agent id {claim}" if claim == hardware.agent_id else f"{what} {claim}"
-
-
-def _status(record: MachineRecord) -> MachineStatus:
-    return MachineStatus(
-        hardware=record.hardware,
-        created_at=record.created_at,
-        updated_at=record.updated_at,
-        ticket=record.ticket,
-        installed=record.installed,
-        boots=record.boots,
-        parked=parked_reason(ticket=record.ticket, boots=record.boots, furthest=record.furthest),
-        stage=record.stage,
-        stage_at=record.stage_at,
-        last_contact=record.last_contact,
-    )
 
 
 def _digest(token: str) -> bytes:

@@ -2,14 +2,29 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
+from datetime import datetime, timedelta
 
-from tinkbox.engine.machines import MachineStatus, primary
+from tinkbox.engine.boots import ended_at
+from tinkbox.engine.machines import Machines, MachineStatus, primary
+from tinkbox.engine.stalls import stalled
 from tinkbox.model.conditions import explanation
 from tinkbox.model.reasons import hint
 from tinkbox.model.services import ServiceStatus
 from tinkbox.model.workflow import DONE, FINAL, ActionStatus, Outcome, PlannedAction, State, Workflow
 from tinkbox.store.database import Tables
-from tinkbox.wire.status import FailureLine, HeldLine, MachineLine, RunningLine, ServiceLine, TaskLine, WorkflowLine
+from tinkbox.wire.status import (
+    FailureLine,
+    HeldLine,
+    MachineLine,
+    RunningLine,
+    ServiceLine,
+    StrangerLine,
+    TaskLine,
+    WorkflowLine,
+)
+
+LATELY = timedelta(minutes=10)
+MAX_STRANGERS = 20
 
 
 def machine_line(status: MachineStatus) -> MachineLine:
@@ -25,7 +40,23 @@ def machine_line(status: MachineStatus) -> MachineLine:
         boots=status.boots,
         parked=status.parked,
         last_contact=status.last_contact,
+        stalled=status.stalled,
     )
+
+
+def stranger_lines(machines: Machines, now: datetime) -> tuple[StrangerLine, ...]:
+    """Machines that nobody knows and that were seen lately, those seen last first."""
+    return tuple(
+        StrangerLine(
+            mac=each.mac,
+            stage=each.stage,
+            stage_at=each.at,
+            detail=each.detail,
+            stalled=stalled(each, now),
+        )
+        for each in machines.timeline.machines()
+        if not machines.holder(each.mac) and now - ended_at(each) < LATELY
+    )[:MAX_STRANGERS]
 
 
 async def workflow_line(tables: Tables, workflow: Workflow, hostnames: Mapping[str, str]) -> WorkflowLine:

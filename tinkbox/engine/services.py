@@ -260,7 +260,6 @@ def _hosted(workflow: Workflow, following: Mapping[str, str | None], *, wanted: 
     machines = frozenset(workflow.workers())
     return Hosted(
         workflow_id=workflow.id,
-        name=workflow.name,
         state=workflow.state,
         wanted=wanted,
         machines=machines,

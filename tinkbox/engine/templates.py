@@ -107,7 +107,7 @@ def only(found: Sequence[T], what: str, key: str) -> T:
     if not found:
         raise NotFound(f"{what} {key[:80]!r} not found: `tinkbox {what} list` shows what there is")
     if len(found) > 1:
-        raise Conflict(f"{what} {key[:80]!r} is ambiguous: {len(found)} ids begin with it, give more of it")
+        raise Conflict(f"{what} {key[:80]!r} is ambiguous: it fits {len(found)}, whose ids `tinkbox {what} list` shows")
     return found[0]
 
 

@@ -10,7 +10,7 @@ from tinkbox.engine.binding import Names, bind, bind_services, first_known
 from tinkbox.engine.endings import stop, tell
 from tinkbox.engine.machine import WORKFLOW, Happening, advance
 from tinkbox.engine.machines import Machines, primary
-from tinkbox.engine.overview import machine_line, workflow_line
+from tinkbox.engine.overview import machine_line, stranger_lines, workflow_line
 from tinkbox.engine.plan import first_to_retry
 from tinkbox.engine.rendering import render, rendering_data
 from tinkbox.engine.templates import find_template, only
@@ -21,7 +21,7 @@ from tinkbox.model.hardware import Hardware
 from tinkbox.model.services import Phase, ServiceStatus, Standing
 from tinkbox.model.workflow import FINAL, Event, PlannedAction, State, Workflow
 from tinkbox.store.data import DataVersion
-from tinkbox.store.database import Store, Tables
+from tinkbox.store.database import Store, Tables, UseCase
 from tinkbox.store.output import Piece
 from tinkbox.store.workflows import Attempt
 from tinkbox.wire.status import Snapshot
@@ -73,12 +73,15 @@ class Workflows:
         name: str = "",
         breakpoints: Change | None = None,
         who: str = "",
+        confirm_wipe: bool = False,
+        first: UseCase[None] | None = None,
     ) -> str:
         """Bind a template to machines, give each its ticket, and return the workflow's id.
 
         What is rendered now is what will run, whatever becomes of template and hardware.  `machine` is the one
         whose document the template sees, else the first known one of `devices`; `name` beats the template's.
-        `breakpoints` are armed as well as the template's, by the person `who`.
+        `breakpoints` are armed as well as the template's, by the person `who`.  `first` is done in the same transaction:
+        both are, or neither is.  `confirm_wipe` is a person's word that disks may be wiped, whatever is on them.
         Raises NotFound for an unknown template or an action that `breakpoints` name, and Invalid with every problem
         otherwise.
         """
@@ -92,6 +95,8 @@ class Workflows:
         definition = rendered.definition
 
         async def use_case(tables: Tables) -> list[str]:
+            if first is not None:
+                await first(tables)
             actions = await bind(tables, definition)
             services = await bind_services(tables, definition, self._names, workflow_id)
             workflow = Workflow(
@@ -105,6 +110,7 @@ class Workflows:
                 created_at=now,
                 updated_at=now,
                 global_timeout=definition.global_timeout,
+                wipe_confirmed=confirm_wipe,
                 services=tuple(
                     ServiceStatus(service=each, standing=Standing(run=self._new_token(), phase=Phase.PENDING))
                     for each in services
@@ -162,11 +168,11 @@ class Workflows:
         await tell(self._machines, self._bells, workers)
         return workflow_id
 
-    async def retry(self, key: str, from_action: str | None = None) -> str:
+    async def retry(self, key: str, from_action: str | None = None, *, confirm_wipe: bool = False) -> str:
         """Take up a workflow that ended badly again, behind what its machines wait for; returns its id.
 
         It begins with the first action that is not done, or with an earlier one: `from_action` is its
-        name or `task/action`.  Its services are started anew, and must be ready before.  Raises Conflict when that cannot be, NotFound when there is none so called.
+        name or `task/action`.  Its services are started anew, and must be ready before.  `confirm_wipe` as in `create`.  Raises Conflict when that cannot be, NotFound when there is none so called.
         """
         now = self._clock()
 
@@ -177,7 +183,9 @@ class Workflows:
             await tables.workflows.make_ready(workflow.id, first)
             runs = [self._new_token() for _ in workflow.services]
             await tables.services.renew(workflow.id, runs)
-            await tables.events.add(workflow.id, now, *history.retried(first, runs))
+            await tables.events.add(workflow.id, now, *history.retried(first, runs, confirmed=confirm_wipe))
+            if confirm_wipe:
+                await tables.workflows.confirm_wipe(workflow.id)
             ready = await tables.workflows.get(workflow.id)
             await tables.hardware.grant_ticket(_awaited(ready))
             return ready
@@ -274,6 +282,7 @@ class Workflows:
             version=version,
             machines=tuple(machine_line(each) for each in machines),
             workflows=tuple(lines),
+            strangers=stranger_lines(self._machines, self._clock()),
         )
 
 

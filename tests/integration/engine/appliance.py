@@ -16,9 +16,11 @@ from tinkbox.engine.binding import Names
 from tinkbox.engine.breakpoints import Breakpoints
 from tinkbox.engine.deadlines import Deadlines
 from tinkbox.engine.directory import Directory
+from tinkbox.engine.discovery import Discovery
 from tinkbox.engine.machines import Machines
 from tinkbox.engine.returns import Returns
 from tinkbox.engine.services import Services
+from tinkbox.engine.syslog import Syslog
 from tinkbox.engine.templates import Templates
 from tinkbox.engine.workflows import Workflows
 from tinkbox.model.hardware import MacAddress, parse_hardware
@@ -57,12 +59,22 @@ tasks:
 
 @dataclass
 class Clock:
+    """The time of day, and beside it a steady clock, which no `jump` of the other moves."""
+
     now: datetime = datetime(2026, 11, 21, 3, 0, tzinfo=UTC)
+    seconds: float = 5_000.0
 
     def __call__(self) -> datetime:
         return self.now
 
+    def steady(self) -> float:
+        return self.seconds
+
     def forward(self, seconds: float) -> None:
+        self.jump(seconds)
+        self.seconds += seconds
+
+    def jump(self, seconds: float) -> None:
         self.now += timedelta(seconds=seconds)
 
 
@@ -80,6 +92,7 @@ class Appliance:
             return str(UUID(int=(next(numbers) << 96) + 7))
 
         self.machines = Machines(self.store, self.bells, self.clock, lambda: f"token-{next(numbers)}")
+        self.syslog = Syslog(self.store, self.clock, self.machines.timeline.follows)
         self.templates = Templates(self.store, self.clock, new_id)
         self.directory = Directory(DOMAIN, f"http://{ADDRESS}")
         self.services = Services(self.store, self.bells, self.machines, self.clock, self.directory, ADDRESS)
@@ -100,6 +113,15 @@ class Appliance:
             lambda: f"attempt-{next(numbers)}",
             self.gather,
             lambda workflow_id: f"{workflow_id}.{DOMAIN}",
+        )
+        self.discovery = Discovery(
+            self.store,
+            self.bells,
+            self.machines,
+            self.workflows,
+            self.clock,
+            self.clock.steady,
+            lambda: f"guest-{next(numbers)}",
         )
         self.breakpoints = Breakpoints(self.store, self.bells, self.machines, self.clock)
         self.deadlines = Deadlines(self.store, self.bells, self.machines, self.clock)
@@ -135,9 +157,7 @@ class Appliance:
     async def report(
         self, worker: str, offer: Offer, state: State = State.SUCCESS, boot_id: str = "boot-1", **told: object
     ) -> None:
-        report = Report(
-            workflow_id=offer.workflow_id, boot_id=boot_id, sequence=1, outcome=Outcome(state=state, **told)
-        )
+        report = Report(workflow_id=offer.workflow_id, boot_id=boot_id, outcome=Outcome(state=state, **told))
         await self.attempts.report(worker, offer.attempt, report)
 
     async def finish(self, worker: str) -> list[str]:

@@ -54,7 +54,7 @@ class AtWork:
         await self.box.breakpoints.asked(self.worker, self.offer.attempt, Asked(sequence=sequence, verb=verb, **fields))
 
     async def report(self, outcome: Outcome) -> None:
-        told = Report(workflow_id=self.key, boot_id=self.boot_id, sequence=1, outcome=outcome)
+        told = Report(workflow_id=self.key, boot_id=self.boot_id, outcome=outcome)
         await self.box.attempts.report(self.worker, self.offer.attempt, told)
 
     async def orders(self) -> Orders:

@@ -115,7 +115,7 @@ async def test_a_machine_that_was_forgotten_since_it_showed_its_credential_is_de
 
 async def test_a_report_on_the_wrong_workflow_is_refused(box: Appliance) -> None:
     worker, offer = await started(box)
-    report = Report(workflow_id="other", boot_id="b", sequence=1, outcome=Outcome(state=State.SUCCESS))
+    report = Report(workflow_id="other", boot_id="b", outcome=Outcome(state=State.SUCCESS))
     with pytest.raises(Conflict):
         await box.attempts.report(worker, offer.attempt, report)
 

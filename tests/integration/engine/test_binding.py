@@ -12,7 +12,7 @@ from tinkbox.engine.binding import Names, bind_services
 from tinkbox.engine.definitions import read_definition
 from tinkbox.model.errors import Invalid
 from tinkbox.model.services import APPLIANCE, PlannedService
-from tinkbox.model.workflow import State
+from tinkbox.model.workflow import PlannedAction, State
 
 CHOICE = """\
 version: "0.1"
@@ -74,6 +74,43 @@ async def test_what_the_template_says_of_retries_reboots_and_time_is_kept(box: A
     away = (await box.workflows.get(await box.workflow(REBOOT))).actions[1].action
     assert (away.retries, away.reboot) == (0, True)
     assert (await box.workflows.get(await box.workflow(LIMITED))).global_timeout == 100
+
+
+WORDED = f"""\
+version: "0.1"
+name: worded
+tasks:
+  - name: install
+    worker: {mac(1)}
+    volumes: [/dev:/dev]
+    environment: {{A: task, B: task}}
+    actions:
+      - name: write
+        image: image2disk:v1
+        timeout: 600
+        command: [sh, -c, "true"]
+        on-timeout: [echo, late]
+        on-failure: [echo, broken]
+        volumes: [/lib:/lib]
+        environment: {{B: action}}
+        pid: host
+        retries: 2
+        reboot: true
+        helper: false
+        wipes: [/dev/sda]
+"""
+
+
+async def test_all_that_a_template_says_of_an_action_is_kept(box: Appliance) -> None:
+    worker = await box.machine(1)
+    (stored,) = (await box.workflows.get(await box.workflow(WORDED))).actions
+    (task,) = read_definition(WORDED).tasks
+    (worded,) = task.actions
+    taken = {each.name: getattr(worded, each.name) for each in fields(worded) if each.name != "applies"}
+    assert all(taken[each.name] != each.default for each in fields(worded) if each.name in taken), "a word is missing"
+    merged = {"volumes": ("/dev:/dev", "/lib:/lib"), "environment": {"A": "task", "B": "action"}}
+    bound = {"index": 0, "task": "install", "worker": worker, "address": mac(1)}
+    assert stored.action == PlannedAction(**{**taken, **merged, **bound})
 
 
 NAMES = Names(

@@ -10,19 +10,19 @@ import pytest
 from tests.integration.engine.appliance import RELAY, Appliance, address, appliance, hardware, mac
 from tinkbox.engine.machines import Machines
 from tinkbox.engine.plan import MAX_BOOTS
-from tinkbox.model.boot import Boot, Client, Plan, Stage, Supply
+from tinkbox.model.boot import Asker, Boot, Client, Plan, Stage, Supply
 from tinkbox.model.errors import Conflict, Denied, NotFound, Unavailable
 from tinkbox.model.hardware import parse_hardware
 from tinkbox.model.workflow import State
 
 
 def netboot(box: Appliance, number: int = 1) -> Boot | None:
-    plan = box.machines.boot_plan(Client(mac=mac(number), netboots=True))
+    plan = box.machines.boot_plan(Client(mac=mac(number), asker=Asker.PXE))
     return plan.boot if plan else None
 
 
 def script(box: Appliance, number: int = 1) -> Plan | None:
-    plan = box.machines.script_plan(mac(number), address(number))
+    plan = box.machines.netboot_plan(mac(number))
     if plan is not None:
         box.machines.saw(mac(number), Stage.PARKED if plan.boot is Boot.PARKED else Stage.SCRIPT)
     return plan
@@ -144,7 +144,7 @@ async def test_three_boots_without_progress_park_the_machine_with_a_reason(box: 
         plan = script(box)
         assert plan is not None
         assert plan.boot is Boot.OSIE
-        box.machines.saw_address(address(1), Stage.KERNEL)
+        box.machines.saw(mac(1), Stage.KERNEL)
     parked = script(box)
     assert parked is not None
     assert parked.boot is Boot.PARKED
@@ -159,7 +159,7 @@ async def test_the_reason_counts_how_far_the_last_of_the_boots_came(box: Applian
     await box.workflow()
     for _ in range(MAX_BOOTS):
         script(box)
-    box.machines.saw_address(address(1), Stage.RAMDISK)
+    box.machines.saw(mac(1), Stage.RAMDISK)
     assert "the furthest fetched the OSIE" in (await box.machines.get(worker)).parked
 
 
@@ -176,7 +176,7 @@ async def test_a_parked_machine_is_let_go_by_a_push_or_a_new_workflow(box: Appli
 
 async def supplied(box: Appliance, *, ready: bool) -> Machines:
     """Machines of which number 1 is supplied by its workflow."""
-    supply = Supply(workflow_id="w", service="boot", url="http://w.lab/auto.ipxe", ready=ready)
+    supply = Supply(service="boot", url="http://w.lab/auto.ipxe", ready=ready)
     known = {str(UUID(int=1)): supply}
     machines = Machines(box.store, box.bells, box.clock, lambda: "token", known.get)
     await machines.load()
@@ -191,7 +191,7 @@ async def test_a_machine_boots_what_its_own_workflow_supplies_and_others_the_osi
         await box.workflow(device_1=number)
     await supplied(box, ready=True)
     assert (netboot(box, 1), netboot(box, 2)) == (Boot.WORKFLOW, Boot.OSIE)
-    plan = box.machines.script_plan(mac(1), address(1))
+    plan = box.machines.netboot_plan(mac(1))
     assert plan is not None
     assert plan.script == "http://w.lab/auto.ipxe"
 
@@ -218,7 +218,7 @@ async def test_a_machine_that_asks_every_other_second_is_noted_once_for_each_tim
     worker = await box.machine(1)
     for stage in (Stage.SERVICES, Stage.SERVICES, Stage.DISCOVER, Stage.SERVICES, Stage.SERVICES, Stage.SUPPLIED):
         box.machines.saw(mac(1), stage)
-    seen = [each.stage for each in await box.machines.timeline(worker)]
+    seen = [each.stage for each in await box.machines.timeline.of(mac(1))]
     assert seen == [Stage.SERVICES, Stage.DISCOVER, Stage.SERVICES, Stage.SUPPLIED]
     assert (await box.machines.get(worker)).stage is Stage.SUPPLIED
 
@@ -286,38 +286,38 @@ async def test_what_was_noted_and_not_saved_yet_outlives_what_is_read_from_the_s
     assert await box.machines.get(worker) == before
     assert (before.boots, before.stage, before.last_contact) == (1, Stage.SCRIPT, box.clock.now)
     await box.offer(worker, boot_id="boot-1")
-    assert [each.stage for each in await box.machines.timeline(worker)].count(Stage.WORKER) == 1
+    assert [each.stage for each in await box.machines.timeline.of(mac(1))].count(Stage.WORKER) == 1
 
 
-async def test_the_script_goes_only_to_the_machines_own_address(box: Appliance) -> None:
+async def test_the_plan_names_the_workflow_on_whose_behalf_a_machine_boots(box: Appliance) -> None:
     await box.machine(1)
     await box.workflow()
-    assert box.machines.script_plan(mac(1), "172.30.0.99") is None
-    plan = box.machines.script_plan(mac(1), address(1))
+    assert box.machines.netboot_plan(mac(2)) is None
+    plan = box.machines.netboot_plan(mac(1))
     assert plan is not None
     assert plan.workflow == "hello_world_workflow"
 
 
 async def test_the_timeline_keeps_what_was_seen_in_order(box: Appliance) -> None:
-    worker = await box.machine(1)
+    await box.machine(1)
     box.machines.saw(mac(1), Stage.DISCOVER)
     await box.machines.save()
-    box.machines.loader_fetched(address(1), "undionly.kpxe", 70_000, 0.5, 2)
+    box.machines.saw(mac(1), Stage.LOADER, "undionly.kpxe", retransmissions=2)
     box.machines.saw(mac(9), Stage.DISCOVER)
-    seen = await box.machines.timeline(worker)
+    seen = await box.machines.timeline.of(mac(1))
     assert [each.stage for each in seen] == [Stage.DISCOVER, Stage.LOADER]
-    assert seen[1].detail == "undionly.kpxe, 70000 bytes in 0.5 s, 2 sent again"
+    assert (seen[1].detail, seen[1].facts) == ("undionly.kpxe", {"retransmissions": 2})
 
 
 async def test_the_worker_is_in_the_timeline_once_for_each_boot(box: Appliance) -> None:
     worker = await box.machine(1)
     for boot_id in ("boot-1", "boot-1", "boot-2"):
         await box.offer(worker, boot_id=boot_id)
-    assert [each.stage for each in await box.machines.timeline(worker)] == [Stage.WORKER, Stage.WORKER]
+    assert [each.stage for each in await box.machines.timeline.of(mac(1))] == [Stage.WORKER, Stage.WORKER]
 
 
 async def test_a_full_disk_delays_saving_and_does_not_end_it(box: Appliance, monkeypatch: pytest.MonkeyPatch) -> None:
-    worker = await box.machine(1)
+    await box.machine(1)
     write, saved, refusals = box.store.write, asyncio.Event(), [Unavailable("the disk is full")]
 
     async def full_at_first(use_case: object) -> None:
@@ -327,21 +327,21 @@ async def test_a_full_disk_delays_saving_and_does_not_end_it(box: Appliance, mon
         saved.set()
 
     monkeypatch.setattr(box.store, "write", full_at_first)
-    monkeypatch.setattr("tinkbox.engine.machines.SAVE_EVERY", 0.0)
-    monkeypatch.setattr("tinkbox.engine.machines.RETRY_SAVING", 0.0)
+    monkeypatch.setattr("tinkbox.engine.saving.SAVE_EVERY", 0.0)
+    monkeypatch.setattr("tinkbox.engine.saving.RETRY_SAVING", 0.0)
     async with asyncio.timeout(5), asyncio.TaskGroup() as parts:
-        saving = parts.create_task(box.machines.run())
+        saving = parts.create_task(box.machines.timeline.run())
         box.machines.saw(mac(1), Stage.DISCOVER)
         await saved.wait()
         saving.cancel()
     async with box.store.read() as tables:
-        assert [each.stage for each in await tables.hardware.sightings(worker)] == [Stage.DISCOVER]
+        assert [each.stage for each in (await tables.sightings.of([mac(1)])).values()] == [Stage.DISCOVER]
 
 
 async def test_while_nothing_can_be_saved_boots_go_on_and_the_newest_sightings_wait(
     box: Appliance, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    worker = await box.machine(1)
+    await box.machine(1)
     await box.workflow()
     write = box.store.write
 
@@ -349,15 +349,15 @@ async def test_while_nothing_can_be_saved_boots_go_on_and_the_newest_sightings_w
         raise Unavailable("the disk is full")
 
     monkeypatch.setattr(box.store, "write", full)
-    monkeypatch.setattr("tinkbox.engine.machines.MAX_UNSAVED", 3)
+    monkeypatch.setattr("tinkbox.engine.timeline.MAX_UNSAVED", 3)
     for number in range(5):
         box.machines.saw(mac(1), Stage.DISCOVER, str(number))
         with pytest.raises(Unavailable):
             await box.machines.save()
-    assert box.machines.script_plan(mac(1), address(1)) is not None
+    assert box.machines.netboot_plan(mac(1)) is not None
     monkeypatch.setattr(box.store, "write", write)
     await box.machines.save()
-    assert [each.detail for each in await box.machines.timeline(worker)] == ["2", "3", "4"]
+    assert [each.detail for each in await box.machines.timeline.of(mac(1))] == ["2", "3", "4"]
 
 
 async def test_a_mac_or_address_of_another_machine_is_a_conflict_and_changes_nothing(box: Appliance) -> None:
@@ -377,7 +377,7 @@ async def test_a_mac_or_address_of_another_machine_is_a_conflict_and_changes_not
 
 async def test_pushing_again_replaces_the_document_and_keeps_the_credential(box: Appliance) -> None:
     worker = await box.machine(1)
-    token = (await box.machines.credential(worker, "s", "r")).token
+    token = box.machines.credential(worker, "s", "r").token
     document = hardware(1)
     dhcp = document["network"]["interfaces"][0]["dhcp"]  # type: ignore[index]
     dhcp["mac"], dhcp["ip"]["address"] = "08:00:27:00:00:77", "172.30.0.77"
@@ -391,17 +391,68 @@ async def test_pushing_again_replaces_the_document_and_keeps_the_credential(box:
 
 
 @pytest.mark.parametrize(
-    "key", ["08:00:27:00:00:01", "172.30.0.11", "machine-1", "00000000-0000-0000-0000-000000000001"]
-)
+    "key",
+    [
+        "08:00:27:00:00:01", "08-00-27-00-00-01", "0800.2700.0001", "080027000001", "172.30.0.11", "machine-1",
+        "00000000-0000-0000-0000-000000000001",
+    ],
+)  # fmt: skip
 async def test_a_machine_is_found_by_whatever_names_it(box: Appliance, key: str) -> None:
     worker = await box.machine(1)
     await box.machine(2)
     assert (await box.machines.get(key)).hardware.id == worker
 
 
+@pytest.mark.parametrize("first", [1, 2])
+async def test_a_card_that_moves_to_another_machine_is_known_as_its_from_then_on(box: Appliance, first: int) -> None:
+    second = 3 - first
+    for number in (first, second):
+        await box.machine(number)
+    without, with_both = hardware(first), hardware(second)
+    moved = without["network"]["interfaces"][0]  # type: ignore[index]
+    with_both["network"]["interfaces"].append(json.loads(json.dumps(moved)))  # type: ignore[index]
+    moved["dhcp"] |= {"mac": mac(9), "ip": {"address": address(9), "netmask": "255.255.255.0"}}
+    await box.machines.push(*(parse_hardware(json.dumps(each)) for each in (without, with_both)))
+    assert box.machines.holder(mac(first)) == str(UUID(int=second))
+    assert box.machines.mac_at(address(first)) == mac(first)
+    assert box.machines.cards(mac(first)) == box.machines.cards(mac(second)) == [mac(second), mac(first)]
+    assert box.machines.cards(mac(9)) == [mac(9)]
+    assert box.machines.cards(mac(77)) == []
+    assert box.machines.holder(mac(9)) == str(UUID(int=first))
+
+
+async def test_a_card_stays_with_whoever_took_it_over_while_a_deletion_was_under_way(box: Appliance) -> None:
+    for number in (1, 2):
+        await box.machine(number)
+    deleted, other = str(UUID(int=1)), str(UUID(int=2))
+    await box.store.write(lambda tables: tables.hardware.delete(deleted))
+    document = hardware(2)
+    document["network"]["interfaces"].append(hardware(1)["network"]["interfaces"][0])  # type: ignore[index]
+    await box.machines.push(parse_hardware(json.dumps(document)))
+    box.machines.saw(mac(1), Stage.DISCOVER)
+    await box.machines.refresh([deleted])
+    assert (box.machines.holder(mac(1)), box.machines.mac_at(address(1))) == (other, mac(1))
+    assert box.machines.timeline.newest(mac(1)) is not None
+
+
+async def test_a_question_of_the_worker_before_the_last_boot_takes_nothing_from_the_one_that_runs(
+    box: Appliance,
+) -> None:
+    worker = await box.machine(1)
+    await box.workflow()
+    box.machines.contact(worker, "boot-1")
+    begun = await box.offer(worker, "boot-2")
+    assert begun is not None
+    with pytest.raises(Conflict, match="has booted again since"):
+        await box.offer(worker, "boot-1")
+    again = await box.offer(worker, "boot-2")
+    assert again is not None
+    assert again.attempt == begun.attempt
+
+
 async def test_wrong_credentials_are_denied(box: Appliance) -> None:
     worker = await box.machine(1)
-    token = (await box.machines.credential(worker, "s", "r")).token
+    token = box.machines.credential(worker, "s", "r").token
     for wrong in ("", "x", token + "x", token[:-1], "\udcff"):
         with pytest.raises(Denied):
             box.machines.authenticate(wrong)
@@ -418,3 +469,80 @@ async def test_a_machine_that_a_workflow_needs_is_not_deleted(box: Appliance) ->
     await box.workflows.delete(workflow_id)
     await box.machines.delete(worker)
     assert await box.machines.all() == []
+
+
+async def test_what_was_seen_of_a_machine_goes_with_the_machine_or_with_its_interface(box: Appliance) -> None:
+    worker = await box.machine(1)
+    await box.machine(2)
+    for number in (1, 2):
+        box.machines.saw(mac(number), Stage.SCRIPT)
+    moved = {**hardware(1), "network": hardware(3)["network"]}
+    await box.machines.push(parse_hardware(json.dumps(moved)))
+    assert [each.mac for each in box.machines.timeline.machines()] == [mac(2)]
+    box.machines.saw(mac(3), Stage.KERNEL)
+    assert (await box.machines.get(worker)).stage is Stage.KERNEL
+    await box.machines.delete(worker)
+    assert [each.mac for each in box.machines.timeline.machines()] == [mac(2)]
+
+
+async def test_a_stranger_that_is_pushed_keeps_what_was_seen_of_it(box: Appliance) -> None:
+    box.machines.saw(mac(1), Stage.IGNORED)
+    assert box.machines.holder(mac(1)) == ""
+    worker = await box.machine(1)
+    assert box.machines.holder(mac(1)) == worker
+    assert [each.stage for each in await box.machines.timeline.of(mac(1))] == [Stage.IGNORED]
+
+
+async def test_a_machine_that_was_seen_before_it_was_told_of_stands_where_it_was_seen(box: Appliance) -> None:
+    box.machines.saw(mac(1), Stage.INVENTORY)
+    seen_at = box.clock()
+    box.clock.forward(60)
+    found = await box.machines.get(await box.machine(1))
+    assert (found.stage, found.stage_at) == (Stage.INVENTORY, seen_at)
+
+
+async def test_a_machine_that_gets_no_further_is_said_to_have_stalled(box: Appliance) -> None:
+    worker = await box.machine(1)
+    assert (await box.machines.get(worker)).stalled == ""
+    box.machines.saw(mac(1), Stage.DISCOVER, asker=Asker.PXE)
+    box.clock.forward(8)
+    box.machines.saw(mac(1), Stage.DISCOVER, asker=Asker.PXE)
+    box.clock.forward(32)
+    assert (await box.machines.get(worker)).stalled == "stalled here for 40 s"
+    box.machines.saw(mac(1), Stage.OFFERED)
+    assert (await box.machines.get(worker)).stalled == ""
+    box.clock.forward(11)
+    box.machines.saw(mac(1), Stage.DISCOVER, asker=Asker.PXE)
+    status = await box.machines.get(worker)
+    assert (status.stage, status.stalled) == (Stage.OFFERED, "stalled here for 11 s"), "it goes round there"
+
+
+async def test_what_was_seen_is_saved_also_when_the_progress_was_refused(
+    box: Appliance, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await box.machine(1)
+    box.machines.saw(mac(1), Stage.SCRIPT)
+    write, refusals = box.store.write, [Unavailable("the disk is full")]
+
+    async def full_at_first(use_case: object) -> None:
+        if refusals:
+            raise refusals.pop()
+        await write(use_case)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(box.store, "write", full_at_first)
+    with pytest.raises(Unavailable):
+        await box.machines.save()
+    async with box.store.read() as tables:
+        assert len(await tables.sightings.of([mac(1)])) == 1
+
+
+async def test_the_worker_is_seen_on_the_interface_that_the_machine_booted_from(box: Appliance) -> None:
+    both = hardware(1)
+    both["network"]["interfaces"] += hardware(2)["network"]["interfaces"]
+    await box.machines.push(parse_hardware(json.dumps(both)))
+    box.machines.saw(mac(1), Stage.DISCOVER)
+    box.clock.forward(1)
+    box.machines.saw(mac(2), Stage.RAMDISK)
+    await box.offer(both["id"])
+    assert [each.stage for each in await box.machines.timeline.of(mac(2))] == [Stage.RAMDISK, Stage.WORKER]
+    assert [each.stage for each in await box.machines.timeline.of(mac(1))] == [Stage.DISCOVER]

@@ -1,8 +1,10 @@
 """The appliance at a glance, of a real engine."""
 
-from tests.integration.engine.appliance import Appliance
+from tests.integration.engine.appliance import Appliance, mac
+from tinkbox.engine.overview import LATELY, MAX_STRANGERS
+from tinkbox.model.boot import Asker, Stage
 from tinkbox.model.workflow import State
-from tinkbox.wire.status import TaskLine, WorkflowLine
+from tinkbox.wire.status import StrangerLine, TaskLine, WorkflowLine
 
 TRIED = """\
 version: "0.1"
@@ -93,3 +95,30 @@ async def test_a_workflow_that_ran_out_of_time_between_two_actions_says_so(box: 
     assert (failure.name, failure.reason) == ("reboot", "Timeout")
     assert "global_timeout of 100 seconds" in failure.message
     assert failure.hint
+
+
+async def test_machines_that_nobody_knows_are_shown_while_they_boot(box: Appliance) -> None:
+    await box.machine(1)
+    for number in (1, 9):
+        box.machines.saw(mac(number), Stage.DISCOVER, "PXE", asker=Asker.PXE)
+    box.clock.forward(40)
+    shown = await box.workflows.snapshot("1")
+    assert [each.stalled for each in shown.machines] == ["stalled here for 40 s"]
+    assert shown.strangers == (
+        StrangerLine(
+            mac=mac(9),
+            stage=Stage.DISCOVER,
+            stage_at=shown.machines[0].stage_at,
+            detail="PXE",
+            stalled="stalled here for 40 s",
+        ),
+    )
+    box.clock.forward(LATELY.total_seconds())
+    assert (await box.workflows.snapshot("1")).strangers == ()
+
+
+async def test_of_many_strangers_the_last_seen_are_shown(box: Appliance) -> None:
+    for number in range(MAX_STRANGERS + 5):
+        box.machines.saw(mac(number), Stage.IGNORED)
+    shown = (await box.workflows.snapshot("1")).strangers
+    assert [each.mac for each in shown] == [mac(number) for number in reversed(range(5, MAX_STRANGERS + 5))]

@@ -192,7 +192,7 @@ class Lab:
         if machine.hold is not None and outcome is None:
             return await self.carry_out(machine)
         offer, outcome = machine.held, outcome or self.dice.choice(OUTCOMES)
-        report = Report(workflow_id=offer.workflow_id, boot_id=machine.boot_id, sequence=1, outcome=outcome)
+        report = Report(workflow_id=offer.workflow_id, boot_id=machine.boot_id, outcome=outcome)
         await self.say(machine, offer.attempt, report)
         return None
 
@@ -435,7 +435,7 @@ class Lab:
                     await self.send(
                         machine,
                         offer.attempt,
-                        Report(workflow_id=offer.workflow_id, boot_id=machine.boot_id, sequence=1, outcome=OUTCOMES[0]),
+                        Report(workflow_id=offer.workflow_id, boot_id=machine.boot_id, outcome=OUTCOMES[0]),
                     )
             if all(each.state in FINAL for each in await self.box.workflows.all()):
                 return

@@ -16,7 +16,7 @@ async def test_a_key_that_fits_none_or_several_says_so(box: Appliance) -> None:
         await box.templates.get("hello")
     await box.templates.create("hello", HELLO)
     await box.templates.create("relay", RELAY)
-    with pytest.raises(Conflict, match="2 ids begin with it"):
+    with pytest.raises(Conflict, match="it fits 2, whose ids `tinkbox template list` shows"):
         await box.templates.get("0000")
 
 

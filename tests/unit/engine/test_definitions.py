@@ -56,6 +56,32 @@ def action_with(text: str) -> Action:
     return read_definition(SMALL.replace("image: x", f"image: x, {text}")).tasks[0].actions[0]
 
 
+def test_the_disks_that_an_action_wipes_are_named_by_their_paths() -> None:
+    assert action_with("wipes: [/dev/sda, /dev/disk/by-id/nvme-x]").wipes == ("/dev/sda", "/dev/disk/by-id/nvme-x")
+    assert action_with("wipes: []").wipes == ()
+    assert action_with("retries: 0").wipes == ()
+
+
+@pytest.mark.parametrize(
+    ("disks", "problem"),
+    [
+        ("[sda]", "'sda': expected the disk's path below /dev, such as /dev/sda"),
+        ("[/dev/../etc/passwd]", "expected the disk's path below /dev"),
+        ("[/dev/sda/]", "expected the disk's path below /dev"),
+        ("[/dev]", "expected the disk's path below /dev"),
+        ("[/etc/passwd]", "expected the disk's path below /dev"),
+        (f"[/dev/{'x' * 200}]", "expected the disk's path below /dev"),
+        ("[/dev/sda, /dev/sda]", "the same disk twice"),
+        (f"[{', '.join(f'/dev/d{number}' for number in range(65))}]", "at most 64 disks, not 65"),
+        ("/dev/sda", "expected a list"),
+    ],
+)
+def test_what_names_no_disk_is_refused(disks: str, problem: str) -> None:
+    (found,) = problems_of(SMALL.replace("image: x", f"image: x, wipes: {disks}"))
+    assert "tasks[0].actions[0].wipes" in found
+    assert problem in found
+
+
 def test_every_key_is_understood() -> None:
     action = Action(
         name="disk-wipe",

@@ -17,7 +17,7 @@ from tinkbox.engine.plan import (
     turn,
     workflow_ends,
 )
-from tinkbox.model.boot import Boot, Client, Stage, Supply
+from tinkbox.model.boot import Asker, Boot, Client, Stage, Supply
 from tinkbox.model.breakpoint import Verb, Verdict
 from tinkbox.model.errors import Conflict, NotFound
 from tinkbox.model.hardware import Interface, MacAddress
@@ -25,7 +25,7 @@ from tinkbox.model.services import Phase
 from tinkbox.model.workflow import FINAL, Outcome, State, Workflow
 
 MAC = MacAddress("08:00:27:00:00:01")
-SUPPLY = Supply(workflow_id="w", service="boot", url="http://w.lab/auto.ipxe", ready=True)
+SUPPLY = Supply(service="boot", url="http://w.lab/auto.ipxe", ready=True)
 NOT_YET = replace(SUPPLY, ready=False, standing="service boot is starting")
 
 
@@ -59,7 +59,7 @@ def facts(*, allow_pxe: bool = True, **changes: object) -> BootFacts:
     ],
 )
 def test_the_seeds_rule(known: BootFacts, boot: Boot | None) -> None:
-    plan = boot_plan(known, Client(mac=MAC, netboots=True))
+    plan = boot_plan(known, Client(mac=MAC, asker=Asker.PXE))
     assert (plan.boot if plan else None) is boot
     installed = boot_plan(known, Client(mac=MAC))
     assert installed is not None
@@ -70,7 +70,7 @@ def test_the_seeds_rule(known: BootFacts, boot: Boot | None) -> None:
 def test_an_interface_without_dhcp_is_not_answered(netboots: bool) -> None:
     silent = facts(ticket=True)
     silent = replace(silent, interface=replace(silent.interface, dhcp=False))
-    assert boot_plan(silent, Client(mac=MAC, netboots=netboots)) is None
+    assert boot_plan(silent, Client(mac=MAC, asker=Asker.PXE if netboots else Asker.SYSTEM)) is None
 
 
 def test_nothing_begins_before_every_service_is_ready_and_nothing_stops_when_one_is_no_more() -> None:
@@ -85,7 +85,7 @@ def test_nothing_begins_before_every_service_is_ready_and_nothing_stops_when_one
 
 
 def test_a_machine_is_told_where_its_script_is_only_once_it_is_there() -> None:
-    client = Client(mac=MAC, netboots=True)
+    client = Client(mac=MAC, asker=Asker.PXE)
     ready, waiting, parked = (
         boot_plan(facts(ticket=True, **known), client)
         for known in ({"supply": SUPPLY}, {"supply": NOT_YET}, {"supply": SUPPLY, "boots": MAX_BOOTS})

@@ -1,0 +1,98 @@
+"""The rules of a boot's timeline, pure: what is kept of a sighting, where a boot begins, and what only repeats."""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime, timedelta
+
+from tinkbox.model.boot import Asker, Stage
+from tinkbox.model.sightings import Fact, Sighting
+from tinkbox.model.text import one_line
+
+MAX_DETAIL = 500
+MAX_NAME = 40
+MAX_FACT = 160
+MAX_FACTS = 24
+MAX_NUMBER = 2**53  # what JSON readers keep exactly
+PAUSE = timedelta(minutes=10)
+# A boot that asks again within that time repeats itself: firmware waits up to 32 s between two DISCOVERs.
+REPEATED_WITHIN = timedelta(minutes=2)
+# What goes round while a boot gets no further: DISCOVER, OFFERED, REQUESTED, REFUSED is the longest round.
+LOOKED_BACK = 4
+_ROUNDS = frozenset(
+    {
+        Stage.DISCOVER,
+        Stage.OFFERED,
+        Stage.REQUESTED,
+        Stage.LEASED,
+        Stage.BOOT_SERVER,
+        Stage.LOADER_REQUESTED,
+        Stage.IGNORED,
+        Stage.REFUSED,
+        Stage.OTHER_SERVER,
+        Stage.DECLINED,
+        Stage.LOADER_FAILED,
+        Stage.SCRIPT_REFUSED,
+        Stage.CLOCK,
+        Stage.DISK_BOOTED,
+    }
+)
+_FIRST = frozenset({Stage.DISCOVER, Stage.DISK_BOOTED})
+_RENEWED = frozenset({Stage.REQUESTED, Stage.LEASED, Stage.CLOCK})  # for as long as the machine runs
+_PROGRESS = frozenset({Stage.SCRIPT, Stage.DISCOVERY, Stage.SUPPLIED, Stage.WORKER, Stage.LOCAL_DISK, Stage.PARKED})
+
+
+def cleaned_facts(facts: Mapping[str, Fact]) -> dict[str, Fact]:
+    """Facts as they may be kept: few, short, without control characters; numbers that JSON can say."""
+    return {one_line(name, MAX_NAME): _fact(value) for name, value in list(facts.items())[:MAX_FACTS]}
+
+
+def _fact(value: Fact) -> Fact:
+    if isinstance(value, str):
+        return one_line(value, MAX_FACT)
+    if isinstance(value, float) and not math.isfinite(value):
+        return 0
+    return max(-MAX_NUMBER, min(value, MAX_NUMBER))
+
+
+def begins(boot: Sequence[Sighting], seen: Sighting) -> bool:
+    """Whether a boot begins with this sighting; `boot` is what was seen since the last one began."""
+    if not boot:
+        return True
+    if seen.stage not in _FIRST:
+        return False
+    if seen.at - ended_at(boot[-1]) > PAUSE and boot[-1].stage is not Stage.LOCAL_DISK:
+        return True
+    asker = seen.facts.get("asker", "")
+    if asker == "":
+        return False
+    # iPXE asks after the firmware that fetched it, and first of all where it is the firmware.
+    if asker == Asker.IPXE:
+        return any(each.stage in _PROGRESS for each in boot)
+    return any(each.facts.get("asker") != asker for each in boot)
+
+
+def repeated(boot: Sequence[Sighting], seen: Sighting) -> int | None:
+    """The index of the sighting that this one repeats, or None when it says something new."""
+    if seen.stage is Stage.SERVICES:
+        return len(boot) - 1 if boot and boot[-1].stage is Stage.SERVICES else None
+    for index in range(len(boot) - 1, max(-1, len(boot) - 1 - LOOKED_BACK), -1):
+        known = boot[index]
+        if known.stage not in _ROUNDS:
+            return None
+        if known.stage is seen.stage and known.detail == seen.detail:
+            lately = seen.at - ended_at(known) <= REPEATED_WITHIN
+            return index if lately or seen.stage in _RENEWED else None
+    return None
+
+
+def again(known: Sighting, seen: Sighting) -> Sighting:
+    """A sighting that was repeated: as it was first, with its `count` and the seconds that it `lasted`."""
+    count = int(known.facts.get("count", 1)) + 1
+    lasted = round((seen.at - known.at).total_seconds(), 3)
+    return replace(known, facts={**known.facts, "count": count, "lasted": lasted})
+
+
+def ended_at(sighting: Sighting) -> datetime:
+    """When it was made for the last time."""
+    return sighting.at + timedelta(seconds=float(sighting.facts.get("lasted", 0)))

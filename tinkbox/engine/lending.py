@@ -1,0 +1,148 @@
+"""Which address of a pool a machine gets: RFC 2131 §4.3.1.  Pure: time is an argument, in seconds of a steady clock.
+
+Rule 1: no two machines hold one address.
+Rule 2: a machine keeps its address, also when its lease is over, for as long as others can be served otherwise.
+"""
+
+import heapq
+from collections.abc import Callable
+from dataclasses import dataclass
+from ipaddress import IPv4Address
+from math import inf
+
+from tinkbox.model.hardware import MacAddress
+from tinkbox.model.leases import Lease, LeaseState, Subnet
+
+LOOK_AGAIN = 60.0
+_SINCE_EVER = -inf
+_HOLDING = frozenset({LeaseState.OFFERED, LeaseState.BOUND})
+# Whatever machine a lease in one of these names, it is not at that address.
+KEPT_OUT = frozenset({LeaseState.DECLINED, LeaseState.TAKEN})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Held:
+    """A lease with the moment at which it ends."""
+
+    lease: Lease
+    ends: float
+
+
+class Pool:
+    """The addresses of one subnet's pool and who has them.
+
+    `reserved` tells which of them are not to be lent, because they are somebody's; it may change its mind.
+    """
+
+    def __init__(self, subnet: Subnet, reserved: Callable[[IPv4Address], bool] = lambda _: False) -> None:
+        first, last = subnet.pool or (IPv4Address(1), IPv4Address(0))
+        self.subnet = subnet
+        self._first, self._last = int(first), int(last)
+        self._never_lent = self._first
+        self._fixed = {
+            subnet.gateway,
+            *subnet.name_servers,
+            subnet.network.network_address,
+            subnet.network.broadcast_address,
+        }
+        self._reserved = reserved
+        self._held: dict[IPv4Address, Held] = {}
+        self._address_of: dict[MacAddress, IPv4Address] = {}
+        # When to look whether an address is free: a heap, and for each address which entry of it counts.
+        self._looks: list[tuple[float, int]] = []
+        self._next_look: dict[int, float] = {}
+
+    def __contains__(self, address: IPv4Address) -> bool:
+        return self._first <= int(address) <= self._last
+
+    def held(self, address: IPv4Address) -> Held | None:
+        """What was last put for an address, over or not."""
+        return self._held.get(address)
+
+    def everything(self) -> list[Held]:
+        """What was last put for each address, over or not, in the order of the addresses."""
+        return [self._held[address] for address in sorted(self._held)]
+
+    def holder(self, address: IPv4Address, now: float) -> MacAddress | None:
+        """The machine that was offered or lent an address, None: nobody now."""
+        held = self._held.get(address)
+        return held.lease.mac if held and held.ends > now and held.lease.state in _HOLDING else None
+
+    def declined(self, mac: MacAddress, now: float) -> int:
+        """How many addresses are kept out because this machine said that somebody else uses them."""
+        kept_out = (each for each in self._held.values() if each.lease.state is LeaseState.DECLINED)
+        return sum(each.lease.mac == mac and each.ends > now for each in kept_out)
+
+    def address_of(self, mac: MacAddress) -> IPv4Address | None:
+        """The address that a machine has or had, None: it had none that others do not have by now."""
+        return self._address_of.get(mac)
+
+    def choose(self, mac: MacAddress, wanted: IPv4Address | None, now: float) -> IPv4Address | None:
+        """The address to offer: the one it has or had, else what it wants, else the one free longest.
+
+        None: every address is held.
+        """
+        known = self._address_of.get(mac)
+        if known is not None and not self._is_reserved(known):
+            return known
+        if known is not None:
+            self._forget(known)
+        if wanted is not None and wanted in self and self._free(wanted, now):
+            return wanted
+        return self._fresh() or self._free_longest(now)
+
+    def put(self, lease: Lease, ends: float) -> None:
+        """From now on this is what is known of the address; who had it before has it no more."""
+        self._forget(lease.address)
+        self._held[lease.address] = Held(lease=lease, ends=ends)
+        if lease.state not in KEPT_OUT:
+            self._address_of[lease.mac] = lease.address
+        self._look(int(lease.address), ends)
+
+    def _forget(self, address: IPv4Address) -> None:
+        held = self._held.pop(address, None)
+        if held is None:
+            return
+        if self._address_of.get(held.lease.mac) == address:
+            del self._address_of[held.lease.mac]
+
+    def _is_reserved(self, address: IPv4Address) -> bool:
+        return address in self._fixed or self._reserved(address)
+
+    def _free(self, address: IPv4Address, now: float) -> bool:
+        held = self._held.get(address)
+        return (held is None or held.ends <= now) and not self._is_reserved(address)
+
+    def _fresh(self) -> IPv4Address | None:
+        """The next one that was never lent."""
+        while self._never_lent <= self._last:
+            number = self._never_lent
+            self._never_lent += 1
+            address = IPv4Address(number)
+            if address in self._held:
+                continue  # somebody wanted just this one
+            self._look(number, _SINCE_EVER)
+            if not self._is_reserved(address):
+                return address
+        return None
+
+    def _free_longest(self, now: float) -> IPv4Address | None:
+        while self._looks and self._looks[0][0] <= now:
+            when, number = heapq.heappop(self._looks)
+            if self._next_look.get(number) != when:
+                continue  # a sooner look was asked for meanwhile
+            del self._next_look[number]
+            address = IPv4Address(number)
+            held = self._held.get(address)
+            due = held.ends if held else when
+            if self._is_reserved(address):
+                due = max(due, now + LOOK_AGAIN)
+            self._look(number, due)
+            if due <= when:
+                return address
+        return None
+
+    def _look(self, number: int, when: float) -> None:
+        if when < self._next_look.get(number, inf):
+            self._next_look[number] = when
+            heapq.heappush(self._looks, (when, number))

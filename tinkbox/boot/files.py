@@ -1,37 +1,39 @@
 """Boot scripts, kernels, ramdisks and loaders over HTTP.
 
-Script and credential are given only to the address that is reserved for the machine they are for.
+Script and credential are given only to the address that is the machine's they are for.
 """
 
 import re
-from collections.abc import Awaitable, Callable, Mapping
+import time
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import Protocol
+from typing import Final, Protocol
 
 from aiohttp import web
 
+from tinkbox.boot.command_line import kernel_arguments, syslog
+from tinkbox.boot.credential import WITH_CREDENTIAL, credential_ramdisk
+from tinkbox.boot.delivery import Delivery
+from tinkbox.boot.loaders import FOLDER, LOADERS
 from tinkbox.model.boot import Boot, Plan, Stage
 from tinkbox.model.errors import Invalid, NotFound
 from tinkbox.model.hardware import MacAddress
-from tinkbox.wire.cpio import archive
-from tinkbox.wire.ipxe import BootFiles, script
-from tinkbox.wire.worker import Credential, encode
+from tinkbox.model.sightings import Fact
+from tinkbox.wire.ipxe import BootFiles, machine_facts, script
+from tinkbox.wire.worker import Credential
 
-CREDENTIAL_PATH = "etc/tinkbox/worker.json"
-OSIE_FILES: Mapping[str, Stage] = {"vmlinuz": Stage.KERNEL, "initramfs": Stage.RAMDISK}
+OSIE_FILES: Final[Mapping[str, Stage]] = {"vmlinuz": Stage.KERNEL, "initramfs": Stage.RAMDISK}
 ARCHITECTURE = re.compile(r"[a-z0-9_]{1,20}\Z")
-CONSOLES = ("console=tty0", "console=ttyS0,115200")
-_SCRIPT_STAGE: Mapping[Boot, Stage] = {
+SCRIPT_STAGE: Final[Mapping[Boot, Stage]] = {
     Boot.OSIE: Stage.SCRIPT,
+    Boot.DISCOVERY: Stage.DISCOVERY,
     Boot.PARKED: Stage.PARKED,
     Boot.LOCAL_DISK: Stage.LOCAL_DISK,
     Boot.WORKFLOW: Stage.SUPPLIED,
     Boot.WAITING: Stage.SERVICES,
 }
-# Also what its workflow supplies may be the OSIE; and a machine that is parked, or waits, from its next boot on may be
-# on its last way there.
-_WITH_CREDENTIAL = frozenset({Boot.OSIE, Boot.WORKFLOW, Boot.WAITING, Boot.PARKED})
 
 
 class Planner(Protocol):
@@ -39,29 +41,34 @@ class Planner(Protocol):
 
     def script_plan(self, mac: MacAddress, peer: str) -> Plan | None: ...
     def booted(self, mac: MacAddress) -> None: ...
-    def saw(self, mac: MacAddress, stage: Stage, detail: str = "") -> None: ...
-    def saw_address(self, address: str, stage: Stage, detail: str = "") -> None: ...
+    def saw(self, mac: MacAddress, stage: Stage, detail: str = "", **facts: Fact) -> None: ...
+    def saw_address(self, address: str, stage: Stage, detail: str = "", **facts: Fact) -> None: ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BootFolder:
-    """What is served: the OSIE's folder (below it one per architecture), the loaders, our URL and version.
+    """What is served on one network: the OSIE's folder (below it one per architecture), the loaders', our URL and version.
 
-    `dns` is where names of workflows are answered, empty: only by what the network has.
+    `dns` is where names of workflows are answered, empty: only by what the network has.  `syslog_port` is where machines
+    may log to, 0: nowhere.
     """
 
     osie: Path
-    loaders: Mapping[str, bytes]
     url: str
     version: str
+    loaders: Path = FOLDER
     dns: str = ""
+    syslog_port: int = 0
 
 
 def routes(
-    planner: Planner, credential: Callable[[str], Awaitable[Credential]], folder: BootFolder
+    planner: Planner,
+    credential: Callable[[Plan, str], Credential],
+    folder: BootFolder,
+    monotonic: Callable[[], float] = time.monotonic,
 ) -> list[web.RouteDef]:
-    """The `/boot/` part of the node door.  `credential` maps a hardware id to its worker's identity."""
-    door = _BootDoor(planner, credential, folder)
+    """The `/boot/` part of the node door.  `credential` gives the worker's identity for a plan, and for a node door's URL."""
+    door = _BootDoor(planner, credential, folder, monotonic)
     return [
         web.get("/boot/osie/{architecture}/{name}", door.osie),
         web.get("/boot/loaders/{name}", door.loader),
@@ -72,26 +79,33 @@ def routes(
 
 class _BootDoor:
     def __init__(
-        self, planner: Planner, credential: Callable[[str], Awaitable[Credential]], folder: BootFolder
+        self,
+        planner: Planner,
+        credential: Callable[[Plan, str], Credential],
+        folder: BootFolder,
+        monotonic: Callable[[], float],
     ) -> None:
         self._planner = planner
         self._credential = credential
         self._folder = folder
+        self._monotonic = monotonic
 
     async def script(self, request: web.Request) -> web.Response:
         mac, plan = self._plan(request)
         if request.method == "GET":
+            facts: dict[str, Fact] = {**machine_facts(request.query)}
+            if plan.local_boot is not None:
+                facts["way"] = plan.local_boot.value
             self._planner.booted(mac)
-            self._planner.saw(mac, _SCRIPT_STAGE[plan.boot], plan.reason if plan.boot is Boot.WAITING else "")
+            self._planner.saw(mac, SCRIPT_STAGE[plan.boot], plan.reason if plan.boot is Boot.WAITING else "", **facts)
         text = script(plan, self._files(plan, mac), self._folder.version)
         return web.Response(text=text, content_type="text/plain")
 
     async def credential(self, request: web.Request) -> web.Response:
         _, plan = self._plan(request)
-        if plan.boot not in _WITH_CREDENTIAL:
+        if plan.boot not in WITH_CREDENTIAL:
             raise NotFound("a machine that does not boot the OSIE has no use for a credential")
-        credential = await self._credential(plan.hardware_id)
-        ramdisk = archive({CREDENTIAL_PATH: encode(credential).encode() + b"\n"})
+        ramdisk = credential_ramdisk(self._credential(plan, self._folder.url))
         return web.Response(body=ramdisk, content_type="application/octet-stream")
 
     async def osie(self, request: web.Request) -> web.StreamResponse:
@@ -101,17 +115,24 @@ class _BootDoor:
             raise NotFound(
                 f"there is no {name[:40]} of an OSIE for {architecture[:40]}: `tinkbox osie list` shows what was built"
             )
-        if request.method == "GET" and "Range" not in request.headers:
-            self._planner.saw_address(request.remote or "", OSIE_FILES[name], f"{path.stat().st_size} bytes")
-        return web.FileResponse(path, headers={"Content-Type": "application/octet-stream"})
+        return self._delivery(request, path, OSIE_FILES[name], "application/octet-stream")
 
-    async def loader(self, request: web.Request) -> web.Response:
-        content = self._folder.loaders.get(request.match_info["name"])
-        if content is None:
+    async def loader(self, request: web.Request) -> web.StreamResponse:
+        name = request.match_info["name"]
+        path = self._folder.loaders / name
+        if name not in LOADERS or not path.is_file():
             raise NotFound("no such boot loader")
-        if request.method == "GET":
-            self._planner.saw_address(request.remote or "", Stage.LOADER, f"{request.match_info['name']} over HTTP")
-        return web.Response(body=content, content_type="application/efi")
+        return self._delivery(request, path, Stage.LOADER, "application/efi")
+
+    def _delivery(self, request: web.Request, path: Path, stage: Stage, content_type: str) -> web.StreamResponse:
+        delivered = partial(self._delivered, request.remote or "", path, stage, self._monotonic())
+        return Delivery(path, content_type, delivered)
+
+    def _delivered(self, peer: str, path: Path, stage: Stage, began: float) -> None:
+        size, seconds = path.stat().st_size, round(self._monotonic() - began, 3)
+        detail = f"{path.name}, {size} bytes in {seconds:.1f} s over HTTP"
+        facts: dict[str, Fact] = {"name": path.name, "bytes": size, "seconds": seconds, "over": "http"}
+        self._planner.saw_address(peer, stage, detail, **facts)
 
     def _plan(self, request: web.Request) -> tuple[MacAddress, Plan]:
         try:
@@ -125,15 +146,17 @@ class _BootDoor:
         return mac, plan
 
     def _files(self, plan: Plan, mac: MacAddress) -> BootFiles:
-        base, own = f"{self._folder.url}/boot", f"{self._folder.url}/boot/{mac.replace(':', '-')}"
-        names = [f"tinkbox.dns={self._folder.dns}"] if self._folder.dns else []
-        osie = f"{base}/osie/{plan.interface.architecture}"
+        folder, url = self._folder, self._folder.url
+        own = f"{url}/boot/{mac.replace(':', '-')}"
+        osie = f"{url}/boot/osie/{plan.interface.architecture}"
         return BootFiles(
             script=f"{own}/script.ipxe",
             credential=f"{own}/credential.cpio",
             kernel=f"{osie}/vmlinuz",
             initramfs=f"{osie}/initramfs",
-            server=self._folder.url,
-            dns=self._folder.dns,
-            arguments=(f"tinkbox.server={self._folder.url}", *names, f"tinkbox.mac={mac}", *CONSOLES),
+            loaders=f"{url}/boot/loaders",
+            server=url,
+            dns=folder.dns,
+            syslog=syslog(url, folder.syslog_port) if folder.syslog_port else "",
+            arguments=kernel_arguments(plan, url, dns=folder.dns, syslog_port=folder.syslog_port),
         )

@@ -1,65 +1,88 @@
-"""Which network interface machines are provisioned on, as the kernel tells it."""
+"""Which network interfaces machines are provisioned on, as the kernel tells it."""
 
 import fcntl
 import socket
 import struct
+from collections.abc import Sequence
 from dataclasses import dataclass
-from ipaddress import IPv4Address
+from ipaddress import IPv4Address, IPv4Network
 from pathlib import Path
 
 from tinkbox.model.errors import Unavailable
 
 _SIOCGIFADDR = 0x8915
+_SIOCGIFNETMASK = 0x891B
 _ROUTES = Path("/proc/net/route")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProvisioningInterface:
-    """The interface's name and the address by which machines reach the appliance."""
+    """An interface's name, the address by which machines on it reach the appliance, and the network they share."""
 
     name: str
     address: IPv4Address
+    network: IPv4Network
 
 
-def provisioning_interface(name: str = "", address: IPv4Address | None = None) -> ProvisioningInterface:
-    """The configured interface, or the one that qualifies: it has an IPv4 address and no default route.
+def provisioning_interfaces(
+    names: Sequence[str] = (), address: IPv4Address | None = None
+) -> tuple[ProvisioningInterface, ...]:
+    """The configured interfaces, or the one that qualifies: it has an IPv4 address and no default route.
 
-    Raises Unavailable, saying what to configure, when there is none or more than one.
+    `address` chooses among the addresses of one interface.  Raises Unavailable, saying what to configure, when there is
+    none or more than one that qualifies, and when two of them lead to the same network.
     """
-    present = {each: found for _, each in socket.if_nameindex() if (found := _address_of(each)) is not None}
-    if name:
-        return ProvisioningInterface(name=name, address=_address(name, address, present))
+    present = [found for _, each in socket.if_nameindex() if (found := _configured(each)) is not None]
+    if names:
+        chosen = tuple(_named(each, address, present) for each in dict.fromkeys(names))
+        _refuse_overlap(chosen)
+        return chosen
     if address is not None:
-        holders = [each for each, held in present.items() if held == address]
+        holders = [each for each in present if each.address == address]
         if not holders:
             raise Unavailable(f"no interface has the configured address {address}: check `ip address`")
-        return ProvisioningInterface(name=holders[0], address=address)
+        return (holders[0],)
     outward = _default_route_interfaces()
-    inward = {each: held for each, held in present.items() if not held.is_loopback and each not in outward}
+    inward = [each for each in present if not each.address.is_loopback and each.name not in outward]
     if len(inward) == 1:
-        ((only, reached_by),) = inward.items()
-        return ProvisioningInterface(name=only, address=reached_by)
-    seen = ", ".join(f"{each} ({held})" for each, held in present.items()) or "none with an address"
+        return (inward[0],)
+    seen = ", ".join(f"{each.name} ({each.address})" for each in present) or "none with an address"
     problem = "several interfaces qualify" if inward else "no interface but the one to the outside has an address"
     raise Unavailable(f"which interface are machines on? {problem}; set `interface:` in tinkbox.yaml (present: {seen})")
 
 
-def _address(name: str, address: IPv4Address | None, present: dict[str, IPv4Address]) -> IPv4Address:
+def _named(name: str, address: IPv4Address | None, present: Sequence[ProvisioningInterface]) -> ProvisioningInterface:
     if name not in [each for _, each in socket.if_nameindex()]:
         raise Unavailable(f"there is no interface {name}: check `interface:` in tinkbox.yaml against `ip link`")
-    held = address or present.get(name)
-    if held is None:
+    found = next((each for each in present if each.name == name), None)
+    if found is None:
         raise Unavailable(f"interface {name} has no IPv4 address: give it one, such as `ip address add 172.30.0.1/24 dev {name}`")  # fmt: skip
-    return held
+    if address is None:
+        return found
+    # Another of its addresses: the kernel tells the first one only, and whoever binds finds out if there is no other.
+    network = IPv4Network(f"{address}/{found.network.prefixlen}", strict=False)
+    return ProvisioningInterface(name=name, address=address, network=network)
 
 
-def _address_of(name: str) -> IPv4Address | None:
+def _refuse_overlap(chosen: Sequence[ProvisioningInterface]) -> None:
+    for at, one in enumerate(chosen):
+        for other in chosen[:at]:
+            if one.network.overlaps(other.network):
+                both = f"{other.name} ({other.network}) and {one.name} ({one.network})"
+                raise Unavailable(f"{both} lead to the same network: name one of them under `interface:`")
+
+
+def _configured(name: str) -> ProvisioningInterface | None:
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+        request = struct.pack("256s", name.encode()[:15])
         try:
-            answer = fcntl.ioctl(probe, _SIOCGIFADDR, struct.pack("256s", name.encode()[:15]))
+            address, netmask = (
+                IPv4Address(fcntl.ioctl(probe, code, request)[20:24]) for code in (_SIOCGIFADDR, _SIOCGIFNETMASK)
+            )
         except OSError:
             return None
-    return IPv4Address(answer[20:24])
+    network = IPv4Network(f"{address}/{netmask}", strict=False)
+    return ProvisioningInterface(name=name, address=address, network=network)
 
 
 def _default_route_interfaces() -> set[str]:

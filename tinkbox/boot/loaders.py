@@ -1,4 +1,4 @@
-"""The boot loaders that travel inside the program: Debian's builds of iPXE, with their licence."""
+"""The boot loaders that travel inside the program: Debian's builds of iPXE, signed shim and signed GRUB, with their licences."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -6,7 +6,8 @@ from pathlib import Path
 from tinkbox.model.errors import Unavailable
 
 FOLDER = Path(__file__).parent / "loaders"
-LOADERS = ("undionly.kpxe", "snponly.efi", "ipxe.efi")
+# shim asks for GRUB by the name grubx64.efi, which lies where it lay itself.
+LOADERS = ("undionly.kpxe", "snponly.efi", "ipxe.efi", "ipxe-arm64.efi", "shimx64.efi", "grubx64.efi")
 
 
 def load_loaders(folder: Path = FOLDER) -> Mapping[str, bytes]:

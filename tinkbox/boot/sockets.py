@@ -3,9 +3,14 @@
 import errno
 import os
 import socket
+from contextlib import suppress
 from pathlib import Path
 
 from tinkbox.model.errors import Unavailable
+from tinkbox.wire.dhcp import BOOT_SERVER_PORT, SERVER_PORT
+
+# Machines ask at no other ports.
+_DHCP_REMEDY = "or leave DHCP to it: `dhcp.mode: off`, and `tinkbox doctor` prints what it has to say"
 
 
 def bind_udp(*, interface: str, address: str, port: int, receive_buffer: int = 4 << 20) -> socket.socket:
@@ -27,11 +32,18 @@ def bind_udp(*, interface: str, address: str, port: int, receive_buffer: int = 4
     return bound
 
 
+# On a host that was set to BBR, which sets a timer for every few packets of each machine, these timers took a third of the
+# processor while a thousand machines booted at once.  This is Linux' own choice, and has none.
+_CONGESTION_CONTROL = b"cubic"
+
+
 def bind_tcp(*, address: str, port: int) -> socket.socket:
     """A listening TCP socket.  Raises Unavailable as `bind_udp` does."""
     bound = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
     try:
         bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        with suppress(OSError):  # a kernel without it, or one that leaves the choice to root: as the host has it
+            bound.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, _CONGESTION_CONTROL)
         bound.bind((address, port))
         bound.listen(512)
         bound.setblocking(False)
@@ -45,7 +57,8 @@ def refused(error: OSError, protocol: str, address: str, port: int) -> Unavailab
     """Why a port cannot be had, and what to do, in one line."""
     where = f"{address}:{port}/{protocol}"
     if error.errno == errno.EADDRINUSE:
-        return Unavailable(f"{where} is taken by {holder(protocol, port)}: stop that process or configure another port")
+        remedy = _DHCP_REMEDY if port in (SERVER_PORT, BOOT_SERVER_PORT) else "or configure another port"
+        return Unavailable(f"{where} is taken by {holder(protocol, port)}: stop that process {remedy}")
     if error.errno in (errno.EACCES, errno.EPERM):
         return Unavailable(f"no right to listen on {where}: run as root, or with CAP_NET_BIND_SERVICE and CAP_NET_RAW")
     if error.errno == errno.EADDRNOTAVAIL:

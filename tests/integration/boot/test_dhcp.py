@@ -1,7 +1,5 @@
 """A real DHCP client, a real relayed packet, and the server in a network namespace of its own."""
 
-import contextlib
-import ctypes
 import os
 import socket
 import subprocess
@@ -12,37 +10,41 @@ from pathlib import Path
 
 import pytest
 
+from tests.integration.boot.wires import ROOT, at_home_in
 from tinkbox.model.hardware import MacAddress
 from tinkbox.wire.dhcp import MessageType, Op, Packet, decode, encode
 
 SERVER, CLIENT = f"tinkbox-dhcp-server-{os.getpid()}", f"tinkbox-dhcp-client-{os.getpid()}"
 KNOWN, UNKNOWN = "08:00:27:00:00:01", "08:00:27:00:00:99"
 SERVE = """
-import asyncio, dataclasses
-from ipaddress import IPv4Address as A
+import asyncio, time
+from ipaddress import IPv4Address as A, IPv4Network
+from tests.integration.boot.serving import Lab, Nothing, tell
 from tinkbox.boot.dhcp import DhcpServer
 from tinkbox.boot.sockets import bind_udp
+from tinkbox.boot.throttle import Throttle
 from tinkbox.model.boot import Boot, Plan
-from tinkbox.model.hardware import Interface, MacAddress
+from tinkbox.model.hardware import Interface, MacAddress, Route
 from tinkbox.wire.pxe import BootService
 INTERFACE = Interface(mac=MacAddress("08:00:27:00:00:01"), address=A("172.30.0.5"), netmask=A("255.255.255.0"),
     gateway=A("172.30.0.2"), hostname="lab-1", domain_name="lab.example", lease_seconds=4000,
-    name_servers=(A("9.9.9.9"), A("1.1.1.1")), time_servers=(A("172.30.0.3"),))
-class Lab:
-    def boot_plan(self, client):
-        known = client.mac == INTERFACE.mac
-        return Plan(boot=Boot.NOTHING, hardware_id="h", interface=INTERFACE) if known else None
-    def booted(self, mac): pass
-    def saw(self, mac, stage, detail=""): pass
+    name_servers=(A("9.9.9.9"), A("1.1.1.1")), time_servers=(A("172.30.0.3"),),
+    routes=(Route(network=IPv4Network("10.0.0.0/8"), router=A("172.30.0.9")),))
+class One(Lab):
+    def boot_plan(self, client, interface):
+        return Plan(boot=Boot.NOTHING, hardware_id="h", interface=INTERFACE) if self.knows(client.mac) else None
+    def saw(self, mac, stage, detail="", **facts): pass
+lab = One({INTERFACE.mac: {}})
 listening = bind_udp(interface="provision", address="", port=67)
-print("ready", flush=True)
+tell("ready")
 service = BootService(address=A("172.30.0.1"), url="http://172.30.0.1")
-asyncio.run(DhcpServer(listening, "provision", Lab(), service).serve())
+throttle = Throttle(lab.knows, time.monotonic)
+asyncio.run(DhcpServer(listening, "provision", lab, Nothing(), Nothing(), service, throttle).serve())
 """
 # udhcpc calls this with what it was given in its environment.
 NOTE = """#!/bin/sh
 echo "$1"
-[ "$1" != bound ] || echo "$ip $subnet $router $dns $hostname $domain $lease $serverid $broadcast $ntpsrv"
+[ "$1" != bound ] || echo "$ip $subnet $router $dns $hostname $domain $lease $serverid $broadcast $ntpsrv $staticroutes"
 """
 
 
@@ -66,7 +68,7 @@ def network() -> Iterator[None]:
 @pytest.fixture
 def server(network: None) -> Iterator[None]:
     command = ["ip", "netns", "exec", SERVER, sys.executable, "-c", SERVE]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=ROOT) as process:
         try:
             assert process.stdout is not None
             assert process.stdout.readline() == "ready\n"
@@ -85,22 +87,6 @@ def udhcpc(tmp_path: Path, *options: str) -> subprocess.CompletedProcess[str]:
     )
 
 
-@contextlib.contextmanager
-def at_home_in(namespace: str) -> Iterator[None]:
-    """Sockets made inside belong to the namespace."""
-    with Path("/proc/self/ns/net").open() as own, Path(f"/run/netns/{namespace}").open() as other:
-        enter(other.fileno())
-        try:
-            yield
-        finally:
-            enter(own.fileno())
-
-
-def enter(descriptor: int) -> None:
-    if ctypes.CDLL(None, use_errno=True).setns(descriptor, 0) != 0:
-        raise OSError(ctypes.get_errno(), "setns")
-
-
 def ask(address: str, source: tuple[str, int], request: Packet) -> Packet:
     """Send a packet from the client's side of the wire and wait for one back."""
     with at_home_in(CLIENT):
@@ -114,18 +100,22 @@ def ask(address: str, source: tuple[str, int], request: Packet) -> Packet:
 
 
 def test_a_real_client_obtains_everything_it_asks_for(server: None, tmp_path: Path) -> None:
-    ran = udhcpc(tmp_path, "-O", "ntpsrv", "-O", "broadcast")
+    ran = udhcpc(tmp_path, "-O", "ntpsrv", "-O", "broadcast", "-O", "staticroutes")
     assert ran.returncode == 0, ran.stderr
     assert ran.stdout.splitlines()[-2:] == [
         "bound",
-        "172.30.0.5 255.255.255.0 172.30.0.2 9.9.9.9 1.1.1.1 lab-1 lab.example 4000 172.30.0.1 172.30.0.255 172.30.0.3",
+        # It asks for routes, and so finds its gateway among them and not beside them (RFC 3442).
+        (
+            "172.30.0.5 255.255.255.0  9.9.9.9 1.1.1.1 lab-1 lab.example 4000 172.30.0.1 172.30.0.255 172.30.0.3 "
+            "10.0.0.0/8 172.30.0.9 0.0.0.0/0 172.30.0.2"
+        ),
     ]
 
 
 def test_a_client_that_wants_broadcasts_obtains_its_lease(server: None, tmp_path: Path) -> None:
     ran = udhcpc(tmp_path, "-B")
     assert ran.returncode == 0, ran.stderr
-    assert "172.30.0.5 255.255.255.0" in ran.stdout
+    assert "172.30.0.5 255.255.255.0 172.30.0.2 9.9.9.9" in ran.stdout
 
 
 def test_a_client_that_does_not_is_answered_at_its_own_hardware_address(server: None, tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import time
 from collections.abc import AsyncIterator
 from pathlib import Path
 from uuid import UUID
@@ -13,7 +14,10 @@ from aiohttp.test_utils import TestServer
 from tests.integration.engine.appliance import Appliance, appliance
 from tinkbox.boot.files import BootFolder, routes
 from tinkbox.door.problems import refusals_become_problems
+from tinkbox.engine.booting import Booting
+from tinkbox.engine.leases import Leases
 from tinkbox.engine.plan import MAX_BOOTS
+from tinkbox.model.boot import Plan
 from tinkbox.model.hardware import parse_hardware
 from tinkbox.wire.worker import Credential
 
@@ -56,12 +60,14 @@ async def url(box: Appliance, tmp_path: Path) -> AsyncIterator[str]:
     osie.mkdir(parents=True)
     (osie / "vmlinuz").write_bytes(KERNEL)
 
-    async def credential(hardware_id: str) -> Credential:
-        return await box.machines.credential(hardware_id, "http://172.30.0.1", "172.30.0.1")
+    def credential(plan: Plan, server: str) -> Credential:
+        return box.machines.credential(plan.hardware_id, server, "172.30.0.1")
 
-    folder = BootFolder(osie=osie.parent, loaders={}, url="http://172.30.0.1", version="1.2")
+    folder = BootFolder(osie=osie.parent, url="http://172.30.0.1", version="1.2")
     application = web.Application(middlewares=[refusals_become_problems])
-    application.add_routes(routes(box.machines, credential, folder))
+    leases = Leases(box.store, (), box.clock, time.monotonic)
+    booting = Booting(box.machines, leases, None, (), "reservation", lambda _: None, time.monotonic)
+    application.add_routes(routes(booting, credential, folder))
     async with TestServer(application) as server:
         yield f"http://127.0.0.1:{server.port}"
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pytest
 
 NAMESPACE = f"tinkbox-interfaces-{os.getpid()}"
-ASK = "from tinkbox.boot.interfaces import provisioning_interface as p; from ipaddress import IPv4Address as A; print(p({}))"
+ASK = "from tinkbox.boot.interfaces import provisioning_interfaces as p; from ipaddress import IPv4Address as A; print(p({}))"
 
 
 def ip(*words: str) -> None:
@@ -40,7 +40,15 @@ def test_the_only_interface_beside_the_one_to_the_outside_is_taken(namespace: st
     add(namespace, "eth0", "10.0.0.2/24")
     add(namespace, "eth1", "172.30.0.1/24")
     ip("-n", namespace, "route", "add", "default", "via", "10.0.0.1")
-    assert "name='eth1', address=IPv4Address('172.30.0.1')" in ask(namespace)
+    assert ask(namespace) == (
+        "(ProvisioningInterface(name='eth1', address=IPv4Address('172.30.0.1'), network=IPv4Network('172.30.0.0/24')),)"
+    )
+
+
+def test_a_way_to_half_of_the_world_is_no_default_route(namespace: str) -> None:
+    add(namespace, "eth1", "172.30.0.1/24")
+    ip("-n", namespace, "route", "add", "0.0.0.0/1", "dev", "eth1")
+    assert "name='eth1'" in ask(namespace)
 
 
 def test_several_candidates_are_listed_and_none_is_guessed(namespace: str) -> None:
@@ -57,8 +65,8 @@ def test_no_candidate_says_so(namespace: str) -> None:
 
 def test_a_configured_interface_must_be_there_and_have_an_address(namespace: str) -> None:
     add(namespace, "eth1", "")
-    assert "no interface eth9" in ask(namespace, "'eth9'")
-    assert "eth1 has no IPv4 address" in ask(namespace, "'eth1'")
+    assert "no interface eth9" in ask(namespace, "['eth9']")
+    assert "eth1 has no IPv4 address" in ask(namespace, "['eth1']")
 
 
 def test_a_configured_address_finds_its_interface(namespace: str) -> None:
@@ -66,3 +74,27 @@ def test_a_configured_address_finds_its_interface(namespace: str) -> None:
     add(namespace, "eth2", "172.31.0.1/24")
     assert "name='eth2'" in ask(namespace, "address=A('172.31.0.1')")
     assert "no interface has the configured address 172.32.0.1" in ask(namespace, "address=A('172.32.0.1')")
+
+
+def test_several_interfaces_are_taken_in_their_order(namespace: str) -> None:
+    add(namespace, "eth1", "172.30.0.1/24")
+    add(namespace, "eth2", "172.31.0.1/16")
+    answer = ask(namespace, "['eth2', 'eth1', 'eth2']")
+    assert answer.count("ProvisioningInterface") == 2
+    assert answer.index("name='eth2', address=IPv4Address('172.31.0.1'), network=IPv4Network('172.31.0.0/16')") < (
+        answer.index("name='eth1', address=IPv4Address('172.30.0.1'), network=IPv4Network('172.30.0.0/24')")
+    )
+
+
+def test_interfaces_that_lead_to_the_same_network_are_refused(namespace: str) -> None:
+    add(namespace, "eth1", "172.30.0.1/24")
+    add(namespace, "eth2", "172.30.0.2/16")
+    assert "eth1 (172.30.0.0/24) and eth2 (172.30.0.0/16) lead to the same network" in ask(
+        namespace, "['eth1', 'eth2']"
+    )
+
+
+def test_a_second_address_of_an_interface_can_be_chosen(namespace: str) -> None:
+    add(namespace, "eth1", "172.30.0.1/24")
+    answer = ask(namespace, "['eth1'], A('172.31.0.9')")
+    assert "name='eth1', address=IPv4Address('172.31.0.9'), network=IPv4Network('172.31.0.0/24')" in answer

@@ -9,8 +9,11 @@ from pathlib import Path
 
 import pytest
 
+from tests.integration.boot.wires import at_home_in, hosts
 from tinkbox.boot.sockets import bind_udp
 from tinkbox.boot.tftp import TftpServer
+from tinkbox.model.boot import Stage
+from tinkbox.model.sightings import Fact
 
 FILES = {
     "loader": b"".join(number.to_bytes(4, "big") for number in range(1_300_000)) + b"end",  # 72,223 blocks of 72
@@ -30,12 +33,18 @@ CLIENTS = {
 }
 
 
+class Shelf:
+    def find(self, peer: str, name: str) -> bytes | None:
+        return FILES.get(name)
+
+
 class Observer:
     def __init__(self) -> None:
-        self.told: asyncio.Queue[tuple[str, str, int]] = asyncio.Queue()
+        self.told: asyncio.Queue[tuple[str, Fact, Fact]] = asyncio.Queue()
 
-    def loader_fetched(self, peer: str, name: str, size: int, seconds: float, retransmissions: int) -> None:
-        self.told.put_nowait((peer, name, size))
+    def saw_address(self, address: str, stage: Stage, detail: str = "", **facts: Fact) -> None:
+        if stage is Stage.LOADER:
+            self.told.put_nowait((address, facts["name"], facts["bytes"]))
 
 
 @asynccontextmanager
@@ -43,7 +52,7 @@ async def serving() -> AsyncIterator[tuple[int, Observer]]:
     observer = Observer()
     with bind_udp(interface="lo", address="127.0.0.1", port=0) as listening:
         async with asyncio.TaskGroup() as group:
-            task = group.create_task(TftpServer(listening, FILES, observer, time.monotonic).serve())
+            task = group.create_task(TftpServer(listening, Shelf(), observer, time.monotonic).serve())
             yield listening.getsockname()[1], observer
             task.cancel()
 
@@ -86,6 +95,22 @@ async def test_a_real_client_is_told_that_there_is_no_such_file(client: str, tmp
         status, _ = await run(CLIENTS[client], port=port, name="nothing", into=tmp_path / "got")
         assert status != 0 or not (tmp_path / "got").exists() or not (tmp_path / "got").read_bytes()
         assert observer.told.empty()
+
+
+async def test_where_the_interface_carries_less_no_block_comes_in_pieces(tmp_path: Path) -> None:
+    """Such as over a tunnel: boot ROMs cannot put fragments together."""
+    with hosts("tftp-narrow") as (host,):
+        host.ip("link set lo mtu 1400")
+        with at_home_in(host.name):
+            async with serving() as (port, observer):
+                for client in ("busybox, large blocks", "atftp, large blocks", "curl, large blocks"):
+                    status, said = await run(CLIENTS[client], port=port, name="loader", into=tmp_path / "got")
+                    assert status == 0, said
+                    assert (tmp_path / "got").read_bytes() == FILES["loader"]
+                    await asyncio.wait_for(observer.told.get(), 10)
+            _, counted = await run(f"ip netns exec {host.name} cat /proc/net/snmp")
+    names, numbers = (line.split() for line in counted.splitlines() if line.startswith("Ip:"))
+    assert dict(zip(names, numbers, strict=True))["FragCreates"] == "0"
 
 
 @pytest.mark.parametrize(

@@ -1,8 +1,10 @@
 """Scripts, credentials and files over HTTP, asked for by a real client on loopback."""
 
+import asyncio
 import subprocess
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from ipaddress import IPv4Address
+from itertools import count
 from pathlib import Path
 
 import pytest
@@ -12,7 +14,9 @@ from aiohttp.test_utils import TestClient, TestServer
 from tinkbox.boot.files import BootFolder, routes
 from tinkbox.door.problems import refusals_become_problems
 from tinkbox.model.boot import Boot, Plan, Stage
+from tinkbox.model.habits import LocalBoot
 from tinkbox.model.hardware import Interface, MacAddress
+from tinkbox.model.sightings import Fact
 from tinkbox.wire.worker import Credential, decode_credential
 
 MAC = MacAddress("08:00:27:00:00:01")
@@ -27,8 +31,11 @@ class Lab:
 
     def __init__(self) -> None:
         self.boot, self.address, self.architecture = Boot.OSIE, "127.0.0.1", "x86_64"
+        self.local_boot: LocalBoot | None = None
         self.seen: list[tuple[str, Stage, str]] = []
+        self.facts: list[dict[str, Fact]] = []
         self.begun: list[str] = []
+        self._noted: asyncio.Queue[Stage] = asyncio.Queue()
 
     def script_plan(self, mac: MacAddress, peer: str) -> Plan | None:
         if mac != MAC or peer != self.address:
@@ -43,21 +50,34 @@ class Lab:
             workflow="w",
             reason="r",
             script="http://w.lab/auto.ipxe",
+            local_boot=self.local_boot,
         )
 
     def booted(self, mac: MacAddress) -> None:
         self.begun.append(mac)
 
-    def saw(self, mac: MacAddress, stage: Stage, detail: str = "") -> None:
-        self.seen.append((mac, stage, detail))
+    def saw(self, mac: MacAddress, stage: Stage, detail: str = "", **facts: Fact) -> None:
+        self.saw_address(mac, stage, detail, **facts)
 
-    def saw_address(self, address: str, stage: Stage, detail: str = "") -> None:
+    def saw_address(self, address: str, stage: Stage, detail: str = "", **facts: Fact) -> None:
         self.seen.append((address, stage, detail))
+        self.facts.append(facts)
+        self._noted.put_nowait(stage)
+
+    async def stages(self, number: int) -> list[Stage]:
+        """So many stages, once they were noted: a delivery is when the client has it already."""
+        async with asyncio.timeout(10):
+            return [await self._noted.get() for _ in range(number)]
 
 
-async def credential(hardware_id: str) -> Credential:
-    assert hardware_id == "h"
+def credential(plan: Plan, server: str) -> Credential:
+    assert (plan.hardware_id, server) == ("h", "http://172.30.0.1")
     return WORKER
+
+
+def clock() -> Callable[[], float]:
+    """One that goes on by a quarter of a second whenever it is looked at."""
+    return map((0.25).__mul__, count()).__next__
 
 
 def read_by_cpio(ramdisk: bytes, *options: str) -> bytes:
@@ -78,15 +98,18 @@ async def door(lab: Lab, tmp_path: Path) -> AsyncIterator[Door]:
     (osie / "osie.json").write_text("{}")
     (tmp_path / "secret").mkdir()
     (tmp_path / "secret" / "vmlinuz").write_bytes(b"hidden")
+    (tmp_path / "loaders").mkdir()
+    for name in ("snponly.efi", "LICENCE.ipxe"):
+        (tmp_path / "loaders" / name).write_bytes(b"MZ loader")
     application = web.Application(middlewares=[refusals_become_problems])
     folder = BootFolder(
         osie=tmp_path / "osie",
-        loaders={"snponly.efi": b"MZ loader"},
+        loaders=tmp_path / "loaders",
         url="http://172.30.0.1",
         version="1.2",
         dns="172.30.0.7",
     )
-    application.add_routes(routes(lab, credential, folder))
+    application.add_routes(routes(lab, credential, folder, clock()))
     async with TestClient(TestServer(application)) as client:
         yield client
 
@@ -95,6 +118,7 @@ async def door(lab: Lab, tmp_path: Path) -> AsyncIterator[Door]:
     ("boot", "stage", "detail", "line"),
     [
         (Boot.OSIE, Stage.SCRIPT, "", "echo booting the OSIE on behalf of workflow w"),
+        (Boot.DISCOVERY, Stage.DISCOVERY, "", "echo booting the OSIE to tell what this machine is"),
         (Boot.LOCAL_DISK, Stage.LOCAL_DISK, "", "echo nothing to install: booting the local disk"),
         (Boot.PARKED, Stage.PARKED, "", "echo this machine is parked: r"),
         (Boot.WORKFLOW, Stage.SUPPLIED, "", "chain --replace --autofree http://w.lab/auto.ipxe || goto failed"),
@@ -141,7 +165,7 @@ async def test_what_a_workflow_supplies_is_told_where_everything_is(door: Door, 
     } <= set(lines)
 
 
-@pytest.mark.parametrize("boot", [Boot.OSIE, Boot.WORKFLOW, Boot.WAITING, Boot.PARKED])
+@pytest.mark.parametrize("boot", [Boot.OSIE, Boot.DISCOVERY, Boot.WORKFLOW, Boot.WAITING, Boot.PARKED])
 async def test_whatever_may_become_the_osie_has_its_credential(door: Door, lab: Lab, boot: Boot) -> None:
     lab.boot = boot
     assert (await door.get(CREDENTIAL)).status == 200
@@ -195,11 +219,32 @@ async def test_kernel_and_ramdisk_are_served_and_noted(door: Door, lab: Lab) -> 
     kernel = await door.get("/boot/osie/x86_64/vmlinuz")
     assert await kernel.read() == KERNEL
     assert kernel.headers["Content-Type"] == "application/octet-stream"
+    await lab.stages(1)
     assert await (await door.get("/boot/osie/x86_64/initramfs")).read() == b"ramdisk"
+    await lab.stages(1)
     assert lab.seen == [
-        ("127.0.0.1", Stage.KERNEL, "10240 bytes"),
-        ("127.0.0.1", Stage.RAMDISK, "7 bytes"),
+        ("127.0.0.1", Stage.KERNEL, "vmlinuz, 10240 bytes in 0.2 s over HTTP"),
+        ("127.0.0.1", Stage.RAMDISK, "initramfs, 7 bytes in 0.2 s over HTTP"),
     ]
+    assert lab.facts[0] == {"name": "vmlinuz", "bytes": 10240, "seconds": 0.25, "over": "http"}
+
+
+async def test_what_comes_in_parts_is_noted_with_the_last_of_them(door: Door, lab: Lab) -> None:
+    for part in ("bytes=0-4095", "bytes=4096-10238", "bytes=10239-"):
+        assert (await door.get("/boot/osie/x86_64/vmlinuz", headers={"Range": part})).status == 206
+    assert await lab.stages(1) == [Stage.KERNEL]
+    assert len(lab.seen) == 1
+
+
+async def test_a_machine_that_hangs_up_has_not_got_it(door: Door, lab: Lab, tmp_path: Path) -> None:
+    large = tmp_path / "osie" / "x86_64" / "initramfs"
+    with large.open("wb") as file:
+        file.truncate(256 << 20)
+    answer = await door.get("/boot/osie/x86_64/initramfs")
+    await answer.content.readexactly(1 << 20)
+    answer.close()
+    assert (await door.get("/boot/osie/x86_64/vmlinuz")).status == 200
+    assert await lab.stages(1) == [Stage.KERNEL]
 
 
 async def test_a_part_of_the_kernel_can_be_had_and_is_no_stage(door: Door, lab: Lab) -> None:
@@ -226,6 +271,8 @@ async def test_a_part_of_the_kernel_can_be_had_and_is_no_stage(door: Door, lab: 
         "/boot/osie/x86_64/..%2f..%2fsecret%2fvmlinuz",
         "/boot/osie/" + "x" * 400 + "/vmlinuz",
         "/boot/loaders/nothing",
+        "/boot/loaders/LICENCE.ipxe",
+        "/boot/loaders/ipxe.efi",
         "/boot/loaders/..%2fdhcp.py",
     ],
 )
@@ -242,4 +289,26 @@ async def test_a_loader_is_served_to_firmware_that_boots_over_http(door: Door, l
     assert answer.headers["Content-Type"] == "application/efi"
     head = await door.head("/boot/loaders/snponly.efi")
     assert head.headers["Content-Length"] == "9"
-    assert lab.seen == [("127.0.0.1", Stage.LOADER, "snponly.efi over HTTP")]
+    part = await door.get("/boot/loaders/snponly.efi", headers={"Range": "bytes=3-5"})
+    assert (part.status, await part.read(), part.headers["Content-Range"]) == (206, b"loa", "bytes 3-5/9")
+    await lab.stages(1)
+    assert lab.seen == [("127.0.0.1", Stage.LOADER, "snponly.efi, 9 bytes in 0.2 s over HTTP")]
+    assert lab.facts == [{"name": "snponly.efi", "bytes": 9, "seconds": 0.25, "over": "http"}]
+
+
+async def test_what_ipxe_says_of_its_machine_is_noted_with_the_script(door: Door, lab: Lab) -> None:
+    query = "platform=efi&manufacturer=41434d45202620536fcc88686e65&product=426f782033&serial=&memory=ffff0700&more=x"
+    await door.get(f"{SCRIPT}?{query}")
+    assert lab.facts == [{"platform": "efi", "manufacturer": "ACME & So\u0308hne", "product": "Box 3", "memory": 512}]
+
+
+@pytest.mark.parametrize("memory", ["", "ffffffff", "00", "zzzzzzzz", "0" * 16])
+async def test_memory_that_nobody_can_know_is_not_noted(door: Door, lab: Lab, memory: str) -> None:
+    await door.get(f"{SCRIPT}?memory={memory}")
+    assert lab.facts == [{}]
+
+
+async def test_the_way_to_the_disk_is_noted(door: Door, lab: Lab) -> None:
+    lab.boot, lab.local_boot = Boot.LOCAL_DISK, LocalBoot.EXIT
+    assert "sanboot" not in await (await door.get(SCRIPT)).text()
+    assert lab.facts == [{"way": "exit"}]

@@ -4,25 +4,32 @@ from pathlib import Path
 
 import pytest
 
-from tinkbox.boot.loaders import load_loaders
+from tinkbox.boot.loaders import LOADERS, load_loaders
 from tinkbox.model.errors import Unavailable
-from tinkbox.wire.pxe import PROGRAMS
+from tinkbox.wire.pxe import PROGRAMS, SIGNED_PROGRAMS
+
+
+def gathered(folder: Path) -> Path:
+    for name in (*LOADERS, "LICENCE"):
+        (folder / name).write_bytes(name.encode())
+    return folder
 
 
 def test_every_loader_is_read(tmp_path: Path) -> None:
-    for name in ("undionly.kpxe", "snponly.efi", "ipxe.efi", "LICENCE"):
-        (tmp_path / name).write_bytes(name.encode())
-    assert load_loaders(tmp_path) == {
+    assert load_loaders(gathered(tmp_path)) == {
         "undionly.kpxe": b"undionly.kpxe",
         "snponly.efi": b"snponly.efi",
         "ipxe.efi": b"ipxe.efi",
+        "ipxe-arm64.efi": b"ipxe-arm64.efi",
+        "shimx64.efi": b"shimx64.efi",
+        "grubx64.efi": b"grubx64.efi",
     }
 
 
 def test_every_program_that_firmware_is_told_of_is_there(tmp_path: Path) -> None:
-    for name in ("undionly.kpxe", "snponly.efi", "ipxe.efi"):
-        (tmp_path / name).write_bytes(b"")
-    assert set(PROGRAMS.values()) <= set(load_loaders(tmp_path))
+    loaders = set(load_loaders(gathered(tmp_path)))
+    assert set(PROGRAMS.values()) <= loaders
+    assert set(SIGNED_PROGRAMS.values()) <= loaders
 
 
 def test_a_missing_loader_says_how_to_get_it(tmp_path: Path) -> None:

@@ -31,6 +31,14 @@ def test_a_tcp_socket_listens() -> None:
         connection.close()
 
 
+def test_connections_are_not_paced_by_timers_whatever_the_host_prefers() -> None:
+    with bind_tcp(address="127.0.0.1", port=0) as bound, socket.create_connection(bound.getsockname(), timeout=10):
+        connection, _ = bound.accept()
+        with connection:
+            chosen = connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, 16)
+            assert chosen.rstrip(b"\0") == b"cubic"
+
+
 def test_whoever_holds_a_udp_port_is_named() -> None:
     with bind_udp(interface="", address="127.0.0.1", port=0) as first:
         port = first.getsockname()[1]
@@ -39,6 +47,14 @@ def test_whoever_holds_a_udp_port_is_named() -> None:
         assert f"127.0.0.1:{port}/udp is taken by " in str(refusal.value)
         assert f"(pid {os.getpid()})" in str(refusal.value)
         assert "stop that process or configure another port" in str(refusal.value)
+
+
+@pytest.mark.parametrize("port", [67, 4011])
+def test_where_no_other_port_would_do_none_is_asked_for(port: int) -> None:
+    refusal = str(refused(OSError(errno.EADDRINUSE, "Address already in use"), "udp", "", port))
+    assert refusal.startswith(f":{port}/udp is taken by ")
+    assert "another port" not in refusal
+    assert "`dhcp.mode: off`" in refusal
 
 
 def test_a_descriptor_that_closes_while_being_looked_at_hides_nobody() -> None:

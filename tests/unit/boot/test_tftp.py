@@ -5,23 +5,45 @@ import socket
 import struct
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from pathlib import Path
 
 import pytest
 
 from tinkbox.boot import tftp
 from tinkbox.boot.sockets import bind_udp
 from tinkbox.boot.tftp import TftpServer
+from tinkbox.model.boot import Stage
+from tinkbox.model.sightings import Fact
+from tinkbox.wire.tftp import RETRIES, RETRIES_UNHEARD
 
 LOADER = bytes(range(256)) * 5  # three blocks
 FILES = {"loader.efi": LOADER, "empty": b""}
 
 
-class Observer:
-    def __init__(self) -> None:
-        self.told: asyncio.Queue[tuple[str, str, int, float, int]] = asyncio.Queue()
+class Shelf:
+    """The same for everybody, but what a test puts aside for one."""
 
-    def loader_fetched(self, peer: str, name: str, size: int, seconds: float, retransmissions: int) -> None:
-        self.told.put_nowait((peer, name, size, seconds, retransmissions))
+    def __init__(self) -> None:
+        self.files: dict[str, bytes | Path] = dict(FILES)
+        self.own: dict[tuple[str, str], bytes | Path] = {}
+
+    def find(self, peer: str, name: str) -> bytes | Path | None:
+        return self.own.get((peer, name), self.files.get(name))
+
+
+class Observer:
+    """`told` has who has which loader; `seen` everything, in its order."""
+
+    def __init__(self) -> None:
+        self.told: asyncio.Queue[tuple[str, str, Fact, Fact, Fact]] = asyncio.Queue()
+        self.seen: list[tuple[str, Stage, dict[str, Fact]]] = []
+
+    def saw_address(self, address: str, stage: Stage, detail: str = "", **facts: Fact) -> None:
+        assert detail
+        self.seen.append((address, stage, facts))
+        if stage is Stage.LOADER:
+            who = address, str(facts["name"]), facts["bytes"], facts["seconds"], facts["retransmissions"]
+            self.told.put_nowait(who)
 
 
 class Machine:
@@ -65,9 +87,9 @@ class Machine:
 
 class Bench:
     def __init__(self, listening: socket.socket) -> None:
-        self.observer, self.now = Observer(), 1000.0
+        self.shelf, self.observer, self.now = Shelf(), Observer(), 1000.0
         self.address = listening.getsockname()
-        self.server = TftpServer(listening, FILES, self.observer, lambda: self.now)
+        self.server = TftpServer(listening, self.shelf, self.observer, lambda: self.now)
         self._machines: list[Machine] = []
 
     def machine(self, address: str = "127.0.0.1") -> Machine:
@@ -159,6 +181,62 @@ async def test_silence_is_broken_once_the_patience_is_over() -> None:
         assert await asyncio.wait_for(bench.observer.told.get(), 10) == ("127.0.0.1", "loader.efi", 1280, 3.0, 2)
 
 
+async def test_a_machine_that_answers_quickly_is_reminded_quickly() -> None:
+    async with serving() as bench:
+        machine = bench.machine()
+        machine.ask("loader.efi")
+        await machine.hear()
+        bench.now += 0.05
+        machine.acknowledge(1)
+        second = await machine.hear()
+        bench.now += 0.21
+        assert await machine.hear() == second
+        bench.now += 0.41
+        assert await machine.hear() == second
+
+
+async def test_progress_postpones_the_repetition() -> None:
+    async with serving() as bench:
+        machine, witness = bench.machine(), bench.machine()
+        machine.ask("loader.efi")
+        await machine.hear()
+        bench.now += 0.9
+        machine.acknowledge(1)
+        assert (await machine.hear())[:4] == b"\0\3\0\2"
+        witness.ask("loader.efi", "timeout", "1")
+        await witness.hear()
+        bench.now += 0.9
+        machine.acknowledge(2)
+        assert (await machine.hear())[:4] == b"\0\3\0\3"
+        bench.now += 0.9  # for the witness too long by now, for the machine not yet
+        await witness.hear()
+        machine.acknowledge(3)
+        told = await asyncio.wait_for(bench.observer.told.get(), 10)
+        assert told[4] == 0
+
+
+async def test_an_error_without_a_text_is_an_end() -> None:
+    async with serving() as bench:
+        machine = bench.machine()
+        machine.ask("loader.efi")
+        await machine.hear()
+        machine.say(b"\0\5\0\1")
+        assert await machine.fetch("empty") == b""
+        failed = [facts["why"] for _, stage, facts in bench.observer.seen if stage is Stage.LOADER_FAILED]
+        assert failed == ["gave up"]
+
+
+async def test_requests_that_replace_each_other_take_the_room_of_one() -> None:
+    async with serving() as bench:
+        machine, others = bench.machine(), [bench.machine() for _ in range(tftp.MAX_PER_ADDRESS - 1)]
+        for number in range(2 * tftp.MAX_PER_ADDRESS):
+            machine.ask("loader.efi" if number % 2 else "empty")
+            await machine.hear()
+        for other in others:
+            other.ask("loader.efi")
+            assert (await other.hear())[4:] == LOADER[:512]
+
+
 async def test_each_repetition_starts_its_patience_anew() -> None:
     async with serving() as bench:
         machine, witness = bench.machine(), bench.machine()
@@ -195,7 +273,7 @@ async def test_a_machine_that_went_away_is_given_up_and_forgotten(caplog: pytest
         machine = bench.machine()
         machine.ask("loader.efi")
         first = await machine.hear()
-        for _ in range(6):
+        for _ in range(RETRIES_UNHEARD):
             bench.now += 8
             assert await machine.hear() == first
         witness = bench.machine()
@@ -275,6 +353,19 @@ async def test_one_address_cannot_take_all_the_room() -> None:
         assert (await late.hear())[:5] == b"\0\3\0\1" + LOADER[:1]
 
 
+async def test_who_asks_without_end_is_not_always_answered_and_slows_nobody() -> None:
+    async with serving() as bench:
+        insistent, witness = bench.machine(), bench.machine("127.0.0.2")
+        for _ in range(int(tftp.REQUESTS.burst)):
+            insistent.ask("nothing")
+            await insistent.hear()
+        insistent.ask("nothing")
+        assert await witness.fetch("loader.efi") == LOADER
+        bench.now += 1
+        insistent.ask("loader.efi")
+        assert await insistent.hear() == b"\0\3\0\1" + LOADER[:512]
+
+
 async def test_all_together_take_no_more_than_there_is(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tftp, "MAX_TRANSFERS", 1)
     async with serving() as bench:
@@ -284,3 +375,139 @@ async def test_all_together_take_no_more_than_there_is(monkeypatch: pytest.Monke
         second.ask("loader.efi")
         second.ask("nothing")
         assert await second.hear() == b"\0\5\0\1no such file\0"
+
+
+# --- what is seen of it
+
+
+async def test_every_step_is_told_with_its_facts() -> None:
+    async with serving() as bench:
+        machine = bench.machine()
+        machine.ask("loader.efi", "tsize", "0", "blksize", "1024", "windowsize", "2")
+        await machine.hear()
+        assert bench.observer.seen == [
+            (
+                "127.0.0.1",
+                Stage.LOADER_REQUESTED,
+                {"name": "loader.efi", "blksize": 1024, "windowsize": 2, "tsize": 1280},
+            )
+        ]
+        bench.now += 0.5
+        machine.acknowledge(0)
+        await machine.hear()
+        machine.acknowledge(2)
+        await asyncio.wait_for(bench.observer.told.get(), 10)
+        assert bench.observer.seen[1:] == [
+            (
+                "127.0.0.1",
+                Stage.LOADER,
+                {
+                    "name": "loader.efi",
+                    "bytes": 1280,
+                    "seconds": 0.5,
+                    "retransmissions": 0,
+                    "blksize": 1024,
+                    "over": "tftp",
+                },
+            )
+        ]
+
+
+async def test_a_size_probe_is_told_as_one() -> None:
+    async with serving() as bench:
+        machine = bench.machine()
+        machine.ask("loader.efi", "tsize", "0")
+        await machine.hear()
+        machine.say(b"\0\5\0\0User aborted\0")
+        await machine.fetch("empty")
+        failed = [facts for _, stage, facts in bench.observer.seen if stage is Stage.LOADER_FAILED]
+        assert failed == [
+            {"name": "loader.efi", "block": 0, "blocks": 3, "blksize": 512, "why": "probe", "message": "", "heard": 0}
+        ]
+
+
+async def test_where_a_machine_fell_silent_is_told() -> None:
+    async with serving() as bench:
+        machine, witness = bench.machine(), bench.machine()
+        machine.ask("loader.efi")
+        await machine.hear()
+        machine.acknowledge(1)
+        await machine.hear()
+        for _ in range(RETRIES):
+            bench.now += 8
+            await machine.hear()
+        witness.ask("loader.efi")
+        await witness.hear()
+        bench.now += 8
+        await witness.hear()
+        (facts,) = (facts for _, stage, facts in bench.observer.seen if stage is Stage.LOADER_FAILED)
+        assert (facts["why"], facts["block"], facts["blocks"], facts["blksize"]) == ("silence", 1, 3, 512)
+        assert facts["message"] == "nothing heard after block 1 of 3"
+
+
+async def test_what_is_not_served_is_told() -> None:
+    async with serving() as bench:
+        machine = bench.machine()
+        machine.ask("pxelinux.cfg/default")
+        await machine.hear()
+        ((_, stage, facts),) = bench.observer.seen
+        assert (stage, facts["name"], facts["why"]) == (Stage.LOADER_FAILED, "pxelinux.cfg/default", "not found")
+
+
+async def test_a_request_that_is_repeated_is_told_once() -> None:
+    async with serving() as bench:
+        machine = bench.machine()
+        for _ in range(3):
+            machine.ask("loader.efi", "blksize", "512")
+            await machine.hear()
+        assert [stage for _, stage, _ in bench.observer.seen] == [Stage.LOADER_REQUESTED]
+
+
+# --- files that are read as they are sent
+
+
+async def test_a_file_is_read_as_it_is_sent_and_closed_after_the_last(tmp_path: Path) -> None:
+    async with serving() as bench:
+        (tmp_path / "ramdisk").write_bytes(LOADER)
+        bench.shelf.files["ramdisk"] = tmp_path / "ramdisk"
+        first, second = bench.machine(), bench.machine()
+        before = len(list(Path("/proc/self/fd").iterdir()))
+        for machine in (first, second):
+            machine.ask("ramdisk")
+            assert (await machine.hear())[4:] == LOADER[:512]
+        assert len(list(Path("/proc/self/fd").iterdir())) == before + 1
+        first.say(b"\0\5\0\0enough\0")
+        for number in (1, 2, 3):
+            second.acknowledge(number)
+        assert (await asyncio.wait_for(bench.observer.told.get(), 10))[:3] == ("127.0.0.1", "ramdisk", 1280)
+        assert len(list(Path("/proc/self/fd").iterdir())) == before
+
+
+async def test_each_machine_gets_its_own_file_of_the_same_name() -> None:
+    async with serving() as bench:
+        bench.shelf.own["127.0.0.2", "grub.cfg"] = b"boot the OSIE"
+        bench.shelf.own["127.0.0.3", "grub.cfg"] = b"boot the disk"
+        assert await bench.machine("127.0.0.2").fetch("grub.cfg") == b"boot the OSIE"
+        assert await bench.machine("127.0.0.3").fetch("grub.cfg") == b"boot the disk"
+
+
+async def test_a_file_that_is_gone_is_not_found(tmp_path: Path) -> None:
+    async with serving() as bench:
+        bench.shelf.files["ramdisk"] = tmp_path / "gone"
+        machine = bench.machine()
+        machine.ask("ramdisk")
+        assert await machine.hear() == b"\0\5\0\1no such file\0"
+
+
+async def test_a_file_that_cannot_be_read_any_more_ends_its_transfer(tmp_path: Path) -> None:
+    async with serving() as bench:
+        (tmp_path / "ramdisk").write_bytes(LOADER)
+        bench.shelf.files["ramdisk"] = tmp_path / "ramdisk"
+        machine = bench.machine()
+        machine.ask("ramdisk")
+        await machine.hear()
+        (tmp_path / "ramdisk").write_bytes(b"short")
+        machine.acknowledge(1)
+        assert await machine.hear() == b"\0\5\0\0the file cannot be read\0"
+        assert bench.observer.seen[-1][2]["why"] == "unreadable"
+        assert await bench.machine().fetch("loader.efi") == LOADER

@@ -1,0 +1,100 @@
+"""Our DHCP and boot servers, for tests that have them run in a namespace: `python -m … JSON`.
+
+Prints `ready`, and then everything that was seen of machines.
+"""
+
+import asyncio
+import json
+import sys
+import time
+from collections.abc import Collection
+from ipaddress import IPv4Address, IPv4Interface, IPv4Network
+from typing import Any
+
+from tinkbox.boot.boot_server import BootServer
+from tinkbox.boot.dhcp import DhcpServer
+from tinkbox.boot.sockets import bind_udp
+from tinkbox.boot.throttle import Throttle
+from tinkbox.model.boot import Boot, Client, Plan, Silence, Stage
+from tinkbox.model.hardware import Interface, MacAddress
+from tinkbox.model.leases import Lease, Subnet
+from tinkbox.model.sightings import Fact
+from tinkbox.wire.dhcp import BOOT_SERVER_PORT, NOWHERE, SERVER_PORT
+from tinkbox.wire.pxe import BootService
+
+
+class Lab:
+    """Machines by MAC, each with its address (with the length of its network) by interface or by relay's network."""
+
+    def __init__(self, machines: dict[str, dict[str, str]]) -> None:
+        self._machines = {MacAddress(mac): addresses for mac, addresses in machines.items()}
+
+    def known(self) -> Collection[MacAddress]:
+        return self._machines.keys()
+
+    def knows(self, mac: MacAddress) -> bool:
+        return mac in self._machines
+
+    def boot_plan(self, client: Client, interface: str) -> Plan | None:
+        addresses = self._machines.get(client.mac)
+        if addresses is None:
+            return None
+        hint = client.relay if client.relay != NOWHERE else client.held
+        behind = [each for each in addresses if "/" in each and hint in IPv4Network(each)]
+        where = behind[0] if behind else interface if client.relay == NOWHERE else ""
+        given = Interface(mac=client.mac)
+        if where in addresses:
+            found = IPv4Interface(addresses[where])
+            given = Interface(mac=client.mac, address=found.ip, netmask=found.netmask, lease_seconds=600)
+        return Plan(boot=Boot.OSIE if client.netboots else Boot.NOTHING, hardware_id="h", interface=given)
+
+    def silence(self, client: Client, interface: str) -> Silence:
+        return Silence.UNKNOWN
+
+    def subnet_of(self, client: Client, interface: str) -> Subnet | None:
+        return None
+
+    def booted(self, mac: MacAddress) -> None: ...
+
+    def saw(self, mac: MacAddress, stage: Stage, detail: str = "", **facts: Fact) -> None:
+        tell(json.dumps({"mac": mac, "stage": stage.name, "detail": detail, **facts}))
+
+
+class Nothing:
+    """There is no pool."""
+
+    def confirm(self, client: Client, address: IPv4Address, subnet: Subnet) -> Lease | None:
+        return None
+
+    async def committed(self, addresses: Collection[IPv4Address]) -> set[IPv4Address]:
+        return set()
+
+    def release(self, client: Client, address: IPv4Address) -> None: ...
+    def decline(self, client: Client, address: IPv4Address) -> None: ...
+    def proven(self, lease: Lease) -> None: ...
+    def taken(self, address: IPv4Address) -> None: ...
+
+    async def free(self, address: IPv4Address, interface: str, asker: MacAddress | None = None) -> bool:
+        return True
+
+
+def tell(line: str) -> None:
+    sys.stdout.write(f"{line}\n")
+    sys.stdout.flush()
+
+
+async def main(told: dict[str, Any]) -> None:
+    lab, nothing = Lab(told["machines"]), Nothing()
+    throttle = Throttle(lab.knows, time.monotonic)
+    async with asyncio.TaskGroup() as group:
+        for name, address in told["interfaces"].items():
+            service = BootService(address=IPv4Address(address), url=f"http://{address}", proxy=told["proxy"])
+            dhcp = bind_udp(interface=name, address="", port=SERVER_PORT)
+            group.create_task(DhcpServer(dhcp, name, lab, nothing, nothing, service, throttle).serve())
+            boot = bind_udp(interface=name, address=address, port=BOOT_SERVER_PORT)
+            group.create_task(BootServer(boot, name, lab, service, throttle).serve())
+        tell("ready")
+
+
+if __name__ == "__main__":
+    asyncio.run(main(json.loads(sys.argv[1])))

@@ -1,0 +1,111 @@
+"""One hostile machine beside another that boots: it sends as fast as it can, as itself or with invented MACs."""
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
+from time import monotonic
+
+import pytest
+
+from tests import golden
+from tests.integration.boot.wires import Appliance, Firmware, Host, cable, hosts, serve
+from tinkbox.wire.dhcp import MessageType, Packet, decode
+
+FIRMWARE = decode(golden.packet("dhcp/ovmf-pxe-discover"))
+OURS, HOSTILE = "172.30.0.1", "08:00:27:00:00:66"
+BOOTS = 50
+RETRIES = 10
+# argv: the MAC to use, or "invented" for another one each time; and "relayed" to invent a relay for each packet as well.
+# Whole frames, so that nothing of the kernel slows it.
+FLOOD = """
+import itertools, random, socket, struct, sys
+from tests import golden
+payload = bytearray(golden.packet("dhcp/ovmf-pxe-discover"))
+line = socket.socket(socket.AF_PACKET, socket.SOCK_RAW)
+line.bind(("eth0", 0))
+mac = bytes.fromhex(sys.argv[1].replace(":", "")) if sys.argv[1] != "invented" else b""
+udp = struct.pack("!HHHH", 68, 67, 8 + len(payload), 0)
+ip = struct.pack("!BBHHHBBH4s4s", 0x45, 0, 28 + len(payload), 0, 0, 64, 17, 0, bytes(4), b"\\xff" * 4)
+total = sum(struct.unpack("!10H", ip))
+ip = ip[:10] + struct.pack("!H", ~((total & 0xffff) + (total >> 16)) & 0xffff) + ip[12:]
+print("ready", flush=True)
+for number in itertools.count():
+    own = mac or b"\\x02" + random.randbytes(5)
+    payload[28:34] = own
+    if "relayed" in sys.argv:
+        payload[24:28] = random.randbytes(4)
+    try:
+        line.send(b"\\xff" * 6 + own + b"\\x08\\x00" + ip + udp + payload)
+    except OSError:
+        pass
+"""
+
+
+@dataclass(slots=True)
+class Network:
+    hostile: Host
+    machine: Host
+    appliance: Appliance
+
+
+@pytest.fixture
+def network() -> Iterator[Network]:
+    with hosts("flood-ours", "flood-hostile", "flood-machine") as (ours, hostile, machine):
+        ours.ip("link add lab type bridge forward_delay 0")
+        ours.ip("link set lab up")
+        for port, (host, mac) in enumerate(((hostile, HOSTILE), (machine, str(FIRMWARE.mac)))):
+            cable(ours, f"port{port}", host, "eth0", mac)
+            ours.ip(f"link set port{port} master lab")
+        ours.ip(f"address add {OURS}/24 dev lab")
+        known = {str(FIRMWARE.mac): {"lab": "172.30.0.5/24"}, HOSTILE: {"lab": "172.30.0.6/24"}}
+        appliance = serve(ours, {"lab": OURS}, known)
+        with drained(appliance):
+            yield Network(hostile=hostile, machine=machine, appliance=appliance)
+
+
+@contextmanager
+def drained(appliance: Appliance) -> Iterator[None]:
+    """Read what it tells, so that it never waits for us."""
+    with subprocess.Popen(["cat"], stdin=appliance.output, stdout=subprocess.DEVNULL) as reader:
+        try:
+            yield
+        finally:
+            reader.kill()
+
+
+def boot(machine: Host, number: int) -> float:
+    """Obtain an address as firmware does; how long it took, in seconds."""
+    begun = monotonic()
+    with machine.firmware("eth0") as firmware:
+        offer = exchange(firmware, replace(FIRMWARE, xid=2 * number))
+        more = {53: b"\x03", 54: offer.options[54], 50: offer.yiaddr.packed}
+        granted = exchange(firmware, replace(FIRMWARE, xid=2 * number + 1, options={**FIRMWARE.options, **more}))
+    assert (offer.message_type, granted.message_type) == (MessageType.OFFER, MessageType.ACK)
+    return monotonic() - begun
+
+
+def exchange(firmware: Firmware, request: Packet) -> Packet:
+    """Ask until there is an answer, every second."""
+    for _ in range(RETRIES):
+        firmware.ask(request)
+        with suppress(TimeoutError):
+            return firmware.answer(OURS, request.xid, 1)
+    raise TimeoutError
+
+
+@pytest.mark.parametrize(
+    "as_whom", [HOSTILE, "08:00:27:00:00:67", "invented", f"{HOSTILE} relayed", "invented relayed"]
+)
+def test_a_flood_keeps_no_other_machine_from_booting(network: Network, as_whom: str) -> None:
+    """The flood comes from a known machine, from one that nobody knows, with a new MAC in every packet, or a new relay."""
+    words = [sys.executable, "-c", FLOOD, *as_whom.split()]
+    flood = network.hostile.start(*words, stdout=subprocess.PIPE, env={"PYTHONPATH": "."})
+    assert flood.stdout is not None
+    assert flood.stdout.readline() == "ready\n"
+    times = sorted(boot(network.machine, number) for number in range(1, BOOTS + 1))
+    # Packets are lost only in the moment in which the flood begins.
+    assert times[-1] < 3
+    assert times[-5] < 0.5
+    assert flood.poll() is None

@@ -1,0 +1,132 @@
+"""Whom the kernel lets in under a flood, on real sockets."""
+
+import asyncio
+import socket
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+
+import pytest
+
+from tests.unit.boot.dhcp_bench import FIRMWARE
+from tinkbox.boot import siege
+from tinkbox.boot.siege import ENOUGH, MAX_KNOWN, NOISY, WINDOW, Siege
+from tinkbox.model.hardware import MacAddress
+from tinkbox.wire.dhcp import decode, encode
+
+KNOWN, OTHER, HOSTILE = (MacAddress(f"08:00:27:00:00:{last}") for last in ("01", "02", "66"))
+STRANGERS = 640
+
+
+class Clock:
+    def __init__(self) -> None:
+        self.now = 1000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@contextmanager
+def line() -> Iterator[socket.socket]:
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as bound:
+        bound.bind(("127.0.0.1", 0))
+        bound.setblocking(False)
+        yield bound
+
+
+def heard(bound: socket.socket, *macs: MacAddress) -> list[MacAddress]:
+    """Which of these machines' packets come through."""
+    through = []
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as machine:
+        for mac in macs:
+            machine.sendto(encode(replace(FIRMWARE, mac=mac)), bound.getsockname())
+            try:
+                through.append(decode(bound.recv(2048)).mac)
+            except BlockingIOError:
+                continue
+    return through
+
+
+def numbered(number: int) -> MacAddress:
+    return MacAddress.from_bytes(b"\x02\0" + number.to_bytes(4, "big"))
+
+
+def test_in_peace_everybody_is_heard() -> None:
+    with line() as bound:
+        Siege(bound, lambda: [KNOWN], Clock())
+        assert len(heard(bound, *[HOSTILE] * STRANGERS)) == STRANGERS
+
+
+async def test_under_a_flood_known_machines_are_heard_and_of_strangers_a_few() -> None:
+    with line() as bound:
+        besieged = Siege(bound, lambda: [KNOWN, OTHER], Clock())
+        for number in range(ENOUGH):
+            assert not besieged.stands
+            besieged.dropped(numbered(number).octets)
+        assert besieged.stands
+        assert heard(bound, KNOWN, OTHER, KNOWN) == [KNOWN, OTHER, KNOWN]
+        assert 0 < len(heard(bound, *map(numbered, range(STRANGERS)))) < STRANGERS / 8
+        besieged.lift()
+        assert len(heard(bound, *[HOSTILE] * STRANGERS)) == STRANGERS
+
+
+async def test_a_known_machine_that_is_the_flood_is_heard_as_little_as_a_stranger() -> None:
+    with line() as bound:
+        besieged = Siege(bound, lambda: [KNOWN, OTHER, HOSTILE], Clock())
+        for _ in range(NOISY - 1):
+            besieged.dropped(OTHER.octets)
+        for _ in range(ENOUGH):
+            besieged.dropped(HOSTILE.octets)
+        assert heard(bound, KNOWN, OTHER) == [KNOWN, OTHER]
+        assert len(heard(bound, *[HOSTILE] * STRANGERS)) < STRANGERS / 8
+        besieged.lift()
+
+
+async def test_what_is_dropped_now_and_then_is_no_flood() -> None:
+    clock = Clock()
+    with line() as bound:
+        besieged = Siege(bound, lambda: [KNOWN], clock)
+        for number in range(3 * ENOUGH):
+            besieged.dropped(HOSTILE.octets)
+            clock.now += 2 * WINDOW if number % (ENOUGH // 2) == 0 else 0
+        assert not besieged.stands
+
+
+async def test_a_siege_ends_by_itself(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(siege, "LASTS", 0.01)
+    with line() as bound:
+        besieged = Siege(bound, lambda: [KNOWN], Clock())
+        for _ in range(2 * ENOUGH):
+            besieged.dropped(HOSTILE.octets)
+        assert besieged.stands
+        async with asyncio.timeout(10):
+            while besieged.stands:  # noqa: ASYNC110  it rings no bell
+                await asyncio.sleep(0.01)
+        assert len(heard(bound, *[HOSTILE] * STRANGERS)) == STRANGERS
+
+
+async def test_a_flood_that_goes_on_is_kept_out_for_longer_each_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    lasting: list[float] = []
+    loop, clock = asyncio.get_running_loop(), Clock()
+    later = loop.call_later
+    monkeypatch.setattr(loop, "call_later", lambda delay, call: [lasting.append(delay), later(delay, call)][1])
+    with line() as bound:
+        besieged = Siege(bound, lambda: [KNOWN], clock)
+        for pause in (0.0, 0.0, 1.0, 1.0, 1.0, 1.0, 10.0):
+            clock.now += pause
+            for _ in range(ENOUGH):
+                besieged.dropped(HOSTILE.octets)
+            besieged.lift()
+    assert lasting == [5, 10, 20, 40, 80, 80, 5]
+
+
+@pytest.mark.parametrize("known", [1, 199, 200, 201, 1000, MAX_KNOWN, MAX_KNOWN + 500])
+async def test_however_many_machines_are_known_each_is_heard(known: int) -> None:
+    macs = [numbered(number * 7919) for number in range(known)]
+    with line() as bound:
+        besieged = Siege(bound, lambda: macs, Clock())
+        for _ in range(ENOUGH):
+            besieged.dropped(HOSTILE.octets)
+        probe = [mac for at, mac in enumerate(macs[:MAX_KNOWN]) if at % 100 in (0, 99) or at == known - 1]
+        assert heard(bound, *probe) == probe
+        besieged.lift()

@@ -1,0 +1,87 @@
+"""The boot server on port 4011 (PXE 2.1 §2.2.3): for firmware that asks there for its boot file, having an address."""
+
+import asyncio
+import logging
+import socket
+from typing import NoReturn
+
+from tinkbox.boot.dhcp import DRAIN, MAX_DATAGRAM, Planner
+from tinkbox.boot.throttle import Throttle
+from tinkbox.boot.witness import Witness
+from tinkbox.model.boot import Silence
+from tinkbox.wire.clients import identify
+from tinkbox.wire.dhcp import MalformedPacket, Op, decode, encode
+from tinkbox.wire.pxe import BootService, answer_boot_server
+
+_MAC = slice(28, 34)
+_log = logging.getLogger(__name__)
+
+
+class BootServer:
+    """Answers on a socket made by `sockets.bind_udp(interface=…, address=ours, port=4011)`; one for each interface."""
+
+    def __init__(
+        self, listening: socket.socket, interface: str, planner: Planner, service: BootService, throttle: Throttle
+    ) -> None:
+        self._socket = listening
+        self._interface = interface
+        self._planner = planner
+        self._service = service
+        self._throttle = throttle
+        self._witness = Witness(planner, service)
+        self.malformed = 0
+        self.throttled = 0
+        self.failed = 0
+
+    async def serve(self) -> NoReturn:
+        """Answer until cancelled."""
+        loop = asyncio.get_running_loop()
+        loop.add_reader(self._socket, self._drain)
+        try:
+            while True:
+                await asyncio.Event().wait()
+        finally:
+            loop.remove_reader(self._socket)
+
+    def _drain(self) -> None:
+        for _ in range(DRAIN):
+            try:
+                datagram, peer = self._socket.recvfrom(MAX_DATAGRAM)
+            except BlockingIOError:
+                return
+            except OSError as error:
+                _log.debug("receive: %s", error, extra={"action": "boot-server.receive-failed"})
+                continue
+            self._receive(datagram, peer)
+
+    def _receive(self, datagram: bytes, peer: tuple[str, int]) -> None:
+        if len(datagram) >= _MAC.stop and not self._throttle.admits(datagram[_MAC], peer[0].encode()):
+            self.throttled += 1
+            return
+        try:
+            request = decode(datagram)
+        except MalformedPacket as error:
+            self.malformed += 1
+            _log.debug("dropped: %s", error, extra={"action": "boot-server.malformed"})
+            return
+        if request.op is not Op.REQUEST:
+            return
+        client = identify(request)
+        plan = self._planner.boot_plan(client, self._interface)
+        if plan is None:
+            self._witness.unanswered(request, client, self._planner.silence(client, self._interface))
+            return
+        reply = answer_boot_server(request, client, plan, self._service)
+        if isinstance(reply, Silence):
+            self._witness.unanswered(request, client, reply)
+            return
+        try:
+            # It has its address, and listens where it asked from.
+            self._socket.sendto(encode(reply, request.longest_answer), peer)
+        except OSError as error:
+            self.failed += 1
+            if self.failed & (self.failed - 1) == 0:  # anybody can write an address that takes nothing
+                extra = {"action": "boot-server.send-failed"}
+                _log.warning("reply to %s failed: %s (%d until now)", peer[0], error, self.failed, extra=extra)
+            return
+        self._witness.boot_server_answered(client, reply)

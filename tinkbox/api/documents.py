@@ -13,11 +13,11 @@ from tinkbox.engine.verdicts import VERBS
 from tinkbox.model.breakpoint import Breakpoints, Hold, Verdict
 from tinkbox.model.conditions import conditions, explanation
 from tinkbox.model.errors import Refusal
+from tinkbox.model.habits import Habits
 from tinkbox.model.reasons import hint
 from tinkbox.model.services import ServiceStatus
 from tinkbox.model.workflow import DONE, ActionStatus, Event, Outcome, PlannedAction, State, Workflow, progress
 from tinkbox.store.data import DataVersion
-from tinkbox.store.hardware import Sighting
 from tinkbox.store.templates import Template
 from tinkbox.store.workflows import Attempt
 from tinkbox.wire.bundle import Entry, decode
@@ -39,6 +39,7 @@ def hardware(status: MachineStatus) -> Document:
         "parked": status.parked,
         "stage": status.stage or "",
         "stage_at": _time(status.stage_at),
+        "stalled": status.stalled,
         "last_contact": _time(status.last_contact),
         "created_at": _time(status.created_at),
         "updated_at": _time(status.updated_at),
@@ -46,8 +47,12 @@ def hardware(status: MachineStatus) -> Document:
     }
 
 
-def sighting(seen: Sighting) -> Document:
-    return {"at": _time(seen.at), "stage": seen.stage, "detail": seen.detail}
+def habits(learned: Habits) -> Document:
+    return {
+        "secure_boot": learned.secure_boot,
+        "local_boot": learned.local_boot or "",
+        "proven": learned.proven,
+    }
 
 
 def template(stored: Template) -> Document:

@@ -81,9 +81,9 @@ async def validate_templates(
 
 
 async def create_workflows(
-    machines: Machines, workflows: Workflows, text: str, breakpoints: Change | None, who: str
+    machines: Machines, workflows: Workflows, text: str, breakpoints: Change | None, who: str, *, confirm_wipe: bool
 ) -> Answer:
-    """Create every `kind: Workflow` of a file, in its order, with these breakpoints by the person `who`."""
+    """Create every `kind: Workflow` of a file, in its order, with these breakpoints by the person `who`; they may wipe disks or not."""
     if not has_objects(text):
         raise Invalid("no Kubernetes documents: give a file with kind: Workflow, or -t and -r")
     taken = await asyncio.to_thread(take, text, "Workflow")
@@ -103,6 +103,7 @@ async def create_workflows(
                 name=each.name,
                 breakpoints=breakpoints,
                 who=who,
+                confirm_wipe=confirm_wipe,
             )
         except (Invalid, NotFound, Conflict) as refusal:
             raise _after(refusal, each.name, created) from None

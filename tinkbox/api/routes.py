@@ -8,21 +8,28 @@ from typing import Any, Protocol
 from aiohttp import web
 
 from tinkbox import __version__
-from tinkbox.api import breakpoints, documents, intake, services, shells
+from tinkbox.api import breakpoints, discovery, doctor, documents, intake, leases, seen, services, shells
 from tinkbox.api.access import caller, is_number, needing, read_object, read_text, text_field
 from tinkbox.api.logs import EVENT_STREAM, answer, output_of_actions, stream_events, streamed
 from tinkbox.api.metrics import CONTENT_TYPE, Answers, page
 from tinkbox.engine.breakpoints import Breakpoints
 from tinkbox.engine.directory import Directory
+from tinkbox.engine.discovery import Discovery
 from tinkbox.engine.machines import Machines, primary
 from tinkbox.engine.meter import Meter
+from tinkbox.engine.seen import Seen
 from tinkbox.engine.services import Services
 from tinkbox.engine.shells import Shells
 from tinkbox.engine.templates import Templates
 from tinkbox.engine.workflows import Workflows
 from tinkbox.model.access import Right
 from tinkbox.model.errors import Invalid
+from tinkbox.model.habits import Habits
+from tinkbox.model.hardware import Hardware
+from tinkbox.model.leases import Lease
 from tinkbox.model.workflow import Workflow
+from tinkbox.wire.fields import flag
+from tinkbox.wire.foreign_servers import ForeignLines
 from tinkbox.wire.status import encode_snapshot
 
 
@@ -39,10 +46,16 @@ class OperatorDoor:
     """Everything the operator door speaks to.
 
     `server` and `registry` are how machines reach the node door; `osie` lists what was built;
-    `answers` counts those of the node door (`door.traffic`).
+    `foreign` is what other DHCP servers have to be told, empty where they are told nothing;
+    `answers` counts those of the node door (`door.traffic`); `leases` lists the addresses of pools; `habits` is what was
+    learned of a machine's firmware.
     """
 
     machines: Machines
+    seen: Seen
+    discovery: Discovery
+    examiner: doctor.Examiner
+    foreign: Sequence[ForeignLines]
     templates: Templates
     workflows: Workflows
     breakpoints: Breakpoints
@@ -52,9 +65,11 @@ class OperatorDoor:
     images: Images
     meter: Meter
     answers: Answers
+    leases: Callable[[], Sequence[Lease]]
     osie: Callable[[], Sequence[Mapping[str, Any]]]
     server: str
     registry: str
+    habits: Callable[[Hardware], Habits] = lambda _: Habits()
 
     def routes(self) -> list[web.RouteDef]:
         return [
@@ -66,7 +81,6 @@ class OperatorDoor:
                 web.get("/v1/events", self.events),
                 web.get("/v1/hardware", self.list_hardware),
                 web.get("/v1/hardware/{key}", self.get_hardware),
-                web.get("/v1/hardware/{key}/timeline", self.timeline),
                 web.get("/v1/templates", self.list_templates),
                 web.post("/v1/templates/validate", self.validate_template),
                 web.get("/v1/templates/{key}", self.get_template),
@@ -95,9 +109,13 @@ class OperatorDoor:
                 web.post("/v1/images", self.load_images),
                 web.delete("/v1/images", self.delete_image),
             ),
+            *leases.routes(self.leases, self.machines.holder),
             *breakpoints.routes(self.breakpoints, self.workflows),
+            *discovery.routes(self.discovery),
             *services.routes(self.services, self.directory.url_of, self._hostnames, self.workflows.changed),
             *shells.routes(self.shells),
+            *seen.routes(self.seen),
+            *doctor.routes(self.examiner, self.foreign),
         ]
 
     async def health(self, _: web.Request) -> web.Response:
@@ -123,13 +141,16 @@ class OperatorDoor:
         return web.json_response(await intake.push_hardware(self.machines, await read_text(request)))
 
     async def get_hardware(self, request: web.Request) -> web.Response:
-        return web.json_response(documents.hardware(await self.machines.get(_key(request))))
+        status = await self.machines.get(_key(request))
+        told = discovery.inventory(await self.discovery.inventory(status.hardware.id))
+        learned = documents.habits(self.habits(status.hardware))
+        return web.json_response({**documents.hardware(status), "habits": learned, "inventory": told})
 
     async def delete_hardware(self, request: web.Request) -> web.Response:
         return web.json_response({"id": await self.machines.delete(_key(request))})
 
     async def credential(self, request: web.Request) -> web.Response:
-        credential = await self.machines.credential(_key(request), self.server, self.registry)
+        credential = self.machines.credential(_key(request), self.server, self.registry)
         return web.json_response(
             {
                 "server": credential.server,
@@ -138,9 +159,6 @@ class OperatorDoor:
                 "token": credential.token,
             }
         )
-
-    async def timeline(self, request: web.Request) -> web.Response:
-        return web.json_response([documents.sighting(each) for each in await self.machines.timeline(_key(request))])
 
     async def list_templates(self, _: web.Request) -> web.Response:
         return web.json_response([documents.template(each) for each in await self.templates.all()])
@@ -181,13 +199,16 @@ class OperatorDoor:
         document = await read_object(request)
         wanted = document.get("breakpoints")
         change = None if wanted is None else breakpoints.change_from_document(wanted)
-        who = caller(request).name
+        who, confirmed = caller(request).name, flag(document, "confirm_wipe")
         if document.get("documents") is not None:
             text = text_field(document, "documents")
-            answer = await intake.create_workflows(self.machines, self.workflows, text, change, who)
+            answer = await intake.create_workflows(
+                self.machines, self.workflows, text, change, who, confirm_wipe=confirmed
+            )
         else:
             template, devices = text_field(document, "template"), _devices(document)
-            answer = {"id": await self.workflows.create(template, devices, breakpoints=change, who=who)}
+            made = await self.workflows.create(template, devices, breakpoints=change, who=who, confirm_wipe=confirmed)
+            answer = {"id": made}
         return web.json_response(answer, status=201)
 
     async def get_workflow(self, request: web.Request) -> web.Response:
@@ -205,7 +226,8 @@ class OperatorDoor:
     async def retry_workflow(self, request: web.Request) -> web.Response:
         document = await read_object(request) if request.can_read_body else {}
         action = text_field(document, "from") if document.get("from") is not None else None
-        return await self._standing(await self.workflows.retry(_key(request), action))
+        confirmed = flag(document, "confirm_wipe")
+        return await self._standing(await self.workflows.retry(_key(request), action, confirm_wipe=confirmed))
 
     async def _standing(self, workflow_id: str) -> web.Response:
         return web.json_response({"id": workflow_id, "state": (await self.workflows.get(workflow_id)).state})

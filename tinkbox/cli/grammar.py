@@ -55,6 +55,13 @@ def add_text_source(verb: argparse.ArgumentParser) -> None:
     verb.add_argument("--file", "-p", "--path", type=Path, metavar="F", help="without it, standard input")
 
 
+def add_confirmation(verb: argparse.ArgumentParser) -> None:
+    """A person's word that disks may go."""
+    verb.add_argument(
+        "--confirm-wipe", action="store_true", help="actions may wipe their disks (`wipes:`), whatever is on them"
+    )
+
+
 def duration(text: str) -> int:
     """An argument's seconds."""
     try:

@@ -2,12 +2,16 @@
 
 import argparse
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from datetime import UTC, datetime
+from typing import Any
 
 from tinkbox.cli.appliance import ask, ask_each, read_input
+from tinkbox.cli.discovery import inventory_table
 from tinkbox.cli.intake import say_notes
-from tinkbox.cli.output import Column, Document, fields, moment, show, table
+from tinkbox.cli.output import Column, Document, fields, show
+from tinkbox.cli.seen import show_seen, stranger, timeline
 from tinkbox.client.operator import Operator
 from tinkbox.model.errors import Invalid, NotFound
 
@@ -16,11 +20,6 @@ COLUMNS: Sequence[Column] = (
     ("MAC Address", lambda line: line["mac"]),
     ("IP Address", lambda line: line["address"]),
     ("Hostname", lambda line: line["hostname"]),
-)
-SIGHTINGS: Sequence[Column] = (
-    ("At", lambda seen: moment(seen["at"])),
-    ("Stage", lambda seen: seen["stage"]),
-    ("Detail", lambda seen: seen["detail"]),
 )
 
 
@@ -31,24 +30,44 @@ def push(chosen: argparse.Namespace) -> None:
 
 
 def show_list(chosen: argparse.Namespace) -> None:
-    _show_all(chosen, ask(chosen, Operator.hardware))
+    if chosen.seen:
+        show_seen(chosen)
+    else:
+        _show_all(chosen, ask(chosen, Operator.hardware))
 
 
 def get(chosen: argparse.Namespace) -> None:
-    """The machines and how far their boots came; without keys the list."""
+    """The machines and how far their boots came, also of one that nobody knows; without keys the list."""
     if not chosen.keys:
-        show_list(chosen)
+        _show_all(chosen, ask(chosen, Operator.hardware))
         return
     machines = ask_each(chosen, _with_timeline)
     _show_all(chosen, machines)
     if chosen.format == "table" and not chosen.quiet:
         for machine in machines:
-            rows = [[value(each) for _, value in SIGHTINGS] for each in machine["timeline"]]
-            print(table([title for title, _ in SIGHTINGS], rows), end="")
+            if machine.get("habits"):
+                print(firmware(machine["habits"]), end="")
+            if machine.get("inventory"):
+                print(inventory_table(machine["inventory"]), end="")
+            print(timeline(machine["timeline"], machine["stalled"]), end="")
+
+
+def firmware(habits: Mapping[str, Any]) -> str:
+    """What was learned of a machine's firmware, in a line; nothing when that is nothing."""
+    learned = ["takes signed boot loaders only (Secure Boot)"] if habits["secure_boot"] else []
+    if habits["local_boot"]:
+        how = "which worked" if habits["proven"] else "not seen to work yet"
+        learned.append(f"way to its disk: {habits['local_boot']}, {how}")
+    return f"firmware: {'; '.join(learned)}\n" if learned else ""
 
 
 async def _with_timeline(operator: Operator, key: str) -> Document:
-    return {**await operator.machine(key), "timeline": await operator.timeline(key)}
+    try:
+        return {**await operator.machine(key), "timeline": await operator.timeline(key)}
+    except NotFound:
+        with suppress(NotFound):
+            return stranger(await operator.seen_machine(key))
+        raise
 
 
 def by_id(chosen: argparse.Namespace) -> None:

@@ -20,11 +20,13 @@ COLUMNS: Sequence[Column] = (
 
 
 def build(chosen: argparse.Namespace) -> None:
+    from tinkbox.osie.architectures import architecture
     from tinkbox.osie.build import build as build_osie
 
     data = load(data=chosen.data).data
     output, cache = chosen.output or data / "osie", chosen.cache or data / "cache"
-    build_osie(output, _executable(chosen.executable), cache, lambda step: print(step, flush=True))
+    made_for = architecture(chosen.architecture)
+    build_osie(output, _executable(chosen.executable), cache, lambda step: print(step, flush=True), made_for)
 
 
 def show_list(chosen: argparse.Namespace) -> None:

@@ -5,8 +5,10 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from tinkbox.cli.breakpoint_parser import add_breakpoint, command_apart
+from tinkbox.cli.discovery_parser import add_discovery
 from tinkbox.cli.grammar import (
     Verbs,
+    add_confirmation,
     add_keys,
     add_listing,
     add_noun,
@@ -71,6 +73,11 @@ def _parser() -> argparse.ArgumentParser:
     watch = add_verb(events, "watch", "events:watch", "print every event as it happens")
     watch.add_argument("--after", type=int, metavar="N", help="first those behind the one whose `sequence` is N")
     add_verb(nouns, "status", "status:show", "the appliance at a glance, live in a terminal")
+    doctor = add_verb(
+        nouns, "doctor", "doctor:examine", "why machines do not boot; exit status 1 when there is a fault"
+    )
+    doctor.add_argument("machine", nargs="?", metavar="MAC", help="only this machine, known or not")
+    doctor.add_argument("--format", choices=("table", "json"), default="table")
     add_verb(nouns, "version", "about:show_version", "the program's version")
     return parser
 
@@ -85,8 +92,10 @@ def _serve(nouns: "Verbs[argparse.ArgumentParser]") -> None:
 def _hardware(verbs: "Verbs[argparse.ArgumentParser]") -> None:
     push = add_verb(verbs, "push", "hardware:push", "store a machine's hardware document, or replace it")
     push.add_argument("--file", type=Path, metavar="F", help="JSON, or kind: Hardware; without it, standard input")
-    add_listing(add_verb(verbs, "list", "hardware:show_list", "one line per interface"))
-    add_listing(add_verb(verbs, "get", "hardware:get", "one machine's document, or the list"), keys="*")
+    listing = add_listing(add_verb(verbs, "list", "hardware:show_list", "one line per interface"))
+    listing.add_argument("--seen", action="store_true", help="every machine that was seen, known or not")
+    add_listing(add_verb(verbs, "get", "hardware:get", "machines with their boots' timelines, or the list"), keys="*")
+    add_listing(add_verb(verbs, "leases", "leases:show_list", "the addresses of pools that are lent"))
     add_keys(add_verb(verbs, "id", "hardware:by_id", "documents by id"))
     for name in ("mac", "ip"):
         by_address = add_keys(add_verb(verbs, name, f"hardware:by_{name}", f"machines by {name.upper()} address"))
@@ -95,6 +104,7 @@ def _hardware(verbs: "Verbs[argparse.ArgumentParser]") -> None:
     add_keys(add_verb(verbs, "watch", "hardware:watch", "print a document whenever it changes"))
     credential = add_verb(verbs, "credential", "hardware:credential", "what makes a worker this machine's")
     credential.add_argument("key", metavar="MAC")
+    add_discovery(verbs)
 
 
 def _template(verbs: "Verbs[argparse.ArgumentParser]") -> None:
@@ -128,6 +138,7 @@ def _workflow(verbs: "Verbs[argparse.ArgumentParser]") -> None:
         default=[],
         help="on-failure, before=ACTION or after=ACTION; may be repeated (see `tinkbox breakpoint`)",
     )
+    add_confirmation(create)
     add_listing(add_verb(verbs, "list", "workflow:show_list", "every workflow"))
     add_listing(add_verb(verbs, "get", "workflow:get", "a workflow's rendered template, or the list"), keys="*")
     state = add_listing(add_verb(verbs, "state", "workflow:state", "where a workflow stands"))
@@ -151,6 +162,7 @@ def _workflow(verbs: "Verbs[argparse.ArgumentParser]") -> None:
     retry.add_argument(
         "--from", dest="first", metavar="ACTION", help="ACTION or TASK/ACTION, the failed one or an earlier one"
     )
+    add_confirmation(retry)
     add_keys(add_verb(verbs, "delete", "workflow:delete", "forget workflows that do not run"))
 
 
@@ -166,4 +178,5 @@ def _osie(verbs: "Verbs[argparse.ArgumentParser]") -> None:
     build.add_argument("--output", type=Path, metavar="DIR", help="default: osie/ in the data directory")
     build.add_argument("--cache", type=Path, metavar="DIR", help="where downloaded packages are kept")
     build.add_argument("--executable", type=Path, metavar="FILE", help="the worker inside; default: this program")
+    build.add_argument("--architecture", default="x86_64", metavar="NAME", help="x86_64 (default) or aarch64")
     add_listing(add_verb(verbs, "list", "osie:show_list", "what was built"))

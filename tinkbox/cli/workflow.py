@@ -5,7 +5,7 @@ import json
 import shlex
 import sys
 import textwrap
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Iterable, Iterator, Mapping, Sequence
 from operator import itemgetter
 
 from tinkbox.cli.appliance import ask, ask_each, read_text
@@ -41,14 +41,17 @@ WIDTH = 100
 
 
 def create(chosen: argparse.Namespace) -> None:
-    armed = breakpoints_of(chosen.breakpoints)
+    armed, confirmed = breakpoints_of(chosen.breakpoints), chosen.confirm_wipe
     if chosen.template is None:
         text = read_text(chosen.file, "kind: Workflow")
-        answer = ask(chosen, lambda operator: operator.create_workflows(text, armed))
+        answer = ask(chosen, lambda operator: operator.create_workflows(text, armed, confirm_wipe=confirmed))
         say_notes(answer)
     else:
         devices = read_devices(chosen.hardware)
-        answer = ask(chosen, lambda operator: operator.create_workflow(chosen.template, devices, armed))
+        answer = ask(
+            chosen,
+            lambda operator: operator.create_workflow(chosen.template, devices, armed, confirm_wipe=confirmed),
+        )
     for created in answer.get("created", [answer]):
         print("Created Workflow: ", created["id"])
 
@@ -98,7 +101,10 @@ def cancel(chosen: argparse.Namespace) -> None:
 
 
 def retry(chosen: argparse.Namespace) -> None:
-    for retried in ask_each(chosen, lambda operator, key: operator.retry_workflow(key, chosen.first)):
+    def once_more(operator: Operator, key: str) -> Awaitable[Document]:
+        return operator.retry_workflow(key, chosen.first, confirm_wipe=chosen.confirm_wipe)
+
+    for retried in ask_each(chosen, once_more):
         print("Retried Workflow: ", retried["id"])
 
 

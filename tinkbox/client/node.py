@@ -10,9 +10,12 @@ import aiohttp
 
 from tinkbox.client.refusals import raise_refusal
 from tinkbox.client.shell import ShellConnection, shell_connection
+from tinkbox.model.disks import Refused
 from tinkbox.model.errors import Invalid, Unavailable
-from tinkbox.wire import holds, services
+from tinkbox.wire import disks, holds, services
+from tinkbox.wire.disks import Looked
 from tinkbox.wire.holds import Asked, Held, Orders, Resumed, decode_orders
+from tinkbox.wire.inventory import Accepted, Told, decode_accepted, encode_message
 from tinkbox.wire.services import Observed, Wanted, decode_wanted
 from tinkbox.wire.worker import Credential, Hello, Leaving, Offer, Report, decode_offer, encode
 
@@ -48,6 +51,11 @@ class NodeDoor:
     async def leaving(self, attempt: str, leaving: Leaving) -> None:
         """Say that the machine goes away next.  Raises Conflict or NotFound when it must not any more."""
         await self._send("POST", f"/worker/attempts/{attempt}/leaving", encode(leaving).encode())
+
+    async def may_wipe(self, attempt: str, looked: Looked) -> Refused | None:
+        """Ask whether the action may wipe its disks, which look so.  Raises Conflict or NotFound when it is over."""
+        answer = await self._send("POST", f"/worker/attempts/{attempt}/disks", disks.encode(looked).encode())
+        return disks.decode_answer(answer)
 
     async def orders(self, attempt: str, seen: str) -> Orders | None:
         """Wait for other orders than those of this mark; None when there are none yet.
@@ -103,6 +111,15 @@ class NodeDoor:
     async def keep_service_data(self, run: str, archive: bytes) -> None:
         """Send what a service has in its /workflow.  Raises NotFound or Conflict when nobody wants it any more."""
         await self._send("PUT", f"/worker/services/{run}/data", archive)
+
+    async def tell_inventory(self, told: Told) -> None:
+        """Say what this machine is.  Raises NotFound when the appliance does not ask for it."""
+        await self._send("POST", "/worker/inventory", encode_message(told).encode())
+
+    async def accepted(self) -> Accepted | None:
+        """Wait to be accepted; None when nobody has done so yet."""
+        answer = await self._send("GET", "/worker/acceptance", seconds=POLL_SECONDS)
+        return decode_accepted(answer) if answer else None
 
     async def _send_output(self, path: str, offset: int, chunk: bytes) -> int:
         answer = await self._send("POST", f"{path}/output?offset={offset}", chunk)

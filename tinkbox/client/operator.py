@@ -3,6 +3,7 @@
 Answers are the JSON documents of `api.documents`; refusals are raised as they were there.
 """
 
+import errno
 import json
 from collections.abc import AsyncIterator, Mapping
 from contextlib import AbstractAsyncContextManager
@@ -69,6 +70,34 @@ class Operator:
     async def timeline(self, key: str) -> list[Document]:
         return await self._list(f"/v1/hardware/{_part(key)}/timeline")
 
+    async def leases(self) -> list[Document]:
+        """Every address of a pool that was lent, in their order."""
+        return await self._list("/v1/leases")
+
+    async def seen(self) -> list[Document]:
+        """Every MAC that was seen, with where it stands."""
+        return await self._list("/v1/seen")
+
+    async def seen_machine(self, mac: str) -> Document:
+        """What was seen of one machine, known or not, with its timeline."""
+        return await self._object("GET", f"/v1/seen/{_part(mac)}")
+
+    async def doctor(self, machine: str = "") -> Document:
+        """What the boot doctor says of a machine, or of the appliance and whom it saw; it listens for some seconds."""
+        return await self._object("GET", f"/v1/doctor?{urlencode({'machine': machine})}")
+
+    async def discovered(self) -> list[Document]:
+        """The machines that nobody knows."""
+        return await self._list("/v1/discovered")
+
+    async def accept_machine(self, mac: str, wanted: Mapping[str, Any]) -> Document:
+        """Make hardware of one; `wanted` may have `name`, `address`, `gateway`, `template`, `hardware` and `confirm_wipe`."""
+        return await self._object("POST", f"/v1/discovered/{_part(mac)}/accept", dict(wanted))
+
+    async def refuse_machine(self, mac: str) -> Document:
+        """Answer one no more."""
+        return await self._object("POST", f"/v1/discovered/{_part(mac)}/refuse")
+
     async def templates(self) -> list[Document]:
         return await self._list("/v1/templates")
 
@@ -92,14 +121,27 @@ class Operator:
         return await self._list("/v1/workflows")
 
     async def create_workflow(
-        self, template: str, hardware: Mapping[str, Any], breakpoints: Mapping[str, Any] | None = None
+        self,
+        template: str,
+        hardware: Mapping[str, Any],
+        breakpoints: Mapping[str, Any] | None = None,
+        *,
+        confirm_wipe: bool = False,
     ) -> Document:
-        asked = {"template": template, "hardware": dict(hardware), **_armed(breakpoints)}
+        asked = {
+            "template": template,
+            "hardware": dict(hardware),
+            **_armed(breakpoints),
+            **_confirmed(yes=confirm_wipe),
+        }
         return await self._object("POST", "/v1/workflows", asked)
 
-    async def create_workflows(self, documents: str, breakpoints: Mapping[str, Any] | None = None) -> Document:
+    async def create_workflows(
+        self, documents: str, breakpoints: Mapping[str, Any] | None = None, *, confirm_wipe: bool = False
+    ) -> Document:
         """Create every `kind: Workflow` of a file."""
-        return await self._object("POST", "/v1/workflows", {"documents": documents, **_armed(breakpoints)})
+        asked = {"documents": documents, **_armed(breakpoints), **_confirmed(yes=confirm_wipe)}
+        return await self._object("POST", "/v1/workflows", asked)
 
     async def workflow(self, key: str) -> Document:
         return await self._object("GET", f"/v1/workflows/{_part(key)}")
@@ -113,9 +155,10 @@ class Operator:
     async def cancel_workflow(self, key: str) -> Document:
         return await self._object("POST", f"/v1/workflows/{_part(key)}/cancel")
 
-    async def retry_workflow(self, key: str, first: str | None) -> Document:
+    async def retry_workflow(self, key: str, first: str | None, *, confirm_wipe: bool = False) -> Document:
         """Take a workflow up again from the action called `first`, None: from the one it stopped at."""
-        return await self._object("POST", f"/v1/workflows/{_part(key)}/retry", {"from": first})
+        asked = {"from": first, **_confirmed(yes=confirm_wipe)}
+        return await self._object("POST", f"/v1/workflows/{_part(key)}/retry", asked)
 
     async def workflow_events(self, key: str, after: int = 0) -> list[Document]:
         """The workflow's events behind the one of this number."""
@@ -268,11 +311,22 @@ class Operator:
             raise self._unreachable(error) from None
 
     def _unreachable(self, error: Exception) -> Unreachable:
-        why = str(error) or type(error).__name__
+        # aiohttp's own words name the place again, and what it thinks of TLS there.
+        why = (error.strerror if isinstance(error, OSError) else "") or str(error) or type(error).__name__
+        if isinstance(error, OSError) and error.errno in (errno.EACCES, errno.EPERM):
+            return Unreachable(
+                f"no right to use {self._where}: run as the user of the appliance (root), or name its operator door by "
+                "TINKBOX_SERVER and TINKBOX_TOKEN"
+            )
         return Unreachable(
             f"no appliance answers at {self._where} ({why}): is `tinkbox serve` running? "
             "Another one is named by --data, or TINKBOX_SERVER and TINKBOX_TOKEN"
         )
+
+
+def _confirmed(*, yes: bool) -> dict[str, Any]:
+    """A person's word that disks may be wiped, as the API takes it."""
+    return {"confirm_wipe": True} if yes else {}
 
 
 def _armed(breakpoints: Mapping[str, Any] | None) -> Document:

@@ -7,6 +7,9 @@ from typing import Protocol
 
 from aiohttp import web
 
+from tinkbox.model.boot import Stage
+from tinkbox.model.disks import Refused
+from tinkbox.model.sightings import Fact
 from tinkbox.node.questions import (
     MAX_MESSAGE_BODY,
     POLL_SECONDS,
@@ -17,8 +20,9 @@ from tinkbox.node.questions import (
     offset_of,
     worker_of,
 )
-from tinkbox.wire import holds
+from tinkbox.wire import disks, holds
 from tinkbox.wire.bundle import MAX_ARCHIVE
+from tinkbox.wire.disks import Looked
 from tinkbox.wire.holds import Asked, Held, Orders, Resumed, decode_asked, decode_held, decode_resumed
 from tinkbox.wire.worker import (
     MAX_OUTPUT_CHUNK,
@@ -32,6 +36,8 @@ from tinkbox.wire.worker import (
     encode,
 )
 
+MAX_DIGITS = 12
+
 
 class Attempts(Protocol):
     """What this door asks of the engine about attempts."""
@@ -40,6 +46,7 @@ class Attempts(Protocol):
     async def wait(self, worker: str, timeout: float) -> None: ...
     async def leave(self, worker: str, token: str, leaving: Leaving) -> None: ...
     async def report(self, worker: str, token: str, report: Report) -> None: ...
+    async def may_wipe(self, worker: str, token: str, looked: Looked) -> Refused | None: ...
     async def output(self, worker: str, token: str, offset: int, chunk: bytes) -> int: ...
     async def data(self, worker: str, token: str) -> bytes: ...
     async def keep_data(self, worker: str, token: str, archive: bytes) -> int: ...
@@ -54,23 +61,31 @@ class Breakpoints(Protocol):
     async def orders(self, worker: str, token: str) -> Orders: ...
 
 
+class Timeline(Protocol):
+    """Whoever keeps what is seen of machines."""
+
+    def saw_address(self, address: str, stage: Stage, detail: str = "", **facts: Fact) -> None: ...
+
+
 def routes(
     attempts: Attempts,
     breakpoints: Breakpoints,
     authenticate: Callable[[str], str],
     clock: Callable[[], datetime],
+    timeline: Timeline,
     poll_seconds: float = POLL_SECONDS,
 ) -> list[web.RouteDef]:
     """The worker protocol.  `authenticate` maps a credential's token to the machine's id or raises Denied.
 
     A worker for which there is no work, or no other orders than it has, is answered after `poll_seconds`.
     """
-    door = _WorkerDoor(attempts, breakpoints, authenticate, clock, poll_seconds)
+    door = _WorkerDoor(attempts, breakpoints, authenticate, clock, timeline, poll_seconds)
     return [
         web.get("/worker/time", door.time),
         web.post("/worker/next", door.next),
         web.post("/worker/attempts/{token}/leaving", door.leaving),
         web.post("/worker/attempts/{token}/report", door.report),
+        web.post("/worker/attempts/{token}/disks", door.disks),
         web.post("/worker/attempts/{token}/held", door.held),
         web.post("/worker/attempts/{token}/resumed", door.resumed),
         web.post("/worker/attempts/{token}/verdict", door.verdict),
@@ -88,6 +103,7 @@ class _WorkerDoor:
         breakpoints: Breakpoints,
         authenticate: Callable[[str], str],
         clock: Callable[[], datetime],
+        timeline: Timeline,
         poll_seconds: float,
     ) -> None:
         self._poll_seconds = poll_seconds
@@ -95,9 +111,15 @@ class _WorkerDoor:
         self._breakpoints = breakpoints
         self._authenticate = authenticate
         self._clock = clock
+        self._timeline = timeline
 
-    async def time(self, _: web.Request) -> web.Response:
+    async def time(self, request: web.Request) -> web.Response:
+        """What time it is; `?was=UNIX` says what the machine's own clock shows."""
         now = self._clock()
+        was = request.query.get("was", "")
+        if was.isascii() and was.isdecimal() and len(was) <= MAX_DIGITS:
+            offset = int(was) - int(now.timestamp())
+            self._timeline.saw_address(request.remote or "", Stage.CLOCK, f"{offset:+d} s", offset=offset)
         return web.json_response({"now": now.isoformat(), "unix": now.timestamp()})
 
     async def next(self, request: web.Request) -> web.Response:
@@ -147,6 +169,11 @@ class _WorkerDoor:
         report = decode_report(await body_of(request, MAX_MESSAGE_BODY))
         await self._attempts.report(worker, request.match_info["token"], report)
         return web.json_response({})
+
+    async def disks(self, request: web.Request) -> web.Response:
+        worker = self._worker(request)
+        looked = disks.decode_looked(await body_of(request, MAX_MESSAGE_BODY))
+        return answered(disks.encode_answer(await self._attempts.may_wipe(worker, request.match_info["token"], looked)))
 
     async def output(self, request: web.Request) -> web.Response:
         worker = self._worker(request)

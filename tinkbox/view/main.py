@@ -11,6 +11,8 @@ from tinkbox.model.errors import Unavailable
 from tinkbox.view.screen import screen
 from tinkbox.wire.status import Snapshot
 
+# Where there is no terminal nothing is cut: a program, or a person with a pager, reads all of it.
+UNBOUNDED = 10_000
 Fetch = Callable[[], Awaitable[Snapshot]]
 
 
@@ -24,6 +26,7 @@ async def show(fetch: Fetch, console: Console | None = None, interval: float = 1
     console = console or Console(highlight=False)
     snapshot = await fetch()
     if not console.is_terminal:
+        console.width = UNBOUNDED
         console.print(screen(snapshot), soft_wrap=True)
         return
     notice = ""

@@ -70,6 +70,8 @@ def screen(snapshot: Snapshot, notice: str = "") -> RenderableType:
     if notice:
         parts.append(Text(notice, style="bold yellow"))
     parts += [Text(), _machines(snapshot)]
+    if snapshot.strangers:
+        parts += [Text(), _strangers(snapshot)]
     shown = _worth_showing(snapshot.workflows)
     for workflow in shown:
         parts += [Text(), *_workflow(workflow, snapshot.now)]
@@ -113,21 +115,54 @@ def _clock(moment: datetime) -> str:
 def _machines(snapshot: Snapshot) -> RenderableType:
     if not snapshot.machines:
         return Text("no machine is known yet: tinkbox hardware push --file machine.json", style="dim")
-    table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim", pad_edge=False)
-    for title in ("MACHINE", "MAC", "ADDRESS", "LAST SEEN AT", "SINCE", "NETBOOT"):
-        table.add_column(title, no_wrap=True)
+    table = _table("MACHINE", "MAC", "ADDRESS", "LAST SEEN AT", "SINCE", "NETBOOT")
     for machine in snapshot.machines:
         table.add_row(
-            Text(clean(machine.hostname or machine.id[:8], 30), style="bold"),
+            _short(clean(machine.hostname or machine.id[:8], 30), "bold"),
             machine.mac,
             machine.address,
-            Text(clean(machine.stage) or "not seen yet", style="red" if machine.parked else ""),
+            _short(clean(machine.stage) or "not seen yet", _style(machine)),
             elapsed(machine.stage_at, snapshot.now) if machine.stage_at else "",
             _permission(machine),
         )
     parked = [Text(f"  {clean(each.hostname or each.mac)} is parked: {clean(each.parked, 400)}", style="red")
               for each in snapshot.machines if each.parked]  # fmt: skip
-    return Group(table, *parked)
+    stalled = [Text(f"  {clean(each.hostname or each.mac)} {clean(each.stage)}: {clean(each.stalled)}", style="yellow")
+               for each in snapshot.machines if each.stalled and not each.parked]  # fmt: skip
+    return Group(table, *parked, *stalled)
+
+
+# What gives way where the terminal is narrow; an address that is cut is no address.
+_GIVES_WAY = ("MACHINE", "LAST SEEN AT", "")
+
+
+def _table(*titles: str) -> Table:
+    table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim", pad_edge=False)
+    for title in titles:
+        table.add_column(title, no_wrap=title not in _GIVES_WAY)
+    return table
+
+
+def _short(text: str, style: str = "") -> Text:
+    """In one line, cut to the width that there is."""
+    return Text(text, style=style, no_wrap=True, overflow="ellipsis")
+
+
+def _style(machine: MachineLine) -> str:
+    return "red" if machine.parked else "yellow" if machine.stalled else ""
+
+
+def _strangers(snapshot: Snapshot) -> RenderableType:
+    table = _table("NOBODY KNOWS", "LAST SEEN AT", "SINCE", "")
+    for stranger in snapshot.strangers:
+        more = _short(", ", "dim").join(
+            Text(clean(text, 60), style=style)
+            for text, style in ((stranger.stalled, "yellow"), (stranger.detail, "dim"))
+            if text
+        )
+        since = elapsed(stranger.stage_at, snapshot.now)
+        table.add_row(clean(stranger.mac, 17), _short(clean(stranger.stage)), since, more)
+    return table
 
 
 def _permission(machine: MachineLine) -> Text:

@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
+from ipaddress import IPv4Address
 from pathlib import Path
 from typing import Any
 
@@ -23,9 +24,16 @@ from tinkbox.api.people import People
 from tinkbox.api.routes import OperatorDoor
 from tinkbox.door.problems import refusals_become_problems
 from tinkbox.engine.breakpoints import Breakpoints
+from tinkbox.engine.case import OsieSize
+from tinkbox.engine.examiner import Examiner, Premises
 from tinkbox.engine.meter import Meter
+from tinkbox.engine.seen import Seen
 from tinkbox.engine.shells import Shells
 from tinkbox.model.access import Caller, Right, operator
+from tinkbox.model.diagnosis import Rival
+from tinkbox.model.habits import Habits
+from tinkbox.model.inventory import Inventory
+from tinkbox.model.leases import Lease
 from tinkbox.registry.storage import ImageStore
 
 TOKEN = "the-operators-token"
@@ -42,7 +50,7 @@ OSIE = {"architecture": "x86_64", "version": "1", "kernel": "6.1", "files": {}, 
 class Door:
     """`url` is TCP and wants the token, `local` is a session on the unix socket and wants nothing.
 
-    `answers` is what the node door is said to have answered, `routes` is all that the door serves.
+    `answers` is what the node door is said to have answered, `lent` what pools are said to have lent, `routes` is all that the door serves.
     """
 
     box: Appliance
@@ -50,6 +58,7 @@ class Door:
     shells: Shells
     images: ImageStore
     answers: Counter[tuple[str, str, int]]
+    lent: list[Lease]
     routes: Sequence[web.RouteDef]
     url: str
     path: str
@@ -71,16 +80,36 @@ class Door:
         return answer
 
 
+def examiner(box: Appliance, seen: Seen) -> Examiner:
+    """A doctor who hears of no other DHCP server, and knows what was seen."""
+
+    async def nobody() -> tuple[Rival, ...]:
+        return ()
+
+    async def no_inventory(_: str) -> Inventory | None:
+        return None
+
+    premises = Premises(address=IPv4Address("172.30.0.1"), since=box.clock(), mode="reservation")
+    osie = [OsieSize(architecture="x86_64", ramdisk=80 << 20)]
+    return Examiner(box.machines, seen, premises, nobody, lambda: osie, no_inventory, lambda _: Habits(), box.clock)
+
+
 @asynccontextmanager
 async def open_door(folder: Path) -> AsyncIterator[Door]:
     async with appliance(folder / "tinkbox.sqlite") as box, AsyncExitStack() as stack:
         images = ImageStore(folder / "registry", box.clock)
         answers: Counter[tuple[str, str, int]] = Counter()
+        lent: list[Lease] = []
         breakpoints = Breakpoints(box.store, box.bells, box.machines, box.clock)
         hub = Hub(box, folder)
         stack.push_async_callback(hub.stop)
+        seen = Seen(box.store, box.machines, box.syslog, box.clock)
         operator = OperatorDoor(
             machines=box.machines,
+            seen=seen,
+            discovery=box.discovery,
+            examiner=examiner(box, seen),
+            foreign=(),
             templates=box.templates,
             workflows=box.workflows,
             breakpoints=breakpoints,
@@ -90,6 +119,7 @@ async def open_door(folder: Path) -> AsyncIterator[Door]:
             images=images,
             meter=Meter(box.store, box.machines, box.clock),
             answers=answers,
+            leases=lambda: lent,
             osie=lambda: [OSIE],
             server="http://172.30.0.1",
             registry="172.30.0.1",
@@ -109,6 +139,7 @@ async def open_door(folder: Path) -> AsyncIterator[Door]:
             routes=operator.routes(),
             images=images,
             answers=answers,
+            lent=lent,
             url=url,
             path=str(folder / "operator.sock"),
             local=session,

@@ -218,11 +218,13 @@ async def test_a_workflow_that_cannot_be_is_refused_with_its_problem(
     assert await door.done("GET", "/v1/workflows") == []
 
 
-async def test_the_workflows_of_a_file_are_created_with_breakpoints(door: Door) -> None:
+async def test_the_workflows_of_a_file_are_created_with_breakpoints_and_a_persons_word(door: Door) -> None:
     await door.done("POST", "/v1/hardware", HARDWARE.encode())
     await door.done("POST", "/v1/templates", {"name": "ubuntu", "data": HELLO})
-    asked = {"documents": WORKFLOW, "breakpoints": {"on_failure": True, "after": ["second"]}}
+    armed = {"on_failure": True, "after": ["second"]}
+    asked = {"documents": WORKFLOW, "breakpoints": armed, "confirm_wipe": True}
     answer = await door.done("POST", "/v1/workflows", asked)
+    assert (await door.box.workflows.get(answer["id"])).wipe_confirmed
     (standing,) = await door.done("GET", "/v1/breakpoints")
     assert (standing["id"], standing["armed"]["on_failure"]) == (answer["id"], True)
     assert standing["armed"]["after"] == ["hello world/second"]

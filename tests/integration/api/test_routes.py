@@ -14,6 +14,7 @@ from tinkbox.wire import bundle
 from tinkbox.wire.status import decode_snapshot
 
 MACHINE = str(UUID(int=1))
+LEARNED = {"inventory": None, "habits": {"secure_boot": False, "local_boot": "", "proven": False}}
 
 
 async def prepared(door: Door) -> tuple[str, str]:
@@ -31,10 +32,10 @@ async def test_a_machines_life(door: Door) -> None:
     assert listed["interfaces"] == [{"mac": mac(1), "address": "172.30.0.11", "hostname": "machine-1"}]
     assert (listed["ticket"], listed["installed"], listed["boots"], listed["parked"]) == (False, False, 0, "")
     for key in (MACHINE, MACHINE[:8], mac(1), "172.30.0.11", "machine-1"):
-        assert await door.done("GET", f"/v1/hardware/{key}") == listed
+        assert await door.done("GET", f"/v1/hardware/{key}") == {**listed, **LEARNED}
     door.box.machines.saw(mac(1), Stage.LOADER, "PXEClient")
     (seen,) = await door.done("GET", f"/v1/hardware/{mac(1)}/timeline")
-    assert seen == {"at": "2026-11-21T03:00:00+00:00", "stage": Stage.LOADER, "detail": "PXEClient"}
+    assert (seen["at"], seen["stage"], seen["detail"]) == ("2026-11-21T03:00:00+00:00", Stage.LOADER, "PXEClient")
     assert await door.done("DELETE", "/v1/hardware/machine-1") == {"id": MACHINE}
     assert (await door.ask("GET", f"/v1/hardware/{MACHINE}"))[0] == 404
     assert await door.done("GET", "/v1/hardware") == []
@@ -160,6 +161,22 @@ async def test_a_workflow_is_canceled_at_once_or_when_its_action_has_stopped(doo
     canceled = await door.done("POST", f"/v1/workflows/{waiting['id']}/cancel")
     assert canceled == {"id": waiting["id"], "state": "CANCELED"}
     assert (await door.ask("POST", "/v1/workflows/nothing/cancel"))[0] == 404
+
+
+async def test_a_persons_word_that_disks_may_go_is_given_with_a_workflow_or_a_retry(door: Door) -> None:
+    _, workflow_id = await prepared(door)
+    offer = await door.box.offer(MACHINE)
+    assert offer is not None
+    await door.box.report(MACHINE, offer, State.FAILED, reason="DiskNotEmpty")
+    path = f"/v1/workflows/{workflow_id}"
+    assert not (await door.box.workflows.get(workflow_id)).wipe_confirmed
+    assert (await door.ask("POST", f"{path}/retry", {"confirm_wipe": "yes"}))[0] == 422
+    await door.done("POST", f"{path}/retry", {"confirm_wipe": True})
+    assert (await door.box.workflows.get(workflow_id)).wipe_confirmed
+    asked = {"template": "hello", "hardware": {"device_1": mac(1)}, "confirm_wipe": True}
+    made = await door.done("POST", "/v1/workflows", asked)
+    assert (await door.box.workflows.get(made["id"])).wipe_confirmed
+    assert (await door.ask("POST", "/v1/workflows", {**asked, "confirm_wipe": 1}))[0] == 422
 
 
 async def test_a_failed_workflow_is_retried_and_its_attempts_stay_visible(door: Door) -> None:

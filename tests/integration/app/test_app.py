@@ -65,14 +65,14 @@ async def test_being_told_to_stop_saves_what_was_noted_if_the_disk_has_room() ->
     stop, machines = asyncio.Event(), Noting()
     stop.set()
     async with asyncio.timeout(10):
-        await _keep_running([for_ever], machines, stop)  # type: ignore[arg-type]
-        await _keep_running([for_ever], Noting(Unavailable("the disk is full")), stop)  # type: ignore[arg-type]
+        await _keep_running([for_ever], machines.save, stop)
+        await _keep_running([for_ever], Noting(Unavailable("the disk is full")).save, stop)
     assert machines.saved == 1
 
 
 async def ended_by(part) -> BaseExceptionGroup:
     try:
-        await _keep_running([for_ever, part], Quiet(), asyncio.Event())  # type: ignore[arg-type]
+        await _keep_running([for_ever, part], Quiet().save, asyncio.Event())
     except BaseExceptionGroup as crash:
         return crash
     raise AssertionError("it went on")

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from itertools import count, islice
 from pathlib import Path
 
+from tests.processes import MOST, which
 from tinkbox.cli import main
 
 ROOT = Path(__file__).parents[3]
@@ -67,8 +68,9 @@ class Configuration:
     tftp_port: int
 
 
-# Below the ports that the kernel hands out by itself, and elsewhere for every test run.
-_ports = count(10_000 + os.getpid() * 37 % 20_000)
+# Below the ports that the kernel hands out by itself, elsewhere for every test run, and others for each of its processes:
+# an appliance that is off for a moment finds its own still free.
+_ports = count(10_000 + os.getpgrp() * 5 % 1_500 * MOST + which(), MOST)
 
 
 def _is_free(port: int) -> bool:
@@ -90,7 +92,7 @@ def configure(folder: Path) -> Configuration:
         "interface: lo\n"
         "address: 127.0.0.1\n"
         f'operator: {{listen: "127.0.0.1:{operator_port}"}}\n'
-        f"node: {{http_port: {http_port}, tftp_port: {tftp_port}, dns_port: {dns_port}}}\n"
+        f"node: {{http_port: {http_port}, tftp_port: {tftp_port}, dns_port: {dns_port}, syslog_port: 0}}\n"
         "dhcp: {mode: off}\n"
         "docker: unix:///nowhere\n"
     )

@@ -85,7 +85,7 @@ class Lab:
         async def ended() -> None:
             async with NodeDoor(decode_credential(self.credential)) as door:
                 assert self.offer is not None
-                report = Report(workflow_id=self.offer.workflow_id, boot_id="b", sequence=1, outcome=outcome)
+                report = Report(workflow_id=self.offer.workflow_id, boot_id="b", outcome=outcome)
                 await door.report(self.offer.attempt, report)
 
         asyncio.run(ended())

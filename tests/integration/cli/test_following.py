@@ -71,7 +71,7 @@ def work(configuration: Configuration, state: State = State.SUCCESS, data: Seque
             if data:
                 await door.keep_data(offer.attempt, encode(data))
             outcome = Outcome(state=state, exit_code=0, reason="" if state is State.SUCCESS else "Broken")
-            report = Report(workflow_id=offer.workflow_id, boot_id="b", sequence=1, outcome=outcome)
+            report = Report(workflow_id=offer.workflow_id, boot_id="b", outcome=outcome)
             await door.report(offer.attempt, report)
 
     asyncio.run(worked())

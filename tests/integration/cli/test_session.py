@@ -14,7 +14,7 @@ def test_a_program_that_fills_the_screen_is_left_and_found_again(shells: ShellLa
     path.write_text("first line\n")
     with shells.person() as anna:
         anna.sees("$ ")
-        anna.type(f"/bin/busybox vi {path}\r")
+        anna.type(f"cd {tmp_path}; /bin/busybox vi file\r")  # a long name would not fit in its last line
         anna.sees(b"\x1b[?1049h", "first line")
         anna.type("Owritten in vi")
         anna.sees("written in vi")
@@ -27,7 +27,7 @@ def test_a_program_that_fills_the_screen_is_left_and_found_again(shells: ShellLa
     with shells.person() as anna:
         anna.sees(b"\x1b[?1049h", "written in vi")
         anna.type(b"\x1b")
-        anna.sees(f"- {path}")  # it takes an escape for the beginning of a key until nothing follows
+        anna.sees("- file")  # it takes an escape for the beginning of a key until nothing follows
         anna.type(":wq\r")
         anna.sees(b"\x1b[?1049l", "$ ")
         anna.type("exit\r")

@@ -136,5 +136,5 @@ async def worker_runs_the_workflow(credential: str) -> None:
             offer.attempt, bundle.encode([bundle.Entry(path="data", content=json.dumps(DATA).encode())])
         )
         outcome = Outcome(state=State.SUCCESS, exit_code=0)
-        report = Report(workflow_id=offer.workflow_id, boot_id="boot-1", sequence=1, outcome=outcome)
+        report = Report(workflow_id=offer.workflow_id, boot_id="boot-1", outcome=outcome)
         await door.report(offer.attempt, report)

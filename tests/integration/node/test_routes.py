@@ -4,6 +4,7 @@ import asyncio
 import io
 import json
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -14,10 +15,14 @@ from tests.integration.engine.appliance import Appliance, appliance, mac
 from tests.integration.engine.flows import THROUGH
 from tinkbox.door.problems import refusals_become_problems
 from tinkbox.engine.breakpoints import Change
+from tinkbox.model.boot import Stage
 from tinkbox.model.breakpoint import Armed, Kind, Verb, Verdict
+from tinkbox.model.disks import Content, Disk, Refused
+from tinkbox.model.sightings import Fact
 from tinkbox.model.workflow import Outcome, State
 from tinkbox.node.routes import routes
-from tinkbox.wire import holds
+from tinkbox.wire import disks, holds
+from tinkbox.wire.disks import Looked
 from tinkbox.wire.holds import Asked, Held, Orders, Resumed, Ruling, decode_orders
 from tinkbox.wire.worker import (
     MAX_OUTPUT_CHUNK,
@@ -31,6 +36,12 @@ from tinkbox.wire.worker import (
 )
 
 HELLO = encode(Hello(boot_id="boot-1"))
+WIPE = """\
+version: "0.1"
+name: wipe
+tasks:
+  - {name: install, worker: "{{.device_1}}", actions: [{name: write, image: x, wipes: [/dev/sda]}]}
+"""
 Client = TestClient[web.Request, web.Application]
 
 
@@ -40,10 +51,26 @@ async def box(tmp_path: Path) -> AsyncIterator[Appliance]:
         yield made
 
 
+class Told:
+    """What machines told of themselves."""
+
+    def __init__(self) -> None:
+        self.all: list[tuple[str, Stage, str, dict[str, Fact]]] = []
+
+    def saw_address(self, address: str, stage: Stage, detail: str = "", **facts: Fact) -> None:
+        self.all.append((address, stage, detail, facts))
+
+
 @pytest.fixture
-async def door(box: Appliance) -> AsyncIterator[Client]:
+def told() -> Told:
+    return Told()
+
+
+@pytest.fixture
+async def door(box: Appliance, told: Told) -> AsyncIterator[Client]:
     app = web.Application(middlewares=[refusals_become_problems], client_max_size=0)
-    app.add_routes(routes(box.attempts, box.breakpoints, box.machines.authenticate, box.clock, poll_seconds=0.2))
+    door = (box.attempts, box.breakpoints, box.machines.authenticate, box.clock, told)
+    app.add_routes(routes(*door, poll_seconds=0.2))
     async with TestClient(TestServer(app)) as client:
         yield client
 
@@ -51,7 +78,7 @@ async def door(box: Appliance) -> AsyncIterator[Client]:
 async def bearer(box: Appliance, number: int = 1) -> dict[str, str]:
     """The headers of machine `number`, which is pushed for it."""
     worker = await box.machine(number)
-    return {"Authorization": f"Bearer {(await box.machines.credential(worker, 's', 'r')).token}"}
+    return {"Authorization": f"Bearer {box.machines.credential(worker, 's', 'r').token}"}
 
 
 async def offered(box: Appliance, door: Client, headers: dict[str, str]) -> Offer:
@@ -74,12 +101,24 @@ def asked(offer: Offer, verb: Verb) -> str:
 
 
 def report(offer: Offer, state: State = State.SUCCESS) -> str:
-    return encode(Report(workflow_id=offer.workflow_id, boot_id="boot-1", sequence=1, outcome=Outcome(state=state)))
+    return encode(Report(workflow_id=offer.workflow_id, boot_id="boot-1", outcome=Outcome(state=state)))
 
 
 async def test_the_clock_is_told_to_everybody(box: Appliance, door: Client) -> None:
     answer = await (await door.get("/worker/time")).json()
     assert answer == {"now": "2026-11-21T03:00:00+00:00", "unix": box.clock().timestamp()}
+
+
+async def test_a_machine_may_tell_what_its_own_clock_shows(box: Appliance, door: Client, told: Told) -> None:
+    off = int(box.clock().timestamp()) - 86_400
+    assert (await door.get(f"/worker/time?was={off}")).status == 200
+    assert told.all == [("127.0.0.1", Stage.CLOCK, "-86400 s", {"offset": -86_400})]
+
+
+@pytest.mark.parametrize("was", ["", "soon", "-1", "1e3", "9" * 13, "٣"])
+async def test_what_is_no_time_is_not_noted(door: Client, told: Told, was: str) -> None:
+    assert (await door.get("/worker/time", params={"was": was})).status == 200
+    assert not told.all
 
 
 @pytest.mark.parametrize("header", [None, "", "Bearer", "Bearer ", "Bearer wrong", "Basic dG9rZW4=", "Bearer \udcff"])
@@ -120,7 +159,8 @@ async def test_without_work_the_answer_is_empty_after_a_while(box: Appliance, do
 
 async def test_a_machine_that_is_about_to_go_away_is_answered_at_once(box: Appliance) -> None:
     app = web.Application(middlewares=[refusals_become_problems])
-    app.add_routes(routes(box.attempts, box.breakpoints, box.machines.authenticate, box.clock, poll_seconds=600))
+    door = (box.attempts, box.breakpoints, box.machines.authenticate, box.clock, Told())
+    app.add_routes(routes(*door, poll_seconds=600))
     headers = await bearer(box)
     await box.workflow()
     async with TestClient(TestServer(app)) as door, asyncio.timeout(30):
@@ -323,7 +363,7 @@ async def test_nothing_is_begun_for_a_worker_that_hung_up(box: Appliance) -> Non
 
     box.bells.wait = wait  # type: ignore[method-assign]
     app = web.Application(middlewares=[refusals_become_problems])
-    app.add_routes(routes(box.attempts, box.breakpoints, box.machines.authenticate, box.clock))
+    app.add_routes(routes(box.attempts, box.breakpoints, box.machines.authenticate, box.clock, Told()))
     # As the appliance has it: a handler outlives its client, which the test server of aiohttp does not let it.
     runner = web.AppRunner(app)
     await runner.setup()
@@ -371,3 +411,30 @@ async def test_a_verdict_from_inside_the_container_is_taken_or_says_who_was_firs
         assert (await door.post(f"{path}/verdict", data=asked(offer, Verb.SKIP), headers=headers)).status == 200
     late = await door.post(f"{path}/verdict", data=asked(offer, Verb.FAIL), headers=headers)
     assert (late.status, (await late.json())["detail"]) == (409, "the container decided already: skip")
+
+
+async def test_disks_are_asked_about_before_they_are_wiped_and_told_of_at_the_end(box: Appliance, door: Client) -> None:
+    headers = await bearer(box)
+    await box.workflow(WIPE)
+    offer = decode_offer(await (await door.post("/worker/next", data=HELLO, headers=headers)).read())
+    assert offer.action.wipes == ("/dev/sda",)
+    path, empty = f"/worker/attempts/{offer.attempt}", Disk(path="/dev/sda", name="WD-1")
+    full = replace(empty, contents=(Content(kind="ext4"),))
+
+    async def ask(disk: Disk) -> Refused | None:
+        looked = Looked(workflow_id=offer.workflow_id, boot_id="boot-1", disks=(disk,))
+        answer = await door.post(f"{path}/disks", data=disks.encode(looked), headers=headers)
+        assert answer.status == 200
+        return disks.decode_answer(await answer.read())
+
+    refused = await ask(full)
+    assert refused is not None
+    assert refused.reason == "DiskNotEmpty"
+    assert await ask(empty) is None
+    told = Report(workflow_id=offer.workflow_id, boot_id="boot-1", outcome=Outcome(state=State.FAILED), disks=(full,))
+    assert (await door.post(f"{path}/report", data=encode(told), headers=headers)).status == 200
+    async with box.store.read() as tables:
+        known = await tables.disks.get(offer.action.worker, "WD-1", offer.workflow_id)
+    assert known.ours == full.contents
+    assert (await door.post(f"{path}/disks", data=b"[]", headers=headers)).status == 422
+    assert (await door.post(f"{path}/disks", data=b"{}")).status == 401

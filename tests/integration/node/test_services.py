@@ -46,7 +46,7 @@ async def door(box: Appliance, services: FakeServices) -> AsyncIterator[Client]:
 async def bearer(box: Appliance, number: int = 1) -> tuple[str, dict[str, str]]:
     """The id of machine `number`, which is pushed for it, and its headers."""
     machine = await box.machine(number)
-    return machine, {"Authorization": f"Bearer {(await box.machines.credential(machine, 's', 'r')).token}"}
+    return machine, {"Authorization": f"Bearer {box.machines.credential(machine, 's', 'r').token}"}
 
 
 def observed(boot_id: str, *standings: Standing) -> str:

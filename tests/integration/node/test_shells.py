@@ -47,7 +47,7 @@ async def offer(box: Appliance) -> Offer:
 
 
 async def node(box: Appliance, url: str, number: int = 1) -> NodeDoor:
-    credential = await box.machines.credential(await box.machine(number), "s", "r")
+    credential = box.machines.credential(await box.machine(number), "s", "r")
     return NodeDoor(Credential(server=url, registry="", worker="", token=credential.token))
 
 
@@ -101,7 +101,7 @@ async def test_a_session_is_served_by_its_own_machine_only(hub: Hub, url: str, o
 
 
 async def test_a_request_for_no_websocket_is_refused(hub: Hub, url: str, offer: Offer) -> None:
-    credential = await hub.box.machines.credential(await hub.box.machine(1), "s", "r")
+    credential = hub.box.machines.credential(await hub.box.machine(1), "s", "r")
     headers = {"Authorization": f"Bearer {credential.token}"}
     path = f"{url}/worker/attempts/{offer.attempt}/shells/x"
     async with aiohttp.ClientSession(headers=headers) as session, session.get(path) as response:

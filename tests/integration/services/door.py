@@ -41,7 +41,7 @@ def status(
 def hosted(*services: ServiceStatus, workflow: str = WORKFLOW, machine: str = "machine-2", **otherwise: Any) -> Hosted:
     numbered = tuple(replace(each, service=replace(each.service, index=n)) for n, each in enumerate(services))
     made = Hosted(
-        workflow_id=workflow, name=f"install {workflow}", state=State.RUNNING, wanted=True,
+        workflow_id=workflow, state=State.RUNNING, wanted=True,
         machines=frozenset({machine}), services=numbered,
     )  # fmt: skip
     return replace(made, **otherwise)

@@ -11,6 +11,7 @@ MACHINE = {
         {"mac": "08:00:27:00:00:01", "address": "172.30.0.11", "hostname": "machine-1"},
         {"mac": "08:00:27:00:00:02", "address": "", "hostname": ""},
     ],
+    "stalled": "",
     "document": DOCUMENT,
 }
 TEMPLATE = {

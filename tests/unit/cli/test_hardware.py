@@ -3,11 +3,13 @@
 import json
 import re
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
 from tests.unit.cli.conftest import FakeAppliance, Printed
 from tests.unit.cli.documents import AT, DOCUMENT, MACHINE, MACHINE_ID
+from tinkbox.cli.hardware import firmware
 
 TIMELINE = [{"at": AT, "stage": "discovered", "detail": "PXEClient\x07"}, {"at": AT, "stage": "kernel", "detail": ""}]
 Tinkbox = Callable[..., Printed]
@@ -120,6 +122,31 @@ def test_a_machine_is_shown_with_its_boot_timeline(tinkbox: Tinkbox, machines: F
         "| 2020-07-08 15:17:02 +0000 UTC | kernel     |            |\n"
         "+-------------------------------+------------+------------+\n"
     )
+
+
+@pytest.mark.parametrize(
+    ("habits", "line"),
+    [
+        ({"secure_boot": True, "local_boot": "", "proven": False}, "takes signed boot loaders only (Secure Boot)"),
+        ({"secure_boot": False, "local_boot": "GRUB", "proven": True}, "way to its disk: GRUB, which worked"),
+        (
+            {"secure_boot": True, "local_boot": "exit", "proven": False},
+            "takes signed boot loaders only (Secure Boot); way to its disk: exit, not seen to work yet",
+        ),
+    ],
+)
+def test_what_was_learned_of_its_firmware_is_one_line(habits: dict[str, Any], line: str) -> None:
+    assert firmware(habits) == f"firmware: {line}\n"
+
+
+def test_nothing_learned_is_nothing_said() -> None:
+    assert firmware({"secure_boot": False, "local_boot": "", "proven": False}) == ""
+
+
+def test_below_the_timeline_stands_that_a_machine_gets_no_further(tinkbox: Tinkbox, machines: FakeAppliance) -> None:
+    machines.answers[f"GET /v1/hardware/{MACHINE_ID}"] = {**MACHINE, "stalled": "stalled here for 40 s"}
+    shown = tinkbox("hardware", "get", MACHINE_ID).out
+    assert shown.endswith("+------------+\nstalled here for 40 s\n")
 
 
 def test_a_credential_is_json_for_a_file(tinkbox: Tinkbox, machines: FakeAppliance) -> None:

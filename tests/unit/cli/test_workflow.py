@@ -56,6 +56,22 @@ def test_creating_prints_the_seeds_words(tinkbox: Tinkbox, workflows: FakeApplia
     }
 
 
+def test_a_persons_word_that_disks_may_go_is_passed_on_and_nobody_elses(
+    tinkbox: Tinkbox, workflows: FakeAppliance, tmp_path: Path
+) -> None:
+    workflows.answers[f"POST /v1/workflows/{WORKFLOW_ID}/retry"] = {"id": WORKFLOW_ID}
+    (tmp_path / "w.yaml").write_text("kind: Workflow")
+    for words in (
+        ("create", "-t", TEMPLATE_ID, "-r", "{}"),
+        ("create", "--file", str(tmp_path / "w.yaml")),
+        ("retry", WORKFLOW_ID),
+    ):
+        for confirmed in (True, None):
+            workflows.asked.clear()
+            tinkbox("workflow", *words, *(("--confirm-wipe",) if confirmed else ()))
+            assert json.loads(workflows.asked[-1][1]).get("confirm_wipe") is confirmed
+
+
 def test_the_workflows_of_a_file_are_all_created(tinkbox: Tinkbox, workflows: FakeAppliance, tmp_path: Path) -> None:
     workflows.answers["POST /v1/workflows"] = {
         "id": "1",

@@ -13,18 +13,24 @@ from aiohttp.test_utils import TestServer
 from tests.integration.node.services import WANTED, FakeServices
 from tinkbox.client.node import NodeDoor
 from tinkbox.door.problems import refusals_become_problems
+from tinkbox.model.boot import Stage
 from tinkbox.model.breakpoint import Armed, Kind, Verb
+from tinkbox.model.disks import Disk, Refused
 from tinkbox.model.errors import Conflict, Denied, NotFound, Unavailable
+from tinkbox.model.inventory import Inventory
 from tinkbox.model.services import Phase, Standing
+from tinkbox.model.sightings import Fact
 from tinkbox.model.workflow import Outcome, PlannedAction, State
-from tinkbox.node import routes, services
+from tinkbox.node import discovery, routes, services
+from tinkbox.wire.disks import Looked
 from tinkbox.wire.holds import Asked, Held, Orders, Resumed
+from tinkbox.wire.inventory import Accepted, Told
 from tinkbox.wire.services import Observed
 from tinkbox.wire.worker import Credential, Hello, Leaving, Offer, Order, Report
 
 ACTION = PlannedAction(index=0, task="t", name="a", worker="w", address="08:00:27:00:00:01", image="i", timeout=60)
 OFFER = Offer(workflow_id="f", attempt="attempt-1", remaining=12.5, action=ACTION)
-REPORT = Report(workflow_id="f", boot_id="b", sequence=1, outcome=Outcome(state=State.SUCCESS, exit_code=0))
+REPORT = Report(workflow_id="f", boot_id="b", outcome=Outcome(state=State.SUCCESS, exit_code=0))
 
 
 @dataclass
@@ -33,6 +39,7 @@ class FakeAttempts:
 
     refusal: Exception | None = None
     offered: Offer | None = OFFER
+    refused: Refused | None = None
     told: list[tuple[object, ...]] = field(default_factory=list)
 
     def _tell(self, *words: object) -> None:
@@ -52,6 +59,10 @@ class FakeAttempts:
 
     async def report(self, worker: str, token: str, report: Report) -> None:
         self._tell("report", worker, token, report)
+
+    async def may_wipe(self, worker: str, token: str, looked: Looked) -> Refused | None:
+        self._tell("may_wipe", worker, token, looked)
+        return self.refused
 
     async def output(self, worker: str, token: str, offset: int, chunk: bytes) -> int:
         self._tell("output", worker, token, offset, chunk)
@@ -93,6 +104,12 @@ class FakeBreakpoints:
         return self.wanted
 
 
+class NobodyLooks:
+    """Keeps nothing of what is seen of machines."""
+
+    def saw_address(self, address: str, stage: Stage, detail: str = "", **facts: Fact) -> None: ...
+
+
 def authenticate(token: str) -> str:
     if token != "secret":
         raise Denied("this is no credential of a machine known here")
@@ -108,7 +125,8 @@ async def door_to(
 ) -> AsyncIterator[NodeDoor]:
     application = web.Application(middlewares=[refusals_become_problems])
     known = breakpoints or FakeBreakpoints(refusal=attempts.refusal)
-    application.add_routes(routes.routes(attempts, known, authenticate, lambda: datetime(2026, 11, 21, tzinfo=UTC)))
+    noon = datetime(2026, 11, 21, tzinfo=UTC)
+    application.add_routes(routes.routes(attempts, known, authenticate, lambda: noon, NobodyLooks()))
     hosted = hosted or FakeServices()
     application.add_routes(services.routes(hosted, authenticate, lambda _, boot: hosted.told.append(("contact", boot))))
     async with TestServer(application) as server:
@@ -134,6 +152,50 @@ async def test_every_message_arrives_as_it_was_sent() -> None:
         ("leave", "w", "attempt-1", Leaving(workflow_id="f", boot_id="b")),
         ("report", "w", "attempt-1", REPORT),
     ]
+
+
+class FakeDiscovery:
+    """Accepts at once when it has somebody to accept."""
+
+    def __init__(self, accepted: Accepted | None = None) -> None:
+        self.told_of: list[tuple[str, Told]] = []
+        self._accepted = accepted
+
+    def teller(self, token: str) -> str:
+        return token
+
+    async def told(self, token: str, told: Told) -> None:
+        self.told_of.append((token, told))
+
+    async def accepted(self, token: str) -> Accepted | None:
+        return self._accepted
+
+    async def wait(self, timeout: float) -> None:
+        """Here time passes at once."""
+
+
+@pytest.mark.parametrize("accepted", [None, Accepted(worker="w", token="own")])
+async def test_what_a_machine_tells_of_itself_arrives_and_so_does_its_acceptance(accepted: Accepted | None) -> None:
+    what = Inventory(architecture="x86_64", processor="ü", processors=1, memory=1, firmware="bios")
+    fake = FakeDiscovery(accepted)
+    application = web.Application(middlewares=[refusals_become_problems])
+    application.add_routes(discovery.routes(fake, lambda: 0.0, poll_seconds=0.1))
+    async with TestServer(application) as server:
+        credential = Credential(server=str(server.make_url("")).rstrip("/"), registry="r", worker="m", token="guest")
+        async with NodeDoor(credential) as door:
+            await door.tell_inventory(Told(boot_id="b", inventory=what))
+            assert await door.accepted() == accepted
+    assert fake.told_of == [("guest", Told(boot_id="b", inventory=what))]
+
+
+async def test_the_answer_about_disks_comes_back() -> None:
+    looked = Looked(workflow_id="f", boot_id="b", disks=(Disk(path="/dev/sda", name="ü"),))
+    refused = Refused(reason="DiskNotEmpty", message="photos")
+    for answer in (refused, None):
+        attempts = FakeAttempts(refused=answer)
+        async with door_to(attempts) as door:
+            assert await door.may_wipe("attempt-1", looked) == answer
+        assert attempts.told == [("may_wipe", "w", "attempt-1", looked)]
 
 
 async def test_no_work_is_none() -> None:

@@ -1,6 +1,7 @@
 """The operator's client against a door that records what it is asked."""
 
 import json
+import os
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -160,11 +161,25 @@ async def test_nobody_there_is_told_with_the_place_and_the_remedy(tmp_path: Path
     async with Operator(socket=tmp_path / "nobody") as operator:
         with pytest.raises(Unreachable, match="is `tinkbox serve` running") as refusal:
             await operator.hardware()
-        assert str(tmp_path / "nobody") in str(refusal.value)
+        assert str(refusal.value).startswith(f"no appliance answers at {tmp_path}/nobody (No such file or directory): ")
     for url in ("http://127.0.0.1:1", "not a url", "ftp://x"):
         async with Operator(url=url) as operator:
             with pytest.raises(Unreachable):
                 await operator.hardware()
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give up its rights")
+async def test_whoever_may_not_use_the_door_is_told_so(tmp_path: Path) -> None:
+    (tmp_path / "data").mkdir(mode=0o700)
+    async with Operator(socket=tmp_path / "data/operator.sock") as operator:
+        os.seteuid(65534)
+        try:
+            with pytest.raises(
+                Unreachable, match=r"no right to use .*/operator\.sock: run as the user of the appliance"
+            ):
+                await operator.hardware()
+        finally:
+            os.seteuid(0)
 
 
 async def test_a_stream_that_is_cut_off_is_told_after_what_came(tmp_path: Path) -> None:

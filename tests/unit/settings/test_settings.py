@@ -49,7 +49,7 @@ def test_every_key_is_read(tmp_path: Path) -> None:
     assert load(written(tmp_path, EXAMPLE)) == Settings(
         data=Path("/srv/tinkbox"),
         name="box-1.lab",
-        interface="eth1",
+        interfaces=("eth1",),
         address=IPv4Address("172.30.0.1"),
         operator_host="127.0.0.1",
         operator_port=7081,
@@ -75,6 +75,22 @@ def test_every_key_has_a_default(tmp_path: Path) -> None:
     assert settings.services_subnets == IPv4Network("10.213.0.0/16")
 
 
+def test_several_interfaces_are_a_list_and_have_their_own_addresses(tmp_path: Path) -> None:
+    assert load(written(tmp_path, "interface: [eth1, eth1.20]"), data=tmp_path).interfaces == ("eth1", "eth1.20")
+    (problem,) = problems_of(tmp_path, "interface: [eth1, eth2]\naddress: 172.30.0.1")
+    assert problem.startswith("address: which of the interfaces is it on?")
+    assert problems_of(tmp_path, "interface: [eth1, 5]") == [
+        "interface: expected text or a list of texts, not ['eth1', 5]"
+    ]
+
+
+def test_port_0_turns_the_syslog_receiver_off_and_no_other_door(tmp_path: Path) -> None:
+    assert load(written(tmp_path, "node: {syslog_port: 0}"), data=tmp_path).syslog_port == 0
+    assert problems_of(tmp_path, "node: {tftp_port: 0}") == [
+        "node.tftp_port: expected a port between 1 and 65535, not 0"
+    ]
+
+
 def test_the_command_line_beats_the_file(tmp_path: Path) -> None:
     assert load(written(tmp_path, EXAMPLE), data=tmp_path / "d").data == tmp_path / "d"
 
@@ -97,9 +113,9 @@ def test_every_problem_is_named_at_once(tmp_path: Path) -> None:
     found = problems_of(tmp_path, text)
     assert [problem.split(":")[0] for problem in found] == [
         "operator.listen",
+        "dhcp.mode",
         "address",
         "node.http_port",
-        "dhcp.mode",
         "docker",
     ]
 
@@ -130,10 +146,26 @@ def test_the_first_and_the_last_port_are_ports(tmp_path: Path) -> None:
     assert (settings.operator_host, settings.operator_port) == ("127.0.0.1", 65_535)
 
 
+def test_nobody_has_to_listen_to_what_machines_say(tmp_path: Path) -> None:
+    assert load(written(tmp_path, "")).syslog_port == 514
+    assert load(written(tmp_path, "node: {syslog_port: 0}")).syslog_port == 0
+    for wrong in ("-1", "65536", "true", "off"):
+        assert "node.syslog_port: expected a port" in problems_of(tmp_path, f"node: {{syslog_port: {wrong}}}")[0]
+    assert "node.tftp_port: expected a port" in problems_of(tmp_path, "node: {tftp_port: 0}")[0]
+
+
 @pytest.mark.parametrize("text", ["a: [", "\tx: 1", "- a", "just text"])
 def test_what_is_no_mapping_is_refused_naming_the_file(tmp_path: Path, text: str) -> None:
     with pytest.raises(Invalid, match=r"tinkbox\.yaml"):
         load(written(tmp_path, text))
+
+
+def test_what_is_no_yaml_is_told_with_its_line(tmp_path: Path) -> None:
+    with pytest.raises(Invalid) as refusal:
+        load(written(tmp_path, "interface: lab\n  dhcp: {mode: pool\n"))
+    assert (
+        str(refusal.value) == f"{tmp_path}/tinkbox.yaml is not valid YAML: line 2: mapping values are not allowed here"
+    )
 
 
 def test_a_named_file_must_be_there(tmp_path: Path) -> None:

@@ -30,6 +30,17 @@ async def test_where_output_is_no_terminal_the_picture_is_printed_once_as_plain_
     assert "\x1b" not in printed.getvalue()
 
 
+async def test_where_output_is_no_terminal_nothing_is_cut() -> None:
+    printed = io.StringIO()
+    name = "a-name-of-thirty-letters-long-"
+
+    async def fetch() -> Snapshot:
+        return snapshot(name)
+
+    await show(fetch, Console(file=printed, width=40))
+    assert f"{name}  08:00:27:00:00:01  172.30.0.11  not seen yet" in printed.getvalue()
+
+
 async def test_an_appliance_that_cannot_be_reached_at_the_start_is_an_error() -> None:
     async def fetch() -> Snapshot:
         raise Unavailable("nobody answers")

@@ -18,6 +18,7 @@ from tinkbox.wire.status import (
     RunningLine,
     ServiceLine,
     Snapshot,
+    StrangerLine,
     TaskLine,
     WorkflowLine,
 )
@@ -287,3 +288,42 @@ def test_durations_read_like_a_clock() -> None:
     assert elapsed(NOW, NOW + timedelta(seconds=7)) == "0:07"
     assert elapsed(NOW, NOW + timedelta(seconds=3723)) == "1:02:03"
     assert elapsed(NOW, NOW - timedelta(seconds=5)) == "0:00"
+
+
+def test_who_gets_no_further_and_who_is_not_known_are_shown_with_what_is_known_of_them() -> None:
+    """In tests/golden/cli/status-strangers.txt."""
+    at = NOW - timedelta(seconds=40)
+    machines = (
+        machine(stage="fetched the kernel", stage_at=NOW - timedelta(seconds=3), ticket=True),
+        machine(hostname="server002", stage="was offered an address", stage_at=at, stalled="stalled here for 40 s"),
+    )
+    strangers = (
+        StrangerLine(mac="08:00:27:00:00:09", stage="was not answered", stage_at=at, detail="nobody\x1b[2J knows it"),
+        StrangerLine(
+            mac="08:00:27:00:00:0a", stage="asked for an address", stage_at=at, stalled="stalled here for 40 s"
+        ),
+    )
+    snapshot = Snapshot(now=NOW, version="0.1.0", machines=machines, workflows=(), strangers=strangers)
+    text = "".join(f"{line.rstrip()}\n" for line in drawn(snapshot).splitlines())
+    assert text == golden("cli/status-strangers.txt")
+
+
+def test_a_narrow_terminal_cuts_words_and_never_addresses() -> None:
+    seen = {"stage": "was offered an address", "stage_at": NOW - timedelta(seconds=4), "ticket": True}
+    known = machine(hostname="a-machine-with-a-long-name", **seen)
+    unknown = StrangerLine(
+        mac="08:00:27:00:00:09",
+        stage="boots to tell what it is",
+        stage_at=NOW - timedelta(seconds=71),
+        detail="no hardware document names it (PXE, architecture 7)",
+    )
+    printed = io.StringIO()
+    snapshot = Snapshot(now=NOW, version="0.1.0", machines=(known,), workflows=(), strangers=(unknown,))
+    Console(width=80, file=printed).print(screen(snapshot))
+    lines = printed.getvalue().splitlines()
+    assert max(map(len, lines)) <= 80
+    (first,) = [line for line in lines if "08:00:27:00:00:01" in line]
+    assert first.split()[1:3] == ["08:00:27:00:00:01", "172.30.0.11"]
+    assert first.split()[-2:] == ["0:04", "ticket"]
+    (second,) = [line for line in lines if "08:00:27:00:00:09" in line]
+    assert "1:11" in second

@@ -1,0 +1,79 @@
+"""What was seen of machines, as `tinkbox hardware` prints it."""
+
+import json
+from collections.abc import Callable
+
+from tests.unit.cli.conftest import FakeAppliance, Printed
+from tests.unit.cli.documents import AT, MACHINE, MACHINE_ID
+
+Tinkbox = Callable[..., Printed]
+SEEN = {
+    "mac": "08:00:27:00:00:09",
+    "at": AT,
+    "stage": "asked for an address",
+    "detail": "PXE\x07",
+    "facts": {"count": 5, "lasted": 31.7},
+    "hardware_id": "",
+    "hostname": "",
+    "stalled": "stalled here for 40 s",
+}
+
+
+def test_a_machine_that_nobody_knows_is_shown_with_what_was_seen_of_it(
+    tinkbox: Tinkbox, appliance: FakeAppliance
+) -> None:
+    again = {**SEEN, "detail": ""}
+    appliance.answers["GET /v1/seen/08:00:27:00:00:09"] = {**SEEN, "timeline": [SEEN, again]}
+    appliance.answers[f"GET /v1/hardware/{MACHINE_ID}"] = MACHINE
+    appliance.answers[f"GET /v1/hardware/{MACHINE_ID}/timeline"] = []
+    assert tinkbox("hardware", "get", "08:00:27:00:00:09").out == (
+        "+-------------------+-------------------+------------+----------+\n"
+        "| ID                | MAC ADDRESS       | IP ADDRESS | HOSTNAME |\n"
+        "+-------------------+-------------------+------------+----------+\n"
+        "| 08:00:27:00:00:09 | 08:00:27:00:00:09 |            |          |\n"
+        "+-------------------+-------------------+------------+----------+\n"
+        "+-------------------------------+----------------------+------------------------+\n"
+        "| AT                            | STAGE                | DETAIL                 |\n"
+        "+-------------------------------+----------------------+------------------------+\n"
+        "| 2020-07-08 15:17:02 +0000 UTC | asked for an address | PXE  (5 times in 32 s) |\n"
+        "| 2020-07-08 15:17:02 +0000 UTC | asked for an address | 5 times in 32 s        |\n"
+        "+-------------------------------+----------------------+------------------------+\n"
+        "stalled here for 40 s\n"
+    )
+    both = tinkbox("hardware", "get", MACHINE_ID, "08:00:27:00:00:09", "--format", "json").out
+    assert [each["id"] for each in json.loads(both)] == [MACHINE_ID, "08:00:27:00:00:09"]
+
+
+def test_who_is_neither_known_nor_was_seen_is_told(tinkbox: Tinkbox, appliance: FakeAppliance) -> None:
+    shown = tinkbox("hardware", "get", "08:00:27:00:00:08")
+    assert (shown.status, shown.out) == (1, "")
+    assert appliance.asked[-2:] == [
+        ("GET /v1/hardware/08:00:27:00:00:08", b""),
+        ("GET /v1/seen/08:00:27:00:00:08", b""),
+    ]
+
+
+def test_every_machine_that_was_seen_is_listed_on_request(tinkbox: Tinkbox, appliance: FakeAppliance) -> None:
+    known = {**SEEN, "mac": "08:00:27:00:00:01", "hardware_id": MACHINE_ID, "hostname": "machine-1", "facts": {}}
+    appliance.answers["GET /v1/seen"] = [SEEN, {**known, "stalled": "", "stage": "fetched the kernel", "detail": ""}]
+    stranger, machine = tinkbox("hardware", "list", "--seen").out.splitlines()[3:-1]
+    assert [cell.strip() for cell in stranger.split("|")] == [
+        "",
+        "08:00:27:00:00:09",
+        "(nobody knows it)",
+        "2020-07-08 15:17:02 +0000 UTC",
+        "asked for an address",
+        "PXE  (5 times in 32 s)",
+        "stalled here for 40 s",
+        "",
+    ]
+    assert [cell.strip() for cell in machine.split("|")][2:5] == [
+        "machine-1",
+        "2020-07-08 15:17:02 +0000 UTC",
+        "fetched the kernel",
+    ]
+    assert tinkbox("hardware", "list", "--seen", "-q").out == "08:00:27:00:00:09\n08:00:27:00:00:01\n"
+    assert [each["mac"] for each in json.loads(tinkbox("hardware", "list", "--seen", "--format", "json").out)] == [
+        "08:00:27:00:00:09",
+        "08:00:27:00:00:01",
+    ]

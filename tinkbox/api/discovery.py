@@ -1,0 +1,82 @@
+"""The operator door's routes about machines that nobody knows: who waits, who is accepted, who is refused."""
+
+from dataclasses import asdict
+from datetime import datetime
+from typing import Any
+
+from aiohttp import web
+
+from tinkbox.api.access import caller, needing, read_object
+from tinkbox.engine.discovery import Discovery
+from tinkbox.model.access import Right
+from tinkbox.model.discovery import Stranger
+from tinkbox.model.errors import Invalid
+from tinkbox.model.hardware import MacAddress
+from tinkbox.model.inventory import Inventory, summary
+from tinkbox.wire.fields import flag, mapping, text
+
+WORDS = ("name", "address", "gateway", "template", "hardware", "confirm_wipe")
+
+
+def routes(discovery: Discovery) -> list[web.RouteDef]:
+    """`accept` answers with the machine's id and name, and the workflow's id, empty without a template."""
+
+    async def show(_: web.Request) -> web.Response:
+        return web.json_response([stranger(each) for each in discovery.all()])
+
+    async def accept(request: web.Request) -> web.Response:
+        document = await read_object(request) if request.can_read_body else {}
+        unknown = [name for name in document if name not in WORDS]
+        if unknown:
+            raise Invalid(f"{unknown[0]} means nothing here; known: {', '.join(WORDS)}")
+        enrolled = await discovery.accept(
+            _mac(request),
+            name=text(document, "name", ""),
+            address=text(document, "address", ""),
+            gateway=text(document, "gateway", ""),
+            template=text(document, "template", ""),
+            devices=mapping(document, "hardware"),
+            who=caller(request).name,
+            confirm_wipe=flag(document, "confirm_wipe"),
+        )
+        hardware = enrolled.hardware
+        answer = {"id": hardware.id, "name": hardware.name, "workflow": enrolled.workflow_id}
+        return web.json_response(answer, status=201)
+
+    async def refuse(request: web.Request) -> web.Response:
+        mac = _mac(request)
+        await discovery.refuse(mac)
+        return web.json_response({"mac": mac})
+
+    return [
+        *needing(Right.LOOK, web.get("/v1/discovered", show)),
+        *needing(
+            Right.OPERATE,
+            web.post("/v1/discovered/{key}/accept", accept),
+            web.post("/v1/discovered/{key}/refuse", refuse),
+        ),
+    ]
+
+
+def stranger(found: Stranger) -> dict[str, Any]:
+    """A machine that nobody knows, as a document; `inventory` is None until it told."""
+    return {
+        "mac": found.mac,
+        "standing": found.standing,
+        "port": found.port,
+        "architecture": found.architecture,
+        "first_seen": found.first_seen.isoformat(),
+        "last_seen": found.last_seen.isoformat(),
+        "problem": found.problem,
+        "summary": summary(found.inventory) if found.inventory else "",
+        "inventory": asdict(found.inventory) if found.inventory else None,
+    }
+
+
+def inventory(told: tuple[Inventory, datetime] | None) -> dict[str, Any] | None:
+    """What a known machine told last, as a document; None when it never did."""
+    return {**asdict(told[0]), "told_at": told[1].isoformat()} if told else None
+
+
+def _mac(request: web.Request) -> MacAddress:
+    return MacAddress(request.match_info["key"])

@@ -1,0 +1,60 @@
+"""The operator door's route for the boot doctor.
+
+GET /v1/doctor                 the appliance, and every machine in trouble that was seen today
+GET /v1/doctor?machine=KEY     one machine: a MAC, known or not, or a key of known hardware
+"""
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from aiohttp import web
+
+from tinkbox.api.access import needing
+from tinkbox.api.documents import Document
+from tinkbox.engine.examiner import Examination
+from tinkbox.model.access import Right
+from tinkbox.model.diagnosis import Diagnosis
+from tinkbox.wire.foreign_servers import ForeignLines
+
+
+class Examiner(Protocol):
+    """Whoever examines (`engine.examiner`)."""
+
+    async def examine(self, key: str) -> Examination: ...
+
+
+def routes(examiner: Examiner, foreign: Sequence[ForeignLines]) -> list[web.RouteDef]:
+    """`foreign` are the lines for other DHCP servers, empty where the addresses come from here."""
+
+    async def doctor(request: web.Request) -> web.Response:
+        key = request.query.get("machine", "")
+        found = await examiner.examine(key)
+        return web.json_response(
+            {
+                "at": found.at.isoformat(),
+                "mode": found.mode,
+                "machine": key,
+                "machines": found.machines,
+                "unasked": found.unasked,
+                "diagnoses": [diagnosis(each) for each in found.diagnoses],
+                "servers": [] if key else [server(each) for each in foreign],
+            }
+        )
+
+    return needing(Right.LOOK, web.get("/v1/doctor", doctor))
+
+
+def diagnosis(found: Diagnosis) -> Document:
+    """`machine` is a MAC, or empty for the whole appliance."""
+    return {
+        "rule": found.rule,
+        "gravity": found.gravity,
+        "machine": found.machine,
+        "cause": found.cause,
+        "evidence": list(found.evidence),
+        "remedy": found.remedy,
+    }
+
+
+def server(foreign: ForeignLines) -> Document:
+    return {"server": foreign.server, "where": foreign.where, "lines": list(foreign.lines)}

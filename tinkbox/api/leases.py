@@ -1,0 +1,37 @@
+"""The operator door's route about the addresses that are lent.
+
+GET /v1/leases                               every address of a pool that was lent, in their order
+"""
+
+from collections.abc import Callable, Sequence
+
+from aiohttp import web
+
+from tinkbox.api.access import needing
+from tinkbox.api.documents import Document
+from tinkbox.model.access import Right
+from tinkbox.model.hardware import MacAddress
+from tinkbox.model.leases import Lease
+
+
+def routes(leases: Callable[[], Sequence[Lease]], holder: Callable[[MacAddress], str]) -> list[web.RouteDef]:
+    """`holder` gives the id of the hardware that has a MAC, or nothing."""
+
+    async def show_list(_: web.Request) -> web.Response:
+        return web.json_response([lease(each, holder(each.mac)) for each in leases()])
+
+    return needing(Right.LOOK, web.get("/v1/leases", show_list))
+
+
+def lease(lent: Lease, hardware_id: str) -> Document:
+    """`until` is when it is over, or was; of a declined or taken one, until when it is kept out of the pool."""
+    return {
+        "address": str(lent.address),
+        "mac": lent.mac,
+        "state": lent.state,
+        "until": lent.until.isoformat(),
+        "hostname": lent.hostname,
+        "client_id": lent.client_id.hex(":"),
+        "proven": lent.proven,
+        "hardware_id": hardware_id,
+    }

@@ -1,0 +1,132 @@
+"""Everything that the appliance listens on, bound before anything is served, and what machines know it by."""
+
+import socket
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, closing, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from tinkbox.boot.interfaces import ProvisioningInterface, provisioning_interfaces
+from tinkbox.boot.sockets import bind_tcp, bind_udp
+from tinkbox.model.errors import Conflict, Unavailable
+from tinkbox.model.leases import Subnet
+from tinkbox.settings import Settings
+from tinkbox.wire.dhcp import BOOT_SERVER_PORT, SERVER_PORT
+
+HTTP_PORT = 80
+DNS_PORT = 53
+SOCKET_MODE = 0o600
+MAX_SOCKET_PATH = 107
+Keep = Callable[[socket.socket], socket.socket]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Listening:
+    """What is listened on at one provisioning interface, on its address alone.
+
+    `url` is the node door's there, `registry` the registry's host as image names carry it.  `names` answers DNS, over UDP
+    and TCP.  What the configuration turns off is None.
+    """
+
+    interface: ProvisioningInterface
+    url: str
+    registry: str
+    node: socket.socket
+    tftp: socket.socket
+    dhcp: socket.socket | None
+    boot_server: socket.socket | None
+    syslog: socket.socket | None
+    names: tuple[socket.socket, socket.socket] | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sockets:
+    """Both operator doors, and one `Listening` for every provisioning interface, the first before the others.
+
+    `subnets` are the networks that machines are on, ours and those behind relays.
+    `images` is where the engine on this host pulls from: an engine takes plain HTTP on loopback without being told to.
+    """
+
+    operator_local: socket.socket
+    operator: socket.socket
+    images: socket.socket
+    networks: tuple[Listening, ...]
+    subnets: tuple[Subnet, ...]
+
+    @property
+    def first(self) -> Listening:
+        """Where the appliance is known by one address only, it is known by this one's."""
+        return self.networks[0]
+
+
+@contextmanager
+def bound(settings: Settings) -> Iterator[Sockets]:
+    """Bind all of it, for as long as the context lasts.
+
+    Raises Unavailable, Conflict or Invalid, with the remedy, for what cannot be had.
+    """
+    with ExitStack() as stack:
+
+        def keep(socket_: socket.socket) -> socket.socket:
+            return stack.enter_context(closing(socket_))
+
+        interfaces = provisioning_interfaces(settings.interfaces, settings.address)
+        for each in interfaces:
+            if each.address in settings.services_subnets:
+                raise Conflict(
+                    f"{each.address} lies in services.subnets {settings.services_subnets}: name others there"
+                )
+        yield Sockets(
+            operator_local=keep(_bind_local(settings.data / "operator.sock")),
+            operator=keep(bind_tcp(address=settings.operator_host, port=settings.operator_port)),
+            images=keep(bind_tcp(address="127.0.0.1", port=0)),
+            subnets=settings.addressing.on([(each.name, each.network) for each in interfaces]),
+            networks=tuple(_listening(settings, each, keep) for each in interfaces),
+        )
+
+
+def _listening(settings: Settings, interface: ProvisioningInterface, keep: Keep) -> Listening:
+    address = str(interface.address)
+
+    def udp(port: int, *, everybody: bool = False) -> socket.socket:
+        return keep(bind_udp(interface=interface.name, address="" if everybody else address, port=port))
+
+    with_port = "" if settings.http_port == HTTP_PORT else f":{settings.http_port}"
+    answers = settings.dhcp_mode != "off"
+    return Listening(
+        interface=interface,
+        url=f"http://{address}{with_port}",
+        registry=f"{address}{with_port}",
+        node=keep(bind_tcp(address=address, port=settings.http_port)),
+        tftp=udp(settings.tftp_port),
+        # What is broadcast reaches only a socket that is bound to no address.
+        dhcp=udp(SERVER_PORT, everybody=True) if answers else None,
+        boot_server=udp(BOOT_SERVER_PORT) if answers else None,
+        syslog=udp(settings.syslog_port) if settings.syslog_port else None,
+        names=_bind_names(settings, interface, keep) if settings.services_names else None,
+    )
+
+
+def _bind_names(
+    settings: Settings, interface: ProvisioningInterface, keep: Keep
+) -> tuple[socket.socket, socket.socket]:
+    address, port = str(interface.address), settings.dns_port
+    try:
+        udp = keep(bind_udp(interface=interface.name, address=address, port=port))
+        return udp, keep(bind_tcp(address=address, port=port))
+    except Unavailable as error:
+        lead = f"lead names below {settings.services_domain} to {address} with a DNS server of yours"
+        raise Unavailable(f"{error}; or {lead}, and set services.names: off") from None
+
+
+def _bind_local(path: Path) -> socket.socket:
+    """The operator door's unix socket; whoever the file permissions let in is the operator."""
+    if len(str(path).encode()) > MAX_SOCKET_PATH:
+        raise Unavailable(f"{path} is too long for a unix socket: name a data directory with a shorter path")
+    path.unlink(missing_ok=True)  # of a run that was killed: the lock says that nobody uses it
+    socket_ = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    socket_.bind(str(path))
+    path.chmod(SOCKET_MODE)
+    socket_.listen(128)
+    socket_.setblocking(False)
+    return socket_

@@ -1,0 +1,64 @@
+"""What machines tell of themselves, and how those that nobody knows wait to be accepted, over HTTP.
+
+`wire.inventory` has the messages.
+"""
+
+from collections.abc import Callable
+from functools import partial
+from typing import Final, Protocol
+
+from aiohttp import web
+
+from tinkbox.door.problems import problem
+from tinkbox.model.rates import Buckets, Rate
+from tinkbox.node.questions import POLL_SECONDS, answered, awaited, body_of, nothing_yet, worker_of
+from tinkbox.wire.inventory import MAX_INVENTORY, Accepted, Told, decode_told, encode_message
+
+# A worker tells once when it starts, and one that is told to wait asks again within eight seconds.
+TELLS: Final = Rate(burst=8, a_second=0.125)
+REMEMBERED: Final = 8192
+
+
+class Discovery(Protocol):
+    """What this door asks of the engine; each takes a credential's token, and raises Denied when it is nobody's."""
+
+    def teller(self, token: str) -> str: ...
+    async def told(self, token: str, told: Told) -> None: ...
+    async def accepted(self, token: str) -> Accepted | None: ...
+    async def wait(self, timeout: float) -> None: ...
+
+
+def routes(
+    discovery: Discovery, monotonic: Callable[[], float], poll_seconds: float = POLL_SECONDS
+) -> list[web.RouteDef]:
+    """A machine that nobody has accepted yet is answered after `poll_seconds`; `monotonic` is a clock in seconds.
+
+    Each report of what a machine is costs a transaction, so every machine may tell it only so often.
+    """
+    tells = Buckets(TELLS, REMEMBERED)
+
+    async def told(request: web.Request) -> web.Response:
+        token = worker_of(request, _whoever)
+        # Before its body is read: neither an invented credential nor a flood has any of it looked at.
+        if not tells.take(discovery.teller(token), monotonic()):
+            return _too_often()
+        await discovery.told(token, decode_told(await body_of(request, MAX_INVENTORY)))
+        return web.json_response({})
+
+    async def accepted(request: web.Request) -> web.Response:
+        token = worker_of(request, _whoever)
+        found = await awaited(request, partial(discovery.accepted, token), discovery.wait, poll_seconds)
+        return nothing_yet() if found is None else answered(encode_message(found))
+
+    return [web.post("/worker/inventory", told), web.get("/worker/acceptance", accepted)]
+
+
+def _too_often() -> web.Response:
+    seconds = round(1 / TELLS.a_second)
+    detail = f"this machine told what it is too often: it may do so again in {seconds} s"
+    answer = problem(429, "too-many-requests", detail)
+    answer.headers["Retry-After"] = str(seconds)
+    return answer
+
+
+_whoever: Callable[[str], str] = str  # the engine knows better whose it is

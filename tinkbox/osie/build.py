@@ -1,7 +1,9 @@
-"""Makes the OSIE: kernel and ramdisk for x86_64, from Debian packages and the tinkbox executable."""
+"""Makes the OSIE: kernel and ramdisk from Debian packages and the tinkbox executable, for this processor or another.
+
+No program of the other processor is run: what is needed while building comes from packages for this one.
+"""
 
 import os
-import re
 import shutil
 import subprocess
 import tempfile
@@ -11,17 +13,18 @@ from pathlib import Path
 from typing import Final
 
 from tinkbox import __version__
-from tinkbox.model.errors import NotFound, Unavailable
+from tinkbox.model.errors import Unavailable
 from tinkbox.osie import modules
+from tinkbox.osie.architectures import Architecture, of_this_machine
 from tinkbox.osie.debian import unpack
+from tinkbox.osie.executable import Executable
 from tinkbox.osie.image import OsieFile, OsieImage, describe, write
-from tinkbox.osie.programs import environment, run
+from tinkbox.osie.libraries import closure
+from tinkbox.osie.programs import environment
 from tinkbox.osie.tree import Tree
 
-ARCHITECTURE: Final = "x86_64"
-PACKAGES: Final = (
-    "linux-image-amd64", "busybox-static", "docker.io", "ca-certificates", "zlib1g", "zstd",
-)  # fmt: skip
+PACKAGES: Final = ("busybox-static", "docker.io", "ca-certificates", "zlib1g", "zstd")
+TOOLS: Final = ("busybox-static", "zstd")
 # What the packages depend on for an installed system's sake; no program below needs it.
 LEFT_OUT: Final = (
     "adduser", "coreutils", "cpio", "debconf", "dmsetup", "dpkg", "init-system-helpers", "initramfs-tools",
@@ -36,59 +39,64 @@ PROGRAMS: Final = (
 # Loaded while running, or by the executable, so that no program's list names them.
 LIBRARIES: Final = ("libz.so.1", "libdl.so.2", "libpthread.so.0", "librt.so.1", "libutil.so.1", "libm.so.6", "libgcc_s.so.1",
                     "libnss_files.so.2", "libnss_dns.so.2", "libresolv.so.2")  # fmt: skip
-LIBRARY_FOLDERS: Final = ("lib/x86_64-linux-gnu", "usr/lib/x86_64-linux-gnu")
-LOADER: Final = "lib64/ld-linux-x86-64.so.2"
 FILES: Final = Path(__file__).parent / "files"
-SCRIPTS: Final = ("setup", "network", "lease", "clock", "engine", "worker", "leave")
+SCRIPTS: Final = ("setup", "network", "lease", "clock", "syslog", "engine", "identity", "worker", "leave")
 COMPRESSION: Final = "-15"
-_FOUND: Final = re.compile(r"^\s*(\S+) => (\S+) \(0x", re.MULTILINE)
-_LOST: Final = re.compile(r"^\s*(\S+) => not found", re.MULTILINE)
 
 
-def build(output: Path, executable: Path, cache: Path, progress: Callable[[str], None]) -> OsieImage:
-    """Make OUTPUT/x86_64/{vmlinuz,initramfs,osie.json}; what was there before stays until the new one is whole.
+def build(
+    output: Path, executable: Path, cache: Path, progress: Callable[[str], None], architecture: Architecture
+) -> OsieImage:
+    """Make OUTPUT/<architecture>/{vmlinuz,initramfs,osie.json}; what was there before stays until the new one is whole.
 
-    `executable` is the single-file tinkbox, which becomes the worker; `cache` keeps downloaded packages;
-    `progress` is told each step.  Raises NotFound without executable, Unavailable without package mirror.
+    `executable` is what becomes the worker (`osie.executable`); `cache` keeps downloaded packages; `progress` is told
+    each step.  Raises NotFound without executable, Invalid for one of another processor, Unavailable without package
+    mirror.
     """
-    if not executable.is_file():
-        raise NotFound(f"no executable at {executable}: make it with `make binary`")
+    worker = Executable(executable, architecture)
     output.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix=".building-", dir=output) as scratch:
-        packages, made = Path(scratch, "packages"), Path(scratch, ARCHITECTURE)
+        packages, made = Path(scratch, "packages"), Path(scratch, architecture.name)
         made.mkdir()
-        progress(f"unpacking {', '.join(PACKAGES)} and what they need")
-        versions = {one.name: one.version for one in unpack(PACKAGES, packages, cache=cache, exclude=LEFT_OUT)}
-        kernel = kernel_version(packages)
+        wanted = (architecture.kernel, *PACKAGES)
+        progress(f"unpacking {', '.join(wanted)} and what they need")
+        here = of_this_machine()
+        foreign = "" if architecture == here else architecture.debian
+        unpacked = unpack(wanted, packages, cache=cache, exclude=LEFT_OUT, architecture=foreign)
+        tools = packages
+        if foreign:
+            tools = Path(scratch, "tools")
+            unpack(TOOLS, tools, cache=cache, exclude=LEFT_OUT)
+        kernel = kernel_version(packages, architecture)
         progress(f"choosing modules of kernel {kernel}")
-        patterns = (FILES / "modules.txt").read_text()
-        for pattern in modules.prune(packages, kernel, patterns, packages / "bin" / "busybox"):
+        patterns = "".join((FILES / name).read_text() for name in ("modules.txt", f"modules-{architecture.name}.txt"))
+        for pattern in modules.prune(packages, kernel, patterns, tools / "bin" / "busybox"):
             progress(f"no module of kernel {kernel} matches {pattern}")
         progress("packing the ramdisk")
         shutil.copyfile(packages / "boot" / f"vmlinuz-{kernel}", made / "vmlinuz")
-        compress(compose(packages, kernel, executable).archive(), made / "initramfs", packages)
+        compress(compose(packages, kernel, worker, architecture).archive(), made / "initramfs", tools, here)
         image = OsieImage(
-            architecture=ARCHITECTURE,
+            architecture=architecture.name,
             version=__version__,
             kernel=kernel,
             files={name: describe(made / name) for name in ("vmlinuz", "initramfs")},
-            packages=versions,
+            packages={one.name: one.version for one in unpacked},
         )
         write(image, made)
-        _replace(output / ARCHITECTURE, made, Path(scratch, "before"))
-    progress(f"{output / ARCHITECTURE}: {', '.join(_told(name, file) for name, file in image.files.items())}")
+        _replace(output / architecture.name, made, Path(scratch, "before"))
+    progress(f"{output / architecture.name}: {', '.join(_told(name, file) for name, file in image.files.items())}")
     return image
 
 
-def kernel_version(packages: Path) -> str:
+def kernel_version(packages: Path, architecture: Architecture) -> str:
     """The newest kernel that was unpacked."""
     found = sorted(path.name.removeprefix("vmlinuz-") for path in (packages / "boot").glob("vmlinuz-*"))
     if not found:
-        raise Unavailable("the package linux-image-amd64 brought no kernel: remove the cache and try again")
+        raise Unavailable(f"the package {architecture.kernel} brought no kernel: remove the cache and try again")
     return found[-1]
 
 
-def compose(packages: Path, kernel: str, executable: Path) -> Tree:
+def compose(packages: Path, kernel: str, worker: Executable, architecture: Architecture) -> Tree:
     """The OSIE's root file system: everything below /usr, with the old places as links to it."""
     tree = Tree()
     for name in ("bin", "lib", "lib64"):
@@ -102,12 +110,12 @@ def compose(packages: Path, kernel: str, executable: Path) -> Tree:
     tree.folder("root", 0o700)
     tree.link("var/run", "/run")
     tree.file("usr/bin/busybox", packages / "bin" / "busybox", 0o755)
-    tree.file("usr/bin/tinkbox", executable, 0o755)
+    worker.lay(tree)
     for program in PROGRAMS:
         tree.file(f"usr/bin/{Path(program).name}", packages / program, 0o755)
-    for name, path in sorted(libraries(packages).items()):
-        tree.file(f"usr/lib/x86_64-linux-gnu/{name}", path, 0o755)
-    tree.file(f"usr/{LOADER}", packages / LOADER, 0o755)
+    for name, path in sorted(libraries(packages, worker, architecture).items()):
+        tree.file(f"usr/lib/{architecture.triplet}/{name}", path, 0o755)
+    tree.file(f"usr/{architecture.loader}", packages / architecture.loader, 0o755)
     tree.files_below(packages / "lib" / "modules" / kernel, f"usr/lib/modules/{kernel}")
     tree.file("init", FILES / "init", 0o755)
     tree.file("osie/words", FILES / "words")
@@ -133,29 +141,22 @@ def _settings(tree: Tree, packages: Path) -> None:
     tree.file("etc/ssl/certs/ca-certificates.crt", b"".join(path.read_bytes() for path in authorities))
 
 
-def libraries(packages: Path) -> dict[str, Path]:
-    """Every shared library the programs need, by name.  Raises Unavailable when one is missing."""
-    folders = [packages / folder for folder in LIBRARY_FOLDERS]
-    search = ":".join(map(str, folders))
-    found = {name: next((one / name for one in folders if (one / name).exists()), None) for name in LIBRARIES}
-    lost = [name for name, path in found.items() if path is None]
-    needed = {name: path for name, path in found.items() if path is not None}
-    for program in PROGRAMS:
-        listed = run([str(packages / LOADER), "--library-path", search, "--list", str(packages / program)])
-        lost += [f"{name} of {Path(program).name}" for name in _LOST.findall(listed.stdout)]
-        needed |= {name: Path(path) for name, path in _FOUND.findall(listed.stdout) if "/" not in name}
-        if listed.returncode and not lost:
-            lost.append(f"something of {Path(program).name} ({listed.stderr.strip()[-200:]})")
-    if lost:
-        raise Unavailable(f"the packages lack libraries: {', '.join(lost)}")
-    return needed
+def libraries(packages: Path, worker: Executable, architecture: Architecture) -> dict[str, Path]:
+    """Every shared library the programs need, by name, that the worker does not bring.  Raises Unavailable."""
+    folders = [packages / folder for folder in architecture.library_folders]
+    own = {path.name: path for path in worker.linked}
+    own[Path(architecture.loader).name] = packages / architecture.loader
+    return closure([*(packages / program for program in PROGRAMS), *worker.linked], folders, LIBRARIES, own)
 
 
-def compress(pieces: Iterable[bytes], path: Path, packages: Path) -> None:
-    """Write them through zstd, and make the length a multiple of 512, so that another ramdisk can follow."""
+def compress(pieces: Iterable[bytes], path: Path, tools: Path, here: Architecture) -> None:
+    """Write them through zstd, and make the length a multiple of 512, so that another ramdisk can follow.
+
+    `tools` is where packages for this machine, which is of the architecture `here`, were unpacked.
+    """
     command: Sequence[str] = [
-        str(packages / LOADER), "--library-path", ":".join(str(packages / folder) for folder in LIBRARY_FOLDERS),
-        str(packages / "usr" / "bin" / "zstd"), "-q", "-T0", COMPRESSION, "-o", str(path),
+        str(tools / here.loader), "--library-path", ":".join(str(tools / folder) for folder in here.library_folders),
+        str(tools / "usr" / "bin" / "zstd"), "-q", "-T0", COMPRESSION, "-o", str(path),
     ]  # fmt: skip
     with subprocess.Popen(
         command, stdin=subprocess.PIPE, stderr=subprocess.PIPE, env=environment(os.environ)

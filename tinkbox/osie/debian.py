@@ -38,18 +38,21 @@ class Package:
         return f"{self.name}_{self.version.replace(':', '%3a')}_{self.architecture}.deb"
 
 
-def unpack(packages: Sequence[str], root: Path, *, cache: Path, exclude: Sequence[str] = ()) -> tuple[Package, ...]:
+def unpack(
+    packages: Sequence[str], root: Path, *, cache: Path, exclude: Sequence[str] = (), architecture: str = ""
+) -> tuple[Package, ...]:
     """Unpack these packages and what they depend on, but not the excluded, into the folder `root`.
 
-    `cache` keeps what was downloaded and what was resolved: the second time neither mirror nor network is
-    needed, and the versions are the same.  Remove it to get newer ones.  Returns what was unpacked.
+    `architecture` is Debian's name for one that is not this machine's.  `cache` keeps what was downloaded and what was
+    resolved: the second time neither mirror nor network is needed, and the versions are the same.  Remove it to get
+    newer ones.  Returns what was unpacked.
     Raises Invalid for a package that the sources do not have, Unavailable when they cannot be reached.
     """
     if wrong := [name for name in (*packages, *exclude) if not _NAME.fullmatch(name)]:
         raise Invalid(f"no names of Debian packages: {', '.join(map(repr, wrong))}")
-    folder = cache.absolute() / _release()
+    folder = cache.absolute() / "-".join(filter(None, (_release(), architecture)))
     with _alone_in(folder):
-        apt = Apt(folder)
+        apt = Apt(folder, architecture)
         kept = folder / "resolved" / f"{hashlib.sha256(' '.join(packages).encode()).hexdigest()[:16]}.json"
         chosen = _remembered(kept)
         if not chosen or apt.missing(_without(exclude, chosen)):
@@ -64,9 +67,12 @@ def unpack(packages: Sequence[str], root: Path, *, cache: Path, exclude: Sequenc
 
 
 class Apt:
-    """`apt-get` with everything it writes below `folder`."""
+    """`apt-get` with everything it writes below `folder`, for this machine's architecture or another."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, architecture: str = "") -> None:
+        self._foreign = (
+            (f"APT::Architecture={architecture}", f"APT::Architectures={architecture}") if architecture else ()
+        )
         self.archives = folder / "archives"
         self._state = folder / "apt"
         self._indexes = self._state / "lists"
@@ -123,6 +129,7 @@ class Apt:
             "Acquire::https::Timeout=20",
             "APT::Sandbox::User=root",  # the usual one cannot write below /root
             "APT::Get::AllowUnauthenticated=false",
+            *self._foreign,
         )
         command = ["apt-get", "-q", "-y", *(word for option in options for word in ("-o", option)), *arguments]
         return run(command, folder=folder)

@@ -12,12 +12,13 @@ class WorkerFolder:
     """The worker's `--data` folder.
 
     `data` of workflows, `words` of actions, `notes` on attempts, `tools` for containers, what `services` write.
+    `dev` is the machine's own /dev, which actions may share.
     """
 
-    def __init__(self, root: Path) -> None:
+    def __init__(self, root: Path, dev: Path = Path("/dev")) -> None:
         self._root = root
         self.data = EphemeralData(root / "workflow")
-        self.words = Words(root / "words")
+        self.words = Words(root / "words", dev)
         self.notes = Notes(root / "attempts")
         self.tools = root / "tools"
         self.services = root / "services"

@@ -1,10 +1,12 @@
 """The machine that attempts run on, and all that they ask of the appliance."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+from tinkbox.model.disks import Disk, Refused
 from tinkbox.runtime import Runtime
+from tinkbox.wire.disks import Looked
 from tinkbox.wire.holds import Asked, Held, Orders, Resumed
 from tinkbox.wire.worker import Credential, Leaving
 from tinkbox.worker.folder import WorkerFolder
@@ -18,10 +20,16 @@ class Door(ShellDoor, Protocol):
     async def data(self, attempt: str) -> bytes: ...
     async def keep_data(self, attempt: str, archive: bytes) -> None: ...
     async def leaving(self, attempt: str, leaving: Leaving) -> None: ...
+    async def may_wipe(self, attempt: str, looked: Looked) -> Refused | None: ...
     async def orders(self, attempt: str, seen: str) -> Orders | None: ...
     async def held(self, attempt: str, held: Held) -> None: ...
     async def resumed(self, attempt: str, resumed: Resumed) -> None: ...
     async def verdict(self, attempt: str, asked: Asked) -> None: ...
+
+
+async def nothing_to_look_at(_: Sequence[str]) -> tuple[Disk, ...]:
+    """There are no disks here."""
+    return ()
 
 
 async def nothing_to_gather(_: str) -> None:
@@ -34,6 +42,7 @@ class Machine:
 
     Without `debug` no action has a helper, so nothing is ever held and nobody gets a shell.  `gather` has the appliance
     keep what a workflow's services on this machine wrote until now; it may raise a Refusal or EngineAway.
+    `look` tells what is on disks, by their paths.
     """
 
     runtime: Runtime
@@ -44,3 +53,4 @@ class Machine:
     privileged: bool
     debug: bool = True
     gather: Callable[[str], Awaitable[None]] = nothing_to_gather
+    look: Callable[[Sequence[str]], Awaitable[tuple[Disk, ...]]] = nothing_to_look_at

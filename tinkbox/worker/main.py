@@ -21,7 +21,10 @@ from tinkbox.wire.worker import Credential, Hello, Offer, Report, decode_credent
 from tinkbox.worker.addresses import own_address
 from tinkbox.worker.attempt import AttemptRun
 from tinkbox.worker.containers import remove_strays
+from tinkbox.worker.discovery import introduced, tell
+from tinkbox.worker.disks import look
 from tinkbox.worker.folder import WorkerFolder
+from tinkbox.worker.inventory import inventory
 from tinkbox.worker.machine import Door as AttemptDoor
 from tinkbox.worker.machine import Machine
 from tinkbox.worker.salvage import discard
@@ -53,7 +56,8 @@ def work(
 ) -> int:
     """Work until an action asks for a reboot; returns the exit status.
 
-    In the OSIE everything comes from what the appliance served at boot.  Without `debug` the machine takes no
+    In the OSIE everything comes from what the appliance served at boot.  With a credential for discovery the machine first
+    waits to be accepted.  Without `debug` the machine takes no
     breakpoint and serves no shell.  Raises NotFound or Invalid when there is no usable credential.
     """
     identity = read_credential(credential or CREDENTIAL)
@@ -77,10 +81,13 @@ def read_credential(path: Path) -> Credential:
 
 async def _work(credential: Credential, docker: str, data: Path, *, privileged: bool, debug: bool) -> int:
     folder = WorkerFolder(data)
+    boot_id = BOOT_ID.read_text().strip()
     if debug:
         install(folder.tools)
+    if credential.discovery:
+        async with NodeDoor(credential) as waiting:
+            credential = await introduced(waiting, credential, boot_id, inventory)
     async with NodeDoor(credential) as door, DockerRuntime(docker) as runtime:
-        boot_id = BOOT_ID.read_text().strip()
         place = Place(
             host=credential.worker,
             folder=folder.services,
@@ -94,13 +101,16 @@ async def _work(credential: Credential, docker: str, data: Path, *, privileged: 
         host = ServiceHost(runtime, ServiceDesk(door, boot_id), place, time.monotonic)
         machine = Machine(
             runtime=runtime, door=door, folder=folder, credential=credential, boot_id=boot_id,
-            privileged=privileged, debug=debug, gather=host.gather,
+            privileged=privileged, debug=debug, gather=host.gather, look=look,
         )  # fmt: skip
         _log.info(
             "worker %s of machine %s asks %s for work", __version__, credential.worker, credential.server,
             extra={"action": "worker.starts"},
         )  # fmt: skip
-        await serve_and_host(machine, door, host)
+        async with asyncio.TaskGroup() as group:
+            telling = group.create_task(tell(door, boot_id, inventory))
+            await serve_and_host(machine, door, host)
+            telling.cancel()
     return 0
 
 
@@ -142,7 +152,8 @@ async def serve(machine: Machine, door: Door) -> None:
         if outcome is None:
             break
         _tell(offer, outcome)
-        report = Report(workflow_id=offer.workflow_id, boot_id=machine.boot_id, sequence=1, outcome=outcome)
+        disks = await machine.look(offer.action.wipes)
+        report = Report(workflow_id=offer.workflow_id, boot_id=machine.boot_id, outcome=outcome, disks=disks)
         await _report(door, offer, report)
         await attempt.clean_up()
     _log.info("an action asked for a reboot", extra={"action": "worker.reboot"})

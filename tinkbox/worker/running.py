@@ -13,6 +13,7 @@ from tinkbox.model.workflow import Outcome, State
 from tinkbox.runtime import Container, ContainerFailed, Ended, EngineAway
 from tinkbox.runtime.carrier import Carrier
 from tinkbox.runtime.output import OutputPump
+from tinkbox.wire.disks import Looked
 from tinkbox.wire.worker import Leaving, Offer, Order
 from tinkbox.worker import verdict
 from tinkbox.worker.arming import Arming
@@ -131,11 +132,22 @@ class ActionProcess:
         if self._offer.left:
             raise NothingToBegin
         self._containers.check_volumes()
+        await self._ask_to_wipe()
         await self._gather()
         archive = await self._patience.until_answered(lambda: self._machine.door.data(self._offer.attempt))
         self._containers.unpack_data(archive)
         _log.info("fetching image %s", self._containers.image, extra={"action": "attempt.pull"})
         await self._patience.until_answered(self._pull)
+
+    async def _ask_to_wipe(self) -> None:
+        """Have the appliance decide whether the action's disks may be overwritten."""
+        if not self._action.wipes:
+            return
+        disks = await self._machine.look(self._action.wipes)
+        looked = Looked(workflow_id=self._offer.workflow_id, boot_id=self._machine.boot_id, disks=disks)
+        refused = await self._patience.until_answered(lambda: self._machine.door.may_wipe(self._offer.attempt, looked))
+        if refused is not None:
+            raise ContainerFailed(refused.reason, refused.message)
 
     async def _gather(self) -> None:
         """Have what services on this machine wrote in the data that comes."""

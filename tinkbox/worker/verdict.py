@@ -23,6 +23,8 @@ REASON = re.compile(r"[A-Za-z][A-Za-z0-9]*\Z")
 _SIGNAL_CODES = range(129, 193)
 _TOLD_TO_END = frozenset({128 + signal.SIGTERM, 128 + signal.SIGKILL})
 _UNKNOWN_CODE = 255  # what Docker says of a container that ended while it was not looking
+# Or what containerd, when it is first to look, says of one whose supervisor it finds dead: SIGKILL.
+_LOST_WITH_THE_ENGINE = frozenset({_UNKNOWN_CODE, 137})
 # Printed by runc in the program's place, so that it is all the output there is.
 _NO_PROGRAM = re.compile(r"exec (?P<program>\S+): (?P<why>exec format error|no such file or directory)\Z")
 _NO_PROGRAM_CODES = frozenset({1, 126, 127, _UNKNOWN_CODE})
@@ -42,7 +44,7 @@ def failed(ended: Ended, told: Told, tail: Tail, *, engine_was_away: bool) -> Ou
     name = _signal_name(code)
     if ended.out_of_memory:
         reason, message = "OutOfMemory", "the kernel killed the action, or a part of it, because memory ran out"
-    elif code == _UNKNOWN_CODE and engine_was_away:
+    elif code in _LOST_WITH_THE_ENGINE and engine_was_away:
         reason, message = "EngineRestarted", "the Docker engine ended, and the action with it"
     elif (no_program := _no_program(code, tail)) and not told.both:
         return refused(ContainerFailed("BadCommand", no_program), told, tail)

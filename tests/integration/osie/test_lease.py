@@ -1,13 +1,9 @@
 """What the OSIE makes of an answer to DHCP, by its own script under busybox, in a file tree of its own."""
 
 import os
-import shutil
 import subprocess
 from pathlib import Path
 
-import pytest
-
-FILES = Path(__file__).parents[3] / "tinkbox" / "osie" / "files"
 LEASE = {
     "interface": "lo",
     "ip": "172.30.0.5",
@@ -17,22 +13,6 @@ LEASE = {
     "hostname": "lab-1",
     "serverid": "172.30.0.1",
 }
-
-
-@pytest.fixture
-def osie(tmp_path: Path) -> Path:
-    """The root of an OSIE as far as the script needs one."""
-    root = tmp_path / "root"
-    for folder in ("bin", "etc", "proc", "dev", "run/osie", "sys/class/tty/console"):
-        (root / folder).mkdir(parents=True)
-    shutil.copytree(FILES, root / "osie")
-    busybox = shutil.which("busybox")
-    assert busybox
-    shutil.copy(busybox, root / "bin")
-    subprocess.run(["chroot", str(root), "/bin/busybox", "--install", "-s", "/bin"], check=True, timeout=30)
-    (root / "proc" / "uptime").write_text("12.34 56.78\n")
-    (root / "sys" / "class" / "tty" / "console" / "active").write_text("ttyS0\n")
-    return root
 
 
 def leased(root: Path, command_line: str, **changes: str) -> str:

@@ -8,9 +8,6 @@ from tests.integration.cli.serving import configure, serving
 from tests.integration.docker_engine import DockerEngine
 from tests.integration.worker.machine import Lab
 
-# A worker makes them for actions that share the machine's /dev, and under test that machine is this one.
-MOUNT_POINTS = (Path("/dev/reason"), Path("/dev/message"))
-
 
 @contextmanager
 def lab_in(folder: Path, engine: DockerEngine) -> Iterator[Lab]:
@@ -18,12 +15,9 @@ def lab_in(folder: Path, engine: DockerEngine) -> Iterator[Lab]:
     lab = Lab(folder, configure(folder), engine)
     with serving(lab.configuration):
         lab.prepare()
-    new_here = [path for path in MOUNT_POINTS if not path.exists()]
     yield lab
     for container in lab.containers():
         engine.cli("rm", "-f", container)
-    for path in new_here:
-        path.unlink(missing_ok=True)
 
 
 @pytest.fixture

@@ -197,7 +197,7 @@ class Worker:
         command += ["--credential", str(lab.folder / "worker.json"), "--data", str(lab.folder / "worker")]
         command += ["--server", server] if server else []
         command += [] if debug else ["--no-debug"]
-        command = lab.engine.beside(command) if beside_engine else command
+        command = lab.engine.beside(command) if beside_engine else lab.engine.with_its_devices(command)
         environment = clean_environment() | {"PYTHONPATH": str(ROOT)}  # whoever enters other mounts is in their /
         with self._log.open("ab") as log:
             self._process = subprocess.Popen(command, cwd=ROOT, env=environment, stdout=log, stderr=log)

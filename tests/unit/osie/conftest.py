@@ -8,9 +8,10 @@ import pytest
 
 APT = """#!/bin/sh
 echo "$@" >> "$FAKE/calls"
+architecture=amd64
 while [ $# -gt 0 ]; do
     case $1 in
-    -o) case $2 in Dir::State::lists=*) lists=${2#*=} ;; esac; shift 2 ;;
+    -o) case $2 in Dir::State::lists=*) lists=${2#*=} ;; APT::Architecture=*) architecture=${2#*=} ;; esac; shift 2 ;;
     -*) shift ;;
     *) break ;;
     esac
@@ -25,14 +26,14 @@ install)
         echo "E: Unable to locate package ${3:-$2}" >&2
         exit 100
     fi
-    cat "$FAKE/mirror"
+    grep -F "[$architecture]" "$FAKE/mirror"
     ;;
 download)
     for one in "$@"; do
         [ -e "$FAKE/broken" ] && exit 100
         grep -q "Inst ${one%%=*} (${one#*=} " "$FAKE/mirror" || { echo "E: 404 ${one}" >&2; exit 100; }
         name=$(echo "$one" | sed 's/=/_/; s/:/%3a/')
-        echo "${one%%=*}" > "${name}_amd64.deb"
+        echo "${one%%=*}" > "${name}_$architecture.deb"
     done
     ;;
 esac
@@ -73,10 +74,10 @@ class Mirror:
     def options(self) -> str:
         return (self.folder / "calls").read_text()
 
-    def content(self, package: str, path: str, data: str = "x", mode: int = 0o644) -> None:
+    def content(self, package: str, path: str, data: str | bytes = "x", mode: int = 0o644) -> None:
         file = self.folder / "content" / package / path
         file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(data)
+        file.write_bytes(data if isinstance(data, bytes) else data.encode())
         file.chmod(mode)
 
 

@@ -1,24 +1,22 @@
 import shutil
 import subprocess
+from collections.abc import Callable
 from itertools import repeat
 from pathlib import Path
 
 import pytest
 
+from tests.unit.osie.elves import AARCH64, elf
 from tests.unit.osie.test_tree import unpacked
-from tinkbox.model.errors import NotFound, Unavailable
-from tinkbox.osie.build import FILES, LIBRARIES, PROGRAMS, SCRIPTS, build, compress
-from tinkbox.osie.image import images
+from tinkbox.model.errors import Invalid, NotFound, Unavailable
+from tinkbox.osie import build as module
+from tinkbox.osie.architectures import ARCHITECTURES, X86_64, Architecture, architecture
+from tinkbox.osie.build import FILES, LIBRARIES, PROGRAMS, SCRIPTS, compress
+from tinkbox.osie.image import OsieImage, images
 
 KERNEL = "6.1.0-1-amd64"
-# Plays the loader's two parts: it lists a program's libraries, and it runs `zstd`, which here packs nothing.
+# The loader runs `zstd`, which here packs nothing.
 LOADER = """#!/bin/sh
-if [ "$3" = --list ]; then
-    [ -e "$FAKE/lost" ] && { echo "	libodd.so.9 => not found"; exit 1; }
-    echo "	libc.so.6 => ${2%%:*}/libc.so.6 (0x00007f)"
-    echo "	/lib64/ld-linux-x86-64.so.2 => $1 (0x00007f)"
-    exit
-fi
 [ -e "$FAKE/full" ] && { echo "no space left" >&2; exit 1; }
 for last; do :; done
 cat > "$last"
@@ -39,9 +37,9 @@ def mirror(mirror):
     mirror.content("osie", "usr/share/ca-certificates/mozilla/A.crt", "first\n")
     mirror.content("osie", "usr/share/ca-certificates/mozilla/B.crt", "second\n")
     for program in PROGRAMS:
-        mirror.content("osie", program, "elf", 0o755)
+        mirror.content("osie", program, elf("libc.so.6", "ld-linux-x86-64.so.2"), 0o755)
     for library in (*LIBRARIES, "libc.so.6"):
-        mirror.content("osie", f"lib/x86_64-linux-gnu/{library}", library)
+        mirror.content("osie", f"lib/x86_64-linux-gnu/{library}", elf())
     return mirror
 
 
@@ -50,6 +48,16 @@ def executable(tmp_path) -> Path:
     path = tmp_path / "tinkbox"
     path.write_bytes(b"the worker itself")
     return path
+
+
+def build(
+    output: Path,
+    executable: Path,
+    cache: Path,
+    progress: Callable[[str], None],
+    made_for: Architecture = X86_64,
+) -> OsieImage:
+    return module.build(output, executable, cache, progress, made_for)
 
 
 def test_the_ramdisk_holds_the_worker_the_engine_and_what_starts_them(mirror, executable, tmp_path) -> None:
@@ -83,7 +91,10 @@ def test_a_second_build_replaces_the_first_and_is_the_same(mirror, executable, t
 )
 def test_a_build_that_fails_leaves_the_one_before(mirror, executable, tmp_path, trouble, told) -> None:
     before = build(tmp_path / "osie", executable, tmp_path / "cache", lambda _: None)
-    (mirror.folder / trouble).touch()
+    if trouble == "full":
+        (mirror.folder / trouble).touch()
+    else:
+        mirror.content("osie", PROGRAMS[0], elf("libodd.so.9"), 0o755)
     with pytest.raises(Unavailable, match=told):
         build(tmp_path / "osie", executable, tmp_path / "cache", lambda _: None)
     assert images(tmp_path / "osie") == [before]
@@ -93,7 +104,7 @@ def test_a_build_that_fails_leaves_the_one_before(mirror, executable, tmp_path, 
 def test_a_compressor_that_ends_early_is_reported_however_much_was_on_its_way(mirror, tmp_path) -> None:
     (mirror.folder / "full").touch()
     with pytest.raises(Unavailable, match=r"no space left.*disk full"):
-        compress(repeat(b"x" * 100), tmp_path / "initramfs", mirror.folder / "content" / "osie")
+        compress(repeat(b"x" * 100), tmp_path / "initramfs", mirror.folder / "content" / "osie", X86_64)
 
 
 def test_packages_without_a_kernel_are_reported(mirror, executable, tmp_path) -> None:
@@ -115,13 +126,81 @@ def test_progress_names_the_patterns_that_fit_no_module(mirror, executable, tmp_
     assert not [line for line in told if line.endswith("matches fs/ext4/*")]
 
 
+ARM_KERNEL = "6.1.0-1-arm64"
+
+
+@pytest.fixture
+def foreign(mirror):
+    """A mirror whose packages for the other processor cannot be run here: what is run must come from its own."""
+    mirror.serve("Inst osie (1 Debian:12/stable [amd64])\nInst arm (1 Debian:12/stable [arm64])\n")
+    mirror.content("osie", "bin/busybox", BUSYBOX.replace(KERNEL, ARM_KERNEL), 0o755)
+    mirror.content("arm", f"boot/vmlinuz-{ARM_KERNEL}", "kernel")
+    mirror.content("arm", f"lib/modules/{ARM_KERNEL}/kernel/fs/ext4/ext4.ko", "ext4")
+    for path in ("bin/busybox", "lib/ld-linux-aarch64.so.1", "usr/bin/zstd"):
+        mirror.content("arm", path, elf(machine=AARCH64), 0o755)
+    for program in PROGRAMS:
+        mirror.content("arm", program, elf("libc.so.6", "ld-linux-aarch64.so.1", machine=AARCH64), 0o755)
+    for library in (*LIBRARIES, "libc.so.6", "libssl.so.3"):
+        mirror.content("arm", f"usr/lib/aarch64-linux-gnu/{library}", elf(machine=AARCH64))
+    return mirror
+
+
+@pytest.fixture
+def worker_tree(tmp_path) -> Path:
+    """A worker of several files, linked with a library of its own and one of the OSIE's."""
+    files = {
+        "usr/bin/tinkbox": b"#!/bin/sh\n",
+        "usr/bin/python3": elf("libown.so", "libssl.so.3", machine=AARCH64),
+        "usr/lib/aarch64-linux-gnu/libown.so": elf(machine=AARCH64),
+    }
+    for path, content in files.items():
+        place = tmp_path / "worker" / path
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.write_bytes(content)
+        place.chmod(0o755)
+    return tmp_path / "worker"
+
+
+def test_for_another_processor_no_program_of_it_is_run(foreign, worker_tree, tmp_path) -> None:
+    image = build(tmp_path / "osie", worker_tree, tmp_path / "cache", lambda _: None, architecture("aarch64"))
+    made = tmp_path / "osie" / "aarch64"
+    tree = unpacked((made / "initramfs").read_bytes())
+    assert (image.architecture, image.kernel) == ("aarch64", ARM_KERNEL)
+    assert tree["usr/bin/tinkbox"].content == b"#!/bin/sh\n"
+    assert tree["usr/bin/python3"].mode & 0o111
+    assert tree["usr/lib/aarch64-linux-gnu/libown.so"].content == elf(machine=AARCH64)
+    assert "usr/lib/aarch64-linux-gnu/libssl.so.3" in tree
+    assert tree["usr/lib/ld-linux-aarch64.so.1"].content == elf(machine=AARCH64)
+    assert tree["usr/bin/busybox"].content == elf(machine=AARCH64)
+    asked = foreign.options().splitlines()
+    assert all("debian-bookworm-arm64" in line for line in asked if "APT::Architecture=arm64" in line)
+    assert {"APT::Architecture=arm64" in line for line in asked if "linux-image-arm64" in line} == {True}
+    assert {"APT::Architecture=arm64" in line for line in asked if "install" in line and "linux-image" not in line} == {
+        False
+    }
+
+
+def test_a_program_for_this_processor_is_not_put_into_another_ones_osie(mirror, tmp_path) -> None:
+    (tmp_path / "tinkbox").write_bytes(elf())
+    with pytest.raises(Invalid, match=r"tinkbox is for another processor than aarch64 .*make worker-aarch64"):
+        build(tmp_path / "osie", tmp_path / "tinkbox", tmp_path / "cache", lambda _: None, architecture("aarch64"))
+    assert mirror.calls() == []
+
+
+def test_an_unknown_architecture_is_refused_with_those_there_are() -> None:
+    with pytest.raises(Invalid, match=r"no OSIE for 'm68k', only for x86_64 and aarch64"):
+        architecture("m68k")
+
+
 @pytest.mark.parametrize("script", ["init", "words", *SCRIPTS])
 def test_every_script_is_one(script) -> None:
     subprocess.run(["sh", "-n", FILES / script], check=True)
 
 
 def test_every_file_beside_the_scripts_travels() -> None:
-    assert {path.name for path in FILES.iterdir()} == {"init", "words", "modules.txt", *SCRIPTS}
+    assert {path.name for path in FILES.iterdir()} == {
+        "init", "words", "modules.txt", *SCRIPTS, *(f"modules-{name}.txt" for name in ARCHITECTURES),
+    }  # fmt: skip
 
 
 def words(command: str, root: Path) -> str:

@@ -24,9 +24,10 @@ OFFER = Offer(workflow_id="w1", attempt="a1", remaining=60, action=ACTION)
 
 
 def machine(runtime: FakeRuntime, door: FakeDoor, folder: Path, *, debug: bool | None = None) -> Machine:
+    """Its /dev takes words only where a test makes that folder."""
     return Machine(
-        runtime=runtime, door=door, folder=WorkerFolder(folder), credential=CREDENTIAL, boot_id="boot-1",
-        privileged=True, debug=HELPED[-1] if debug is None else debug,
+        runtime=runtime, door=door, folder=WorkerFolder(folder, folder / "dev"), credential=CREDENTIAL,
+        boot_id="boot-1", privileged=True, debug=HELPED[-1] if debug is None else debug,
     )  # fmt: skip
 
 

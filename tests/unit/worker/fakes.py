@@ -10,8 +10,10 @@ from itertools import count
 
 from tests.unit.worker.fake_helper import FakeHelper
 from tests.unit.worker.programs import Program
+from tinkbox.model.disks import Refused
 from tinkbox.model.errors import Conflict, Refusal, Unavailable
 from tinkbox.runtime import Container, ContainerFailed, ContainerSpec, Ended, EngineAway, ImageCommand
+from tinkbox.wire.disks import Looked
 from tinkbox.wire.holds import Asked, Held, Orders, Resumed
 from tinkbox.wire.worker import Hello, Leaving, Offer, Order, Report
 
@@ -230,6 +232,8 @@ class FakeDoor:
         self.hello: Hello | None = None
         self.refusal: Refusal | None = None
         self.left: list[str] = []
+        self.looked: list[Looked] = []
+        self.refused: Refused | None = None
         self.answers: list[Order | Orders | Refusal | None] = []
         self.holds: dict[int, Held] = {}
         self.is_held = asyncio.Event()
@@ -269,6 +273,12 @@ class FakeDoor:
             raise Conflict(f"{self.winner} decided already")
         self.asked.append(asked)
         self.faults.behind(number)
+
+    async def may_wipe(self, attempt: str, looked: Looked) -> Refused | None:
+        number = self._call("may_wipe")
+        self.looked.append(looked)
+        self.faults.behind(number)
+        return self.refused
 
     async def leaving(self, attempt: str, leaving: Leaving) -> None:
         number = self._call("leaving")

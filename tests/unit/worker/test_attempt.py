@@ -30,6 +30,7 @@ async def run(
 
 
 async def test_an_action_runs_as_its_template_says(tmp_path: Path) -> None:
+    (tmp_path / "dev").mkdir()
     action = replace(ACTION, command=("sh", "-c", "x"), volumes=("/dev:/dev", "/lib:/lib:ro"), pid="host")
     outcome, runtime, door = await run(Program(output=b"one\ntwo\n"), tmp_path, replace(OFFER, action=action))
     assert outcome == Outcome(state=State.SUCCESS, exit_code=0, tail=("one", "two"))
@@ -39,6 +40,7 @@ async def test_an_action_runs_as_its_template_says(tmp_path: Path) -> None:
     assert (spec.entrypoint, spec.command) in {(("/tinkbox/bin/entrypoint",), ()), ((), ("sh", "-c", "x"))}
     assert spec.binds == ("/dev:/dev", "/lib:/lib:ro")
     assert {"/workflow", "/workflow/w1", "/dev/reason", "/tinkerbell/failure-message"} <= set(spec.mounts)
+    assert {path.name for path in (tmp_path / "dev").iterdir()} == {"reason", "message"}
     assert spec.labels == {"tinkbox.worker": "m1", "tinkbox.attempt": "a1", "tinkbox.role": "action"}
     assert spec.environment == {
         "SIZE": "8",

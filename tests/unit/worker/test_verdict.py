@@ -73,8 +73,10 @@ def test_what_the_worker_knows_is_the_reason_and_the_actions_words_are_appended(
     starved = failed(137, SAID, out_of_memory=True)
     assert (starved.reason, starved.signal) == ("OutOfMemory", "SIGKILL")
     assert starved.message == "the kernel killed the action, or a part of it, because memory ran out" + said
-    lost = failed(255, SAID, engine_was_away=True)
-    assert (lost.reason, lost.message) == ("EngineRestarted", "the Docker engine ended, and the action with it" + said)
+    for code in (255, 137):
+        lost = failed(code, SAID, engine_was_away=True)
+        assert lost.reason == "EngineRestarted"
+        assert lost.message == "the Docker engine ended, and the action with it" + said
     refused = verdict.refused(ContainerFailed("ContainerLost", "it is gone"), SAID, TAIL)
     assert (refused.reason, refused.message, refused.exit_code) == ("ContainerLost", "it is gone" + said, None)
 

@@ -1,0 +1,68 @@
+"""How the OSIE tells and sets its clock, by its own script under busybox, in a file tree of its own.
+
+There is only one clock, and it is this host's: so the script runs without the right to set it, and is told the right time.
+"""
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+HARMLESS = ["setpriv", "--bounding-set=-sys_time"]
+# Refuses the first question, as a door does that is not open yet.
+APPLIANCE = """
+import http.server, time
+class Door(http.server.BaseHTTPRequestHandler):
+    asked = 0
+    def do_GET(self):
+        Door.asked += 1
+        print(self.path, flush=True)
+        self.send_response(200 if Door.asked > 1 else 503)
+        self.end_headers()
+        if Door.asked > 1:
+            self.wfile.write(b'{"now": "now", "unix": %.2f}' % time.time())
+    def log_message(self, *_): pass
+http.server.HTTPServer(("127.0.0.1", 80), Door).serve_forever()
+"""
+
+
+@pytest.fixture
+def osie(osie: Path) -> Path:
+    """What the script finds when the machine is online."""
+    (osie / "proc" / "cmdline").write_text("quiet tinkbox.server=http://127.0.0.1 console=ttyS0\n")
+    (osie / "run" / "osie" / "online").touch()
+    return osie
+
+
+@pytest.fixture
+def asked(osie: Path, tmp_path: Path) -> Iterator[subprocess.Popen[str]]:
+    """The script beside an appliance of its own; its output is what that was asked."""
+    (tmp_path / "door.py").write_text(APPLIANCE)
+    door = f'ip link set lo up; "{sys.executable}" "{tmp_path}/door.py" &'
+    script = f'{door} exec chroot "{osie}" /bin/sh /osie/clock >&2'
+    with subprocess.Popen(
+        [*HARMLESS, "unshare", "--net", "sh", "-c", script],
+        env={"PATH": os.environ["PATH"]},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+        start_new_session=True,
+    ) as running:
+        yield running
+        os.killpg(running.pid, signal.SIGKILL)
+
+
+def test_the_appliance_is_told_what_the_machines_own_clock_showed(asked: subprocess.Popen[str]) -> None:
+    assert asked.stdout is not None
+    before = int(datetime.now(UTC).timestamp())
+    paths = [asked.stdout.readline().strip() for _ in range(2)]
+    # What it showed at first stays what is told, however often that takes.
+    assert paths[0] == paths[1]
+    path, _, told = paths[0].partition("?was=")
+    assert path == "/worker/time"
+    assert before - 5 <= int(told) <= before + 5

@@ -20,7 +20,8 @@ from pathlib import Path
 from examples.demo.account import account, news
 from examples.demo.appliance import Appliance, ApplianceFailed
 from examples.lab.console import ConsoleTimeout
-from examples.lab.machine import Firmware, Machine
+from examples.lab.firmware import Firmware
+from examples.lab.machine import Machine
 from examples.lab.network import Network
 from examples.lab.processes import signals_unwind
 from tinkbox.model.workflow import FINAL, State
@@ -96,7 +97,7 @@ def provision(firmware: Firmware, executable: list[str], build: Path, work: Path
                 raise DemoFailed(f"{where}\n{last}") from None
             watch.look()
             tell(started, "the installed system has booted from its own disk")
-            print("\n" + account(appliance.timeline(hardware["id"]), appliance.events(workflow)))
+            print("\n" + account(appliance.timeline(hardware["id"])))
             print(f"\non the machine's console:\n    {line}")
 
 

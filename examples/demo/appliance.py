@@ -13,10 +13,7 @@ from typing import Any
 from examples.lab.network import Network
 from tinkbox.wire.status import Snapshot, decode_snapshot
 
-CONFIGURATION = """\
-interface: {network.interface}
-address: {network.address}
-"""
+CONFIGURATION = "interface: {network.interface}\n"
 
 
 class ApplianceFailed(Exception):
@@ -26,7 +23,7 @@ class ApplianceFailed(Exception):
 class Appliance:
     """`tinkbox serve` with a data directory of its own inside the lab's network; stops with the network.
 
-    `configuration` is what it is told beyond interface and address.
+    `configuration` is what it is told, beyond its interface when that is not named there.
     """
 
     def __init__(
@@ -38,7 +35,8 @@ class Appliance:
         shutil.rmtree(self.data, ignore_errors=True)
         shutil.copytree(osie, self.data / "osie", copy_function=_link)
         file = work / "tinkbox.yaml"
-        file.write_text(CONFIGURATION.format(network=network) + configuration)
+        own = "" if "interface:" in configuration else CONFIGURATION.format(network=network)
+        file.write_text(own + configuration)
         with self.log.open("wb") as log:
             self._process = network.start(
                 [*executable, "serve", "--config", str(file), "--data", str(self.data)], stdout=log
@@ -75,8 +73,12 @@ class Appliance:
         return decode_snapshot(self._get("/v1/status"))
 
     def timeline(self, hardware: str) -> list[dict[str, Any]]:
-        """Where the machine was seen: `at`, `stage`, `detail`, oldest first."""
-        return list(json.loads(self._get(f"/v1/hardware/{hardware}/timeline")))
+        """Where the machine was seen, and its actions: `at`, `stage`, `detail`, `facts`, oldest first."""
+        return list(json.loads(self._get(f"/v1/hardware/{hardware}/timeline?lines=0")))
+
+    def doctor(self, machine: str) -> list[dict[str, Any]]:
+        """What the boot doctor says of a machine: `rule`, `gravity`, `cause`, `evidence` and `remedy` of each diagnosis."""
+        return list(json.loads(self._get(f"/v1/doctor?machine={machine}"))["diagnoses"])
 
     def events(self, workflow: str) -> list[dict[str, Any]]:
         """The workflow's past facts: `at`, `kind` and what belongs to the kind, oldest first."""
@@ -104,7 +106,7 @@ class Appliance:
 
 class _UnixConnection(http.client.HTTPConnection):
     def __init__(self, path: Path) -> None:
-        super().__init__("appliance", timeout=10)
+        super().__init__("appliance", timeout=30)  # the doctor listens for some seconds
         self._path = path
 
     def connect(self) -> None:

@@ -24,7 +24,7 @@ class Console:
         self._lines: list[str] = []
         self._unfinished = ""
         self._ended = False
-        self._changed = threading.Condition()
+        self._changed = threading.Condition()  # of a lock that `tail` may take again
         self._stream = stream
         self._path = path
         self._thread = threading.Thread(target=self._follow, name=f"console {path}", daemon=True)
@@ -58,6 +58,19 @@ class Console:
                 during()
         why = "the machine is off" if self._ended else f"not seen within {timeout:.0f} s"
         raise ConsoleTimeout(f"{text!r}: {why}; the last lines on the console ({self._path}):\n{self.tail()}")
+
+    def wait_for_text(self, text: str, timeout: float) -> None:
+        """Wait until `text` stands anywhere, also in a line that is not complete, such as a prompt.
+
+        Raises ConsoleTimeout as `wait_for` does.
+        """
+        deadline = time.monotonic() + timeout
+        with self._changed:
+            while not any(text in line for line in [*self._lines, self._unfinished]):
+                left = deadline - time.monotonic()
+                if self._ended or left <= 0:
+                    raise ConsoleTimeout(f"{text!r} did not appear on the console ({self._path}):\n{self.tail()}")
+                self._changed.wait(left)
 
     def tail(self, lines: int = _SHOWN) -> str:
         """The last lines, indented, for an account of what went wrong."""

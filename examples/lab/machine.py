@@ -1,32 +1,21 @@
-"""A machine: real firmware (SeaBIOS with the iPXE ROM, or OVMF), an empty disk, a network card, a serial console."""
+"""A machine: real firmware (`firmware.FIRMWARES`), an empty disk, a network card, a serial console."""
 
 import contextlib
 import json
-import os
 import shutil
 import socket
 import subprocess
+from collections.abc import Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import Literal, Self
+from typing import Self
 
 from examples.lab.console import Console
-from examples.lab.network import Network
+from examples.lab.firmware import BOARDS, Firmware, arguments
+from examples.lab.network import BRIDGE, Network
 from examples.lab.processes import stop
 
-Firmware = Literal["bios", "uefi"]
-OVMF = Path("/usr/share/OVMF")
-
-
-def accelerator() -> str:
-    """KVM where it works, else software emulation on several threads.
-
-    /dev/kvm alone proves nothing: where the processor shows neither vmx nor svm it opens, and a
-    64-bit kernel hangs on it.
-    """
-    flags = Path("/proc/cpuinfo").read_text().split()
-    usable = os.access("/dev/kvm", os.R_OK | os.W_OK) and ("vmx" in flags or "svm" in flags)
-    return "kvm" if usable else "tcg,thread=multi"
+PROMPT_SECONDS = 60.0
 
 
 def empty_disk(path: Path, size: int) -> Path:
@@ -40,7 +29,8 @@ class Machine:
     """One virtual machine, plugged into `network`, off until `power_on`.
 
     `work` is a folder of its own for disk, firmware variables and console log.  On every boot it tries
-    the network and then its disk, unless `network_first` is false.
+    the network and then its disk, unless `network_first` is false.  `extra` is added to the emulator's command line.
+    `bridge` is the network that its cable leads to.
     """
 
     def __init__(
@@ -55,6 +45,8 @@ class Machine:
         disk: Path | None = None,
         disk_size: int = 1 << 30,
         network_first: bool = True,
+        extra: Sequence[str] = (),
+        bridge: str = BRIDGE,
     ) -> None:
         work.mkdir(parents=True, exist_ok=True)
         self.mac = mac
@@ -64,14 +56,16 @@ class Machine:
         self.console_log.unlink(missing_ok=True)
         self._work = work
         self._network = network
-        self._tap = network.add_tap()
+        self._tap = network.add_tap(bridge)
         self._memory = memory
         self._processors = processors
         self._network_first = network_first
+        self._extra = extra
         self._process: subprocess.Popen[bytes] | None = None
         self._console: Console | None = None
-        if firmware == "uefi":
-            shutil.copyfile(OVMF / "OVMF_VARS_4M.fd", work / "vars.fd")
+        self._board = BOARDS[firmware]
+        if self._board.variables is not None:
+            shutil.copyfile(self._board.variables, self._variables)
 
     def __enter__(self) -> Self:
         return self
@@ -92,12 +86,25 @@ class Machine:
         return self._process is not None and self._process.poll() is None
 
     def power_on(self) -> None:
-        """Press the button; returns at once."""
+        """Press the button; returns at once, or when what this firmware wants was typed."""
         assert not self.running, "the machine is on already"
         self._qmp_path.unlink(missing_ok=True)
-        self._process = self._network.start(self.command(), stdout=subprocess.PIPE)
+        self._process = self._network.start(self.command(), stdin=subprocess.PIPE, stdout=subprocess.PIPE)
         assert self._process.stdout is not None
         self._console = Console(self._process.stdout, self.console_log)
+        for prompt, keys in self._board.typed:
+            self.console.wait_for_text(prompt, PROMPT_SECONDS)
+            self.type(keys)
+
+    def type(self, keys: str) -> None:
+        """Type a line on its serial console, each key when the one before it has appeared: firmware remembers few."""
+        assert self._process is not None
+        assert self._process.stdin is not None
+        for length, key in enumerate(keys, start=1):
+            self._process.stdin.write(key.encode())
+            self._process.stdin.flush()
+            if key.isprintable():
+                self.console.wait_for_text(keys[:length].lstrip(), PROMPT_SECONDS)
 
     def power_off(self) -> None:
         """Pull the plug: nothing in the machine is asked.  The disk keeps what reached it."""
@@ -105,6 +112,9 @@ class Machine:
             return
         self._process.kill()
         stop(self._process)
+        if self._process.stdin is not None:
+            with contextlib.suppress(BrokenPipeError):
+                self._process.stdin.close()
         self.console.close()
         self._process = None
 
@@ -128,30 +138,23 @@ class Machine:
         self._process.wait(timeout)
 
     @property
+    def _variables(self) -> Path:
+        return self._work / "vars.fd"
+
+    @property
     def _qmp_path(self) -> Path:
         return self._work / "qmp.sock"
 
     def command(self) -> list[str]:
         """The command line of the emulator."""
-        # Without graphics SeaBIOS and its boot ROM speak on the serial line too.
-        kind = ("q35" if self.firmware == "uefi" else "pc") + ",graphics=off"
         # An empty romfile leaves the network card to the firmware's own network stack.
-        rom = ",romfile=" if self.firmware == "uefi" else ""
+        rom = "" if self._board.rom else ",romfile="
         network, disk = (0, 1) if self._network_first else (1, 0)
-        command = ["qemu-system-x86_64", "-nodefaults", "-display", "none", "-machine", kind, "-accel", accelerator()]
-        if accelerator() != "kvm":
-            command += ["-cpu", "max"]
-        command += ["-smp", str(self._processors), "-m", str(self._memory)]
+        command = [*arguments(self._board, self._variables), "-smp", str(self._processors), "-m", str(self._memory)]
         command += ["-chardev", "stdio,id=console,signal=off", "-serial", "chardev:console"]
         command += ["-qmp", f"unix:{self._qmp_path},server=on,wait=off"]
         command += ["-netdev", f"tap,id=cable,ifname={self._tap},script=no,downscript=no"]
         command += ["-device", f"virtio-net-pci,netdev=cable,mac={self.mac},bootindex={network}{rom}"]
         command += ["-drive", f"if=none,id=disk,format=raw,file={self.disk},cache=writeback"]
         command += ["-device", f"virtio-blk-pci,drive=disk,bootindex={disk}", "-device", "virtio-rng-pci"]
-        if self.firmware == "uefi":
-            flash = "if=pflash,format=raw,unit={},file={}"
-            command += ["-drive", flash.format(0, OVMF / "OVMF_CODE_4M.fd") + ",readonly=on"]
-            command += ["-drive", flash.format(1, self._work / "vars.fd")]
-            # Without IPv6 the firmware comes to the disk half a minute earlier when the network stays silent.
-            command += ["-fw_cfg", "name=opt/org.tianocore/IPv6PXESupport,string=no"]
-        return command
+        return [*command, *self._extra]

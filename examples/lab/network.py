@@ -76,12 +76,12 @@ class Network:
         self._processes.append(process)
         return process
 
-    def add_tap(self) -> str:
-        """Plug in a cable: a new tap on the bridge, by its name."""
+    def add_tap(self, bridge: str = BRIDGE) -> str:
+        """Plug in a cable: a new tap on this bridge, by its name."""
         self._taps += 1
         name = f"tap{self._taps}"
         self.run(["ip", "tuntap", "add", name, "mode", "tap"])
-        self.run(["ip", "link", "set", name, "master", BRIDGE, "up"])
+        self.run(["ip", "link", "set", name, "master", bridge, "up"])
         return name
 
     def close(self) -> None:

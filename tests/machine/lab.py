@@ -3,7 +3,6 @@
 The executable, the OSIE and the images are those that `make test` has built.
 """
 
-import contextlib
 import importlib.util
 import json
 import os
@@ -19,21 +18,23 @@ from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 from uuid import uuid4
 
 from examples.demo.appliance import Appliance
-from examples.lab.machine import Firmware, Machine
+from examples.lab.firmware import Firmware
+from examples.lab.machine import Machine
 from examples.lab.network import Network
-from examples.lab.processes import signals_unwind, start, stop
+from examples.lab.processes import signals_unwind
 from tests.integration.docker_engine import DockerEngine, docker_engine_in
+from tests.machine.hosts import Host
 from tinkbox.model.workflow import State
 from tinkbox.wire.cpio import archive
 from tinkbox.wire.status import MachineLine, WorkflowLine
 
 ROOT = Path(__file__).parents[2]
 # For one step of a machine's way, such as a boot: generous, for emulated processors are slow and shared.
-PATIENCE = 240.0
+PATIENCE = 480.0
 LOOK_EVERY = 0.2
 GATE_PORT = 8080
 NEIGHBOUR = 3
@@ -79,6 +80,14 @@ class KillableAppliance(Appliance):
             for end in ends:
                 assert select.select([end], [], [], 30)[0], "the appliance survived SIGKILL"
         self._process.wait()
+
+    def hardware(self, key: str) -> dict[str, Any]:
+        """What it knows of a machine.  It costs next to nothing to look again and again, unlike with a command."""
+        return dict(json.loads(self._get(f"/v1/hardware/{key}")))
+
+    def discovered(self) -> list[dict[str, Any]]:
+        """The machines that nobody knows."""
+        return list(json.loads(self._get("/v1/discovered")))
 
     def start_again(self) -> None:
         """Start it on the data it left behind; returns when it answers."""
@@ -254,19 +263,22 @@ class Lab:
 
 
 @contextmanager
-def laboratory(osie: Path | None = None, *, hosting: bool = False, domain: str = "") -> Iterator[Lab]:
+def laboratory(
+    osie: Path | None = None, *, hosting: bool = False, domain: str = "", configured: str = ""
+) -> Iterator[Lab]:
     """A lab that serves this OSIE, or the built one; everything goes with it.
 
-    One that is `hosting` has an engine for services, which machines reach below `domain` or the default.
+    One that is `hosting` has an engine for services, which machines reach below `domain` or the default.  `configured`
+    is what else stands in its configuration.
     """
     with ExitStack() as stack:
         stack.enter_context(signals_unwind())
         work = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="tinkbox-lab-")))
         network = stack.enter_context(Network())
-        configuration, engine = "", None
+        configuration, engine = configured, None
         if hosting:
             engine = stack.enter_context(docker_engine_in(network=network.path))
-            configuration = f"docker: {engine.url}\n"
+            configuration += f"docker: {engine.url}\n"
         if domain:
             configuration += f"services: {{domain: {domain}}}\n"
         lab = Lab(network, work, osie or built("build/osie/x86_64").parent, stack, configuration)
@@ -299,13 +311,21 @@ def hostname(number: int) -> str:
     return f"server{number:03}"
 
 
-def hardware(number: int, *, arch: str = "x86_64", allow_pxe: bool = True) -> dict[str, Any]:
-    """The hardware document of machine `number`: the demo's, with another identity."""
+def hardware(
+    number: int, *, arch: str = "x86_64", allow_pxe: bool = True, ip: dict[str, str] | Literal["own"] | None = "own"
+) -> dict[str, Any]:
+    """The hardware document of machine `number`: the demo's, with another identity.
+
+    Its address is `address(number)`, or what `ip` says; None: none is reserved.
+    """
     document: dict[str, Any] = json.loads((ROOT / "examples" / "demo" / "hardware.json").read_text())
     document["id"] = f"0eba0bf8-3772-4b4a-ab9f-{number:012}"
     (interface,) = document["network"]["interfaces"]
     interface["dhcp"] |= {"mac": mac(number), "hostname": hostname(number), "arch": arch}
-    interface["dhcp"]["ip"]["address"] = address(number)
+    if ip == "own":
+        interface["dhcp"]["ip"]["address"] = address(number)
+    else:
+        interface["dhcp"]["ip"] = ip or {}
     interface["netboot"]["allow_pxe"] = allow_pxe
     return document
 
@@ -390,25 +410,12 @@ class Answer:
     body: bytes
 
 
-class Neighbour:
+class Neighbour(Host):
     """Another host on the machines' network, with an address of its own; it asks the appliance what machines ask."""
 
     def __init__(self, network: Network, address: str) -> None:
         self._server = f"http://{network.address}"
-        self._keeper = start(
-            ["unshare", "--net", "sh", "-c", "echo ready; exec cat"], stdin=subprocess.PIPE, stdout=subprocess.PIPE
-        )
-        try:
-            assert self._keeper.stdout is not None
-            assert self._keeper.stdout.readline() == b"ready\n"
-            link = ["ip", "link", "add", "neighbour", "type", "veth", "peer", "name", "eth0"]
-            network.run([*link, "netns", str(self._keeper.pid)])
-            network.run(["ip", "link", "set", "neighbour", "master", network.interface, "up"])
-            self._run("ip", "address", "add", f"{address}/24", "dev", "eth0")
-            self._run("ip", "link", "set", "eth0", "up")
-        except BaseException:
-            self.close()
-            raise
+        super().__init__(network, [(network.interface, address)])
 
     def ask(
         self, path: str, *, method: str = "GET", token: str = "", body: str | None = None, host: str = ""
@@ -417,22 +424,12 @@ class Neighbour:
         options = ["-X", method, *(["-H", f"Authorization: Bearer {token}"] if token else [])]
         options += ["--data-binary", body] if body is not None else []
         options += ["-H", f"Host: {host}"] if host else []
-        told = self._run("curl", "-sS", "--max-time", "60", "-w", "%{http_code}", *options, self._server + path)
+        told = self.run("curl", "-sS", "--max-time", "60", "-w", "%{http_code}", *options, self._server + path)
         return Answer(int(told[-3:]), told[:-3])
-
-    def close(self) -> None:
-        stop(self._keeper)
-        for pipe in (self._keeper.stdin, self._keeper.stdout):
-            if pipe is not None:
-                pipe.close()
-
-    def _run(self, *command: str) -> bytes:
-        inside = ["nsenter", f"--net=/proc/{self._keeper.pid}/ns/net", *command]
-        return subprocess.run(inside, check=True, timeout=90, stdout=subprocess.PIPE).stdout
 
 
 @contextmanager
 def neighbour(lab: Lab, number: int) -> Iterator[Neighbour]:
     """A host at the address of machine `number`."""
-    with contextlib.closing(Neighbour(lab.network, address(number))) as made:
+    with Neighbour(lab.network, address(number)) as made:
         yield made

@@ -67,8 +67,10 @@ def test_a_machine_without_permission_is_not_answered(silence: Silence, number: 
 
 def test_the_operator_sees_that_a_known_machine_asked_and_got_nothing(silence: Silence) -> None:
     for number in (KNOWN, FORBIDDEN):
-        assert set(silence.lab.stages(number)) == {Stage.DISCOVER}
-    assert mac(STRANGER) not in {each.mac for each in silence.lab.appliance.snapshot().machines}
+        assert set(silence.lab.stages(number)) == {Stage.DISCOVER, Stage.IGNORED}
+    snapshot = silence.lab.appliance.snapshot()
+    assert mac(STRANGER) not in {each.mac for each in snapshot.machines}
+    assert mac(STRANGER) in {each.mac for each in snapshot.strangers}
 
 
 def test_a_workflow_is_the_permission(silence: Silence) -> None:

@@ -42,7 +42,7 @@ def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
 
 @pytest.fixture(scope="module")
 def parked(lab: Lab) -> Iterator[Parked]:
-    """A machine that went round three times; afterwards its hardware was pushed again."""
+    """A machine that went round three times."""
     lab.push(GOES_ROUND)
     lab.workflow(GOES_ROUND, shell("install", "true"))
     machine = lab.machine(GOES_ROUND, memory=512)
@@ -51,7 +51,6 @@ def parked(lab: Lab) -> Iterator[Parked]:
     seen = lab.seen(GOES_ROUND)
     told = lab.appliance.command("status"), lab.json("hardware", "get", seen.id), lab.stages(GOES_ROUND)
     console = machine.console.lines
-    lab.push(GOES_ROUND)
     yield Parked(lab, machine, console, seen, *told)
     machine.power_off()
 
@@ -98,6 +97,7 @@ def test_an_osie_that_appears_meanwhile_is_booted(searching: Machine, lab: Lab) 
 
 
 def test_pushing_its_hardware_again_releases_it_and_it_goes_on_by_itself(parked: Parked) -> None:
+    parked.lab.push(GOES_ROUND)
     until(lambda: shown(parked.machine, BOOTING) > 3, "the machine to boot again")
     assert parked.lab.seen(GOES_ROUND).parked == ""
     assert "is parked:" not in parked.lab.appliance.command("status")

@@ -72,3 +72,16 @@ def test_every_declaration_names_files_that_are_there(images: ModuleType, name: 
     assert image.reference == f"{name}:v1"
     assert all(file.is_file() for file in image.files)
     assert f"/action/{image.files[-1].name}" in image.entrypoint
+
+
+def test_an_image_for_another_processor_says_so(images: ModuleType, tmp_path: Path) -> None:
+    image = images.declaration(ROOT / "examples" / "actions" / "reboot", images.architecture("aarch64"))
+    images.save([images.layer(tree(tmp_path / "root", ["program"]), [])], image, tmp_path / "reboot.tar")
+    with tarfile.open(tmp_path / "reboot.tar") as archive:
+        (configuration,) = (
+            member for member in archive if member.name != "manifest.json" and member.name.endswith(".json")
+        )
+        content = archive.extractfile(configuration)
+        assert content is not None
+        assert json.load(content)["architecture"] == "arm64"
+    assert images.declaration(ROOT / "examples" / "actions" / "reboot").architecture == "amd64"

@@ -1,0 +1,158 @@
+"""Faults for which it takes real firmware, a real kernel or the OSIE, and what the doctor said of each.
+
+Those that real clients can have without a machine are in tests/integration/app/test_doctor.py.
+"""
+
+import shutil
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from examples.lab.network import BRIDGE
+from tests.machine.hosts import Host
+from tests.machine.lab import Lab, built, laboratory, mac, osie_without_worker, shell, until
+from tinkbox.model.boot import Stage
+from tinkbox.wire.cpio import archive
+
+pytestmark = [pytest.mark.machine, pytest.mark.timeout(1200)]
+ONE = 1
+OTHER = "172.30.0.3"
+PATIENCE = 480.0
+DISK_TO_WRITE = "/dev/sdz"
+CABLE = "tap1"  # of a lab's first machine
+
+
+def osie_with(folder: Path, files: Mapping[str, bytes]) -> Path:
+    """The built OSIE with other programs: what follows in a ramdisk takes the place of what is there."""
+    shutil.copytree(built("build/osie/x86_64"), folder / "x86_64")
+    with (folder / "x86_64" / "initramfs").open("ab") as ramdisk:
+        ramdisk.write(b"\0" * (-ramdisk.tell() % 4) + archive(files, mode=0o755))
+    return folder
+
+
+def diagnosed(lab: Lab, number: int, rule: str) -> dict[str, dict[str, Any]]:
+    """What the doctor says of a machine, by rule, as soon as this rule is among them."""
+
+    def look() -> dict[str, dict[str, Any]] | None:
+        found = {each["rule"]: each for each in lab.appliance.doctor(mac(number))}
+        return found if rule in found else None
+
+    return until(look, f"the doctor to say {rule}", PATIENCE)
+
+
+def said(lab: Lab, number: int, rule: str) -> dict[str, Any]:
+    """The diagnosis of this rule, as soon as the doctor has it."""
+    return diagnosed(lab, number, rule)[rule]
+
+
+def test_secure_boot_that_refuses_ipxe() -> None:
+    with laboratory() as lab:
+        lab.push(ONE)
+        lab.workflow(ONE, shell("install", "true"))
+        lab.machine(ONE, "secure", memory=1024).power_on()
+        found = diagnosed(lab, ONE, "SecureBoot")
+        assert "refuses snponly.efi, which is not signed" in found["SecureBoot"]["cause"]
+        assert "bytes" in found["SecureBoot"]["evidence"][0]
+        # The firmware's size probe came before, and is no trouble.
+        assert found["SizeProbe"]["gravity"] == "harmless"
+
+
+@pytest.mark.campaign
+def test_a_bios_loader_for_uefi_of_another_server(tmp_path: Path) -> None:
+    """The other server gives every machine the same file, as many a guide has it; we only answer machines with work."""
+    with laboratory(configured="dhcp: {mode: proxy}\n") as lab, Host(lab.network, [(BRIDGE, OTHER)]) as other:
+        command = ["dnsmasq", "--keep-in-foreground", "--conf-file=/dev/null", "--port=0", "--pid-file=", "--user=root"]
+        where = [
+            "--interface=eth0",
+            "--bind-interfaces",
+            "--leasefile-ro",
+            "--dhcp-range=172.30.0.200,172.30.0.220,10m",
+        ]
+        other.start(*command, *where, f"--dhcp-boot=undionly.kpxe,{lab.network.address},{lab.network.address}")
+        lab.push(ONE, ip=None)
+        lab.machine(ONE, "uefi", memory=1024).power_on()
+        found = said(lab, ONE, "WrongLoader")
+        assert (found["gravity"], "undionly.kpxe is no program" in found["cause"]) == ("fault", True)
+
+
+@pytest.fixture(scope="module")
+def vain(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
+    """A lab with an OSIE that starts no worker."""
+    with laboratory(osie_without_worker(tmp_path_factory.mktemp("osie"))) as lab:
+        lab.route()
+        yield lab
+
+
+@pytest.mark.campaign
+def test_a_machine_that_boots_again_and_again(vain: Lab) -> None:
+    vain.push(ONE)
+    vain.workflow(ONE, shell("install", "true"))
+    vain.machine(ONE, memory=512).power_on()
+    found = said(vain, ONE, "BootLoop")
+    assert found["gravity"] == "fault"
+    assert sum("a boot that ended with" in each for each in found["evidence"]) == 3
+    # iPXE says how much memory there is.
+    (script, *_) = [each for each in vain.appliance.timeline(mac(ONE)) if each["stage"] == Stage.SCRIPT]
+    assert script["facts"]["memory"] == 512
+
+
+def test_an_old_clock_and_a_disk_that_is_not_there(shell_archive: Path) -> None:
+    with laboratory() as lab:
+        lab.route()
+        lab.load(shell_archive)
+        lab.push(ONE)
+        missing = f"echo DiskNotFound > /dev/reason; echo 'cannot open {DISK_TO_WRITE}' > /dev/message; exit 1"
+        lab.workflow(ONE, shell("write", f"[ -b {DISK_TO_WRITE} ] || {{ {missing}; }}"))
+        # SeaBIOS, when it finds nothing to boot, begins anew instead of standing still.
+        extra = ["-rtc", "base=2001-01-01", "-boot", "reboot-timeout=2000"]
+        machine = lab.machine(ONE, memory=2048, extra=extra)
+        machine.power_on()
+        clock = said(lab, ONE, "ClockWrong")
+        assert "25 years behind" in clock["cause"]
+        disk = said(lab, ONE, "DiskNotFound")
+        assert any(DISK_TO_WRITE in each for each in disk["evidence"])
+        # A workflow that succeeds without having written anything, and a machine that is then left to its empty disk.
+        lab.ended(lab.workflow(ONE, shell("nothing", "true")))
+        machine.reset()
+        found = until(
+            lambda: next((each for each in lab.appliance.doctor(mac(ONE)) if "came back" in each["cause"]), None),
+            "the machine to come back from its disk",
+            PATIENCE,
+        )
+        assert (found["rule"], found["gravity"]) == ("DiskNotFound", "fault")
+
+
+@pytest.mark.campaign
+def test_an_osie_whose_worker_is_silent(tmp_path: Path) -> None:
+    """A worker that ends at once, and a cable that is pulled when the OSIE was fetched."""
+    with laboratory(osie_with(tmp_path, {"usr/bin/tinkbox": b"#!/bin/sh\nexit 1\n"})) as lab:
+        lab.route()
+        lab.push(ONE)
+        lab.workflow(ONE, shell("install", "true"))
+        machine = lab.machine(ONE, memory=1024)
+        machine.power_on()
+        found = said(lab, ONE, "SilentOsie")
+        assert (found["gravity"], found["cause"]) == ("fault", "The OSIE runs, and its worker was never in touch.")
+        assert "the worker ended with status 1" in lab.appliance.command("hardware", "get", mac(ONE))
+        machine.reset()
+        until(lambda: lab.stages(ONE).count(Stage.RAMDISK) == 2, "the machine to fetch the OSIE again", PATIENCE)
+        lab.network.run(["ip", "link", "set", CABLE, "down"])
+        fetched = "The machine fetched the OSIE, and its worker was never in touch."
+        until(lambda: said(lab, ONE, "SilentOsie")["cause"] == fetched, f"the doctor to say: {fetched}", PATIENCE)
+        assert lab.stages(ONE).count(Stage.CLOCK) == 1
+
+
+@pytest.mark.campaign
+def test_a_machine_with_too_little_memory_for_the_osie() -> None:
+    with laboratory() as lab:
+        lab.route()
+        lab.push(ONE)
+        lab.workflow(ONE, shell("install", "true"))
+        machine = lab.machine(ONE, memory=512)
+        machine.power_on()
+        found = said(lab, ONE, "RamdiskTooLarge")
+        assert "memory of 512 MiB" in found["cause"]
+        machine.console.wait_for("Initramfs unpacking failed", PATIENCE)
+        assert Stage.WORKER not in lab.stages(ONE)

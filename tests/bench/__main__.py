@@ -1,8 +1,8 @@
 """Run the benchmarks and print their ratios.
 
-    python -m tests.bench [actions] [breakpoints] [queues] [http] [proxy] [dhcp] [start]
+    python -m tests.bench [actions] [breakpoints] [queues] [http] [proxy] [dhcp] [storm] [start]
 
-Without names all of them run, in about ten minutes.  Nothing is judged here: a figure belongs to the machine
+Without names all of them run, in about a quarter of an hour.  Nothing is judged here: a figure belongs to the machine
 and the moment, a ratio to the program.
 """
 
@@ -11,7 +11,7 @@ import sys
 from collections.abc import Callable, Iterable, Mapping
 
 from examples.lab.processes import signals_unwind
-from tests.bench import actions, breakpoints, dhcp, http, proxy, queues, start
+from tests.bench import actions, breakpoints, dhcp, http, proxy, queues, start, storm
 from tests.bench.figures import Comparison, table
 from tests.bench.lab import ToolMissing, need
 
@@ -22,6 +22,7 @@ BENCHMARKS: Mapping[str, Callable[[], Iterable[Comparison]]] = {
     "http": http.compare,
     "proxy": proxy.compare,
     "dhcp": dhcp.compare,
+    "storm": storm.compare,
     "start": start.compare,
 }
 TOOLS = {
@@ -31,6 +32,7 @@ TOOLS = {
     "http": http.TOOLS,
     "proxy": proxy.TOOLS,
     "dhcp": dhcp.TOOLS,
+    "storm": storm.TOOLS,
     "start": start.TOOLS,
 }
 NOTE = """\

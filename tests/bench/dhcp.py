@@ -17,6 +17,7 @@ import subprocess
 import uuid
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
+from ipaddress import IPv4Interface
 from pathlib import Path
 
 from examples.lab.network import ADDRESS, Network
@@ -59,19 +60,21 @@ def compare() -> Iterator[Comparison]:
             yield comparison
 
 
-async def prepare(operator_socket: Path, machines: Sequence[tuple[str, str]]) -> None:
+async def prepare(operator_socket: Path, machines: Sequence[tuple[str, str]], network: IPv4Interface = ADDRESS) -> None:
     """Make the machines known, and give each the ticket without which it may not netboot."""
-    devices = {f"device_{number}": mac for number, (mac, _) in enumerate(machines)}
     async with Operator(socket=operator_socket) as operator:
         for mac, address in machines:
-            await operator.push_hardware(document(mac, address))
-        template = await operator.create_template("bench", template_for(devices))
-        await operator.create_workflow(template["id"], devices)
+            await operator.push_hardware(document(mac, address, network))
+        for number, first in enumerate(range(0, len(machines), MACHINES)):
+            some = machines[first : first + MACHINES]
+            devices = {f"device_{each}": mac for each, (mac, _) in enumerate(some)}
+            template = await operator.create_template(f"bench-{number}", template_for(devices))
+            await operator.create_workflow(template["id"], devices)
 
 
-def document(mac: str, address: str) -> bytes:
+def document(mac: str, address: str, network: IPv4Interface) -> bytes:
     dhcp = {"mac": mac, "arch": "x86_64", "lease_time": 86_400}
-    dhcp["ip"] = {"address": address, "netmask": "255.255.255.0", "gateway": str(ADDRESS.ip)}
+    dhcp["ip"] = {"address": address, "netmask": str(network.netmask), "gateway": str(network.ip)}
     interface = {"dhcp": dhcp, "netboot": {"allow_pxe": True, "allow_workflow": True}}
     return json.dumps({"id": str(uuid.uuid4()), "network": {"interfaces": [interface]}}).encode()
 

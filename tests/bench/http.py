@@ -49,7 +49,7 @@ def compare() -> Iterator[Comparison]:
 
 def write_random(path: Path, megabytes: int) -> None:
     """A file that no layer below can make smaller."""
-    path.parent.mkdir(parents=True)
+    path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("wb") as file:
         for _ in range(megabytes):
             file.write(os.urandom(1_000_000))

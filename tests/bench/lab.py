@@ -12,7 +12,7 @@ from socket import AF_UNIX, SOCK_STREAM, socket
 from subprocess import Popen
 
 from examples.demo.appliance import Appliance
-from examples.lab.network import Network
+from examples.lab.network import ADDRESS, Network
 from examples.lab.processes import start, stop
 from tests.integration.cli.serving import Configuration, configure
 
@@ -68,13 +68,13 @@ def folder() -> Iterator[Path]:
 
 
 @contextmanager
-def cable() -> Iterator[tuple[Network, Network]]:
-    """Two private networks joined by a cable: the server's end and the clients'."""
-    with Network() as server, Network(CLIENTS) as clients:
-        server.run(["ip", "link", "add", _CABLE, "type", "veth", "peer", "name", _CABLE, "netns", str(clients.path)])
-        for end in (server, clients):
+def cable(server: IPv4Interface = ADDRESS, clients: IPv4Interface = CLIENTS) -> Iterator[tuple[Network, Network]]:
+    """Two private networks joined by a cable: the server's end and the clients', by their addresses."""
+    with Network(server) as our_end, Network(clients) as their_end:
+        our_end.run(["ip", "link", "add", _CABLE, "type", "veth", "peer", "name", _CABLE, "netns", str(their_end.path)])
+        for end in (our_end, their_end):
             end.run(["ip", "link", "set", _CABLE, "master", end.interface, "up"])
-        yield server, clients
+        yield our_end, their_end
 
 
 def appliance(network: Network, work: Path, osie: Path | None = None) -> Appliance:

@@ -13,7 +13,7 @@ daemon off;
 user root;
 worker_processes auto;
 pid {work}/nginx.pid;
-events {{ worker_connections 768; }}
+events {{ worker_connections 4096; }}
 http {{
   sendfile on;
   tcp_nopush on;
@@ -56,7 +56,7 @@ pid-file={pid}
 log-facility={work}/dnsmasq-events.log
 leasefile-ro
 dhcp-authoritative
-dhcp-range={address},static,255.255.255.0,86400
+dhcp-range={address},static,{netmask},86400
 dhcp-option=option:router,{address}
 dhcp-boot=snponly.efi,,{address}
 enable-tftp
@@ -91,12 +91,25 @@ def start_nginx_proxy(network: Network, work: Path, services: Mapping[int, int])
     return process
 
 
-def start_dnsmasq(network: Network, work: Path, reservations: Iterable[tuple[str, str]] = ()) -> None:
-    """DHCP for reserved addresses only, and TFTP; `reservations` are MAC and IPv4 address.  Stops with the network."""
+def start_dnsmasq(
+    network: Network,
+    work: Path,
+    reservations: Iterable[tuple[str, str]] = (),
+    *,
+    netmask: str = "255.255.255.0",
+    more: Iterable[str] = (),
+) -> None:
+    """DHCP for reserved addresses only, and TFTP; `reservations` are MAC and IPv4 address.  Stops with the network.
+
+    `more` are further lines of its configuration.
+    """
     path, pid = work / "dnsmasq.conf", work / "dnsmasq.pid"
     pid.unlink(missing_ok=True)
-    settings = _DNSMASQ.format(work=work, interface=network.interface, address=network.address, pid=pid)
-    path.write_text(settings + "".join(f"dhcp-host={mac},{address}\n" for mac, address in reservations))
+    settings = _DNSMASQ.format(
+        work=work, interface=network.interface, address=network.address, netmask=netmask, pid=pid
+    )
+    lines = [*more, *(f"dhcp-host={mac},{address}" for mac, address in reservations)]
+    path.write_text(settings + "".join(f"{line}\n" for line in lines))
     with (work / "dnsmasq.log").open("wb") as log:
         network.start(as_server("dnsmasq", f"--conf-file={path}"), stdout=log)
     until(pid.exists, "dnsmasq")  # it writes the file when it has bound all its sockets

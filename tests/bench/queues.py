@@ -183,7 +183,7 @@ async def carry_out(worker: Credential, workflow: str, turns: list[float]) -> No
             if offer is None or (offer.workflow_id, offer.action.index) != (workflow, due):
                 raise Wrong(f"worker {worker.worker} got {offer}, when action {due} of workflow {workflow} was due")
             await run(door, offer)
-            report = Report(workflow_id=offer.workflow_id, boot_id=BOOT_ID, sequence=1, outcome=success)
+            report = Report(workflow_id=offer.workflow_id, boot_id=BOOT_ID, outcome=success)
             reported = time.perf_counter()
             await door.report(offer.attempt, report)
 

@@ -79,10 +79,11 @@ def checkout(network: Network, work: Path) -> None:
 
 def megabytes(network: Network) -> float:
     """The proportional set size (10^6 bytes) of every process in the namespace."""
-    return sum(map(_proportional, _inside(network))) * 1024 / 1e6
+    return sum(map(_proportional, inside(network))) * 1024 / 1e6
 
 
-def _inside(network: Network) -> list[Path]:
+def inside(network: Network) -> list[Path]:
+    """Every process in the namespace, as a folder of /proc."""
     here = network.path.stat().st_ino
     return [each for each in Path("/proc").glob("[0-9]*") if _namespace(each) == here]
 

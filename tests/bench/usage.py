@@ -14,7 +14,15 @@ def peak_memory(server: Popen[bytes]) -> float:
 
 def processor_seconds(server: Popen[bytes]) -> float:
     """What its processes have spent up to now, in themselves and in the kernel for them."""
-    return sum(map(_ticks, _processes(server))) / _TICKS
+    return sum(map(seconds_of, _processes(server)))
+
+
+def seconds_of(process: Path) -> float:
+    """What one process, a folder of /proc, has spent; none when it ended meanwhile."""
+    try:
+        return _ticks(process) / _TICKS
+    except OSError:
+        return 0.0
 
 
 def _processes(server: Popen[bytes]) -> list[Path]:

@@ -17,6 +17,7 @@ from tinkbox.model import reasons, template
 from tinkbox.model.hardware import hardware_from_document, parse_hardware
 from tinkbox.model.kubernetes import SHAPES, UNHEEDED, paths
 from tinkbox.settings import load
+from tinkbox.settings_section import Section
 
 ROOT = Path(__file__).parent.parent
 PROGRAM = sorted((ROOT / "tinkbox").rglob("*.py"))
@@ -78,12 +79,9 @@ def test_the_state_diagrams_in_the_docs_are_the_tables() -> None:
 
 
 def test_every_setting_is_documented() -> None:
-    source = (ROOT / "tinkbox" / "settings.py").read_text()
-    keys = set(
-        re.findall(
-            r'\.(?:section|text|address|port|endpoint|choice|people|name|domain|folder|network)\("([a-z_]+)"', source
-        )
-    )
+    files = [ROOT / "tinkbox" / "settings.py", *(ROOT / "tinkbox").glob("settings_*.py")]
+    readers = "|".join(name for name in vars(Section) if not name.startswith("_"))
+    keys = {key for each in files for key in re.findall(rf'\.(?:{readers})\("([a-z_]+)"', each.read_text())}
     shown = (ROOT / "docs" / "operating.md").read_text()
     assert len(keys) > 8
     missing = sorted(key for key in keys if f"{key}:" not in shown)

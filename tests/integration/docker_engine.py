@@ -1,7 +1,8 @@
 """A Docker engine that belongs to the test session: its own data, socket, containerd and process tree.
 
 It lives in a process and a mount namespace of its own, so that ending the first process ends every
-containerd, shim and container with it, and no mount stays behind.
+containerd, shim and container with it, and no mount stays behind.  Its /dev is its own as well: what is made in a
+/dev that containers share is not made on the host, and not below the feet of another engine.
 """
 
 import os
@@ -20,6 +21,16 @@ from examples.lab.processes import command_that_dies_with_us
 ENGINE_DEADLINE = 60.0
 COMMAND_DEADLINE = 120.0
 CGROUPS = Path("/sys/fs/cgroup")
+# The host's devices, and what is mounted among them, in a folder that nobody else has; then the command.
+WITH_OWN_DEV = """
+mount -t tmpfs -o mode=755 dev "$0"
+cp -ax /dev/. "$0"
+for place in pts shm mqueue; do if [ -d "/dev/$place" ]; then mount --rbind "/dev/$place" "$0/$place"; fi; done
+mount --rbind "$0" /dev
+exec "$@"
+"""
+# Who enters another namespace's mounts does not find its own processes there.
+WITH_OWN_PROC = 'mount -t proc proc /proc; exec "$@"'
 
 
 class CommandFailed(AssertionError):
@@ -65,13 +76,15 @@ class DockerEngine:
         # Numbers from a process namespace that is gone: in the new one others may have them.
         (self._folder / "docker.pid").unlink(missing_ok=True)
         (self._folder / "exec" / "containerd" / "containerd.pid").unlink(missing_ok=True)
+        devices = self._folder / "dev"
+        devices.mkdir(exist_ok=True)
         with self._log.open("ab") as log:
             self._process = subprocess.Popen(
                 command_that_dies_with_us(
                     [
                         *self._entering,
                         *("unshare", "--mount", "--pid", "--fork", "--kill-child=KILL", "--mount-proc"),
-                        *self._command(),
+                        *("sh", "-ec", WITH_OWN_DEV, str(devices), *self._command()),
                     ]
                 ),
                 stdin=subprocess.DEVNULL,
@@ -107,11 +120,20 @@ class DockerEngine:
 
     def beside(self, command: list[str]) -> list[str]:
         """The command as it is run where the engine lives, among its mounts and processes; it dies with its caller."""
+        entered = command_that_dies_with_us(command, parent=0)
+        return command_that_dies_with_us(["nsenter", f"--target={self._first}", "--mount", "--pid", *entered])
+
+    def with_its_devices(self, command: list[str]) -> list[str]:
+        """The command as it is run with the engine's /dev, but with mounts that the engine does not see."""
+        own = ["unshare", "--mount", "sh", "-ec", WITH_OWN_PROC, "sh"]
+        return ["nsenter", f"--target={self._first}", "--mount", *own, *command]
+
+    @property
+    def _first(self) -> int:
+        """The first process of its namespaces."""
         assert self._process is not None, "it does not run"
         (first,) = _children(self._process)
-        return command_that_dies_with_us(
-            ["nsenter", "--target", str(first), "--mount", "--pid", *command_that_dies_with_us(command, parent=0)]
-        )
+        return first
 
     @property
     def _log(self) -> Path:
@@ -193,6 +215,6 @@ def docker_engine_in(
         engine.start()
         yield engine
     finally:
-        engine.stop()
+        engine.kill()  # nothing of it is kept, and whoever interrupts the tests does not wait for containers
         _remove_cgroups(engine.cgroup)
         shutil.rmtree(folder, ignore_errors=True)

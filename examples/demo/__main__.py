@@ -21,7 +21,7 @@ from examples.demo.account import account, news
 from examples.demo.appliance import Appliance, ApplianceFailed
 from examples.lab.console import ConsoleTimeout
 from examples.lab.firmware import Firmware
-from examples.lab.machine import Machine
+from examples.lab.machine import EmulatorDied, Machine
 from examples.lab.network import Network
 from examples.lab.processes import signals_unwind
 from tinkbox.model.workflow import FINAL, State
@@ -50,7 +50,7 @@ def main() -> int:
     with signals_unwind(), working_folder() as work:
         try:
             provision(arguments.firmware, executable, arguments.build.resolve(), work)
-        except (DemoFailed, ApplianceFailed, ConsoleTimeout) as failure:
+        except (DemoFailed, ApplianceFailed, ConsoleTimeout, EmulatorDied) as failure:
             kept = arguments.build / f"demo-failed-{arguments.firmware}"
             shutil.rmtree(kept, ignore_errors=True)
             shutil.copytree(work, kept, ignore=shutil.ignore_patterns("data", "disk.raw", "*.sock"))
@@ -143,6 +143,7 @@ class Watch:
         """Wait until the workflow is over; raises DemoFailed when it is no success."""
 
         def over() -> bool:
+            self._machine.check()
             if not self._machine.running:
                 raise DemoFailed("the machine is off")
             (workflow,) = self.look().workflows

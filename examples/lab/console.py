@@ -18,15 +18,19 @@ class ConsoleTimeout(TimeoutError):
 
 
 class Console:
-    """Reads `stream` to its end in a thread of its own and keeps everything in the file `path` too."""
+    """Reads `stream` to its end in a thread of its own and keeps everything in the file `path` too.
 
-    def __init__(self, stream: IO[bytes], path: Path) -> None:
+    Who waits when the stream is over calls `at_end` first, which may raise what it knows better than "the machine is off".
+    """  # fmt: skip
+
+    def __init__(self, stream: IO[bytes], path: Path, at_end: Callable[[], object] = lambda: None) -> None:
         self._lines: list[str] = []
         self._unfinished = ""
         self._ended = False
         self._changed = threading.Condition()  # of a lock that `tail` may take again
         self._stream = stream
         self._path = path
+        self._at_end = at_end
         self._thread = threading.Thread(target=self._follow, name=f"console {path}", daemon=True)
         self._thread.start()
 
@@ -56,6 +60,8 @@ class Console:
                 self._changed.wait(min(left, 1))
             if during is not None:
                 during()
+        if self._ended:
+            self._at_end()
         why = "the machine is off" if self._ended else f"not seen within {timeout:.0f} s"
         raise ConsoleTimeout(f"{text!r}: {why}; the last lines on the console ({self._path}):\n{self.tail()}")
 
@@ -68,6 +74,8 @@ class Console:
         with self._changed:
             while not any(text in line for line in [*self._lines, self._unfinished]):
                 left = deadline - time.monotonic()
+                if self._ended:
+                    self._at_end()
                 if self._ended or left <= 0:
                     raise ConsoleTimeout(f"{text!r} did not appear on the console ({self._path}):\n{self.tail()}")
                 self._changed.wait(left)

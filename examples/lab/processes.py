@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import select
 import signal
 import subprocess
 from collections.abc import Iterator, Sequence
@@ -39,13 +40,17 @@ def start(
 
 
 def stop(process: subprocess.Popen[bytes], grace: float = 10) -> None:
-    """Ask the process to end, and after `grace` seconds end its whole group."""
-    if process.poll() is None:
-        process.terminate()
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            process.wait(grace)
-    with contextlib.suppress(ProcessLookupError):
-        os.killpg(process.pid, signal.SIGKILL)
+    """Ask the process to end, and after `grace` seconds end its whole group.
+
+    Of one that was seen to end before, nothing is touched: its number, which is its group's too, may be another's by now.
+    """  # fmt: skip
+    if process.returncode is not None:
+        return
+    with os.fdopen(os.pidfd_open(process.pid)) as end:
+        os.kill(process.pid, signal.SIGTERM)
+        select.select([end], [], [], grace)
+    # Nobody has collected it yet, so the number is still its own.
+    os.killpg(process.pid, signal.SIGKILL)
     process.wait()
 
 

@@ -51,9 +51,11 @@ def built(path: str) -> Path:
 
 
 def until(done: Callable[[], T], what: str, timeout: float = PATIENCE) -> T:
-    """Look until there is something to see, and return it; fails after `timeout` seconds."""
+    """Look until there is something to see, and return it; fails after `timeout` seconds, or when an emulator died."""
     deadline = time.monotonic() + timeout
     while not (seen := done()):
+        for lab in open_labs:
+            lab.check()
         assert time.monotonic() < deadline, f"waited {timeout:.0f} s for {what}"
         time.sleep(LOOK_EVERY)
     return seen
@@ -252,6 +254,11 @@ class Lab:
         announce = ["--enable-ra", f"--dhcp-range=::,constructor:{self.network.interface},ra-only"]
         with (self.work / "router.log").open("wb") as log:
             self.network.start([*command, *where, *announce, "--log-facility=-"], stdout=log)
+
+    def check(self) -> None:
+        """Raises EmulatorDied when one of its machines ended as no machine does."""
+        for machine in self.machines:
+            machine.check()
 
     def account(self) -> str:
         """The last lines of the appliance's log and of every console."""

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from examples.lab.machine import EmulatorDied
 from tests.machine.lab import ROOT, built, until
 from tinkbox.model.boot import Stage
 
@@ -113,6 +114,8 @@ def mounts(*what: str) -> list[str]:
 def test_the_demo_installs_a_machine_and_accounts_for_its_time(firmware: str) -> None:
     with demo(firmware) as running:
         printed = list(running.lines())
+        if died := next((line for line in printed if EmulatorDied.SAID in line), ""):
+            raise EmulatorDied(died)
         assert running.process.wait(60) == 0, "\n".join(printed)
         assert not running.processes()
         assert not list(running.folder.iterdir())

@@ -48,7 +48,7 @@ def stranger(configured: str, shell_archive: Path) -> Iterator[tuple[Lab, Machin
         serial = ("-device", "virtio-blk-pci,drive=second,serial=DISK-17")
         card = ("-nic", "none", "-device", "e1000,mac=08:00:27:00:01:01,romfile=")
         management = controller(lab.network, lab.work / "controller", CONTROLLER)
-        machine = lab.machine(ONE, extra=("-smbios", IDENTITY, *second, *serial, *card, *management))
+        machine = lab.machine(ONE, processors=2, extra=("-smbios", IDENTITY, *second, *serial, *card, *management))
         machine.power_on()
         yield lab, machine
 

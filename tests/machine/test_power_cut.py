@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from examples.lab.machine import Machine
-from tests.machine.lab import Lab, hold, laboratory
+from tests.machine.lab import Lab, hold, laboratory, until
 from tinkbox.model.boot import Stage
 from tinkbox.model.workflow import State
 
@@ -42,6 +42,8 @@ def power_cut(shell_archive: Path) -> Iterator[PowerCut]:
         machine.power_on()
 
         gate.wait_for("began", COPY)
+        # What it printed is on its way by itself, and would be lost with the power.
+        until(lambda: f"{COPY} begins" in lab.appliance.command("workflow", "logs", workflow), "what it printed")
         cut(machine)
         gate.open(COPY)
 

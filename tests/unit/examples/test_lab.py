@@ -11,12 +11,22 @@ from pathlib import Path
 
 import pytest
 
+from examples.lab.machine import EmulatorDied, Machine
 from examples.lab.network import Network
 from examples.lab.processes import signals_unwind, start, stop
 
 
 def alive(pid: int) -> bool:
     return Path(f"/proc/{pid}").exists()
+
+
+def running_with(path: Path) -> int:
+    """The process with this path in its command line."""
+    for process in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError):
+            if str(path).encode() in (process / "cmdline").read_bytes():
+                return int(process.name)
+    raise AssertionError(f"no process runs with {path}")
 
 
 def wait_until_gone(*pids: int) -> None:
@@ -38,6 +48,36 @@ def test_a_process_that_ignores_the_request_is_ended_with_its_whole_group() -> N
     process.stdout.close()
     assert process.returncode == -signal.SIGKILL
     wait_until_gone(child)
+
+
+def test_the_number_of_a_process_that_was_seen_to_end_is_left_alone() -> None:
+    """Its group's member stands for whoever has the number after it."""
+    process = start(["sh", "-c", "sleep 600 & echo $!"], stdout=subprocess.PIPE)
+    assert process.stdout is not None
+    child = int(process.stdout.readline())
+    process.stdout.close()
+    assert process.wait(10) == 0
+    stop(process)
+    assert alive(child)
+    os.kill(child, signal.SIGKILL)
+
+
+def test_who_waits_for_a_machine_is_told_when_its_emulator_died(tmp_path: Path) -> None:
+    with Network() as network, Machine(network, tmp_path, mac="08:00:27:00:00:01", extra=("-S",)) as machine:
+        machine.power_on()
+        machine.check()
+        os.kill(running_with(tmp_path), signal.SIGSEGV)
+        with pytest.raises(EmulatorDied, match="SIGSEGV ended the emulator of 08:00:27:00:00:01"):
+            machine.console.wait_for("anything", 60)
+        with pytest.raises(EmulatorDied):
+            machine.check()
+
+
+def test_a_machine_whose_plug_was_pulled_did_not_die(tmp_path: Path) -> None:
+    with Network() as network, Machine(network, tmp_path, mac="08:00:27:00:00:01", extra=("-S",)) as machine:
+        machine.power_on()
+        machine.power_off()
+        machine.check()
 
 
 def test_sigterm_unwinds_the_program() -> None:
@@ -86,7 +126,8 @@ def test_a_lab_that_is_killed_leaves_no_process(number: signal.Signals) -> None:
     program = textwrap.dedent(
         """
         import signal, subprocess
-        from examples.lab.network import Network
+        from examples.lab.machine import EmulatorDied, Machine
+from examples.lab.network import Network
         from examples.lab.processes import signals_unwind
         with signals_unwind(), Network() as network:
             sleeper = network.start(["sleep", "600"], stdout=subprocess.DEVNULL)

@@ -4,6 +4,8 @@ A file stays in one process, for its tests may share an appliance, a machine or 
 """
 
 import os
+from contextlib import suppress
+from pathlib import Path
 from typing import Final
 
 from xdist.scheduler.loadfile import LoadFileScheduling
@@ -12,6 +14,7 @@ from xdist.workermanage import WorkerController
 # What a process may need at a time: an emulated machine with its 3 GiB, an appliance and a Docker engine.
 MEMORY_OF_ONE: Final = 4 << 30
 MOST: Final = 8
+CGROUPS: Final = Path("/sys/fs/cgroup")
 # The slowest first: what begins late and takes long is what all wait for in the end.
 ORDER: Final = (
     "tests/machine/",
@@ -29,8 +32,16 @@ def processors() -> int:
 
 def how_many() -> int:
     """A process for every processor, and one more, for many tests wait more than they compute."""
-    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    return max(1, min(processors() + 1, memory // MEMORY_OF_ONE, MOST))
+    return max(1, min(processors() + 1, memory() // MEMORY_OF_ONE, MOST))
+
+
+def memory() -> int:
+    """Bytes of it that the tests have: the host's, or what the control group allows, of either version."""
+    found = [os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")]
+    for limit in ("memory.max", "memory/memory.limit_in_bytes"):
+        with suppress(OSError, ValueError):  # neither a file there, nor "max" in it, is a limit
+            found.append(int((CGROUPS / limit).read_text()))
+    return min(found)
 
 
 def which() -> int:

@@ -33,6 +33,12 @@ def empty_disk(path: Path, size: int) -> Path:
     return path
 
 
+def victims_of_memory() -> int:
+    """How many processes this host's kernel has killed because memory ran out."""
+    counters = dict(line.split() for line in Path("/proc/vmstat").read_text().splitlines())
+    return int(counters.get("oom_kill", 0))
+
+
 class Machine:
     """One virtual machine, plugged into `network`, off until `power_on`.
 
@@ -73,6 +79,7 @@ class Machine:
         self._extra = extra
         self._process: subprocess.Popen[bytes] | None = None
         self._console: Console | None = None
+        self._victims = 0
         self._board = BOARDS[firmware]
         if self._board.variables is not None:
             shutil.copyfile(self._board.variables, self._variables)
@@ -99,12 +106,14 @@ class Machine:
         """Raises EmulatorDied when it is off and neither the machine nor the lab wanted that."""
         status = None if self._process is None else self._process.poll()
         if status is not None and status < 0:
-            raise EmulatorDied(f"{signal.Signals(-status).name} {EmulatorDied.SAID} {self.mac}")
+            why = ", when this host had no memory left" if victims_of_memory() > self._victims else ""
+            raise EmulatorDied(f"{signal.Signals(-status).name} {EmulatorDied.SAID} {self.mac}{why}")
 
     def power_on(self) -> None:
         """Press the button; returns at once, or when what this firmware wants was typed."""
         assert not self.running, "the machine is on already"
         self._qmp_path.unlink(missing_ok=True)
+        self._victims = victims_of_memory()
         self._process = self._network.start(self.command(), stdin=subprocess.PIPE, stdout=subprocess.PIPE)
         assert self._process.stdout is not None
         self._console = Console(self._process.stdout, self.console_log, at_end=self._ended)

@@ -19,13 +19,13 @@ Fetch = Callable[[], Awaitable[Snapshot]]
 async def show(fetch: Fetch, console: Console | None = None, interval: float = 1.0) -> None:
     """Draw what `fetch` gives, again every `interval` seconds, until interrupted.
 
-    Where standard output is no terminal it is printed once, as plain text.  An appliance that goes
-    away leaves the last picture standing with a notice above it; only when it cannot be reached at
-    the very start is Unavailable raised.
+    Where standard output is no terminal, or one that cannot go back (TERM=dumb), it is printed once, as
+    plain text.  An appliance that goes away leaves the last picture standing with a notice above it;
+    only when it cannot be reached at the very start is Unavailable raised.
     """
     console = console or Console(highlight=False)
     snapshot = await fetch()
-    if not console.is_terminal:
+    if not console.is_terminal or console.is_dumb_terminal:
         console.width = UNBOUNDED
         console.print(screen(snapshot), soft_wrap=True)
         return

@@ -41,6 +41,16 @@ async def test_where_output_is_no_terminal_nothing_is_cut() -> None:
     assert f"{name}  08:00:27:00:00:01  172.30.0.11  not seen yet" in printed.getvalue()
 
 
+async def test_a_terminal_that_cannot_go_back_gets_one_picture() -> None:
+    printed = io.StringIO()
+
+    async def fetch() -> Snapshot:
+        return snapshot("server007")
+
+    await show(fetch, Console(file=printed, force_terminal=True, width=100, _environ={"TERM": "dumb"}))
+    assert printed.getvalue().count("server007") == 1
+
+
 async def test_an_appliance_that_cannot_be_reached_at_the_start_is_an_error() -> None:
     async def fetch() -> Snapshot:
         raise Unavailable("nobody answers")
@@ -63,7 +73,7 @@ async def test_a_restart_of_the_appliance_is_survived_with_a_notice() -> None:
             await asyncio.Event().wait()
         raise Unavailable("nobody answers")
 
-    console = Console(file=printed, force_terminal=True, width=100, height=30)
+    console = Console(file=printed, force_terminal=True, width=100, height=30, _environ={"TERM": "xterm"})
     async with asyncio.TaskGroup() as group:
         task = group.create_task(show(fetch, console, interval=0))
         await finished.wait()

@@ -37,6 +37,8 @@ _ROUNDS = frozenset(
         Stage.DISK_BOOTED,
     }
 )
+# Where a machine was told to ask again and again, for hours maybe.
+_WAITING = frozenset({Stage.SERVICES, Stage.PARKED})
 _FIRST = frozenset({Stage.DISCOVER, Stage.DISK_BOOTED})
 _RENEWED = frozenset({Stage.REQUESTED, Stage.LEASED, Stage.CLOCK})  # for as long as the machine runs
 _PROGRESS = frozenset({Stage.SCRIPT, Stage.DISCOVERY, Stage.SUPPLIED, Stage.WORKER, Stage.LOCAL_DISK, Stage.PARKED})
@@ -74,8 +76,8 @@ def begins(boot: Sequence[Sighting], seen: Sighting) -> bool:
 
 def repeated(boot: Sequence[Sighting], seen: Sighting) -> int | None:
     """The index of the sighting that this one repeats, or None when it says something new."""
-    if seen.stage is Stage.SERVICES:
-        return len(boot) - 1 if boot and boot[-1].stage is Stage.SERVICES else None
+    if seen.stage in _WAITING:
+        return len(boot) - 1 if boot and boot[-1].stage is seen.stage else None
     for index in range(len(boot) - 1, max(-1, len(boot) - 1 - LOOKED_BACK), -1):
         known = boot[index]
         if known.stage not in _ROUNDS:

@@ -77,6 +77,9 @@ def test_a_boot_begins_where_firmware_asks_or_after_a_pause(
         ([seen(Stage.SCRIPT)], seen(Stage.SCRIPT), None),
         ([seen(Stage.SERVICES)], seen(Stage.SERVICES, 900), 0),
         ([seen(Stage.SERVICES), seen(Stage.DISCOVER)], seen(Stage.SERVICES), None),
+        ([seen(Stage.PARKED)], seen(Stage.PARKED, 36_000), 0),
+        ([seen(Stage.PARKED), seen(Stage.DISCOVER)], seen(Stage.PARKED), None),
+        ([seen(Stage.SERVICES)], seen(Stage.PARKED), None),
         (
             [discover(Asker.PXE), *[seen(Stage.IGNORED, detail=str(each)) for each in range(4)]],
             discover(Asker.PXE),

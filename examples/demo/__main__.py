@@ -30,9 +30,10 @@ from tinkbox.wire.status import Snapshot
 HERE = Path(__file__).parent
 MIRROR_PORT = 8080
 INSTALLED = "tinkbox-demo: the installed system is up"
-START_SECONDS = 60
+ADDRESS = "tinkbox-demo: the address is "
+START_SECONDS = 120
 INSTALL_SECONDS = 900
-BOOT_SECONDS = 400
+BOOT_SECONDS = 480
 POLL_SECONDS = 0.5
 
 
@@ -91,6 +92,8 @@ def provision(firmware: Firmware, executable: list[str], build: Path, work: Path
             try:
                 watch.installed()
                 line = machine.console.wait_for(INSTALLED, BOOT_SECONDS, during=watch.look)
+                # Only then is what the appliance sees of it complete.
+                machine.console.wait_for(ADDRESS, BOOT_SECONDS, during=watch.look)
             except (DemoFailed, ApplianceFailed, ConsoleTimeout) as failure:
                 where = f"{failure}\nlast seen: {watch.stage or 'nothing'}"
                 last = f"the machine's console:\n{machine.console.tail()}\nthe appliance:\n{appliance.last_lines()}"

@@ -8,7 +8,7 @@ import sys
 import tempfile
 import uuid
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 import pytest
@@ -17,7 +17,8 @@ from examples.lab.machine import EmulatorDied
 from tests.machine.lab import ROOT, built, until
 from tinkbox.model.boot import Stage
 
-pytestmark = pytest.mark.machine
+# Longer than the demo itself waits for all it waits for, so that it can say what did not come.
+pytestmark = [pytest.mark.machine, pytest.mark.timeout(2400)]
 MARK = "TINKBOX_TEST_RUN"
 INSTALLED = "tinkbox-demo: the installed system is up; /etc/motd says: installed over the network by tinkbox"
 ACTIONS = ("stream-image", "write-motd", "reboot")
@@ -25,9 +26,11 @@ ADDRESS = [Stage.DISCOVER, Stage.OFFERED, Stage.REQUESTED, Stage.LEASED]
 BOOT = [Stage.SCRIPT, Stage.KERNEL, Stage.RAMDISK, Stage.CLOCK, Stage.WORKER]
 STAGES = {
     # SeaBIOS has iPXE as its boot ROM, so it needs no loader, and tries the network before its disk again.
-    "bios": [*ADDRESS, *BOOT, *ADDRESS, Stage.LOCAL_DISK],
-    "uefi": [*ADDRESS, Stage.LOADER_REQUESTED, Stage.LOADER, *ADDRESS, *BOOT],
+    "bios": [*ADDRESS, *BOOT, *ADDRESS, Stage.LOCAL_DISK, Stage.DISK_BOOTED],
+    "uefi": [*ADDRESS, Stage.LOADER_REQUESTED, Stage.LOADER, *ADDRESS, *BOOT, Stage.DISK_BOOTED],
 }
+# Until those are gone that were ended last.
+GONE_SECONDS = 30.0
 
 
 class Demo:
@@ -67,15 +70,27 @@ class Demo:
                     found[int(folder.name)] = command
         return found
 
-    def networks(self) -> set[str]:
-        """The network namespaces its processes are in, but ours."""
-        return {network for pid in self.processes() if (network := namespace(pid))} - {namespace(os.getpid())}
+    @contextmanager
+    def networks(self) -> Iterator[set[str]]:
+        """The network namespaces its processes are in, but ours; held open, for another could get the number of one that is gone."""
+        with ExitStack() as stack:
+            kept = set()
+            for pid in self.processes():
+                with suppress(OSError):
+                    file = stack.enter_context(Path(f"/proc/{pid}/ns/net").open("rb"))
+                    kept.add(str(Path(f"/proc/self/fd/{file.fileno()}").readlink()))
+            yield kept - {namespace(os.getpid())}
+
+    def leave_nothing(self) -> None:
+        """All its processes go away, and everything it had in its folder for them."""
+        until(lambda: not self.processes(), "all its processes to be gone", GONE_SECONDS)
+        assert not list(self.folder.iterdir())
 
     def close(self) -> None:
         if self.process.poll() is None:
             self.process.terminate()
         try:
-            self.process.wait(30)
+            self.process.wait(90)
         finally:
             self.process.kill()
             assert self.process.stdout is not None
@@ -99,6 +114,11 @@ def namespace(pid: int | str) -> str:
     return ""
 
 
+def everywhere() -> set[str]:
+    """The network namespaces of all processes."""
+    return {namespace(each.name) for each in Path("/proc").glob("[0-9]*")}
+
+
 def links() -> set[str]:
     """Network interfaces of the host that could be a lab's."""
     return {path.name for path in Path("/sys/class/net").iterdir() if re.match(r"lab|tap", path.name)}
@@ -117,8 +137,7 @@ def test_the_demo_installs_a_machine_and_accounts_for_its_time(firmware: str) ->
         if died := next((line for line in printed if EmulatorDied.SAID in line), ""):
             raise EmulatorDied(died)
         assert running.process.wait(60) == 0, "\n".join(printed)
-        assert not running.processes()
-        assert not list(running.folder.iterdir())
+        running.leave_nothing()
     assert any(INSTALLED in line for line in printed), "\n".join(printed)
     account = printed[printed.index(next(line for line in printed if re.match(r" +after  what +took$", line))) + 1 :]
     entries = [re.match(r" *([\d.]+) s  (.+?)(?: {2,}([\d.]+) s)?$", line) for line in account[: account.index("")]]
@@ -140,16 +159,14 @@ def test_a_demo_that_is_ended_in_the_middle_leaves_nothing(number: signal.Signal
     with demo("bios") as running:
         assert any("the machine is powered on" in line for line in running.lines())
         until(lambda: any("qemu-system" in line for line in running.processes().values()), "the machine's process")
-        networks = running.networks()
-        assert len(networks) == 1
-        running.process.send_signal(number)
-        rest = list(running.lines())
-        assert running.process.wait(60) == status, "\n".join(rest)
-        assert not running.processes()
-        everywhere = {namespace(each.name) for each in Path("/proc").glob("[0-9]*")}
-        assert not networks & everywhere
-        assert not list(running.folder.iterdir())
-        assert links() == before
-        assert not mounts(str(running.folder), *networks)
+        with running.networks() as networks:
+            assert len(networks) == 1
+            running.process.send_signal(number)
+            rest = list(running.lines())
+            assert running.process.wait(60) == status, "\n".join(rest)
+            running.leave_nothing()
+            until(lambda: not networks & everywhere(), "no process to be in its network", GONE_SECONDS)
+            assert links() == before
+            assert not mounts(str(running.folder), *networks)
     if number is signal.SIGINT:
         assert rest[-1] == "interrupted"

@@ -5,6 +5,7 @@ Those that real clients can have without a machine are in tests/integration/app/
 
 import shutil
 from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -12,14 +13,14 @@ import pytest
 
 from examples.lab.network import BRIDGE
 from tests.machine.hosts import Host
-from tests.machine.lab import Lab, built, laboratory, mac, osie_without_worker, shell, until
+from tests.machine.lab import PATIENCE, Lab, built, laboratory, mac, osie_without_worker, shell, until
 from tinkbox.model.boot import Stage
 from tinkbox.wire.cpio import archive
 
 pytestmark = [pytest.mark.machine, pytest.mark.timeout(1200)]
 ONE = 1
+YEAR = timedelta(days=365.25)
 OTHER = "172.30.0.3"
-PATIENCE = 480.0
 DISK_TO_WRITE = "/dev/sdz"
 CABLE = "tap1"  # of a lab's first machine
 
@@ -106,7 +107,8 @@ def test_an_old_clock_and_a_disk_that_is_not_there(shell_archive: Path) -> None:
         missing = f"echo DiskNotFound > /dev/reason; echo 'cannot open {DISK_TO_WRITE}' > /dev/message; exit 1"
         lab.workflow(ONE, shell("write", f"[ -b {DISK_TO_WRITE} ] || {{ {missing}; }}"))
         # SeaBIOS, when it finds nothing to boot, begins anew instead of standing still.
-        extra = ["-rtc", "base=2001-01-01", "-boot", "reboot-timeout=2000"]
+        past = datetime.now(UTC) - 25.5 * YEAR
+        extra = ["-rtc", f"base={past:%Y-%m-%d}", "-boot", "reboot-timeout=2000"]
         machine = lab.machine(ONE, memory=2048, extra=extra)
         machine.power_on()
         clock = said(lab, ONE, "ClockWrong")

@@ -5,6 +5,7 @@ What takes real firmware is in tests/machine/test_doctor.py.
 
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -17,6 +18,7 @@ from tests.machine.lab import address, mac
     WELL, FIREWALL, SMALL, MIDDLE, MISSING, IDLE, NO_PROGRAM, OTHER_PROCESSOR, NO_OSIE, STRANGER, SWITCH, STANDING, SILENT,
     WRONG, TAKEN, MOVED, ROUND, REFUSING, OLD_CLOCK, TINY, NO_ADDRESS,
 ) = range(1, 22)  # fmt: skip
+YEAR = timedelta(days=365.25)
 LEASE = """lease {{
   interface "eth0"; fixed-address 192.168.1.50; option subnet-mask 255.255.255.0;
   option dhcp-server-identifier 192.168.1.1; option dhcp-lease-time 4000000;
@@ -148,7 +150,8 @@ def refusing(lab: DoctorLab) -> None:
 def old_clock(lab: DoctorLab) -> None:
     box = lab.box(OLD_CLOCK)
     assert box.asks()
-    assert box.fetches("/worker/time?was=978307200")
+    past = datetime.now(UTC) - 25.5 * YEAR
+    assert box.fetches(f"/worker/time?was={past.timestamp():.0f}")
 
 
 def tiny(lab: DoctorLab) -> None:

@@ -106,7 +106,7 @@ class Appliance:
 
 class _UnixConnection(http.client.HTTPConnection):
     def __init__(self, path: Path) -> None:
-        super().__init__("appliance", timeout=30)  # the doctor listens for some seconds
+        super().__init__("appliance", timeout=120)  # the doctor listens for some seconds, and a host can be busy
         self._path = path
 
     def connect(self) -> None:

@@ -16,7 +16,7 @@ from examples.lab.firmware import BOARDS, Firmware, arguments
 from examples.lab.network import BRIDGE, Network
 from examples.lab.processes import stop
 
-PROMPT_SECONDS = 60.0
+PROMPT_SECONDS = 180.0
 GONE_SECONDS = 30.0
 
 
@@ -146,7 +146,7 @@ class Machine:
     def reset(self) -> None:
         """Press the reset button."""
         with contextlib.closing(socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)) as line:
-            line.settimeout(10)
+            line.settimeout(60)
             line.connect(str(self._qmp_path))
             with line.makefile("rw") as talk:
                 talk.readline()  # the greeting

@@ -39,7 +39,7 @@ def start(
     )
 
 
-def stop(process: subprocess.Popen[bytes], grace: float = 10) -> None:
+def stop(process: subprocess.Popen[bytes], grace: float = 30) -> None:
     """Ask the process to end, and after `grace` seconds end its whole group.
 
     Of one that was seen to end before, nothing is touched: its number, which is its group's too, may be another's by now.

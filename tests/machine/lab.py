@@ -34,7 +34,7 @@ from tinkbox.wire.status import MachineLine, WorkflowLine
 
 ROOT = Path(__file__).parents[2]
 # For one step of a machine's way, such as a boot: generous, for emulated processors are slow and shared.
-PATIENCE = 480.0
+PATIENCE = 600.0
 LOOK_EVERY = 0.2
 GATE_PORT = 8080
 NEIGHBOUR = 3

@@ -17,7 +17,7 @@ from types import TracebackType
 from typing import Self
 
 ROWS, COLUMNS = 28, 110
-PATIENCE = 120.0
+PATIENCE = 300.0
 KEY_SECONDS = 0.04
 _STEERING = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|\x1b\][^\x07]*\x07")
 

@@ -10,7 +10,7 @@ import pytest
 from examples.lab.firmware import FIRMWARES, Firmware
 from examples.lab.network import BRIDGE
 from tests.machine.hosts import FAR, FAR_ROUTER, Host, give_addresses, relay_to_far_network
-from tests.machine.lab import ROOT, Lab, laboratory, mac, shell, until
+from tests.machine.lab import PATIENCE, ROOT, Lab, laboratory, mac, shell, until
 from tinkbox.model.boot import Stage
 
 Mode = Literal["reservation", "pool", "proxy", "relay"]
@@ -27,7 +27,6 @@ DAILY: Final[Mapping[Firmware, Mode]] = {
 # GRUB asks the server that the address came with, and knows nothing of our offer: that server has to name us.
 NAMED: Final[frozenset[Firmware]] = frozenset({"secure"})
 ONE = 1
-PATIENCE = 480.0
 OTHER_SERVER = "172.30.0.3"
 DOCS = ROOT / "docs" / "firmware.md"
 POOL = "dhcp: {mode: pool, pool: 172.30.0.100-172.30.0.199}\n"

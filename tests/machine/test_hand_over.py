@@ -63,7 +63,7 @@ async def main():
     async with asyncio.TaskGroup() as group:
         answering = group.create_task(names.serve())
         try:
-            async with asyncio.timeout(240):
+            async with asyncio.timeout(480):
                 await over.wait()
         except TimeoutError:
             pass
@@ -97,7 +97,7 @@ def test_ipxe_waits_for_a_service_and_finds_it_by_name_whatever_servers_the_netw
         SERVE,
     ]
     done = subprocess.run(
-        [*command, str(tmp_path), NAME], cwd=ROOT, stdout=subprocess.PIPE, check=True, text=True, timeout=300
+        [*command, str(tmp_path), NAME], cwd=ROOT, stdout=subprocess.PIPE, check=True, text=True, timeout=540
     )
     asked = [(host, urlsplit(path)) for host, path in json.loads(done.stdout)]
     assert [(host, path.path) for host, path in asked] == [

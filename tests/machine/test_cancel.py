@@ -13,7 +13,8 @@ from tinkbox.model.workflow import State
 pytestmark = pytest.mark.machine
 ONE = 1
 STUBBORN, POLITE, LATER, NEXT = "stubborn", "polite", "later", "next"
-TOLD_TO_STOP = f"trap 'echo \"{POLITE} is told to stop\"; exit 0' TERM"
+LISTENS = "listens"
+TOLD_TO_STOP = f"trap 'echo \"{POLITE} is told to stop\"; exit 0' TERM; knock {LISTENS}"
 # A pattern that does not find the text it is in.
 LOOK = """echo "still running: $(grep -l -E 'stubbor[n]|polit[e]' /proc/[0-9]*/cmdline 2>/dev/null)" """
 
@@ -40,8 +41,8 @@ def canceled(shell_archive: Path) -> Iterator[Canceled]:
         polite = lab.workflow(ONE, hold(POLITE, gate, TOLD_TO_STOP, **{"on-failure": ["echo no hook"]}))
         after = lab.workflow(ONE, hold(NEXT, gate, LOOK, pid="host"))
         lab.machine(ONE, memory=1024).power_on()
-        for workflow, name in ((stubborn, STUBBORN), (polite, POLITE)):
-            gate.wait_for("began", name)
+        for workflow, name, what in ((stubborn, STUBBORN, "began"), (polite, POLITE, LISTENS)):
+            gate.wait_for(what, name)
             lab.appliance.command("workflow", "cancel", workflow)
             lab.ended(workflow)
         gate.open(STUBBORN)

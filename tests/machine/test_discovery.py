@@ -40,7 +40,7 @@ CONTROLLER = "172.30.9.17"
 
 @contextmanager
 def stranger(configured: str, shell_archive: Path) -> Iterator[tuple[Lab, Machine]]:
-    """A lab that discovers, and a machine that nobody knows: it has a serial number, a controller, two disks, two cards."""
+    """A lab that discovers, and a machine, off, that nobody knows: it has a serial number, a controller, two disks, two cards."""
     with laboratory(configured=configured) as lab:
         lab.load(shell_archive)
         disk = empty_disk(lab.work / "second.raw", 3 << 30)
@@ -48,9 +48,7 @@ def stranger(configured: str, shell_archive: Path) -> Iterator[tuple[Lab, Machin
         serial = ("-device", "virtio-blk-pci,drive=second,serial=DISK-17")
         card = ("-nic", "none", "-device", "e1000,mac=08:00:27:00:01:01,romfile=")
         management = controller(lab.network, lab.work / "controller", CONTROLLER)
-        machine = lab.machine(ONE, processors=2, extra=("-smbios", IDENTITY, *second, *serial, *card, *management))
-        machine.power_on()
-        yield lab, machine
+        yield lab, lab.machine(ONE, processors=2, extra=("-smbios", IDENTITY, *second, *serial, *card, *management))
 
 
 def template(lab: Lab, device: str = "device_1") -> None:
@@ -85,6 +83,7 @@ def test_a_machine_that_nobody_knows_is_accepted_with_a_template_and_works_witho
 ) -> None:
     with stranger(DISCOVERING, shell_archive) as (lab, machine):
         template(lab)
+        machine.power_on()
         waiting = until(lambda: found(lab), "the machine to tell what it is")
         told = waiting["inventory"]
         assert (waiting["mac"], waiting["port"]) == (mac(ONE), lab.network.interface)
@@ -100,6 +99,8 @@ def test_a_machine_that_nobody_knows_is_accepted_with_a_template_and_works_witho
             "08:00:27:00:01:01": "e1000",
         }
         assert {each["mac"]: each["link"] for each in told["cards"]}[mac(ONE)] is True
+        # That is noted when what it told is on disk.
+        until(lambda: Stage.INVENTORY in lab.stages(ONE), "the appliance to keep what the machine told")
         lab.appliance.kill()
         lab.appliance.start_again()
         words = lab.appliance.command("hardware", "accept", mac(ONE), "--name", "node-1", "--template", "install")
@@ -113,6 +114,7 @@ def test_a_machine_that_nobody_knows_is_accepted_with_a_template_and_works_witho
 def test_a_rule_accepts_a_machine_and_binds_its_template(shell_archive: Path) -> None:
     with stranger(DISCOVERING + RULE, shell_archive) as (lab, machine):
         template(lab, "target")
+        machine.power_on()
         until(lambda: lab.appliance.snapshot().workflows, "the rule to accept the machine")
         (workflow,) = lab.appliance.snapshot().workflows
         works(lab, machine, workflow.id)
@@ -129,7 +131,7 @@ def test_beside_another_dhcp_server_it_is_discovered_as_well(shell_archive: Path
         lab.load(shell_archive)
         machine = lab.machine(ONE, "uefi", memory=3072)
         machine.power_on()
-        waiting = until(lambda: found(lab), "the machine to tell what it is", timeout=480)
+        waiting = until(lambda: found(lab), "the machine to tell what it is")
         assert (waiting["inventory"]["firmware"], waiting["inventory"]["secure_boot"]) == ("uefi", False)
         lab.appliance.command("hardware", "refuse", mac(ONE))
         (refused,) = lab.json("hardware", "discovered")

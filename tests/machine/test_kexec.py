@@ -15,7 +15,7 @@ from tinkbox.model.workflow import State
 pytestmark = pytest.mark.machine
 ONE = 1
 FIRST, VANISH, LATER, KEXEC = "first", "vanish", "later", "kexec"
-RETURN_SECONDS = 30
+RETURN_SECONDS = 60
 INSTALLED = "tinkbox-demo: the installed system is up"
 ADDRESS = f"tinkbox-demo: the address is {address(ONE)}"
 

@@ -1,5 +1,7 @@
 """The way back to the disk: each firmware finds its own, one that fails is followed by the next, and what worked is kept."""
 
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +26,13 @@ def habits(lab: Lab) -> dict[str, Any]:
     (machine,) = lab.json("hardware", "get", mac(ONE))
     learned: dict[str, Any] = machine["habits"]
     return learned
+
+
+def kept(lab: Lab) -> list[tuple[str, bool]]:
+    """The same of the way to the disk as it would survive the appliance's death: it is saved a moment later."""
+    with closing(sqlite3.connect(f"file:{lab.appliance.data / 'tinkbox.sqlite'}?mode=ro", uri=True)) as store:
+        found = store.execute("SELECT local_boot, proven FROM habit WHERE mac = ?", (mac(ONE),)).fetchall()
+    return [(way, bool(proven)) for way, proven in found]
 
 
 def ways(lab: Lab) -> list[str]:
@@ -67,6 +76,7 @@ def test_a_way_that_fails_is_followed_by_the_next_and_the_one_that_works_is_reme
         until_up(lab)
         assert ways(lab)[-1] == "grub"
         assert habits(lab) == {"secure_boot": False, "local_boot": "grub", "proven": True}
+        until(lambda: kept(lab) == [("grub", True)], "what was learned to be on disk")
         lab.appliance.kill()
         lab.appliance.start_again()
         machine.power_off()

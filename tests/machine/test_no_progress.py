@@ -16,6 +16,7 @@ BOOTING = "booting the OSIE on behalf of workflow on-server001"
 PARKED = "this machine is parked: 3 boots without progress"
 IN_VAIN = "this OSIE starts no worker"
 MISSING = "the OSIE could not be loaded"
+GIVEN = 3  # tries
 # The architecture that machine has by its hardware document, and no OSIE was built for.
 NOT_BUILT = "riscv64"
 
@@ -47,7 +48,7 @@ def parked(lab: Lab) -> Iterator[Parked]:
     lab.workflow(GOES_ROUND, shell("install", "true"))
     machine = lab.machine(GOES_ROUND, memory=512)
     machine.power_on()
-    machine.console.wait_for(PARKED, PATIENCE)
+    machine.console.wait_for(PARKED, 2 * PATIENCE)
     seen = lab.seen(GOES_ROUND)
     told = lab.appliance.command("status"), lab.json("hardware", "get", seen.id), lab.stages(GOES_ROUND)
     console = machine.console.lines
@@ -83,7 +84,7 @@ def test_the_operator_sees_where_it_stopped_and_what_to_do(parked: Parked) -> No
 
 def test_without_an_osie_it_tries_three_times_and_goes_on_to_its_next_boot_device(searching: Machine) -> None:
     searching.console.wait_for("giving up, trying the next boot device", PATIENCE)
-    assert shown(searching, MISSING) == 3
+    assert shown(searching, MISSING) == GIVEN
     searching.console.wait_for("Booting from Hard Disk", PATIENCE)
 
 
@@ -92,7 +93,7 @@ def test_an_osie_that_appears_meanwhile_is_booted(searching: Machine, lab: Lab) 
     osie = lab.appliance.data / "osie"
     (osie / NOT_BUILT).symlink_to(osie / "x86_64")
     searching.console.wait_for(IN_VAIN, PATIENCE)
-    assert shown(searching, MISSING) == 1
+    assert shown(searching, MISSING) < GIVEN
     (osie / NOT_BUILT).unlink()
 
 

@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from examples.lab.machine import Machine
 from tests.machine.lab import Lab, hold, laboratory, until
 from tinkbox.model.boot import Stage
 from tinkbox.model.workflow import State
@@ -44,23 +43,21 @@ def power_cut(shell_archive: Path) -> Iterator[PowerCut]:
         gate.wait_for("began", COPY)
         # What it printed is on its way by itself, and would be lost with the power.
         until(lambda: f"{COPY} begins" in lab.appliance.command("workflow", "logs", workflow), "what it printed")
-        cut(machine)
+        machine.power_off()
+        machine.power_on()
         gate.open(COPY)
 
         gate.wait_for("began", WIPE)
         lab.appliance.kill()
         gate.open(WIPE)
         gate.wait_for("ended", WIPE)
-        cut(machine)
+        machine.power_off()
+        # Before the machine is back: firmware that nobody answers gives up, and nobody presses its button.
         lab.appliance.start_again()
         assert lab.state(workflow).state is State.RUNNING
+        machine.power_on()
         lab.ended(workflow)
         yield PowerCut(lab, workflow, lab.stages(ONE).count(Stage.SCRIPT))
-
-
-def cut(machine: Machine) -> None:
-    machine.power_off()
-    machine.power_on()
 
 
 def test_only_the_action_with_retries_is_repeated(power_cut: PowerCut) -> None:

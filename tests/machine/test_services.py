@@ -91,14 +91,18 @@ def test_no_container_no_network_and_no_route_is_left(provisioned: Provisioned) 
     lab, engine = provisioned.lab, provisioned.lab.engine
     until(lambda: not engine.cli("ps", "--all", "--quiet").stdout, "the services' containers to be gone")
     until(lambda: "tinkbox-" not in engine.cli("network", "ls").stdout, "their network to be gone")
-    states = {each["name"]: each["state"] for each in lab.json("service", "list", provisioned.workflow)}
-    assert states == {"serve boot files": "STOPPED", "password receiver": "STOPPED"}
+    stopped = {"serve boot files": "STOPPED", "password receiver": "STOPPED"}
+    until(lambda: states(lab, provisioned.workflow) == stopped, "their host to say that they are stopped")
     (machine,) = lab.machines
     machine.power_off()
     with neighbour(lab, ONE) as asking:
         for path in ("/kernel", "/password", "/auto.ipxe"):
             answer = asking.ask(path, host=f"{provisioned.workflow}.{DOMAIN}")
             assert answer.status == 404, answer.body
+
+
+def states(lab: Lab, workflow: str) -> dict[str, str]:
+    return {each["name"]: each["state"] for each in lab.json("service", "list", workflow)}
 
 
 WORD = 'mkdir /www && echo "$TINKBOX_WORKFLOW" > /www/word && exec httpd -f -p 8000 -h /www'
@@ -188,4 +192,4 @@ def test_nobody_else_reaches_it(neighbours: Neighbours) -> None:
 def test_nothing_is_left_of_either(neighbours: Neighbours) -> None:
     engine = neighbours.lab.engine
     until(lambda: not engine.cli("ps", "--all", "--quiet").stdout, "the services' containers to be gone")
-    assert "tinkbox-" not in until(lambda: engine.cli("network", "ls").stdout, "the engine to answer")
+    until(lambda: "tinkbox-" not in engine.cli("network", "ls").stdout, "their networks to be gone")

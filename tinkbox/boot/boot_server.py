@@ -5,6 +5,7 @@ import logging
 import socket
 from typing import NoReturn
 
+from tinkbox.boot.datagrams import reading, received
 from tinkbox.boot.dhcp import DRAIN, MAX_DATAGRAM, Planner
 from tinkbox.boot.throttle import Throttle
 from tinkbox.boot.witness import Witness
@@ -35,23 +36,12 @@ class BootServer:
 
     async def serve(self) -> NoReturn:
         """Answer until cancelled."""
-        loop = asyncio.get_running_loop()
-        loop.add_reader(self._socket, self._drain)
-        try:
+        with reading(self._socket, self._drain):
             while True:
                 await asyncio.Event().wait()
-        finally:
-            loop.remove_reader(self._socket)
 
     def _drain(self) -> None:
-        for _ in range(DRAIN):
-            try:
-                datagram, peer = self._socket.recvfrom(MAX_DATAGRAM)
-            except BlockingIOError:
-                return
-            except OSError as error:
-                _log.debug("receive: %s", error, extra={"action": "boot-server.receive-failed"})
-                continue
+        for datagram, peer in received(DRAIN, self._socket.recvfrom, MAX_DATAGRAM):
             self._receive(datagram, peer)
 
     def _receive(self, datagram: bytes, peer: tuple[str, int]) -> None:

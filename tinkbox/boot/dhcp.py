@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from ipaddress import IPv4Address
 from typing import NoReturn, Protocol
 
+from tinkbox.boot.datagrams import reading, received
 from tinkbox.boot.replies import Replies
 from tinkbox.boot.siege import Siege
 from tinkbox.boot.throttle import Throttle
@@ -108,24 +109,15 @@ class DhcpServer:
 
     async def serve(self) -> NoReturn:
         """Answer until cancelled."""
-        loop = asyncio.get_running_loop()
         async with self._tasks:
-            loop.add_reader(self._socket, self._drain)
             try:
-                await self._acknowledge()
+                with reading(self._socket, self._drain):
+                    await self._acknowledge()
             finally:
-                loop.remove_reader(self._socket)
                 self._siege.lift()
 
     def _drain(self) -> None:
-        for _ in range(DRAIN):
-            try:
-                datagram = self._socket.recv(MAX_DATAGRAM)
-            except BlockingIOError:
-                return
-            except OSError as error:  # such as a machine's ICMP answer to an earlier reply
-                _log.debug("receive: %s", error, extra={"action": "dhcp.receive-failed"})
-                continue
+        for datagram in received(DRAIN, self._socket.recv, MAX_DATAGRAM):
             self._receive(datagram)
 
     def _receive(self, datagram: bytes) -> None:

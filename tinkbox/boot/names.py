@@ -7,6 +7,8 @@ from collections import Counter
 from contextlib import suppress
 from typing import NoReturn, Protocol
 
+from tinkbox.boot.datagrams import reading, received
+
 DRAIN = 32
 MAX_MESSAGE = 4096
 MAX_CONNECTIONS = 64
@@ -39,24 +41,13 @@ class NamesServer:
 
     async def serve(self) -> NoReturn:
         """Answer until cancelled."""
-        loop = asyncio.get_running_loop()
-        loop.add_reader(self._udp, self._drain)
-        try:
+        with reading(self._udp, self._drain):
             async with asyncio.TaskGroup() as conversations:
                 while True:
                     await self._accept(conversations)
-        finally:
-            loop.remove_reader(self._udp)
 
     def _drain(self) -> None:
-        for _ in range(DRAIN):
-            try:
-                datagram, peer = self._udp.recvfrom(MAX_MESSAGE)
-            except BlockingIOError:
-                return
-            except OSError as error:  # such as an asker's ICMP answer to an earlier reply
-                _log.debug("receive: %s", error, extra={"action": "dns.receive-failed"})
-                continue
+        for datagram, peer in received(DRAIN, self._udp.recvfrom, MAX_MESSAGE):
             said = self._said(datagram)
             if said is not None:
                 try:

@@ -5,8 +5,10 @@ import logging
 import socket
 import struct
 from collections.abc import Mapping
+from functools import partial
 from ipaddress import IPv4Address, IPv4Network
 
+from tinkbox.boot.datagrams import reading
 from tinkbox.model.hardware import MacAddress
 
 PATIENCE = 0.5
@@ -116,19 +118,15 @@ def _sender(frame: bytes) -> tuple[bytes, bytes] | None:
 
 
 async def _unechoed(address: IPv4Address, patience: float) -> bool:
-    loop = asyncio.get_running_loop()
     with socket.socket(socket.AF_INET, socket.SOCK_RAW, socket.IPPROTO_ICMP) as asking:
         asking.setblocking(False)
         asking.connect((str(address), 0))  # from now on only what comes from there is received
         number = asking.fileno() & 0xFFFF
-        answered: asyncio.Future[None] = loop.create_future()
-        loop.add_reader(asking, _receive_echo, asking, number, answered)
-        try:
+        answered: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        with reading(asking, partial(_receive_echo, asking, number, answered)):
             asking.send(_echo(number))
             await asyncio.wait([answered], timeout=patience)
             return not answered.done()
-        finally:
-            loop.remove_reader(asking)
 
 
 def _receive_echo(asking: socket.socket, number: int, answered: asyncio.Future[None]) -> None:

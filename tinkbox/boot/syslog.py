@@ -1,18 +1,17 @@
 """The syslog receiver for machines' first minutes, over UDP.  Nothing is answered; what no machine of ours says is dropped."""
 
 import asyncio
-import logging
 import socket
 from collections.abc import Callable
 from typing import NoReturn, Protocol
 
+from tinkbox.boot.datagrams import reading, received
 from tinkbox.model.hardware import MacAddress
 from tinkbox.wire.syslog import MAX_DATAGRAM, Message, parse
 
 DRAIN = 32
 # Whose an address is that we did not give, the kernel's table has to tell each time.
 STRANGERS = 4
-_log = logging.getLogger(__name__)
 
 
 class Listener(Protocol):
@@ -35,24 +34,13 @@ class SyslogServer:
 
     async def serve(self) -> NoReturn:
         """Listen until cancelled."""
-        loop = asyncio.get_running_loop()
-        loop.add_reader(self._socket, self._drain)
-        try:
-            await asyncio.Event().wait()
-        finally:
-            loop.remove_reader(self._socket)
-        raise AssertionError
+        with reading(self._socket, self._drain):
+            while True:
+                await asyncio.Event().wait()
 
     def _drain(self) -> None:
         strangers = 0
-        for _ in range(DRAIN):
-            try:
-                datagram, peer = self._socket.recvfrom(MAX_DATAGRAM)
-            except BlockingIOError:
-                return
-            except OSError as error:
-                _log.debug("receive: %s", error, extra={"action": "syslog.receive-failed"})
-                continue
+        for datagram, peer in received(DRAIN, self._socket.recvfrom, MAX_DATAGRAM):
             mac = self._at(peer[0])
             if mac is not None:
                 self._hear(datagram, mac)

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import NoReturn, Protocol
 
 from tinkbox.boot import bursts
+from tinkbox.boot.datagrams import reading, received
 from tinkbox.boot.layouts import Layouts
 from tinkbox.boot.path_mtu import path_mtu
 from tinkbox.boot.shared_files import SharedFile, SharedFiles
@@ -96,27 +97,16 @@ class TftpServer:
 
     async def serve(self) -> NoReturn:
         """Answer until cancelled."""
-        loop = asyncio.get_running_loop()
-        loop.add_reader(self._socket, self._drain)
-        try:
+        with reading(self._socket, self._drain):
             while True:
                 await asyncio.sleep(TICK)
                 self._remind()
-        finally:
-            loop.remove_reader(self._socket)
 
     def _drain(self) -> None:
         # A storm is mostly acknowledgements: what is done for each of them here is what decides how quick it is over.
-        receive, buffer, transfers = self._socket.recvfrom_into, self._buffer, self._transfers
+        buffer, transfers = self._buffer, self._transfers
         now = self._monotonic()
-        for _ in range(DRAIN):
-            try:
-                length, peer = receive(buffer)
-            except BlockingIOError:
-                return
-            except OSError as error:  # such as a client's ICMP answer to an earlier datagram
-                _log.debug("receive: %s", error, extra={"action": "tftp.receive-failed"})
-                continue
+        for length, peer in received(DRAIN, self._socket.recvfrom_into, buffer):
             if length == ACKNOWLEDGEMENT_LENGTH and (running := transfers.get(peer)) is not None:
                 block = acknowledged_block(buffer)
                 if block is not None:

@@ -5,12 +5,12 @@ server does not hear it, and the answer shows the hardware address it came from.
 """
 
 import asyncio
-import ctypes
 import socket
 from collections.abc import Callable, Iterable
 from ipaddress import IPv4Address
 from typing import Final
 
+from tinkbox.boot import packet_filter
 from tinkbox.model.diagnosis import Rival
 from tinkbox.model.errors import Unavailable
 from tinkbox.model.hardware import MacAddress
@@ -41,8 +41,7 @@ _PARAMETERS = 55  # RFC 2132 §9.8
 _WANTED = bytes((1, 3, 6, 15, 43, 54, 60, 66, 67))
 # x86-64 UEFI: what most machines say today, so that a server with classes shows what it would boot.
 _ARCHITECTURE = 7
-_SO_ATTACH_FILTER = 26
-# Classic BPF: IPv4 UDP to port 68, whole.  In a storm of boots we are not to copy every frame there is.
+# IPv4 UDP to port 68, whole.  In a storm of boots we are not to copy every frame there is.
 _TO_CLIENTS = (
     (0x30, 0, 0, 23),  # ldb [23]: protocol
     (0x15, 0, 6, 17),  # UDP, or drop
@@ -169,21 +168,10 @@ def _listening(interface: str) -> socket.socket:
         raise Unavailable("no right to ask who else answers DHCP: run as root, or with CAP_NET_RAW") from None
     try:
         # Filtered first, bound then: nothing unasked is heard in between.
-        _filter(listening)
+        packet_filter.attach(listening, _TO_CLIENTS)
         listening.bind((interface, ETHERTYPE))
         listening.setblocking(False)
     except OSError as error:
         listening.close()
         raise Unavailable(f"cannot ask on {interface} who else answers DHCP: {error.strerror}") from None
     return listening
-
-
-def _filter(listening: socket.socket) -> None:
-    class Instruction(ctypes.Structure):
-        _fields_ = (("code", ctypes.c_ushort), ("yes", ctypes.c_ubyte), ("no", ctypes.c_ubyte), ("k", ctypes.c_uint))
-
-    class Program(ctypes.Structure):
-        _fields_ = (("length", ctypes.c_ushort), ("instructions", ctypes.POINTER(Instruction)))
-
-    instructions = (Instruction * len(_TO_CLIENTS))(*(Instruction(*each) for each in _TO_CLIENTS))
-    listening.setsockopt(socket.SOL_SOCKET, _SO_ATTACH_FILTER, bytes(Program(len(_TO_CLIENTS), instructions)))

@@ -2,18 +2,17 @@
 
 What we leave unread still has to be taken from the queue, and a queue into which more comes than we can take loses
 packets of everybody.  So under a flood the kernel is told whom to let in: the machines that we know, and of all others,
-as of known ones that are part of the flood, a small share.  (BPF, as in Linux's Documentation/networking/filter.rst.)
+as of known ones that are part of the flood, a small share.
 """
 
 import asyncio
-import ctypes
 import logging
 import socket
-import struct
 from collections import Counter
 from collections.abc import Callable, Collection
 from typing import Final
 
+from tinkbox.boot import packet_filter
 from tinkbox.model.hardware import MacAddress
 
 ENOUGH: Final = 1000
@@ -22,9 +21,7 @@ LASTS: Final = 5.0  # seconds; twice as long whenever the flood is still there
 LASTS_AT_MOST: Final = 80.0
 NOISY: Final = 20
 SHARE: Final = 64
-MAX_KNOWN: Final = 3800  # a program has at most 4,096 instructions
-_SO_ATTACH_FILTER, _SO_DETACH_FILTER = 26, 27
-_INSTRUCTION = struct.Struct("=HBBI")
+MAX_KNOWN: Final = 3800  # a filter has at most 4,096 instructions
 _LOAD, _JUMP, _JUMP_EQUAL, _AND, _RETURN = 0x20, 0x05, 0x15, 0x54, 0x06
 _RANDOM = 0xFFFFF000 + 56  # to be loaded as if it stood in the packet
 _LAST_OF_MAC = 8 + 28 + 2  # behind the UDP header, the last four octets of `chaddr`
@@ -69,7 +66,7 @@ class Siege:
             self._lifting.cancel()
             self._lifting = None
             self._lifted = self._monotonic()
-            self._line.setsockopt(socket.SOL_SOCKET, _SO_DETACH_FILTER, 0)
+            packet_filter.detach(self._line)
 
     def _begin(self) -> None:
         quiet = [each for each in self._known() if self._dropped[each.octets] < NOISY]
@@ -80,11 +77,11 @@ class Siege:
             extra = {"action": "dhcp.siege"}
             _log.warning("a flood of packets: few strangers are heard until it is over", extra=extra)
         self.lift()
-        _attach(self._line, program([each.octets for each in quiet[:MAX_KNOWN]]))
+        packet_filter.attach(self._line, program([each.octets for each in quiet[:MAX_KNOWN]]))
         self._lifting = asyncio.get_running_loop().call_later(self._lasts, self.lift)
 
 
-def program(let_in: Collection[bytes]) -> bytes:
+def program(let_in: Collection[bytes]) -> list[tuple[int, int, int, int]]:
     """Instructions that let packets of these MACs in, and one of 64 of the others.
 
     Only a MAC's last four octets are compared: whoever wants to be taken for another can have all six.
@@ -99,10 +96,4 @@ def program(let_in: Collection[bytes]) -> bytes:
         instructions += [(_JUMP, 0, 0, 1), (_RETURN, 0, 0, _WHOLE)]
     instructions += [(_LOAD, 0, 0, _RANDOM), (_AND, 0, 0, SHARE - 1), (_JUMP_EQUAL, 0, 1, 0)]
     instructions += [(_RETURN, 0, 0, _WHOLE), (_RETURN, 0, 0, _NOTHING)]
-    return b"".join(_INSTRUCTION.pack(*each) for each in instructions)
-
-
-def _attach(line: socket.socket, instructions: bytes) -> None:
-    held = ctypes.create_string_buffer(instructions, len(instructions))
-    count = len(instructions) // _INSTRUCTION.size
-    line.setsockopt(socket.SOL_SOCKET, _SO_ATTACH_FILTER, struct.pack("@HP", count, ctypes.addressof(held)))
+    return instructions

@@ -7,17 +7,16 @@ The first script is the same for all.  It asks for the machine's own, again and 
 ending well; what ended badly three times ends in a reset.
 """
 
-import re
 from dataclasses import dataclass
 from typing import Final
 
 from tinkbox.model.boot import Boot, Plan
 from tinkbox.model.habits import LocalBoot
+from tinkbox.wire.script_text import ASKS_AGAIN_SECONDS, behalf, heading, plain
 
 FIRST: Final = "grub/grub.cfg"  # what that GRUB asks for
 TURN: Final = "grub/turn.cfg"
 WAITING_SECONDS: Final = 2
-ASKS_AGAIN_SECONDS: Final = 30
 # Where boot loaders are on the disks' EFI system partitions: those of a distribution first, for what lies in EFI/BOOT may
 # only look for them; those with a shim before those without.
 _OF: Final = ("debian", "ubuntu", "fedora", "redhat", "centos", "rocky", "almalinux", "opensuse", "sles")
@@ -28,7 +27,6 @@ DISK_LOADERS: Final = (
     "/EFI/BOOT/BOOTX64.EFI",
     *(f"/EFI/{name}/grubx64.efi" for name in _OF),
 )
-_UNSAFE = re.compile(r"[^A-Za-z0-9 .,:;/=_@+()?-]")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,21 +58,20 @@ def first_script(version: str) -> str:
 
 def turn_script(plan: Plan, files: GrubFiles, version: str) -> str:
     """What a machine does next, by what was decided about it."""
-    named = plan.interface.hostname or plan.hardware_id or "a new machine"
-    lines = [["echo", f"tinkbox {version}: {named} ({plan.interface.mac})"]]
+    lines = [["echo", heading(plan, version)]]
     match plan.boot:
         case Boot.OSIE:
-            lines += _osie(files, f"booting the OSIE on behalf of workflow {_behalf(plan)}")
+            lines += _osie(files, f"booting the OSIE on behalf of workflow {behalf(plan)}")
         case Boot.DISCOVERY:
             lines += _osie(files, "booting the OSIE to tell what this machine is")
         case Boot.WAITING:
-            lines += _again(WAITING_SECONDS, f"waiting on behalf of workflow {_behalf(plan)}: {plan.reason}")
+            lines += _again(WAITING_SECONDS, f"waiting on behalf of workflow {behalf(plan)}: {plan.reason}")
         case Boot.PARKED:
             lines += _again(ASKS_AGAIN_SECONDS, f"this machine is parked: {plan.reason}", _ASKS)
         case Boot.WORKFLOW:
             lines += _again(
                 ASKS_AGAIN_SECONDS,
-                f"workflow {_behalf(plan)} supplies a boot script for iPXE, which Secure Boot does not let run",
+                f"workflow {behalf(plan)} supplies a boot script for iPXE, which Secure Boot does not let run",
                 "switch Secure Boot off in the firmware, or use a workflow that does without",
                 _ASKS,
             )
@@ -126,14 +123,10 @@ def _local_disk(way: LocalBoot | None) -> list[list[str]]:
     ]
 
 
-def _behalf(plan: Plan) -> str:
-    return plan.workflow or plan.hardware_id
-
-
 def _text(lines: list[list[str]]) -> str:
     return "".join(" ".join([line[0], *map(_quoted, line[1:])]) + "\n" for line in lines)
 
 
 def _quoted(text: str) -> str:
     """One word, of which GRUB takes every character as it is."""
-    return f"'{_UNSAFE.sub('_', text)}'"
+    return f"'{plain(text)}'"

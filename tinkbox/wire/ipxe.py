@@ -11,10 +11,10 @@ from typing import Final
 
 from tinkbox.model.boot import Boot, Plan
 from tinkbox.model.habits import LocalBoot
+from tinkbox.wire.script_text import ASKS_AGAIN_SECONDS, behalf, heading, plain, word
 
 RETRIES: Final = 3
 WAITING_SECONDS: Final = 2
-PARKED_SECONDS: Final = 30
 # What iPXE is asked to say of its machine with the script's URL.  Of text it tells the bytes: `uristring` turns what is
 # no ASCII into nonsense, and an ampersand comes through as one.
 MACHINE_FACTS: Final = (
@@ -26,7 +26,6 @@ _PLATFORMS: Final = frozenset({"efi", "pcbios"})
 _FOUR_BYTES = re.compile(r"[0-9a-f]{8}")
 _TEXTS: Final = ("manufacturer", "product", "serial")
 MAX_FACT: Final = 64
-_UNSAFE = re.compile(r"[^A-Za-z0-9 .,:;/=_@+()?-]")
 # What stays as it is in the URL that a workflow gave; `&&` would be read as one of iPXE's own words.
 _NOT_OF_A_URL = re.compile(r"&(?=&)|[^A-Za-z0-9.,:;/=_@+()?%&~*'!-]")
 
@@ -52,17 +51,16 @@ class BootFiles:
 
 def script(plan: Plan, files: BootFiles, version: str) -> str:
     """The script for a machine, by what was decided about it."""
-    named = plan.interface.hostname or plan.hardware_id or "a new machine"
     lines = [
         ["#!ipxe"],
         ["echo"],
-        ["echo", f"tinkbox {version}: {named} ({plan.interface.mac})"],
+        ["echo", heading(plan, version)],
     ]
     if files.syslog and ":" not in files.syslog:  # iPXE knows of no other port
-        lines.append(["set", "syslog", _word(files.syslog), "||"])
+        lines.append(["set", "syslog", word(files.syslog), "||"])
     match plan.boot:
         case Boot.OSIE:
-            lines += _osie(files, f"booting the OSIE on behalf of workflow {_behalf(plan)}")
+            lines += _osie(files, f"booting the OSIE on behalf of workflow {behalf(plan)}")
         case Boot.DISCOVERY:
             lines += _osie(files, "booting the OSIE to tell what this machine is")
         case Boot.PARKED:
@@ -109,16 +107,16 @@ def _osie(files: BootFiles, why: str) -> list[list[str]]:
         # `initrd=` names are what the kernel asks the EFI loader for; BIOS iPXE joins them in order.
         [
             "kernel",
-            _word(files.kernel),
-            *map(_word, files.arguments),
+            word(files.kernel),
+            *map(word, files.arguments),
             "initrd=initramfs",
             "initrd=credential.cpio",
             "||",
             "goto",
             "failed",
         ],
-        ["initrd", "--name", "initramfs", _word(files.initramfs), "||", "goto", "failed"],
-        ["initrd", "--name", "credential.cpio", _word(files.credential), "||", "goto", "failed"],
+        ["initrd", "--name", "initramfs", word(files.initramfs), "||", "goto", "failed"],
+        ["initrd", "--name", "credential.cpio", word(files.credential), "||", "goto", "failed"],
         ["boot", "||", "goto", "failed"],
         [":failed"],
         ["echo", "the OSIE could not be loaded: is it built for this architecture (tinkbox osie list)?"],
@@ -131,17 +129,17 @@ def _supplied(plan: Plan, files: BootFiles) -> list[list[str]]:
     """Hand over to the script of a service, with all that it needs to boot the OSIE, should it want that."""
     # What is set in no scope beats what DHCP gave, and the resolver hears of it at once.
     names = [
-        ["iseq", "${dns}", _word(files.dns), "||", "set", "upstream-dns", "${dns}", "||"],
-        ["set", "dns", _word(files.dns)],
+        ["iseq", "${dns}", word(files.dns), "||", "set", "upstream-dns", "${dns}", "||"],
+        ["set", "dns", word(files.dns)],
         # A server that a router announced over IPv6 would be asked alone.  It cannot be taken back; but what is here beats
         # it as well, and one octet is no address.
         ["isset", "${dns6}", "&&", "set", "dns6:hex", "00", "||"],
     ]
     return [
-        ["echo", f"booting what workflow {_behalf(plan)} supplies"],
-        ["set", "tinkbox-server", _word(files.server)],
-        ["set", "tinkbox-arguments", *map(_word, files.arguments)],
-        ["set", "tinkbox-credential", _word(files.credential)],
+        ["echo", f"booting what workflow {behalf(plan)} supplies"],
+        ["set", "tinkbox-server", word(files.server)],
+        ["set", "tinkbox-arguments", *map(word, files.arguments)],
+        ["set", "tinkbox-credential", word(files.credential)],
         *(names if files.dns else [["set", "upstream-dns", "${dns}", "||"]]),
         ["set", "tries:int32", "0"],
         [":again"],
@@ -167,20 +165,20 @@ def _again_or_give_up() -> list[list[str]]:
 
 def _waiting(plan: Plan, files: BootFiles) -> list[list[str]]:
     return [
-        ["echo", f"waiting on behalf of workflow {_behalf(plan)}: {plan.reason}"],
+        ["echo", f"waiting on behalf of workflow {behalf(plan)}: {plan.reason}"],
         [":wait"],
         ["sleep", str(WAITING_SECONDS)],
-        ["chain", "--replace", "--autofree", _word(files.script), "||", "goto", "wait"],
+        ["chain", "--replace", "--autofree", word(files.script), "||", "goto", "wait"],
     ]
 
 
 def _parked(plan: Plan, files: BootFiles) -> list[list[str]]:
     return [
         ["echo", f"this machine is parked: {plan.reason}"],
-        ["echo", f"it asks again every {PARKED_SECONDS} seconds"],
+        ["echo", f"it asks again every {ASKS_AGAIN_SECONDS} seconds"],
         [":wait"],
-        ["sleep", str(PARKED_SECONDS)],
-        ["chain", "--replace", "--autofree", _word(files.script), "||", "goto", "wait"],
+        ["sleep", str(ASKS_AGAIN_SECONDS)],
+        ["chain", "--replace", "--autofree", word(files.script), "||", "goto", "wait"],
     ]
 
 
@@ -193,7 +191,7 @@ def _local_disk(way: LocalBoot | None, files: BootFiles) -> list[list[str]]:
         case LocalBoot.SANBOOT:
             how = [_SANBOOT, _EXIT]
         case LocalBoot.GRUB:
-            how = [["chain", "--autofree", f"{_word(files.loaders)}/grubx64.efi", "||"], _EXIT]
+            how = [["chain", "--autofree", f"{word(files.loaders)}/grubx64.efi", "||"], _EXIT]
         case _:
             how = [_EXIT]
     return [["echo", "nothing to install: booting the local disk"], *how]
@@ -203,10 +201,6 @@ _SANBOOT: Final = ["sanboot", "--no-describe", "--drive", "0x80", "||"]
 _EXIT: Final = ["exit", "1"]
 
 
-def _behalf(plan: Plan) -> str:
-    return plan.workflow or plan.hardware_id
-
-
 def _url(text: str) -> str:
     """The URL that a workflow gave, as one word: it says what is no part of one in hexadecimal (RFC 3986 §2.1)."""
     return _NOT_OF_A_URL.sub(
@@ -214,13 +208,8 @@ def _url(text: str) -> str:
     )
 
 
-def _word(text: str) -> str:
-    """One word of a command: a URL or an argument, in which a hardware document has its say."""
-    return _UNSAFE.sub("_", text).replace(" ", "_")
-
-
 def _line(words: list[str]) -> str:
     if words[0] == "echo":
         # iPXE expands ${…} and reads && and || everywhere, so a text for people keeps plain characters only.
-        return " ".join(["echo", *(_UNSAFE.sub("_", word) for word in words[1:])])
+        return " ".join(["echo", *map(plain, words[1:])])
     return " ".join(words)

@@ -1,11 +1,11 @@
 """What the Raspberry Pi's boot ROM reads before a kernel: config.txt and cmdline.txt, built from tokens."""
 
-import re
 from typing import Final
+
+from tinkbox.wire.script_text import word
 
 KERNEL: Final = "vmlinuz"
 INITRAMFS: Final = "initramfs"
-_UNSAFE = re.compile(r"[^A-Za-z0-9 .,:;/=_@+()?-]")
 
 
 def config(operators: str = "") -> str:
@@ -17,4 +17,4 @@ def config(operators: str = "") -> str:
 
 def command_line(arguments: tuple[str, ...]) -> str:
     """cmdline.txt, which is one line."""
-    return " ".join(_UNSAFE.sub("_", each).replace(" ", "_") for each in arguments) + "\n"
+    return " ".join(map(word, arguments)) + "\n"

@@ -1,19 +1,18 @@
 """One end of a shell's connection (`wire.shell` has the frames)."""
 
 import asyncio
-import socket
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 import aiohttp
 
+from tinkbox.client.keep_alive import keep_alive
 from tinkbox.client.refusals import BY_STATUS
 from tinkbox.model.errors import Unavailable
 from tinkbox.wire.shell import MAX_FRAME, Frame, decode, encode
 
 HEARTBEAT = 15.0
 CLOSE_SECONDS = 5.0
-_KEEP_ALIVE = {socket.TCP_KEEPIDLE: 15, socket.TCP_KEEPINTVL: 5, socket.TCP_KEEPCNT: 3}
 _CLOSED = (aiohttp.WSMsgType.CLOSE, aiohttp.WSMsgType.CLOSING, aiohttp.WSMsgType.CLOSED)
 
 
@@ -63,20 +62,11 @@ async def shell_connection(
         raise BY_STATUS.get(error.status, Unavailable)(f"{error.status}: no shell is to be had at {url}") from None
     except (aiohttp.ClientError, TimeoutError, OSError) as error:
         raise _broken(error) from None
-    _keep_alive(websocket)
+    keep_alive(websocket.get_extra_info("socket"))
     try:
         yield ShellConnection(websocket)
     finally:
         await websocket.close()
-
-
-def _keep_alive(websocket: aiohttp.ClientWebSocketResponse) -> None:
-    """Have the kernel notice within half a minute that the other host is gone."""
-    connection = websocket.get_extra_info("socket")
-    if connection is not None and connection.family in (socket.AF_INET, socket.AF_INET6):
-        connection.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
-        for option, value in _KEEP_ALIVE.items():
-            connection.setsockopt(socket.IPPROTO_TCP, option, value)
 
 
 def _broken(error: BaseException | None) -> Unavailable:

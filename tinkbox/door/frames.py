@@ -1,18 +1,17 @@
 """A shell's frames over a WebSocket, the same on both doors (`wire.shell` has the frames)."""
 
 import asyncio
-import socket
 from typing import NoReturn, Protocol
 
 from aiohttp import WSCloseCode, WSMsgType, web
 
+from tinkbox.client.keep_alive import keep_alive
 from tinkbox.engine.outbox import CutOff
 from tinkbox.model.errors import Invalid, Refusal
 from tinkbox.wire.shell import MAX_FRAME, Frame, decode, encode
 
 HEARTBEAT = 15.0
 CLOSE_SECONDS = 5.0
-_KEEP_ALIVE = {socket.TCP_KEEPIDLE: 15, socket.TCP_KEEPINTVL: 5, socket.TCP_KEEPCNT: 3}
 _GOODBYE = WSCloseCode.OK.to_bytes(2, "big")
 _REASON = 120  # bytes, of the 123 that fit (RFC 6455, 5.5)
 
@@ -59,7 +58,7 @@ class _Carrier:
         )
 
     async def run(self) -> None:
-        _keep_alive(self._request)
+        keep_alive(self._request.get_extra_info("socket"))
         await self.socket.prepare(self._request)
         try:
             async with asyncio.TaskGroup() as group:
@@ -89,12 +88,3 @@ class _Carrier:
                 raise Invalid("a shell's frames are binary")
             await self._side.give(decode(message.data))
         raise _Over
-
-
-def _keep_alive(request: web.Request) -> None:
-    """Have the kernel notice within half a minute that the other host is gone."""
-    connection = request.get_extra_info("socket")
-    if connection is not None and connection.family in (socket.AF_INET, socket.AF_INET6):
-        connection.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
-        for option, value in _KEEP_ALIVE.items():
-            connection.setsockopt(socket.IPPROTO_TCP, option, value)

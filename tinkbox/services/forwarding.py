@@ -23,10 +23,11 @@ from aiohttp import (
 )
 from yarl import URL
 
+from tinkbox.client.keep_alive import keep_alive
 from tinkbox.model.errors import Invalid
 from tinkbox.services.answering import Broken, cut, pass_back
 from tinkbox.services.headers import Headers
-from tinkbox.services.presence import ClientGone, WhileThere, keep_alive
+from tinkbox.services.presence import ClientGone, WhileThere
 from tinkbox.services.tunnel import HandshakeRefused, carry
 
 CONNECT_SECONDS: Final = 5.0

@@ -1,15 +1,15 @@
 """Whether a client is still there while its request is being answered."""
 
 import asyncio
-import socket
 from types import TracebackType
 from typing import Final, Self
 
 from aiohttp import web
 
+from tinkbox.client.keep_alive import keep_alive
+
 LOOK_EVERY: Final = 1.0
 IDLE_SECONDS: Final = 600.0
-_KEEP_ALIVE: Final = {socket.TCP_KEEPIDLE: 15, socket.TCP_KEEPINTVL: 5, socket.TCP_KEEPCNT: 3}
 
 
 class ClientGone(ConnectionError):
@@ -49,9 +49,7 @@ class WhileThere:
 
     def _first_look(self) -> None:
         # Most requests are over by now; of the others the kernel is to notice when the client's host is gone.
-        connection = self._request.get_extra_info("socket")
-        if connection is not None:
-            keep_alive(connection)
+        keep_alive(self._request.get_extra_info("socket"))
         self._look_again()
 
     def _look_again(self) -> None:
@@ -62,10 +60,3 @@ class WhileThere:
             self._patience.reschedule(now)
         else:
             self._look = self._loop.call_later(self._every, self._look_again)
-
-
-def keep_alive(connection: socket.socket) -> None:
-    """Have the kernel notice within half a minute that the other host is gone."""
-    connection.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
-    for option, value in _KEEP_ALIVE.items():
-        connection.setsockopt(socket.IPPROTO_TCP, option, value)

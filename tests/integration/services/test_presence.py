@@ -1,13 +1,12 @@
 """Work for a client ends when the client does."""
 
 import asyncio
-import socket
 
 import pytest
 from aiohttp import web
 
 from tests.integration.services.door import SECONDS, listening
-from tinkbox.services.presence import ClientGone, WhileThere, keep_alive
+from tinkbox.services.presence import ClientGone, WhileThere
 
 
 async def given_up(sent: bytes, *, stays: bool, idle: float) -> BaseException:
@@ -77,14 +76,3 @@ async def test_what_goes_wrong_within_is_not_hidden() -> None:
         async with asyncio.timeout(SECONDS):
             await reader.readuntil(b"done")
         writer.close()
-
-
-def test_the_kernel_asks_after_a_silent_host() -> None:
-    with socket.socket() as connection:
-        keep_alive(connection)
-        assert connection.getsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE) == 1
-        idle, every, times = (
-            connection.getsockopt(socket.IPPROTO_TCP, option)
-            for option in (socket.TCP_KEEPIDLE, socket.TCP_KEEPINTVL, socket.TCP_KEEPCNT)
-        )
-        assert idle + every * times <= 30

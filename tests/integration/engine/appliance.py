@@ -1,6 +1,5 @@
 """The engine over a real store, with a clock and tokens that tests control."""
 
-import asyncio
 import json
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
@@ -10,6 +9,7 @@ from itertools import count
 from pathlib import Path
 from uuid import UUID
 
+from tests.integration.store.stores import opened_store
 from tinkbox.engine.attempts import Attempts
 from tinkbox.engine.bells import Bells
 from tinkbox.engine.binding import Names
@@ -216,15 +216,9 @@ async def appliance(
 
     One that goes on where another was needs other `numbers` to make its ids and tokens of.
     """
-    store = await Store.open(path)
-    try:
-        async with asyncio.TaskGroup() as parts:
-            writer = parts.create_task(store.run())
-            box = Appliance(store, clock or Clock(), numbers=numbers or count(1))
-            await box.machines.load()
-            await box.services.load()
-            yield box
-            await box.check_histories()
-            writer.cancel()
-    finally:
-        await store.close()
+    async with opened_store(path) as store:
+        box = Appliance(store, clock or Clock(), numbers=numbers or count(1))
+        await box.machines.load()
+        await box.services.load()
+        yield box
+        await box.check_histories()

@@ -1,4 +1,3 @@
-import asyncio
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -6,7 +5,7 @@ import pytest
 
 from tests.integration.engine.appliance import Appliance, appliance
 from tests.integration.engine.lending import Lender
-from tinkbox.store.database import Store
+from tests.integration.store.stores import opened_store
 
 
 @pytest.fixture
@@ -17,11 +16,5 @@ async def box(tmp_path: Path) -> AsyncIterator[Appliance]:
 
 @pytest.fixture
 async def lab(tmp_path: Path) -> AsyncIterator[Lender]:
-    store = await Store.open(tmp_path / "db")
-    try:
-        async with asyncio.TaskGroup() as parts:
-            writer = parts.create_task(store.run())
-            yield Lender(store)
-            writer.cancel()
-    finally:
-        await store.close()
+    async with opened_store(tmp_path / "db") as store:
+        yield Lender(store)

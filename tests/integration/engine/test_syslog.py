@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.integration.engine.appliance import Clock, mac
+from tests.integration.store.stores import opened_store
 from tinkbox.engine.syslog import BURST, LINES_PER_SECOND, Syslog
 from tinkbox.model.errors import Unavailable
 from tinkbox.model.hardware import MacAddress
@@ -37,14 +38,10 @@ class Bench:
 
 @asynccontextmanager
 async def opened(path: Path) -> AsyncIterator[Bench]:
-    store = await Store.open(path)
-    async with asyncio.TaskGroup() as parts:
-        writer = parts.create_task(store.run())
+    async with opened_store(path) as store:
         bench = Bench(store)
         await bench.syslog.load()
         yield bench
-        writer.cancel()
-    await store.close()
 
 
 @pytest.fixture

@@ -1,6 +1,5 @@
 """The boot timeline of machines, known or not, over a real store."""
 
-import asyncio
 import gc
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -10,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.integration.engine.appliance import Clock
+from tests.integration.store.stores import opened_store
 from tinkbox.engine import timeline as module
 from tinkbox.engine.timeline import KEPT_OF_BOOT, STRANGERS, Timeline
 from tinkbox.model.boot import Asker, Stage
@@ -46,14 +46,10 @@ class Bench:
 
 @asynccontextmanager
 async def opened(path: Path) -> AsyncIterator[Bench]:
-    store = await Store.open(path)
-    async with asyncio.TaskGroup() as parts:
-        writer = parts.create_task(store.run())
+    async with opened_store(path) as store:
         bench = Bench(store)
         await bench.timeline.load()
         yield bench
-        writer.cancel()
-    await store.close()
 
 
 @pytest.fixture

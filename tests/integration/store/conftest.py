@@ -1,24 +1,18 @@
-import asyncio
 from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
 
 from tests.integration.store.objects import attempt, workflow
+from tests.integration.store.stores import opened_store
 from tinkbox.store.database import Store, Tables
 
 
 @pytest.fixture
 async def store(tmp_path: Path) -> AsyncIterator[Store]:
     """A store on a file of its own, its writer running."""
-    made = await Store.open(tmp_path / "db")
-    try:
-        async with asyncio.TaskGroup() as parts:
-            writer = parts.create_task(made.run())
-            yield made
-            writer.cancel()
-    finally:
-        await made.close()
+    async with opened_store(tmp_path / "db") as made:
+        yield made
 
 
 @pytest.fixture

@@ -5,14 +5,14 @@ import os
 import sqlite3
 import subprocess
 import sys
-from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 
 import aiosqlite
 import pytest
 
+from tests.integration.store.stores import opened_store
 from tinkbox.model.errors import Conflict, Unavailable
 from tinkbox.store.database import Store, Tables, migrations
 from tinkbox.store.templates import Template
@@ -22,9 +22,10 @@ WRITER = """
 import asyncio, sys
 from pathlib import Path
 sys.path.insert(0, {root!r})
-from tests.integration.store.test_database import opened, put
+from tests.integration.store.stores import opened_store
+from tests.integration.store.test_database import put
 async def main():
-    async with opened(Path({path!r})) as store:
+    async with opened_store(Path({path!r})) as store:
         number = 0
         while True:
             await store.write(put(f"t{{number}}"))
@@ -47,24 +48,6 @@ def put(name: str, size: int = 10):
 async def names(store: Store) -> set[str]:
     async with store.read() as tables:
         return {template.name for template in await tables.templates.all()}
-
-
-@asynccontextmanager
-async def opened(path: Path) -> AsyncIterator[Store]:
-    store = await Store.open(path)
-    try:
-        async with asyncio.TaskGroup() as parts:
-            writer = parts.create_task(store.run())
-            yield store
-            writer.cancel()
-    finally:
-        await store.close()
-
-
-@pytest.fixture
-async def store(tmp_path: Path) -> AsyncIterator[Store]:
-    async with opened(tmp_path / "db") as made:
-        yield made
 
 
 async def test_use_cases_that_wait_together_are_all_answered_and_all_there(store: Store) -> None:
@@ -184,7 +167,7 @@ async def test_what_was_acknowledged_survives_a_kill(tmp_path: Path) -> None:
         rest, _ = await writer.communicate()
     whole = rest.splitlines(keepends=True)
     acknowledged += [f"t{int(line)}" for line in whole if line.endswith(b"\n")]
-    async with opened(tmp_path / "db") as store:
+    async with opened_store(tmp_path / "db") as store:
         assert set(acknowledged) <= await names(store)
 
 
@@ -198,7 +181,7 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
 
 
 async def test_a_full_disk_is_said_and_nothing_is_half_stored(small_disk: Path) -> None:
-    async with opened(small_disk / "db") as store:
+    async with opened_store(small_disk / "db") as store:
         await store.write(put("before"))
         filler = small_disk / "filler"
         filler.write_bytes(b"x" * (small_disk_free(small_disk) - 8192))
@@ -216,7 +199,7 @@ def small_disk_free(disk: Path) -> int:
 
 
 async def test_a_store_of_a_newer_program_is_refused(tmp_path: Path) -> None:
-    async with opened(tmp_path / "db"):
+    async with opened_store(tmp_path / "db"):
         pass
     async with aiosqlite.connect(tmp_path / "db") as connection:
         await connection.execute("PRAGMA user_version = 9999")

@@ -3,15 +3,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.integration.engine.appliance import Appliance, appliance
 from tests.integration.engine.lending import Lender
 from tests.integration.store.stores import opened_store
-
-
-@pytest.fixture
-async def box(tmp_path: Path) -> AsyncIterator[Appliance]:
-    async with appliance(tmp_path / "tinkbox.sqlite") as made:
-        yield made
 
 
 @pytest.fixture

@@ -1,14 +1,13 @@
 """Machines that nobody knows: who is let in, what they may do, and what becomes of them."""
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from ipaddress import IPv4Address, IPv4Network
-from pathlib import Path
 
 import pytest
 
-from tests.integration.engine.appliance import HELLO, Appliance, appliance, mac
+from tests.integration.engine.appliance import HELLO, Appliance, mac
 from tinkbox.engine.discovery import Discovery
 from tinkbox.model.boot import Asker, Boot, Client, Stage
 from tinkbox.model.discovery import Quotas, Rule, Standing
@@ -20,12 +19,6 @@ from tinkbox.store.database import UseCase
 from tinkbox.wire.inventory import Told
 
 ROUTER = IPv4Address("172.31.0.1")
-
-
-@pytest.fixture
-async def box(tmp_path: Path) -> AsyncIterator[Appliance]:
-    async with appliance(tmp_path / "tinkbox.sqlite") as made:
-        yield made
 
 
 def discovery(box: Appliance, quotas: Quotas | None = None, rules: Sequence[Rule] = ()) -> Discovery:

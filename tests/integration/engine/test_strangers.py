@@ -1,14 +1,12 @@
 """Who is let in of the machines that nobody knows, and for how long."""
 
 import asyncio
-from collections.abc import AsyncIterator
 from datetime import timedelta
 from ipaddress import IPv4Address
-from pathlib import Path
 
 import pytest
 
-from tests.integration.engine.appliance import Appliance, appliance, mac
+from tests.integration.engine.appliance import Appliance, mac
 from tests.integration.engine.test_discovery import discovery, pxe, standing, wait_here, what
 from tinkbox.engine.strangers import PATIENCE
 from tinkbox.model.boot import Asker, Client
@@ -18,12 +16,6 @@ from tinkbox.model.hardware import Interface, MacAddress
 from tinkbox.wire.inventory import Told
 
 ROUTER = IPv4Address("172.31.0.1")
-
-
-@pytest.fixture
-async def box(tmp_path: Path) -> AsyncIterator[Appliance]:
-    async with appliance(tmp_path / "tinkbox.sqlite") as made:
-        yield made
 
 
 async def stored(box: Appliance) -> list[Stranger]:

@@ -4,13 +4,12 @@ import asyncio
 import json
 from collections import Counter
 from collections.abc import AsyncIterator
-from pathlib import Path
 
 import pytest
 from aiohttp import web
 from aiohttp.test_utils import TestClient, TestServer
 
-from tests.integration.engine.appliance import Appliance, appliance, mac
+from tests.integration.engine.appliance import Appliance, mac
 from tests.integration.engine.test_discovery import pxe, standing, wait_here, what
 from tinkbox.client.node import NodeDoor
 from tinkbox.door.problems import refusals_become_problems
@@ -50,12 +49,6 @@ class Unseen:
 @pytest.fixture
 def monotonic() -> Monotonic:
     return Monotonic()
-
-
-@pytest.fixture
-async def box(tmp_path: Path) -> AsyncIterator[Appliance]:
-    async with appliance(tmp_path / "tinkbox.sqlite") as made:
-        yield made
 
 
 @pytest.fixture

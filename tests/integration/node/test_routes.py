@@ -5,13 +5,12 @@ import io
 import json
 from collections.abc import AsyncIterator
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 from aiohttp import ClientSession, web
 from aiohttp.test_utils import TestClient, TestServer
 
-from tests.integration.engine.appliance import Appliance, appliance, mac
+from tests.integration.engine.appliance import Appliance, mac
 from tests.integration.engine.flows import THROUGH
 from tinkbox.door.problems import refusals_become_problems
 from tinkbox.engine.breakpoints import Change
@@ -43,12 +42,6 @@ tasks:
   - {name: install, worker: "{{.device_1}}", actions: [{name: write, image: x, wipes: [/dev/sda]}]}
 """
 Client = TestClient[web.Request, web.Application]
-
-
-@pytest.fixture
-async def box(tmp_path: Path) -> AsyncIterator[Appliance]:
-    async with appliance(tmp_path / "tinkbox.sqlite") as made:
-        yield made
 
 
 class Told:

@@ -4,13 +4,12 @@ import asyncio
 import io
 import json
 from collections.abc import AsyncIterator
-from pathlib import Path
 
 import pytest
 from aiohttp import web
 from aiohttp.test_utils import TestClient, TestServer
 
-from tests.integration.engine.appliance import Appliance, appliance
+from tests.integration.engine.appliance import Appliance
 from tests.integration.node.services import WANTED, FakeServices
 from tinkbox.door.problems import refusals_become_problems
 from tinkbox.model.errors import Conflict, NotFound
@@ -22,12 +21,6 @@ from tinkbox.wire.worker import MAX_MESSAGE, MAX_OUTPUT_CHUNK, MAX_TAIL_LINES
 
 STANDING = Standing(run="r1", phase=Phase.READY, restarts=2, tail=("up",), address="172.30.0.11", ports=(80,))
 Client = TestClient[web.Request, web.Application]
-
-
-@pytest.fixture
-async def box(tmp_path: Path) -> AsyncIterator[Appliance]:
-    async with appliance(tmp_path / "tinkbox.sqlite") as made:
-        yield made
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ import pytest
 from aiohttp import web
 from aiohttp.test_utils import TestServer
 
-from tests.integration.engine.appliance import Appliance, appliance
+from tests.integration.engine.appliance import Appliance
 from tests.integration.engine.held import SHELL, Hub, hold, out, shown, typed
 from tinkbox.client.node import NodeDoor
 from tinkbox.door.problems import refusals_become_problems
@@ -18,12 +18,6 @@ from tinkbox.model.shells import Mode
 from tinkbox.node.shells import routes
 from tinkbox.wire.shell import ShellEnd, control, status
 from tinkbox.wire.worker import Credential, Offer
-
-
-@pytest.fixture
-async def box(tmp_path: Path) -> AsyncIterator[Appliance]:
-    async with appliance(tmp_path / "tinkbox.sqlite") as made:
-        yield made
 
 
 @pytest.fixture

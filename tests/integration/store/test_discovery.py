@@ -1,25 +1,15 @@
 """Strangers and inventories in the store."""
 
 import json
-from collections.abc import AsyncIterator
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 
-import pytest
-
-from tests.integration.engine.appliance import Appliance, appliance, hardware, mac
+from tests.integration.engine.appliance import Appliance, hardware, mac
 from tests.integration.engine.test_discovery import what
 from tinkbox.model.discovery import Standing, Stranger
 from tinkbox.model.hardware import parse_hardware
 
 NOON = datetime(2026, 11, 21, 12, tzinfo=UTC)
-
-
-@pytest.fixture
-async def box(tmp_path: Path) -> AsyncIterator[Appliance]:
-    async with appliance(tmp_path / "tinkbox.sqlite") as made:
-        yield made
 
 
 def stranger(number: int, **facts: object) -> Stranger:

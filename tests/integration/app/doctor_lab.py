@@ -126,6 +126,12 @@ class DoctorLab:
         """Plug in machine `number`."""
         return self._stack.enter_context(Box(self.network, self.work, number, bridge))
 
+    def served(self, number: int) -> Box:
+        """Plug in machine `number`, which asks for an address and gets it."""
+        box = self.box(number)
+        assert box.asks()
+        return box
+
     def host(self, address: str) -> Host:
         return self._stack.enter_context(Host(self.network, [(BRIDGE, address)]))
 

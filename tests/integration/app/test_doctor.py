@@ -28,8 +28,7 @@ LEASE = """lease {{
 
 
 def well(lab: DoctorLab) -> None:
-    box = lab.box(WELL)
-    assert box.asks()
+    box = lab.served(WELL)
     box.probes()
     assert box.loads()
     assert box.script()
@@ -38,31 +37,26 @@ def well(lab: DoctorLab) -> None:
 
 
 def firewall(lab: DoctorLab) -> None:
-    box = lab.box(FIREWALL)
-    assert box.asks()
+    box = lab.served(FIREWALL)
     box.drops("-p", "udp", "--sport", "69")
     assert box.gives_up()
 
 
 def small_packets(lab: DoctorLab) -> None:
-    box = lab.box(SMALL)
-    assert box.asks()
+    box = lab.served(SMALL)
     box.run("ip", "link", "set", "eth0", "mtu", "1200")
     assert box.gives_up()
 
 
 def middle(lab: DoctorLab) -> None:
-    box = lab.box(MIDDLE)
-    assert box.asks()
+    box = lab.served(MIDDLE)
     box.run("iptables", "-A", "INPUT", "-p", "udp", "--sport", "69", "-m", "quota", "--quota", "60000", "-j", "ACCEPT")
     box.drops("-p", "udp", "--sport", "69")
     assert box.gives_up()
 
 
 def missing(lab: DoctorLab) -> None:
-    box = lab.box(MISSING)
-    assert box.asks()
-    assert not box.loads("gpxe.0")
+    assert not lab.served(MISSING).loads("gpxe.0")
 
 
 def idle(lab: DoctorLab) -> None:
@@ -82,7 +76,7 @@ def other_processor(lab: DoctorLab) -> None:
 
 
 def no_osie(lab: DoctorLab) -> None:
-    assert lab.box(NO_OSIE).asks()
+    lab.served(NO_OSIE)
 
 
 def stranger(lab: DoctorLab) -> None:
@@ -102,19 +96,15 @@ def switch(lab: DoctorLab) -> None:
 
 
 def standing(lab: DoctorLab) -> None:
-    assert lab.box(STANDING).asks()
+    lab.served(STANDING)
 
 
 def silent(lab: DoctorLab) -> None:
-    box = lab.box(SILENT)
-    assert box.asks()
-    assert box.loads()
+    assert lab.served(SILENT).loads()
 
 
 def wrong(lab: DoctorLab) -> None:
-    box = lab.box(WRONG)
-    assert box.asks()
-    assert box.loads("undionly.kpxe")
+    assert lab.served(WRONG).loads("undionly.kpxe")
 
 
 def taken(lab: DoctorLab) -> None:
@@ -141,22 +131,18 @@ def goes_round(lab: DoctorLab) -> None:
 
 
 def refusing(lab: DoctorLab) -> None:
-    box = lab.box(REFUSING)
-    assert box.asks()
+    box = lab.served(REFUSING)
     assert box.loads()
     assert box.asks()
 
 
 def old_clock(lab: DoctorLab) -> None:
-    box = lab.box(OLD_CLOCK)
-    assert box.asks()
     past = datetime.now(UTC) - 25.5 * YEAR
-    assert box.fetches(f"/worker/time?was={past.timestamp():.0f}")
+    assert lab.served(OLD_CLOCK).fetches(f"/worker/time?was={past.timestamp():.0f}")
 
 
 def tiny(lab: DoctorLab) -> None:
-    box = lab.box(TINY)
-    assert box.asks()
+    box = lab.served(TINY)
     assert box.fetches(f"/boot/{mac(TINY).replace(':', '-')}/script.ipxe?memory=ff0f0000")
     for name in ("vmlinuz", "initramfs"):
         assert box.fetches(f"/boot/osie/x86_64/{name}")

@@ -7,11 +7,12 @@ from typing import NoReturn
 
 from tinkbox.boot.datagrams import reading, received
 from tinkbox.boot.dhcp import DRAIN, MAX_DATAGRAM, Planner
+from tinkbox.boot.replies import Replies
 from tinkbox.boot.throttle import Throttle
 from tinkbox.boot.witness import Witness
 from tinkbox.model.boot import Silence
 from tinkbox.wire.clients import identify
-from tinkbox.wire.dhcp import MalformedPacket, Op, decode, encode
+from tinkbox.wire.dhcp import MalformedPacket, Op, decode
 from tinkbox.wire.pxe import BootService, answer_boot_server
 
 _MAC = slice(28, 34)
@@ -29,10 +30,10 @@ class BootServer:
         self._planner = planner
         self._service = service
         self._throttle = throttle
+        self._replies = Replies(listening, interface)
         self._witness = Witness(planner, service)
         self.malformed = 0
         self.throttled = 0
-        self.failed = 0
 
     async def serve(self) -> NoReturn:
         """Answer until cancelled."""
@@ -65,13 +66,6 @@ class BootServer:
         if isinstance(reply, Silence):
             self._witness.unanswered(request, client, reply)
             return
-        try:
-            # It has its address, and listens where it asked from.
-            self._socket.sendto(encode(reply, request.longest_answer), peer)
-        except OSError as error:
-            self.failed += 1
-            if self.failed & (self.failed - 1) == 0:  # anybody can write an address that takes nothing
-                extra = {"action": "boot-server.send-failed"}
-                _log.warning("reply to %s failed: %s (%d until now)", peer[0], error, self.failed, extra=extra)
-            return
-        self._witness.boot_server_answered(client, reply)
+        # It has its address, and listens where it asked from.
+        if self._replies.send_back(request, reply, peer):
+            self._witness.boot_server_answered(client, reply)

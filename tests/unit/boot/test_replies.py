@@ -1,4 +1,4 @@
-"""Where a reply is sent when the machine has no address yet."""
+"""Where a reply is sent, and what is told of one that cannot be."""
 
 import socket
 from dataclasses import replace
@@ -40,6 +40,15 @@ def test_whoever_has_an_address_hears_it_there() -> None:
         Replies(wire, "no-such-if").send(RENEWAL, REPLY)
         Replies(wire, "no-such-if").send(replace(INSTALLED, giaddr=IPv4Address("10.9.0.1")), REPLY)
         assert wire.sent == [("172.30.0.5", 68), ("10.9.0.1", 67)]
+
+
+def test_a_reply_goes_back_to_where_the_question_came_from_if_the_network_takes_it() -> None:
+    with Wire() as wire:
+        replies = Replies(wire, "no-such-if")
+        assert replies.send_back(RENEWAL, REPLY, ("172.30.0.9", 4099))
+        assert wire.sent == [("172.30.0.9", 4099)]
+        wire.broken = True
+        assert not replies.send_back(RENEWAL, REPLY, ("172.30.0.9", 4099))
 
 
 def test_a_network_that_takes_no_reply_is_logged(caplog: pytest.LogCaptureFixture) -> None:

@@ -13,12 +13,13 @@ from tinkbox.engine.boots import MAX_DETAIL, again, begins, cleaned_facts, repea
 from tinkbox.engine.saving import keep_saving
 from tinkbox.model.boot import Stage
 from tinkbox.model.hardware import MacAddress
+from tinkbox.model.rates import Buckets, Rate
 from tinkbox.model.sightings import Fact, Sighting
 from tinkbox.model.text import one_line
 from tinkbox.store.database import Store, Tables
 
 STRANGERS = 1_000
-NEW_STRANGERS_PER_SECOND = 10.0
+NEW_STRANGERS = Rate(burst=STRANGERS, a_second=10)
 KEPT_OF_BOOT = 64
 MAX_UNSAVED = 10_000
 
@@ -43,8 +44,7 @@ class Timeline:
         self._known = known
         self._boots: dict[MacAddress, list[tuple[int, Sighting]]] = {}
         self._strangers: dict[MacAddress, None] = {}  # those seen last at the end
-        self._room = float(STRANGERS)  # for strangers that were never seen before
-        self._room_at = clock()
+        self._new_strangers = Buckets(NEW_STRANGERS, 1)
         self._next = 1
         self._unsaved: dict[int, Sighting] = {}
         self._forgotten: set[MacAddress] = set()
@@ -127,14 +127,8 @@ class Timeline:
         """Whether there is room for sightings of this machine; the stranger seen longest ago makes room for a new one."""
         if self._known(mac):
             return True
-        if mac not in self._strangers:
-            now = self._clock()
-            passed = max(0.0, (now - self._room_at).total_seconds())
-            self._room = min(STRANGERS, self._room + passed * NEW_STRANGERS_PER_SECOND)
-            self._room_at = now
-            if self._room < 1:
-                return False
-            self._room -= 1
+        if mac not in self._strangers and not self._new_strangers.take(None, self._clock().timestamp()):
+            return False
         self._strangers.pop(mac, None)
         self._strangers[mac] = None
         self._bound_strangers()

@@ -28,9 +28,10 @@ class Buckets:
         return len(self._filled)
 
     def take(self, key: Hashable, now: float) -> bool:
-        """Whether one more is admitted; `now` is in seconds of a clock that never goes back."""
+        """Whether one more is admitted; `now` is in seconds.  While a clock goes back no time passes."""
         tokens, since = self._filled.get(key, (self._rate.burst, now))
-        tokens = min(self._rate.burst, tokens + (now - since) * self._rate.a_second)
+        passed = now - since if now > since else 0.0
+        tokens = min(self._rate.burst, tokens + passed * self._rate.a_second)
         admitted = tokens >= 1
         self._filled[key] = (tokens - 1 if admitted else tokens, now)
         self._filled.move_to_end(key)

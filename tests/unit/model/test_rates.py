@@ -18,6 +18,13 @@ def test_a_burst_is_admitted_and_then_so_many_a_second() -> None:
     assert taken(buckets, "a", 1e6) == 3, "no more than a burst is saved up"
 
 
+def test_a_clock_that_is_set_back_takes_nothing_from_anybody() -> None:
+    buckets = Buckets(SLOW, 9)
+    assert taken(buckets, "a", 5000.0, 1) == 1
+    assert taken(buckets, "a", 100.0) == 2
+    assert taken(buckets, "a", 102.0) == 1
+
+
 def test_everybody_has_a_bucket_of_their_own() -> None:
     buckets = Buckets(SLOW, 9)
     assert [taken(buckets, each, 100.0) for each in ("a", "b", "a")] == [3, 3, 0]

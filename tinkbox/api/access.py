@@ -10,9 +10,10 @@ from typing import Any
 from aiohttp import web
 from aiohttp.typedefs import Middleware
 
+from tinkbox.door.bodies import body_of
 from tinkbox.door.problems import Handler
 from tinkbox.model.access import Caller, Right, operator
-from tinkbox.model.errors import Denied, Forbidden, Invalid, TooLarge
+from tinkbox.model.errors import Denied, Forbidden, Invalid
 
 MAX_DOCUMENT = 4 * 1024 * 1024
 MAX_DIGITS = 18
@@ -95,7 +96,7 @@ def _user(uid: int) -> str:
 async def read_object(request: web.Request) -> dict[str, Any]:
     """The request's JSON object; raises Invalid or TooLarge."""
     try:
-        document = json.loads(await read_text(request))
+        document = json.loads(await body_of(request, MAX_DOCUMENT))
         # JSON can spell what is no text: half of a surrogate pair.
         json.dumps(document, ensure_ascii=False).encode()
     except (ValueError, RecursionError) as error:
@@ -103,16 +104,6 @@ async def read_object(request: web.Request) -> dict[str, Any]:
     if not isinstance(document, dict):
         raise Invalid("invalid json: expected an object")
     return document
-
-
-async def read_text(request: web.Request) -> bytes:
-    """The request's body; raises TooLarge beyond a few MiB."""
-    body = bytearray()
-    async for chunk in request.content.iter_any():
-        body += chunk
-        if len(body) > MAX_DOCUMENT:
-            raise TooLarge(f"more than {MAX_DOCUMENT // 1024} KiB: that is no document for here")
-    return bytes(body)
 
 
 def text_field(document: dict[str, Any], name: str) -> str:

@@ -9,9 +9,10 @@ from aiohttp import web
 
 from tinkbox import __version__
 from tinkbox.api import breakpoints, discovery, doctor, documents, intake, leases, seen, services, shells
-from tinkbox.api.access import caller, is_number, needing, read_object, read_text, text_field
+from tinkbox.api.access import MAX_DOCUMENT, caller, is_number, needing, read_object, text_field
 from tinkbox.api.logs import EVENT_STREAM, answer, output_of_actions, stream_events, streamed
 from tinkbox.api.metrics import CONTENT_TYPE, Answers, page
+from tinkbox.door.bodies import body_of
 from tinkbox.engine.breakpoints import Breakpoints
 from tinkbox.engine.directory import Directory
 from tinkbox.engine.discovery import Discovery
@@ -138,7 +139,7 @@ class OperatorDoor:
         return web.json_response([documents.hardware(each) for each in await self.machines.all()])
 
     async def push_hardware(self, request: web.Request) -> web.Response:
-        return web.json_response(await intake.push_hardware(self.machines, await read_text(request)))
+        return web.json_response(await intake.push_hardware(self.machines, await body_of(request, MAX_DOCUMENT)))
 
     async def get_hardware(self, request: web.Request) -> web.Response:
         status = await self.machines.get(_key(request))

@@ -9,9 +9,10 @@ from typing import Final, Protocol
 
 from aiohttp import web
 
+from tinkbox.door.bodies import body_of
 from tinkbox.door.problems import problem
 from tinkbox.model.rates import Buckets, Rate
-from tinkbox.node.questions import POLL_SECONDS, answered, awaited, body_of, nothing_yet, worker_of
+from tinkbox.node.questions import POLL_SECONDS, answered, awaited, nothing_yet, worker_of
 from tinkbox.wire.inventory import MAX_INVENTORY, Accepted, Told, decode_told, encode_message
 
 # A worker tells once when it starts, and one that is told to wait asks again within eight seconds.

@@ -1,4 +1,4 @@
-"""What the questions of all workers have in common: who asks, how much it says, how long it waits for an answer.
+"""What the questions of all workers have in common: who asks, how long it waits for an answer.
 
 The credential is the worker's identity; a name it merely claims counts for nothing.
 """
@@ -8,7 +8,7 @@ from typing import TypeVar
 
 from aiohttp import web
 
-from tinkbox.model.errors import Denied, Invalid, TooLarge
+from tinkbox.model.errors import Denied, Invalid
 
 POLL_SECONDS = 25.0
 LOOK_EVERY = 5.0
@@ -30,18 +30,6 @@ def offset_of(request: web.Request) -> int:
     if not offset.isdecimal() or len(offset) > 18:
         raise Invalid("output: offset is the place of the first byte, such as ?offset=0")
     return int(offset)
-
-
-async def body_of(request: web.Request, limit: int) -> bytes:
-    """Raises TooLarge, without reading more than `limit` bytes."""
-    if (request.content_length or 0) > limit:
-        raise TooLarge(f"{request.content_length} bytes: at most {limit} are taken here")
-    body = bytearray()
-    async for chunk in request.content.iter_any():
-        body += chunk
-        if len(body) > limit:
-            raise TooLarge(f"more than {limit} bytes: that is too much here")
-    return bytes(body)
 
 
 async def awaited(

@@ -7,6 +7,7 @@ from typing import Protocol
 
 from aiohttp import web
 
+from tinkbox.door.bodies import body_of
 from tinkbox.model.boot import Stage
 from tinkbox.model.disks import Refused
 from tinkbox.model.sightings import Fact
@@ -15,7 +16,6 @@ from tinkbox.node.questions import (
     POLL_SECONDS,
     answered,
     awaited,
-    body_of,
     nothing_yet,
     offset_of,
     worker_of,

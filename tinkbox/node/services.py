@@ -6,8 +6,9 @@ from typing import Protocol
 
 from aiohttp import web
 
+from tinkbox.door.bodies import body_of
 from tinkbox.model.services import Standing
-from tinkbox.node.questions import POLL_SECONDS, answered, awaited, body_of, nothing_yet, offset_of, worker_of
+from tinkbox.node.questions import POLL_SECONDS, answered, awaited, nothing_yet, offset_of, worker_of
 from tinkbox.wire.bundle import MAX_ARCHIVE
 from tinkbox.wire.services import Wanted, decode_observed, encode
 from tinkbox.wire.worker import MAX_OUTPUT_CHUNK

@@ -10,7 +10,8 @@ from contextlib import asynccontextmanager
 
 from aiohttp import web
 
-from tinkbox.model.errors import Conflict, Denied, Invalid, NotFound, Refusal, TooLarge
+from tinkbox.door.bodies import body_of
+from tinkbox.model.errors import Conflict, Denied, Invalid, NotFound, Refusal
 from tinkbox.model.image import DIGEST
 from tinkbox.registry.answers import ANONYMOUS, answering, credential, operator_only
 from tinkbox.registry.manifests import MAX_MANIFEST
@@ -91,13 +92,9 @@ class _RegistryDoor:
     async def push(self, request: web.Request) -> web.Response:
         operator_only(request, self._authorised)
         name, selector = request.match_info["name"], request.match_info["selector"]
-        content = bytearray()
-        async for chunk in request.content.iter_any():
-            content += chunk
-            if len(content) > MAX_MANIFEST:
-                raise TooLarge(f"a manifest may have {MAX_MANIFEST} bytes at most")
+        content = await body_of(request, MAX_MANIFEST)
         content_type = request.headers.get("Content-Type", "")
-        digest = await self._store.put_manifest(name, selector, bytes(content), content_type)
+        digest = await self._store.put_manifest(name, selector, content, content_type)
         headers = {"Location": f"/v2/{name}/manifests/{digest}", "Docker-Content-Digest": digest}
         return web.Response(status=201, headers=headers)
 

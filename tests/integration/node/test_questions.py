@@ -10,7 +10,7 @@ from aiohttp.test_utils import TestClient, TestServer
 
 from tinkbox.door.problems import refusals_become_problems
 from tinkbox.model.errors import Denied
-from tinkbox.node.questions import LOOK_EVERY, awaited, body_of, nothing_yet, offset_of, worker_of
+from tinkbox.node.questions import LOOK_EVERY, awaited, nothing_yet, offset_of, worker_of
 
 Client = TestClient[web.Request, web.Application]
 
@@ -56,21 +56,6 @@ async def test_an_offset_is_a_number_of_bytes(query: str, status: int) -> None:
         answer = await client.get(f"/?offset={query}")
         assert answer.status == status
         assert status != 200 or await answer.text() == query
-
-
-async def test_a_body_is_read_up_to_its_limit_however_it_is_announced() -> None:
-    async def handler(request: web.Request) -> web.Response:
-        return web.Response(body=await body_of(request, 1000))
-
-    async def pieces(size: int) -> AsyncIterator[bytes]:
-        for _ in range(size):
-            yield b"x"
-
-    async with door(handler) as client:
-        for body in (b"x" * 1000, pieces(1000)):
-            assert await (await client.post("/", data=body)).read() == b"x" * 1000
-        for body in (b"x" * 1001, pieces(1001)):
-            assert (await client.post("/", data=body)).status == 413
 
 
 async def test_a_question_is_waited_for_no_longer_than_there_is_time_and_looked_at_in_between() -> None:

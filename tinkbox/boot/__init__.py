@@ -1,1 +1,1 @@
-"""A machine's first minutes: DHCP, TFTP, boot scripts and files over HTTP."""
+"""A machine's first minutes: DHCP, TFTP, DNS, boot scripts and files over HTTP, syslog."""

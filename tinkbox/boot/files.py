@@ -17,6 +17,7 @@ from tinkbox.boot.command_line import kernel_arguments, syslog
 from tinkbox.boot.credential import WITH_CREDENTIAL, credential_ramdisk
 from tinkbox.boot.delivery import Delivery
 from tinkbox.boot.loaders import FOLDER, LOADERS
+from tinkbox.boot.witness import Timeline
 from tinkbox.model.boot import Boot, Plan, Stage
 from tinkbox.model.errors import Invalid, NotFound
 from tinkbox.model.hardware import MacAddress
@@ -36,12 +37,10 @@ SCRIPT_STAGE: Final[Mapping[Boot, Stage]] = {
 }
 
 
-class Planner(Protocol):
+class Planner(Timeline, Protocol):
     """Whoever knows what a machine is to boot, and wants to know how far it came."""
 
     def script_plan(self, mac: MacAddress, peer: str) -> Plan | None: ...
-    def booted(self, mac: MacAddress) -> None: ...
-    def saw(self, mac: MacAddress, stage: Stage, detail: str = "", **facts: Fact) -> None: ...
     def saw_address(self, address: str, stage: Stage, detail: str = "", **facts: Fact) -> None: ...
 
 

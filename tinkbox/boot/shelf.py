@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Protocol
 
+from tinkbox.boot import files as over_http
 from tinkbox.boot.command_line import kernel_arguments
 from tinkbox.boot.credential import WITH_CREDENTIAL, credential_ramdisk
 from tinkbox.boot.files import OSIE_FILES, SCRIPT_STAGE, BootFolder
@@ -32,14 +33,10 @@ _DISPENSABLE = re.compile(
 )
 
 
-class Planner(Protocol):
-    """Whoever knows what the machine at an address is to boot, and wants to know how far it came."""
+class Planner(over_http.Planner, Protocol):
+    """One that also knows which machine is at an IPv4 address."""
 
     def at(self, address: str) -> MacAddress | None: ...
-    def script_plan(self, mac: MacAddress, peer: str) -> Plan | None: ...
-    def booted(self, mac: MacAddress) -> None: ...
-    def saw(self, mac: MacAddress, stage: Stage, detail: str = "", **facts: Fact) -> None: ...
-    def saw_address(self, address: str, stage: Stage, detail: str = "", **facts: Fact) -> None: ...
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""UDP sockets bound to one interface, and who holds a port that we cannot have."""
+"""Sockets to serve on, of UDP bound to one interface, and who holds a port that we cannot have."""
 
 import errno
 import os

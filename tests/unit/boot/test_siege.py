@@ -2,13 +2,12 @@
 
 import asyncio
 import socket
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import replace
 
 import pytest
 
 from tests.unit.boot.dhcp_bench import FIRMWARE
+from tests.unit.boot.filtered_line import let_in, line
 from tinkbox.boot import siege
 from tinkbox.boot.siege import ENOUGH, MAX_KNOWN, NOISY, WINDOW, Siege
 from tinkbox.model.hardware import MacAddress
@@ -26,25 +25,9 @@ class Clock:
         return self.now
 
 
-@contextmanager
-def line() -> Iterator[socket.socket]:
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as bound:
-        bound.bind(("127.0.0.1", 0))
-        bound.setblocking(False)
-        yield bound
-
-
 def heard(bound: socket.socket, *macs: MacAddress) -> list[MacAddress]:
     """Which of these machines' packets come through."""
-    through = []
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as machine:
-        for mac in macs:
-            machine.sendto(encode(replace(FIRMWARE, mac=mac)), bound.getsockname())
-            try:
-                through.append(decode(bound.recv(2048)).mac)
-            except BlockingIOError:
-                continue
-    return through
+    return [decode(each).mac for each in let_in(bound, *(encode(replace(FIRMWARE, mac=mac)) for mac in macs))]
 
 
 def numbered(number: int) -> MacAddress:

@@ -16,7 +16,7 @@ from tinkbox.cli import main
 
 ROOT = Path(__file__).parents[3]
 PROGRAM = [sys.executable, "-m", "tinkbox"]
-DEADLINE = 30.0
+DEADLINE = 60.0
 
 
 @dataclass(frozen=True)
@@ -68,8 +68,7 @@ class Configuration:
     tftp_port: int
 
 
-# Below the ports that the kernel hands out by itself, elsewhere for every test run, and others for each of its processes:
-# an appliance that is off for a moment finds its own still free.
+# Below the ports that the kernel hands out by itself, elsewhere for every test run, and others for each of its processes.
 _ports = count(10_000 + os.getpgrp() * 5 % 1_500 * MOST + which(), MOST)
 
 
@@ -83,9 +82,14 @@ def _is_free(port: int) -> bool:
     return True
 
 
+def own_ports(number: int) -> list[int]:
+    """Ports of loopback that are free, and stay so: whoever is off for a moment finds his own when he comes back."""
+    return list(islice(filter(_is_free, _ports), number))
+
+
 def configure(folder: Path) -> Configuration:
-    """Write a configuration with ports that are free now."""
-    operator_port, http_port, tftp_port, dns_port = islice(filter(_is_free, _ports), 4)
+    """Write a configuration with ports of its own."""
+    operator_port, http_port, tftp_port, dns_port = own_ports(4)
     path, data = folder / "tinkbox.yaml", folder / "data"
     path.write_text(
         f"data: {data}\n"

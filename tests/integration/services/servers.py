@@ -1,6 +1,5 @@
 """Web servers that nobody here wrote, serving a folder at a port of loopback; each answers when its `with` begins."""
 
-import socket
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Sequence
@@ -8,8 +7,9 @@ from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 
 from examples.lab.processes import start, stop
+from tests.integration.cli.serving import own_ports
 
-SECONDS = 30
+SECONDS = 60
 _NGINX = """\
 daemon off;
 user root;
@@ -61,8 +61,7 @@ def python(work: Path, root: Path) -> AbstractContextManager[int]:
 
 @contextmanager
 def _serving(work: Path, command: Callable[[int], Sequence[str]]) -> Iterator[int]:
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = int(free.getsockname()[1])
+    (port,) = own_ports(1)
     with (work / "server.log").open("wb") as log:
         process = start(command(port), stdout=log)
     try:

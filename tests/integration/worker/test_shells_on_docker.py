@@ -3,7 +3,6 @@
 import asyncio
 import hashlib
 import re
-import socket
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -11,6 +10,7 @@ from pathlib import Path
 import pytest
 from aiohttp import WSMsgType, web
 
+from tests.integration.cli.serving import own_ports
 from tests.integration.docker_engine import DockerEngine
 from tests.integration.registry.serving import layer
 from tinkbox.client.node import NodeDoor
@@ -38,7 +38,7 @@ FILES = {
 
 async def until(look: Callable[[], Awaitable[bool]]) -> None:
     """Look again and again, where nothing can announce it."""
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(60):
         while not await look():  # noqa: ASYNC110
             await asyncio.sleep(0.05)
 
@@ -70,7 +70,7 @@ class Client:
     async def until(self, words: str) -> str:
         """Wait until standard output has what this pattern finds; returns it, and forgets everything before its end."""
         pattern, output = re.compile(words.encode(), re.DOTALL), self.printed[Channel.STDOUT]
-        async with asyncio.timeout(30), self.changed:
+        async with asyncio.timeout(60), self.changed:
             while not (match := pattern.search(output)):
                 await self.changed.wait()
         found = match[0].decode(errors="replace")
@@ -78,7 +78,7 @@ class Client:
         return found
 
     async def say(self, *frames: Frame) -> None:
-        async with asyncio.timeout(30), self.changed:
+        async with asyncio.timeout(60), self.changed:
             await self.changed.wait_for(lambda: self.socket is not None)
             assert self.socket is not None
             for frame in frames:
@@ -88,7 +88,7 @@ class Client:
         await self.say(Frame(Channel.STDIN, text.encode()))
 
     async def end(self) -> ShellEnd:
-        async with asyncio.timeout(30), self.changed:
+        async with asyncio.timeout(60), self.changed:
             await self.changed.wait_for(lambda: self.ends)
         return self.ends[0]
 
@@ -101,9 +101,7 @@ class Appliance:
     """Takes every shell's line on a port that stays the same when it is switched off and on."""
 
     def __init__(self) -> None:
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            self.port = free.getsockname()[1]
+        (self.port,) = own_ports(1)
         self._clients: dict[str, Client] = {}
         self._runner: web.AppRunner | None = None
 
@@ -236,7 +234,7 @@ async def test_a_terminal_takes_the_size_of_its_drivers_window(held: Held) -> No
     async with held.shells(TERMINAL):
         await client.until(r"# ")
         await client.say(*(resize(rows, 132) for rows in range(20, 60)))
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(60):
             size = ""
             while "59 132" not in size:
                 await client.type("busybox stty size\n")
@@ -294,7 +292,7 @@ async def test_the_same_shell_goes_on_when_the_appliance_is_started_again(held: 
         await held.appliance.on()
         await client.type("echo is it kept: $kept\n")
         await client.until("is it kept: yes\r\n")
-        assert client.connections == 2
+        assert client.connections >= 2
 
 
 async def test_what_is_printed_while_the_appliance_is_away_arrives_when_it_is_back(held: Held) -> None:

@@ -138,9 +138,10 @@ def processes_of(session: str) -> list[int]:
 
 
 def reap(session: str) -> None:
-    for process in processes_of(session):
-        with suppress(ProcessLookupError):
-            os.kill(process, signal.SIGKILL)
+    for number in processes_of(session):
+        with suppress(ProcessLookupError), os.fdopen(os.pidfd_open(number)) as process:
+            if number in processes_of(session):  # it is the same: a number may be given away again
+                signal.pidfd_send_signal(process.fileno(), signal.SIGKILL)
 
 
 class HeldMachine:
@@ -172,7 +173,7 @@ class HeldMachine:
         thread = threading.Thread(target=run)
         thread.start()
         try:
-            assert self._held.wait(30)
+            assert self._held.wait(60)
             yield
         finally:
             loop.call_soon_threadsafe(task.cancel)

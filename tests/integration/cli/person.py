@@ -14,7 +14,7 @@ from typing import Any, Self
 
 from tests.integration.cli.serving import PROGRAM, ROOT, clean_environment
 
-PATIENCE = 20.0
+PATIENCE = 60.0
 
 
 class Person:

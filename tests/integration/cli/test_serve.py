@@ -122,7 +122,7 @@ def test_being_told_to_stop_is_no_failure(tmp_path: Path, signum: int) -> None:
     configuration = configure(tmp_path)
     with serving(configuration) as process:
         process.send_signal(signum)
-        assert process.wait(30) == 0
+        assert process.wait(60) == 0
         said = (tmp_path / "stderr").read_text().splitlines()
         # It may have begun to look for the engine that is not there.
         assert [line for line in said if "no Docker engine answers at unix:///nowhere" not in line] == []

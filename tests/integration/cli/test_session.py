@@ -1,7 +1,6 @@
 """A shell in a person's terminal, over everything that may happen meanwhile."""
 
 import signal
-import time
 from pathlib import Path
 
 import pytest
@@ -119,9 +118,8 @@ def test_an_appliance_that_is_told_to_stop_does_so_and_is_found_again(shells: Sh
         anna.sees("$ ")
         anna.type("kept=something; echo $kept\r")
         anna.sees("something\r\n")
-        began = time.monotonic()
         shells.stop()
-        assert time.monotonic() - began < 5
+        assert shells.appliance.returncode == 0  # by itself: whoever takes too long is killed
         anna.sees("trying again")
         shells.start()
         anna.sees("connected again")

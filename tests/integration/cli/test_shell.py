@@ -2,13 +2,13 @@
 
 import hashlib
 import subprocess
-import time
 
 import pytest
 
 from tests.integration.cli.held_machine import processes_of
 from tests.integration.cli.serving import DEADLINE, ROOT, run
 from tests.integration.cli.shell_lab import ShellLab
+from tests.integration.worker.machine import until
 
 
 def test_a_terminal_in_the_held_container(shells: ShellLab) -> None:
@@ -96,9 +96,7 @@ def test_a_command_ends_when_nobody_reads_it_any_more(shells: ShellLab) -> None:
         assert process.stdout.read(4) == b"y\ny\n"
         process.stdout.close()
         process.wait(DEADLINE)
-    deadline = time.monotonic() + DEADLINE
-    while processes_of(shells.session()):
-        assert time.monotonic() < deadline
+    until(lambda: not processes_of(shells.session()), "the end of what it ran")
 
 
 def test_a_command_that_is_lost_says_so(shells: ShellLab) -> None:

@@ -1,10 +1,10 @@
 """What is left of a terminal that a shell had."""
 
 import signal
-import time
 
 from tests.integration.cli.serving import DEADLINE
 from tests.integration.cli.shell_lab import ShellLab
+from tests.integration.worker.machine import until
 
 
 def test_a_signal_gives_the_terminal_back(shells: ShellLab) -> None:
@@ -26,9 +26,7 @@ def test_a_terminal_that_shows_nothing_any_more_is_given_back_too(shells: ShellL
         anna.sees("y\r\n")
         # Nobody reads what it shows, as when a window is frozen: what is typed still counts.
         anna.type("\r~.")
-        deadline = time.monotonic() + DEADLINE
-        while anna.settings() != anna.before:
-            assert time.monotonic() < deadline
+        until(lambda: anna.settings() == anna.before, "the terminal to be given back")
         anna.sees("left: the shell goes on")
         assert anna.ends() == 0
 

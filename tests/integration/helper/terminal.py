@@ -11,7 +11,7 @@ from tests.integration.docker_engine import DockerEngine
 from tests.integration.helper.container import ActionContainer
 from tinkbox.worker.helper import ENTRYPOINT
 
-DEADLINE = 30.0
+DEADLINE = 60.0
 
 
 class Terminal:
@@ -49,8 +49,9 @@ class Terminal:
         return shown
 
     def _read(self) -> None:
-        piece = os.read(self._master, 65_536).decode(errors="replace")
+        # However it comes in pieces.
+        self._seen += os.read(self._master, 65_536).decode(errors="replace")
         # Busybox asks where the cursor is, and waits a moment for the answer.
-        if "\x1b[6n" in piece:
+        if "\x1b[6n" in self._seen:
             os.write(self._master, b"\x1b[1;1R")
-        self._seen += piece.replace("\x1b[6n", "").replace("\x1b[J", "")
+        self._seen = self._seen.replace("\x1b[6n", "").replace("\x1b[J", "")

@@ -62,14 +62,14 @@ def test_without_proc_there_is_a_shell_but_nothing_to_find_a_session_by(root: Pa
 
 
 def test_without_the_workers_files_nothing_runs(root: Path) -> None:
-    done = subprocess.run(inside(root, ENTRYPOINT), capture_output=True, check=False, timeout=20)
+    done = subprocess.run(inside(root, ENTRYPOINT), capture_output=True, check=False, timeout=60)
     assert (done.returncode, done.stdout, done.stderr) == (127, b"", b"")
 
 
 def test_without_a_place_for_facts_the_command_still_runs(root: Path, files: HelperFiles) -> None:
     files.set_command_line(["/tinkbox/bin/busybox", "sh", "-c", "exit 7"])
     shutil.rmtree(files.run)
-    assert subprocess.run(inside(root, ENTRYPOINT), check=False, timeout=20).returncode == 7
+    assert subprocess.run(inside(root, ENTRYPOINT), check=False, timeout=60).returncode == 7
 
 
 LOST: dict[str, Callable[[Path], object]] = {
@@ -87,13 +87,13 @@ def test_where_facts_were_lost_the_command_is_not_run_a_second_time(
     files.set_command_line(["/tinkbox/bin/busybox", "sh", "-c", "exit 7"])
     (files.run / "status").unlink()
     LOST[became](files.run / "status")
-    assert subprocess.run(inside(root, ENTRYPOINT), check=False, timeout=20).returncode == 137
+    assert subprocess.run(inside(root, ENTRYPOINT), check=False, timeout=60).returncode == 137
     assert (root / "tinkbox" / "control" / "environ").read_bytes() == b""
 
 
 def test_of_many_facts_the_last_count(root: Path, files: HelperFiles) -> None:
     (files.run / "status").write_text("exited 1 8\n" + "x" * 100_000 + "\nexited 1 9\n")
-    assert subprocess.run(inside(root, ENTRYPOINT), check=False, timeout=20).returncode == 9
+    assert subprocess.run(inside(root, ENTRYPOINT), check=False, timeout=60).returncode == 9
 
 
 def test_the_helper_is_small_and_needs_no_library() -> None:

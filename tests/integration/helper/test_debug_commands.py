@@ -28,7 +28,7 @@ def asked(
         assert process.poll() is None, process.communicate()
         (request,) = action.files.requests(before)
         action.files.answer(request.id, ok, answer)
-        output, errors = process.communicate(timeout=20)
+        output, errors = process.communicate(timeout=60)
     return request, (process.returncode, output, errors)
 
 
@@ -74,7 +74,7 @@ def test_the_answer_to_another_is_none(held: ActionContainer) -> None:
         held.script("true")
         assert process.poll() is None
         held.files.answer(request.id, True, "to you")
-        assert process.communicate(timeout=20) == ("to you\n", "")
+        assert process.communicate(timeout=60) == ("to you\n", "")
 
 
 def test_where_nothing_is_held_there_is_nothing_to_decide(action: ActionContainer) -> None:

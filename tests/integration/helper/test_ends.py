@@ -85,23 +85,30 @@ def test_signals_reach_the_command(action: ActionContainer, pid: str) -> None:
 
 
 def test_a_signal_reaches_the_command_only(action: ActionContainer) -> None:
-    child = "(trap 'echo told child' TERM; while :; do sleep 0.01; done) &"
+    child = (
+        "(trap 'echo told child' TERM; trap 'echo child lives' WINCH; while :; do sleep 0.01; done) & echo $! >/child;"
+    )
     action.shell(f"{child} {TOLD}", ON_FAILURE)
     action.prints("ready\n")
     action.kill("TERM")
     action.held(Kind.FAILURE)
     action.prints("told TERM\n")
+    # What it was told earlier it would say first.
+    action.script("kill -WINCH $(cat /child)")
+    action.prints("child lives\n")
     assert "told child" not in action.printed
 
 
 def test_the_ends_of_others_are_not_the_commands_business(action: ActionContainer) -> None:
-    wait = "mkfifo /pipe; exec 3<>/pipe; trap 'echo told CHLD' CHLD; echo ready; while :; do read -r _ <&3; done"
-    action.shell(wait)
+    traps = "trap 'echo told CHLD' CHLD; trap 'echo told WINCH' WINCH"
+    action.shell(f"mkfifo /pipe; exec 3<>/pipe; {traps}; echo ready; while :; do read -r _ <&3; done")
     action.prints("ready\n")
     action.script("(sleep 0.01 &) ; (sleep 0.01 &)")
     until(lambda: action.script("cat /proc/[0-9]*/comm | grep -c sleep; true") == "0\n", "the orphans' end")
+    # What it was told earlier it would say first.
     action.kill("WINCH")
-    assert action.printed == "ready\n"
+    action.prints("told WINCH\n")
+    assert action.printed == "ready\ntold WINCH\n"
 
 
 def test_a_signal_of_the_worker_reaches_the_commands_whole_group(action: ActionContainer) -> None:

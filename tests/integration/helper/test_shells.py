@@ -144,7 +144,7 @@ def test_whoever_belongs_to_a_session_is_asked_to_end_first(held: ActionContaine
     with held.begin_inside(*SHELL, "sh", "-c", script) as process:
         until(lambda: held.inside("/tinkbox/busybox/test", "-e", f"/{signal}").returncode == 0, "it to be ready")
         assert held.inside(ENTRYPOINT, "reap", "s1").returncode == 0
-        assert process.communicate(timeout=20)[0] == "asked\n"
+        assert process.communicate(timeout=60)[0] == "asked\n"
     assert process.returncode == 6
 
 

@@ -21,7 +21,7 @@ def root(tmp_path: Path) -> Path:
 
 def reboot(root: Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        ["chroot", root, "/bin/busybox", "sh", "/action/reboot.sh"], capture_output=True, text=True, timeout=10
+        ["chroot", root, "/bin/busybox", "sh", "/action/reboot.sh"], capture_output=True, text=True, timeout=60
     )
 
 

@@ -115,6 +115,6 @@ def test_whoever_holds_the_port_is_named(network: Network, tmp_path: Path) -> No
         refused = binding(network, tmp_path, "interface: lab")["refused"]
     finally:
         holder.stdin.close()
-        holder.wait(10)
+        holder.wait(60)
         holder.stdout.close()
     assert f":67/udp is taken by {Path(sys.executable).name} (pid {holder.pid})" in refused

@@ -41,7 +41,7 @@ async def asked(root: Path, *, given: bool) -> str:
         (root / "proc" / "cmdline").write_text(f"{words}\n")
         command = ["chroot", str(root), "/bin/busybox", "sh", "-c", f"{applets} && /osie/identity"]
         process = await asyncio.create_subprocess_exec(*command)
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(60):
             await process.wait()
     log = root / "run" / "osie" / "log"
     return log.read_text() if log.exists() else ""

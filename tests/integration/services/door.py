@@ -188,5 +188,17 @@ def named(path: str = "/", method: str = "GET", *headers: str, version: str = "1
     return "\r\n".join(lines).encode("latin-1")
 
 
+async def standstill(count: Callable[[], int]) -> int:
+    """Wait until this has begun to grow and grows no more, which is looked at often: to be held up for once is not that."""
+    before, same = -1, 0
+    async with asyncio.timeout(SECONDS):
+        while same < 20:
+            now = count()
+            same = same + 1 if now == before > 0 else 0
+            before = now
+            await asyncio.sleep(0.05)
+    return before
+
+
 def problem(answer: Mapping[str, Any]) -> tuple[int, str]:
     return answer["status"], answer["detail"]

@@ -131,14 +131,17 @@ async def test_a_server_that_ends_in_the_middle_is_an_error_for_curl(tmp_path: P
         with (root / "large").open("wb") as file:
             file.truncate(2**30)
         process = await asyncio.create_subprocess_exec(
-            "curl", "--silent", "--limit-rate", "10M", "--output", "/dev/null", "--interface", HERS, f"{proxied}/large"
+            *("curl", "--silent", "--no-buffer", "--limit-rate", "10M", "--interface", HERS, f"{proxied}/large"),
+            stdout=asyncio.subprocess.PIPE,
         )
+        assert process.stdout is not None
+        await process.stdout.readexactly(2**20)  # into the middle of it
         pid = int((tmp_path / "nginx.pid").read_text())
-        await asyncio.sleep(0.5)  # into the middle of it
         killer = shutil.which("kill")
         assert killer
         ended = await asyncio.create_subprocess_exec(killer, "-TERM", str(pid))
         await ended.wait()
         async with asyncio.timeout(60):
+            await process.stdout.read()
             # Partial file, or failure in receiving: what curl calls an answer that breaks off.
             assert await process.wait() in (18, 56)

@@ -104,7 +104,7 @@ async def test_nothing_is_asked_on_behalf_of_a_worker_that_hung_up() -> None:
     runner = web.AppRunner(app)
     await runner.setup()
     await web.TCPSite(runner, "127.0.0.1", 0).start()
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(60):
         _, writer = await asyncio.open_connection(*runner.addresses[0])
         writer.write(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n")
         await waits.wait()

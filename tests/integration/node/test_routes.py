@@ -138,7 +138,7 @@ async def test_work_that_is_created_meanwhile_is_offered_at_once(box: Appliance,
         await bells_wait(name, 600)  # so that looking now and then does not help
 
     box.bells.wait = wait  # type: ignore[method-assign]
-    async with asyncio.timeout(10), asyncio.TaskGroup() as group:
+    async with asyncio.timeout(60), asyncio.TaskGroup() as group:
         waiting = group.create_task(door.post("/worker/next", data=HELLO, headers=headers))
         await waits.wait()
         await box.workflow()
@@ -156,7 +156,7 @@ async def test_a_machine_that_is_about_to_go_away_is_answered_at_once(box: Appli
     app.add_routes(routes(*door, poll_seconds=600))
     headers = await bearer(box)
     await box.workflow()
-    async with TestClient(TestServer(app)) as door, asyncio.timeout(30):
+    async with TestClient(TestServer(app)) as door, asyncio.timeout(60):
         hello = encode(Hello(boot_id="boot-1", finishing=True))
         assert (await door.post("/worker/next", data=hello, headers=headers)).status == 204
         assert (await door.post("/worker/next", data=HELLO, headers=headers)).status == 200
@@ -314,7 +314,7 @@ async def test_an_order_to_stop_reaches_its_worker_at_once(box: Appliance, door:
         await bells_wait(name, 600)  # so that looking now and then does not help
 
     box.bells.wait = wait  # type: ignore[method-assign]
-    async with asyncio.timeout(10), asyncio.TaskGroup() as group:
+    async with asyncio.timeout(60), asyncio.TaskGroup() as group:
         waiting = group.create_task(door.get(f"/worker/attempts/{offer.attempt}/orders?seen={seen}", headers=headers))
         await waits.wait()
         await box.workflows.cancel(offer.workflow_id)
@@ -362,7 +362,7 @@ async def test_nothing_is_begun_for_a_worker_that_hung_up(box: Appliance) -> Non
     await runner.setup()
     await web.TCPSite(runner, "127.0.0.1", 0).start()
     host, port = runner.addresses[0]
-    async with asyncio.timeout(10), ClientSession() as client, asyncio.TaskGroup() as group:
+    async with asyncio.timeout(60), ClientSession() as client, asyncio.TaskGroup() as group:
         asking = group.create_task(client.post(f"http://{host}:{port}/worker/next", data=HELLO, headers=headers))
         await waits.wait()
         asking.cancel()

@@ -73,7 +73,7 @@ async def test_what_was_seen_is_told_again_only_when_it_is_something_else(
     box: Appliance, door: Client, services: FakeServices
 ) -> None:
     _, headers = await bearer(box)
-    async with asyncio.timeout(30), asyncio.TaskGroup() as group:
+    async with asyncio.timeout(60), asyncio.TaskGroup() as group:
         waiting = group.create_task(door.get(f"/worker/services?seen={WANTED.mark}", headers=headers))
         await services.waits.wait()
         services.now = Wanted()

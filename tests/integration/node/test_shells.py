@@ -51,7 +51,7 @@ async def test_frames_pass_between_a_worker_and_a_client(hub: Hub, url: str, off
         hub.shells.attached(opened.id, opened.ticket, Mode.DRIVE) as anna,
         await node(hub.box, url) as door,
         door.shell(offer.attempt, opened.id, tty=True) as worker,
-        asyncio.timeout(10),
+        asyncio.timeout(60),
     ):
         await worker.send(out(b"/ # "))
         await shown(anna, b"/ # ")
@@ -68,7 +68,7 @@ async def test_a_worker_that_dials_again_takes_its_shell_over(hub: Hub, url: str
     async with (
         hub.shells.attached(opened.id, opened.ticket, Mode.DRIVE) as anna,
         await node(hub.box, url) as door,
-        asyncio.timeout(10),
+        asyncio.timeout(60),
         door.shell(offer.attempt, opened.id, tty=True) as first,
         door.shell(offer.attempt, opened.id, tty=True) as second,
     ):
@@ -107,7 +107,7 @@ async def test_a_worker_is_hung_up_on_when_the_appliance_stops(hub: Hub, url: st
     async with (
         await node(hub.box, url) as door,
         door.shell(offer.attempt, opened.id, tty=True) as worker,
-        asyncio.timeout(10),
+        asyncio.timeout(60),
     ):
         await hub.stop()
         with pytest.raises(Unavailable):

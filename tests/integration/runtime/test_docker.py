@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.integration.cli.serving import own_ports
 from tests.integration.docker_engine import DockerEngine
 from tests.integration.registry.serving import layer, serving
 from tests.unit.worker.fakes import FakeRuntime
@@ -106,7 +107,7 @@ async def test_output_is_followed_until_the_end(runtime: Runtime) -> None:
             begun.set()
         return whole
 
-    async with asyncio.timeout(30), asyncio.TaskGroup() as group:
+    async with asyncio.timeout(60), asyncio.TaskGroup() as group:
         following = group.create_task(follow())
         await begun.wait()
         await runtime.stop(container.id, 0)
@@ -180,12 +181,11 @@ async def test_a_pull_that_cannot_succeed_says_why(
     assert refusal.value.reason == reason
 
 
-async def test_a_registry_that_nobody_serves_is_unreachable(docker_engine: DockerEngine, tmp_path: Path) -> None:
-    async with serving(tmp_path) as registry:
-        host = registry.host
+async def test_a_registry_that_nobody_serves_is_unreachable(docker_engine: DockerEngine) -> None:
+    (port,) = own_ports(1)
     async with DockerRuntime(docker_engine.url) as runtime:
         with pytest.raises(ContainerFailed, match="refused") as refusal:
-            await runtime.pull(f"{host}/hello:v1")
+            await runtime.pull(f"127.0.0.1:{port}/hello:v1")
     assert refusal.value.reason == "RegistryUnreachable"
 
 

@@ -76,7 +76,7 @@ async def started(runtime: ServiceRuntime, command: str, **options: object) -> s
 
 
 async def looked(runtime: ServiceRuntime, container_id: str, until: Callable[[Look], bool]) -> Look:
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(60):
         while not until(look := await runtime.look(container_id)):  # noqa: ASYNC110  nothing announces it
             await asyncio.sleep(0.05)
     return look

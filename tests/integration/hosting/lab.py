@@ -25,7 +25,7 @@ from tinkbox.registry.storage import ImageStore
 from tinkbox.runtime.docker import DockerRuntime
 from tinkbox.wire.services import WantedService
 
-DEADLINE = 60.0
+DEADLINE = 120.0
 PACE = Pace(starting=0.05, settled=0.1, data=0.1, sweep=0.5, grace=1, restart=0.05)
 IMAGE, BARE = "web:v1", "bare:v1"
 BUSYBOX = Path("/bin/busybox").read_bytes()
@@ -96,9 +96,10 @@ class Lab:
         self.desk = FakeDesk()
 
     @asynccontextmanager
-    async def hosting(self) -> AsyncIterator[ServiceHost]:
-        """A host at work, until it is dropped as it stands."""
-        host = ServiceHost(self.runtime, self.desk, self.place, asyncio.get_running_loop().time, PACE)
+    async def hosting(self, grace: int = PACE.grace) -> AsyncIterator[ServiceHost]:
+        """A host at work, until it is dropped as it stands; `grace` is what services have to end by themselves."""
+        pace = replace(PACE, grace=grace)
+        host = ServiceHost(self.runtime, self.desk, self.place, asyncio.get_running_loop().time, pace)
         async with asyncio.TaskGroup() as group:
             running = group.create_task(host.run())
             yield host

@@ -33,11 +33,11 @@ async def test_one_without_a_health_check_is_ready_once_it_is_up_and_answers_at_
 
 
 async def test_one_that_becomes_healthy_after_a_while_is_ready_then(lab: Lab) -> None:
-    script = "echo begins; sleep 2.5; echo >/workflow/fit; exec tail -f /dev/null"
-    lab.desk.want(lab.service(script, health=QUICK))
+    lab.desk.want(lab.service("echo begins; exec tail -f /dev/null", health=QUICK))
     async with lab.hosting():
         await until(lambda: lab.standing().message == "its health check fails: unfit")
         assert lab.standing().phase is STARTING
+        (lab.place.folder / "r1" / "workflow" / "fit").touch()
         standing = await lab.until(READY)
         assert standing.message == ""
     assert lab.phases() == [STARTING, READY]
@@ -106,24 +106,27 @@ async def test_one_whose_image_is_missing_fails_at_once(lab: Lab) -> None:
 
 
 async def test_one_that_ignores_sigterm_is_killed_after_the_grace(lab: Lab) -> None:
-    lab.desk.want(lab.service("trap 'echo no' TERM; while :; do sleep 0.1; done"))
-    async with lab.hosting():
+    lab.desk.want(lab.service("trap 'echo no' TERM; echo deaf; while :; do sleep 0.1; done"))
+    async with lab.hosting(grace=5):
         await lab.until(READY)
+        await until(lambda: lab.desk.printed.get("r1") == b"deaf\n")
         lab.desk.want()
         standing = await lab.until(STOPPED)
         assert (standing.exit_code, standing.signal) == (137, "SIGKILL")
         await lab.until_nothing_is_left()
-    assert lab.desk.printed == {"r1": b"no\n"}
+    assert lab.desk.printed == {"r1": b"deaf\nno\n"}
 
 
 async def test_what_an_ended_service_says_last_arrives(lab: Lab) -> None:
-    lab.desk.want(lab.service("trap 'echo bye; echo late >/workflow/late; exit 3' TERM; while :; do sleep 0.1; done"))
-    async with lab.hosting():
+    heeds = "trap 'echo bye; echo late >/workflow/late; exit 3' TERM; echo begins; while :; do sleep 0.1; done"
+    lab.desk.want(lab.service(heeds))
+    async with lab.hosting(grace=60):
         await lab.until(READY)
+        await until(lambda: lab.desk.printed.get("r1") == b"begins\n")
         lab.desk.want()
         standing = await lab.until(STOPPED)
         assert standing.exit_code == 3
-    assert lab.desk.printed == {"r1": b"bye\n"}
+    assert lab.desk.printed == {"r1": b"begins\nbye\n"}
     assert [entry.path for entry in decode(lab.desk.data["r1"][-1])] == ["late"]
 
 

@@ -33,6 +33,7 @@ async def test_a_running_service_is_adopted_as_it_is(lab: Lab) -> None:
     lab.desk.told.clear()
     async with lab.hosting():
         await lab.until(READY)
+        await until(lambda: lab.desk.printed == {"r1": b"begins\n"})
         await asyncio.sleep(0.5)
         assert lab.containers() == before
         assert lab.phases() == [READY]
@@ -102,6 +103,7 @@ async def test_after_the_engine_was_away_services_run_again_without_counting(
     end = lab.engine.kill if how == "killed" else lab.engine.stop
     async with lab.hosting():
         await lab.until(READY)
+        await until(lambda: lab.desk.printed.get("r1") == b"begins\n")
         if host_lives:
             await asyncio.to_thread(end)
             await until(lambda: lab.standing().reason == "EngineGone")

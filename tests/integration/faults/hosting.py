@@ -22,7 +22,7 @@ from tests.integration.worker.machine import IMAGE
 from tinkbox.client.operator import Operator
 from tinkbox.model.errors import Unavailable
 
-DEADLINE = 120.0
+DEADLINE = 240.0
 ID = "[0-9a-f]{64}"
 MACHINE = "172.30.0.21"
 # It hands over a result, and answers until it is told to end: the first process of a container is deaf to what it does not trap.
@@ -145,7 +145,7 @@ class Hosting:
 
     async def refused(self) -> int:
         """The status that the machine gets where the service was."""
-        command = ["curl", "--silent", "--max-time", "10", "--interface", MACHINE, "--output", "/dev/null"]
+        command = ["curl", "--silent", "--max-time", "50", "--interface", MACHINE, "--output", "/dev/null"]
         command += ["--write-out", "%{http_code}", f"http://{self.network.address}/word"]
         return int(await asyncio.to_thread(self.network.run, command))
 

@@ -29,7 +29,7 @@ from tinkbox.client.operator import Operator
 from tinkbox.model.errors import Unavailable
 from tinkbox.node.routes import POLL_SECONDS
 
-DEADLINE = 90.0
+DEADLINE = 180.0
 LINES = 300
 OVER = ("workflow.succeeded", "workflow.failed", "workflow.timeout", "workflow.canceled")
 # A line is told apart by its attempt and its number; the first half is printed before the action waits.

@@ -45,7 +45,7 @@ async def between(tmp_path: Path, heard: Listener) -> AsyncIterator[tuple[Server
     await web.TCPSite(runner, "127.0.0.1", 0).start()
     wire = Wire("door", URL(f"http://127.0.0.1:{runner.addresses[0][1]}"), heard)
     try:
-        async with asyncio.timeout(20), wire.open(tmp_path), aiohttp.ClientSession(wire.url) as client:
+        async with asyncio.timeout(60), wire.open(tmp_path), aiohttp.ClientSession(wire.url) as client:
             yield server, wire, client
     finally:
         await runner.cleanup()

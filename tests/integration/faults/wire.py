@@ -73,7 +73,7 @@ class Wire:
             if isinstance(self._server, Path)
             else aiohttp.TCPConnector(force_close=True, limit=0)
         )
-        forever = aiohttp.ClientTimeout(total=None, connect=10)
+        forever = aiohttp.ClientTimeout(total=None, connect=60)
         self._session = aiohttp.ClientSession(connector=connector, timeout=forever, auto_decompress=False)
         app = web.Application(client_max_size=1 << 30)
         app.router.add_route("*", "/{path:.*}", self._relay)

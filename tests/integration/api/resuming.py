@@ -7,7 +7,7 @@ from typing import Any
 
 from tests.integration.api.door import Door
 
-SOON = 10.0
+SOON = 60.0
 
 
 class Resuming:

@@ -15,7 +15,7 @@ from tinkbox.api import logs
 from tinkbox.model.workflow import State
 from tinkbox.store import output
 
-SOON = 10.0
+SOON = 60.0
 
 
 @pytest.fixture(autouse=True)

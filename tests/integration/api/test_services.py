@@ -16,7 +16,7 @@ from tinkbox.model.errors import NotFound
 from tinkbox.model.services import APPLIANCE, Phase, Standing
 from tinkbox.store import output
 
-SOON = 10.0
+SOON = 60.0
 FLOW = """\
 version: "0.1"
 name: "{name}"

@@ -54,7 +54,7 @@ async def held(door: Door) -> Held:
 
 async def frame(websocket: ClientWebSocketResponse, *channels: Channel) -> Frame:
     """The next frame of one of these channels."""
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(60):
         while True:
             message = await websocket.receive()
             assert message.type is WSMsgType.BINARY, message
@@ -199,7 +199,7 @@ async def test_the_last_words_reach_a_client_that_is_still_sending(held: Held) -
     async with (
         held.attached(opened) as client,
         held.door.shells.served(held.worker, held.offer.attempt, opened["id"]) as line,
-        asyncio.timeout(20),
+        asyncio.timeout(60),
         asyncio.TaskGroup() as group,
     ):
 
@@ -278,7 +278,7 @@ async def test_whoever_sends_nonsense_is_hung_up_on(held: Held, said: bytes | st
     opened = await held.open()
     async with held.attached(opened) as client:
         await (client.send_str(said) if isinstance(said, str) else client.send_bytes(said))
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(60):
             while (await client.receive()).type is WSMsgType.BINARY:
                 pass
         assert client.close_code in (1002, 1009)

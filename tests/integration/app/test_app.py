@@ -32,7 +32,7 @@ async def test_a_part_that_fails_late_ends_the_process() -> None:
         await settled.wait()
         raise OSError("the socket is gone")
 
-    async with asyncio.timeout(10), asyncio.TaskGroup() as group:
+    async with asyncio.timeout(60), asyncio.TaskGroup() as group:
         running = group.create_task(ended_by(fails_late))
         for _ in range(10):
             await asyncio.sleep(0)
@@ -44,7 +44,7 @@ async def test_a_part_that_fails_late_ends_the_process() -> None:
 async def test_a_part_that_returns_ends_the_process_too() -> None:
     async def returns() -> None: ...
 
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(60):
         assert isinstance((await ended_by(returns)).exceptions[0], RuntimeError)
 
 
@@ -64,7 +64,7 @@ class Noting:
 async def test_being_told_to_stop_saves_what_was_noted_if_the_disk_has_room() -> None:
     stop, machines = asyncio.Event(), Noting()
     stop.set()
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(60):
         await _keep_running([for_ever], machines.save, stop)
         await _keep_running([for_ever], Noting(Unavailable("the disk is full")).save, stop)
     assert machines.saved == 1
@@ -86,7 +86,7 @@ def appliance(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Configuratio
 
 
 def ask(port: int, path: str, method: str = "GET", **headers: str) -> tuple[int, bytes]:
-    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=10)
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
     try:
         connection.request(method, path, headers=headers)
         answer = connection.getresponse()

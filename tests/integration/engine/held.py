@@ -91,7 +91,7 @@ class Hub:
 async def shown(seat: Seat, what: bytes | ShellEnd) -> bytes:
     """What a client is shown until it contains `what`, or ends like that."""
     seen = b""
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(60):
         while (frame := await seat.take()) is not None:
             if frame.channel in (Channel.STDOUT, Channel.STDERR):
                 seen += frame.content
@@ -105,7 +105,7 @@ async def shown(seat: Seat, what: bytes | ShellEnd) -> bytes:
 
 async def told(seat: Seat, name: str) -> object:
     """The next thing of that name that a client is told."""
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(60):
         while (frame := await seat.take()) is not None:
             if frame.channel is Channel.CONTROL and name in read_control(frame):
                 return read_control(frame)[name]

@@ -83,7 +83,7 @@ async def test_its_worker_is_woken_by_every_change_and_verdict(box: Appliance) -
         lambda: work.decide(Verb.RETRY),
         work.resumed,
     ):
-        async with asyncio.timeout(5), asyncio.TaskGroup() as group:
+        async with asyncio.timeout(60), asyncio.TaskGroup() as group:
             waiting = group.create_task(box.attempts.wait(work.worker, 60))
             following = group.create_task(box.workflows.changed(60))
             await asyncio.sleep(0)

@@ -205,7 +205,7 @@ async def test_a_stopping_workflow_holds_nobody_up_who_had_not_begun(box: Applia
 
 async def test_whoever_waits_for_an_order_is_woken(box: Appliance) -> None:
     worker, offer = await begun(box)
-    async with asyncio.timeout(5), asyncio.TaskGroup() as group:
+    async with asyncio.timeout(60), asyncio.TaskGroup() as group:
         waiting = group.create_task(box.attempts.wait(worker, 60))
         await asyncio.sleep(0)
         await box.workflows.cancel(offer.workflow_id)
@@ -288,7 +288,7 @@ async def test_a_succeeded_workflow_is_not_retried(box: Appliance) -> None:
 async def test_the_next_machine_is_woken_at_once_when_its_turn_comes(box: Appliance) -> None:
     first, second = [await box.machine(number) for number in (1, 2)]
     await box.workflow(RELAY, a=1, b=2)
-    async with asyncio.timeout(10), asyncio.TaskGroup() as group:
+    async with asyncio.timeout(60), asyncio.TaskGroup() as group:
         waiting = group.create_task(box.attempts.wait(second, 60))
         await asyncio.sleep(0)
         assert await box.finish(first) == ["one", "two"]
@@ -301,7 +301,7 @@ async def test_who_waited_in_a_workflow_that_failed_is_woken_for_the_next(box: A
     await box.workflow(RELAY, a=1, b=2)
     following = await box.workflow(HELLO, device_1=2)
     offer = await again(box, first)
-    async with asyncio.timeout(10), asyncio.TaskGroup() as group:
+    async with asyncio.timeout(60), asyncio.TaskGroup() as group:
         waiting = group.create_task(box.attempts.wait(second, 60))
         await asyncio.sleep(0)
         await box.report(first, offer, State.FAILED)

@@ -132,7 +132,7 @@ async def test_what_a_full_disk_refuses_is_saved_later(box: Appliance) -> None:
 async def test_it_saves_by_itself(box: Appliance) -> None:
     await box.machine(1)
     experience = made(box)
-    async with asyncio.timeout(10), asyncio.TaskGroup() as group:
+    async with asyncio.timeout(60), asyncio.TaskGroup() as group:
         saving = group.create_task(experience.run())
         refuse(box, experience, MAC)
         while not (await again(box)).habits(MAC).secure_boot:  # noqa: ASYNC110  nothing announces it

@@ -329,7 +329,7 @@ async def test_many_leases_are_one_transaction(lab: Lender) -> None:
 
 async def test_what_nobody_waits_for_is_saved_as_well(lab: Lender) -> None:
     address = await lab.bound(1)
-    async with asyncio.timeout(30), asyncio.TaskGroup() as parts:
+    async with asyncio.timeout(60), asyncio.TaskGroup() as parts:
         running = parts.create_task(lab.leases.run())
         lab.leases.release(client(1), address)
         await eventually(lab, lambda states: states == [LeaseState.RELEASED])

@@ -329,7 +329,7 @@ async def test_a_full_disk_delays_saving_and_does_not_end_it(box: Appliance, mon
     monkeypatch.setattr(box.store, "write", full_at_first)
     monkeypatch.setattr("tinkbox.engine.saving.SAVE_EVERY", 0.0)
     monkeypatch.setattr("tinkbox.engine.saving.RETRY_SAVING", 0.0)
-    async with asyncio.timeout(5), asyncio.TaskGroup() as parts:
+    async with asyncio.timeout(60), asyncio.TaskGroup() as parts:
         saving = parts.create_task(box.machines.timeline.run())
         box.machines.saw(mac(1), Stage.DISCOVER)
         await saved.wait()

@@ -175,7 +175,7 @@ async def test_who_leaves_is_known_after_a_restart_of_the_appliance(tmp_path: Pa
 
 async def test_the_part_completes_what_comes_back_while_it_runs(box: Appliance) -> None:
     _, offer = await left(box, REBOOT)
-    async with asyncio.timeout(10), asyncio.TaskGroup() as group:
+    async with asyncio.timeout(60), asyncio.TaskGroup() as group:
         running = group.create_task(box.returns.run())
         for _ in range(3):
             await asyncio.sleep(0)

@@ -35,7 +35,7 @@ async def test_the_waiting_worker_is_woken_by_the_last_service_that_becomes_read
     ours, machine = await hosts(box)
     await ours.ask()
     await machine.ask()
-    async with asyncio.timeout(5), asyncio.TaskGroup() as parts:
+    async with asyncio.timeout(60), asyncio.TaskGroup() as parts:
         waiting = parts.create_task(box.attempts.wait(worker, 60))
         await asyncio.sleep(0)
         await ours.say("boot files", READY)

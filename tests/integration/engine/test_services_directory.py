@@ -116,7 +116,7 @@ async def test_a_workflow_that_could_not_begin_leaves_the_picture_at_once(box: A
 
 async def test_the_part_takes_over_what_others_commit(box: Appliance) -> None:
     picture = watched(box)
-    async with asyncio.timeout(5), asyncio.TaskGroup() as parts:
+    async with asyncio.timeout(60), asyncio.TaskGroup() as parts:
         running = parts.create_task(box.services.run())
         workflow_id = await served(box, OWN)
         await picture.next(1)

@@ -73,7 +73,7 @@ async def test_a_shell_is_served_from_its_first_client_until_it_ends(hub: Hub, w
 
 async def test_a_worker_is_told_at_once_that_somebody_came(hub: Hub, worker: str, offer: Offer) -> None:
     opened = await hub.shells.open(offer.workflow_id, SHELL, "anna")
-    async with asyncio.timeout(10), asyncio.TaskGroup() as group:
+    async with asyncio.timeout(60), asyncio.TaskGroup() as group:
         waiting = group.create_task(hub.box.bells.wait(worker_bell(worker), 600))
         await asyncio.sleep(0)
         async with hub.shells.attached(opened.id, opened.ticket, Mode.DRIVE):
@@ -199,7 +199,7 @@ async def test_who_was_there_before_is_shown_only_what_they_missed(hub: Hub, wor
 async def test_everybody_is_hung_up_on_when_the_appliance_stops(hub: Hub, worker: str, offer: Offer) -> None:
     opened = await hub.shells.open(offer.workflow_id, SHELL, "anna")
     async with (
-        asyncio.timeout(10),
+        asyncio.timeout(60),
         hub.shells.attached(opened.id, opened.ticket, Mode.DRIVE) as anna,
         hub.shells.served(worker, offer.attempt, opened.id) as line,
     ):
@@ -222,7 +222,7 @@ async def test_nobody_comes_to_a_shell_that_ends_while_its_recording_is_read(
 
     def reading(session: Session) -> Scrollback:
         ending = asyncio.run_coroutine_threadsafe(hub.shells.over(session, ShellEnd(0)), loop)
-        ending.result(10)
+        ending.result(60)
         return scrollback(session)
 
     loop = asyncio.get_running_loop()
@@ -291,7 +291,7 @@ async def test_a_shell_without_a_driver_is_ended_after_a_quarter_of_an_hour(
         await hub.shells.sweep()
         end = ShellEnd(None, "Idle", "nobody was there to type")
         await shown(ben, end)
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(60):
             while await line.take() != control({"end": True}):
                 pass
     assert await wanted(hub, worker, offer) == []

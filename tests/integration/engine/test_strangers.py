@@ -130,7 +130,7 @@ async def test_who_was_let_in_is_saved_by_itself(box: Appliance) -> None:
     found.credential(mac(8), "s", "r")
     async with asyncio.TaskGroup() as parts:
         saving = parts.create_task(found.run())
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(60):
             while not await stored(box):  # noqa: ASYNC110  the store rings no bell
                 await asyncio.sleep(0.01)
         saving.cancel()

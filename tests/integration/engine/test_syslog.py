@@ -127,7 +127,7 @@ async def test_lines_are_saved_by_themselves(bench: Bench, monkeypatch: pytest.M
     async with asyncio.TaskGroup() as parts:
         saving = parts.create_task(bench.syslog.run())
         bench.say(1, "one")
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(60):
             while not await _saved(bench.store, mac(1)):  # noqa: ASYNC110 - the disk rings no bell
                 await asyncio.sleep(0)
         saving.cancel()

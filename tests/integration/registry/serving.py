@@ -128,7 +128,7 @@ async def run(*command: str | Path) -> tuple[int, str]:
     return process.returncode, output.decode(errors="replace")
 
 
-async def until(condition: Callable[[], bool], seconds: float = 30) -> None:
+async def until(condition: Callable[[], bool], seconds: float = 60) -> None:
     """Look again and again, where nothing can announce it: what is waited for happens in another process."""
     for _ in range(int(seconds * 100)):
         if condition():

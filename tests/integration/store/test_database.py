@@ -131,7 +131,7 @@ async def test_a_reader_never_sees_a_transaction_half_done(store: Store) -> None
         await leave.wait()
         await put("second")(tables)
 
-    async with asyncio.timeout(10), asyncio.TaskGroup() as group:
+    async with asyncio.timeout(60), asyncio.TaskGroup() as group:
         group.create_task(store.write(slow))
         await entered.wait()
         assert await names(store) == set()
@@ -148,7 +148,7 @@ async def test_who_reads_cannot_write(store: Store) -> None:
 
 async def test_who_waits_when_the_store_closes_or_comes_later_is_told(tmp_path: Path) -> None:
     store = await Store.open(tmp_path / "db")
-    async with asyncio.timeout(10), asyncio.TaskGroup() as group:
+    async with asyncio.timeout(60), asyncio.TaskGroup() as group:
         waiting = group.create_task(unavailable(store, put("never")))
         await asyncio.sleep(0)
         await store.close()
@@ -161,7 +161,7 @@ async def test_what_was_acknowledged_survives_a_kill(tmp_path: Path) -> None:
     script = WRITER.format(root=root, path=str(tmp_path / "db"))
     writer = await asyncio.create_subprocess_exec(sys.executable, "-c", script, stdout=asyncio.subprocess.PIPE)
     assert writer.stdout is not None
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(60):
         acknowledged = [f"t{int(await writer.stdout.readline())}" for _ in range(200)]
         writer.kill()
         rest, _ = await writer.communicate()

@@ -75,7 +75,7 @@ async def url(box: Appliance, tmp_path: Path) -> AsyncIterator[str]:
 async def curl(*words: str) -> tuple[int, bytes]:
     """The status and the body."""
     process = await asyncio.create_subprocess_exec(
-        "curl", "-sS", "-m", "30", "-w", "%{stderr}%{http_code}", *words, stdout=-1, stderr=-1
+        "curl", "-sS", "-m", "60", "-w", "%{stderr}%{http_code}", *words, stdout=-1, stderr=-1
     )
     body, status = await process.communicate()
     return int(status), body

@@ -76,12 +76,13 @@ async def servers() -> AsyncIterator[None]:
 async def resolved(tmp_path: Path, *command: str, options: str = "") -> tuple[int, str]:
     """What a program prints that asks our server first, and then the one that the network gave."""
     configuration = tmp_path / "resolv.conf"
-    configuration.write_text(f"search example.lab\nnameserver {FIRST}\nnameserver {SECOND}\n{options}\n")
+    servers = f"nameserver {FIRST}\nnameserver {SECOND}\noptions timeout:30\n"  # who is held up is not passed over
+    configuration.write_text(f"search example.lab\n{servers}{options}\n")
     process = await asyncio.create_subprocess_exec(
         "unshare", "--mount", "sh", "-c", RESOLVE, "resolve", str(configuration), *command,
         stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.STDOUT,
     )  # fmt: skip
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(120):
         output, _ = await process.communicate()
     return process.returncode or 0, output.decode()
 
@@ -106,15 +107,19 @@ async def test_glibc_believes_that_there_is_no_other_name_in_the_domain(servers:
 
 
 async def test_busybox_finds_the_workflow_and_what_the_domain_is(servers: None, tmp_path: Path) -> None:
-    _, found = await resolved(tmp_path, "busybox", "nslookup", NAME, FIRST)
+    _, found = await resolved(tmp_path, "busybox", "nslookup", "-timeout=30", NAME, FIRST)
     assert f"Name:\t{NAME}\nAddress: {OURS}\n" in found
-    _, found = await resolved(tmp_path, "busybox", "nslookup", "-type=soa", "workflows.tinkbox.internal", FIRST)
+    _, found = await resolved(
+        tmp_path, "busybox", "nslookup", "-timeout=30", "-type=soa", "workflows.tinkbox.internal", FIRST
+    )
     assert "origin = workflows.tinkbox.internal" in found
     assert "mail addr = hostmaster.workflows.tinkbox.internal" in found
-    status, found = await resolved(tmp_path, "busybox", "nslookup", "x.workflows.tinkbox.internal", FIRST)
+    status, found = await resolved(
+        tmp_path, "busybox", "nslookup", "-timeout=30", "x.workflows.tinkbox.internal", FIRST
+    )
     assert status != 0
     assert "NXDOMAIN" in found
-    status, found = await resolved(tmp_path, "busybox", "nslookup", "example.com", FIRST)
+    status, found = await resolved(tmp_path, "busybox", "nslookup", "-timeout=30", "example.com", FIRST)
     assert status != 0
     assert "REFUSED" in found
 
@@ -125,7 +130,7 @@ async def asked(port: int, *messages: bytes) -> bytes:
         asker.setblocking(False)
         for message in messages:
             asker.sendto(message, ("127.0.0.1", port))
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(60):
             return await asyncio.get_running_loop().sock_recv(asker, 4096)
 
 
@@ -143,9 +148,20 @@ async def connected(
 
 
 async def over_tcp(reader: asyncio.StreamReader) -> bytes:
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(60):
         (length,) = struct.unpack(">H", await reader.readexactly(2))
         return await reader.readexactly(length)
+
+
+async def answered_in_the_end(port: int, message: bytes, answer: bytes | None) -> None:
+    """Ask until there is an answer, by as many connections as are hung up on."""
+    async with asyncio.timeout(60):
+        while True:
+            async with connected(port) as (reader, writer):
+                with suppress(asyncio.IncompleteReadError, ConnectionError):
+                    writer.write(framed(message))
+                    assert await over_tcp(reader) == answer
+                    return
 
 
 def framed(message: bytes) -> bytes:
@@ -153,7 +169,7 @@ def framed(message: bytes) -> bytes:
 
 
 async def hung_up(reader: asyncio.StreamReader) -> bool:
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(60):
         try:
             return await reader.read() == b""
         except ConnectionError:
@@ -211,9 +227,7 @@ async def test_who_takes_no_answers_is_hung_up_on() -> None:
             async with asyncio.timeout(60):
                 with pytest.raises(ConnectionError):
                     await asyncio.get_running_loop().sock_sendall(deaf, framed(b"question") * 10_000_000)
-        async with connected(port) as (reader, writer):
-            writer.write(framed(b"again"))
-            assert await over_tcp(reader) == b"again" * 1000
+        await answered_in_the_end(port, b"again", b"again" * 1000)
 
 
 async def test_one_address_cannot_take_all_connections_and_gets_them_back_when_it_lets_go() -> None:
@@ -230,13 +244,7 @@ async def test_one_address_cannot_take_all_connections_and_gets_them_back_when_i
             assert await over_tcp(reader) == ZONE.answer(question(NAME))
         for _, writer in lines:
             writer.close()
-        async with asyncio.timeout(30):
-            while True:
-                async with connected(port) as (reader, writer):
-                    with suppress(asyncio.IncompleteReadError, ConnectionError):
-                        writer.write(framed(question(NAME)))
-                        assert await over_tcp(reader) == ZONE.answer(question(NAME))
-                        break
+        await answered_in_the_end(port, question(NAME), ZONE.answer(question(NAME)))
 
 
 async def test_all_addresses_together_cannot_open_connections_without_end() -> None:
@@ -263,7 +271,7 @@ async def test_whoever_asks_for_much_at_once_gets_it_all() -> None:
                 message = struct.pack(">6H", 1, 0, 1, 0, 0, 0) + name + b"\0\1\0\1"
                 asker.sendto(message, ("127.0.0.1", port))
             answers = set()
-            async with asyncio.timeout(30):
+            async with asyncio.timeout(60):
                 while len(answers) < len(names):
                     answers.add(await asyncio.get_running_loop().sock_recv(asker, 4096))
     assert all(any(name in answer for answer in answers) for name in names)

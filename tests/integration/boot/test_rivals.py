@@ -37,7 +37,10 @@ def test_two_servers_on_one_link_are_found_each_once_with_their_macs(tmp_path: P
         give_addresses(one, "172.30.0.100", "172.30.0.109", tmp_path / "one.log")
         give_addresses(two, "172.30.0.110", "172.30.0.119", tmp_path / "two.log")
         macs = [json.loads(host.run("ip", "-j", "link", "show", "eth0"))[0]["address"] for host in (one, two)]
-        found = sorted(asked(network, BRIDGE), key=lambda each: each[1])
+        for _ in range(5):  # one that is held up is not heard in time
+            found = sorted(asked(network, BRIDGE), key=lambda each: each[1])
+            if len(found) > 1:
+                break
         assert [each[:3] for each in found] == [[BRIDGE, "172.30.0.3", macs[0]], [BRIDGE, "172.30.0.4", macs[1]]]
         assert [IPv4Address(each[3]) in range_ for each, range_ in zip(found, [POOLS[0], POOLS[1]], strict=True)] == [
             True,
@@ -63,7 +66,7 @@ async def test_an_interface_that_is_not_there_is_refused() -> None:
 async def test_without_the_right_to_ask_that_is_said() -> None:
     command = ["setpriv", "--bounding-set=-net_raw", sys.executable, "-c", ASK, "lo"]
     process = await asyncio.create_subprocess_exec(*command, cwd=ROOT, stderr=subprocess.PIPE)
-    _, said = await asyncio.wait_for(process.communicate(), 30)
+    _, said = await asyncio.wait_for(process.communicate(), 60)
     assert b"no right to ask who else answers DHCP: run as root, or with CAP_NET_RAW" in said
 
 

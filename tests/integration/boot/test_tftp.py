@@ -62,7 +62,7 @@ async def run(command: str, **values: object) -> tuple[int, str]:
         *shlex.split(command.format(**values)), stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.STDOUT
     )
     try:
-        said, _ = await asyncio.wait_for(process.communicate(), 60)
+        said, _ = await asyncio.wait_for(process.communicate(), 300)
     finally:
         if process.returncode is None:
             process.kill()
@@ -78,7 +78,7 @@ async def test_a_real_client_gets_the_file(client: str, name: str, tmp_path: Pat
         status, said = await run(CLIENTS[client], port=port, name=name, into=tmp_path / "got")
         assert status == 0, said
         assert (tmp_path / "got").read_bytes() == FILES[name]
-        assert await asyncio.wait_for(observer.told.get(), 10) == ("127.0.0.1", name, len(FILES[name]))
+        assert await asyncio.wait_for(observer.told.get(), 60) == ("127.0.0.1", name, len(FILES[name]))
 
 
 # curl refuses to hear that a file has no bytes: "invalid tsize -:0:- value in OACK packet".
@@ -86,7 +86,7 @@ async def test_a_real_client_gets_the_file(client: str, name: str, tmp_path: Pat
 async def test_a_real_client_gets_an_empty_file(client: str, tmp_path: Path) -> None:
     async with serving() as (port, observer):
         await run(CLIENTS[client], port=port, name="empty", into=tmp_path / "got")
-        assert await asyncio.wait_for(observer.told.get(), 10) == ("127.0.0.1", "empty", 0)
+        assert await asyncio.wait_for(observer.told.get(), 60) == ("127.0.0.1", "empty", 0)
 
 
 @pytest.mark.parametrize("client", CLIENTS)
@@ -107,7 +107,7 @@ async def test_where_the_interface_carries_less_no_block_comes_in_pieces(tmp_pat
                     status, said = await run(CLIENTS[client], port=port, name="loader", into=tmp_path / "got")
                     assert status == 0, said
                     assert (tmp_path / "got").read_bytes() == FILES["loader"]
-                    await asyncio.wait_for(observer.told.get(), 10)
+                    await asyncio.wait_for(observer.told.get(), 60)
             _, counted = await run(f"ip netns exec {host.name} cat /proc/net/snmp")
     names, numbers = (line.split() for line in counted.splitlines() if line.startswith("Ip:"))
     assert dict(zip(names, numbers, strict=True))["FragCreates"] == "0"

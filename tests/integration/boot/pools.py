@@ -2,6 +2,7 @@
 
 import json
 import os
+import select
 import signal
 import subprocess
 import sys
@@ -9,14 +10,16 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
-from tests.integration.boot.wires import ROOT, Host, hosts
+from tests.integration.boot.wires import ROOT, Host, await_line, hosts
 from tests.integration.cli.serving import run_here
 
 OURS, NETWORK = "172.30.0.1", "172.30.0.0/24"
 POOL = "172.30.0.100-172.30.0.109"
-DEADLINE = 30.0
+DEADLINE = 60.0
+# ISC's dhclient, half way through a lease after seconds, and patient with a server that is held up.
+HALF_WAY_SOON = "supersede dhcp-renewal-time 4; supersede dhcp-rebinding-time 300; reboot 60; timeout 300;\n"
 
 
 @dataclass
@@ -76,6 +79,13 @@ class Pool:
         lease = self.leases().get(mac, {"state": ""})
         return str(lease["address"]) if lease["state"] == "bound" else ""
 
+    def prolongs(self, mac: str, said: IO[str], *lines: str) -> None:
+        """Wait for a lease that ends later than the one there is; `lines` are what dhclient says of it each time."""
+        until = self.leases()[mac]["until"]
+        while self.leases()[mac]["until"] <= until:  # a lease may have been prolonged before we looked
+            for line in lines:
+                await_line(said, line)
+
     def say(self, *words: str, stdin: bytes = b"") -> str:
         done = run_here("--data", str(self.data), *words, stdin=stdin)
         assert done.status == 0, done.err + self.log()
@@ -134,8 +144,15 @@ def lab_of(
 
 
 def end_all(host: Host) -> None:
-    """End what runs in a namespace, also what its programs started and left behind."""
-    pids = subprocess.run(["ip", "netns", "pids", host.name], capture_output=True, text=True, timeout=30, check=True)
-    for pid in pids.stdout.split():
-        with suppress(ProcessLookupError):
-            os.kill(int(pid), signal.SIGKILL)
+    """End what runs in a namespace, also what its programs started and left behind, or start meanwhile."""
+    while pids := _inside(host):
+        for pid in pids:
+            with suppress(ProcessLookupError), os.fdopen(os.pidfd_open(pid)) as process:
+                if pid in _inside(host):  # it is the same: a number may be given away again
+                    signal.pidfd_send_signal(process.fileno(), signal.SIGKILL)
+                select.select([process], [], [], DEADLINE)
+
+
+def _inside(host: Host) -> list[int]:
+    pids = subprocess.run(["ip", "netns", "pids", host.name], capture_output=True, text=True, timeout=60, check=True)
+    return [int(pid) for pid in pids.stdout.split()]

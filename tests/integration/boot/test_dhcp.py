@@ -49,7 +49,7 @@ echo "$1"
 
 
 def run(*words: str) -> None:
-    subprocess.run(words, check=True, timeout=30)
+    subprocess.run(words, check=True, timeout=60)
 
 
 @pytest.fixture
@@ -81,21 +81,23 @@ def udhcpc(tmp_path: Path, *options: str) -> subprocess.CompletedProcess[str]:
     script = tmp_path / "note"
     script.write_text(NOTE)
     script.chmod(0o755)
-    command = ["busybox", "udhcpc", "-i", "eth0", "-f", "-q", "-n", "-T", "1", "-s", str(script), *options]
+    command = ["busybox", "udhcpc", "-i", "eth0", "-f", "-q", "-n", "-T", "1", "-t", "30", "-s", str(script)]
     return subprocess.run(
-        ["ip", "netns", "exec", CLIENT, *command], capture_output=True, text=True, timeout=60, check=False
+        ["ip", "netns", "exec", CLIENT, *command, *options], capture_output=True, text=True, timeout=120, check=False
     )
 
 
-def ask(address: str, source: tuple[str, int], request: Packet) -> Packet:
-    """Send a packet from the client's side of the wire and wait for one back."""
+def ask(address: str, source: tuple[str, int], *requests: Packet, interface: str = "") -> Packet:
+    """Send packets from the client's side of the wire and wait for one back."""
     with at_home_in(CLIENT):
         line = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
     with line:
         line.setsockopt(socket.SOL_SOCKET, socket.SO_BROADCAST, 1)
-        line.settimeout(10)
+        line.setsockopt(socket.SOL_SOCKET, socket.SO_BINDTODEVICE, interface.encode())
+        line.settimeout(60)
         line.bind(source)
-        line.sendto(encode(request), (address, 67))
+        for request in requests:
+            line.sendto(encode(request), (address, 67))
         return decode(line.recv(2048))
 
 
@@ -126,7 +128,7 @@ def test_a_client_that_does_not_is_answered_at_its_own_hardware_address(server: 
             while "listening on" not in tcpdump.stderr.readline():
                 pass
             assert udhcpc(tmp_path).returncode == 0
-            seen, _ = tcpdump.communicate(timeout=30)
+            seen, _ = tcpdump.communicate(timeout=60)
         finally:
             tcpdump.kill()
     assert len(seen.splitlines()) == 2
@@ -140,6 +142,10 @@ def test_an_unknown_machine_is_left_alone(server: None, tmp_path: Path) -> None:
     ran = udhcpc(tmp_path, "-t", "1")
     assert ran.returncode == 1
     assert "no lease" in ran.stderr
+    # Whoever is answered first is the one behind it.
+    strange = Packet(op=Op.REQUEST, xid=8, mac=MacAddress(UNKNOWN), flags=0x8000, options={53: b"\x01"})
+    known = Packet(op=Op.REQUEST, xid=9, mac=MacAddress(KNOWN), flags=0x8000, options={53: b"\x01"})
+    assert ask("255.255.255.255", ("", 68), strange, known, interface="eth0").xid == 9
 
 
 def test_a_relayed_request_is_answered_to_the_relay(server: None) -> None:

@@ -62,9 +62,10 @@ def test_firmware_gets_its_address_from_one_and_its_program_from_the_other(netwo
         firmware.ask(chosen(replace(theirs, xid=13)))
         granted = firmware.answer(THEIRS, 13)
         assert granted.message_type is MessageType.ACK
-        # Nothing of ours stands in its way: no acknowledgement, and no refusal.
-        with pytest.raises(TimeoutError):
-            firmware.answer(OURS, 13, 1)
+        # Nothing of ours stands in its way: before the answer to what it asks next, no acknowledgement, and no refusal.
+        firmware.ask(replace(FIRMWARE, xid=14))
+        firmware.answer(OURS, 14)
+        assert [server for server, packet in firmware.heard if packet.xid == 13] == [THEIRS]
     told = network.appliance.next("OTHER_SERVER")
     assert (told["server"], told["address"]) == (THEIRS, str(granted.yiaddr))
 

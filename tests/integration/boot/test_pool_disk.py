@@ -9,13 +9,14 @@ from pathlib import Path
 import pytest
 
 from tests import golden
-from tests.integration.boot.pools import OURS, Lab, lab_of, mac
+from tests.integration.boot.pools import OURS, Lab, Pool, lab_of, mac
 from tests.integration.boot.wires import Firmware
 from tinkbox.model.hardware import MacAddress
 from tinkbox.wire.dhcp import MessageType, Option, Packet, decode
 
 INSTALLED = decode(golden.packet("dhcp/udhcpc-discover"))
 MACHINES, RESERVED = 60, "172.30.0.20"
+WARNING = "leases are not saved: the store cannot be written"
 
 
 @pytest.fixture
@@ -55,8 +56,12 @@ class Machine:
         return self._asked(self._hello)
 
     def requested(self, address: IPv4Address) -> Packet:
+        self.requests(address)
+        return self.answered()
+
+    def requests(self, address: IPv4Address) -> None:
         more = {Option.MESSAGE_TYPE: b"\x03", Option.SERVER_ID: IPv4Address(OURS).packed}
-        return self._asked(self._with({**more, Option.ADDRESS_REQUEST: address.packed}))
+        self._firmware.ask(self._with({**more, Option.ADDRESS_REQUEST: address.packed}))
 
     def prolonged(self, address: IPv4Address) -> Packet:
         return self._asked(replace(self._with({Option.MESSAGE_TYPE: b"\x03"}), ciaddr=address))
@@ -65,10 +70,25 @@ class Machine:
         kept = {code: value for code, value in self._hello.options.items() if code != Option.ADDRESS_REQUEST}
         return replace(self._hello, options={**kept, **more})
 
+    def answered(self, seconds: float = 60) -> Packet:
+        """Raises TimeoutError for silence."""
+        return self._firmware.answer(OURS, self._hello.xid, seconds)
+
     def _asked(self, packet: Packet) -> Packet:
-        """Asked once; raises TimeoutError for silence."""
         self._firmware.ask(packet)
-        return self._firmware.answer(OURS, self._hello.xid, seconds=2)
+        return self.answered()
+
+
+def granted(machine: Machine, address: IPv4Address, pool: Pool) -> str:
+    """The address that it has then; nothing when it was left without an answer, which is told in the log."""
+    machine.requests(address)
+    while True:
+        told = WARNING in pool.log()
+        try:
+            return str(machine.answered(seconds=2).yiaddr)
+        except TimeoutError:
+            if told:
+                return ""
 
 
 def test_a_full_disk_stops_only_what_could_not_be_kept(lab: Lab) -> None:
@@ -87,13 +107,13 @@ def test_a_full_disk_stops_only_what_could_not_be_kept(lab: Lab) -> None:
         for number in range(3, 2 + MACHINES):
             machine = Machine(firmware, number)
             offer = machine.offered()
-            try:
-                acknowledged[mac(number)] = str(machine.requested(offer.yiaddr).yiaddr)
-            except TimeoutError:
+            address_of_it = granted(machine, offer.yiaddr, lab.pool)
+            if not address_of_it:
                 refused = machine, offer.yiaddr
                 break
+            acknowledged[mac(number)] = address_of_it
         assert refused is not None, lab.pool.log()
-        assert "leases are not saved: the store cannot be written" in lab.pool.log()
+        assert WARNING in lab.pool.log()
 
         assert first.prolonged(address).message_type is MessageType.ACK
         assert first.offered().yiaddr == address

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.integration.boot.pools import OURS, Lab, lab_of, mac
+from tests.integration.boot.pools import HALF_WAY_SOON, OURS, Lab, lab_of, mac
 from tests.integration.boot.wires import Host, await_line, cable, dhcrelay, hosts
 
 FAR, FIRST, SECOND = "10.9.0.1", "10.9.0.100", "10.9.0.101"
-BEHIND = f"{{network: 10.9.0.0/24, pool: {FIRST}-10.9.0.109, gateway: {FAR}, lease: 20s}}"
+BEHIND = f"{{network: 10.9.0.0/24, pool: {FIRST}-10.9.0.109, gateway: {FAR}, lease: 10m}}"
 KNOWN = mac(7)
 SCRIPT = """#!/bin/sh
 [ -z "$new_ip_address" ] || ip address replace "$new_ip_address/24" dev "$interface"
@@ -47,15 +47,14 @@ def test_a_machine_gets_a_lease_through_the_relay_and_prolongs_it_without(far: F
     script = tmp_path / "configure"
     script.write_text(SCRIPT)
     script.chmod(0o755)
-    words = ["dhclient", "-4", "-d", "-v", "-cf", "/dev/null", "-sf", str(script)]
+    (tmp_path / "dhclient.conf").write_text(HALF_WAY_SOON)
+    words = ["dhclient", "-4", "-d", "-v", "-cf", str(tmp_path / "dhclient.conf"), "-sf", str(script)]
     words += ["-lf", str(tmp_path / "leases"), "-pf", str(tmp_path / "pid"), "eth0"]
     process = far.machine.start(*words, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL)
     assert process.stderr is not None
     await_line(process.stderr, f"bound to {FIRST}")
-    until = far.lab.pool.leases()[KNOWN]["until"]
-    await_line(process.stderr, f"DHCPREQUEST for {FIRST} on eth0 to {OURS} port 67")
-    await_line(process.stderr, f"DHCPACK of {FIRST} from {OURS}")
-    assert far.lab.pool.leases()[KNOWN]["until"] > until
+    lines = f"DHCPREQUEST for {FIRST} on eth0 to {OURS} port 67", f"DHCPACK of {FIRST} from {OURS}"
+    far.lab.pool.prolongs(KNOWN, process.stderr, *lines)
 
 
 def test_an_address_that_some_host_behind_the_relay_has_is_not_offered(far: Far, tmp_path: Path) -> None:

@@ -25,7 +25,7 @@ NOTE = """#!/bin/sh
 
 
 def run(*words: str) -> None:
-    subprocess.run(words, check=True, timeout=30)
+    subprocess.run(words, check=True, timeout=60)
 
 
 @dataclass(slots=True)
@@ -49,12 +49,16 @@ class Host:
         return process
 
     def udhcpc(self, interface: str, folder: Path, *options: str) -> subprocess.CompletedProcess[str]:
-        """Have busybox ask for an address; its standard output is `address prefix router server`."""
+        """Have busybox ask for an address; its standard output is `address prefix router server`.
+
+        It asks every second, half a minute long, for a server may be held up.
+        """
         script = folder / "note"
         script.write_text(NOTE)
         script.chmod(0o755)
-        words = ["busybox", "udhcpc", "-i", interface, "-f", "-q", "-n", "-T", "1", "-s", str(script), *options]
-        return subprocess.run(self.command(*words), capture_output=True, text=True, timeout=60, check=False)
+        words = ["busybox", "udhcpc", "-i", interface, "-f", "-q", "-n", "-T", "1", "-t", "30", "-s", str(script)]
+        words += options
+        return subprocess.run(self.command(*words), capture_output=True, text=True, timeout=120, check=False)
 
     @contextmanager
     def firmware(self, interface: str, address: str = "") -> Iterator["Firmware"]:
@@ -71,22 +75,24 @@ class Host:
 @dataclass(slots=True)
 class Firmware:
     line: socket.socket
+    heard: list[tuple[str, Packet]] = field(default_factory=list)  # by whom, all that there was
 
     def ask(self, request: Packet, to: tuple[str, int] = ("255.255.255.255", 67)) -> None:
         self.line.sendto(encode(request), to)
 
-    def answer(self, server: str, xid: int, seconds: float = 10) -> Packet:
+    def answer(self, server: str, xid: int, seconds: float = 60) -> Packet:
         """The next answer to this exchange that comes from this address; raises TimeoutError, whatever else is heard."""
         until = monotonic() + seconds
         while True:
             self.line.settimeout(max(until - monotonic(), 0.001))
             datagram, peer = self.line.recvfrom(2048)
-            if monotonic() > until:
-                raise TimeoutError
             with contextlib.suppress(MalformedPacket):
                 reply = decode(datagram)
+                self.heard.append((peer[0], reply))
                 if peer[0] == server and reply.op is Op.REPLY and reply.xid == xid:
                     return reply
+            if monotonic() > until:
+                raise TimeoutError
 
 
 @contextmanager

@@ -21,9 +21,10 @@ from tests.integration.engine.appliance import hardware, mac
 from tests.integration.registry.serving import layer
 from tinkbox.cli.workflow import ENDS
 
-DEADLINE = 60.0
+DEADLINE = 120.0
 IMAGE = "tools/sh:v1"
 BUSYBOX = Path("/bin/busybox").read_bytes()
+EXISTS = ("/bin/busybox", "test", "-e")
 
 
 class Refused(AssertionError):
@@ -78,7 +79,8 @@ class Lab:
     ) -> str:
         """A workflow with one action per shell script; `options` go into each action.  Returns its id.
 
-        `services` are scripts by the name of the service; they run on the machine as well.
+        `services` are scripts by the name of the service; they run on the machine as well, and are ready when there is
+        the mark of their name.
         """
         actions = [
             {"name": f"action-{number}", "image": IMAGE, "command": ["/bin/busybox", "sh", "-c", script], "timeout": 60}
@@ -89,7 +91,7 @@ class Lab:
         task = {"name": "task", "worker": "{{.device_1}}", "volumes": volumes, "actions": actions}
         hosted = [
             {"name": each, "worker": "{{.device_1}}", "image": IMAGE, "command": ["/bin/busybox", "sh", "-c", script]}
-            | {"volumes": volumes}
+            | {"volumes": volumes, "healthcheck": {"test": ["CMD", *EXISTS, f"/marks/{each}"], "interval": "1s"}}
             for each, script in (services or {}).items()
         ]
         template = {

@@ -38,7 +38,7 @@ def test_a_timeout_stops_the_container_and_runs_on_timeout(lab: Lab) -> None:
     hook = ["/bin/busybox", "touch", "/marks/hurried"]
     with serving(lab.configuration), lab.working():
         workflow = lab.workflow(
-            "echo stuck; while true; do /bin/busybox sleep 1; done", timeout=2, **{"on-timeout": hook}
+            "echo stuck; while true; do /bin/busybox sleep 1; done", timeout=8, **{"on-timeout": hook}
         )
         assert lab.finished(workflow) == "TIMEOUT"
         assert lab.marked("hurried")

@@ -112,7 +112,7 @@ def test_what_cannot_be_started_is_held_and_runs_with_another_command(machine: L
 
 
 def test_what_takes_too_long_is_held_without_its_process_which_heeds_nothing(machine: Lab) -> None:
-    workflow = machine.workflow(DEAF, breakpoints=ON_FAILURE, timeout=2)
+    workflow = machine.workflow(DEAF, breakpoints=ON_FAILURE, timeout=8)
     held = machine.held(workflow)
     assert (held["ended"], held["reason"]) == ("TIMEOUT", "Timeout")
     assert machine.marked("deaf")

@@ -14,7 +14,7 @@ from tinkbox.client.node import NodeDoor
 from tinkbox.wire.worker import Hello, decode_credential
 from tinkbox.worker.words import Told, Words
 
-LASTING = "echo begun; /bin/busybox touch /marks/begun; echo 1 >/workflow/half; echo Halfway >/dev/reason\n"
+LASTING = "echo begun; echo 1 >/workflow/half; echo Halfway >/dev/reason; /bin/busybox touch /marks/begun\n"
 FOR_EVER = "trap 'exit 143' TERM\n" + LASTING + "while true; do /bin/busybox sleep 0.1; done"
 DEAF = LASTING + "while true; do /bin/busybox sleep 0.1; done"  # to SIGTERM, as a shell is that is process 1
 NOTE = "echo start >>/marks/starts\n"
@@ -102,7 +102,7 @@ def test_a_cancellation_ends_a_hook_whose_failure_stays_the_reason(lab: Lab) -> 
 def test_a_workflow_that_takes_too_long_stops_its_action_and_runs_on_timeout(lab: Lab) -> None:
     hook = ["/bin/busybox", "sh", "-c", "echo hurried; /bin/busybox touch /marks/hurried"]
     with serving(lab.configuration), lab.working():
-        workflow = lab.workflow(FOR_EVER, global_timeout=2, **{"on-timeout": hook})
+        workflow = lab.workflow(FOR_EVER, global_timeout=8, **{"on-timeout": hook})
         assert lab.finished(workflow) == "TIMEOUT"
         assert lab.told(workflow)["reason"] == "Timeout"
         assert "hurried" in lab.tinkbox("workflow", "logs", workflow)
@@ -111,7 +111,7 @@ def test_a_workflow_that_takes_too_long_stops_its_action_and_runs_on_timeout(lab
 
 def test_an_engine_that_is_gone_when_the_time_is_up_is_the_reason(lab: Lab) -> None:
     with serving(lab.configuration), lab.working():
-        workflow = lab.workflow(FOR_EVER, timeout=3)
+        workflow = lab.workflow(FOR_EVER, timeout=12)
         begun(lab)
         lab.engine.kill()
         try:

@@ -114,7 +114,7 @@ CASES = {
     ),
     "time that is up": case(
         "echo Slow >/dev/reason; echo stuck; " + WAIT.format("never"), "Timeout",
-        "the action did not end within 1 seconds; the action said: Slow", state="TIMEOUT", timeout=1,
+        "the action did not end within 8 seconds; the action said: Slow", state="TIMEOUT", timeout=8,
     ),
 }  # fmt: skip
 

@@ -7,7 +7,7 @@ import pytest
 from tests.integration.cli.serving import serving
 from tests.integration.worker.machine import Lab, Worker, until
 
-LASTS = "echo up; trap 'exit 0' TERM; while true; do /bin/busybox sleep 0.1; done"
+LASTS = "echo up; : >/marks/$TINKBOX_SERVICE; trap 'exit 0' TERM; while true; do /bin/busybox sleep 0.1; done"
 
 
 def service(lab: Lab, workflow: str, name: str) -> dict[str, object]:
@@ -29,9 +29,8 @@ def test_what_a_service_on_the_machine_writes_is_there_for_an_action_and_nothing
 
 
 def test_an_action_begins_when_the_services_on_its_machine_are_there(lab: Lab) -> None:
-    serve = f"echo >/marks/$TINKBOX_SERVICE; {LASTS}"
     with serving(lab.configuration), lab.working():
-        workflow = lab.workflow("[ -e /marks/one ] && [ -e /marks/other ]", services={"one": serve, "other": serve})
+        workflow = lab.workflow("[ -e /marks/one ] && [ -e /marks/other ]", services={"one": LASTS, "other": LASTS})
         assert lab.finished(workflow) == "SUCCESS"
 
 

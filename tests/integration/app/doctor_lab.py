@@ -18,7 +18,7 @@ from tests.machine.hosts import Host
 from tests.machine.lab import hardware, mac
 from tinkbox.model.boot import Stage
 
-PATIENCE = 60.0
+PATIENCE = 120.0
 BOUND = '#!/bin/sh\n[ "$1" = bound ] && ip address add "$ip/$mask" dev "$interface"\nexit 0\n'
 SIZE_ONLY = b"\0\1snponly.efi\0octet\0tsize\0000\0blksize\0001468\0"
 TEMPLATE = {
@@ -57,14 +57,17 @@ class Box(Host):
         self.run("ip", "address", "flush", "dev", "eth0")
         self.run("ip", "link", "set", "eth0", "address", self.mac)
 
-    def asks(self, architecture: int = 7, *more: str, tries: int = 3, seconds: int = 60) -> bool:
-        """Ask for an address as firmware of an architecture, and take it; whether there was one."""
+    def asks(self, architecture: int = 7, *more: str, tries: int = 20, seconds: int = 60) -> bool:
+        """Ask for an address as firmware of an architecture, and take it; whether there was one.
+
+        It asks every two seconds, for an appliance may be held up; who expects no answer tries less often.
+        """
         vendor = f"PXEClient:Arch:{architecture:05}:UNDI:003016"
         command = ["udhcpc", "-i", "eth0", "-f", "-q", "-n", "-t", str(tries), "-T", "2", "-s", str(self._script)]
         self.run("ip", "address", "flush", "dev", "eth0")
         return self.tries("timeout", str(seconds), *command, "-V", vendor, "-x", f"0x5d:{architecture:04x}", *more)
 
-    def loads(self, name: str = "snponly.efi", *more: str, seconds: int = 20) -> bool:
+    def loads(self, name: str = "snponly.efi", *more: str, seconds: int = 60) -> bool:
         """Fetch a file by TFTP; whether all of it came."""
         where = f"tftp://{self._server}/{name}"
         return self.tries("curl", "-s", "-m", str(seconds), "--tftp-blksize", "1468", "-o", "/dev/null", *more, where)
@@ -91,7 +94,7 @@ class Box(Host):
 
     def drops(self, *what: str) -> None:
         """Put a firewall before it that drops this."""
-        self.run("iptables", "-A", "INPUT", *what, "-j", "DROP")
+        self.run("iptables", "--wait", "-A", "INPUT", *what, "-j", "DROP")
 
     def is_deaf_to_our_dhcp(self) -> None:
         """Let none of the appliance's DHCP come through the switch: what is slower than another server's is as good as that."""

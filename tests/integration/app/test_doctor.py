@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.integration.app.doctor_lab import DoctorLab, Report, doctor_lab
+from tests.integration.app.doctor_lab import DoctorLab, Report, doctor_lab, until
 from tests.machine.hosts import Host
 from tests.machine.lab import address, mac
 
@@ -50,7 +50,8 @@ def small_packets(lab: DoctorLab) -> None:
 
 def middle(lab: DoctorLab) -> None:
     box = lab.served(MIDDLE)
-    box.run("iptables", "-A", "INPUT", "-p", "udp", "--sport", "69", "-m", "quota", "--quota", "60000", "-j", "ACCEPT")
+    within = ["-m", "quota", "--quota", "60000", "-j", "ACCEPT"]
+    box.run("iptables", "--wait", "-A", "INPUT", "-p", "udp", "--sport", "69", *within)
     box.drops("-p", "udp", "--sport", "69")
     assert box.gives_up()
 
@@ -60,15 +61,15 @@ def missing(lab: DoctorLab) -> None:
 
 
 def idle(lab: DoctorLab) -> None:
-    assert not lab.box(IDLE).asks()
+    assert not lab.box(IDLE).asks(tries=3)
 
 
 def no_program(lab: DoctorLab) -> None:
-    assert not lab.box(NO_PROGRAM).asks(10)
+    assert not lab.box(NO_PROGRAM).asks(10, tries=3)
 
 
 def no_address(lab: DoctorLab) -> None:
-    assert not lab.box(NO_ADDRESS).asks()
+    assert not lab.box(NO_ADDRESS).asks(tries=3)
 
 
 def other_processor(lab: DoctorLab) -> None:
@@ -80,7 +81,7 @@ def no_osie(lab: DoctorLab) -> None:
 
 
 def stranger(lab: DoctorLab) -> None:
-    assert not lab.box(STRANGER).asks()
+    assert not lab.box(STRANGER).asks(tries=3)
 
 
 def switch(lab: DoctorLab) -> None:
@@ -92,7 +93,7 @@ def switch(lab: DoctorLab) -> None:
     run(["ip", "link", "set", "up2", "master", "switch", "up"])
     run(["ip", "link", "set", "switch", "up"])
     lab.until_forwarding("up2")
-    assert lab.box(SWITCH, "switch").asks(7, tries=8)
+    assert lab.box(SWITCH, "switch").asks()
 
 
 def standing(lab: DoctorLab) -> None:
@@ -109,7 +110,7 @@ def wrong(lab: DoctorLab) -> None:
 
 def taken(lab: DoctorLab) -> None:
     lab.host(address(TAKEN))
-    assert not lab.box(TAKEN).asks(7, "-a", seconds=6)
+    assert not lab.box(TAKEN).asks(7, "-a", seconds=15)
 
 
 def moved(lab: DoctorLab) -> None:
@@ -234,6 +235,7 @@ def other_server(host: Host, *options: str) -> None:
     """Let this host be a DHCP server: dnsmasq, which answers at once."""
     command = ["dnsmasq", "--keep-in-foreground", "--conf-file=/dev/null", "--port=0", "--pid-file=", "--user=root"]
     host.start(*command, "--interface=eth0", "--bind-interfaces", "--leasefile-ro", "--no-ping", *options)
+    until(lambda: host.run("ss", "-Hlun", "sport = :67") != b"", "dnsmasq to listen")
 
 
 OTHER = "172.30.0.3"
@@ -252,7 +254,7 @@ def beside(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[DoctorLab
             lab.known(number)
             box = lab.box(number)
             box.is_deaf_to_our_dhcp()
-            assert box.asks(tries=5)
+            assert box.asks()
         yield lab, lab.doctor()
 
 
@@ -299,7 +301,7 @@ def test_firmware_that_ignores_proxy_offers_is_found(tmp_path: Path) -> None:
         assert set(alone.of()) == {"NobodyGivesAddresses"}
         assert [each["server"] for each in alone.document["servers"]] == ["dnsmasq", "ISC dhcpd", "Kea", "Windows DHCP"]
         other_server(lab.host(OTHER), GIVING)
-        assert box.asks(tries=5)
+        assert box.asks()
         lab.until_seen_for(1, 8)
         report = lab.doctor()
         assert report.of() == {}

@@ -2,7 +2,6 @@
 
 import itertools
 import re
-import time
 
 import pytest
 from hypothesis import given
@@ -108,9 +107,7 @@ def test_the_number_of_searches_in_a_rule_is_bounded() -> None:
 
 def test_a_search_takes_no_longer_for_what_would_make_others_backtrack() -> None:
     rule = parse_rule("HostRegexp(`^(a+)+$`)")
-    begun = time.perf_counter()
-    assert not rule.matches(get("a" * 252 + "!", "/"))
-    assert time.perf_counter() - begun < 1
+    assert not rule.matches(get("a" * 252 + "!", "/"))  # for which those would take years
 
 
 def test_a_long_rule_is_read_and_matched() -> None:

@@ -46,7 +46,7 @@ class EndsBehindTheLook:
 
 async def test_the_last_words_of_a_workflow_that_ends_behind_a_look_are_told() -> None:
     source = EndsBehindTheLook()
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(60):
         stream = stream_text(output_of_actions(source, "w1"), source.changed, follow=True)
         text = b"".join([chunk async for chunk in stream])
     assert text == b"==> os / write <==\nfirst words, last words"

@@ -52,7 +52,7 @@ class Script:
 
 async def text(script: Script, *, follow: bool = True) -> bytes:
     stream = stream_text(output_of_service(script, "w1/boot files"), script.changed, follow=follow)
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(60):
         return b"".join([chunk async for chunk in stream])
 
 

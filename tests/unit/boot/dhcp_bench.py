@@ -10,7 +10,6 @@ from contextlib import asynccontextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
 from ipaddress import IPv4Address, IPv4Network
-from time import monotonic
 from typing import TypeVar
 
 from tests import golden
@@ -34,7 +33,7 @@ SUBNET = Subnet(network=IPv4Network("172.30.0.0/24"), interface="no-such-if")
 
 async def until(look: Callable[[], _Seen]) -> _Seen:
     """Look until there is something."""
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(60):
         while not (found := look()):  # noqa: ASYNC110  what is only noted rings no bell
             await asyncio.sleep(0)
         return found
@@ -171,7 +170,7 @@ class Bench:
     async def drained(self) -> None:
         """Wait until the server has read everything that was said."""
         waiting = struct.pack("i", 1)
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(60):
             while any(waiting):
                 await asyncio.sleep(0)
                 waiting = fcntl.ioctl(self.line, termios.FIONREAD, waiting)
@@ -181,7 +180,7 @@ class Bench:
         return await until(lambda: next((detail for _, each, detail in self.lab.seen if each is stage), ""))
 
     async def hear(self) -> tuple[Packet, tuple[str, int]]:
-        datagram, address = await asyncio.wait_for(self.line.sent.get(), 10)
+        datagram, address = await asyncio.wait_for(self.line.sent.get(), 60)
         return decode(datagram), address
 
 
@@ -193,7 +192,9 @@ async def serving(
 ) -> AsyncIterator[Bench]:
     with Line() as line:
         bench = Bench(line, Lab(known, pool))
-        throttle = Throttle(bench.lab.knows, monotonic)
+        throttle = Throttle(
+            bench.lab.knows, lambda: 0.0
+        )  # or what asks too often would depend on how fast this host is
         bench.server = DhcpServer(line, "no-such-if", bench.lab, bench.ledger, bench.scout, service, throttle)
         async with asyncio.TaskGroup() as group:
             task = group.create_task(bench.server.serve())

@@ -70,7 +70,7 @@ async def test_a_socket_is_read_when_something_waits_and_only_within_the_block()
         with reading(line, drain):
             for each in (b"one", b"two"):
                 machine.send(each)
-                assert await asyncio.wait_for(heard.get(), 10) == each
+                assert await asyncio.wait_for(heard.get(), 60) == each
             raise ConnectionError
 
     with line, machine:

@@ -66,7 +66,7 @@ class Lab:
 
     async def stages(self, number: int) -> list[Stage]:
         """So many stages, once they were noted: a delivery is when the client has it already."""
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(60):
             return [await self._noted.get() for _ in range(number)]
 
 

@@ -65,7 +65,7 @@ class Machine:
         self.say(struct.pack("!HH", 4, block))
 
     async def hear(self) -> bytes:
-        datagram, sender = await asyncio.wait_for(asyncio.get_running_loop().sock_recvfrom(self._socket, 2048), 10)
+        datagram, sender = await asyncio.wait_for(asyncio.get_running_loop().sock_recvfrom(self._socket, 2048), 60)
         assert sender == self._server
         return datagram
 
@@ -115,7 +115,7 @@ async def serving() -> AsyncIterator[Bench]:
 async def test_a_file_arrives_and_somebody_is_told() -> None:
     async with serving() as bench:
         assert await bench.machine().fetch("/loader.efi") == LOADER
-        assert await asyncio.wait_for(bench.observer.told.get(), 10) == ("127.0.0.1", "loader.efi", 1280, 0.0, 0)
+        assert await asyncio.wait_for(bench.observer.told.get(), 60) == ("127.0.0.1", "loader.efi", 1280, 0.0, 0)
 
 
 async def test_an_empty_file_is_one_empty_block() -> None:
@@ -178,7 +178,7 @@ async def test_silence_is_broken_once_the_patience_is_over() -> None:
         assert await machine.hear() == first
         for number in (1, 2, 3):
             machine.acknowledge(number)
-        assert await asyncio.wait_for(bench.observer.told.get(), 10) == ("127.0.0.1", "loader.efi", 1280, 3.0, 2)
+        assert await asyncio.wait_for(bench.observer.told.get(), 60) == ("127.0.0.1", "loader.efi", 1280, 3.0, 2)
 
 
 async def test_a_machine_that_answers_quickly_is_reminded_quickly() -> None:
@@ -211,7 +211,7 @@ async def test_progress_postpones_the_repetition() -> None:
         bench.now += 0.9  # for the witness too long by now, for the machine not yet
         await witness.hear()
         machine.acknowledge(3)
-        told = await asyncio.wait_for(bench.observer.told.get(), 10)
+        told = await asyncio.wait_for(bench.observer.told.get(), 60)
         assert told[4] == 0
 
 
@@ -396,7 +396,7 @@ async def test_every_step_is_told_with_its_facts() -> None:
         machine.acknowledge(0)
         await machine.hear()
         machine.acknowledge(2)
-        await asyncio.wait_for(bench.observer.told.get(), 10)
+        await asyncio.wait_for(bench.observer.told.get(), 60)
         assert bench.observer.seen[1:] == [
             (
                 "127.0.0.1",
@@ -479,7 +479,7 @@ async def test_a_file_is_read_as_it_is_sent_and_closed_after_the_last(tmp_path: 
         first.say(b"\0\5\0\0enough\0")
         for number in (1, 2, 3):
             second.acknowledge(number)
-        assert (await asyncio.wait_for(bench.observer.told.get(), 10))[:3] == ("127.0.0.1", "ramdisk", 1280)
+        assert (await asyncio.wait_for(bench.observer.told.get(), 60))[:3] == ("127.0.0.1", "ramdisk", 1280)
         assert len(list(Path("/proc/self/fd").iterdir())) == before
 
 

@@ -76,7 +76,7 @@ def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 async def run(operator: FakeOperator, terminal: FakeTerminal | None = None, mode: str = "drive") -> ShellEnd | None:
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(60):
         opened = {"id": "s", "ticket": "first"}
         return await Session(operator, "w", opened, mode, terminal or FakeTerminal()).run()  # type: ignore[arg-type]
 

@@ -283,6 +283,6 @@ async def test_an_appliance_that_never_answers_is_unavailable(monkeypatch: pytes
             return None
 
     monkeypatch.setattr("tinkbox.client.node.POLL_SECONDS", 0.05)
-    async with asyncio.timeout(10), door_to(Silent()) as door:
+    async with asyncio.timeout(60), door_to(Silent()) as door:
         with pytest.raises(Unavailable, match="TimeoutError"):
             await door.next(Hello(boot_id="b"))

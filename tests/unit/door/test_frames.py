@@ -42,7 +42,7 @@ async def connected(side: Side) -> AsyncIterator[ClientWebSocketResponse]:
     app = web.Application(middlewares=[refusals_become_problems])
     app.add_routes([web.get("/", handler)])
     async with (
-        asyncio.timeout(10),
+        asyncio.timeout(60),
         TestServer(app) as server,
         ClientSession() as session,
         session.ws_connect(server.make_url("/")) as websocket,

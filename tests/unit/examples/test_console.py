@@ -34,19 +34,19 @@ def serial(tmp_path: Path) -> Iterator[Serial]:
 def test_a_line_is_found_whole_though_it_comes_in_pieces(serial: Serial) -> None:
     serial.says(b"booting\r\nthe system is ")
     serial.says(b"up; motd: hello\r\n")
-    assert serial.console.wait_for("system", 5) == "the system is up; motd: hello"
+    assert serial.console.wait_for("system", 60) == "the system is up; motd: hello"
 
 
 def test_a_half_line_is_not_found(serial: Serial) -> None:
     serial.says(b"first\nthe system is ")
-    serial.console.wait_for("first", 5)
+    serial.console.wait_for("first", 60)
     with pytest.raises(ConsoleTimeout, match="not seen within 0 s"):
         serial.console.wait_for("the system", 0)
 
 
 def test_a_timeout_shows_the_last_lines(serial: Serial) -> None:
     serial.says(b"one\ntwo\n")
-    serial.console.wait_for("two", 5)
+    serial.console.wait_for("two", 60)
     with pytest.raises(ConsoleTimeout, match=r"(?s)'three'.*    one\n    two"):
         serial.console.wait_for("three", 0)
 
@@ -61,12 +61,12 @@ def test_a_machine_that_goes_off_is_not_waited_for(serial: Serial) -> None:
 def test_what_was_said_last_is_found_after_it_went_off(serial: Serial) -> None:
     serial.says(b"last words")
     serial.goes_off()
-    assert serial.console.wait_for("last", 5) == "last words"
+    assert serial.console.wait_for("last", 60) == "last words"
 
 
 def test_firmware_that_places_text_by_cursor_is_read_as_lines(serial: Serial) -> None:
     serial.says(b"\x1b[2J\x1b[01;01H\x1b[0m>>Start PXE over IPv4.\x1b[02;01H  PXE-E18: no server\r\n")
-    assert serial.console.wait_for("E18", 5) == "PXE-E18: no server"
+    assert serial.console.wait_for("E18", 60) == "PXE-E18: no server"
     assert serial.console.lines == [">>Start PXE over IPv4.", "PXE-E18: no server"]
 
 

@@ -19,7 +19,7 @@ async def carrying(program: Program) -> AsyncIterator[tuple[Carrier, FakeRuntime
     await runtime.pull(IMAGE)
     container = await runtime.create(ContainerSpec(image=IMAGE, labels={}))
     await runtime.start(container.id)
-    async with asyncio.timeout(10), asyncio.TaskGroup() as group:
+    async with asyncio.timeout(60), asyncio.TaskGroup() as group:
         carrier = Carrier(runtime, OutputPump(door, "a1"), group)
         yield carrier, runtime, door, container
         carrier.drop()

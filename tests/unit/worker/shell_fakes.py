@@ -12,7 +12,7 @@ from tinkbox.wire.shell import Channel, Frame, ShellEnd, read_status
 
 async def until(condition: object) -> None:
     """Let everybody else go on until `condition()` holds."""
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(60):
         while not condition():  # type: ignore[operator]  # noqa: ASYNC110  whatever a test looks at
             await asyncio.sleep(0.001)
 

@@ -40,7 +40,7 @@ async def held(
             assert number in door.holds
             door.order_now(Orders(armed=armed or offer.armed, ruling=Ruling(sequence=number, verdict=each)))
 
-    async with asyncio.timeout(10), asyncio.TaskGroup() as group:
+    async with asyncio.timeout(60), asyncio.TaskGroup() as group:
         deciding = group.create_task(decide())
         outcome = await attempt.outcome()
         assert deciding.done(), "it was not held as often as expected"
@@ -195,7 +195,7 @@ async def test_what_is_armed_when_it_ends_counts(tmp_path: Path, offer: Offer, a
     runtime, door = FakeRuntime({IMAGE: Program(lasts=True)}), FakeDoor()
     attempt = AttemptRun(machine(runtime, door, tmp_path), offer)
     control = tmp_path / "holds" / "a1" / "control"
-    async with asyncio.timeout(10), asyncio.TaskGroup() as group:
+    async with asyncio.timeout(60), asyncio.TaskGroup() as group:
         running = group.create_task(attempt.outcome())
         with Watch(tmp_path) as watch:
             while not runtime.starts():
@@ -218,7 +218,7 @@ async def test_an_order_to_stop_ends_a_hold(tmp_path: Path, helper: bool) -> Non
     runtime, door = FakeRuntime({IMAGE: Program(output=b"last words\n", **FAILS)}), FakeDoor()
     offer = replace(ON_FAILURE, action=replace(ACTION, helper=helper))
     attempt = AttemptRun(machine(runtime, door, tmp_path), offer)
-    async with asyncio.timeout(10), asyncio.TaskGroup() as group:
+    async with asyncio.timeout(60), asyncio.TaskGroup() as group:
         running = group.create_task(attempt.outcome())
         await door.is_held.wait()
         ruling = Ruling(sequence=1, verdict=verdict(Verb.ABORT))
@@ -266,7 +266,7 @@ async def restarted(
         door.answers = list(answers)
         attempt = AttemptRun(machine(runtime, door, folder), offer)
         try:
-            async with asyncio.timeout(10):
+            async with asyncio.timeout(60):
                 outcome = [await attempt.outcome()]
         except* Killed:
             pass

@@ -45,7 +45,7 @@ async def ordered(
         {IMAGE: Program(output=b"half\n", lasts=True, work=then(door, *orders))}
         | {f"{IMAGE} {word}": hook or Program() for word in ("hurry", "repair")}
     )
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(60):
         outcome = await AttemptRun(machine(runtime, door, folder), offer).outcome()
     assert outcome is not None
     assert all(each.ended.is_set() for each in runtime.containers.values())
@@ -88,7 +88,7 @@ async def test_an_order_ends_the_wait_for_an_image(tmp_path: Path) -> None:
     runtime, door = FakeRuntime({IMAGE: Program()}), FakeDoor()
     runtime.pulls.clear()
     door.order_now(CANCEL)
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(60):
         outcome = await AttemptRun(machine(runtime, door, tmp_path), OFFER).outcome()
     assert outcome == Outcome(state=State.CANCELED, reason="Canceled", message="canceled by the operator")
     assert runtime.containers == {}
@@ -99,7 +99,7 @@ async def test_a_cancellation_ends_a_hook_and_the_failure_before_it_stays_the_re
     door = FakeDoor()
     hanging = Program(output=b"repairing\n", lasts=True, work=lambda spec: door.order_now(CANCEL))
     runtime = FakeRuntime({IMAGE: Program(exit_code=3), f"{IMAGE} repair": hanging})
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(60):
         outcome = await AttemptRun(machine(runtime, door, tmp_path), replace(OFFER, action=HOOKED)).outcome()
     assert outcome is not None
     assert (outcome.state, outcome.reason) == (State.FAILED, "NonZeroExit")
@@ -125,7 +125,7 @@ async def test_a_container_that_was_made_and_not_started_never_starts(tmp_path: 
 
     door = FakeDoor()
     runtime = Slow({IMAGE: Program()})
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(60):
         outcome = await AttemptRun(machine(runtime, door, tmp_path), OFFER).outcome()
     assert outcome is not None
     assert outcome.state is State.CANCELED
@@ -168,7 +168,7 @@ async def test_a_timeout_with_an_engine_that_is_gone_is_told_without_it(
 
     runtime.programs[IMAGE] = Program(lasts=True, work=goes)
     offer = replace(OFFER, remaining=0.05, action=HOOKED)
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(60):
         attempt = AttemptRun(machine(runtime, door, tmp_path), offer)
         outcome = await attempt.outcome()
         assert outcome is not None

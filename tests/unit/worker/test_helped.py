@@ -102,7 +102,7 @@ async def test_a_container_that_ends_while_it_is_held_is_held_again_and_nothing_
     monkeypatch.setattr("tinkbox.worker.helped.PAUSE", 0.001)
     place = await begun(tmp_path, Program(exit_code=7, output=b"once\n"))
     await place.helped.wait(place.container_id)
-    async with asyncio.timeout(10), asyncio.TaskGroup() as group:
+    async with asyncio.timeout(60), asyncio.TaskGroup() as group:
         keeping = group.create_task(place.helped.keep(place.container_id))
         for starts in (2, 3):
             await place.runtime.stop(place.container_id, 10)

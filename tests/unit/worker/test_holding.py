@@ -39,7 +39,7 @@ async def place(folder: Path, door: FakeDoor | None = None) -> AsyncIterator[Pla
     notes.begin("a1")
     files.prepare()
     leash = Leash(door, "a1", Armed(), lambda _: None)
-    async with asyncio.timeout(10), asyncio.TaskGroup() as group:
+    async with asyncio.timeout(60), asyncio.TaskGroup() as group:
         listening = group.create_task(leash.listen())
         yield Place(Holding(door, leash, notes, files, OFFER, "boot-1"), door, files, notes)
         listening.cancel()

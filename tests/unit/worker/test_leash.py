@@ -42,7 +42,7 @@ async def cut_short(leash: Leash, seconds: float, door: FakeDoor, *answers: Orde
 
 async def test_an_order_ends_what_is_under_way() -> None:
     door = FakeDoor()
-    async with asyncio.timeout(5), listening(door) as leash:
+    async with asyncio.timeout(60), listening(door) as leash:
         assert await cut_short(leash, 60, door, None, None, CANCEL)
         assert leash.order == CANCEL
         assert await leash.ordered() == CANCEL
@@ -50,7 +50,7 @@ async def test_an_order_ends_what_is_under_way() -> None:
 
 async def test_time_ends_what_is_under_way_without_any_order() -> None:
     door = FakeDoor()
-    async with asyncio.timeout(5), listening(door) as leash:
+    async with asyncio.timeout(60), listening(door) as leash:
         assert await cut_short(leash, 0.01, door)
         assert leash.order is None
 
@@ -58,7 +58,7 @@ async def test_time_ends_what_is_under_way_without_any_order() -> None:
 @pytest.mark.parametrize("passing", [Unavailable("away"), Denied("who?"), Invalid("half an answer")])
 async def test_an_appliance_that_is_away_is_asked_again(passing: Refusal) -> None:
     door = FakeDoor()
-    async with asyncio.timeout(5), listening(door) as leash:
+    async with asyncio.timeout(60), listening(door) as leash:
         door.order_now(passing, passing, None, passing, CANCEL)
         assert await leash.ordered() == CANCEL
 
@@ -66,7 +66,7 @@ async def test_an_appliance_that_is_away_is_asked_again(passing: Refusal) -> Non
 @pytest.mark.parametrize("error", [NotFound("deleted"), Conflict("over")])
 async def test_an_attempt_that_the_appliance_does_not_want_is_canceled(error: Refusal) -> None:
     door = FakeDoor()
-    async with asyncio.timeout(5), listening(door) as leash:
+    async with asyncio.timeout(60), listening(door) as leash:
         door.order_now(error)
         order = await leash.ordered()
     assert order.state is State.CANCELED
@@ -75,7 +75,7 @@ async def test_an_attempt_that_the_appliance_does_not_want_is_canceled(error: Re
 
 async def test_after_a_timeout_there_is_time_for_a_hook_until_a_cancellation_comes() -> None:
     door = FakeDoor()
-    async with asyncio.timeout(5), listening(door) as leash:
+    async with asyncio.timeout(60), listening(door) as leash:
         door.order_now(LATE)
         assert await leash.ordered() == LATE
         assert not leash.canceled
@@ -88,7 +88,7 @@ async def test_after_a_timeout_there_is_time_for_a_hook_until_a_cancellation_com
 
 async def test_the_same_order_again_ends_nothing() -> None:
     door = FakeDoor()
-    async with asyncio.timeout(5), listening(door) as leash:
+    async with asyncio.timeout(60), listening(door) as leash:
         door.order_now(LATE)
         await leash.ordered()
         async with leash.within(60):
@@ -100,7 +100,7 @@ async def test_the_same_order_again_ends_nothing() -> None:
 
 async def test_an_order_that_comes_between_two_things_is_kept() -> None:
     door = FakeDoor()
-    async with asyncio.timeout(5), listening(door) as leash:
+    async with asyncio.timeout(60), listening(door) as leash:
         async with leash.within(60):
             pass
         door.order_now(CANCEL)
@@ -118,7 +118,7 @@ async def test_an_order_after_the_time_is_up_disturbs_nothing() -> None:
                 door.order_now(CANCEL)
                 await leash.ordered()
 
-    async with asyncio.timeout(5), listening(door) as leash:
+    async with asyncio.timeout(60), listening(door) as leash:
         with pytest.raises(TimeoutError):
             await late(leash)
         assert leash.order == CANCEL
@@ -129,7 +129,7 @@ RULED = Ruling(sequence=2, verdict=Verdict(verb=Verb.FAIL, who="anna"))
 
 async def test_the_verdict_on_this_hold_is_waited_for_and_not_another() -> None:
     door = FakeDoor()
-    async with asyncio.timeout(5), listening(door) as leash:
+    async with asyncio.timeout(60), listening(door) as leash:
         first = Ruling(sequence=1, verdict=Verdict(verb=Verb.RETRY, who="bert"))
         door.order_now(Orders(ruling=first), Orders(ruling=RULED))
         assert await leash.ruling(2) == RULED
@@ -138,7 +138,7 @@ async def test_the_verdict_on_this_hold_is_waited_for_and_not_another() -> None:
 
 async def test_an_order_to_stop_comes_before_any_verdict() -> None:
     door = FakeDoor()
-    async with asyncio.timeout(5), listening(door) as leash:
+    async with asyncio.timeout(60), listening(door) as leash:
         door.order_now(Orders(ruling=RULED, stop=CANCEL))
         assert await leash.ruling(2) is None
 

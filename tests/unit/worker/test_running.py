@@ -36,7 +36,7 @@ async def process(
     here = replace(machine(FakeRuntime({IMAGE: program}), door or FakeDoor(), folder), gather=gather)
     files = here.folder.helper(offer.attempt)
     arming = Arming(offer.action, offer.armed, debug=True)
-    async with asyncio.timeout(10), asyncio.TaskGroup() as group:
+    async with asyncio.timeout(60), asyncio.TaskGroup() as group:
         made = ActionProcess(
             here, offer, Leash(here.door, offer.attempt, offer.armed, lambda _: None), Containers(here, offer, files),
             Helped(here.runtime, files, arming.policy), arming, Patience(), group,

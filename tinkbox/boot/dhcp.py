@@ -179,8 +179,8 @@ class DhcpServer:
             self._say(chosen)
 
     def _say(self, chosen: _Answer) -> None:
-        self._replies.send(chosen.request, chosen.reply)
-        self._witness.answered(chosen.request, chosen.client, chosen.plan, chosen.reply)
+        if self._replies.send(chosen.request, chosen.reply):
+            self._witness.answered(chosen.request, chosen.client, chosen.plan, chosen.reply)
 
     def _given_back(self, request: Packet, client: Client) -> None:
         """RELEASE and DECLINE: RFC 2131 §4.3.3 and §4.3.4.  Neither has an answer."""

@@ -26,8 +26,8 @@ class Replies:
         self._interface = interface
         self.failed = 0
 
-    def send(self, request: Packet, reply: Packet) -> None:
-        """Send a reply to where RFC 2131 §4.1 says."""
+    def send(self, request: Packet, reply: Packet) -> bool:
+        """Send a reply to where RFC 2131 §4.1 says; whether the network took it."""
         to = destination(request, reply)
         address, flags = to.address, 0
         # The machine does not answer ARP for an address it does not have yet, so the kernel is told
@@ -35,7 +35,7 @@ class Replies:
         if to.mac is not None:
             # It is on this link, also where its network is another than ours: no router is to have this.
             address, flags = (address if self._introduce(to.mac, address.packed) else EVERYBODY), socket.MSG_DONTROUTE
-        self._send(encode(reply, request.longest_answer), flags, (str(address), to.port))
+        return self._send(encode(reply, request.longest_answer), flags, (str(address), to.port))
 
     def send_back(self, request: Packet, reply: Packet, peer: tuple[str, int]) -> bool:
         """Send a reply to where the question came from; whether the network took it."""

@@ -140,14 +140,15 @@ async def test_no_answer_is_longer_than_the_machine_takes() -> None:
         assert offer.options[54] == b"\xac\x1e\0\1"
 
 
-async def test_a_reply_that_cannot_be_sent_is_logged_and_the_next_one_goes_out(
+async def test_a_reply_that_cannot_be_sent_is_logged_told_to_nobody_and_the_next_one_goes_out(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     async with serving() as bench:
         bench.line.unreachable = {"10.9.0.1"}
-        bench.say(replace(INSTALLED, giaddr=IPv4Address("10.9.0.1")), INSTALLED)
+        bench.say(replace(FIRMWARE, giaddr=IPv4Address("10.9.0.1")), INSTALLED)
         _, address = await bench.hear()
         assert address == ("255.255.255.255", 68)
+        assert [stage for mac, stage, _ in bench.lab.seen if mac == FIRMWARE.mac] == [Stage.DISCOVER]
     assert "reply to 10.9.0.1 failed" in caplog.text
 
 

@@ -19,7 +19,7 @@ from tinkbox import __version__
 from tinkbox.model.boot import Stage
 from tinkbox.model.workflow import State
 from tinkbox.view.screen import screen
-from tinkbox.wire.status import FailureLine, MachineLine, RunningLine, Snapshot, TaskLine, WorkflowLine
+from tinkbox.wire.messages.status import FailureLine, MachineLine, RunningLine, Snapshot, TaskLine, WorkflowLine
 
 DOCS = Path(__file__).parent.parent / "docs"
 CAST = DOCS / "breakpoint.cast"

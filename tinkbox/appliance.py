@@ -67,10 +67,10 @@ from tinkbox.services.desk import OwnDesk
 from tinkbox.services.proxy import Proxy
 from tinkbox.settings import Settings
 from tinkbox.store.database import Store
-from tinkbox.wire.foreign_servers import foreign_lines
-from tinkbox.wire.names import Zone
-from tinkbox.wire.pxe import BootService
-from tinkbox.wire.worker import Credential
+from tinkbox.wire.dhcp.foreign_servers import foreign_lines
+from tinkbox.wire.dhcp.pxe import BootService
+from tinkbox.wire.dns import Zone
+from tinkbox.wire.messages.worker import Credential
 
 Part = Callable[[], Awaitable[object]]
 

@@ -11,7 +11,7 @@ from tinkbox.boot.sockets import bind_tcp, bind_udp
 from tinkbox.model.errors import Conflict, Unavailable
 from tinkbox.model.leases import Subnet
 from tinkbox.settings import Settings
-from tinkbox.wire.dhcp import BOOT_SERVER_PORT, SERVER_PORT
+from tinkbox.wire.dhcp.packets import BOOT_SERVER_PORT, SERVER_PORT
 
 HTTP_PORT = 80
 DNS_PORT = 53

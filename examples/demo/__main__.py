@@ -25,7 +25,7 @@ from examples.lab.machine import EmulatorDied, Machine
 from examples.lab.network import Network
 from examples.lab.processes import signals_unwind
 from tinkbox.model.workflow import FINAL, State
-from tinkbox.wire.status import Snapshot
+from tinkbox.wire.messages.status import Snapshot
 
 HERE = Path(__file__).parent
 MIRROR_PORT = 8080

@@ -5,7 +5,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from tinkbox.model.boot import Stage
-from tinkbox.wire.status import Snapshot, WorkflowLine
+from tinkbox.wire.messages.status import Snapshot, WorkflowLine
 
 
 def news(before: Snapshot | None, now: Snapshot) -> Iterator[str]:

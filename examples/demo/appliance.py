@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from examples.lab.network import Network
-from tinkbox.wire.status import Snapshot, decode_snapshot
+from tinkbox.wire.messages.status import Snapshot, decode_snapshot
 
 CONFIGURATION = "interface: {network.interface}\n"
 

@@ -2,7 +2,7 @@
 
     python -m tests.bench.bare_queue FOLDER WORKERS WORKFLOWS ACTIONS
 
-It speaks the worker protocol of `wire.worker`, so that the same clients ask it, and commits once for every offer and
+It speaks the worker protocol of `wire.messages.worker`, so that the same clients ask it, and commits once for every offer and
 once for every report, with the pragmas of tinkbox's store.  It knows no templates, states, machines, events, retries or
 deadlines; a worker's token is its number.  The port it listens on is in FOLDER/port as soon as it does.
 """
@@ -15,7 +15,7 @@ from pathlib import Path
 from aiohttp import web
 
 from tinkbox.model.workflow import PlannedAction
-from tinkbox.wire.worker import Offer, decode_hello, decode_report, encode
+from tinkbox.wire.messages.worker import Offer, decode_hello, decode_report, encode
 
 PRAGMAS = ("journal_mode = WAL", "synchronous = FULL")
 TABLE = "CREATE TABLE action (number INTEGER PRIMARY KEY, worker TEXT, workflow TEXT, position INTEGER, state TEXT)"

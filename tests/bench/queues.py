@@ -31,8 +31,8 @@ from tests.bench.usage import peak_memory, processor_seconds
 from tinkbox.client.node import NodeDoor
 from tinkbox.client.operator import Operator
 from tinkbox.model.workflow import Outcome, State
-from tinkbox.wire.holds import Orders
-from tinkbox.wire.worker import Credential, Hello, Offer, Report
+from tinkbox.wire.messages.breakpoints import Orders
+from tinkbox.wire.messages.worker import Credential, Hello, Offer, Report
 
 TOOLS: Mapping[str, str] = {}
 WORKERS = 200

@@ -30,7 +30,7 @@ from tests.integration.docker_engine import DockerEngine, docker_engine_in
 from tests.machine.hosts import Host
 from tinkbox.model.workflow import State
 from tinkbox.wire.cpio import archive
-from tinkbox.wire.status import MachineLine, WorkflowLine
+from tinkbox.wire.messages.status import MachineLine, WorkflowLine
 
 ROOT = Path(__file__).parents[2]
 # For one step of a machine's way, such as a boot: generous, for emulated processors are slow and shared.

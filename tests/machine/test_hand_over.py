@@ -24,8 +24,8 @@ from tinkbox.boot.names import NamesServer
 from tinkbox.boot.sockets import bind_tcp, bind_udp
 from tinkbox.model.boot import Boot, Plan
 from tinkbox.model.hardware import Interface, MacAddress
-from tinkbox.wire.ipxe import BootFiles, script
-from tinkbox.wire.names import Zone
+from tinkbox.wire.boot_scripts.ipxe import BootFiles, script
+from tinkbox.wire.dns import Zone
 
 work, name = sys.argv[1:]
 own = "http://10.0.2.2/script.ipxe"

@@ -8,7 +8,7 @@ import pytest
 from examples.lab.machine import Machine
 from tests.machine.lab import PATIENCE, Lab, laboratory, osie_without_worker, shell, shown, until
 from tinkbox.model.boot import Stage
-from tinkbox.wire.status import MachineLine
+from tinkbox.wire.messages.status import MachineLine
 
 pytestmark = pytest.mark.machine
 GOES_ROUND, FINDS_NOTHING = 1, 2

@@ -13,8 +13,8 @@ from tinkbox.model.access import Right
 from tinkbox.model.breakpoint import DEFAULT_HOLD_SECONDS, Hold, Verb
 from tinkbox.model.duration import parse_duration
 from tinkbox.model.errors import Invalid, Problem
-from tinkbox.wire.fields import flag, member, text, texts
-from tinkbox.wire.holds import verdict_from_document
+from tinkbox.wire.messages.breakpoints import verdict_from_document
+from tinkbox.wire.messages.json_fields import flag, member, text, texts
 
 PLACES = ("on_failure", "before", "after")
 CHANGE = (*PLACES, "timeout", "on_expiry")

@@ -13,7 +13,7 @@ from tinkbox.model.discovery import Stranger
 from tinkbox.model.errors import Invalid
 from tinkbox.model.hardware import MacAddress
 from tinkbox.model.inventory import Inventory, summary
-from tinkbox.wire.fields import flag, mapping, text
+from tinkbox.wire.messages.json_fields import flag, mapping, text
 
 WORDS = ("name", "address", "gateway", "template", "hardware", "confirm_wipe")
 

@@ -14,7 +14,7 @@ from tinkbox.api.documents import Document
 from tinkbox.engine.examiner import Examination
 from tinkbox.model.access import Right
 from tinkbox.model.diagnosis import Diagnosis
-from tinkbox.wire.foreign_servers import ForeignLines
+from tinkbox.wire.dhcp.foreign_servers import ForeignLines
 
 
 class Examiner(Protocol):

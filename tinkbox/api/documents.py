@@ -20,7 +20,7 @@ from tinkbox.model.workflow import DONE, ActionStatus, Event, Outcome, PlannedAc
 from tinkbox.store.data import DataVersion
 from tinkbox.store.templates import Template
 from tinkbox.store.workflows import Attempt
-from tinkbox.wire.bundle import Entry, decode
+from tinkbox.wire.ephemeral_data import Entry, decode
 
 Document = dict[str, Any]
 

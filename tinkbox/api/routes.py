@@ -29,9 +29,9 @@ from tinkbox.model.habits import Habits
 from tinkbox.model.hardware import Hardware
 from tinkbox.model.leases import Lease
 from tinkbox.model.workflow import Workflow
-from tinkbox.wire.fields import flag
-from tinkbox.wire.foreign_servers import ForeignLines
-from tinkbox.wire.status import encode_snapshot
+from tinkbox.wire.dhcp.foreign_servers import ForeignLines
+from tinkbox.wire.messages.json_fields import flag
+from tinkbox.wire.messages.status import encode_snapshot
 
 
 class Images(Protocol):

@@ -14,8 +14,8 @@ from tinkbox.engine.shells import Listed, Opened, Shells
 from tinkbox.model.access import Right
 from tinkbox.model.errors import Invalid
 from tinkbox.model.shells import Mode
-from tinkbox.wire.fields import flag, member, text
-from tinkbox.wire.holds import MAX_WORDS, wish_from_document
+from tinkbox.wire.messages.breakpoints import MAX_WORDS, wish_from_document
+from tinkbox.wire.messages.json_fields import flag, member, text
 
 ASCIICAST = "application/x-asciicast"
 _WISH = ("tty", "command", "user", "folder", "environment", "term", "rows", "columns")
@@ -38,7 +38,7 @@ class _ShellDoor:
         self._shells = shells
 
     async def open(self, request: web.Request) -> web.Response:
-        """A shell or a command, as `wire.holds.ShellWish` has it; with `session`, or to `view`, one that is there."""
+        """A shell or a command, as `wire.messages.breakpoints.ShellWish` has it; with `session`, or to `view`, one that is there."""
         key, who = request.match_info["key"], caller(request).name
         opened = await self._opened(key, who, await read_object(request))
         answer = {"id": opened.id, "ticket": opened.ticket, "fresh": opened.fresh}

@@ -11,9 +11,9 @@ from tinkbox.boot.replies import Replies
 from tinkbox.boot.throttle import Throttle
 from tinkbox.boot.witness import Witness
 from tinkbox.model.boot import Silence
-from tinkbox.wire.clients import identify
-from tinkbox.wire.dhcp import MalformedPacket, Op, decode
-from tinkbox.wire.pxe import BootService, answer_boot_server
+from tinkbox.wire.dhcp.clients import identify
+from tinkbox.wire.dhcp.packets import MalformedPacket, Op, decode
+from tinkbox.wire.dhcp.pxe import BootService, answer_boot_server
 
 _MAC = slice(28, 34)
 _log = logging.getLogger(__name__)

@@ -4,7 +4,7 @@ from typing import Final
 
 from tinkbox.model.boot import Boot
 from tinkbox.wire.cpio import archive
-from tinkbox.wire.worker import Credential, encode
+from tinkbox.wire.messages.worker import Credential, encode
 
 PATH: Final = "etc/tinkbox/worker.json"
 # Also what its workflow supplies may be the OSIE; and a machine that is parked, or waits, from its next boot on may be

@@ -1,4 +1,4 @@
-"""The DHCP server: receives, asks what to say, sends.  All decisions are in `wire.pxe` and the engine.
+"""The DHCP server: receives, asks what to say, sends.  All decisions are in `wire.dhcp.pxe` and the engine.
 
 Nothing here waits for a disk or a network but two things, each beside the others: the acknowledgement of an address of a
 pool, until that is written down, and the first offer of one, until it is known that nobody else has it.
@@ -20,10 +20,10 @@ from tinkbox.boot.witness import Timeline, Witness
 from tinkbox.model.boot import Client, Plan, Silence
 from tinkbox.model.hardware import MacAddress
 from tinkbox.model.leases import Lease, Subnet
-from tinkbox.wire.clients import identify
-from tinkbox.wire.dhcp import MalformedPacket, MessageType, Op, Option, Packet, decode
-from tinkbox.wire.pxe import BootService, answer, is_for, refusal
-from tinkbox.wire.relay_agent import relay_agent
+from tinkbox.wire.dhcp.clients import identify
+from tinkbox.wire.dhcp.packets import MalformedPacket, MessageType, Op, Option, Packet, decode
+from tinkbox.wire.dhcp.pxe import BootService, answer, is_for, refusal
+from tinkbox.wire.dhcp.relay_agent import relay_agent
 
 DRAIN = 64
 MAX_DATAGRAM = 2048

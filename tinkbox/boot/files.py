@@ -22,8 +22,8 @@ from tinkbox.model.boot import Boot, Plan, Stage
 from tinkbox.model.errors import Invalid, NotFound
 from tinkbox.model.hardware import MacAddress
 from tinkbox.model.sightings import Fact
-from tinkbox.wire.ipxe import BootFiles, machine_facts, script
-from tinkbox.wire.worker import Credential
+from tinkbox.wire.boot_scripts.ipxe import BootFiles, machine_facts, script
+from tinkbox.wire.messages.worker import Credential
 
 OSIE_FILES: Final[Mapping[str, Stage]] = {"vmlinuz": Stage.KERNEL, "initramfs": Stage.RAMDISK}
 ARCHITECTURE = re.compile(r"[a-z0-9_]{1,20}\Z")

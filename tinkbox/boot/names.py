@@ -1,4 +1,4 @@
-"""The DNS responder for the names of workflows, over UDP and TCP (RFC 7766).  What it says is decided in `wire.names`."""
+"""The DNS responder for the names of workflows, over UDP and TCP (RFC 7766).  What it says is decided in `wire.dns`."""
 
 import asyncio
 import logging

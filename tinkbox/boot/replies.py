@@ -6,7 +6,7 @@ import socket
 import struct
 
 from tinkbox.model.hardware import MacAddress
-from tinkbox.wire.dhcp import EVERYBODY, Packet, destination, encode
+from tinkbox.wire.dhcp.packets import EVERYBODY, Packet, destination, encode
 
 _SIOCSARP = 0x8955
 _ARPHRD_ETHER = 1

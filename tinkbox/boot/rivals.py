@@ -14,7 +14,7 @@ from tinkbox.boot import packet_filter
 from tinkbox.model.diagnosis import Rival
 from tinkbox.model.errors import Unavailable
 from tinkbox.model.hardware import MacAddress
-from tinkbox.wire.dhcp import (
+from tinkbox.wire.dhcp.packets import (
     BROADCAST_FLAG,
     CLIENT_PORT,
     EVERYBODY,
@@ -28,9 +28,9 @@ from tinkbox.wire.dhcp import (
     decode,
     encode,
 )
-from tinkbox.wire.udp_frames import ETHERTYPE, UdpFrame
-from tinkbox.wire.udp_frames import decode as decode_frame
-from tinkbox.wire.udp_frames import encode as encode_frame
+from tinkbox.wire.dhcp.udp_frames import ETHERTYPE, UdpFrame
+from tinkbox.wire.dhcp.udp_frames import decode as decode_frame
+from tinkbox.wire.dhcp.udp_frames import encode as encode_frame
 
 # dnsmasq looks for three seconds whether an address is free before it offers it.
 LISTEN_SECONDS: Final = 5.0

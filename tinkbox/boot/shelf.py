@@ -16,8 +16,8 @@ from tinkbox.boot.files import OSIE_FILES, SCRIPT_STAGE, BootFolder
 from tinkbox.model.boot import Boot, Plan, Stage
 from tinkbox.model.hardware import MacAddress
 from tinkbox.model.sightings import Fact
-from tinkbox.wire import grub, pxelinux, raspberrypi
-from tinkbox.wire.worker import Credential
+from tinkbox.wire.boot_scripts import grub, pxelinux, raspberrypi
+from tinkbox.wire.messages.worker import Credential
 
 CREDENTIAL: Final = "machine/credential.cpio"
 _OSIE = re.compile(r"osie/([a-z0-9_]{1,20})/(vmlinuz|initramfs)\Z")

@@ -7,7 +7,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from tinkbox.model.errors import Unavailable
-from tinkbox.wire.dhcp import BOOT_SERVER_PORT, SERVER_PORT
+from tinkbox.wire.dhcp.packets import BOOT_SERVER_PORT, SERVER_PORT
 
 # Machines ask at no other ports.
 _DHCP_REMEDY = "or leave DHCP to it: `dhcp.mode: off`, and `tinkbox doctor` prints what it has to say"

@@ -6,8 +6,8 @@ from typing import Protocol
 from tinkbox.model.boot import Asker, Client, Plan, Silence, Stage
 from tinkbox.model.hardware import MacAddress
 from tinkbox.model.sightings import Fact
-from tinkbox.wire.dhcp import NOWHERE, MessageType, Option, Packet
-from tinkbox.wire.pxe import BootService
+from tinkbox.wire.dhcp.packets import NOWHERE, MessageType, Option, Packet
+from tinkbox.wire.dhcp.pxe import BootService
 
 _OSIE = b"tinkbox-osie"
 _STAGES = {MessageType.OFFER: Stage.OFFERED, MessageType.ACK: Stage.LEASED}

@@ -92,7 +92,7 @@ def _kind(file: Document) -> str:
 
 def _save(chosen: argparse.Namespace) -> int:
     from tinkbox.cli.saving import save
-    from tinkbox.wire.bundle import Entry
+    from tinkbox.wire.ephemeral_data import Entry
 
     if len(chosen.keys) != 1:
         raise Invalid("--save takes the data of one workflow at a time")

@@ -12,8 +12,8 @@ from pathlib import Path
 
 from tinkbox.cli.appliance import ask
 from tinkbox.model.errors import Unavailable
-from tinkbox.wire.asciicast import Happened, Header, Kind, decode, decode_header
-from tinkbox.wire.terminal import Traces, without_questions
+from tinkbox.wire.terminal.asciicast import Happened, Header, Kind, decode, decode_header
+from tinkbox.wire.terminal.control_sequences import Traces, without_questions
 
 LONGEST_PAUSE = 2.0
 

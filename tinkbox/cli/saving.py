@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path, PurePosixPath
 
 from tinkbox.model.errors import Conflict, Invalid, Unavailable
-from tinkbox.wire.bundle import Entry
+from tinkbox.wire.ephemeral_data import Entry
 
 
 def save(entries: Iterable[Entry], folder: Path) -> list[str]:

@@ -9,7 +9,7 @@ from tinkbox.cli.terminal import Terminal
 from tinkbox.client.operator import Document, Operator
 from tinkbox.client.shell import ShellConnection
 from tinkbox.model.errors import Refusal, Unavailable
-from tinkbox.wire.shell import Channel, Frame, ShellEnd, control, pieces, read_control, read_status, resize
+from tinkbox.wire.messages.shell import Channel, Frame, ShellEnd, control, pieces, read_control, read_status, resize
 
 FIRST_WAIT, LONGEST_WAIT = 0.25, 4.0
 QUIET = 3.0

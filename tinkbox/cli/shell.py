@@ -19,7 +19,7 @@ from tinkbox.client.operator import Operator
 from tinkbox.client.shell import ShellConnection
 from tinkbox.model.errors import Invalid, Refusal, Unavailable
 from tinkbox.settings import terminal_kind
-from tinkbox.wire.shell import Channel, ShellEnd, close, pieces, read_status
+from tinkbox.wire.messages.shell import Channel, ShellEnd, close, pieces, read_status
 
 LOST = 255
 WITH_ITS_CONTAINER = (128 + signal.SIGHUP, 128 + signal.SIGTERM, 128 + signal.SIGKILL)

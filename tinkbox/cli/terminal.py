@@ -12,7 +12,7 @@ from typing import Self
 
 from tinkbox.cli.output import clean
 from tinkbox.model.errors import Invalid
-from tinkbox.wire.terminal import Traces
+from tinkbox.wire.terminal.control_sequences import Traces
 
 PIECE = 32 * 1024
 _LAST_WORDS = 1.0

@@ -1,4 +1,4 @@
-"""The worker's client of the node door (`wire.worker` has the messages)."""
+"""The worker's client of the node door (`wire.messages.worker` has the messages)."""
 
 import io
 import json
@@ -12,12 +12,14 @@ from tinkbox.client.refusals import raise_refusal
 from tinkbox.client.shell import ShellConnection, shell_connection
 from tinkbox.model.disks import Refused
 from tinkbox.model.errors import Invalid, Unavailable
-from tinkbox.wire import disks, holds, services
-from tinkbox.wire.disks import Looked
-from tinkbox.wire.holds import Asked, Held, Orders, Resumed, decode_orders
-from tinkbox.wire.inventory import Accepted, Told, decode_accepted, encode_message
-from tinkbox.wire.services import Observed, Wanted, decode_wanted
-from tinkbox.wire.worker import Credential, Hello, Leaving, Offer, Report, decode_offer, encode
+from tinkbox.wire.messages import breakpoints as holds
+from tinkbox.wire.messages import disks
+from tinkbox.wire.messages import hosting as services
+from tinkbox.wire.messages.breakpoints import Asked, Held, Orders, Resumed, decode_orders
+from tinkbox.wire.messages.disks import Looked
+from tinkbox.wire.messages.hosting import Observed, Wanted, decode_wanted
+from tinkbox.wire.messages.inventory import Accepted, Told, decode_accepted, encode_message
+from tinkbox.wire.messages.worker import Credential, Hello, Leaving, Offer, Report, decode_offer, encode
 
 POLL_SECONDS = 60.0
 REQUEST_SECONDS = 60.0

@@ -17,7 +17,7 @@ import aiohttp
 from tinkbox.client.refusals import raise_refusal
 from tinkbox.client.shell import ShellConnection, shell_connection
 from tinkbox.model.errors import Unavailable
-from tinkbox.wire.status import Snapshot, decode_snapshot
+from tinkbox.wire.messages.status import Snapshot, decode_snapshot
 
 Document = dict[str, Any]
 QUICK = aiohttp.ClientTimeout(total=60)

@@ -1,4 +1,4 @@
-"""One end of a shell's connection (`wire.shell` has the frames)."""
+"""One end of a shell's connection (`wire.messages.shell` has the frames)."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -9,7 +9,7 @@ import aiohttp
 from tinkbox.client.keep_alive import keep_alive
 from tinkbox.client.refusals import BY_STATUS
 from tinkbox.model.errors import Unavailable
-from tinkbox.wire.shell import MAX_FRAME, Frame, decode, encode
+from tinkbox.wire.messages.shell import MAX_FRAME, Frame, decode, encode
 
 HEARTBEAT = 15.0
 CLOSE_SECONDS = 5.0

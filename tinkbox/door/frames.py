@@ -1,4 +1,4 @@
-"""A shell's frames over a WebSocket, the same on both doors (`wire.shell` has the frames)."""
+"""A shell's frames over a WebSocket, the same on both doors (`wire.messages.shell` has the frames)."""
 
 import asyncio
 from typing import NoReturn, Protocol
@@ -8,7 +8,7 @@ from aiohttp import WSCloseCode, WSMsgType, web
 from tinkbox.client.keep_alive import keep_alive
 from tinkbox.engine.outbox import CutOff
 from tinkbox.model.errors import Invalid, Refusal
-from tinkbox.wire.shell import MAX_FRAME, Frame, decode, encode
+from tinkbox.wire.messages.shell import MAX_FRAME, Frame, decode, encode
 
 HEARTBEAT = 15.0
 CLOSE_SECONDS = 5.0

@@ -26,9 +26,9 @@ from tinkbox.model.errors import Conflict, NotFound, TooLarge
 from tinkbox.model.workflow import FINAL, ActionStatus, Outcome, State, Workflow
 from tinkbox.store.database import Store, Tables
 from tinkbox.store.workflows import Attempt
-from tinkbox.wire.bundle import MAX_ARCHIVE
-from tinkbox.wire.disks import Looked
-from tinkbox.wire.worker import Hello, Leaving, Offer, Report
+from tinkbox.wire.ephemeral_data import MAX_ARCHIVE
+from tinkbox.wire.messages.disks import Looked
+from tinkbox.wire.messages.worker import Hello, Leaving, Offer, Report
 
 
 class Attempts:

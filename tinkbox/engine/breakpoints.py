@@ -25,7 +25,7 @@ from tinkbox.model.errors import Conflict, Invalid, NotFound
 from tinkbox.model.workflow import BEGUN, FINAL, State, Workflow
 from tinkbox.store.database import Store, Tables
 from tinkbox.store.workflows import Attempt, UnderWay
-from tinkbox.wire.holds import MAX_WHY, Asked, Held, Orders, Resumed
+from tinkbox.wire.messages.breakpoints import MAX_WHY, Asked, Held, Orders, Resumed
 
 __all__ = ["Breakpoints", "Change", "Standing"]
 

@@ -15,7 +15,7 @@ from typing import TypeVar
 from tinkbox.store.data import DataVersion
 from tinkbox.store.database import Store, Tables
 from tinkbox.store.services import Written
-from tinkbox.wire.bundle import Entry, decode, encode, fingerprint, overlaid
+from tinkbox.wire.ephemeral_data import Entry, decode, encode, fingerprint, overlaid
 
 T = TypeVar("T")
 

@@ -21,8 +21,8 @@ from tinkbox.model.errors import Conflict, Denied, Invalid, NotFound, Refusal, U
 from tinkbox.model.hardware import Hardware, Interface, MacAddress
 from tinkbox.model.inventory import Inventory, summary
 from tinkbox.store.database import Store, Tables
-from tinkbox.wire.inventory import Accepted, Told
-from tinkbox.wire.worker import Credential
+from tinkbox.wire.messages.inventory import Accepted, Told
+from tinkbox.wire.messages.worker import Credential
 
 ACCEPTED = "accepted"  # the bell that rings when a machine was
 DEVICE = "device_1"

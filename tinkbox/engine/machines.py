@@ -24,7 +24,7 @@ from tinkbox.model.hardware import Hardware, Interface, MacAddress
 from tinkbox.model.sightings import Fact, Sighting
 from tinkbox.store.database import Store, Tables
 from tinkbox.store.hardware import MachineRecord
-from tinkbox.wire.worker import Credential
+from tinkbox.wire.messages.worker import Credential
 
 REMEMBERED_BOOTS = 16
 _BOOT_PROGRESS = (Stage.SCRIPT, Stage.SUPPLIED, Stage.KERNEL, Stage.RAMDISK)

@@ -5,8 +5,8 @@ from tinkbox.model.breakpoint import Armed
 from tinkbox.model.conditions import why_stopped
 from tinkbox.model.workflow import State
 from tinkbox.store.workflows import UnderWay
-from tinkbox.wire.holds import Orders, Ruling, ShellWish
-from tinkbox.wire.worker import Order
+from tinkbox.wire.messages.breakpoints import Orders, Ruling, ShellWish
+from tinkbox.wire.messages.worker import Order
 
 
 def wanted_of(under_way: UnderWay, shells: tuple[ShellWish, ...] = ()) -> Orders:

@@ -4,7 +4,7 @@ import asyncio
 from collections import deque
 from typing import NoReturn
 
-from tinkbox.wire.shell import Frame
+from tinkbox.wire.messages.shell import Frame
 
 LIMIT = 256 * 1024
 

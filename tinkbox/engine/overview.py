@@ -12,7 +12,7 @@ from tinkbox.model.reasons import hint
 from tinkbox.model.services import ServiceStatus
 from tinkbox.model.workflow import DONE, FINAL, ActionStatus, Outcome, PlannedAction, State, Workflow
 from tinkbox.store.database import Tables
-from tinkbox.wire.status import (
+from tinkbox.wire.messages.status import (
     FailureLine,
     HeldLine,
     MachineLine,

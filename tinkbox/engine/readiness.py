@@ -2,7 +2,7 @@
 
 from tinkbox.model.services import Phase, ServiceStatus
 from tinkbox.model.workflow import Outcome, State
-from tinkbox.wire.worker import MAX_MESSAGE
+from tinkbox.wire.messages.worker import MAX_MESSAGE
 
 SHOWN_LINES = 5
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import BinaryIO, Self
 
 from tinkbox.model.errors import Invalid, NotFound, Unavailable
-from tinkbox.wire.asciicast import Happened, Header, Kind, decode, decode_header, encode, encode_header
+from tinkbox.wire.terminal.asciicast import Happened, Header, Kind, decode, decode_header, encode, encode_header
 
 LIMIT = 16 * 1024 * 1024
 _ROOM = 512 * 1024  # for one more line of the longest, and the one that says that it was the last

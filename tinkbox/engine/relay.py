@@ -17,7 +17,7 @@ from tinkbox.engine.scrollback import Scrollback
 from tinkbox.model.errors import Conflict
 from tinkbox.model.shells import Mode
 from tinkbox.store.shells import Session
-from tinkbox.wire.shell import (
+from tinkbox.wire.messages.shell import (
     Channel,
     Frame,
     ShellEnd,

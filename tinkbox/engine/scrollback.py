@@ -1,6 +1,6 @@
 """The last of what a shell printed, for those who come later."""
 
-from tinkbox.wire.terminal import without_questions
+from tinkbox.wire.terminal.control_sequences import without_questions
 
 SIZE = 128 * 1024
 _LINE = 4 * 1024

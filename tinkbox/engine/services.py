@@ -1,6 +1,6 @@
 """Use-cases of workflow services: what their hosts are told, what they say, and what people see of it.
 
-Both sides say everything that is, not what changed (`wire.services`): whoever lost a message sends or asks again, and what
+Both sides say everything that is, not what changed (`wire.messages.hosting`): whoever lost a message sends or asks again, and what
 is old or said twice does no harm.  A host is `APPLIANCE` or the id of a machine that its credential proved.
 """
 
@@ -26,8 +26,8 @@ from tinkbox.model.workflow import State, Workflow
 from tinkbox.store.database import Store, Tables
 from tinkbox.store.output import Piece
 from tinkbox.store.services import ServiceRun, Written
-from tinkbox.wire.bundle import decode
-from tinkbox.wire.services import Wanted, WantedService
+from tinkbox.wire.ephemeral_data import decode
+from tinkbox.wire.messages.hosting import Wanted, WantedService
 
 LOOK_EVERY = 5.0
 CALM = 0.05  # what rings many times a second is looked at once

@@ -27,9 +27,9 @@ from tinkbox.model.history import Fact
 from tinkbox.model.shells import Mode
 from tinkbox.store.database import Store, Tables
 from tinkbox.store.shells import Session
-from tinkbox.wire.asciicast import Header
-from tinkbox.wire.holds import ShellWish
-from tinkbox.wire.shell import ShellEnd
+from tinkbox.wire.messages.breakpoints import ShellWish
+from tinkbox.wire.messages.shell import ShellEnd
+from tinkbox.wire.terminal.asciicast import Header
 
 MAX_LIVE = 16
 LOOK_EVERY = 5.0

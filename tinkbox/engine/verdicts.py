@@ -12,7 +12,7 @@ from datetime import datetime, timedelta
 from tinkbox.model.breakpoint import Hold, Kind, Verb, Verdict, failed_at_breakpoint
 from tinkbox.model.errors import Conflict, Invalid
 from tinkbox.model.workflow import Outcome, State
-from tinkbox.wire.holds import MAX_WHY, MAX_WORDS
+from tinkbox.wire.messages.breakpoints import MAX_WHY, MAX_WORDS
 
 VERBS: Mapping[Kind, tuple[Verb, ...]] = {
     Kind.BEFORE: (Verb.CONTINUE, Verb.SKIP, Verb.FAIL, Verb.ABORT),

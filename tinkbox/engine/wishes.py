@@ -4,7 +4,7 @@ from tinkbox.model.errors import Conflict, Forbidden, Invalid
 from tinkbox.model.workflow import FINAL, PlannedAction, State, Workflow
 from tinkbox.store.database import Tables
 from tinkbox.store.workflows import Attempt
-from tinkbox.wire.holds import ShellWish
+from tinkbox.wire.messages.breakpoints import ShellWish
 
 
 def is_plain(wish: ShellWish) -> bool:

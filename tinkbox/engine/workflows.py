@@ -24,7 +24,7 @@ from tinkbox.store.data import DataVersion
 from tinkbox.store.database import Store, Tables, UseCase
 from tinkbox.store.output import Piece
 from tinkbox.store.workflows import Attempt
-from tinkbox.wire.status import Snapshot
+from tinkbox.wire.messages.status import Snapshot
 
 SHOWN_FINISHED = 50
 MAX_DEVICES = 256

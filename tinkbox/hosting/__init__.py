@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Protocol
 
 from tinkbox.model.services import Standing
-from tinkbox.wire.services import Wanted
+from tinkbox.wire.messages.hosting import Wanted
 
 
 class Desk(Protocol):

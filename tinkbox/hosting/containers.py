@@ -10,8 +10,8 @@ from tinkbox.model.errors import Unavailable
 from tinkbox.model.image import parse_reference
 from tinkbox.runtime import Container, ContainerFailed, ContainerSpec
 from tinkbox.runtime.services import ServiceRuntime
-from tinkbox.wire.labels import read_labels
-from tinkbox.wire.services import WantedService
+from tinkbox.wire.messages.hosting import WantedService
+from tinkbox.wire.routes.labels import read_labels
 
 DATA = "/workflow"
 LOST = "ContainerLost"

@@ -14,7 +14,7 @@ from tinkbox.model.services import Standing
 from tinkbox.runtime import ContainerFailed, EngineAway
 from tinkbox.runtime.patience import patiently
 from tinkbox.runtime.services import ServiceRuntime
-from tinkbox.wire.services import Wanted, WantedService
+from tinkbox.wire.messages.hosting import Wanted, WantedService
 
 _log = logging.getLogger(__name__)
 

@@ -20,7 +20,7 @@ from tinkbox.runtime.carrier import Carrier
 from tinkbox.runtime.output import OutputPump
 from tinkbox.runtime.patience import patiently
 from tinkbox.runtime.services import Look, ServiceRuntime
-from tinkbox.wire.services import WantedService
+from tinkbox.wire.messages.hosting import WantedService
 
 TELL_SECONDS = 1.0  # between two looks at the last lines of one that is not ready
 _log = logging.getLogger(__name__)

@@ -21,9 +21,9 @@ from tinkbox.model.services import (
     Standing,
 )
 from tinkbox.runtime.services import Health, Look
-from tinkbox.wire.fields import number, read_object, text
-from tinkbox.wire.services import standing_from_document
-from tinkbox.wire.worker import MAX_MESSAGE
+from tinkbox.wire.messages.hosting import standing_from_document
+from tinkbox.wire.messages.json_fields import number, read_object, text
+from tinkbox.wire.messages.worker import MAX_MESSAGE
 
 UNCOUNTED_DELAY = 1.0  # an engine, or a person, that ends it again and again is not to be run against
 _MAX_LINE = 300

@@ -103,7 +103,7 @@ class PlannedService:
     """A service of a workflow, bound to its host; never changes.
 
     `index` counts over the workflow's services from 0.  `host` is APPLIANCE or the id of a machine, `address` what the
-    template named it by.  Its routes and what it supplies for booting are read from `labels` and `urls` (`wire.labels`).
+    template named it by.  Its routes and what it supplies for booting are read from `labels` and `urls` (`wire.routes.labels`).
     """
 
     index: int

@@ -1,6 +1,6 @@
 """What machines tell of themselves, and how those that nobody knows wait to be accepted, over HTTP.
 
-`wire.inventory` has the messages.
+`wire.messages.inventory` has the messages.
 """
 
 from collections.abc import Callable
@@ -13,7 +13,7 @@ from tinkbox.door.bodies import body_of
 from tinkbox.door.problems import problem
 from tinkbox.model.rates import Buckets, Rate
 from tinkbox.node.questions import POLL_SECONDS, answered, awaited, nothing_yet, worker_of
-from tinkbox.wire.inventory import MAX_INVENTORY, Accepted, Told, decode_told, encode_message
+from tinkbox.wire.messages.inventory import MAX_INVENTORY, Accepted, Told, decode_told, encode_message
 
 # A worker tells once when it starts, and one that is told to wait asks again within eight seconds.
 TELLS: Final = Rate(burst=8, a_second=0.125)

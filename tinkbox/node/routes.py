@@ -1,4 +1,4 @@
-"""What a worker asks of the appliance about attempts, over HTTP (`wire.worker` and `wire.holds` have the messages)."""
+"""What a worker asks of the appliance about attempts, over HTTP (`wire.messages.worker` and `wire.messages.breakpoints` have the messages)."""
 
 from collections.abc import Callable
 from datetime import datetime
@@ -20,11 +20,12 @@ from tinkbox.node.questions import (
     offset_of,
     worker_of,
 )
-from tinkbox.wire import disks, holds
-from tinkbox.wire.bundle import MAX_ARCHIVE
-from tinkbox.wire.disks import Looked
-from tinkbox.wire.holds import Asked, Held, Orders, Resumed, decode_asked, decode_held, decode_resumed
-from tinkbox.wire.worker import (
+from tinkbox.wire.ephemeral_data import MAX_ARCHIVE
+from tinkbox.wire.messages import breakpoints as holds
+from tinkbox.wire.messages import disks
+from tinkbox.wire.messages.breakpoints import Asked, Held, Orders, Resumed, decode_asked, decode_held, decode_resumed
+from tinkbox.wire.messages.disks import Looked
+from tinkbox.wire.messages.worker import (
     MAX_OUTPUT_CHUNK,
     Hello,
     Leaving,

@@ -1,4 +1,4 @@
-"""What a worker asks and says as the host of services, over HTTP (`wire.services` has the messages)."""
+"""What a worker asks and says as the host of services, over HTTP (`wire.messages.hosting` has the messages)."""
 
 from collections.abc import Callable
 from functools import partial
@@ -9,9 +9,9 @@ from aiohttp import web
 from tinkbox.door.bodies import body_of
 from tinkbox.model.services import Standing
 from tinkbox.node.questions import POLL_SECONDS, answered, awaited, nothing_yet, offset_of, worker_of
-from tinkbox.wire.bundle import MAX_ARCHIVE
-from tinkbox.wire.services import Wanted, decode_observed, encode
-from tinkbox.wire.worker import MAX_OUTPUT_CHUNK
+from tinkbox.wire.ephemeral_data import MAX_ARCHIVE
+from tinkbox.wire.messages.hosting import Wanted, decode_observed, encode
+from tinkbox.wire.messages.worker import MAX_OUTPUT_CHUNK
 
 # As many services as one host may have, each with its last lines and the longest message.
 MAX_OBSERVED_BODY = 8 * 1024 * 1024

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tinkbox.model.errors import Invalid, TooLarge
-from tinkbox.wire.bundle import MAX_BYTES, Entry, check_sizes, encode
+from tinkbox.wire.ephemeral_data import MAX_BYTES, Entry, check_sizes, encode
 
 MAX_FILES = 100_000  # more are not even counted
 MAX_DEPTH = 64
@@ -43,7 +43,7 @@ class _Found:
 
 
 def pack(folder: Path, mount_point: str = "") -> bytes:
-    """Its files as an archive, as `wire.bundle` has it; empty when there are none, or no such folder.
+    """Its files as an archive, as `wire.ephemeral_data` has it; empty when there are none, or no such folder.
 
     What is neither file, folder nor link is left out, and so is an empty folder `mount_point`.  Raises TooLarge, naming
     the largest files, or Invalid; nothing is read before it is known to be small enough.

@@ -3,7 +3,7 @@
 from typing import Protocol
 
 from tinkbox.model.services import APPLIANCE, Standing
-from tinkbox.wire.services import Wanted
+from tinkbox.wire.messages.hosting import Wanted
 
 LOOK_EVERY = 5.0
 

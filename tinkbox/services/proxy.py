@@ -22,7 +22,7 @@ from tinkbox.services.forwarding import Forwarder, Unanswered
 from tinkbox.services.headers import origin, to_service
 from tinkbox.services.target import Target, read_host, read_target, rewritten
 from tinkbox.services.tunnel import asks_for_websocket
-from tinkbox.wire.rules import Request
+from tinkbox.wire.routes.rules import Request
 
 RETRY_SECONDS: Final = 2
 _OVER: Final = ENDED | {Phase.STOPPING}

@@ -8,7 +8,7 @@ import aiosqlite
 from tinkbox.model.discovery import Standing, Stranger
 from tinkbox.model.hardware import MacAddress
 from tinkbox.model.inventory import Inventory
-from tinkbox.wire.inventory import decode, encode
+from tinkbox.wire.messages.inventory import decode, encode
 
 
 class DiscoveryTable:

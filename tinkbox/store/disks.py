@@ -8,7 +8,7 @@ from datetime import datetime
 import aiosqlite
 
 from tinkbox.model.disks import Content, Remembered
-from tinkbox.wire.disks import contents_from_document
+from tinkbox.wire.messages.disks import contents_from_document
 
 # Of one machine; one that says it has more loses the oldest.
 MAX_DISKS = 256

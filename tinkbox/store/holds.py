@@ -8,8 +8,8 @@ from datetime import datetime
 import aiosqlite
 
 from tinkbox.model.breakpoint import Breakpoints, Hold, Kind, Override, Verb, Verdict
-from tinkbox.wire.holds import verdict_from_document
-from tinkbox.wire.worker import outcome_from_document, override_from_document
+from tinkbox.wire.messages.breakpoints import verdict_from_document
+from tinkbox.wire.messages.worker import outcome_from_document, override_from_document
 
 
 class HoldTable:

@@ -9,7 +9,7 @@ import aiosqlite
 
 from tinkbox.model.services import Phase, ServiceStatus, Standing
 from tinkbox.model.workflow import FINAL, State
-from tinkbox.wire.services import service_from_document, standing_from_document
+from tinkbox.wire.messages.hosting import service_from_document, standing_from_document
 
 _RUNS = """
     SELECT service_run.*, service.definition, service.run AS newest, workflow.name, workflow.state

@@ -6,8 +6,8 @@ from datetime import datetime
 
 import aiosqlite
 
-from tinkbox.wire.holds import ShellWish, wish_from_document
-from tinkbox.wire.shell import ShellEnd
+from tinkbox.wire.messages.breakpoints import ShellWish, wish_from_document
+from tinkbox.wire.messages.shell import ShellEnd
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,7 +11,7 @@ from tinkbox.model.boot import Stage
 from tinkbox.model.hardware import MacAddress
 from tinkbox.model.sightings import Sighting
 from tinkbox.model.workflow import Outcome, State
-from tinkbox.wire.worker import action_from_document, outcome_from_document
+from tinkbox.wire.messages.worker import action_from_document, outcome_from_document
 
 KEPT_SIGHTINGS = 200
 

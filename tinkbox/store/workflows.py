@@ -16,7 +16,7 @@ from tinkbox.model.services import ServiceStatus
 from tinkbox.model.workflow import ActionStatus, Outcome, PlannedAction, State, Workflow
 from tinkbox.store.holds import breakpoints_of, open_holds, override_of, override_text
 from tinkbox.store.services import insert_services, services_of
-from tinkbox.wire.worker import action_from_document, outcome_from_document
+from tinkbox.wire.messages.worker import action_from_document, outcome_from_document
 
 _ACTIONS = """
     SELECT action.*, attempt.started_at, attempt.left_at, attempt.resumed_at, attempt.ended_at, attempt.outcome, hold.held_at

@@ -9,7 +9,7 @@ from rich.text import Text
 
 from tinkbox.model.errors import Unavailable
 from tinkbox.view.screen import screen
-from tinkbox.wire.status import Snapshot
+from tinkbox.wire.messages.status import Snapshot
 
 # Where there is no terminal nothing is cut: a program, or a person with a pager, reads all of it.
 UNBOUNDED = 10_000

@@ -16,7 +16,7 @@ from rich.text import Text
 from tinkbox.model.breakpoint import Kind
 from tinkbox.model.services import Phase
 from tinkbox.model.workflow import State
-from tinkbox.wire.status import (
+from tinkbox.wire.messages.status import (
     FailureLine,
     HeldLine,
     MachineLine,

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 
 from tinkbox.model.breakpoint import Kind
 from tinkbox.model.workflow import Outcome, PlannedAction
-from tinkbox.wire.worker import Offer
+from tinkbox.wire.messages.worker import Offer
 
 _WHERE: Mapping[Kind, str] = {
     Kind.BEFORE: "is held before it begins",

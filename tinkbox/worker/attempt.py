@@ -14,8 +14,8 @@ from tinkbox.model.breakpoint import Kind, Verb, Verdict
 from tinkbox.model.errors import Invalid, Refusal, TooLarge
 from tinkbox.model.workflow import Outcome, State
 from tinkbox.runtime import Container, ContainerFailed
-from tinkbox.wire.holds import Orders, Ruling
-from tinkbox.wire.worker import Offer
+from tinkbox.wire.messages.breakpoints import Orders, Ruling
+from tinkbox.wire.messages.worker import Offer
 from tinkbox.worker import verdict
 from tinkbox.worker.arming import Arming
 from tinkbox.worker.containers import ACTION, Containers

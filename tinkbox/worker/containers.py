@@ -10,7 +10,7 @@ from tinkbox.model.breakpoint import Armed, Override
 from tinkbox.model.errors import Invalid, TooLarge
 from tinkbox.model.image import parse_reference
 from tinkbox.runtime import Container, ContainerFailed, ContainerSpec, Runtime
-from tinkbox.wire.worker import Credential, Offer
+from tinkbox.wire.messages.worker import Credential, Offer
 from tinkbox.worker import verdict
 from tinkbox.worker.addresses import addressed
 from tinkbox.worker.helper import ENTRYPOINT, READ_ONLY, TARGET, HelperFiles

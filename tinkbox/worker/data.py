@@ -4,7 +4,7 @@ import shutil
 from pathlib import Path
 
 from tinkbox.runtime.folders import pack
-from tinkbox.wire.bundle import Entry, decode
+from tinkbox.wire.ephemeral_data import Entry, decode
 
 
 class EphemeralData:

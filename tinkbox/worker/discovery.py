@@ -9,8 +9,8 @@ from typing import Protocol
 from tinkbox.model.errors import NotFound, Refusal
 from tinkbox.model.inventory import Inventory
 from tinkbox.runtime.patience import patiently
-from tinkbox.wire.inventory import Accepted, Told
-from tinkbox.wire.worker import Credential
+from tinkbox.wire.messages.inventory import Accepted, Told
+from tinkbox.wire.messages.worker import Credential
 
 _log = logging.getLogger(__name__)
 

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Final
 
 from tinkbox.model.disks import NOT_FOUND, UNREADABLE, Disk
-from tinkbox.wire.disks import MAX_CONTENTS
-from tinkbox.wire.partitions import contents
+from tinkbox.wire.disk.partitions import contents
+from tinkbox.wire.messages.disks import MAX_CONTENTS
 
 SYS: Final = Path("/sys")
 # A disk that answers at all answers sooner; a worker must not wait for a broken one for ever.

@@ -25,8 +25,8 @@ from pathlib import Path
 from tinkbox.model.breakpoint import Armed, Kind, Verb
 from tinkbox.model.errors import Invalid
 from tinkbox.model.workflow import Outcome
-from tinkbox.wire.fields import flag, member, read_object, text
-from tinkbox.wire.worker import Offer
+from tinkbox.wire.messages.json_fields import flag, member, read_object, text
+from tinkbox.wire.messages.worker import Offer
 from tinkbox.worker.about import about, prompt
 
 TARGET = "/tinkbox"

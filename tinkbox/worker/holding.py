@@ -16,8 +16,8 @@ from tinkbox.model.breakpoint import Kind
 from tinkbox.model.errors import Denied, Invalid, Refusal, TooLarge, Unavailable
 from tinkbox.model.workflow import Outcome
 from tinkbox.runtime.patience import patiently
-from tinkbox.wire.holds import Asked, Held, Resumed, Ruling
-from tinkbox.wire.worker import Offer
+from tinkbox.wire.messages.breakpoints import Asked, Held, Resumed, Ruling
+from tinkbox.wire.messages.worker import Offer
 from tinkbox.worker.helper import HelperFiles, Request
 from tinkbox.worker.leash import Leash
 from tinkbox.worker.notes import HoldNote, Notes

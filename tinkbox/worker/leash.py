@@ -12,8 +12,8 @@ from tinkbox.model.breakpoint import Armed
 from tinkbox.model.errors import Conflict, Denied, Invalid, NotFound, Refusal, TooLarge, Unavailable
 from tinkbox.model.workflow import State
 from tinkbox.runtime.patience import patiently
-from tinkbox.wire.holds import Orders, Ruling
-from tinkbox.wire.worker import Order
+from tinkbox.wire.messages.breakpoints import Orders, Ruling
+from tinkbox.wire.messages.worker import Order
 
 PAUSE = 1.0  # after what is no news, for an answer may come at once
 

@@ -7,7 +7,7 @@ from contextlib import AbstractAsyncContextManager, suppress
 from typing import NoReturn, Protocol
 
 from tinkbox.model.errors import Refusal
-from tinkbox.wire.shell import Frame
+from tinkbox.wire.messages.shell import Frame
 
 FIRST_WAIT = 0.25
 LONGEST_WAIT = 8.0

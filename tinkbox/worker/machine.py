@@ -6,9 +6,9 @@ from typing import Protocol
 
 from tinkbox.model.disks import Disk, Refused
 from tinkbox.runtime import Runtime
-from tinkbox.wire.disks import Looked
-from tinkbox.wire.holds import Asked, Held, Orders, Resumed
-from tinkbox.wire.worker import Credential, Leaving
+from tinkbox.wire.messages.breakpoints import Asked, Held, Orders, Resumed
+from tinkbox.wire.messages.disks import Looked
+from tinkbox.wire.messages.worker import Credential, Leaving
 from tinkbox.worker.folder import WorkerFolder
 from tinkbox.worker.shells import Door as ShellDoor
 

@@ -17,7 +17,7 @@ from tinkbox.model.workflow import Outcome
 from tinkbox.runtime import ContainerFailed, EngineAway
 from tinkbox.runtime.docker import DockerRuntime
 from tinkbox.runtime.patience import patiently
-from tinkbox.wire.worker import Credential, Hello, Offer, Report, decode_credential
+from tinkbox.wire.messages.worker import Credential, Hello, Offer, Report, decode_credential
 from tinkbox.worker.addresses import own_address
 from tinkbox.worker.attempt import AttemptRun
 from tinkbox.worker.containers import remove_strays

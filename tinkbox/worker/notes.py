@@ -15,9 +15,9 @@ from pathlib import Path
 
 from tinkbox.model.errors import Invalid
 from tinkbox.model.workflow import Outcome
-from tinkbox.wire.holds import Held, decode_held
-from tinkbox.wire.shell import ShellEnd
-from tinkbox.wire.worker import Order, order_from_document, outcome_from_document
+from tinkbox.wire.messages.breakpoints import Held, decode_held
+from tinkbox.wire.messages.shell import ShellEnd
+from tinkbox.wire.messages.worker import Order, order_from_document, outcome_from_document
 
 _log = logging.getLogger(__name__)
 

@@ -13,8 +13,8 @@ from tinkbox.model.workflow import Outcome, State
 from tinkbox.runtime import Container, ContainerFailed, Ended, EngineAway
 from tinkbox.runtime.carrier import Carrier
 from tinkbox.runtime.output import OutputPump
-from tinkbox.wire.disks import Looked
-from tinkbox.wire.worker import Leaving, Offer, Order
+from tinkbox.wire.messages.disks import Looked
+from tinkbox.wire.messages.worker import Leaving, Offer, Order
 from tinkbox.worker import verdict
 from tinkbox.worker.arming import Arming
 from tinkbox.worker.containers import ACTION, Containers

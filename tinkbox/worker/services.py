@@ -3,7 +3,7 @@
 from typing import Protocol
 
 from tinkbox.model.services import Standing
-from tinkbox.wire.services import Observed, Wanted
+from tinkbox.wire.messages.hosting import Observed, Wanted
 
 
 class Door(Protocol):

@@ -9,8 +9,8 @@ from functools import partial
 from tinkbox.model.errors import Invalid
 from tinkbox.runtime import ContainerFailed, EngineAway, Exec, ExecSpec, Runtime
 from tinkbox.runtime.patience import patiently
-from tinkbox.wire.holds import ShellWish
-from tinkbox.wire.shell import Channel, Frame, ShellEnd, pieces, read_control, read_resize, status
+from tinkbox.wire.messages.breakpoints import ShellWish
+from tinkbox.wire.messages.shell import Channel, Frame, ShellEnd, pieces, read_control, read_resize, status
 from tinkbox.worker.helper import ENTRYPOINT
 from tinkbox.worker.line import Connection, Line
 

@@ -14,8 +14,8 @@ from types import TracebackType
 from typing import Protocol, Self
 
 from tinkbox.runtime import Container, Runtime
-from tinkbox.wire.holds import ShellWish
-from tinkbox.wire.shell import ShellEnd
+from tinkbox.wire.messages.breakpoints import ShellWish
+from tinkbox.wire.messages.shell import ShellEnd
 from tinkbox.worker.line import Connection
 from tinkbox.worker.notes import Notes
 from tinkbox.worker.session import LOST, ShellSession, reap

@@ -15,7 +15,7 @@ from tinkbox.model.errors import Invalid, TooLarge
 from tinkbox.model.workflow import Outcome, State
 from tinkbox.runtime import ContainerFailed, Ended
 from tinkbox.runtime.words import bad_command
-from tinkbox.wire.worker import MAX_MESSAGE, MAX_REASON, Order
+from tinkbox.wire.messages.worker import MAX_MESSAGE, MAX_REASON, Order
 from tinkbox.worker.helper import StartFailure
 from tinkbox.worker.words import Told
 

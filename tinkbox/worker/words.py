@@ -7,7 +7,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from tinkbox.wire.worker import MAX_MESSAGE, MAX_REASON
+from tinkbox.wire.messages.worker import MAX_MESSAGE, MAX_REASON
 from tinkbox.worker.mounts import mount_tmpfs, unmount
 
 PLACES: Mapping[str, tuple[str, ...]] = {

@@ -11,8 +11,8 @@ from tests.integration.api.door import Door
 from tests.integration.engine.appliance import mac
 from tinkbox.model.breakpoint import Kind, Verb
 from tinkbox.model.workflow import Outcome, State
-from tinkbox.wire.holds import Held
-from tinkbox.wire.worker import Hello
+from tinkbox.wire.messages.breakpoints import Held
+from tinkbox.wire.messages.worker import Hello
 
 MACHINE = str(UUID(int=1))
 NOTHING = {"on_failure": False, "before": [], "after": [], "timeout": 1800, "on_expiry": "fail"}

@@ -9,7 +9,7 @@ from tests.integration.api.door import Door, open_door
 from tests.integration.engine.appliance import HELLO, hardware, mac
 from tests.integration.engine.test_discovery import pxe, wait_here, what
 from tinkbox.model.hardware import Interface
-from tinkbox.wire.inventory import Told
+from tinkbox.wire.messages.inventory import Told
 
 ACCEPT, REFUSE = f"/v1/discovered/{mac(7)}/accept", f"/v1/discovered/{mac(7)}/refuse"
 

@@ -7,7 +7,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from tests.integration.api.door import TOKEN, Door
 from tinkbox.model.workflow import State
-from tinkbox.wire import bundle
+from tinkbox.wire import ephemeral_data as bundle
 
 Samples = dict[tuple[str, frozenset[tuple[str, str]]], float]
 

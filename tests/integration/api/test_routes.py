@@ -10,8 +10,8 @@ from tests.integration.engine.appliance import HELLO, hardware, mac
 from tinkbox.engine.workflows import PAGE
 from tinkbox.model.boot import Stage
 from tinkbox.model.workflow import State
-from tinkbox.wire import bundle
-from tinkbox.wire.status import decode_snapshot
+from tinkbox.wire import ephemeral_data as bundle
+from tinkbox.wire.messages.status import decode_snapshot
 
 MACHINE = str(UUID(int=1))
 LEARNED = {"inventory": None, "habits": {"secure_boot": False, "local_boot": "", "proven": False}}

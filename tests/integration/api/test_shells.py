@@ -12,9 +12,20 @@ from aiohttp import ClientWebSocketResponse, WSMsgType
 
 from tests.integration.api.door import TOKEN, Door
 from tests.integration.engine.held import hold, out, typed
-from tinkbox.wire.holds import MAX_WORDS
-from tinkbox.wire.shell import Channel, Frame, ShellEnd, close, control, decode, encode, read_status, resize, status
-from tinkbox.wire.worker import Offer
+from tinkbox.wire.messages.breakpoints import MAX_WORDS
+from tinkbox.wire.messages.shell import (
+    Channel,
+    Frame,
+    ShellEnd,
+    close,
+    control,
+    decode,
+    encode,
+    read_status,
+    resize,
+    status,
+)
+from tinkbox.wire.messages.worker import Offer
 
 
 @dataclass

@@ -29,8 +29,8 @@ from tinkbox.model.boot import Stage
 from tinkbox.model.hardware import MacAddress, parse_hardware
 from tinkbox.model.leases import Subnet
 from tinkbox.model.sightings import Fact
-from tinkbox.wire.dhcp import decode
-from tinkbox.wire.pxe import BootService
+from tinkbox.wire.dhcp.packets import decode
+from tinkbox.wire.dhcp.pxe import BootService
 
 OURS = IPv4Address("127.0.0.1")
 SUBNET = Subnet(

@@ -19,8 +19,8 @@ from tinkbox.model.boot import Boot, Client, Plan, Silence, Stage
 from tinkbox.model.hardware import Interface, MacAddress
 from tinkbox.model.leases import Lease, Subnet
 from tinkbox.model.sightings import Fact
-from tinkbox.wire.dhcp import BOOT_SERVER_PORT, NOWHERE, SERVER_PORT
-from tinkbox.wire.pxe import BootService
+from tinkbox.wire.dhcp.packets import BOOT_SERVER_PORT, NOWHERE, SERVER_PORT
+from tinkbox.wire.dhcp.pxe import BootService
 
 
 class Lab:

@@ -12,7 +12,7 @@ import pytest
 
 from tests.integration.boot.wires import ROOT, at_home_in
 from tinkbox.model.hardware import MacAddress
-from tinkbox.wire.dhcp import MessageType, Op, Packet, decode, encode
+from tinkbox.wire.dhcp.packets import MessageType, Op, Packet, decode, encode
 
 SERVER, CLIENT = f"tinkbox-dhcp-server-{os.getpid()}", f"tinkbox-dhcp-client-{os.getpid()}"
 KNOWN, UNKNOWN = "08:00:27:00:00:01", "08:00:27:00:00:99"
@@ -25,7 +25,7 @@ from tinkbox.boot.sockets import bind_udp
 from tinkbox.boot.throttle import Throttle
 from tinkbox.model.boot import Boot, Plan
 from tinkbox.model.hardware import Interface, MacAddress, Route
-from tinkbox.wire.pxe import BootService
+from tinkbox.wire.dhcp.pxe import BootService
 INTERFACE = Interface(mac=MacAddress("08:00:27:00:00:01"), address=A("172.30.0.5"), netmask=A("255.255.255.0"),
     gateway=A("172.30.0.2"), hostname="lab-1", domain_name="lab.example", lease_seconds=4000,
     name_servers=(A("9.9.9.9"), A("1.1.1.1")), time_servers=(A("172.30.0.3"),),

@@ -10,7 +10,7 @@ import pytest
 
 from tests import golden
 from tests.integration.boot.wires import Appliance, Firmware, Host, cable, hosts, serve
-from tinkbox.wire.dhcp import MessageType, Packet, decode
+from tinkbox.wire.dhcp.packets import MessageType, Packet, decode
 
 FIRMWARE = decode(golden.packet("dhcp/ovmf-pxe-discover"))
 OURS, HOSTILE = "172.30.0.1", "08:00:27:00:00:66"

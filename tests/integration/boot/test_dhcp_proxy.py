@@ -9,7 +9,7 @@ import pytest
 
 from tests import golden
 from tests.integration.boot.wires import Appliance, Host, cable, dnsmasq, hosts, serve, words
-from tinkbox.wire.dhcp import MessageType, Packet, decode
+from tinkbox.wire.dhcp.packets import MessageType, Packet, decode
 
 FIRMWARE, IPXE = (decode(golden.packet(f"dhcp/{name}-discover")) for name in ("ovmf-pxe", "snponly-ipxe"))
 OURS, THEIRS = "172.30.0.1", "172.30.0.66"

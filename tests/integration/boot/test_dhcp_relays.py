@@ -9,7 +9,7 @@ import pytest
 
 from tests import golden
 from tests.integration.boot.wires import Appliance, Host, cable, dhcrelay, dnsmasq, hosts, serve, words
-from tinkbox.wire.dhcp import MessageType, decode
+from tinkbox.wire.dhcp.packets import MessageType, decode
 
 FIRMWARE, INSTALLED = (decode(golden.packet(f"dhcp/{name}-discover")) for name in ("ovmf-pxe", "udhcpc"))
 OURS, THEIRS, NEAR, FAR = "172.30.0.1", "172.30.0.66", "172.30.0.2", "10.9.0.1"

@@ -19,7 +19,7 @@ from tinkbox.engine.leases import Leases
 from tinkbox.engine.plan import MAX_BOOTS
 from tinkbox.model.boot import Plan
 from tinkbox.model.hardware import parse_hardware
-from tinkbox.wire.worker import Credential
+from tinkbox.wire.messages.worker import Credential
 
 HARDWARE = {
     "id": str(UUID(int=1)),

@@ -19,8 +19,8 @@ from tinkbox.boot.sockets import bind_udp
 from tinkbox.boot.tftp import MAX_PER_ADDRESS
 from tinkbox.boot.throttle import REMEMBERED, REMEMBERED_PORTS
 from tinkbox.model.boot import Stage
-from tinkbox.wire.clients import identify
-from tinkbox.wire.dhcp import MalformedPacket, decode
+from tinkbox.wire.dhcp.clients import identify
+from tinkbox.wire.dhcp.packets import MalformedPacket, decode
 
 KINDS = ("dhcp", "tftp")
 FRESH = 20_000

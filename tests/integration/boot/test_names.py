@@ -12,10 +12,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.unit.wire.test_names import NAME, WORKFLOW, labels, question
+from tests.unit.wire.test_dns import NAME, WORKFLOW, labels, question
 from tinkbox.boot.names import MAX_CONNECTIONS, MAX_PER_ADDRESS, Answers, NamesServer
 from tinkbox.boot.sockets import bind_tcp, bind_udp
-from tinkbox.wire.names import Zone
+from tinkbox.wire.dns import Zone
 
 PORT = 53
 OURS, UPSTREAM = "172.30.0.1", "172.30.0.99"

@@ -12,7 +12,7 @@ from tests import golden
 from tests.integration.boot.pools import OURS, Lab, Pool, lab_of, mac
 from tests.integration.boot.wires import Firmware
 from tinkbox.model.hardware import MacAddress
-from tinkbox.wire.dhcp import MessageType, Option, Packet, decode
+from tinkbox.wire.dhcp.packets import MessageType, Option, Packet, decode
 
 INSTALLED = decode(golden.packet("dhcp/udhcpc-discover"))
 MACHINES, RESERVED = 60, "172.30.0.20"

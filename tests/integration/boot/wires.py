@@ -14,7 +14,7 @@ from pathlib import Path
 from time import monotonic
 from typing import IO, Any
 
-from tinkbox.wire.dhcp import MalformedPacket, Op, Packet, decode, encode
+from tinkbox.wire.dhcp.packets import MalformedPacket, Op, Packet, decode, encode
 
 ROOT = Path(__file__).parents[3]
 DHCRELAY = ROOT / "build" / "peers" / "isc-dhcp-relay" / "usr" / "sbin" / "dhcrelay"

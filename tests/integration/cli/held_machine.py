@@ -21,8 +21,8 @@ from tinkbox.model.breakpoint import Kind
 from tinkbox.model.errors import Unavailable
 from tinkbox.model.workflow import Outcome, State
 from tinkbox.runtime import Container, ExecSpec
-from tinkbox.wire.holds import Held
-from tinkbox.wire.worker import Hello, decode_credential
+from tinkbox.wire.messages.breakpoints import Held
+from tinkbox.wire.messages.worker import Hello, decode_credential
 from tinkbox.worker.helper import ENTRYPOINT
 from tinkbox.worker.notes import Notes
 from tinkbox.worker.shells import ShellHost

@@ -14,8 +14,8 @@ from tests.integration.engine.appliance import HELLO, hardware, mac
 from tinkbox.client.node import NodeDoor
 from tinkbox.model.breakpoint import Kind, Verb
 from tinkbox.model.workflow import Outcome, State
-from tinkbox.wire.holds import Held, Resumed, Ruling
-from tinkbox.wire.worker import Hello, Offer, Report, decode_credential
+from tinkbox.wire.messages.breakpoints import Held, Resumed, Ruling
+from tinkbox.wire.messages.worker import Hello, Offer, Report, decode_credential
 
 BROKEN = Outcome(state=State.FAILED, exit_code=3, reason="DiskNotFound", message="no disk")
 ENDED = {

@@ -17,8 +17,8 @@ from tests.integration.cli.serving import DEADLINE, PROGRAM, ROOT, Configuration
 from tests.integration.engine.appliance import HELLO, hardware, mac
 from tinkbox.client.node import NodeDoor
 from tinkbox.model.workflow import Outcome, State
-from tinkbox.wire.bundle import Entry, encode
-from tinkbox.wire.worker import Hello, Report, decode_credential
+from tinkbox.wire.ephemeral_data import Entry, encode
+from tinkbox.wire.messages.worker import Hello, Report, decode_credential
 
 MACHINE = str(UUID(int=1))
 

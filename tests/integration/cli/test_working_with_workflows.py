@@ -17,8 +17,8 @@ from tests.golden import text
 from tests.integration.cli.serving import ROOT, configure, run, serving
 from tinkbox.client.node import NodeDoor
 from tinkbox.model.workflow import Outcome, State
-from tinkbox.wire import bundle
-from tinkbox.wire.worker import Hello, Report, decode_credential
+from tinkbox.wire import ephemeral_data as bundle
+from tinkbox.wire.messages.worker import Hello, Report, decode_credential
 
 SESSION = "cli/working-with-workflows.txt"
 INTERLUDE = "# the worker runs the workflow\n"

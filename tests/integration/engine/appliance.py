@@ -28,7 +28,7 @@ from tinkbox.model.history import History, fold
 from tinkbox.model.workflow import Outcome, State
 from tinkbox.store.database import Store
 from tinkbox.store.services import ServiceRun
-from tinkbox.wire.worker import Hello, Leaving, Offer, Order, Report
+from tinkbox.wire.messages.worker import Hello, Leaving, Offer, Order, Report
 
 ADDRESS = "172.30.0.1"
 DOMAIN = "workflows.tinkbox.internal"

@@ -12,9 +12,9 @@ from tinkbox.engine.relay import Seat
 from tinkbox.engine.shells import Shells
 from tinkbox.model.breakpoint import Kind
 from tinkbox.model.workflow import Outcome, State
-from tinkbox.wire.holds import Held, ShellWish
-from tinkbox.wire.shell import Channel, Frame, ShellEnd, read_control, read_status
-from tinkbox.wire.worker import Hello, Offer
+from tinkbox.wire.messages.breakpoints import Held, ShellWish
+from tinkbox.wire.messages.shell import Channel, Frame, ShellEnd, read_control, read_status
+from tinkbox.wire.messages.worker import Hello, Offer
 
 SHELL = ShellWish(id="", tty=True)
 COMMAND = ShellWish(id="", tty=False, command=("cat", "a file"))

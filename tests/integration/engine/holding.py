@@ -8,8 +8,8 @@ from tests.integration.engine.appliance import Appliance
 from tinkbox.engine.breakpoints import Change
 from tinkbox.model.breakpoint import Hold, Kind, Verb, Verdict
 from tinkbox.model.workflow import Outcome, State
-from tinkbox.wire.holds import Asked, Held, Orders, Resumed
-from tinkbox.wire.worker import Hello, Offer, Report
+from tinkbox.wire.messages.breakpoints import Asked, Held, Orders, Resumed
+from tinkbox.wire.messages.worker import Hello, Offer, Report
 
 FLOW = """\
 version: "0.1"

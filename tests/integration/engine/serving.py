@@ -5,8 +5,8 @@ from dataclasses import dataclass, field, replace
 
 from tests.integration.engine.appliance import Appliance
 from tinkbox.model.services import APPLIANCE, Phase, Standing
-from tinkbox.wire.bundle import Entry, decode, encode
-from tinkbox.wire.services import Wanted, WantedService
+from tinkbox.wire.ephemeral_data import Entry, decode, encode
+from tinkbox.wire.messages.hosting import Wanted, WantedService
 
 SERVED = """\
 version: "0.1"

@@ -8,8 +8,8 @@ from tests.integration.engine.appliance import RELAY, Appliance
 from tinkbox.model.errors import Conflict, Denied, NotFound, TooLarge
 from tinkbox.model.workflow import Outcome, State
 from tinkbox.store.output import HEAD, TAIL
-from tinkbox.wire.bundle import MAX_ARCHIVE
-from tinkbox.wire.worker import Hello, Offer, Report
+from tinkbox.wire.ephemeral_data import MAX_ARCHIVE
+from tinkbox.wire.messages.worker import Hello, Offer, Report
 
 
 async def started(box: Appliance, number: int = 1) -> tuple[str, Offer]:

@@ -12,7 +12,7 @@ from tinkbox.model.breakpoint import Armed, Breakpoints, Kind, Verb, Verdict
 from tinkbox.model.errors import Conflict, Invalid, NotFound
 from tinkbox.model.workflow import Outcome, State
 from tinkbox.store.shells import Session
-from tinkbox.wire.holds import Orders, ShellWish
+from tinkbox.wire.messages.breakpoints import Orders, ShellWish
 
 RETRYING = FLOW.replace("name: disk, image: x, timeout: 60", "name: disk, image: x, timeout: 60, retries: 1")
 ARMED = FLOW.replace(

@@ -10,7 +10,7 @@ from tests.integration.engine.flows import LIMITED, REBOOT, RETRIES
 from tinkbox.engine.deadlines import LOOK_EVERY, REPORTING, STOP_GRACE, STOPPING
 from tinkbox.model.errors import Conflict, Unavailable
 from tinkbox.model.workflow import Outcome, State
-from tinkbox.wire.worker import Offer
+from tinkbox.wire.messages.worker import Offer
 
 
 async def begun(box: Appliance, text: str = HELLO) -> tuple[str, Offer]:

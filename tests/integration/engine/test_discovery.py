@@ -16,7 +16,7 @@ from tinkbox.model.hardware import Interface
 from tinkbox.model.inventory import Card, Disk, Inventory
 from tinkbox.model.workflow import State
 from tinkbox.store.database import UseCase
-from tinkbox.wire.inventory import Told
+from tinkbox.wire.messages.inventory import Told
 
 ROUTER = IPv4Address("172.31.0.1")
 

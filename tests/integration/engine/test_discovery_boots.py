@@ -6,7 +6,7 @@ from tests.integration.engine.test_booting import Lab
 from tests.integration.engine.test_discovery import discovery, what
 from tinkbox.model.boot import Asker, Boot
 from tinkbox.model.discovery import Quotas
-from tinkbox.wire.inventory import Told
+from tinkbox.wire.messages.inventory import Told
 
 
 async def test_one_of_the_pool_is_lent_to_it_and_its_osie_and_stays_when_it_is_accepted(

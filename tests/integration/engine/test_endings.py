@@ -10,7 +10,7 @@ from tinkbox.model.boot import Asker, Boot, Client
 from tinkbox.model.errors import Conflict
 from tinkbox.model.reasons import REASONS
 from tinkbox.model.workflow import State
-from tinkbox.wire.worker import Offer, Order
+from tinkbox.wire.messages.worker import Offer, Order
 
 
 async def begun(box: Appliance, text: str = HELLO, boot_id: str = "boot-1") -> tuple[str, Offer]:

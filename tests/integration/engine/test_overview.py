@@ -4,7 +4,7 @@ from tests.integration.engine.appliance import Appliance, mac
 from tinkbox.engine.overview import LATELY, MAX_STRANGERS
 from tinkbox.model.boot import Asker, Stage
 from tinkbox.model.workflow import State
-from tinkbox.wire.status import StrangerLine, TaskLine, WorkflowLine
+from tinkbox.wire.messages.status import StrangerLine, TaskLine, WorkflowLine
 
 TRIED = """\
 version: "0.1"

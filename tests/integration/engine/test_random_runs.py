@@ -20,8 +20,8 @@ from tinkbox.engine.breakpoints import Change
 from tinkbox.model.breakpoint import Kind, Verb, Verdict
 from tinkbox.model.errors import Conflict, NotFound
 from tinkbox.model.workflow import BEGUN, DONE, FINAL, Outcome, State, Workflow
-from tinkbox.wire.holds import Asked, Held, Resumed
-from tinkbox.wire.worker import Leaving, Offer, Report
+from tinkbox.wire.messages.breakpoints import Asked, Held, Resumed
+from tinkbox.wire.messages.worker import Leaving, Offer, Report
 
 MACHINES = (1, 2, 3)
 TEMPLATES = (

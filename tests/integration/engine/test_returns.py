@@ -10,7 +10,7 @@ from tests.integration.engine.flows import PARTING, REBOOT, THROUGH
 from tinkbox.model.boot import Asker, Boot, Client
 from tinkbox.model.errors import Conflict, NotFound, Unavailable
 from tinkbox.model.workflow import State
-from tinkbox.wire.worker import Offer
+from tinkbox.wire.messages.worker import Offer
 
 
 async def left(box: Appliance, text: str, **devices: int) -> tuple[str, Offer]:

@@ -12,8 +12,8 @@ from tinkbox.engine.rulings import decide
 from tinkbox.model.breakpoint import Kind, Override, Verb, Verdict
 from tinkbox.model.errors import Conflict, Invalid, NotFound
 from tinkbox.model.workflow import Outcome, State
-from tinkbox.wire.holds import Orders, Ruling
-from tinkbox.wire.worker import Order
+from tinkbox.wire.messages.breakpoints import Orders, Ruling
+from tinkbox.wire.messages.worker import Order
 
 RETRYING = FLOW.replace("name: disk, image: x, timeout: 60", "name: disk, image: x, timeout: 60, retries: 3")
 

@@ -16,8 +16,8 @@ from tests.integration.engine.appliance import Appliance, appliance
 from tests.integration.engine.serving import SERVED, Host, hosts, packed, served, unpacked
 from tinkbox.model.errors import Conflict, Invalid, NotFound, TooLarge
 from tinkbox.model.workflow import State
-from tinkbox.wire.bundle import MAX_ARCHIVE, MAX_BYTES, decode
-from tinkbox.wire.worker import Offer
+from tinkbox.wire.ephemeral_data import MAX_ARCHIVE, MAX_BYTES, decode
+from tinkbox.wire.messages.worker import Offer
 
 
 async def begun(box: Appliance, text: str = SERVED) -> tuple[str, str, Offer, Host, Host]:

@@ -10,7 +10,7 @@ from tinkbox.engine.directory import Hosted
 from tinkbox.engine.services import Services
 from tinkbox.model.services import Phase
 from tinkbox.model.workflow import State
-from tinkbox.wire.status import ServiceLine, WorkflowLine
+from tinkbox.wire.messages.status import ServiceLine, WorkflowLine
 
 RELAY = """\
 version: "0.1"

@@ -20,7 +20,7 @@ from tests.integration.engine.serving import HOST, SERVED, Host, hosts
 from tinkbox.model.errors import Conflict
 from tinkbox.model.services import ENDED, Phase, Standing
 from tinkbox.model.workflow import BEGUN, FINAL, State, Workflow
-from tinkbox.wire.worker import Offer
+from tinkbox.wire.messages.worker import Offer
 
 MACHINES = (1, 2)
 GONE = {*ENDED, Phase.STOPPING}

@@ -17,9 +17,9 @@ from tinkbox.model.errors import Conflict, Denied, Forbidden, Invalid, NotFound,
 from tinkbox.model.shells import Mode
 from tinkbox.model.workflow import State
 from tinkbox.store.shells import Session
-from tinkbox.wire.holds import ShellWish
-from tinkbox.wire.shell import ShellEnd, control, status
-from tinkbox.wire.worker import Offer
+from tinkbox.wire.messages.breakpoints import ShellWish
+from tinkbox.wire.messages.shell import ShellEnd, control, status
+from tinkbox.wire.messages.worker import Offer
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ from tinkbox.model.boot import Asker, Client
 from tinkbox.model.discovery import Quotas, Standing, Stranger
 from tinkbox.model.errors import Denied, Unavailable
 from tinkbox.model.hardware import Interface, MacAddress
-from tinkbox.wire.inventory import Told
+from tinkbox.wire.messages.inventory import Told
 
 ROUTER = IPv4Address("172.31.0.1")
 

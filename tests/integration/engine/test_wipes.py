@@ -8,8 +8,8 @@ from tests.integration.engine.appliance import Appliance
 from tinkbox.model.disks import NOT_EMPTY, NOT_FOUND, Content, Disk, Refused
 from tinkbox.model.errors import Conflict, NotFound
 from tinkbox.model.workflow import Outcome, State
-from tinkbox.wire.disks import Looked
-from tinkbox.wire.worker import Offer, Report
+from tinkbox.wire.messages.disks import Looked
+from tinkbox.wire.messages.worker import Offer, Report
 
 WIPE = """\
 version: "0.1"

@@ -23,7 +23,7 @@ from tinkbox.model.services import Phase, PlannedService, Standing
 from tinkbox.registry.routes import routes
 from tinkbox.registry.storage import ImageStore
 from tinkbox.runtime.docker import DockerRuntime
-from tinkbox.wire.services import WantedService
+from tinkbox.wire.messages.hosting import WantedService
 
 DEADLINE = 120.0
 PACE = Pace(starting=0.05, settled=0.1, data=0.1, sweep=0.5, grace=1, restart=0.05)

@@ -10,7 +10,7 @@ import pytest
 from tests.integration.hosting.lab import BARE, Lab, place_for
 from tests.integration.registry.serving import until
 from tinkbox.model.services import HealthCheck, Phase, Restart, RestartPolicy
-from tinkbox.wire.bundle import Entry, decode
+from tinkbox.wire.ephemeral_data import Entry, decode
 
 pytestmark = pytest.mark.docker
 

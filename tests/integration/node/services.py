@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from tinkbox.model.errors import Refusal
 from tinkbox.model.services import PlannedService, Standing
-from tinkbox.wire.services import Wanted, WantedService
+from tinkbox.wire.messages.hosting import Wanted, WantedService
 
 SERVICE = PlannedService(
     index=0, name="boot", host="m1", address="08:00:27:00:00:01", image="boot:v1", labels=(("a", "1"), ("a", "2")), ports=(80,)

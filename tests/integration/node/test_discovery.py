@@ -20,8 +20,8 @@ from tinkbox.model.sightings import Fact
 from tinkbox.node.discovery import routes
 from tinkbox.node.routes import routes as worker_routes
 from tinkbox.runtime import patience
-from tinkbox.wire.inventory import MAX_INVENTORY, Told, decode_accepted, encode_message
-from tinkbox.wire.worker import Credential
+from tinkbox.wire.messages.inventory import MAX_INVENTORY, Told, decode_accepted, encode_message
+from tinkbox.wire.messages.worker import Credential
 from tinkbox.worker.discovery import tell as worker_tells
 
 Client = TestClient[web.Request, web.Application]

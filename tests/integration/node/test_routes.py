@@ -20,10 +20,11 @@ from tinkbox.model.disks import Content, Disk, Refused
 from tinkbox.model.sightings import Fact
 from tinkbox.model.workflow import Outcome, State
 from tinkbox.node.routes import routes
-from tinkbox.wire import disks, holds
-from tinkbox.wire.disks import Looked
-from tinkbox.wire.holds import Asked, Held, Orders, Resumed, Ruling, decode_orders
-from tinkbox.wire.worker import (
+from tinkbox.wire.messages import breakpoints as holds
+from tinkbox.wire.messages import disks
+from tinkbox.wire.messages.breakpoints import Asked, Held, Orders, Resumed, Ruling, decode_orders
+from tinkbox.wire.messages.disks import Looked
+from tinkbox.wire.messages.worker import (
     MAX_OUTPUT_CHUNK,
     Hello,
     Leaving,

@@ -15,9 +15,9 @@ from tinkbox.door.problems import refusals_become_problems
 from tinkbox.model.errors import Conflict, NotFound
 from tinkbox.model.services import Phase, Standing
 from tinkbox.node.services import MAX_OBSERVED_BODY, routes
-from tinkbox.wire.bundle import MAX_ARCHIVE
-from tinkbox.wire.services import MAX_OBSERVED, Observed, Wanted, decode_wanted, encode
-from tinkbox.wire.worker import MAX_MESSAGE, MAX_OUTPUT_CHUNK, MAX_TAIL_LINES
+from tinkbox.wire.ephemeral_data import MAX_ARCHIVE
+from tinkbox.wire.messages.hosting import MAX_OBSERVED, Observed, Wanted, decode_wanted, encode
+from tinkbox.wire.messages.worker import MAX_MESSAGE, MAX_OUTPUT_CHUNK, MAX_TAIL_LINES
 
 STANDING = Standing(run="r1", phase=Phase.READY, restarts=2, tail=("up",), address="172.30.0.11", ports=(80,))
 Client = TestClient[web.Request, web.Application]

@@ -16,8 +16,8 @@ from tinkbox.door.problems import refusals_become_problems
 from tinkbox.model.errors import Denied, NotFound, Unavailable
 from tinkbox.model.shells import Mode
 from tinkbox.node.shells import routes
-from tinkbox.wire.shell import ShellEnd, control, status
-from tinkbox.wire.worker import Credential, Offer
+from tinkbox.wire.messages.shell import ShellEnd, control, status
+from tinkbox.wire.messages.worker import Credential, Offer
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ from aiohttp.test_utils import TestServer
 
 from tinkbox.boot.credential import credential_ramdisk
 from tinkbox.osie.build import SCRIPTS
-from tinkbox.wire.worker import Credential, decode_credential
+from tinkbox.wire.messages.worker import Credential, decode_credential
 
 FILES = Path(__file__).parents[3] / "tinkbox" / "osie" / "files"
 WORKER = Credential(server="http://172.30.0.1", registry="172.30.0.1", worker="h", token="secret")

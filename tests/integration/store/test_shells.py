@@ -5,8 +5,8 @@ from tests.integration.store.objects import NOW, attempt
 from tinkbox.model.workflow import Outcome, State
 from tinkbox.store.database import Store, Tables
 from tinkbox.store.shells import Session
-from tinkbox.wire.holds import ShellWish
-from tinkbox.wire.shell import ShellEnd
+from tinkbox.wire.messages.breakpoints import ShellWish
+from tinkbox.wire.messages.shell import ShellEnd
 
 LATER = NOW + timedelta(minutes=1)
 

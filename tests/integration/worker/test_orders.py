@@ -11,7 +11,7 @@ from tests.integration.docker_engine import DockerEngine
 from tests.integration.runtime.test_words import bad_registry
 from tests.integration.worker.machine import IMAGE, Lab, until
 from tinkbox.client.node import NodeDoor
-from tinkbox.wire.worker import Hello, decode_credential
+from tinkbox.wire.messages.worker import Hello, decode_credential
 from tinkbox.worker.words import Told, Words
 
 LASTING = "echo begun; echo 1 >/workflow/half; echo Halfway >/dev/reason; /bin/busybox touch /marks/begun\n"

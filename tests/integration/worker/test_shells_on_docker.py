@@ -17,9 +17,9 @@ from tinkbox.client.node import NodeDoor
 from tinkbox.model.breakpoint import Armed
 from tinkbox.runtime import Container, ContainerSpec
 from tinkbox.runtime.docker import DockerRuntime
-from tinkbox.wire.holds import ShellWish
-from tinkbox.wire.shell import Channel, Frame, ShellEnd, close, control, decode, encode, read_status, resize
-from tinkbox.wire.worker import Credential
+from tinkbox.wire.messages.breakpoints import ShellWish
+from tinkbox.wire.messages.shell import Channel, Frame, ShellEnd, close, control, decode, encode, read_status, resize
+from tinkbox.wire.messages.worker import Credential
 from tinkbox.worker import toolbox
 from tinkbox.worker.helper import ENTRYPOINT, READ_ONLY, HelperFiles
 from tinkbox.worker.notes import Notes

@@ -12,7 +12,7 @@ from tinkbox.model.services import Standing as Stands
 from tinkbox.model.workflow import ActionStatus, Event, Outcome, PlannedAction, State, Workflow
 from tinkbox.store.data import DataVersion
 from tinkbox.store.workflows import Attempt
-from tinkbox.wire.bundle import Entry, encode
+from tinkbox.wire.ephemeral_data import Entry, encode
 
 AT = datetime(2026, 11, 21, 3, 0, tzinfo=UTC)
 

@@ -19,8 +19,8 @@ from tinkbox.model.boot import Boot, Client, Plan, Silence, Stage
 from tinkbox.model.hardware import Interface, MacAddress
 from tinkbox.model.leases import Lease, LeaseState, Subnet
 from tinkbox.model.sightings import Fact
-from tinkbox.wire.dhcp import Packet, decode, encode
-from tinkbox.wire.pxe import BootService
+from tinkbox.wire.dhcp.packets import Packet, decode, encode
+from tinkbox.wire.dhcp.pxe import BootService
 
 _Seen = TypeVar("_Seen")
 SERVICE = BootService(address=IPv4Address("172.30.0.1"), url="http://172.30.0.1")

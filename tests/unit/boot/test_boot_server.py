@@ -15,7 +15,7 @@ from tinkbox.boot.sockets import bind_udp
 from tinkbox.boot.throttle import Throttle
 from tinkbox.model.boot import Stage
 from tinkbox.model.hardware import MacAddress
-from tinkbox.wire.dhcp import MessageType, Op, Packet, decode, encode
+from tinkbox.wire.dhcp.packets import MessageType, Op, Packet, decode, encode
 
 ASKING = replace(FIRMWARE, ciaddr=IPv4Address("172.30.0.77"), options={**FIRMWARE.options, 53: b"\x03"})
 

@@ -4,7 +4,7 @@ import subprocess
 
 from tinkbox.boot.credential import WITH_CREDENTIAL, credential_ramdisk
 from tinkbox.model.boot import Boot
-from tinkbox.wire.worker import Credential, decode_credential
+from tinkbox.wire.messages.worker import Credential, decode_credential
 
 
 def test_it_holds_the_identity_for_its_owner_alone() -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from tests.unit.boot.dhcp_bench import FIRMWARE, INSTALLED, INTERFACE, IPXE, SERVICE, serving
 from tinkbox.model.boot import Stage
-from tinkbox.wire.dhcp import MessageType, Op, encode
+from tinkbox.wire.dhcp.packets import MessageType, Op, encode
 
 CHOSEN = {53: b"\x03", 50: b"\xac\x1e\0\5", 54: b"\xac\x1e\0\1"}
 

@@ -7,7 +7,7 @@ from ipaddress import IPv4Address
 from tests.unit.boot.dhcp_bench import FIRMWARE, INSTALLED, IPXE, Bench, serving, until
 from tinkbox.boot import dhcp
 from tinkbox.model.boot import Stage
-from tinkbox.wire.dhcp import MessageType, Packet
+from tinkbox.wire.dhcp.packets import MessageType, Packet
 
 POOL = ("172.30.0.100", "172.30.0.101", "172.30.0.102")
 FIRST, SECOND = (IPv4Address(each) for each in POOL[:2])

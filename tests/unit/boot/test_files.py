@@ -17,7 +17,7 @@ from tinkbox.model.boot import Boot, Plan, Stage
 from tinkbox.model.habits import LocalBoot
 from tinkbox.model.hardware import Interface, MacAddress
 from tinkbox.model.sightings import Fact
-from tinkbox.wire.worker import Credential, decode_credential
+from tinkbox.wire.messages.worker import Credential, decode_credential
 
 MAC = MacAddress("08:00:27:00:00:01")
 SCRIPT, CREDENTIAL = "/boot/08-00-27-00-00-01/script.ipxe", "/boot/08-00-27-00-00-01/credential.cpio"

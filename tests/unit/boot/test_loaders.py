@@ -6,7 +6,7 @@ import pytest
 
 from tinkbox.boot.loaders import LOADERS, load_loaders
 from tinkbox.model.errors import Unavailable
-from tinkbox.wire.pxe import PROGRAMS, SIGNED_PROGRAMS
+from tinkbox.wire.dhcp.pxe import PROGRAMS, SIGNED_PROGRAMS
 
 
 def gathered(folder: Path) -> Path:

@@ -8,10 +8,10 @@ import pytest
 from tinkbox.boot.rivals import discover, read_offer
 from tinkbox.model.diagnosis import Rival
 from tinkbox.model.hardware import MacAddress
-from tinkbox.wire.clients import identify
-from tinkbox.wire.dhcp import MessageType, Op, Option, Packet, encode
-from tinkbox.wire.udp_frames import UdpFrame
-from tinkbox.wire.udp_frames import encode as encode_frame
+from tinkbox.wire.dhcp.clients import identify
+from tinkbox.wire.dhcp.packets import MessageType, Op, Option, Packet, encode
+from tinkbox.wire.dhcp.udp_frames import UdpFrame
+from tinkbox.wire.dhcp.udp_frames import encode as encode_frame
 
 QUESTION = discover(bytes(range(9)))
 OFFER = Packet(

@@ -13,7 +13,7 @@ from tinkbox.model.boot import Boot, Plan, Stage
 from tinkbox.model.habits import LocalBoot
 from tinkbox.model.hardware import Interface, MacAddress
 from tinkbox.model.sightings import Fact
-from tinkbox.wire.worker import Credential
+from tinkbox.wire.messages.worker import Credential
 
 MAC, PEER, STRANGER = MacAddress("08:00:27:00:00:01"), "172.30.0.21", "172.30.0.99"
 LOADERS = {"snponly.efi": b"iPXE", "shimx64.efi": b"shim", "grubx64.efi": b"GRUB"}

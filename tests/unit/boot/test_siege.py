@@ -11,7 +11,7 @@ from tests.unit.boot.filtered_line import let_in, line
 from tinkbox.boot import siege
 from tinkbox.boot.siege import ENOUGH, MAX_KNOWN, NOISY, WINDOW, Siege
 from tinkbox.model.hardware import MacAddress
-from tinkbox.wire.dhcp import decode, encode
+from tinkbox.wire.dhcp.packets import decode, encode
 
 KNOWN, OTHER, HOSTILE = (MacAddress(f"08:00:27:00:00:{last}") for last in ("01", "02", "66"))
 STRANGERS = 640

@@ -11,9 +11,9 @@ from tests.unit.boot.dhcp_bench import FIRMWARE, INSTALLED, INTERFACE, SERVICE, 
 from tinkbox.boot.witness import Witness, who
 from tinkbox.model.boot import Asker, Boot, Client, Plan, Silence, Stage
 from tinkbox.model.leases import Lease, LeaseState
-from tinkbox.wire.clients import identify
-from tinkbox.wire.dhcp import Packet
-from tinkbox.wire.pxe import BootService, answer
+from tinkbox.wire.dhcp.clients import identify
+from tinkbox.wire.dhcp.packets import Packet
+from tinkbox.wire.dhcp.pxe import BootService, answer
 
 PLAN = Plan(boot=Boot.OSIE, hardware_id="h", interface=INTERFACE)
 LEASE = Lease(

@@ -4,7 +4,7 @@ import pytest
 
 from tests.unit.cli.conftest import FakeAppliance
 from tinkbox.cli.replay import paced
-from tinkbox.wire.asciicast import Happened, Kind
+from tinkbox.wire.terminal.asciicast import Happened, Kind
 
 CAST = (
     b'{"version": 2, "width": 80, "height": 24}\n[0.5, "o", "a\\r\\n"]\n[1, "i", "typed"]\n[1, "o", "\\u00fc"]\n[9, "o'

@@ -12,7 +12,7 @@ from hypothesis import strategies as some
 
 from tinkbox.cli.saving import leads_out, save
 from tinkbox.model.errors import Conflict, Invalid, Unavailable
-from tinkbox.wire.bundle import Entry
+from tinkbox.wire.ephemeral_data import Entry
 
 
 def file(path: str, content: bytes = b"x", mode: int = 0o644) -> Entry:

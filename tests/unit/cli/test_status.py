@@ -4,7 +4,7 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 
 from tests.unit.cli.conftest import FakeAppliance, Printed
-from tinkbox.wire.status import MachineLine, Snapshot, encode_snapshot
+from tinkbox.wire.messages.status import MachineLine, Snapshot, encode_snapshot
 
 MACHINE = MachineLine(
     id="0eba0bf8-3772-4b4a-ab9f-6ebe93b90a94",

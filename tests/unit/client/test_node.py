@@ -22,11 +22,11 @@ from tinkbox.model.services import Phase, Standing
 from tinkbox.model.sightings import Fact
 from tinkbox.model.workflow import Outcome, PlannedAction, State
 from tinkbox.node import discovery, routes, services
-from tinkbox.wire.disks import Looked
-from tinkbox.wire.holds import Asked, Held, Orders, Resumed
-from tinkbox.wire.inventory import Accepted, Told
-from tinkbox.wire.services import Observed
-from tinkbox.wire.worker import Credential, Hello, Leaving, Offer, Order, Report
+from tinkbox.wire.messages.breakpoints import Asked, Held, Orders, Resumed
+from tinkbox.wire.messages.disks import Looked
+from tinkbox.wire.messages.hosting import Observed
+from tinkbox.wire.messages.inventory import Accepted, Told
+from tinkbox.wire.messages.worker import Credential, Hello, Leaving, Offer, Order, Report
 
 ACTION = PlannedAction(index=0, task="t", name="a", worker="w", address="08:00:27:00:00:01", image="i", timeout=60)
 OFFER = Offer(workflow_id="f", attempt="attempt-1", remaining=12.5, action=ACTION)

@@ -12,8 +12,8 @@ from aiohttp.test_utils import TestServer
 from tinkbox.client.node import NodeDoor
 from tinkbox.client.shell import ShellConnection, shell_connection
 from tinkbox.model.errors import Conflict, Denied, Invalid, NotFound, Refusal, Unavailable
-from tinkbox.wire.shell import MAX_FRAME, Channel, Frame, encode
-from tinkbox.wire.worker import Credential
+from tinkbox.wire.messages.shell import MAX_FRAME, Channel, Frame, encode
+from tinkbox.wire.messages.worker import Credential
 
 Answer = Callable[[web.WebSocketResponse], Awaitable[None]]
 TYPED = Frame(Channel.STDIN, b"typed \xff\0")

@@ -12,7 +12,7 @@ from tinkbox.door.frames import carry, expect_websocket
 from tinkbox.door.problems import refusals_become_problems
 from tinkbox.engine.outbox import Outbox
 from tinkbox.model.errors import Refusal, Unavailable
-from tinkbox.wire.shell import Channel, Frame, decode, encode
+from tinkbox.wire.messages.shell import Channel, Frame, decode, encode
 
 
 class Side:

@@ -12,7 +12,7 @@ from tests.unit.model.flows import NOW
 from tinkbox.engine.data import Base, pushed, served
 from tinkbox.model.errors import Invalid, TooLarge
 from tinkbox.store.services import Written
-from tinkbox.wire.bundle import MAX_BYTES, Entry, decode, encode
+from tinkbox.wire.ephemeral_data import MAX_BYTES, Entry, decode, encode
 
 EMPTY = Base(version=0, archive=b"")
 Folder = dict[str, bytes]

@@ -11,8 +11,8 @@ from tinkbox.engine.directory import Directory, Hosted, doing, serves
 from tinkbox.model.boot import Supply
 from tinkbox.model.services import APPLIANCE, Phase, PlannedService, ServiceStatus, Standing
 from tinkbox.model.workflow import State
-from tinkbox.wire.labels import Labels, read_labels
-from tinkbox.wire.rules import Request
+from tinkbox.wire.routes.labels import Labels, read_labels
+from tinkbox.wire.routes.rules import Request
 
 DOMAIN = "workflows.tinkbox.internal"
 ALL, PUBLIC = "PathPrefix(`/`)", ("tinkbox.public", "true")

@@ -10,8 +10,8 @@ from tinkbox.engine.orders import armed_now, given_up, wanted_of
 from tinkbox.model.breakpoint import Armed, Breakpoints
 from tinkbox.model.workflow import PlannedAction, State
 from tinkbox.store.workflows import UnderWay
-from tinkbox.wire.holds import Orders, Ruling, ShellWish
-from tinkbox.wire.worker import Order
+from tinkbox.wire.messages.breakpoints import Orders, Ruling, ShellWish
+from tinkbox.wire.messages.worker import Order
 
 EVERYTHING = Breakpoints(on_failure=True, before=("t/a0",), after=("t/a0",))
 STOPPING = {"state": State.STOPPING, "stop_into": State.TIMEOUT, "global_timeout": 9}

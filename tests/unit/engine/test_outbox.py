@@ -3,7 +3,7 @@ import asyncio
 import pytest
 
 from tinkbox.engine.outbox import CutOff, Outbox
-from tinkbox.wire.shell import Channel, Frame
+from tinkbox.wire.messages.shell import Channel, Frame
 
 
 def said(text: str) -> Frame:

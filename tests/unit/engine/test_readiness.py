@@ -8,7 +8,7 @@ from tests.unit.model.flows import NOW, service
 from tinkbox.engine.readiness import not_ready
 from tinkbox.model.services import Phase
 from tinkbox.model.workflow import State
-from tinkbox.wire.worker import MAX_MESSAGE
+from tinkbox.wire.messages.worker import MAX_MESSAGE
 
 
 @pytest.mark.parametrize("phase", Phase)

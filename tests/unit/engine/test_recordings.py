@@ -9,7 +9,7 @@ import pytest
 
 from tinkbox.engine.recordings import Recording, Recordings
 from tinkbox.model.errors import NotFound, Unavailable
-from tinkbox.wire.asciicast import Header
+from tinkbox.wire.terminal.asciicast import Header
 
 Record = Callable[..., Recording]
 MIB = 1024 * 1024

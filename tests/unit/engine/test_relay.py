@@ -13,9 +13,19 @@ from tinkbox.engine.scrollback import SIZE, Scrollback
 from tinkbox.model.errors import Conflict, Invalid
 from tinkbox.model.shells import Mode
 from tinkbox.store.shells import Session
-from tinkbox.wire.asciicast import Header, decode
-from tinkbox.wire.holds import ShellWish
-from tinkbox.wire.shell import Channel, Frame, ShellEnd, close, control, read_control, read_resize, resize, status
+from tinkbox.wire.messages.breakpoints import ShellWish
+from tinkbox.wire.messages.shell import (
+    Channel,
+    Frame,
+    ShellEnd,
+    close,
+    control,
+    read_control,
+    read_resize,
+    resize,
+    status,
+)
+from tinkbox.wire.terminal.asciicast import Header, decode
 
 NOW = datetime(2026, 11, 21, tzinfo=UTC)
 SHELL = Session(

@@ -6,7 +6,7 @@ import pytest
 
 from tinkbox.engine.wishes import check, is_plain
 from tinkbox.model.errors import Invalid
-from tinkbox.wire.holds import ShellWish
+from tinkbox.wire.messages.breakpoints import ShellWish
 
 SHELL = ShellWish(id="", tty=True)
 

@@ -3,7 +3,7 @@ from datetime import UTC, datetime
 
 from examples.demo.account import account, news
 from tinkbox.model.workflow import State
-from tinkbox.wire.status import MachineLine, RunningLine, Snapshot, WorkflowLine
+from tinkbox.wire.messages.status import MachineLine, RunningLine, Snapshot, WorkflowLine
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 MACHINE = MachineLine(id="1", hostname="server001", mac="08:00:27:00:00:01", address="172.30.0.21")

@@ -6,7 +6,7 @@ from contextlib import suppress
 from tests.unit.worker.fakes import Faults
 from tinkbox.model.errors import Refusal
 from tinkbox.model.services import Standing
-from tinkbox.wire.services import Wanted, WantedService
+from tinkbox.wire.messages.hosting import Wanted, WantedService
 
 POLL_SECONDS = 25.0
 

@@ -13,7 +13,7 @@ from tests.unit.worker.fakes import Faults
 from tinkbox.hosting import Pace, Place
 from tinkbox.hosting.host import ServiceHost
 from tinkbox.model.services import Phase, PlannedService, Standing
-from tinkbox.wire.services import WantedService
+from tinkbox.wire.messages.hosting import WantedService
 
 REGISTRY = "appliance:80"
 IMAGE = f"{REGISTRY}/web:v1"

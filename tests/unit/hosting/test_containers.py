@@ -10,7 +10,7 @@ from tinkbox.hosting.folder import RunFolder
 from tinkbox.hosting.networks import Networks
 from tinkbox.model.services import HealthCheck
 from tinkbox.runtime import ContainerFailed
-from tinkbox.wire.services import WantedService
+from tinkbox.wire.messages.hosting import WantedService
 
 
 def container(rig: Rig, wanted: WantedService) -> ServiceContainer:

@@ -5,7 +5,7 @@ import pytest
 from tests.unit.hosting.fake_desk import FakeDesk
 from tinkbox.hosting.data import DataKeeper
 from tinkbox.model.errors import Conflict, Denied, NotFound, Unavailable
-from tinkbox.wire.bundle import MAX_BYTES, decode
+from tinkbox.wire.ephemeral_data import MAX_BYTES, decode
 
 
 @pytest.fixture

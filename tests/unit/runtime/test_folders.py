@@ -10,7 +10,7 @@ import pytest
 from tinkbox.model.errors import Invalid, TooLarge
 from tinkbox.runtime import folders
 from tinkbox.runtime.folders import mark, pack, remove
-from tinkbox.wire.bundle import decode
+from tinkbox.wire.ephemeral_data import decode
 
 
 @pytest.fixture

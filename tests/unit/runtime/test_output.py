@@ -9,7 +9,7 @@ from tests.unit.worker.fakes import FakeDoor, Faults
 from tinkbox.model.errors import NotFound, Unavailable
 from tinkbox.runtime import ContainerFailed, EngineAway
 from tinkbox.runtime.output import MAX_WAITING, TAIL_BYTES, OutputPump
-from tinkbox.wire.worker import MAX_OUTPUT_CHUNK
+from tinkbox.wire.messages.worker import MAX_OUTPUT_CHUNK
 
 PIECES = st.lists(st.binary(max_size=20), max_size=20)
 

@@ -1,6 +1,6 @@
 from tinkbox.model.services import APPLIANCE, Phase, Standing
 from tinkbox.services.desk import OwnDesk
-from tinkbox.wire.services import Wanted
+from tinkbox.wire.messages.hosting import Wanted
 
 OLD, NEW = Wanted(), Wanted()
 STANDING = Standing(run="run", phase=Phase.READY)

@@ -9,7 +9,7 @@ from rich.console import Console
 
 from tinkbox.model.errors import Unavailable
 from tinkbox.view.main import show
-from tinkbox.wire.status import MachineLine, Snapshot
+from tinkbox.wire.messages.status import MachineLine, Snapshot
 
 NOW = datetime(2026, 11, 21, 3, 30, tzinfo=UTC)
 

@@ -11,7 +11,7 @@ from tinkbox.model.breakpoint import Kind, Verb
 from tinkbox.model.services import Phase
 from tinkbox.model.workflow import State
 from tinkbox.view.screen import clean, elapsed, screen
-from tinkbox.wire.status import (
+from tinkbox.wire.messages.status import (
     FailureLine,
     HeldLine,
     MachineLine,

@@ -3,7 +3,7 @@
 import uuid
 import zlib
 
-from tinkbox.wire.signatures import Read
+from tinkbox.wire.disk.signatures import Read
 
 DISK_ID = uuid.UUID("11223344-5566-7788-99aa-bbccddeeff00")
 LINUX = uuid.UUID("0fc63daf-8483-4772-8e79-3d69d8477de4")

@@ -7,7 +7,7 @@ from pathlib import Path
 from tests.unit.worker.fakes import FakeDoor, FakeRuntime
 from tinkbox.model.workflow import PlannedAction
 from tinkbox.runtime import ContainerSpec
-from tinkbox.wire.worker import Credential, Offer
+from tinkbox.wire.messages.worker import Credential, Offer
 from tinkbox.worker.folder import WorkerFolder
 from tinkbox.worker.machine import Machine
 

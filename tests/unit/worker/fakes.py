@@ -13,9 +13,9 @@ from tests.unit.worker.programs import Program
 from tinkbox.model.disks import Refused
 from tinkbox.model.errors import Conflict, Refusal, Unavailable
 from tinkbox.runtime import Container, ContainerFailed, ContainerSpec, Ended, EngineAway, ImageCommand
-from tinkbox.wire.disks import Looked
-from tinkbox.wire.holds import Asked, Held, Orders, Resumed
-from tinkbox.wire.worker import Hello, Leaving, Offer, Order, Report
+from tinkbox.wire.messages.breakpoints import Asked, Held, Orders, Resumed
+from tinkbox.wire.messages.disks import Looked
+from tinkbox.wire.messages.worker import Hello, Leaving, Offer, Order, Report
 
 GLANCE = 0.002  # between two looks of a helper
 

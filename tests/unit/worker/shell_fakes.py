@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from tinkbox.model.errors import Refusal, Unavailable
 from tinkbox.runtime import ContainerFailed, EngineAway, ExecSpec
-from tinkbox.wire.shell import Channel, Frame, ShellEnd, read_status
+from tinkbox.wire.messages.shell import Channel, Frame, ShellEnd, read_status
 
 
 async def until(condition: object) -> None:

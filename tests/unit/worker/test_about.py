@@ -4,7 +4,7 @@ import pytest
 
 from tinkbox.model.breakpoint import Kind
 from tinkbox.model.workflow import Outcome, PlannedAction, State
-from tinkbox.wire.worker import Offer
+from tinkbox.wire.messages.worker import Offer
 from tinkbox.worker.about import about, prompt
 
 ACTION = PlannedAction(

@@ -8,8 +8,8 @@ from tests.unit.worker.fakes import AWAY, FakeDoor, FakeRuntime, Faults, Killed
 from tests.unit.worker.programs import Program
 from tinkbox.model.workflow import Outcome, State
 from tinkbox.runtime import ContainerFailed, ContainerSpec, Ended
-from tinkbox.wire.bundle import Entry, decode, encode
-from tinkbox.wire.worker import Offer
+from tinkbox.wire.ephemeral_data import Entry, decode, encode
+from tinkbox.wire.messages.worker import Offer
 from tinkbox.worker.attempt import AttemptRun
 
 pytestmark = pytest.mark.usefixtures("with_and_without_helper")

@@ -12,8 +12,8 @@ from tests.unit.worker.fakes import FakeDoor, FakeRuntime, Faults, Killed
 from tests.unit.worker.programs import Program
 from tinkbox.model.breakpoint import Armed, Kind, Verb, Verdict
 from tinkbox.model.workflow import Outcome, State
-from tinkbox.wire.holds import Orders, Ruling
-from tinkbox.wire.worker import Offer, Order
+from tinkbox.wire.messages.breakpoints import Orders, Ruling
+from tinkbox.wire.messages.worker import Offer, Order
 from tinkbox.worker.attempt import AttemptRun
 from tinkbox.worker.watch import Watch
 

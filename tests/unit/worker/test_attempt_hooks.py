@@ -11,7 +11,7 @@ from tests.unit.worker.fakes import FakeDoor, FakeRuntime
 from tests.unit.worker.programs import Program
 from tests.unit.worker.test_attempt import run
 from tinkbox.model.workflow import State
-from tinkbox.wire.worker import Order
+from tinkbox.wire.messages.worker import Order
 from tinkbox.worker.attempt import AttemptRun
 
 pytestmark = pytest.mark.usefixtures("with_and_without_helper")

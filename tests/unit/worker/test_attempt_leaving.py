@@ -14,7 +14,7 @@ from tests.unit.worker.programs import Program
 from tinkbox.model.errors import Conflict, Invalid, NotFound, Refusal
 from tinkbox.model.workflow import Outcome, State
 from tinkbox.runtime import ContainerSpec
-from tinkbox.wire.worker import Order
+from tinkbox.wire.messages.worker import Order
 from tinkbox.worker.attempt import AttemptRun
 from tinkbox.worker.main import serve
 

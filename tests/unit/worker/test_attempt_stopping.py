@@ -14,8 +14,8 @@ from tests.unit.worker.programs import Program
 from tinkbox.model.errors import Conflict, NotFound, Refusal, Unavailable
 from tinkbox.model.workflow import Outcome, State
 from tinkbox.runtime import ContainerSpec
-from tinkbox.wire.bundle import decode
-from tinkbox.wire.worker import Offer, Order
+from tinkbox.wire.ephemeral_data import decode
+from tinkbox.wire.messages.worker import Offer, Order
 from tinkbox.worker.attempt import AttemptRun
 from tinkbox.worker.main import serve
 

@@ -9,7 +9,7 @@ from tests.unit.worker.fakes import FakeDoor, FakeRuntime
 from tests.unit.worker.programs import Program
 from tinkbox.model.breakpoint import Armed, Override
 from tinkbox.runtime import ContainerFailed, ContainerSpec, ImageCommand
-from tinkbox.wire.worker import Offer
+from tinkbox.wire.messages.worker import Offer
 from tinkbox.worker.containers import ACTION, Containers, remove_strays
 
 ON_FAILURE = Armed(on_failure=True)

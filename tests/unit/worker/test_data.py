@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 
 from tinkbox.model.errors import Invalid
-from tinkbox.wire.bundle import Entry, decode, encode
+from tinkbox.wire.ephemeral_data import Entry, decode, encode
 from tinkbox.worker.data import EphemeralData
 
 

@@ -8,8 +8,8 @@ import pytest
 from tinkbox.model.errors import Conflict, Denied, NotFound, Unavailable
 from tinkbox.model.inventory import Inventory
 from tinkbox.runtime import patience
-from tinkbox.wire.inventory import Accepted, Told
-from tinkbox.wire.worker import Credential
+from tinkbox.wire.messages.inventory import Accepted, Told
+from tinkbox.wire.messages.worker import Credential
 from tinkbox.worker.discovery import introduced, tell
 
 WHAT = Inventory(architecture="x86_64", processor="p", processors=1, memory=1, firmware="bios")

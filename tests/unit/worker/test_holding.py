@@ -14,7 +14,7 @@ from tests.unit.worker.fakes import FakeDoor
 from tinkbox.model.breakpoint import Armed, Kind, Verb, Verdict
 from tinkbox.model.errors import Conflict
 from tinkbox.model.workflow import Outcome, State
-from tinkbox.wire.holds import Asked, Orders, Resumed, Ruling
+from tinkbox.wire.messages.breakpoints import Asked, Orders, Resumed, Ruling
 from tinkbox.worker.helper import HelperFiles
 from tinkbox.worker.holding import Holding
 from tinkbox.worker.leash import Leash

@@ -7,7 +7,7 @@ import pytest
 
 from tests.unit.worker.test_firmware_tables import END, memory
 from tinkbox.model.inventory import Card, Disk
-from tinkbox.wire.inventory import decode, encode
+from tinkbox.wire.messages.inventory import decode, encode
 from tinkbox.worker.inventory import inventory
 
 MACHINE: dict[str, str | bytes] = {

@@ -8,8 +8,8 @@ from tests.unit.worker.fakes import FakeDoor
 from tinkbox.model.breakpoint import Armed, Verb, Verdict
 from tinkbox.model.errors import Conflict, Denied, Invalid, NotFound, Refusal, Unavailable
 from tinkbox.model.workflow import State
-from tinkbox.wire.holds import Orders, Ruling, ShellWish
-from tinkbox.wire.worker import Order
+from tinkbox.wire.messages.breakpoints import Orders, Ruling, ShellWish
+from tinkbox.wire.messages.worker import Order
 from tinkbox.worker.leash import PAUSE, Leash
 
 CANCEL = Order(state=State.CANCELED, message="by the operator")

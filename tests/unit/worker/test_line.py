@@ -8,7 +8,7 @@ import pytest
 
 from tests.unit.worker.shell_fakes import FakeConnection, FakeDoor, until
 from tinkbox.model.errors import Denied, Invalid, NotFound, Refusal, Unavailable
-from tinkbox.wire.shell import Channel, Frame, ShellEnd, close, status
+from tinkbox.wire.messages.shell import Channel, Frame, ShellEnd, close, status
 from tinkbox.worker import line as line_module
 from tinkbox.worker.line import Line
 

@@ -14,7 +14,7 @@ from tests.unit.worker.programs import Program
 from tinkbox.model.errors import Conflict, Denied, Invalid, NotFound, TooLarge
 from tinkbox.model.workflow import Outcome, State
 from tinkbox.runtime import ContainerSpec
-from tinkbox.wire.worker import Credential, Report, encode
+from tinkbox.wire.messages.worker import Credential, Report, encode
 from tinkbox.worker.main import read_credential, serve, serve_and_host, work
 
 STORIES = {

@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from tinkbox.model.workflow import Outcome, State
-from tinkbox.wire.worker import Order
+from tinkbox.wire.messages.worker import Order
 from tinkbox.worker.notes import Notes
 
 ORDER = Order(state=State.CANCELED, message="on behalf of the operator")

@@ -15,8 +15,8 @@ from tinkbox.model.breakpoint import Armed, Kind
 from tinkbox.model.errors import Conflict, Invalid, NotFound, Refusal, TooLarge, Unavailable
 from tinkbox.model.workflow import State
 from tinkbox.runtime import ContainerSpec, EngineAway
-from tinkbox.wire.bundle import Entry, encode
-from tinkbox.wire.worker import Offer
+from tinkbox.wire.ephemeral_data import Entry, encode
+from tinkbox.wire.messages.worker import Offer
 from tinkbox.worker.arming import Arming
 from tinkbox.worker.containers import Containers
 from tinkbox.worker.helped import Helped

@@ -6,7 +6,7 @@ from tests.integration.node.services import WANTED
 from tinkbox.client.node import NodeDoor
 from tinkbox.hosting import Desk
 from tinkbox.model.services import Phase, Standing
-from tinkbox.wire.services import Observed, Wanted
+from tinkbox.wire.messages.hosting import Observed, Wanted
 from tinkbox.worker.services import Door, ServiceDesk
 
 STANDING = Standing(run="r1", phase=Phase.READY)

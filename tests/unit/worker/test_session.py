@@ -10,8 +10,8 @@ import pytest
 from tests.unit.worker.shell_fakes import FakeConnection, FakeDoor, FakeEngine, FakeExec, until
 from tinkbox.model.errors import NotFound
 from tinkbox.runtime import ContainerFailed, EngineAway, ExecSpec, patience
-from tinkbox.wire.holds import ShellWish
-from tinkbox.wire.shell import MAX_FRAME, Channel, Frame, ShellEnd, close, control, resize
+from tinkbox.wire.messages.breakpoints import ShellWish
+from tinkbox.wire.messages.shell import MAX_FRAME, Channel, Frame, ShellEnd, close, control, resize
 from tinkbox.worker import line, session
 from tinkbox.worker.session import ShellSession, reap
 

@@ -11,8 +11,8 @@ from tests.unit.worker.fakes import Killed
 from tests.unit.worker.shell_fakes import FakeDoor, FakeEngine, until
 from tinkbox.model.errors import NotFound, Unavailable
 from tinkbox.runtime import Container
-from tinkbox.wire.holds import ShellWish
-from tinkbox.wire.shell import ShellEnd
+from tinkbox.wire.messages.breakpoints import ShellWish
+from tinkbox.wire.messages.shell import ShellEnd
 from tinkbox.worker import line, shells
 from tinkbox.worker.notes import Notes
 from tinkbox.worker.shells import ShellHost

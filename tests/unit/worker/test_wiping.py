@@ -12,7 +12,7 @@ from tests.unit.worker.programs import Program
 from tinkbox.model.disks import Content, Disk, Refused
 from tinkbox.model.errors import Conflict, Unavailable
 from tinkbox.model.workflow import State
-from tinkbox.wire.worker import Offer, Report
+from tinkbox.wire.messages.worker import Offer, Report
 from tinkbox.worker.main import serve
 
 WIPING = replace(OFFER, action=replace(ACTION, wipes=("/dev/sda", "/dev/sdb")))

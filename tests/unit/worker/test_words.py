@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tinkbox.wire.worker import MAX_MESSAGE, MAX_REASON
+from tinkbox.wire.messages.worker import MAX_MESSAGE, MAX_REASON
 from tinkbox.worker.words import MAX_SAID, PLACES, Told, Words
 
 

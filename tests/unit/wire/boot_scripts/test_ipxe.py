@@ -1,0 +1,191 @@
+"""The boot scripts, word for word, and what hostile text can do to them: nothing."""
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests import golden
+from tinkbox.model.boot import Boot, Plan
+from tinkbox.model.habits import LocalBoot
+from tinkbox.model.hardware import Interface, MacAddress
+from tinkbox.wire.boot_scripts.ipxe import BootFiles, machine_facts, script
+
+OWN = "http://172.30.0.1/boot/08-00-27-00-00-01"
+FILES = BootFiles(
+    script=f"{OWN}/script.ipxe",
+    kernel="http://172.30.0.1/boot/osie/x86_64/vmlinuz",
+    initramfs="http://172.30.0.1/boot/osie/x86_64/initramfs",
+    credential=f"{OWN}/credential.cpio",
+    server="http://172.30.0.1",
+    dns="172.30.0.1",
+    arguments=("tinkbox.server=http://172.30.0.1", "tinkbox.mac=08:00:27:00:00:01", "console=ttyS0,115200"),
+)
+INTERFACE = Interface(mac=MacAddress("08:00:27:00:00:01"), hostname="lab-1")
+PLAN = Plan(boot=Boot.OSIE, hardware_id="0eba0bf8-3772-4b4a-ab9f-6ebe93b90a94", interface=INTERFACE)
+NAME = "0b4a67b2-6f0e-4a54-9a52-3f3dbd6a1c11.workflows.tinkbox.internal"
+SUPPLIED = replace(PLAN, boot=Boot.WORKFLOW, workflow="0b4a67b2", script=f"http://{NAME}/auto.ipxe")
+WAITING = replace(PLAN, boot=Boot.WAITING, workflow="0b4a67b2", reason="service boot is starting: pulling its image")
+BOOTS = [Boot.OSIE, Boot.DISCOVERY, Boot.PARKED, Boot.LOCAL_DISK, Boot.WORKFLOW, Boot.WAITING]
+
+
+@pytest.mark.parametrize(
+    ("name", "plan"),
+    [
+        ("osie", replace(PLAN, workflow="0b4a67b2")),
+        ("local-disk", replace(PLAN, boot=Boot.LOCAL_DISK)),
+        ("parked", replace(PLAN, boot=Boot.PARKED, reason="3 boots without progress")),
+        ("workflow", SUPPLIED),
+        ("waiting", WAITING),
+    ],
+)
+def test_the_script_is_word_for_word_the_one_that_was_reviewed(name: str, plan: Plan) -> None:
+    assert script(plan, FILES, "1.2") == golden.text(f"ipxe/{name}.ipxe")
+
+
+def test_a_machine_without_a_hostname_or_workflow_is_called_by_its_id() -> None:
+    nameless = replace(PLAN, interface=replace(INTERFACE, hostname=""))
+    text = script(nameless, FILES, "1.2")
+    assert "\necho tinkbox 1.2: 0eba0bf8-3772-4b4a-ab9f-6ebe93b90a94 (08:00:27:00:00:01)\n" in text
+    assert "on behalf of workflow 0eba0bf8-3772-4b4a-ab9f-6ebe93b90a94\n" in text
+
+
+@pytest.mark.parametrize(
+    "hostile",
+    [
+        "x\nshell",
+        "x\r\nshell",
+        "x || shell",
+        "x && shell",
+        "x ; shell",
+        "${net0/mac}",
+        "$(reboot)",
+        "x # y",
+        'x" "y',
+        "x\\",
+        "\x1b[2J",
+        "x\u2028shell",
+    ],
+)
+def test_a_hostile_name_cannot_become_a_command(hostile: str) -> None:
+    plan = Plan(
+        boot=Boot.PARKED,
+        hardware_id="h",
+        interface=replace(INTERFACE, hostname=hostile),
+        workflow=hostile,
+        reason=hostile,
+    )
+    for boot in BOOTS:
+        spoken = [
+            line for line in script(replace(plan, boot=boot), FILES, "1.2").split("\n") if line.startswith("echo ")
+        ]
+        kept = [line for line in script(replace(PLAN, boot=boot), FILES, "1.2").split("\n") if line.startswith("echo ")]
+        assert len(spoken) == len(kept)
+        for line in spoken:
+            assert not set(line) & set('\r$&|{}#"\\\x1b\u2028')
+
+
+@given(st.text(max_size=80), st.sampled_from(BOOTS))
+def test_whatever_a_document_says_the_commands_stay_the_same(text: str, boot: Boot) -> None:
+    tame = script(replace(PLAN, boot=boot, workflow="w", reason="r"), FILES, "1.2")
+    wild_files = replace(
+        FILES,
+        kernel=text,
+        initramfs=text,
+        credential=text,
+        script=text,
+        server=text,
+        arguments=(text, f"tinkbox.mac={text}"),
+    )
+    wild_plan = replace(
+        PLAN,
+        boot=boot,
+        workflow=text or "w",
+        reason=text,
+        script=text,
+        interface=replace(INTERFACE, hostname=text or "x"),
+    )
+    wild = script(wild_plan, wild_files, "1.2")
+    assert wild.isascii()
+    assert [line.partition(" ")[0] for line in wild.split("\n")] == [
+        line.partition(" ")[0] for line in tame.split("\n")
+    ]
+    for mark in ("||", "&&", "${"):
+        assert wild.count(mark) == tame.count(mark)
+
+
+def test_an_architecture_with_spaces_stays_one_word() -> None:
+    files = replace(FILES, kernel="http://172.30.0.1/boot/osie/x86_64 || shell/vmlinuz")
+    assert "\nkernel http://172.30.0.1/boot/osie/x86_64____shell/vmlinuz tinkbox.server=" in script(PLAN, files, "1.2")
+
+
+@pytest.mark.parametrize(
+    ("given", "asked"),
+    [
+        (f"http://{NAME}:8080/~lab/x%20y.ipxe?a=1&b=*", f"http://{NAME}:8080/~lab/x%20y.ipxe?a=1&b=*"),
+        ("http://w/a b", "http://w/a%20b"),
+        ("http://w/a || shell", "http://w/a%20%7C%7C%20shell"),
+        ("http://w/a?x&&&y", "http://w/a?x%26%26&y"),
+        ('http://w/${net0/mac}\n"#', "http://w/%24%7Bnet0/mac%7D%0A%22%23"),
+        ("http://w/ä\ud800", "http://w/%C3%A4%3F"),
+    ],
+)
+def test_the_address_of_a_script_is_one_word_and_says_the_same(given: str, asked: str) -> None:
+    text = script(replace(SUPPLIED, script=given), FILES, "1.2")
+    assert f"\nchain --replace --autofree {asked} || goto failed\n" in text
+
+
+def test_where_the_appliance_answers_for_no_names_the_networks_server_stays() -> None:
+    text = script(SUPPLIED, replace(FILES, dns=""), "1.2")
+    assert "set dns" not in text
+    assert "\nset upstream-dns ${dns} ||\n" in text
+
+
+@pytest.mark.parametrize(
+    ("way", "commands"),
+    [
+        (LocalBoot.EXIT, ["exit 1"]),
+        (LocalBoot.NO_FILE, ["exit 1"]),
+        (LocalBoot.SANBOOT, ["sanboot --no-describe --drive 0x80 ||", "exit 1"]),
+        (LocalBoot.GRUB, ["chain --autofree http://172.30.0.1/boot/loaders/grubx64.efi ||", "exit 1"]),
+    ],
+)
+def test_the_way_to_the_disk_is_the_one_that_was_decided(way: LocalBoot, commands: list[str]) -> None:
+    files = replace(FILES, loaders="http://172.30.0.1/boot/loaders")
+    text = script(replace(PLAN, boot=Boot.LOCAL_DISK, local_boot=way), files, "1.2")
+    assert text.splitlines()[4:] == commands
+
+
+def test_one_that_nobody_knows_boots_the_osie_to_tell_what_it_is() -> None:
+    stranger = replace(PLAN, boot=Boot.DISCOVERY, hardware_id="", interface=replace(INTERFACE, hostname=""))
+    known, unknown = script(PLAN, FILES, "1.2").splitlines(), script(stranger, FILES, "1.2").splitlines()
+    assert unknown[2:4] == [
+        "echo tinkbox 1.2: a new machine (08:00:27:00:00:01)",
+        "echo booting the OSIE to tell what this machine is",
+    ]
+    assert unknown[4:] == known[4:]
+
+
+@pytest.mark.parametrize("boot", BOOTS)
+def test_ipxe_logs_to_us_when_our_port_is_the_one_that_it_knows(boot: Boot) -> None:
+    plan = replace(PLAN, boot=boot)
+    assert "\nset syslog 172.30.0.1 ||\n" in script(plan, replace(FILES, syslog="172.30.0.1"), "1.2")
+    assert "syslog" not in script(plan, replace(FILES, syslog="172.30.0.1:5514"), "1.2")
+    assert "syslog" not in script(plan, FILES, "1.2")
+
+
+@pytest.mark.parametrize(
+    ("query", "told"),
+    [
+        ({}, {}),
+        ({"platform": "pcbios", "manufacturer": "51454d55"}, {"platform": "pcbios", "manufacturer": "QEMU"}),
+        ({"platform": "sparc", "serial": ""}, {}),
+        ({"product": "Standard PC"}, {"product": "Standard PC"}),  # by a URL of somebody's own
+        ({"product": "ff41"}, {"product": "\ufffdA"}),
+        ({"product": "1b5b324a41"}, {"product": "[2JA"}),
+        ({"serial": "41" * 500}, {"serial": "A" * 64}),
+    ],
+)
+def test_what_a_machine_says_of_itself_is_bounded_text(query: dict[str, str], told: dict[str, str]) -> None:
+    assert machine_facts(query) == told

@@ -1,0 +1,58 @@
+from collections.abc import Callable
+
+import pytest
+
+from tinkbox.model.breakpoint import Verb
+from tinkbox.model.errors import Invalid
+from tinkbox.wire.messages.json_fields import flag, mapping, member, number, read_object, text, texts
+
+ENTRY = {"name": "disk", "words": ["a", "b"], "pairs": {"A": "1"}, "yes": True, "many": 7, "verb": "retry"}
+
+
+def test_what_is_there_is_taken_as_what_it_is() -> None:
+    assert text(ENTRY, "name") == "disk"
+    assert texts(ENTRY, "words") == ("a", "b")
+    assert mapping(ENTRY, "pairs") == {"A": "1"}
+    assert flag(ENTRY, "yes") is True
+    assert number(ENTRY, "many") == 7
+    assert member(ENTRY, "verb", Verb) is Verb.RETRY
+
+
+def test_what_may_be_missing_has_its_default() -> None:
+    assert text({}, "name", "") == ""
+    assert texts({}, "words") == ()
+    assert mapping({}, "pairs") == {}
+    assert flag({}, "yes") is False
+    assert flag({}, "yes", default=True) is True
+    assert number({}, "many", 3) == 3
+
+
+ALL = [None, 1, True, "x", ["x"], {"x": "y"}, [1], {"x": 1}, 1.5]
+RIGHT = {text: ["x"], number: [1], flag: [True], texts: [None, ["x"]], mapping: [None, {"x": "y"}]}
+
+
+@pytest.mark.parametrize(
+    ("read", "wrong"),
+    [(read, wrong) for read, right in RIGHT.items() for wrong in ALL if repr(wrong) not in map(repr, right)],
+)
+def test_what_is_something_else_is_named(read: Callable[..., object], wrong: object) -> None:
+    with pytest.raises(Invalid, match="it "):
+        read({"it": wrong}, "it")
+
+
+def test_half_a_character_becomes_a_question_mark() -> None:
+    entry = read_object(r'{"a": "x\ud800", "b": ["\udfff"], "c": {"\ud800": "\ud800"}}', "message")
+    assert text(entry, "a") == "x?"
+    assert texts(entry, "b") == ("?",)
+    assert mapping(entry, "c") == {"?": "?"}
+
+
+@pytest.mark.parametrize("content", [b"", b"[]", b"7", b"{", b"\xff", b"[" * 100_000])
+def test_what_is_no_object_is_refused_by_the_messages_name(content: bytes) -> None:
+    with pytest.raises(Invalid, match=r"^order: "):
+        read_object(content, "order")
+
+
+def test_one_of_several_is_told_with_all_of_them() -> None:
+    with pytest.raises(Invalid, match="verb is one of continue, skip, fail, retry, abort, not 'dance'"):
+        member({"verb": "dance"}, "verb", Verb)

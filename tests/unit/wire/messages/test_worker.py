@@ -1,0 +1,115 @@
+"""The messages between worker and appliance."""
+
+import contextlib
+import json
+from dataclasses import asdict, replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tinkbox.model.breakpoint import Armed, Override
+from tinkbox.model.errors import Invalid
+from tinkbox.model.workflow import Outcome, PlannedAction, State
+from tinkbox.wire.messages import worker
+
+ACTION = PlannedAction(
+    index=1,
+    task="os-installation",
+    name="disk-image",
+    worker="0eba0bf8-3772-4b4a-ab9f-6ebe93b90a94",
+    address="08:00:27:00:00:01",
+    image="image2disk:v1",
+    timeout=600,
+    command=("sh", "-c", "echo hi"),
+    volumes=("/dev:/dev",),
+    environment={"MODE": "0644"},
+    pid="host",
+)
+OFFER = worker.Offer(workflow_id="w", attempt="t", remaining=59.5, action=ACTION)
+REPORT = worker.Report(
+    workflow_id="w",
+    boot_id="b",
+    outcome=Outcome(state=State.FAILED, exit_code=3, reason="Broken", message="it broke", tail=("last",)),
+)
+DECODERS = (worker.decode_credential, worker.decode_hello, worker.decode_offer, worker.decode_report)
+
+
+def test_what_is_encoded_decodes_to_the_same() -> None:
+    credential = worker.Credential(server="http://172.30.0.1", registry="172.30.0.1", worker="w", token="t")
+    hello = worker.Hello(boot_id="b", version="0.1.0", finishing=True)
+    assert worker.decode_credential(worker.encode(credential)) == credential
+    guest = replace(credential, discovery=True)
+    assert worker.decode_credential(worker.encode(guest)) == guest
+    # One that was written before there was discovery.
+    assert worker.decode_credential('{"server": "s", "registry": "r", "worker": "w", "token": "t"}').discovery is False
+    assert worker.decode_hello(worker.encode(hello)) == hello
+    assert worker.decode_offer(worker.encode(OFFER)) == OFFER
+    assert worker.decode_report(worker.encode(REPORT)) == REPORT
+
+
+def test_what_breakpoints_and_services_add_travels_with_the_rest_and_is_not_there_by_itself() -> None:
+    hello = worker.Hello(boot_id="b", debug=False)
+    assert worker.decode_hello(worker.encode(hello)) == hello
+    assert worker.decode_hello('{"boot_id": "b"}').debug
+    for override in (Override(), Override(command=("sh", ""), environment={"A": "=ü"}), Override(command=())):
+        offer = replace(OFFER, armed=Armed(before=True, on_failure=True), override=override)
+        assert worker.decode_offer(worker.encode(offer)) == offer
+    offer = replace(OFFER, hosts={"w.lab": "172.30.0.1", "appliance": ""})
+    assert worker.decode_offer(worker.encode(offer)) == offer
+    plain = json.loads(worker.encode(replace(OFFER, action=replace(ACTION, helper=False))))
+    del plain["armed"], plain["override"], plain["hosts"], plain["action"]["helper"]
+    assert worker.decode_offer(json.dumps(plain)) == OFFER
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("armed", []), ("armed", {"after": 1}), ("override", "sh"), ("override", {"command": "sh"}),
+     ("override", {"environment": {"A": 1}}), ("hosts", ["a"]), ("hosts", {"a": 1})],
+)  # fmt: skip
+def test_breakpoints_that_are_none_are_refused(name: str, value: object) -> None:
+    with pytest.raises(Invalid):
+        worker.decode_offer(json.dumps({**json.loads(worker.encode(OFFER)), name: value}))
+
+
+def test_a_report_of_something_that_is_no_end_is_refused() -> None:
+    running = replace(REPORT, outcome=Outcome(state=State.RUNNING))
+    with pytest.raises(Invalid, match="no end"):
+        worker.decode_report(worker.encode(running))
+
+
+def test_what_a_machine_says_is_cut_to_its_limits() -> None:
+    lines = tuple(f"line {number}" for number in range(999))
+    loud = Outcome(state=State.FAILED, reason="R" * 999, message="m" * 99_999, tail=lines)
+    outcome = worker.outcome_from_document(asdict(loud))
+    assert len(outcome.reason) == worker.MAX_REASON
+    assert len(outcome.message) == worker.MAX_MESSAGE
+    assert outcome.tail == lines[-worker.MAX_TAIL_LINES :]
+
+
+def test_halves_of_characters_become_text_that_can_be_stored() -> None:
+    half = r"a\ud800b"
+    assert worker.decode_hello(f'{{"boot_id":"{half}"}}').boot_id == "a?b"
+    document = f'{{"state":"FAILED","reason":"{half}","message":"{half}","tail":["{half}","é"]}}'
+    outcome = worker.outcome_from_document(json.loads(document))
+    assert outcome == Outcome(state=State.FAILED, reason="a?b", message="a?b", tail=("a?b", "é"))
+
+
+@pytest.mark.parametrize("decode", DECODERS)
+@pytest.mark.parametrize("text", ["", "[]", "null", "{}", "{", b"\xff", "[" * 100_000])
+def test_anything_else_is_refused_by_name(decode: object, text: str | bytes) -> None:
+    with pytest.raises(Invalid):
+        decode(text)  # type: ignore[operator]
+
+
+values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=5), lambda inner: st.lists(inner, max_size=3)
+)
+
+
+@given(name=st.sampled_from(sorted(asdict(ACTION))), value=values)
+def test_a_broken_field_never_escapes_as_anything_but_a_refusal(name: str, value: object) -> None:
+    document = json.loads(worker.encode(OFFER))
+    document["action"][name] = value
+    with contextlib.suppress(Invalid):
+        worker.decode_offer(json.dumps(document))

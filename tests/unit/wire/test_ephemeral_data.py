@@ -1,0 +1,194 @@
+import contextlib
+import io
+import tarfile
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tinkbox.model.errors import Invalid, TooLarge
+from tinkbox.wire.ephemeral_data import MAX_ARCHIVE, MAX_BYTES, Entry, decode, encode, fingerprint, overlaid
+
+NAMES = st.text(st.characters(exclude_characters="/\0", exclude_categories=["Cs"]), min_size=1, max_size=40).filter(
+    lambda name: name not in (".", "..")
+)
+FILES = st.builds(lambda mode, content: {"mode": mode, "content": content}, st.integers(0, 0o777), st.binary())
+LINKS = st.builds(lambda link: {"link": link}, NAMES)
+
+
+@st.composite
+def folders(draw: st.DrawFn) -> list[Entry]:
+    """The entries of a folder, one level deep: files, links, directories and what is in them."""
+    entries = []
+    for name, kind in draw(st.dictionaries(NAMES, st.sampled_from(("file", "link", "folder")), max_size=6)).items():
+        if kind == "folder":
+            entries.append(Entry(path=name, mode=draw(st.integers(0, 0o777))))
+            inner = draw(st.dictionaries(NAMES, FILES, max_size=3))
+            entries += [Entry(path=f"{name}/{inside}", **options) for inside, options in inner.items()]
+        else:
+            entries.append(Entry(path=name, **draw(FILES if kind == "file" else LINKS)))
+    return entries
+
+
+def tar(*members: tuple[tarfile.TarInfo, bytes]) -> bytes:
+    buffer = io.BytesIO()
+    with tarfile.open(fileobj=buffer, mode="w", format=tarfile.PAX_FORMAT) as archive:
+        for header, content in members:
+            archive.addfile(header, io.BytesIO(content))
+    return buffer.getvalue()
+
+
+def member(name: str, kind: bytes = tarfile.REGTYPE, *, link: str = "", size: int = 0) -> tuple[tarfile.TarInfo, bytes]:
+    header = tarfile.TarInfo(name)
+    header.type, header.linkname, header.size = kind, link, size
+    return header, b"x" * size
+
+
+@given(folders())
+def test_what_is_packed_comes_out_as_it_was(entries: list[Entry]) -> None:
+    assert decode(encode(entries)) == sorted(entries, key=lambda entry: entry.path)
+
+
+def tree(entries: list[Entry]) -> dict[str, Entry]:
+    return {entry.path: entry for entry in entries}
+
+
+@given(folders(), folders())
+def test_what_lies_above_is_right_wherever_two_folders_disagree(below: list[Entry], above: list[Entry]) -> None:
+    both = overlaid(below, above)
+    assert decode(encode(both)) == sorted(both, key=lambda entry: entry.path), "it is a folder again"
+    found, over, under = tree(both), tree(above), tree(below)
+    assert over.items() <= found.items()
+    assert found.items() <= {**under, **over}.items()
+    for path in under.keys() - found.keys():
+        blocked = [each for each in over if path.startswith(f"{each}/") or each.startswith(f"{path}/")]
+        assert blocked, f"{path} is lost without need"
+
+
+@pytest.mark.parametrize(
+    ("below", "above", "left"),
+    [
+        ({"a": b"1", "b": b"1"}, {"b": b"2"}, {"a": b"1", "b": b"2"}),
+        ({"a/x": b"1", "a/y/z": b"1", "ab": b"1"}, {"a": b"2"}, {"a": b"2", "ab": b"1"}),
+        ({"a": b"1"}, {"a/y/z": b"2"}, {"a/y/z": b"2"}),
+        ({"a/y": b"1", "a/x": b"1"}, {"a/y/z": b"2"}, {"a/x": b"1", "a/y/z": b"2"}),
+        ({"a": None, "a/x": b"1"}, {"a/z": b"2"}, {"a": None, "a/x": b"1", "a/z": b"2"}),
+        ({"a/x": b"1"}, {"a": None}, {"a": None, "a/x": b"1"}),
+    ],
+)
+def test_a_file_takes_the_place_of_a_folder_and_a_folder_that_of_a_file(
+    below: dict[str, bytes | None], above: dict[str, bytes | None], left: dict[str, bytes | None]
+) -> None:
+    lower, upper = ([Entry(path=path, content=content) for path, content in each.items()] for each in (below, above))
+    assert {entry.path: entry.content for entry in overlaid(lower, upper)} == left
+
+
+@given(folders(), folders())
+def test_a_fingerprint_tells_everything_but_the_path(some: list[Entry], others: list[Entry]) -> None:
+    for one in some:
+        for other in others:
+            same = (one.mode, one.content, one.link) == (other.mode, other.content, other.link)
+            assert (fingerprint(one) == fingerprint(other)) == same
+
+
+def test_a_link_is_no_file_that_says_the_same() -> None:
+    found = [
+        fingerprint(each)
+        for each in (
+            Entry(path="a", content=b""),
+            Entry(path="a"),
+            Entry(path="a", link=""),
+            Entry(path="a", link="b"),
+            Entry(path="a", content=b">b"),
+            Entry(path="a", content=b"b"),
+        )
+    ]
+    assert len(set(found)) == len(found)
+
+
+@given(folders(), st.randoms())
+def test_the_same_files_make_the_same_bytes_in_whatever_order(entries: list[Entry], random: object) -> None:
+    shuffled = list(entries)
+    random.shuffle(shuffled)  # type: ignore[attr-defined]
+    assert encode(shuffled) == encode(entries)
+
+
+def test_no_files_make_no_bytes() -> None:
+    assert encode([]) == b""
+    assert decode(b"") == []
+
+
+@given(st.binary(max_size=2048))
+def test_any_bytes_are_an_archive_or_refused(archive: bytes) -> None:
+    with contextlib.suppress(Invalid):
+        decode(archive)
+
+
+@given(folders(), st.integers(0, 4096), st.integers(0, 255))
+def test_a_byte_changed_on_the_way_is_read_or_refused(entries: list[Entry], place: int, value: int) -> None:
+    archive = bytearray(encode(entries))
+    if archive:
+        archive[place % len(archive)] = value
+    with contextlib.suppress(Invalid, TooLarge):
+        decode(bytes(archive))
+
+
+def test_no_archive_makes_a_file_that_runs_as_its_owner() -> None:
+    file, folder = member("program"), member("folder", tarfile.DIRTYPE)
+    file[0].mode = folder[0].mode = 0o7755
+    assert [entry.mode for entry in decode(tar(file, folder))] == [0o755, 0o755]
+
+
+@pytest.mark.parametrize("name", ["/etc/passwd", "../up", "a/../../up", "..", ".", "./", "a/.."])
+def test_what_would_leave_the_folder_is_refused(name: str) -> None:
+    with pytest.raises(Invalid, match="would leave its folder"):
+        decode(tar(member(name)))
+
+
+@pytest.mark.parametrize("kind", [tarfile.SYMTYPE, tarfile.REGTYPE])
+def test_nothing_is_written_through_a_link_or_into_a_file(kind: bytes) -> None:
+    with pytest.raises(Invalid, match="'out/deep/passwd' is said to be in what is no folder"):
+        decode(tar(member("out", kind, link="/etc"), member("out/deep/passwd", size=3)))
+    assert decode(tar(member("out", tarfile.DIRTYPE), member("out/deep/passwd")))
+    assert decode(tar(member("out", kind, link="/etc"), member("outer/passwd")))
+
+
+def test_a_path_that_no_system_takes_is_refused() -> None:
+    for length, taken in ((4096, True), (4097, False)):
+        name = "/".join(["a"] * (length // 2)) + "bcd"[: length % 2 + 1]
+        assert len(name) == length
+        with contextlib.nullcontext() if taken else pytest.raises(Invalid, match="would leave its folder"):
+            decode(tar(member(name)))
+
+
+@pytest.mark.parametrize("kind", [tarfile.CHRTYPE, tarfile.BLKTYPE, tarfile.FIFOTYPE, tarfile.LNKTYPE])
+def test_devices_pipes_and_hard_links_are_refused(kind: bytes) -> None:
+    with pytest.raises(Invalid, match="neither file, directory nor link"):
+        decode(tar(member("thing", kind, link="other")))
+
+
+def test_too_much_is_refused_with_the_names_of_the_largest() -> None:
+    entries = [Entry(path="small", content=b"1"), Entry(path="large", content=b"x" * MAX_BYTES)]
+    with pytest.raises(TooLarge, match=f"largest: large \\({MAX_BYTES} bytes\\), small"):
+        encode(entries)
+    assert decode(encode(entries[1:])) == entries[1:]
+
+
+def test_many_small_files_are_measured_by_what_they_take() -> None:
+    with pytest.raises(TooLarge, match="as an archive"):
+        encode(Entry(path=str(number), content=b"x") for number in range(MAX_ARCHIVE // 1024))
+
+
+def test_an_archive_over_the_limit_is_not_even_read() -> None:
+    with pytest.raises(TooLarge):
+        decode(b"x" * (MAX_ARCHIVE + 1))
+
+
+def test_a_sparse_file_that_says_it_is_huge_takes_no_memory() -> None:
+    header, _ = member("bomb", tarfile.GNUTYPE_SPARSE)
+    block = bytearray(header.tobuf(tarfile.GNU_FORMAT))
+    block[483:495] = b"77777777777\0"  # the real size of a sparse file, in the header's old GNU place
+    block[148:156] = b" " * 8
+    block[148:156] = f"{sum(block[:512]):06o}\0 ".encode()
+    with pytest.raises(TooLarge, match="bomb"):
+        decode(bytes(block) + bytes(1024))

@@ -1,0 +1,132 @@
+"""Boot scripts for GRUB, built from tokens: no text from outside can become a command.
+
+Debian's signed GRUB 2.06 has no `http` module, so everything it is told to fetch comes by TFTP.  It can neither count nor
+tell the firmware that it failed: when it ends, UEFI firmware takes that for success and shows its menu.
+
+The first script is the same for all.  It asks for the machine's own, again and again for as long as that says so by
+ending well; what ended badly three times ends in a reset.
+"""
+
+from dataclasses import dataclass
+from typing import Final
+
+from tinkbox.model.boot import Boot, Plan
+from tinkbox.model.habits import LocalBoot
+from tinkbox.wire.boot_scripts.script_text import ASKS_AGAIN_SECONDS, behalf, heading, plain
+
+FIRST: Final = "grub/grub.cfg"  # what that GRUB asks for
+TURN: Final = "grub/turn.cfg"
+WAITING_SECONDS: Final = 2
+# Where boot loaders are on the disks' EFI system partitions: those of a distribution first, for what lies in EFI/BOOT may
+# only look for them; those with a shim before those without.
+_OF: Final = ("debian", "ubuntu", "fedora", "redhat", "centos", "rocky", "almalinux", "opensuse", "sles")
+DISK_LOADERS: Final = (
+    *(f"/EFI/{name}/shimx64.efi" for name in _OF),
+    "/EFI/Microsoft/Boot/bootmgfw.efi",
+    "/EFI/systemd/systemd-bootx64.efi",
+    "/EFI/BOOT/BOOTX64.EFI",
+    *(f"/EFI/{name}/grubx64.efi" for name in _OF),
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GrubFiles:
+    """Where a machine's files are below the TFTP server's root, and what goes onto the kernel's command line."""
+
+    kernel: str
+    initramfs: str
+    credential: str
+    arguments: tuple[str, ...] = ()
+
+
+def first_script(version: str) -> str:
+    """What GRUB begins with, on any machine."""
+    return _text(
+        [
+            ["echo", f"tinkbox {version}: GRUB for Secure Boot"],
+            ["for try in 1 2 3; do"],
+            [f"  while source /{TURN}; do true; done"],
+            ["  echo", "this did not work, trying again"],
+            ["  sleep 5"],
+            ["done"],
+            ["echo", "giving up: the machine is reset"],
+            ["sleep 5"],
+            ["reboot"],
+        ]
+    )
+
+
+def turn_script(plan: Plan, files: GrubFiles, version: str) -> str:
+    """What a machine does next, by what was decided about it."""
+    lines = [["echo", heading(plan, version)]]
+    match plan.boot:
+        case Boot.OSIE:
+            lines += _osie(files, f"booting the OSIE on behalf of workflow {behalf(plan)}")
+        case Boot.DISCOVERY:
+            lines += _osie(files, "booting the OSIE to tell what this machine is")
+        case Boot.WAITING:
+            lines += _again(WAITING_SECONDS, f"waiting on behalf of workflow {behalf(plan)}: {plan.reason}")
+        case Boot.PARKED:
+            lines += _again(ASKS_AGAIN_SECONDS, f"this machine is parked: {plan.reason}", _ASKS)
+        case Boot.WORKFLOW:
+            lines += _again(
+                ASKS_AGAIN_SECONDS,
+                f"workflow {behalf(plan)} supplies a boot script for iPXE, which Secure Boot does not let run",
+                "switch Secure Boot off in the firmware, or use a workflow that does without",
+                _ASKS,
+            )
+        case _:
+            lines += _local_disk(plan.local_boot)
+    return _text(lines)
+
+
+def way_taken(wanted: LocalBoot | None) -> LocalBoot:
+    """The way to the disk that GRUB really takes when this one is wanted."""
+    return LocalBoot.EXIT if wanted is LocalBoot.EXIT else LocalBoot.GRUB
+
+
+_ASKS: Final = f"it asks again every {ASKS_AGAIN_SECONDS} seconds"
+
+
+def _osie(files: GrubFiles, why: str) -> list[list[str]]:
+    return [
+        ["echo", why],
+        ["if linux", files.kernel, *files.arguments],
+        ["then if initrd", files.initramfs, files.credential],
+        ["then boot"],
+        ["fi; fi"],
+        ["echo", "the OSIE could not be loaded: is it built for this architecture (tinkbox osie list)?"],
+        ["false"],
+    ]
+
+
+def _again(seconds: int, *why: str) -> list[list[str]]:
+    return [*(["echo", each] for each in why), [f"sleep {seconds}"], ["true"]]
+
+
+def _local_disk(way: LocalBoot | None) -> list[list[str]]:
+    if way_taken(way) is LocalBoot.EXIT:
+        return [["echo", "nothing to install: on to the next boot device"], ["exit"]]
+    return [
+        ["echo", "nothing to install: booting the local disk"],
+        ["for file in", *DISK_LOADERS],
+        # What it starts is told that it came from `root`, whatever device its own name says.
+        ["do if search --no-floppy --file --set=root $file"],
+        ["  then echo ($root)$file"],
+        ["  if chainloader $file"],
+        ["  then boot"],
+        ["  fi; fi"],
+        ["done"],
+        ["echo", "no disk has a boot loader that starts: the machine is reset, to try another way"],
+        ["sleep 5"],
+        ["reboot"],
+    ]
+
+
+def _text(lines: list[list[str]]) -> str:
+    return "".join(" ".join([line[0], *map(_quoted, line[1:])]) + "\n" for line in lines)
+
+
+def _quoted(text: str) -> str:
+    """One word, of which GRUB takes every character as it is."""
+    return f"'{plain(text)}'"

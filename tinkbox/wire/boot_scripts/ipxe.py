@@ -1,0 +1,215 @@
+"""Boot scripts for iPXE, built from tokens: no text from outside can become a command.
+
+Debian's iPXE is of January 2019, so nothing newer is used here.
+"""
+
+import re
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Final
+
+from tinkbox.model.boot import Boot, Plan
+from tinkbox.model.habits import LocalBoot
+from tinkbox.wire.boot_scripts.script_text import ASKS_AGAIN_SECONDS, behalf, heading, plain, word
+
+RETRIES: Final = 3
+WAITING_SECONDS: Final = 2
+# What iPXE is asked to say of its machine with the script's URL.  Of text it tells the bytes: `uristring` turns what is
+# no ASCII into nonsense, and an ampersand comes through as one.
+MACHINE_FACTS: Final = (
+    "?platform=${platform}&manufacturer=${manufacturer:hexraw}&product=${product:hexraw}&serial=${serial:hexraw}"
+    # SMBIOS §7.20, of the first range of memory the last KiB: iPXE has no setting of its own for that.
+    "&memory=${smbios/19.8.4:hexraw}"
+)
+_PLATFORMS: Final = frozenset({"efi", "pcbios"})
+_FOUR_BYTES = re.compile(r"[0-9a-f]{8}")
+_TEXTS: Final = ("manufacturer", "product", "serial")
+MAX_FACT: Final = 64
+# What stays as it is in the URL that a workflow gave; `&&` would be read as one of iPXE's own words.
+_NOT_OF_A_URL = re.compile(r"&(?=&)|[^A-Za-z0-9.,:;/=_@+()?%&~*'!-]")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BootFiles:
+    """Where a machine's files are: URLs, and what goes onto the kernel's command line.
+
+    `server` is the node door's URL, below `loaders` are the boot loaders.  `dns` is the address that answers for the names
+    of workflows, empty: whatever server the network has.  `syslog` is where to log to, HOST[:PORT], empty: nowhere.
+    """
+
+    script: str
+    kernel: str
+    initramfs: str
+    credential: str
+    server: str
+    loaders: str = ""
+    dns: str = ""
+    syslog: str = ""
+    arguments: tuple[str, ...] = ()
+
+
+def script(plan: Plan, files: BootFiles, version: str) -> str:
+    """The script for a machine, by what was decided about it."""
+    lines = [
+        ["#!ipxe"],
+        ["echo"],
+        ["echo", heading(plan, version)],
+    ]
+    if files.syslog and ":" not in files.syslog:  # iPXE knows of no other port
+        lines.append(["set", "syslog", word(files.syslog), "||"])
+    match plan.boot:
+        case Boot.OSIE:
+            lines += _osie(files, f"booting the OSIE on behalf of workflow {behalf(plan)}")
+        case Boot.DISCOVERY:
+            lines += _osie(files, "booting the OSIE to tell what this machine is")
+        case Boot.PARKED:
+            lines += _parked(plan, files)
+        case Boot.WORKFLOW:
+            lines += _supplied(plan, files)
+        case Boot.WAITING:
+            lines += _waiting(plan, files)
+        case _:
+            lines += _local_disk(plan.local_boot, files)
+    return "\n".join(_line(line) for line in lines) + "\n"
+
+
+def machine_facts(query: Mapping[str, str]) -> dict[str, str | int]:
+    """What a machine said with MACHINE_FACTS: bounded text, and `memory` in MiB, of what it said at all."""
+    told: dict[str, str | int] = {name: _from_bytes(query.get(name, "")) for name in _TEXTS}
+    platform = query.get("platform", "")
+    if platform in _PLATFORMS:
+        told["platform"] = platform
+    told["memory"] = _mebibytes(query.get("memory", ""))
+    return {name: fact for name, fact in told.items() if fact}
+
+
+def _mebibytes(text: str) -> int:
+    """Of a range that ends with the KiB of this number, in hexadecimal bytes, the lowest first; 0 for anything else."""
+    if not _FOUR_BYTES.fullmatch(text) or text == "ffffffff":  # SMBIOS: it does not fit here
+        return 0
+    return (int.from_bytes(bytes.fromhex(text), "little") + 1) >> 10
+
+
+def _from_bytes(text: str) -> str:
+    """Text out of hexadecimal bytes; what is none is taken as it is."""
+    with suppress(ValueError):
+        text = bytes.fromhex(text).decode(errors="replace")
+    return "".join(each for each in text if each.isprintable()).strip()[:MAX_FACT]
+
+
+def _osie(files: BootFiles, why: str) -> list[list[str]]:
+    return [
+        ["echo", why],
+        # Of another type, such as the default's text, iPXE cannot increment it.
+        ["set", "tries:int32", "0"],
+        [":again"],
+        # `initrd=` names are what the kernel asks the EFI loader for; BIOS iPXE joins them in order.
+        [
+            "kernel",
+            word(files.kernel),
+            *map(word, files.arguments),
+            "initrd=initramfs",
+            "initrd=credential.cpio",
+            "||",
+            "goto",
+            "failed",
+        ],
+        ["initrd", "--name", "initramfs", word(files.initramfs), "||", "goto", "failed"],
+        ["initrd", "--name", "credential.cpio", word(files.credential), "||", "goto", "failed"],
+        ["boot", "||", "goto", "failed"],
+        [":failed"],
+        ["echo", "the OSIE could not be loaded: is it built for this architecture (tinkbox osie list)?"],
+        ["imgfree"],
+        *_again_or_give_up(),
+    ]
+
+
+def _supplied(plan: Plan, files: BootFiles) -> list[list[str]]:
+    """Hand over to the script of a service, with all that it needs to boot the OSIE, should it want that."""
+    # What is set in no scope beats what DHCP gave, and the resolver hears of it at once.
+    names = [
+        ["iseq", "${dns}", word(files.dns), "||", "set", "upstream-dns", "${dns}", "||"],
+        ["set", "dns", word(files.dns)],
+        # A server that a router announced over IPv6 would be asked alone.  It cannot be taken back; but what is here beats
+        # it as well, and one octet is no address.
+        ["isset", "${dns6}", "&&", "set", "dns6:hex", "00", "||"],
+    ]
+    return [
+        ["echo", f"booting what workflow {behalf(plan)} supplies"],
+        ["set", "tinkbox-server", word(files.server)],
+        ["set", "tinkbox-arguments", *map(word, files.arguments)],
+        ["set", "tinkbox-credential", word(files.credential)],
+        *(names if files.dns else [["set", "upstream-dns", "${dns}", "||"]]),
+        ["set", "tries:int32", "0"],
+        [":again"],
+        ["chain", "--replace", "--autofree", _url(plan.script), "||", "goto", "failed"],
+        [":failed"],
+        ["echo", "the boot script of the workflow could not be loaded: see tinkbox service logs"],
+        *_again_or_give_up(),
+    ]
+
+
+def _again_or_give_up() -> list[list[str]]:
+    return [
+        ["inc", "tries:int32"],
+        ["iseq", "${tries:int32}", str(RETRIES), "&&", "goto", "given-up", "||"],
+        ["sleep", "5"],
+        ["goto", "again"],
+        [":given-up"],
+        ["echo", "giving up, trying the next boot device"],
+        ["sleep", "5"],
+        ["exit", "1"],
+    ]
+
+
+def _waiting(plan: Plan, files: BootFiles) -> list[list[str]]:
+    return [
+        ["echo", f"waiting on behalf of workflow {behalf(plan)}: {plan.reason}"],
+        [":wait"],
+        ["sleep", str(WAITING_SECONDS)],
+        ["chain", "--replace", "--autofree", word(files.script), "||", "goto", "wait"],
+    ]
+
+
+def _parked(plan: Plan, files: BootFiles) -> list[list[str]]:
+    return [
+        ["echo", f"this machine is parked: {plan.reason}"],
+        ["echo", f"it asks again every {ASKS_AGAIN_SECONDS} seconds"],
+        [":wait"],
+        ["sleep", str(ASKS_AGAIN_SECONDS)],
+        ["chain", "--replace", "--autofree", word(files.script), "||", "goto", "wait"],
+    ]
+
+
+def _local_disk(way: LocalBoot | None, files: BootFiles) -> list[list[str]]:
+    match way:
+        case None:
+            # UEFI firmware goes on to its next boot option; a BIOS boot ROM must start the disk itself,
+            # for many a BIOS does not come back to its boot order.
+            how = [["iseq", "${platform}", "efi", "&&", "exit", "1", "||"], _SANBOOT, _EXIT]
+        case LocalBoot.SANBOOT:
+            how = [_SANBOOT, _EXIT]
+        case LocalBoot.GRUB:
+            how = [["chain", "--autofree", f"{word(files.loaders)}/grubx64.efi", "||"], _EXIT]
+        case _:
+            how = [_EXIT]
+    return [["echo", "nothing to install: booting the local disk"], *how]
+
+
+_SANBOOT: Final = ["sanboot", "--no-describe", "--drive", "0x80", "||"]
+_EXIT: Final = ["exit", "1"]
+
+
+def _url(text: str) -> str:
+    """The URL that a workflow gave, as one word: it says what is no part of one in hexadecimal (RFC 3986 §2.1)."""
+    return _NOT_OF_A_URL.sub(
+        lambda found: "".join(f"%{octet:02X}" for octet in found[0].encode(errors="replace")), text
+    )
+
+
+def _line(words: list[str]) -> str:
+    if words[0] == "echo":
+        # iPXE expands ${…} and reads && and || everywhere, so a text for people keeps plain characters only.
+        return " ".join(["echo", *map(plain, words[1:])])
+    return " ".join(words)

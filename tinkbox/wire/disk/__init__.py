@@ -1,0 +1,1 @@
+"""What lies on a disk: partition tables and the signatures of file systems."""

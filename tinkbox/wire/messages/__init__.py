@@ -1,0 +1,1 @@
+"""What worker, client and appliance say to each other."""

@@ -1,0 +1,172 @@
+"""What the host of services and the appliance say to each other; a machine says it on the node door, as JSON.
+
+    GET  /worker/services?seen=MARK        -> Wanted, or 204 while it is what was seen last (long poll)
+    POST /worker/services                  Observed -> {}, whenever something changed
+    POST /worker/services/{run}/output     raw bytes from ?offset=N -> {"next": M}, the offset wanted next
+    PUT  /worker/services/{run}/data       what the service wrote into its /workflow, a tar -> {"version": N}
+
+Both messages are the whole of what is, not a change: whoever lost one sends or asks again.  What is not wanted is to be
+ended and removed, whatever it is; a run that is neither wanted nor observed is gone.
+"""
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from tinkbox.model.errors import Invalid
+from tinkbox.model.services import HealthCheck, Phase, PlannedService, Restart, RestartPolicy, Standing
+from tinkbox.wire.messages.json_fields import mapping, member, number, read_object, text, texts
+from tinkbox.wire.messages.worker import MAX_MESSAGE, MAX_REASON, MAX_TAIL_LINES
+
+MAX_OBSERVED = 256
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WantedService:
+    """One run of a service that is to be there.
+
+    `restarts` is how often it was started again so far, and `phase` what its host said last: one that ended is not started
+    again, whatever has become of its container.  `hosts` are names with their IPv4 addresses that its container
+    is to know, such as the workflow's own.
+    """
+
+    run: str
+    workflow_id: str
+    service: PlannedService
+    restarts: int = 0
+    hosts: Mapping[str, str] = field(default_factory=dict)
+    phase: Phase = Phase.PENDING
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wanted:
+    """Every service that is to be there."""
+
+    services: tuple[WantedService, ...] = ()
+
+    @property
+    def mark(self) -> str:
+        """What tells this from anything else that may be wanted; counts that the host itself reports are no news."""
+        known = [(each.run, each.workflow_id, dict(each.hosts)) for each in self.services]
+        return hashlib.sha256(json.dumps(known).encode()).hexdigest()[:16]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Observed:
+    """Every run that a host has anything of; `boot_id` is its kernel's."""
+
+    boot_id: str
+    standings: tuple[Standing, ...] = ()
+
+
+def encode(message: Wanted | Observed) -> str:
+    """Either message as one line of JSON."""
+    return json.dumps(asdict(message), separators=(",", ":"))
+
+
+def decode_wanted(content: str | bytes) -> Wanted:
+    """Raises Invalid when it does not say what is wanted."""
+    return Wanted(services=tuple(_wanted(each) for each in _list(read_object(content, "wanted"), "services")))
+
+
+def decode_observed(content: str | bytes) -> Observed:
+    """Raises Invalid when it does not say what a host has; what is longer than the limits is cut."""
+    entry = read_object(content, "observed")
+    listed = _list(entry, "standings")
+    if len(listed) > MAX_OBSERVED:
+        raise Invalid(f"observed: {len(listed)} services: at most {MAX_OBSERVED} fit on one host")
+    return Observed(boot_id=text(entry, "boot_id"), standings=tuple(standing_from_document(each) for each in listed))
+
+
+def standing_from_document(entry: Any) -> Standing:
+    """The inverse of `dataclasses.asdict`; raises Invalid."""
+    entry = _object(entry, "standing")
+    return Standing(
+        run=text(entry, "run"),
+        phase=member(entry, "phase", Phase),
+        restarts=number(entry, "restarts", 0),
+        exit_code=None if entry.get("exit_code") is None else number(entry, "exit_code"),
+        signal=text(entry, "signal", "")[:MAX_REASON],
+        reason=text(entry, "reason", "")[:MAX_REASON],
+        message=text(entry, "message", "")[:MAX_MESSAGE],
+        tail=texts(entry, "tail")[-MAX_TAIL_LINES:],
+        address=text(entry, "address", "")[:64],
+        ports=_ports(entry),
+    )
+
+
+def service_from_document(entry: Any) -> PlannedService:
+    """The inverse of `dataclasses.asdict`, for messages and for the store; raises Invalid."""
+    entry = _object(entry, "service")
+    health, restart = entry.get("health"), _object(entry.get("restart", {}), "restart")
+    labels = entry.get("labels") or ()
+    if not all(isinstance(each, list | tuple) and len(each) == 2 for each in labels):
+        raise Invalid("service: labels are pairs")
+    return PlannedService(
+        index=number(entry, "index"),
+        name=text(entry, "name"),
+        host=text(entry, "host"),
+        address=text(entry, "address"),
+        image=text(entry, "image"),
+        command=texts(entry, "command"),
+        environment=mapping(entry, "environment"),
+        volumes=texts(entry, "volumes"),
+        labels=tuple((str(name), str(value)) for name, value in labels),
+        urls=texts(entry, "urls"),
+        health=None if health is None else _health(_object(health, "health")),
+        restart=Restart(policy=member(restart, "policy", RestartPolicy), limit=number(restart, "limit")),
+        ports=_ports(entry),
+        timeout=number(entry, "timeout"),
+    )
+
+
+def _wanted(entry: Any) -> WantedService:
+    entry = _object(entry, "wanted service")
+    return WantedService(
+        run=text(entry, "run"),
+        workflow_id=text(entry, "workflow_id"),
+        service=service_from_document(entry.get("service")),
+        restarts=number(entry, "restarts", 0),
+        hosts=mapping(entry, "hosts"),
+        phase=member({"phase": Phase.PENDING, **entry}, "phase", Phase),
+    )
+
+
+def _health(entry: Mapping[str, Any]) -> HealthCheck:
+    return HealthCheck(
+        test=texts(entry, "test"),
+        interval=_seconds(entry, "interval"),
+        timeout=_seconds(entry, "timeout"),
+        start_period=_seconds(entry, "start_period"),
+        retries=number(entry, "retries", 0),
+    )
+
+
+def _seconds(entry: Mapping[str, Any], name: str) -> float:
+    value = entry.get(name, 0.0)
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise Invalid(f"{name} is a number of seconds")
+    return float(value)
+
+
+def _ports(entry: Mapping[str, Any]) -> tuple[int, ...]:
+    ports = entry.get("ports") or ()
+    if not isinstance(ports, list | tuple) or not all(type(port) is int and 0 < port < 65_536 for port in ports):
+        raise Invalid("ports are numbers from 1 to 65535")
+    return tuple(ports)
+
+
+def _object(entry: Any, what: str) -> Mapping[str, Any]:
+    if not isinstance(entry, dict):
+        raise Invalid(f"{what}: expected an object")
+    return entry
+
+
+def _list(entry: Mapping[str, Any], name: str) -> list[Any]:
+    # Whoever says nothing must not be taken to say that there is nothing.
+    value = entry.get(name)
+    if not isinstance(value, list):
+        raise Invalid(f"{name} is missing or is no list")
+    return value

@@ -1,0 +1,255 @@
+"""What worker and appliance say to each other on the node door, as JSON.
+
+    GET  /worker/time                      the appliance's clock, no credential needed
+    POST /worker/next                      Hello  -> Offer, or 204 when there is nothing to do (long poll)
+    POST /worker/attempts/{token}/output   raw bytes from ?offset=N -> {"next": M}, the offset wanted next
+    POST /worker/attempts/{token}/leaving  Leaving -> {}, before an action of which the machine goes away begins
+    POST /worker/attempts/{token}/report   Report -> {}
+    POST /worker/attempts/{token}/disks    before an action wipes disks (`wire.messages.disks`)
+    GET  /worker/attempts/{token}/data     the workflow's ephemeral data as a tar (empty body: none yet)
+    PUT  /worker/attempts/{token}/data     the same, changed -> {"version": N}
+
+Every request but the clock carries `Authorization: Bearer <credential token>`.  The same report sent
+again gets the same answer; a report on an attempt that is not the action's current one is a 409 and
+must not be sent again.
+"""
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from tinkbox.model.breakpoint import Armed, Override
+from tinkbox.model.disks import Disk
+from tinkbox.model.errors import Invalid
+from tinkbox.model.workflow import FINAL, Outcome, PlannedAction, State
+from tinkbox.wire.messages.disks import disks_from_document
+from tinkbox.wire.messages.json_fields import flag, mapping, number, read_object, text, texts
+
+MAX_TAIL_LINES = 20
+MAX_MESSAGE = 8_192
+MAX_REASON = 128
+MAX_OUTPUT_CHUNK = 256 * 1024
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Credential:
+    """Who a worker is; written into the machine's second ramdisk as `/etc/tinkbox/worker.json`.
+
+    `server` is the node door's URL without a trailing slash, `registry` the `host[:port]` that
+    images without a registry host are pulled from.  With one for `discovery` a machine that nobody knows can do
+    nothing but tell what it is and wait to be accepted (`wire.messages.inventory`); `worker` is its MAC then.
+    """
+
+    server: str
+    registry: str
+    worker: str
+    token: str
+    discovery: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hello:
+    """A worker asks for work; `boot_id` is the kernel's, new whenever the machine has booted.
+
+    While `finishing` its machine is about to go away: what was begun is to be ended, and nothing more begun.
+    Without `debug` it takes no breakpoint and serves no shell, whatever the appliance wants.
+    """
+
+    boot_id: str
+    version: str = ""
+    finishing: bool = False
+    debug: bool = True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Offer:
+    """One attempt at one action, for the worker that asked.
+
+    Offered again with the same token until it is reported, so that a worker that was restarted
+    finds its container by the token.  `remaining` is what is left of the action's timeout, in seconds.
+    `left` tells that the worker said already that the machine goes away: nothing may be begun any more.
+    `armed` are the breakpoints at this moment; what becomes of them comes with the orders (`wire.messages.breakpoints`).
+    `override` is what a person changed for this attempt, when it is a retry in a fresh container.
+    `hosts` are names that its container is to know, such as the workflow's own, with their IPv4 addresses; an empty one
+    means the appliance, wherever this worker reaches it.
+    """
+
+    workflow_id: str
+    attempt: str
+    remaining: float
+    action: PlannedAction
+    left: bool = False
+    armed: Armed = field(default_factory=Armed)
+    override: Override | None = None
+    hosts: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Leaving:
+    """The machine is about to go away by intention: this attempt's container begins next."""
+
+    workflow_id: str
+    boot_id: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Order:
+    """The appliance wants an attempt stopped: SIGTERM, grace, SIGKILL, and a report with this state.
+
+    `state` is CANCELED or TIMEOUT; `message` says on whose behalf, for people.
+    """
+
+    state: State
+    message: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Report:
+    """How an attempt ended; `disks` are those that its action wipes, as they are now."""
+
+    workflow_id: str
+    boot_id: str
+    outcome: Outcome
+    disks: tuple[Disk, ...] = ()
+
+
+def encode(message: Credential | Hello | Offer | Leaving | Report) -> str:
+    """Any of the messages as one line of JSON."""
+    return json.dumps(asdict(message), separators=(",", ":"))
+
+
+def decode_credential(content: str | bytes) -> Credential:
+    """Raises Invalid when it is not a credential."""
+    entry = read_object(content, "credential")
+    return Credential(
+        server=text(entry, "server"),
+        registry=text(entry, "registry"),
+        worker=text(entry, "worker"),
+        token=text(entry, "token"),
+        discovery=flag(entry, "discovery"),
+    )
+
+
+def decode_hello(content: str | bytes) -> Hello:
+    """Raises Invalid when it is not a hello."""
+    entry = read_object(content, "hello")
+    return Hello(
+        boot_id=text(entry, "boot_id"),
+        version=text(entry, "version", ""),
+        finishing=flag(entry, "finishing"),
+        debug=flag(entry, "debug", default=True),
+    )
+
+
+def decode_offer(content: str | bytes) -> Offer:
+    """Raises Invalid when it is not an offer."""
+    entry = read_object(content, "offer")
+    remaining = entry.get("remaining")
+    if isinstance(remaining, bool) or not isinstance(remaining, int | float):
+        raise Invalid("offer: remaining is a number of seconds")
+    return Offer(
+        workflow_id=text(entry, "workflow_id"),
+        attempt=text(entry, "attempt"),
+        remaining=float(remaining),
+        action=action_from_document(entry.get("action")),
+        left=flag(entry, "left"),
+        armed=armed_from_document(entry.get("armed", {})),
+        override=None if entry.get("override") is None else override_from_document(entry["override"]),
+        hosts=mapping(entry, "hosts"),
+    )
+
+
+def decode_leaving(content: str | bytes) -> Leaving:
+    """Raises Invalid when it does not say whose machine leaves."""
+    entry = read_object(content, "leaving")
+    return Leaving(workflow_id=text(entry, "workflow_id"), boot_id=text(entry, "boot_id"))
+
+
+def order_from_document(entry: object) -> Order:
+    """Raises Invalid when it is not an order to stop."""
+    if not isinstance(entry, dict):
+        raise Invalid("order: expected an object")
+    state = _state(entry, "order")
+    if state not in {State.CANCELED, State.TIMEOUT}:
+        raise Invalid(f"order: nothing can be stopped into {state}")
+    return Order(state=state, message=text(entry, "message", "")[:MAX_MESSAGE])
+
+
+def decode_report(content: str | bytes) -> Report:
+    """Raises Invalid when it is not a report of how an attempt ended."""
+    entry = read_object(content, "report")
+    outcome = outcome_from_document(entry.get("outcome"))
+    if outcome.state not in FINAL:
+        raise Invalid(f"report: {outcome.state} is no end of an attempt")
+    return Report(
+        workflow_id=text(entry, "workflow_id"),
+        boot_id=text(entry, "boot_id"),
+        outcome=outcome,
+        disks=disks_from_document(entry.get("disks", [])),
+    )
+
+
+def armed_from_document(entry: object) -> Armed:
+    """The inverse of `dataclasses.asdict`; raises Invalid."""
+    if not isinstance(entry, dict):
+        raise Invalid("armed: expected an object")
+    return Armed(before=flag(entry, "before"), after=flag(entry, "after"), on_failure=flag(entry, "on_failure"))
+
+
+def override_from_document(entry: object) -> Override:
+    """The inverse of `dataclasses.asdict`; raises Invalid."""
+    if not isinstance(entry, dict):
+        raise Invalid("override: expected an object")
+    command = None if entry.get("command") is None else texts(entry, "command")
+    return Override(command=command, environment=mapping(entry, "environment"))
+
+
+def action_from_document(entry: Any) -> PlannedAction:
+    """The inverse of `dataclasses.asdict`, for messages and for the store."""
+    if not isinstance(entry, dict):
+        raise Invalid("action: expected an object")
+    environment = entry.get("environment", {})
+    if not isinstance(environment, dict):
+        raise Invalid("action: environment is an object")
+    return PlannedAction(
+        index=number(entry, "index"),
+        task=text(entry, "task"),
+        name=text(entry, "name"),
+        worker=text(entry, "worker"),
+        address=text(entry, "address"),
+        image=text(entry, "image"),
+        timeout=number(entry, "timeout"),
+        command=texts(entry, "command"),
+        on_timeout=texts(entry, "on_timeout"),
+        on_failure=texts(entry, "on_failure"),
+        volumes=texts(entry, "volumes"),
+        environment={str(name): str(value) for name, value in environment.items()},
+        pid=text(entry, "pid", ""),
+        retries=number(entry, "retries", 0),
+        reboot=flag(entry, "reboot"),
+        helper=flag(entry, "helper", default=True),
+        wipes=texts(entry, "wipes") if "wipes" in entry else (),
+    )
+
+
+def outcome_from_document(entry: Any) -> Outcome:
+    """The inverse of `dataclasses.asdict`; what is longer than the limits is cut."""
+    if not isinstance(entry, dict):
+        raise Invalid("outcome: expected an object")
+    return Outcome(
+        state=_state(entry, "outcome"),
+        exit_code=None if entry.get("exit_code") is None else number(entry, "exit_code"),
+        signal=text(entry, "signal", "")[:MAX_REASON],
+        reason=text(entry, "reason", "")[:MAX_REASON],
+        message=text(entry, "message", "")[:MAX_MESSAGE],
+        hint=text(entry, "hint", "")[:MAX_MESSAGE],
+        tail=texts(entry, "tail")[-MAX_TAIL_LINES:],
+    )
+
+
+def _state(entry: Mapping[str, Any], what: str) -> State:
+    try:
+        return State(text(entry, "state"))
+    except ValueError:
+        raise Invalid(f"{what}: unknown state {entry.get('state')!r}") from None

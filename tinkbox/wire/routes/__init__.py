@@ -1,0 +1,1 @@
+"""Which requests reach a service: Traefik's labels and rules."""

@@ -1,0 +1,1 @@
+"""What terminals are told, and recordings of it."""

@@ -15,7 +15,7 @@ from aiohttp.typedefs import Middleware
 from tinkbox import __version__
 from tinkbox.api.access import bearer_only
 from tinkbox.appliance import Appliance, Part
-from tinkbox.boot.loaders import load_loaders
+from tinkbox.boot.http.loaders import load_loaders
 from tinkbox.door.problems import refusals_become_problems
 from tinkbox.listening import Listening, Sockets, bound
 from tinkbox.model.errors import Conflict, Invalid, Refusal, Unavailable

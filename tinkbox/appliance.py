@@ -13,20 +13,20 @@ from aiohttp import web
 from tinkbox import __version__
 from tinkbox.api.people import People, read_people
 from tinkbox.api.routes import OperatorDoor
-from tinkbox.boot.boot_server import BootServer
-from tinkbox.boot.command_line import SYSLOG_PORT
-from tinkbox.boot.dhcp import DhcpServer
-from tinkbox.boot.files import BootFolder
-from tinkbox.boot.files import routes as boot_routes
-from tinkbox.boot.loaders import load_loaders
-from tinkbox.boot.names import NamesServer
-from tinkbox.boot.neighbours import neighbour
-from tinkbox.boot.probing import Prober
-from tinkbox.boot.rivals import rivals_on
-from tinkbox.boot.shelf import Shelf
+from tinkbox.boot.dhcp.address_probe import Prober
+from tinkbox.boot.dhcp.boot_server import BootServer
+from tinkbox.boot.dhcp.other_servers import other_servers_on
+from tinkbox.boot.dhcp.rate_limit import RateLimit
+from tinkbox.boot.dhcp.server import DhcpServer
+from tinkbox.boot.dns import NamesServer
+from tinkbox.boot.http.boot_files import BootFolder
+from tinkbox.boot.http.boot_files import routes as boot_routes
+from tinkbox.boot.http.kernel_command_line import SYSLOG_PORT
+from tinkbox.boot.http.loaders import load_loaders
+from tinkbox.boot.network.neighbours import neighbour
 from tinkbox.boot.syslog import SyslogServer
-from tinkbox.boot.tftp import TftpServer
-from tinkbox.boot.throttle import Throttle
+from tinkbox.boot.tftp.files import TftpFiles
+from tinkbox.boot.tftp.server import TftpServer
 from tinkbox.door.traffic import Traffic
 from tinkbox.engine.attempts import Attempts
 from tinkbox.engine.bells import Bells
@@ -155,13 +155,13 @@ class Appliance:
         ]  # fmt: skip
         if self._settings.discovers:
             parts.append(self._discovery.watch)
-        throttle = Throttle(self.booting.knows, time.monotonic)
+        rate_limit = RateLimit(self.booting.knows, time.monotonic)
         prober = Prober({each.interface.name: each.interface.network for each in self._sockets.networks})
         for each in self._sockets.networks:
-            parts += self._first_minutes(each, throttle, prober)
+            parts += self._first_minutes(each, rate_limit, prober)
         return parts
 
-    def _first_minutes(self, at: Listening, throttle: Throttle, prober: Prober) -> list[Part]:
+    def _first_minutes(self, at: Listening, rate_limit: RateLimit, prober: Prober) -> list[Part]:
         """What machines on one network ask over UDP."""
         settings, name = self._settings, at.interface.name
         service = BootService(
@@ -172,12 +172,12 @@ class Appliance:
             syslog=at.interface.address if at.syslog and settings.syslog_port == SYSLOG_PORT else None,
         )
         raspberrypi = settings.data / "raspberrypi"
-        shelf = Shelf(self._loaders, self.booting, self._credential, self._boot_folder(at), raspberrypi)
-        parts: list[Part] = [TftpServer(at.tftp, shelf, shelf, time.monotonic).serve]
+        tftp_files = TftpFiles(self._loaders, self.booting, self._credential, self._boot_folder(at), raspberrypi)
+        parts: list[Part] = [TftpServer(at.tftp, tftp_files, tftp_files, time.monotonic).serve]
         if at.dhcp is not None:
-            parts.append(DhcpServer(at.dhcp, name, self.booting, self._leases, prober, service, throttle).serve)
+            parts.append(DhcpServer(at.dhcp, name, self.booting, self._leases, prober, service, rate_limit).serve)
         if at.boot_server is not None:
-            parts.append(BootServer(at.boot_server, name, self.booting, service, throttle).serve)
+            parts.append(BootServer(at.boot_server, name, self.booting, service, rate_limit).serve)
         if at.syslog is not None:
             parts.append(SyslogServer(at.syslog, self.booting.at, self._syslog).serve)
         if at.names is not None:
@@ -196,7 +196,7 @@ class Appliance:
             self.machines,
             self._seen,
             premises,
-            ask=partial(rivals_on, [each.interface.name for each in self._sockets.networks], _new_identity),
+            ask=partial(other_servers_on, [each.interface.name for each in self._sockets.networks], _new_identity),
             osie=lambda: [_size(each) for each in osie()],
             inventory=self._inventory,
             habits=self._experience.habits,

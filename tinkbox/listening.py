@@ -6,8 +6,8 @@ from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from tinkbox.boot.interfaces import ProvisioningInterface, provisioning_interfaces
-from tinkbox.boot.sockets import bind_tcp, bind_udp
+from tinkbox.boot.network.interfaces import ProvisioningInterface, provisioning_interfaces
+from tinkbox.boot.network.sockets import bind_tcp, bind_udp
 from tinkbox.model.errors import Conflict, Unavailable
 from tinkbox.model.leases import Subnet
 from tinkbox.settings import Settings

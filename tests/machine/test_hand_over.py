@@ -20,8 +20,8 @@ import asyncio, json, sys
 from dataclasses import replace
 from ipaddress import IPv4Address
 from aiohttp import web
-from tinkbox.boot.names import NamesServer
-from tinkbox.boot.sockets import bind_tcp, bind_udp
+from tinkbox.boot.dns import NamesServer
+from tinkbox.boot.network.sockets import bind_tcp, bind_udp
 from tinkbox.model.boot import Boot, Plan
 from tinkbox.model.hardware import Interface, MacAddress
 from tinkbox.wire.boot_scripts.ipxe import BootFiles, script

@@ -5,7 +5,7 @@ import socket
 from collections.abc import Callable
 from typing import NoReturn, Protocol
 
-from tinkbox.boot.datagrams import reading, received
+from tinkbox.boot.network.datagrams import reading, received
 from tinkbox.model.hardware import MacAddress
 from tinkbox.wire.syslog import MAX_DATAGRAM, Message, parse
 

@@ -10,7 +10,7 @@ from collections.abc import AsyncIterator
 from contextlib import ExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 
-from tinkbox.boot.sockets import bind_udp
+from tinkbox.boot.network.sockets import bind_udp
 
 Address = tuple[str, int]
 

@@ -11,10 +11,10 @@ from collections.abc import Collection
 from ipaddress import IPv4Address, IPv4Interface, IPv4Network
 from typing import Any
 
-from tinkbox.boot.boot_server import BootServer
-from tinkbox.boot.dhcp import DhcpServer
-from tinkbox.boot.sockets import bind_udp
-from tinkbox.boot.throttle import Throttle
+from tinkbox.boot.dhcp.boot_server import BootServer
+from tinkbox.boot.dhcp.rate_limit import RateLimit
+from tinkbox.boot.dhcp.server import DhcpServer
+from tinkbox.boot.network.sockets import bind_udp
 from tinkbox.model.boot import Boot, Client, Plan, Silence, Stage
 from tinkbox.model.hardware import Interface, MacAddress
 from tinkbox.model.leases import Lease, Subnet
@@ -85,14 +85,14 @@ def tell(line: str) -> None:
 
 async def main(told: dict[str, Any]) -> None:
     lab, nothing = Lab(told["machines"]), Nothing()
-    throttle = Throttle(lab.knows, time.monotonic)
+    rate_limit = RateLimit(lab.knows, time.monotonic)
     async with asyncio.TaskGroup() as group:
         for name, address in told["interfaces"].items():
             service = BootService(address=IPv4Address(address), url=f"http://{address}", proxy=told["proxy"])
             dhcp = bind_udp(interface=name, address="", port=SERVER_PORT)
-            group.create_task(DhcpServer(dhcp, name, lab, nothing, nothing, service, throttle).serve())
+            group.create_task(DhcpServer(dhcp, name, lab, nothing, nothing, service, rate_limit).serve())
             boot = bind_udp(interface=name, address=address, port=BOOT_SERVER_PORT)
-            group.create_task(BootServer(boot, name, lab, service, throttle).serve())
+            group.create_task(BootServer(boot, name, lab, service, rate_limit).serve())
         tell("ready")
 
 

@@ -13,11 +13,11 @@ from pathlib import Path
 import pytest
 
 from tests.golden import packet
-from tests.integration.boot.besieged import LOADER, PORTS, Besieged, besieged
+from tests.integration.boot.flooded import LOADER, PORTS, Flooded, flooded
 from tests.integration.boot.mutants import Mutator, corpus, recorded
-from tinkbox.boot.sockets import bind_udp
-from tinkbox.boot.tftp import MAX_PER_ADDRESS
-from tinkbox.boot.throttle import REMEMBERED, REMEMBERED_PORTS
+from tinkbox.boot.dhcp.rate_limit import REMEMBERED, REMEMBERED_PORTS
+from tinkbox.boot.network.sockets import bind_udp
+from tinkbox.boot.tftp.server import MAX_PER_ADDRESS
 from tinkbox.model.boot import Stage
 from tinkbox.wire.dhcp.clients import identify
 from tinkbox.wire.dhcp.packets import MalformedPacket, decode
@@ -39,7 +39,7 @@ def resident() -> int:
     return int(line.split()[1])
 
 
-def check_held(attacked: Besieged) -> None:
+def check_held(attacked: Flooded) -> None:
     held = attacked.held()
     assert held["transfers"] <= PORTS * MAX_PER_ADDRESS
     assert held["transfers by address"] <= PORTS
@@ -51,7 +51,7 @@ def check_held(attacked: Besieged) -> None:
     assert held["tasks"] < 50
 
 
-async def besiege(attacked: Besieged, packets: int, chance: random.Random) -> None:
+async def flood(attacked: Flooded, packets: int, chance: random.Random) -> None:
     """Half of them are about DHCP and go to both of its servers, half to TFTP."""
     mutators = {kind: Mutator(kind, [*recorded(kind), *corpus(kind)], chance) for kind in KINDS}
     for _ in range(max(1, packets // PORTION // 2)):
@@ -60,7 +60,7 @@ async def besiege(attacked: Besieged, packets: int, chance: random.Random) -> No
         check_held(attacked)
 
 
-async def check_service(attacked: Besieged) -> None:
+async def check_service(attacked: Flooded) -> None:
     """A machine that behaves is served as if nothing had been."""
     asks = packet("dhcp/ovmf-pxe-discover")
     mac = decode(asks).mac
@@ -89,7 +89,7 @@ async def fetch(server: tuple[str, int]) -> bytes:
 
 @pytest.mark.parametrize("kind", KINDS)
 async def test_what_was_once_found_is_survived(kind: str, tmp_path: Path) -> None:
-    async with besieged(tmp_path) as attacked:
+    async with flooded(tmp_path) as attacked:
         await attacked.take(kind, recorded(kind))
         await attacked.take(kind, corpus(kind))
         check_held(attacked)
@@ -97,8 +97,8 @@ async def test_what_was_once_found_is_survived(kind: str, tmp_path: Path) -> Non
 
 
 async def test_fresh_mutants_are_survived(tmp_path: Path) -> None:
-    async with besieged(tmp_path) as attacked:
-        await besiege(attacked, FRESH, random.Random(SEED))
+    async with flooded(tmp_path) as attacked:
+        await flood(attacked, FRESH, random.Random(SEED))
         await check_service(attacked)
         assert attacked.slowest < SLOW
 
@@ -106,11 +106,11 @@ async def test_fresh_mutants_are_survived(tmp_path: Path) -> None:
 @pytest.mark.campaign
 @pytest.mark.timeout(3 * 60 * 60)
 async def test_ten_million_mutants_are_survived_without_growth(tmp_path: Path) -> None:
-    async with besieged(tmp_path) as attacked:
+    async with flooded(tmp_path) as attacked:
         chance = random.Random(SEED)
-        await besiege(attacked, MILLIONS // 20, chance)
+        await flood(attacked, MILLIONS // 20, chance)
         before, stored = resident(), size_of(tmp_path)
-        await besiege(attacked, MILLIONS - MILLIONS // 20, chance)
+        await flood(attacked, MILLIONS - MILLIONS // 20, chance)
         await check_service(attacked)
         assert resident() - before < GROWTH_KB
         assert size_of(tmp_path) - stored < GROWTH_KB * 1024

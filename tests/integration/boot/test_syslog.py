@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.integration.engine.appliance import Appliance, appliance, mac
-from tinkbox.boot.sockets import bind_udp
+from tinkbox.boot.network.sockets import bind_udp
 from tinkbox.boot.syslog import STRANGERS, SyslogServer
 from tinkbox.engine.seen import Seen
 from tinkbox.engine.syslog import BURST

@@ -7,7 +7,7 @@ from pathlib import Path
 from aiohttp import web
 from aiohttp.test_utils import TestServer
 
-from tinkbox.boot.credential import credential_ramdisk
+from tinkbox.boot.http.credential_ramdisk import credential_ramdisk
 from tinkbox.osie.build import SCRIPTS
 from tinkbox.wire.messages.worker import Credential, decode_credential
 

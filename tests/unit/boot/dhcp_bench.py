@@ -13,8 +13,8 @@ from ipaddress import IPv4Address, IPv4Network
 from typing import TypeVar
 
 from tests import golden
-from tinkbox.boot.dhcp import DhcpServer
-from tinkbox.boot.throttle import Throttle
+from tinkbox.boot.dhcp.rate_limit import RateLimit
+from tinkbox.boot.dhcp.server import DhcpServer
 from tinkbox.model.boot import Boot, Client, Plan, Silence, Stage
 from tinkbox.model.hardware import Interface, MacAddress
 from tinkbox.model.leases import Lease, LeaseState, Subnet
@@ -192,10 +192,10 @@ async def serving(
 ) -> AsyncIterator[Bench]:
     with Line() as line:
         bench = Bench(line, Lab(known, pool))
-        throttle = Throttle(
+        rate_limit = RateLimit(
             bench.lab.knows, lambda: 0.0
         )  # or what asks too often would depend on how fast this host is
-        bench.server = DhcpServer(line, "no-such-if", bench.lab, bench.ledger, bench.scout, service, throttle)
+        bench.server = DhcpServer(line, "no-such-if", bench.lab, bench.ledger, bench.scout, service, rate_limit)
         async with asyncio.TaskGroup() as group:
             task = group.create_task(bench.server.serve())
             yield bench

@@ -34,7 +34,7 @@ TOLD = [
 ASK = """
 import json, select, sys, time
 from dataclasses import replace
-from tinkbox.boot.rivals import _broadcast, _listening, discover
+from tinkbox.boot.dhcp.other_servers import _broadcast, _listening, discover
 from tinkbox.wire.dhcp.packets import MalformedPacket, MessageType, Option, decode
 from tinkbox.wire.dhcp.udp_frames import decode as decode_frame
 

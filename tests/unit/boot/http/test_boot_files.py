@@ -1,0 +1,314 @@
+"""Scripts, credentials and files over HTTP, asked for by a real client on loopback."""
+
+import asyncio
+import subprocess
+from collections.abc import AsyncIterator, Callable
+from ipaddress import IPv4Address
+from itertools import count
+from pathlib import Path
+
+import pytest
+from aiohttp import web
+from aiohttp.test_utils import TestClient, TestServer
+
+from tinkbox.boot.http.boot_files import BootFolder, routes
+from tinkbox.door.problems import refusals_become_problems
+from tinkbox.model.boot import Boot, Plan, Stage
+from tinkbox.model.habits import LocalBoot
+from tinkbox.model.hardware import Interface, MacAddress
+from tinkbox.model.sightings import Fact
+from tinkbox.wire.messages.worker import Credential, decode_credential
+
+MAC = MacAddress("08:00:27:00:00:01")
+SCRIPT, CREDENTIAL = "/boot/08-00-27-00-00-01/script.ipxe", "/boot/08-00-27-00-00-01/credential.cpio"
+WORKER = Credential(server="http://172.30.0.1", registry="172.30.0.1", worker="h", token="secret")
+KERNEL = bytes(range(256)) * 40
+Door = TestClient[web.Request, web.Application]
+
+
+class Lab:
+    """A planner that knows one machine, at one address."""
+
+    def __init__(self) -> None:
+        self.boot, self.address, self.architecture = Boot.OSIE, "127.0.0.1", "x86_64"
+        self.local_boot: LocalBoot | None = None
+        self.seen: list[tuple[str, Stage, str]] = []
+        self.facts: list[dict[str, Fact]] = []
+        self.begun: list[str] = []
+        self._noted: asyncio.Queue[Stage] = asyncio.Queue()
+
+    def script_plan(self, mac: MacAddress, peer: str) -> Plan | None:
+        if mac != MAC or peer != self.address:
+            return None
+        interface = Interface(
+            mac=mac, address=IPv4Address(self.address), hostname="lab-1", architecture=self.architecture
+        )
+        return Plan(
+            boot=self.boot,
+            hardware_id="h",
+            interface=interface,
+            workflow="w",
+            reason="r",
+            script="http://w.lab/auto.ipxe",
+            local_boot=self.local_boot,
+        )
+
+    def booted(self, mac: MacAddress) -> None:
+        self.begun.append(mac)
+
+    def saw(self, mac: MacAddress, stage: Stage, detail: str = "", **facts: Fact) -> None:
+        self.saw_address(mac, stage, detail, **facts)
+
+    def saw_address(self, address: str, stage: Stage, detail: str = "", **facts: Fact) -> None:
+        self.seen.append((address, stage, detail))
+        self.facts.append(facts)
+        self._noted.put_nowait(stage)
+
+    async def stages(self, number: int) -> list[Stage]:
+        """So many stages, once they were noted: a delivery is when the client has it already."""
+        async with asyncio.timeout(60):
+            return [await self._noted.get() for _ in range(number)]
+
+
+def credential(plan: Plan, server: str) -> Credential:
+    assert (plan.hardware_id, server) == ("h", "http://172.30.0.1")
+    return WORKER
+
+
+def clock() -> Callable[[], float]:
+    """One that goes on by a quarter of a second whenever it is looked at."""
+    return map((0.25).__mul__, count()).__next__
+
+
+def read_by_cpio(ramdisk: bytes, *options: str) -> bytes:
+    return subprocess.run(["cpio", "--quiet", *options], input=ramdisk, capture_output=True, check=True).stdout
+
+
+@pytest.fixture
+def lab() -> Lab:
+    return Lab()
+
+
+@pytest.fixture
+async def door(lab: Lab, tmp_path: Path) -> AsyncIterator[Door]:
+    osie = tmp_path / "osie" / "x86_64"
+    osie.mkdir(parents=True)
+    (osie / "vmlinuz").write_bytes(KERNEL)
+    (osie / "initramfs").write_bytes(b"ramdisk")
+    (osie / "osie.json").write_text("{}")
+    (tmp_path / "secret").mkdir()
+    (tmp_path / "secret" / "vmlinuz").write_bytes(b"hidden")
+    (tmp_path / "loaders").mkdir()
+    for name in ("snponly.efi", "LICENCE.ipxe"):
+        (tmp_path / "loaders" / name).write_bytes(b"MZ loader")
+    application = web.Application(middlewares=[refusals_become_problems])
+    folder = BootFolder(
+        osie=tmp_path / "osie",
+        loaders=tmp_path / "loaders",
+        url="http://172.30.0.1",
+        version="1.2",
+        dns="172.30.0.7",
+    )
+    application.add_routes(routes(lab, credential, folder, clock()))
+    async with TestClient(TestServer(application)) as client:
+        yield client
+
+
+@pytest.mark.parametrize(
+    ("boot", "stage", "detail", "line"),
+    [
+        (Boot.OSIE, Stage.SCRIPT, "", "echo booting the OSIE on behalf of workflow w"),
+        (Boot.DISCOVERY, Stage.DISCOVERY, "", "echo booting the OSIE to tell what this machine is"),
+        (Boot.LOCAL_DISK, Stage.LOCAL_DISK, "", "echo nothing to install: booting the local disk"),
+        (Boot.PARKED, Stage.PARKED, "", "echo this machine is parked: r"),
+        (Boot.WORKFLOW, Stage.SUPPLIED, "", "chain --replace --autofree http://w.lab/auto.ipxe || goto failed"),
+        (Boot.WAITING, Stage.SERVICES, "r", "echo waiting on behalf of workflow w: r"),
+    ],
+)
+async def test_the_script_says_what_was_decided_and_is_noted(
+    door: Door, lab: Lab, boot: Boot, stage: Stage, detail: str, line: str
+) -> None:
+    lab.boot = boot
+    answer = await door.get(SCRIPT)
+    assert answer.status == 200
+    text = await answer.text()
+    assert text.startswith("#!ipxe\n")
+    assert line in text.splitlines()
+    assert lab.seen == [(MAC, stage, detail)]
+    assert lab.begun == [MAC]
+
+
+async def test_the_script_names_this_machines_files_and_no_secret(door: Door) -> None:
+    text = await (await door.get(SCRIPT)).text()
+    assert (
+        "\nkernel http://172.30.0.1/boot/osie/x86_64/vmlinuz tinkbox.server=http://172.30.0.1"
+        " tinkbox.dns=172.30.0.7 tinkbox.mac=08:00:27:00:00:01 console=tty0 console=ttyS0,115200 initrd=initramfs initrd=credential.cpio "
+    ) in text
+    assert "\ninitrd --name initramfs http://172.30.0.1/boot/osie/x86_64/initramfs " in text
+    assert f"\ninitrd --name credential.cpio http://172.30.0.1{CREDENTIAL} " in text
+    assert "secret" not in text
+
+
+async def test_what_a_workflow_supplies_is_told_where_everything_is(door: Door, lab: Lab) -> None:
+    lab.boot = Boot.WORKFLOW
+    lines = (await (await door.get(SCRIPT)).text()).splitlines()
+    arguments = (
+        "tinkbox.server=http://172.30.0.1 tinkbox.dns=172.30.0.7 tinkbox.mac=08:00:27:00:00:01"
+        " console=tty0 console=ttyS0,115200"
+    )
+    assert {
+        "set tinkbox-server http://172.30.0.1",
+        f"set tinkbox-arguments {arguments}",
+        f"set tinkbox-credential http://172.30.0.1{CREDENTIAL}",
+        "iseq ${dns} 172.30.0.7 || set upstream-dns ${dns} ||",
+        "set dns 172.30.0.7",
+    } <= set(lines)
+
+
+@pytest.mark.parametrize("boot", [Boot.OSIE, Boot.DISCOVERY, Boot.WORKFLOW, Boot.WAITING, Boot.PARKED])
+async def test_whatever_may_become_the_osie_has_its_credential(door: Door, lab: Lab, boot: Boot) -> None:
+    lab.boot = boot
+    assert (await door.get(CREDENTIAL)).status == 200
+
+
+async def test_an_architecture_from_a_document_cannot_write_the_script(door: Door, lab: Lab) -> None:
+    lab.architecture = "x\nshell"
+    text = await (await door.get(SCRIPT)).text()
+    assert "shell" not in text.splitlines()
+    assert "\nkernel http://172.30.0.1/boot/osie/x_shell/vmlinuz " in text
+
+
+async def test_looking_at_the_script_is_no_boot(door: Door, lab: Lab) -> None:
+    answer = await door.head(SCRIPT)
+    assert answer.status == 200
+    assert lab.seen == []
+
+
+@pytest.mark.parametrize("path", [SCRIPT, CREDENTIAL])
+async def test_another_address_gets_neither_script_nor_credential(door: Door, lab: Lab, path: str) -> None:
+    lab.address = "172.30.0.5"
+    answer = await door.get(path)
+    assert answer.status == 404
+    assert (await answer.json())["type"] == "/problems/notfound"
+    assert lab.seen == []
+
+
+@pytest.mark.parametrize("mac", ["08-00-27-00-00-99", "nonsense", "..", "08-00-27-00-00-01-02", "%0a"])
+async def test_an_unknown_machine_and_nonsense_are_not_found(door: Door, mac: str) -> None:
+    assert (await door.get(f"/boot/{mac}/script.ipxe")).status == 404
+    assert (await door.get(f"/boot/{mac}/credential.cpio")).status == 404
+
+
+async def test_the_credential_is_a_ramdisk_with_one_private_file(door: Door) -> None:
+    answer = await door.get(CREDENTIAL)
+    assert answer.status == 200
+    ramdisk = await answer.read()
+    *folders, file = read_by_cpio(ramdisk, "-tv").decode().splitlines()
+    assert [line.split()[-1] for line in folders] == ["etc", "etc/tinkbox"]
+    assert file.startswith("-rw-------")
+    assert file.endswith(" etc/tinkbox/worker.json")
+    assert decode_credential(read_by_cpio(ramdisk, "-i", "--to-stdout", "etc/tinkbox/worker.json")) == WORKER
+
+
+async def test_a_machine_that_does_not_boot_the_osie_gets_no_credential(door: Door, lab: Lab) -> None:
+    lab.boot = Boot.LOCAL_DISK
+    assert (await door.get(CREDENTIAL)).status == 404
+
+
+async def test_kernel_and_ramdisk_are_served_and_noted(door: Door, lab: Lab) -> None:
+    kernel = await door.get("/boot/osie/x86_64/vmlinuz")
+    assert await kernel.read() == KERNEL
+    assert kernel.headers["Content-Type"] == "application/octet-stream"
+    await lab.stages(1)
+    assert await (await door.get("/boot/osie/x86_64/initramfs")).read() == b"ramdisk"
+    await lab.stages(1)
+    assert lab.seen == [
+        ("127.0.0.1", Stage.KERNEL, "vmlinuz, 10240 bytes in 0.2 s over HTTP"),
+        ("127.0.0.1", Stage.RAMDISK, "initramfs, 7 bytes in 0.2 s over HTTP"),
+    ]
+    assert lab.facts[0] == {"name": "vmlinuz", "bytes": 10240, "seconds": 0.25, "over": "http"}
+
+
+async def test_what_comes_in_parts_is_noted_with_the_last_of_them(door: Door, lab: Lab) -> None:
+    for part in ("bytes=0-4095", "bytes=4096-10238", "bytes=10239-"):
+        assert (await door.get("/boot/osie/x86_64/vmlinuz", headers={"Range": part})).status == 206
+    assert await lab.stages(1) == [Stage.KERNEL]
+    assert len(lab.seen) == 1
+
+
+async def test_a_machine_that_hangs_up_has_not_got_it(door: Door, lab: Lab, tmp_path: Path) -> None:
+    large = tmp_path / "osie" / "x86_64" / "initramfs"
+    with large.open("wb") as file:
+        file.truncate(256 << 20)
+    answer = await door.get("/boot/osie/x86_64/initramfs")
+    await answer.content.readexactly(1 << 20)
+    answer.close()
+    assert (await door.get("/boot/osie/x86_64/vmlinuz")).status == 200
+    assert await lab.stages(1) == [Stage.KERNEL]
+
+
+async def test_a_part_of_the_kernel_can_be_had_and_is_no_stage(door: Door, lab: Lab) -> None:
+    part = await door.get("/boot/osie/x86_64/vmlinuz", headers={"Range": "bytes=256-259"})
+    assert part.status == 206
+    assert part.headers["Content-Range"] == "bytes 256-259/10240"
+    assert await part.read() == b"\0\1\2\3"
+    head = await door.head("/boot/osie/x86_64/vmlinuz")
+    assert head.status == 200
+    assert head.headers["Content-Length"] == "10240"
+    assert (await door.get("/boot/osie/x86_64/vmlinuz", headers={"Range": "bytes=20000-"})).status == 416
+    assert lab.seen == []
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/boot/osie/x86_64/osie.json",
+        "/boot/osie/aarch64/vmlinuz",
+        "/boot/osie/..%2Fsecret/vmlinuz",
+        "/boot/osie/../secret/vmlinuz",
+        "/boot/osie/%2e%2e/vmlinuz",
+        "/boot/osie/x86_64%0a/vmlinuz",
+        "/boot/osie/x86_64/..%2f..%2fsecret%2fvmlinuz",
+        "/boot/osie/" + "x" * 400 + "/vmlinuz",
+        "/boot/loaders/nothing",
+        "/boot/loaders/LICENCE.ipxe",
+        "/boot/loaders/ipxe.efi",
+        "/boot/loaders/..%2fdhcp.py",
+    ],
+)
+async def test_nothing_else_is_served(door: Door, lab: Lab, path: str) -> None:
+    answer = await door.get(path)
+    assert answer.status == 404
+    assert b"hidden" not in await answer.read()
+    assert lab.seen == []
+
+
+async def test_a_loader_is_served_to_firmware_that_boots_over_http(door: Door, lab: Lab) -> None:
+    answer = await door.get("/boot/loaders/snponly.efi")
+    assert (answer.status, await answer.read()) == (200, b"MZ loader")
+    assert answer.headers["Content-Type"] == "application/efi"
+    head = await door.head("/boot/loaders/snponly.efi")
+    assert head.headers["Content-Length"] == "9"
+    part = await door.get("/boot/loaders/snponly.efi", headers={"Range": "bytes=3-5"})
+    assert (part.status, await part.read(), part.headers["Content-Range"]) == (206, b"loa", "bytes 3-5/9")
+    await lab.stages(1)
+    assert lab.seen == [("127.0.0.1", Stage.LOADER, "snponly.efi, 9 bytes in 0.2 s over HTTP")]
+    assert lab.facts == [{"name": "snponly.efi", "bytes": 9, "seconds": 0.25, "over": "http"}]
+
+
+async def test_what_ipxe_says_of_its_machine_is_noted_with_the_script(door: Door, lab: Lab) -> None:
+    query = "platform=efi&manufacturer=41434d45202620536fcc88686e65&product=426f782033&serial=&memory=ffff0700&more=x"
+    await door.get(f"{SCRIPT}?{query}")
+    assert lab.facts == [{"platform": "efi", "manufacturer": "ACME & So\u0308hne", "product": "Box 3", "memory": 512}]
+
+
+@pytest.mark.parametrize("memory", ["", "ffffffff", "00", "zzzzzzzz", "0" * 16])
+async def test_memory_that_nobody_can_know_is_not_noted(door: Door, lab: Lab, memory: str) -> None:
+    await door.get(f"{SCRIPT}?memory={memory}")
+    assert lab.facts == [{}]
+
+
+async def test_the_way_to_the_disk_is_noted(door: Door, lab: Lab) -> None:
+    lab.boot, lab.local_boot = Boot.LOCAL_DISK, LocalBoot.EXIT
+    assert "sanboot" not in await (await door.get(SCRIPT)).text()
+    assert lab.facts == [{"way": "exit"}]

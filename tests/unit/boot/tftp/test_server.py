@@ -1,0 +1,513 @@
+"""The TFTP server on a loopback port, with a clock that the test turns."""
+
+import asyncio
+import socket
+import struct
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+
+from tinkbox.boot.network.sockets import bind_udp
+from tinkbox.boot.tftp import server as tftp
+from tinkbox.boot.tftp.server import TftpServer
+from tinkbox.model.boot import Stage
+from tinkbox.model.sightings import Fact
+from tinkbox.wire.tftp import RETRIES, RETRIES_UNHEARD
+
+LOADER = bytes(range(256)) * 5  # three blocks
+FILES = {"loader.efi": LOADER, "empty": b""}
+
+
+class TftpFiles:
+    """The same for everybody, but what a test puts aside for one."""
+
+    def __init__(self) -> None:
+        self.files: dict[str, bytes | Path] = dict(FILES)
+        self.own: dict[tuple[str, str], bytes | Path] = {}
+
+    def find(self, peer: str, name: str) -> bytes | Path | None:
+        return self.own.get((peer, name), self.files.get(name))
+
+
+class Observer:
+    """`told` has who has which loader; `seen` everything, in its order."""
+
+    def __init__(self) -> None:
+        self.told: asyncio.Queue[tuple[str, str, Fact, Fact, Fact]] = asyncio.Queue()
+        self.seen: list[tuple[str, Stage, dict[str, Fact]]] = []
+
+    def saw_address(self, address: str, stage: Stage, detail: str = "", **facts: Fact) -> None:
+        assert detail
+        self.seen.append((address, stage, facts))
+        if stage is Stage.LOADER:
+            who = address, str(facts["name"]), facts["bytes"], facts["seconds"], facts["retransmissions"]
+            self.told.put_nowait(who)
+
+
+class Machine:
+    """A client's socket; everything waits ten seconds at most."""
+
+    def __init__(self, server: tuple[str, int], address: str = "127.0.0.1") -> None:
+        self._server = server
+        self._socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        self._socket.bind((address, 0))
+        self._socket.setblocking(False)
+
+    def say(self, datagram: bytes) -> None:
+        self._socket.sendto(datagram, self._server)
+
+    def ask(self, name: str, *options: str, mode: str = "octet") -> None:
+        self.say(b"\0\1" + b"".join(part.encode() + b"\0" for part in (name, mode, *options)))
+
+    def acknowledge(self, block: int) -> None:
+        self.say(struct.pack("!HH", 4, block))
+
+    async def hear(self) -> bytes:
+        datagram, sender = await asyncio.wait_for(asyncio.get_running_loop().sock_recvfrom(self._socket, 2048), 60)
+        assert sender == self._server
+        return datagram
+
+    async def fetch(self, name: str) -> bytes:
+        self.ask(name)
+        content, number = b"", 1
+        while True:
+            datagram = await self.hear()
+            assert datagram[:4] == struct.pack("!HH", 3, number)
+            content += datagram[4:]
+            self.acknowledge(number)
+            number += 1
+            if len(datagram) < 516:
+                return content
+
+    def close(self) -> None:
+        self._socket.close()
+
+
+class Bench:
+    def __init__(self, listening: socket.socket) -> None:
+        self.tftp_files, self.observer, self.now = TftpFiles(), Observer(), 1000.0
+        self.address = listening.getsockname()
+        self.server = TftpServer(listening, self.tftp_files, self.observer, lambda: self.now)
+        self._machines: list[Machine] = []
+
+    def machine(self, address: str = "127.0.0.1") -> Machine:
+        self._machines.append(Machine(self.address, address))
+        return self._machines[-1]
+
+    def close(self) -> None:
+        for machine in self._machines:
+            machine.close()
+
+
+@asynccontextmanager
+async def serving() -> AsyncIterator[Bench]:
+    with bind_udp(interface="", address="127.0.0.1", port=0) as listening:
+        bench = Bench(listening)
+        async with asyncio.TaskGroup() as group:
+            task = group.create_task(bench.server.serve())
+            yield bench
+            task.cancel()
+        bench.close()
+
+
+async def test_a_file_arrives_and_somebody_is_told() -> None:
+    async with serving() as bench:
+        assert await bench.machine().fetch("/loader.efi") == LOADER
+        assert await asyncio.wait_for(bench.observer.told.get(), 60) == ("127.0.0.1", "loader.efi", 1280, 0.0, 0)
+
+
+async def test_an_empty_file_is_one_empty_block() -> None:
+    async with serving() as bench:
+        assert await bench.machine().fetch("empty") == b""
+
+
+async def test_options_are_agreed_on() -> None:
+    async with serving() as bench:
+        machine = bench.machine()
+        machine.ask("loader.efi", "tsize", "0", "blksize", "1024", "windowsize", "2")
+        assert await machine.hear() == b"\0\6blksize\x001024\0tsize\x001280\0windowsize\x002\0"
+        machine.acknowledge(0)
+        assert await machine.hear() == b"\0\3\0\1" + LOADER[:1024]
+        assert await machine.hear() == b"\0\3\0\2" + LOADER[1024:]
+
+
+async def test_many_machines_are_served_at_once() -> None:
+    async with serving() as bench, asyncio.TaskGroup() as group:
+        fetching = [group.create_task(bench.machine(f"127.0.0.{n}").fetch("loader.efi")) for n in range(2, 42)]
+    assert [task.result() for task in fetching] == [LOADER] * 40
+
+
+@pytest.mark.parametrize("name", ["nothing", "../loader.efi", "/etc/passwd", "loader.efi/", "LOADER.EFI"])
+async def test_only_the_closed_set_of_names_is_served(name: str) -> None:
+    async with serving() as bench:
+        machine = bench.machine()
+        machine.ask(name)
+        assert await machine.hear() == b"\0\5\0\1no such file\0"
+
+
+async def test_writing_and_text_mode_are_refused() -> None:
+    async with serving() as bench:
+        machine = bench.machine()
+        machine.say(b"\0\2loader.efi\0octet\0")
+        assert await machine.hear() == b"\0\5\0\2read only\0"
+        machine.ask("loader.efi", mode="netascii")
+        assert await machine.hear() == b"\0\5\0\4only octet mode\0"
+
+
+async def test_noise_is_counted_and_strays_get_no_answer() -> None:
+    async with serving() as bench:
+        machine = bench.machine()
+        for datagram in (b"", b"\0\3\0\1x", b"\0\1no-mode", b"\xff" * 700):
+            machine.say(datagram)
+        machine.acknowledge(7)
+        machine.say(b"\0\5\0\0stray\0")
+        assert await machine.fetch("empty") == b""
+        assert bench.server.malformed == 4
+
+
+async def test_silence_is_broken_once_the_patience_is_over() -> None:
+    async with serving() as bench:
+        machine = bench.machine()
+        machine.ask("loader.efi")
+        first = await machine.hear()
+        bench.now += 1.0
+        assert await machine.hear() == first
+        bench.now += 2.0
+        assert await machine.hear() == first
+        for number in (1, 2, 3):
+            machine.acknowledge(number)
+        assert await asyncio.wait_for(bench.observer.told.get(), 60) == ("127.0.0.1", "loader.efi", 1280, 3.0, 2)
+
+
+async def test_a_machine_that_answers_quickly_is_reminded_quickly() -> None:
+    async with serving() as bench:
+        machine = bench.machine()
+        machine.ask("loader.efi")
+        await machine.hear()
+        bench.now += 0.05
+        machine.acknowledge(1)
+        second = await machine.hear()
+        bench.now += 0.21
+        assert await machine.hear() == second
+        bench.now += 0.41
+        assert await machine.hear() == second
+
+
+async def test_progress_postpones_the_repetition() -> None:
+    async with serving() as bench:
+        machine, reporter = bench.machine(), bench.machine()
+        machine.ask("loader.efi")
+        await machine.hear()
+        bench.now += 0.9
+        machine.acknowledge(1)
+        assert (await machine.hear())[:4] == b"\0\3\0\2"
+        reporter.ask("loader.efi", "timeout", "1")
+        await reporter.hear()
+        bench.now += 0.9
+        machine.acknowledge(2)
+        assert (await machine.hear())[:4] == b"\0\3\0\3"
+        bench.now += 0.9  # for the reporter too long by now, for the machine not yet
+        await reporter.hear()
+        machine.acknowledge(3)
+        told = await asyncio.wait_for(bench.observer.told.get(), 60)
+        assert told[4] == 0
+
+
+async def test_an_error_without_a_text_is_an_end() -> None:
+    async with serving() as bench:
+        machine = bench.machine()
+        machine.ask("loader.efi")
+        await machine.hear()
+        machine.say(b"\0\5\0\1")
+        assert await machine.fetch("empty") == b""
+        failed = [facts["why"] for _, stage, facts in bench.observer.seen if stage is Stage.LOADER_FAILED]
+        assert failed == ["gave up"]
+
+
+async def test_requests_that_replace_each_other_take_the_room_of_one() -> None:
+    async with serving() as bench:
+        machine, others = bench.machine(), [bench.machine() for _ in range(tftp.MAX_PER_ADDRESS - 1)]
+        for number in range(2 * tftp.MAX_PER_ADDRESS):
+            machine.ask("loader.efi" if number % 2 else "empty")
+            await machine.hear()
+        for other in others:
+            other.ask("loader.efi")
+            assert (await other.hear())[4:] == LOADER[:512]
+
+
+async def test_each_repetition_starts_its_patience_anew() -> None:
+    async with serving() as bench:
+        machine, reporter = bench.machine(), bench.machine()
+        machine.ask("loader.efi")
+        first = await machine.hear()
+        for wait in (1.0, 2.0):
+            bench.now += wait
+            assert await machine.hear() == first
+        reporter.ask("loader.efi")
+        await reporter.hear()
+        bench.now += 3.5  # less than the four seconds that are due now
+        await reporter.hear()
+        machine.acknowledge(1)
+        assert (await machine.hear())[:4] == b"\0\3\0\2"
+
+
+async def test_echoes_of_old_acknowledgements_do_not_postpone_the_repetition() -> None:
+    async with serving() as bench:
+        machine = bench.machine()
+        machine.ask("loader.efi")
+        await machine.hear()
+        machine.acknowledge(1)
+        second = await machine.hear()
+        bench.now += 0.9
+        machine.acknowledge(1)
+        machine.ask("nothing")  # its answer tells that the echo was handled
+        assert await machine.hear() == b"\0\5\0\1no such file\0"
+        bench.now += 0.2
+        assert await machine.hear() == second
+
+
+async def test_a_machine_that_went_away_is_given_up_and_forgotten(caplog: pytest.LogCaptureFixture) -> None:
+    async with serving() as bench:
+        machine = bench.machine()
+        machine.ask("loader.efi")
+        first = await machine.hear()
+        for _ in range(RETRIES_UNHEARD):
+            bench.now += 8
+            assert await machine.hear() == first
+        reporter = bench.machine()
+        reporter.ask("loader.efi")
+        await reporter.hear()
+        bench.now += 8
+        assert await reporter.hear() == first  # repeated in the same round in which the other is given up
+        assert "nothing heard after block 0 of 3" in caplog.text
+        machine.acknowledge(1)
+        assert await machine.fetch("empty") == b""
+        assert (await bench.observer.told.get())[1] == "empty"
+        assert bench.observer.told.empty()
+
+
+async def test_a_size_probe_leaves_room_for_the_real_request_from_the_same_port(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    async with serving() as bench:
+        machine = bench.machine()
+        machine.ask("loader.efi", "tsize", "0")
+        assert await machine.hear() == b"\0\6tsize\x001280\0"
+        machine.say(b"\0\5\0\0User aborted\0")
+        assert await machine.fetch("loader.efi") == LOADER
+        assert (await bench.observer.told.get())[1] == "loader.efi"
+        assert bench.observer.told.empty()
+    assert "gave up" not in caplog.text
+
+
+async def test_giving_up_in_the_middle_is_logged(caplog: pytest.LogCaptureFixture) -> None:
+    async with serving() as bench:
+        machine = bench.machine()
+        machine.ask("loader.efi")
+        await machine.hear()
+        machine.acknowledge(1)
+        await machine.hear()
+        machine.say(b"\0\5\0\3Disk full\0")
+        assert await machine.fetch("empty") == b""
+    assert "loader.efi to 127.0.0.1: the client gave up at block 1 of 3: 3 Disk full" in caplog.text
+
+
+async def test_a_request_repeated_before_anything_moved_starts_over_and_a_late_one_is_ignored() -> None:
+    async with serving() as bench:
+        machine = bench.machine()
+        machine.ask("loader.efi", "blksize", "512")
+        assert await machine.hear() == b"\0\6blksize\x00512\0"
+        machine.ask("loader.efi", "blksize", "512")
+        assert await machine.hear() == b"\0\6blksize\x00512\0"
+        machine.acknowledge(0)
+        assert (await machine.hear())[:4] == b"\0\3\0\1"
+        machine.ask("loader.efi", "blksize", "512")
+        machine.acknowledge(1)
+        assert (await machine.hear())[:4] == b"\0\3\0\2"
+
+
+async def test_another_request_from_the_same_port_replaces_the_first() -> None:
+    async with serving() as bench:
+        machine = bench.machine()
+        machine.ask("loader.efi")
+        await machine.hear()
+        machine.acknowledge(1)
+        await machine.hear()
+        assert await machine.fetch("empty") == b""
+
+
+async def test_one_address_cannot_take_all_the_room() -> None:
+    async with serving() as bench:
+        greedy = [bench.machine() for _ in range(tftp.MAX_PER_ADDRESS)]
+        for machine in greedy:
+            machine.ask("loader.efi")
+            await machine.hear()
+        late, elsewhere = bench.machine(), bench.machine("127.0.0.2")
+        late.ask("empty")
+        assert await elsewhere.fetch("loader.efi") == LOADER
+        greedy[0].say(b"\0\5\0\0bye\0")
+        late.ask("loader.efi")
+        # The request for "empty" was never answered: the first thing heard is the loader.
+        assert (await late.hear())[:5] == b"\0\3\0\1" + LOADER[:1]
+
+
+async def test_who_asks_without_end_is_not_always_answered_and_slows_nobody() -> None:
+    async with serving() as bench:
+        insistent, reporter = bench.machine(), bench.machine("127.0.0.2")
+        for _ in range(int(tftp.REQUESTS.burst)):
+            insistent.ask("nothing")
+            await insistent.hear()
+        insistent.ask("nothing")
+        assert await reporter.fetch("loader.efi") == LOADER
+        bench.now += 1
+        insistent.ask("loader.efi")
+        assert await insistent.hear() == b"\0\3\0\1" + LOADER[:512]
+
+
+async def test_all_together_take_no_more_than_there_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tftp, "MAX_TRANSFERS", 1)
+    async with serving() as bench:
+        first, second = bench.machine("127.0.0.2"), bench.machine("127.0.0.3")
+        first.ask("loader.efi")
+        await first.hear()
+        second.ask("loader.efi")
+        second.ask("nothing")
+        assert await second.hear() == b"\0\5\0\1no such file\0"
+
+
+# --- what is seen of it
+
+
+async def test_every_step_is_told_with_its_facts() -> None:
+    async with serving() as bench:
+        machine = bench.machine()
+        machine.ask("loader.efi", "tsize", "0", "blksize", "1024", "windowsize", "2")
+        await machine.hear()
+        assert bench.observer.seen == [
+            (
+                "127.0.0.1",
+                Stage.LOADER_REQUESTED,
+                {"name": "loader.efi", "blksize": 1024, "windowsize": 2, "tsize": 1280},
+            )
+        ]
+        bench.now += 0.5
+        machine.acknowledge(0)
+        await machine.hear()
+        machine.acknowledge(2)
+        await asyncio.wait_for(bench.observer.told.get(), 60)
+        assert bench.observer.seen[1:] == [
+            (
+                "127.0.0.1",
+                Stage.LOADER,
+                {
+                    "name": "loader.efi",
+                    "bytes": 1280,
+                    "seconds": 0.5,
+                    "retransmissions": 0,
+                    "blksize": 1024,
+                    "over": "tftp",
+                },
+            )
+        ]
+
+
+async def test_a_size_probe_is_told_as_one() -> None:
+    async with serving() as bench:
+        machine = bench.machine()
+        machine.ask("loader.efi", "tsize", "0")
+        await machine.hear()
+        machine.say(b"\0\5\0\0User aborted\0")
+        await machine.fetch("empty")
+        failed = [facts for _, stage, facts in bench.observer.seen if stage is Stage.LOADER_FAILED]
+        assert failed == [
+            {"name": "loader.efi", "block": 0, "blocks": 3, "blksize": 512, "why": "probe", "message": "", "heard": 0}
+        ]
+
+
+async def test_where_a_machine_fell_silent_is_told() -> None:
+    async with serving() as bench:
+        machine, reporter = bench.machine(), bench.machine()
+        machine.ask("loader.efi")
+        await machine.hear()
+        machine.acknowledge(1)
+        await machine.hear()
+        for _ in range(RETRIES):
+            bench.now += 8
+            await machine.hear()
+        reporter.ask("loader.efi")
+        await reporter.hear()
+        bench.now += 8
+        await reporter.hear()
+        (facts,) = (facts for _, stage, facts in bench.observer.seen if stage is Stage.LOADER_FAILED)
+        assert (facts["why"], facts["block"], facts["blocks"], facts["blksize"]) == ("silence", 1, 3, 512)
+        assert facts["message"] == "nothing heard after block 1 of 3"
+
+
+async def test_what_is_not_served_is_told() -> None:
+    async with serving() as bench:
+        machine = bench.machine()
+        machine.ask("pxelinux.cfg/default")
+        await machine.hear()
+        ((_, stage, facts),) = bench.observer.seen
+        assert (stage, facts["name"], facts["why"]) == (Stage.LOADER_FAILED, "pxelinux.cfg/default", "not found")
+
+
+async def test_a_request_that_is_repeated_is_told_once() -> None:
+    async with serving() as bench:
+        machine = bench.machine()
+        for _ in range(3):
+            machine.ask("loader.efi", "blksize", "512")
+            await machine.hear()
+        assert [stage for _, stage, _ in bench.observer.seen] == [Stage.LOADER_REQUESTED]
+
+
+# --- files that are read as they are sent
+
+
+async def test_a_file_is_read_as_it_is_sent_and_closed_after_the_last(tmp_path: Path) -> None:
+    async with serving() as bench:
+        (tmp_path / "ramdisk").write_bytes(LOADER)
+        bench.tftp_files.files["ramdisk"] = tmp_path / "ramdisk"
+        first, second = bench.machine(), bench.machine()
+        before = len(list(Path("/proc/self/fd").iterdir()))
+        for machine in (first, second):
+            machine.ask("ramdisk")
+            assert (await machine.hear())[4:] == LOADER[:512]
+        assert len(list(Path("/proc/self/fd").iterdir())) == before + 1
+        first.say(b"\0\5\0\0enough\0")
+        for number in (1, 2, 3):
+            second.acknowledge(number)
+        assert (await asyncio.wait_for(bench.observer.told.get(), 60))[:3] == ("127.0.0.1", "ramdisk", 1280)
+        assert len(list(Path("/proc/self/fd").iterdir())) == before
+
+
+async def test_each_machine_gets_its_own_file_of_the_same_name() -> None:
+    async with serving() as bench:
+        bench.tftp_files.own["127.0.0.2", "grub.cfg"] = b"boot the OSIE"
+        bench.tftp_files.own["127.0.0.3", "grub.cfg"] = b"boot the disk"
+        assert await bench.machine("127.0.0.2").fetch("grub.cfg") == b"boot the OSIE"
+        assert await bench.machine("127.0.0.3").fetch("grub.cfg") == b"boot the disk"
+
+
+async def test_a_file_that_is_gone_is_not_found(tmp_path: Path) -> None:
+    async with serving() as bench:
+        bench.tftp_files.files["ramdisk"] = tmp_path / "gone"
+        machine = bench.machine()
+        machine.ask("ramdisk")
+        assert await machine.hear() == b"\0\5\0\1no such file\0"
+
+
+async def test_a_file_that_cannot_be_read_any_more_ends_its_transfer(tmp_path: Path) -> None:
+    async with serving() as bench:
+        (tmp_path / "ramdisk").write_bytes(LOADER)
+        bench.tftp_files.files["ramdisk"] = tmp_path / "ramdisk"
+        machine = bench.machine()
+        machine.ask("ramdisk")
+        await machine.hear()
+        (tmp_path / "ramdisk").write_bytes(b"short")
+        machine.acknowledge(1)
+        assert await machine.hear() == b"\0\5\0\0the file cannot be read\0"
+        assert bench.observer.seen[-1][2]["why"] == "unreadable"
+        assert await bench.machine().fetch("loader.efi") == LOADER

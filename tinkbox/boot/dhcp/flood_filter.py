@@ -1,0 +1,99 @@
+"""Keeps a flood out of a socket's queue, where it would crowd out the machines that boot.
+
+What we leave unread still has to be taken from the queue, and a queue into which more comes than we can take loses
+packets of everybody.  So under a flood the kernel is told whom to let in: the machines that we know, and of all others,
+as of known ones that are part of the flood, a small share.
+"""
+
+import asyncio
+import logging
+import socket
+from collections import Counter
+from collections.abc import Callable, Collection
+from typing import Final
+
+from tinkbox.boot.network import packet_filter
+from tinkbox.model.hardware import MacAddress
+
+ENOUGH: Final = 1000
+WINDOW: Final = 0.25
+LASTS: Final = 5.0  # seconds; twice as long whenever the flood is still there
+LASTS_AT_MOST: Final = 80.0
+NOISY: Final = 20
+SHARE: Final = 64
+MAX_KNOWN: Final = 3800  # a filter has at most 4,096 instructions
+_LOAD, _JUMP, _JUMP_EQUAL, _AND, _RETURN = 0x20, 0x05, 0x15, 0x54, 0x06
+_RANDOM = 0xFFFFF000 + 56  # to be loaded as if it stood in the packet
+_LAST_OF_MAC = 8 + 28 + 2  # behind the UDP header, the last four octets of `chaddr`
+_WHOLE, _NOTHING = 0xFFFF, 0
+_LEAP = 200  # a jump goes over at most 255 instructions
+_log = logging.getLogger(__name__)
+
+
+class FloodFilter:
+    """Of the socket `line`; `known` gives the machines that we know, `monotonic` is a clock in seconds."""
+
+    def __init__(
+        self, line: socket.socket, known: Callable[[], Collection[MacAddress]], monotonic: Callable[[], float]
+    ) -> None:
+        self._line = line
+        self._known = known
+        self._monotonic = monotonic
+        self._since = 0.0
+        self._dropped: Counter[bytes] = Counter()
+        self._lifting: asyncio.TimerHandle | None = None
+        self._lasts = LASTS
+        self._lifted = 0.0
+
+    @property
+    def stands(self) -> bool:
+        """Whether strangers are kept out now."""
+        return self._lifting is not None
+
+    def dropped(self, mac: bytes) -> None:
+        """A packet with these six octets as its MAC was taken from the queue and left unread."""
+        now = self._monotonic()
+        if now - self._since > WINDOW:
+            self._since = now
+            self._dropped.clear()
+        self._dropped[mac] += 1
+        if self._dropped.total() >= ENOUGH:
+            self._begin()
+
+    def lift(self) -> None:
+        """Let everybody in again."""
+        if self._lifting is not None:
+            self._lifting.cancel()
+            self._lifting = None
+            self._lifted = self._monotonic()
+            packet_filter.detach(self._line)
+
+    def _begin(self) -> None:
+        quiet = [each for each in self._known() if self._dropped[each.octets] < NOISY]
+        self._dropped.clear()
+        again = self.stands or self._monotonic() - self._lifted < LASTS
+        self._lasts = min(2 * self._lasts, LASTS_AT_MOST) if again else LASTS
+        if not again:
+            extra = {"action": "dhcp.flood"}
+            _log.warning("a flood of packets: few strangers are heard until it is over", extra=extra)
+        self.lift()
+        packet_filter.attach(self._line, program([each.octets for each in quiet[:MAX_KNOWN]]))
+        self._lifting = asyncio.get_running_loop().call_later(self._lasts, self.lift)
+
+
+def program(let_in: Collection[bytes]) -> list[tuple[int, int, int, int]]:
+    """Instructions that let packets of these MACs in, and one of 64 of the others.
+
+    Only a MAC's last four octets are compared: whoever wants to be taken for another can have all six.
+    """
+    instructions = [(_LOAD, 0, 0, _LAST_OF_MAC)]
+    octets = list(let_in)
+    for first in range(0, len(octets), _LEAP):
+        group = octets[first : first + _LEAP]
+        for at, mac in enumerate(group):
+            instructions.append((_JUMP_EQUAL, len(group) - at, 0, int.from_bytes(mac[2:], "big")))
+        # Whoever comes here by no jump goes on behind the return.
+        instructions += [(_JUMP, 0, 0, 1), (_RETURN, 0, 0, _WHOLE)]
+    instructions += [(_LOAD, 0, 0, _RANDOM), (_AND, 0, 0, SHARE - 1), (_JUMP_EQUAL, 0, 1, 0)]
+    instructions += [(_RETURN, 0, 0, _WHOLE), (_RETURN, 0, 0, _NOTHING)]
+    return instructions

@@ -1,0 +1,177 @@
+"""Who else answers DHCP: asked by a DISCOVER of our own, in the name of a machine that does not exist.
+
+It is sent and heard below the kernel's UDP: so it needs no port that a DHCP client of this host may hold, our own
+server does not hear it, and the answer shows the hardware address it came from.
+"""
+
+import asyncio
+import socket
+from collections.abc import Callable, Iterable
+from ipaddress import IPv4Address
+from typing import Final
+
+from tinkbox.boot.network import packet_filter
+from tinkbox.model.diagnosis import Rival
+from tinkbox.model.errors import Unavailable
+from tinkbox.model.hardware import MacAddress
+from tinkbox.wire.dhcp.packets import (
+    BROADCAST_FLAG,
+    CLIENT_PORT,
+    EVERYBODY,
+    NOWHERE,
+    SERVER_PORT,
+    MalformedPacket,
+    MessageType,
+    Op,
+    Option,
+    Packet,
+    decode,
+    encode,
+)
+from tinkbox.wire.dhcp.udp_frames import ETHERTYPE, UdpFrame
+from tinkbox.wire.dhcp.udp_frames import decode as decode_frame
+from tinkbox.wire.dhcp.udp_frames import encode as encode_frame
+
+# dnsmasq looks for three seconds whether an address is free before it offers it.
+LISTEN_SECONDS: Final = 5.0
+_ASK_AGAIN = 1.0
+_MAX_FRAME = 4096
+_MAX_RIVALS = 32
+_PARAMETERS = 55  # RFC 2132 §9.8
+_WANTED = bytes((1, 3, 6, 15, 43, 54, 60, 66, 67))
+# x86-64 UEFI: what most machines say today, so that a server with classes shows what it would boot.
+_ARCHITECTURE = 7
+# IPv4 UDP to port 68, whole.  In a storm of boots we are not to copy every frame there is.
+_TO_CLIENTS = (
+    (0x30, 0, 0, 23),  # ldb [23]: protocol
+    (0x15, 0, 6, 17),  # UDP, or drop
+    (0x28, 0, 0, 20),  # ldh [20]: fragment
+    (0x45, 4, 0, 0x1FFF),  # not the first: drop
+    (0xB1, 0, 0, 14),  # ldx: length of the IP header
+    (0x48, 0, 0, 16),  # ldh [x + 16]: destination port
+    (0x15, 0, 1, CLIENT_PORT),
+    (0x06, 0, 0, 0x40000),  # keep
+    (0x06, 0, 0, 0),  # drop
+)
+
+
+async def rivals(interface: str, identity: bytes, seconds: float = LISTEN_SECONDS) -> tuple[Rival, ...]:
+    """The DHCP servers that answer on an interface within some `seconds`, each once.
+
+    `identity` is five random octets or more: the end of the invented hardware address, and the transaction's number.
+    Raises Unavailable where there is no right to ask.
+    """
+    question = discover(identity)
+    found: dict[tuple[IPv4Address, str, bool], Rival] = {}
+    with _listening(interface) as asking:
+        frame = _broadcast(asking.getsockname()[4], question)
+        loop = asyncio.get_running_loop()
+        end = loop.time() + seconds
+        while (now := loop.time()) < end and len(found) < _MAX_RIVALS:
+            await loop.sock_sendall(asking, frame)
+            try:
+                async with asyncio.timeout_at(min(now + _ASK_AGAIN, end)):
+                    while len(found) < _MAX_RIVALS:
+                        rival = read_offer(await loop.sock_recv(asking, _MAX_FRAME), question, interface)
+                        if rival is not None:
+                            found.setdefault((rival.server, rival.mac, rival.offered is None), rival)
+            except TimeoutError:
+                continue
+            except OSError as error:
+                raise Unavailable(f"cannot ask on {interface} who else answers DHCP: {error.strerror}") from None
+    return tuple(found.values())
+
+
+async def other_servers_on(
+    interfaces: Iterable[str], identity: Callable[[], bytes], seconds: float = LISTEN_SECONDS
+) -> tuple[Rival, ...]:
+    """Those on several interfaces, asked at the same time.  Raises Unavailable as `rivals` does."""
+    async with asyncio.TaskGroup() as group:
+        asked = [group.create_task(_answered(each, identity(), seconds)) for each in interfaces]
+    answers = [each.result() for each in asked]
+    for answer in answers:
+        if isinstance(answer, Unavailable):
+            raise answer
+    return tuple(rival for answer in answers if not isinstance(answer, Unavailable) for rival in answer)
+
+
+async def _answered(interface: str, identity: bytes, seconds: float) -> tuple[Rival, ...] | Unavailable:
+    try:
+        return await rivals(interface, identity, seconds)
+    except Unavailable as refusal:
+        return refusal  # raised in a group, it would come out wrapped
+
+
+def discover(identity: bytes) -> Packet:
+    """The question of an invented machine that would boot from the network."""
+    mac = MacAddress.from_bytes(b"\x02" + identity[:5])  # locally administered: no machine was made with it
+    return Packet(
+        op=Op.REQUEST,
+        xid=int.from_bytes(identity[-4:], "big"),
+        mac=mac,
+        # Nobody has the address that is offered: the answer must come to everybody.
+        flags=BROADCAST_FLAG,
+        options={
+            Option.MESSAGE_TYPE: bytes((MessageType.DISCOVER,)),
+            _PARAMETERS: _WANTED,
+            Option.CLASS_ID: b"PXEClient:Arch:00007:UNDI:003016",
+            Option.CLIENT_SYSTEM: _ARCHITECTURE.to_bytes(2, "big"),
+            94: b"\x01\x03\x10",  # RFC 4578 §2.2: UNDI 3.16
+            Option.CLIENT_GUID: b"\0" + mac.octets.rjust(16, b"\0"),
+        },
+    )
+
+
+def read_offer(octets: bytes, question: Packet, interface: str) -> Rival | None:
+    """Who sent this frame, None when it is no offer to our question."""
+    frame = decode_frame(octets)
+    if frame is None or frame.source_port != SERVER_PORT:
+        return None
+    try:
+        offer = decode(frame.payload)
+    except MalformedPacket:
+        return None
+    if (offer.op, offer.message_type) != (Op.REPLY, MessageType.OFFER):
+        return None
+    if (offer.xid, offer.mac) != (question.xid, question.mac):
+        return None
+    file = offer.options.get(Option.BOOTFILE_NAME, b"").split(b"\0")[0].decode("ascii", "replace") or offer.file
+    return Rival(
+        interface=interface,
+        server=offer.address(Option.SERVER_ID) or frame.source,
+        mac=MacAddress.from_bytes(frame.source_mac),
+        offered=offer.yiaddr if offer.yiaddr != NOWHERE else None,
+        boot_file="".join(letter for letter in file if letter.isprintable()),
+        next_server=offer.siaddr if offer.siaddr != NOWHERE else None,
+    )
+
+
+def _broadcast(own: bytes, question: Packet) -> bytes:
+    # The frame comes from the interface's true address: a switch that guards its ports shuts one with an invented one.
+    return encode_frame(
+        UdpFrame(
+            source_mac=own,
+            target_mac=b"\xff" * 6,
+            source=NOWHERE,
+            target=EVERYBODY,
+            source_port=CLIENT_PORT,
+            target_port=SERVER_PORT,
+            payload=encode(question),
+        )
+    )
+
+
+def _listening(interface: str) -> socket.socket:
+    try:
+        listening = socket.socket(socket.AF_PACKET, socket.SOCK_RAW)
+    except PermissionError:
+        raise Unavailable("no right to ask who else answers DHCP: run as root, or with CAP_NET_RAW") from None
+    try:
+        # Filtered first, bound then: nothing unasked is heard in between.
+        packet_filter.attach(listening, _TO_CLIENTS)
+        listening.bind((interface, ETHERTYPE))
+        listening.setblocking(False)
+    except OSError as error:
+        listening.close()
+        raise Unavailable(f"cannot ask on {interface} who else answers DHCP: {error.strerror}") from None
+    return listening

@@ -1,0 +1,110 @@
+"""The DNS responder for the names of workflows, over UDP and TCP (RFC 7766).  What it says is decided in `wire.dns`."""
+
+import asyncio
+import logging
+import socket
+from collections import Counter
+from contextlib import suppress
+from typing import NoReturn, Protocol
+
+from tinkbox.boot.network.datagrams import reading, received
+
+DRAIN = 32
+MAX_MESSAGE = 4096
+MAX_CONNECTIONS = 64
+MAX_PER_ADDRESS = 8
+IDLE_SECONDS = 5.0
+_LENGTH = 2
+_log = logging.getLogger(__name__)
+
+
+class Answers(Protocol):
+    """Whoever knows what to say to a message; None is silence."""
+
+    def answer(self, message: bytes) -> bytes | None: ...
+
+
+class NamesServer:
+    """Answers on a socket made by `sockets.bind_udp`, and on one made by `sockets.bind_tcp`.
+
+    Over TCP a question must be complete, and its answer taken, within `idle_seconds`.
+    """
+
+    def __init__(
+        self, udp: socket.socket, tcp: socket.socket, zone: Answers, idle_seconds: float = IDLE_SECONDS
+    ) -> None:
+        self._udp = udp
+        self._tcp = tcp
+        self._zone = zone
+        self._idle_seconds = idle_seconds
+        self._open: Counter[str] = Counter()
+
+    async def serve(self) -> NoReturn:
+        """Answer until cancelled."""
+        with reading(self._udp, self._drain):
+            async with asyncio.TaskGroup() as conversations:
+                while True:
+                    await self._accept(conversations)
+
+    def _drain(self) -> None:
+        for datagram, peer in received(DRAIN, self._udp.recvfrom, MAX_MESSAGE):
+            said = self._said(datagram)
+            if said is not None:
+                try:
+                    self._udp.sendto(said, peer)
+                except OSError as error:
+                    _log.debug("answer to %s: %s", peer[0], error, extra={"action": "dns.send-failed"})
+
+    async def _accept(self, conversations: asyncio.TaskGroup) -> None:
+        try:
+            connection, (address, _) = await asyncio.get_running_loop().sock_accept(self._tcp)
+        except OSError as error:
+            _log.warning("cannot take a connection: %s", error, extra={"action": "dns.accept-failed"})
+            await asyncio.sleep(1.0)
+            return
+        if self._open.total() >= MAX_CONNECTIONS or self._open[address] >= MAX_PER_ADDRESS:
+            connection.close()
+            return
+        self._open[address] += 1
+        conversations.create_task(self._converse(connection, address))
+
+    async def _converse(self, connection: socket.socket, address: str) -> None:
+        try:
+            # Too slow, or gone: TimeoutError is one too.
+            with connection, suppress(OSError):
+                while True:
+                    async with asyncio.timeout(self._idle_seconds):
+                        if not await self._exchange(connection):
+                            return
+        finally:
+            self._open[address] -= 1
+            self._open += Counter()  # forgets addresses that have no connection any more
+
+    async def _exchange(self, connection: socket.socket) -> bool:
+        """One question and its answer; whether there may be more."""
+        length = int.from_bytes(await _exactly(connection, _LENGTH))
+        message = await _exactly(connection, length) if 0 < length <= MAX_MESSAGE else b""
+        said = self._said(message)
+        if said is None:
+            return False
+        await asyncio.get_running_loop().sock_sendall(connection, len(said).to_bytes(_LENGTH) + said)
+        return True
+
+    def _said(self, message: bytes) -> bytes | None:
+        try:
+            return self._zone.answer(message)
+        except Exception:
+            # What strangers send is read by a library; what it trips over must hurt nobody else.
+            _log.exception("a question was not understood", extra={"action": "dns.failed"})
+            return None
+
+
+async def _exactly(connection: socket.socket, size: int) -> bytes:
+    """So many bytes; raises ConnectionError when there are none any more."""
+    content = b""
+    while len(content) < size:
+        part = await asyncio.get_running_loop().sock_recv(connection, size - len(content))
+        if not part:
+            raise ConnectionError
+        content += part
+    return content

@@ -1,0 +1,1 @@
+"""Boot scripts, kernels, ramdisks and loaders over HTTP."""

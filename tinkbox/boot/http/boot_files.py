@@ -1,0 +1,161 @@
+"""Boot scripts, kernels, ramdisks and loaders over HTTP.
+
+Script and credential are given only to the address that is the machine's they are for.
+"""
+
+import re
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Final, Protocol
+
+from aiohttp import web
+
+from tinkbox.boot.dhcp.reporting import Timeline
+from tinkbox.boot.http.credential_ramdisk import WITH_CREDENTIAL, credential_ramdisk
+from tinkbox.boot.http.file_responses import Delivery
+from tinkbox.boot.http.kernel_command_line import kernel_arguments, syslog
+from tinkbox.boot.http.loaders import FOLDER, LOADERS
+from tinkbox.model.boot import Boot, Plan, Stage
+from tinkbox.model.errors import Invalid, NotFound
+from tinkbox.model.hardware import MacAddress
+from tinkbox.model.sightings import Fact
+from tinkbox.wire.boot_scripts.ipxe import BootFiles, machine_facts, script
+from tinkbox.wire.messages.worker import Credential
+
+OSIE_FILES: Final[Mapping[str, Stage]] = {"vmlinuz": Stage.KERNEL, "initramfs": Stage.RAMDISK}
+ARCHITECTURE = re.compile(r"[a-z0-9_]{1,20}\Z")
+SCRIPT_STAGE: Final[Mapping[Boot, Stage]] = {
+    Boot.OSIE: Stage.SCRIPT,
+    Boot.DISCOVERY: Stage.DISCOVERY,
+    Boot.PARKED: Stage.PARKED,
+    Boot.LOCAL_DISK: Stage.LOCAL_DISK,
+    Boot.WORKFLOW: Stage.SUPPLIED,
+    Boot.WAITING: Stage.SERVICES,
+}
+
+
+class Planner(Timeline, Protocol):
+    """Whoever knows what a machine is to boot, and wants to know how far it came."""
+
+    def script_plan(self, mac: MacAddress, peer: str) -> Plan | None: ...
+    def saw_address(self, address: str, stage: Stage, detail: str = "", **facts: Fact) -> None: ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BootFolder:
+    """What is served on one network: the OSIE's folder (below it one per architecture), the loaders', our URL and version.
+
+    `dns` is where names of workflows are answered, empty: only by what the network has.  `syslog_port` is where machines
+    may log to, 0: nowhere.
+    """
+
+    osie: Path
+    url: str
+    version: str
+    loaders: Path = FOLDER
+    dns: str = ""
+    syslog_port: int = 0
+
+
+def routes(
+    planner: Planner,
+    credential: Callable[[Plan, str], Credential],
+    folder: BootFolder,
+    monotonic: Callable[[], float] = time.monotonic,
+) -> list[web.RouteDef]:
+    """The `/boot/` part of the node door.  `credential` gives the worker's identity for a plan, and for a node door's URL."""
+    door = _BootDoor(planner, credential, folder, monotonic)
+    return [
+        web.get("/boot/osie/{architecture}/{name}", door.osie),
+        web.get("/boot/loaders/{name}", door.loader),
+        web.get("/boot/{mac}/script.ipxe", door.script),
+        web.get("/boot/{mac}/credential.cpio", door.credential),
+    ]
+
+
+class _BootDoor:
+    def __init__(
+        self,
+        planner: Planner,
+        credential: Callable[[Plan, str], Credential],
+        folder: BootFolder,
+        monotonic: Callable[[], float],
+    ) -> None:
+        self._planner = planner
+        self._credential = credential
+        self._folder = folder
+        self._monotonic = monotonic
+
+    async def script(self, request: web.Request) -> web.Response:
+        mac, plan = self._plan(request)
+        if request.method == "GET":
+            facts: dict[str, Fact] = {**machine_facts(request.query)}
+            if plan.local_boot is not None:
+                facts["way"] = plan.local_boot.value
+            self._planner.booted(mac)
+            self._planner.saw(mac, SCRIPT_STAGE[plan.boot], plan.reason if plan.boot is Boot.WAITING else "", **facts)
+        text = script(plan, self._files(plan, mac), self._folder.version)
+        return web.Response(text=text, content_type="text/plain")
+
+    async def credential(self, request: web.Request) -> web.Response:
+        _, plan = self._plan(request)
+        if plan.boot not in WITH_CREDENTIAL:
+            raise NotFound("a machine that does not boot the OSIE has no use for a credential")
+        ramdisk = credential_ramdisk(self._credential(plan, self._folder.url))
+        return web.Response(body=ramdisk, content_type="application/octet-stream")
+
+    async def osie(self, request: web.Request) -> web.StreamResponse:
+        name, architecture = request.match_info["name"], request.match_info["architecture"]
+        path = self._folder.osie / architecture / name
+        if name not in OSIE_FILES or not ARCHITECTURE.match(architecture) or not path.is_file():
+            raise NotFound(
+                f"there is no {name[:40]} of an OSIE for {architecture[:40]}: `tinkbox osie list` shows what was built"
+            )
+        return self._delivery(request, path, OSIE_FILES[name], "application/octet-stream")
+
+    async def loader(self, request: web.Request) -> web.StreamResponse:
+        name = request.match_info["name"]
+        path = self._folder.loaders / name
+        if name not in LOADERS or not path.is_file():
+            raise NotFound("no such boot loader")
+        return self._delivery(request, path, Stage.LOADER, "application/efi")
+
+    def _delivery(self, request: web.Request, path: Path, stage: Stage, content_type: str) -> web.StreamResponse:
+        delivered = partial(self._delivered, request.remote or "", path, stage, self._monotonic())
+        return Delivery(path, content_type, delivered)
+
+    def _delivered(self, peer: str, path: Path, stage: Stage, began: float) -> None:
+        size, seconds = path.stat().st_size, round(self._monotonic() - began, 3)
+        detail = f"{path.name}, {size} bytes in {seconds:.1f} s over HTTP"
+        facts: dict[str, Fact] = {"name": path.name, "bytes": size, "seconds": seconds, "over": "http"}
+        self._planner.saw_address(peer, stage, detail, **facts)
+
+    def _plan(self, request: web.Request) -> tuple[MacAddress, Plan]:
+        try:
+            mac = MacAddress(request.match_info["mac"])
+        except Invalid:
+            raise NotFound("no such boot script") from None
+        plan = self._planner.script_plan(mac, request.remote or "")
+        if plan is None:
+            # The same answer for an unknown machine, one without a ticket, and another machine's address.
+            raise NotFound("no boot script for this machine at this address")
+        return mac, plan
+
+    def _files(self, plan: Plan, mac: MacAddress) -> BootFiles:
+        folder, url = self._folder, self._folder.url
+        own = f"{url}/boot/{mac.replace(':', '-')}"
+        osie = f"{url}/boot/osie/{plan.interface.architecture}"
+        return BootFiles(
+            script=f"{own}/script.ipxe",
+            credential=f"{own}/credential.cpio",
+            kernel=f"{osie}/vmlinuz",
+            initramfs=f"{osie}/initramfs",
+            loaders=f"{url}/boot/loaders",
+            server=url,
+            dns=folder.dns,
+            syslog=syslog(url, folder.syslog_port) if folder.syslog_port else "",
+            arguments=kernel_arguments(plan, url, dns=folder.dns, syslog_port=folder.syslog_port),
+        )

@@ -1,0 +1,1 @@
+"""Interfaces, sockets, packet filters and neighbours, as the kernel has them."""

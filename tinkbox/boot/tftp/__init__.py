@@ -1,0 +1,1 @@
+"""TFTP: every transfer on one socket."""

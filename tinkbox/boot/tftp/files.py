@@ -1,0 +1,180 @@
+"""What is served by TFTP: the loaders for everybody, and for each machine what was decided about it.
+
+The machine is the one that has the address that asks; it gets nothing of another machine's.
+"""
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final, Protocol
+
+from tinkbox.boot.http import boot_files as over_http
+from tinkbox.boot.http.boot_files import OSIE_FILES, SCRIPT_STAGE, BootFolder
+from tinkbox.boot.http.credential_ramdisk import WITH_CREDENTIAL, credential_ramdisk
+from tinkbox.boot.http.kernel_command_line import kernel_arguments
+from tinkbox.model.boot import Boot, Plan, Stage
+from tinkbox.model.hardware import MacAddress
+from tinkbox.model.sightings import Fact
+from tinkbox.wire.boot_scripts import grub, pxelinux, raspberrypi
+from tinkbox.wire.messages.worker import Credential
+
+CREDENTIAL: Final = "machine/credential.cpio"
+_OSIE = re.compile(r"osie/([a-z0-9_]{1,20})/(vmlinuz|initramfs)\Z")
+_PXELINUX: Final = "pxelinux.cfg/01-"
+# The Raspberry Pi's folder: its serial number, or its MAC.
+_PI_FOLDER = re.compile(r"(?:[0-9a-f]{8}|[0-9a-f]{2}(?:-[0-9a-f]{2}){5})/")
+_BOOTS_THE_OSIE: Final = frozenset({Boot.OSIE, Boot.DISCOVERY})
+# What shim, GRUB, U-Boot and the Raspberry Pi look for and do without.
+_DISPENSABLE = re.compile(
+    r"revocations_\w+\.efi|shim_certificate_\d+\.efi|mmx64\.efi|grub/\S*\.(?:lst|mo|cfg)|pxelinux\.cfg/\S+"
+    r"|(?:\S+/)?(?:bootcode\.bin|recovery\.elf|pieeprom\.\w+|vl805\.\w+|dt-blob\.bin|bootcfg\.txt|autoboot\.txt|overlay_map\.dtb|\S+\.txt)"
+    r"|boot\.scr\.uimg"
+)
+
+
+class Planner(over_http.Planner, Protocol):
+    """One that also knows which machine is at an IPv4 address."""
+
+    def at(self, address: str) -> MacAddress | None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class _Asking:
+    """A machine that is known, and asks by TFTP."""
+
+    plan: Plan
+    mac: MacAddress
+
+
+class TftpFiles:
+    """What one TFTP server has, and who wants to know of its transfers.
+
+    `folder.url` is the node door's, at the address of this server.  `credential` gives the worker's identity for a plan,
+    and for a node door's URL.  `raspberrypi` is the operator's folder of that firmware's own files.
+    """
+
+    def __init__(
+        self,
+        loaders: Mapping[str, bytes],
+        planner: Planner,
+        credential: Callable[[Plan, str], Credential],
+        folder: BootFolder,
+        raspberrypi: Path,
+    ) -> None:
+        self._loaders = loaders
+        self._planner = planner
+        self._credential = credential
+        self._folder = folder
+        self._raspberrypi = raspberrypi
+
+    def find(self, peer: str, name: str) -> bytes | Path | None:
+        """The content of the file that the host at `peer` asks for; None when there is none for it."""
+        if name in self._loaders:
+            return self._loaders[name]
+        if name == grub.FIRST:
+            return grub.first_script(self._folder.version).encode()
+        if found := _OSIE.match(name):
+            return _file(self._folder.osie / found[1] / found[2])
+        asking = self._asking(peer)
+        return None if asking is None else self._own(asking, name)
+
+    def saw_address(self, address: str, stage: Stage, detail: str = "", **facts: Fact) -> None:
+        """Pass on what was seen of a transfer: of a kernel as such, of a script as what it says."""
+        name = str(facts.get("name", ""))
+        base = name.rpartition("/")[2]
+        if stage is Stage.LOADER_FAILED and facts.get("why") == "not found" and _DISPENSABLE.fullmatch(name):
+            return
+        if name in self._loaders:
+            self._planner.saw_address(address, stage, detail, **facts)
+        elif base in OSIE_FILES:
+            kept = OSIE_FILES[base] if stage is Stage.LOADER else stage
+            self._planner.saw_address(address, kept, detail, **facts)
+        elif stage is Stage.LOADER_FAILED:
+            self._planner.saw_address(address, stage, detail, **facts)
+        elif stage is Stage.LOADER and _is_script(name):
+            self._saw_script(address, name)
+
+    def _saw_script(self, address: str, name: str) -> None:
+        asking = self._asking(address)
+        if asking is None:
+            return
+        plan = asking.plan
+        facts: dict[str, Fact] = {"file": name}
+        if plan.boot is Boot.LOCAL_DISK and name == grub.TURN:
+            facts["way"] = grub.way_taken(plan.local_boot).value
+        self._planner.booted(asking.mac)
+        if plan.boot is Boot.WORKFLOW:
+            # What it supplies is for iPXE: this machine says so on its screen, and asks again.
+            self._planner.saw(asking.mac, Stage.PARKED, "its workflow supplies a script for iPXE, which it cannot run")
+        else:
+            detail = plan.reason if plan.boot is Boot.WAITING else ""
+            self._planner.saw(asking.mac, SCRIPT_STAGE[plan.boot], detail, **facts)
+
+    def _asking(self, peer: str) -> _Asking | None:
+        mac = self._planner.at(peer)
+        plan = self._planner.script_plan(mac, peer) if mac else None
+        return _Asking(plan, mac) if plan and mac else None
+
+    def _own(self, asking: _Asking, name: str) -> bytes | Path | None:
+        plan, version = asking.plan, self._folder.version
+        kernel, initramfs = (f"osie/{plan.interface.architecture}/{each}" for each in OSIE_FILES)
+        if name == grub.TURN:
+            files = grub.GrubFiles(
+                kernel=f"/{kernel}",
+                initramfs=f"/{initramfs}",
+                credential=f"/{CREDENTIAL}",
+                arguments=self._arguments(plan),
+            )
+            return grub.turn_script(plan, files, version).encode()
+        if name == CREDENTIAL:
+            return self._identity(plan) if plan.boot in WITH_CREDENTIAL else None
+        if name.lower() == f"{_PXELINUX}{asking.mac.replace(':', '-')}":
+            # U-Boot takes one ramdisk only; without its credential the OSIE asks for it by itself.
+            both = plan.interface.architecture == "x86_64"
+            configuration = pxelinux.PxelinuxFiles(
+                configuration=name,
+                kernel=kernel,
+                initramfs=(initramfs, CREDENTIAL) if both else (initramfs,),
+                arguments=self._arguments(plan),
+            )
+            return pxelinux.configuration(plan, configuration, version).encode()
+        return self._of_raspberrypi(plan, _PI_FOLDER.sub("", name, count=1))
+
+    def _of_raspberrypi(self, plan: Plan, name: str) -> bytes | Path | None:
+        """Nothing where the OSIE is not to be booted: then the firmware goes on to its next boot device."""
+        if plan.interface.architecture != "aarch64" or plan.boot not in _BOOTS_THE_OSIE:
+            return None
+        operators = _below(self._raspberrypi, name)
+        match name:
+            case "config.txt":
+                return raspberrypi.config(operators.read_text(errors="replace") if operators else "").encode()
+            case "cmdline.txt":
+                return raspberrypi.command_line(self._arguments(plan)).encode()
+            case raspberrypi.KERNEL | raspberrypi.INITRAMFS:
+                return _file(self._folder.osie / plan.interface.architecture / name)
+        return operators
+
+    def _arguments(self, plan: Plan) -> tuple[str, ...]:
+        folder = self._folder
+        return kernel_arguments(plan, folder.url, dns=folder.dns, syslog_port=folder.syslog_port)
+
+    def _identity(self, plan: Plan) -> bytes:
+        return credential_ramdisk(self._credential(plan, self._folder.url))
+
+
+def _is_script(name: str) -> bool:
+    return name == grub.TURN or name.lower().startswith(_PXELINUX) or name.endswith("config.txt")
+
+
+def _file(path: Path) -> Path | None:
+    return path if path.is_file() else None
+
+
+def _below(folder: Path, name: str) -> Path | None:
+    """The file of that name in a folder, and nothing that lies elsewhere."""
+    try:
+        path = (folder / name).resolve()
+        return path if path.is_relative_to(folder.resolve()) and path.is_file() else None
+    except (OSError, ValueError):  # such as a name that is too long, or has a zero in it
+        return None

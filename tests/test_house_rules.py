@@ -27,7 +27,7 @@ LONGER: dict[str, str] = {}
 UNTESTED: dict[str, str] = {}
 CAMEL_CASE = r"(?:[A-Z][a-z]+){2,}|Signal|Timeout"
 # Words that are vague, but name one thing here.
-NAMES = {"worker/helper.py": "the helper is the program that stands before every action's command"}
+NAMES: dict[str, str] = {}
 VAGUE = {"utils", "util", "helpers", "helper", "common", "base", "manager", "misc"}
 
 

@@ -9,8 +9,8 @@ from tinkbox.runtime import Runtime
 from tinkbox.wire.messages.breakpoints import Asked, Held, Orders, Resumed
 from tinkbox.wire.messages.disks import Looked
 from tinkbox.wire.messages.worker import Credential, Leaving
-from tinkbox.worker.folder import WorkerFolder
-from tinkbox.worker.shells import Door as ShellDoor
+from tinkbox.worker.files.worker_folder import WorkerFolder
+from tinkbox.worker.shells.shells import Door as ShellDoor
 
 
 class Door(ShellDoor, Protocol):

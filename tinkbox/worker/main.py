@@ -18,18 +18,18 @@ from tinkbox.runtime import ContainerFailed, EngineAway
 from tinkbox.runtime.docker import DockerRuntime
 from tinkbox.runtime.patience import patiently
 from tinkbox.wire.messages.worker import Credential, Hello, Offer, Report, decode_credential
-from tinkbox.worker.addresses import own_address
-from tinkbox.worker.attempt import AttemptRun
-from tinkbox.worker.containers import remove_strays
+from tinkbox.worker.attempts.attempt import AttemptRun
+from tinkbox.worker.containers.action_containers import remove_strays
+from tinkbox.worker.containers.salvage import discard
 from tinkbox.worker.discovery import introduced, tell
-from tinkbox.worker.disks import look
-from tinkbox.worker.folder import WorkerFolder
-from tinkbox.worker.inventory import inventory
+from tinkbox.worker.files.toolbox import install
+from tinkbox.worker.files.worker_folder import WorkerFolder
+from tinkbox.worker.host.addresses import own_address
+from tinkbox.worker.host.disks import look
+from tinkbox.worker.host.inventory import inventory
+from tinkbox.worker.hosting import ServiceDesk
 from tinkbox.worker.machine import Door as AttemptDoor
 from tinkbox.worker.machine import Machine
-from tinkbox.worker.salvage import discard
-from tinkbox.worker.services import ServiceDesk
-from tinkbox.worker.toolbox import install
 
 CREDENTIAL = Path("/etc/tinkbox/worker.json")
 DOCKER = "unix:///var/run/docker.sock"

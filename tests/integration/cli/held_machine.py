@@ -23,9 +23,9 @@ from tinkbox.model.workflow import Outcome, State
 from tinkbox.runtime import Container, ExecSpec
 from tinkbox.wire.messages.breakpoints import Held
 from tinkbox.wire.messages.worker import Hello, decode_credential
-from tinkbox.worker.helper import ENTRYPOINT
-from tinkbox.worker.notes import Notes
-from tinkbox.worker.shells import ShellHost
+from tinkbox.worker.files.helper_files import ENTRYPOINT
+from tinkbox.worker.files.notes import Notes
+from tinkbox.worker.shells.shells import ShellHost
 
 OUTCOME = Outcome(
     state=State.FAILED, exit_code=7, reason="DiskTooSmall", message="it has 8 GB\x1b[2J", tail=("looking", "too small")

@@ -8,7 +8,7 @@ from tests.integration.docker_engine import DockerEngine
 from tests.integration.helper.container import ON_FAILURE, WITH_BASH, WITH_SHELL, WITHOUT_SHELL, ActionContainer
 from tests.integration.registry.serving import layer
 from tinkbox.model.breakpoint import Kind
-from tinkbox.worker.toolbox import install
+from tinkbox.worker.files.toolbox import install
 
 BUSYBOX = Path("/bin/busybox").read_bytes()
 FILES = {

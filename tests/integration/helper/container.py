@@ -8,7 +8,7 @@ from pathlib import Path
 from tests.integration.docker_engine import DockerEngine
 from tests.integration.worker.machine import until
 from tinkbox.model.breakpoint import Armed, Kind
-from tinkbox.worker.helper import ENTRYPOINT, READ_ONLY, HelperFiles, Status
+from tinkbox.worker.files.helper_files import ENTRYPOINT, READ_ONLY, HelperFiles, Status
 
 # One image has a shell where shells are, one nothing but a program in a place of its own, one this machine's bash.
 WITH_SHELL, WITHOUT_SHELL, WITH_BASH = "helper/sh:v1", "helper/scratch:v1", "helper/bash:v1"

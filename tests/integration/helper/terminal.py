@@ -9,7 +9,7 @@ import time
 
 from tests.integration.docker_engine import DockerEngine
 from tests.integration.helper.container import ActionContainer
-from tinkbox.worker.helper import ENTRYPOINT
+from tinkbox.worker.files.helper_files import ENTRYPOINT
 
 DEADLINE = 60.0
 

@@ -11,8 +11,8 @@ import pytest
 
 from tests.integration.worker.machine import until
 from tinkbox.model.breakpoint import Armed, Kind
-from tinkbox.worker.helper import ENTRYPOINT, HelperFiles
-from tinkbox.worker.toolbox import TOOLS, install
+from tinkbox.worker.files.helper_files import ENTRYPOINT, HelperFiles
+from tinkbox.worker.files.toolbox import TOOLS, install
 
 PT_LOAD, PT_INTERP = 1, 3  # elf(5)
 

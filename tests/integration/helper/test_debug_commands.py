@@ -7,11 +7,11 @@ import pytest
 
 from tests.integration.helper.container import ON_FAILURE, ActionContainer
 from tests.integration.worker.machine import until
-from tests.unit.worker.test_about import ACTION, OFFER
+from tests.unit.worker.files.test_welcome import ACTION, OFFER
 from tinkbox.model.breakpoint import Armed, Kind, Verb
 from tinkbox.model.workflow import Outcome, State
-from tinkbox.worker.helper import Request
-from tinkbox.worker.toolbox import DEBUG_COMMANDS
+from tinkbox.worker.files.helper_files import Request
+from tinkbox.worker.files.toolbox import DEBUG_COMMANDS
 
 SCRIPTS = "/tinkbox/debug/scripts"
 FAILED = Outcome(state=State.FAILED, exit_code=7, reason="DiskTooSmall", message="8 GB\x1b[31m are wanted")

@@ -7,7 +7,7 @@ import pytest
 from tests.integration.helper.container import NOT_EXECUTABLE, NOT_FOUND, ON_FAILURE, SH, ActionContainer
 from tests.integration.worker.machine import until
 from tinkbox.model.breakpoint import Kind
-from tinkbox.worker.helper import StartFailure
+from tinkbox.worker.files.helper_files import StartFailure
 
 ENDS = {
     "exit 1": 1,

@@ -19,7 +19,7 @@ from tests.integration.runtime.test_docker import BUSYBOX
 from tinkbox.registry.manifests import DOCKER_MANIFEST
 from tinkbox.runtime import ContainerFailed, ContainerSpec, Ended
 from tinkbox.runtime.docker import DockerRuntime
-from tinkbox.worker.mounts import mount_tmpfs, unmount
+from tinkbox.worker.host.mounts import mount_tmpfs, unmount
 
 IMAGE = "tools/refused:v1"
 BARE = "tools/bare:v1"

@@ -5,7 +5,7 @@ import re
 import pytest
 
 from tests.integration.worker.machine import BUSYBOX, Lab, Refused, until
-from tinkbox.worker.salvage import MAX_BYTES
+from tinkbox.worker.containers.salvage import MAX_BYTES
 
 ON_FAILURE = ("on-failure",)
 # Everything that a command can find out about itself, in lines that come in any order.

@@ -12,7 +12,7 @@ from tests.integration.runtime.test_words import bad_registry
 from tests.integration.worker.machine import IMAGE, Lab, until
 from tinkbox.client.node import NodeDoor
 from tinkbox.wire.messages.worker import Hello, decode_credential
-from tinkbox.worker.words import Told, Words
+from tinkbox.worker.files.failure_files import Told, Words
 
 LASTING = "echo begun; echo 1 >/workflow/half; echo Halfway >/dev/reason; /bin/busybox touch /marks/begun\n"
 FOR_EVER = "trap 'exit 143' TERM\n" + LASTING + "while true; do /bin/busybox sleep 0.1; done"

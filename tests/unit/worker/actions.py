@@ -8,7 +8,7 @@ from tests.unit.worker.fakes import FakeDoor, FakeRuntime
 from tinkbox.model.workflow import PlannedAction
 from tinkbox.runtime import ContainerSpec
 from tinkbox.wire.messages.worker import Credential, Offer
-from tinkbox.worker.folder import WorkerFolder
+from tinkbox.worker.files.worker_folder import WorkerFolder
 from tinkbox.worker.machine import Machine
 
 REGISTRY = "172.30.0.1:7171"

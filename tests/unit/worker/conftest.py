@@ -9,7 +9,7 @@ from tests.unit.worker.actions import HELPED
 def no_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
     """Whoever asks again asks at once."""
     monkeypatch.setattr("tinkbox.runtime.patience.FIRST_WAIT", 0.0)
-    monkeypatch.setattr("tinkbox.worker.leash.PAUSE", 0.0)
+    monkeypatch.setattr("tinkbox.worker.attempts.order_listener.PAUSE", 0.0)
 
 
 @pytest.fixture(params=[True, False], ids=["helped", "bare"])

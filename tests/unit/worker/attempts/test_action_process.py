@@ -1,0 +1,134 @@
+"""One run of an action's process: how it stands when it ended, is held, or took too long."""
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from tests.unit.worker.actions import IMAGE, OFFER, bound, machine, tells
+from tests.unit.worker.fakes import FakeDoor, FakeRuntime
+from tests.unit.worker.programs import Program
+from tinkbox.model.breakpoint import Armed, Kind
+from tinkbox.model.errors import Conflict, Invalid, NotFound, Refusal, TooLarge, Unavailable
+from tinkbox.model.workflow import State
+from tinkbox.runtime import ContainerSpec, EngineAway
+from tinkbox.wire.ephemeral_data import Entry, encode
+from tinkbox.wire.messages.worker import Offer
+from tinkbox.worker.attempts.action_process import ActionProcess, Stand
+from tinkbox.worker.attempts.arming import Arming
+from tinkbox.worker.attempts.order_listener import OrderListener
+from tinkbox.worker.attempts.patience import Patience
+from tinkbox.worker.containers.action_containers import Containers
+from tinkbox.worker.containers.helped_container import Helped
+from tinkbox.worker.machine import nothing_to_gather
+
+Gather = Callable[[str], Awaitable[None]]
+ON_FAILURE = replace(OFFER, armed=Armed(on_failure=True))
+
+
+@asynccontextmanager
+async def process(
+    folder: Path, program: Program, offer: Offer, door: FakeDoor | None = None, gather: Gather = nothing_to_gather
+) -> AsyncIterator[ActionProcess]:
+    here = replace(machine(FakeRuntime({IMAGE: program}), door or FakeDoor(), folder), gather=gather)
+    files = here.folder.helper(offer.attempt)
+    arming = Arming(offer.action, offer.armed, debug=True)
+    async with asyncio.timeout(60), asyncio.TaskGroup() as group:
+        made = ActionProcess(
+            here, offer, OrderListener(here.door, offer.attempt, offer.armed, lambda _: None), Containers(here, offer, files),
+            Helped(here.runtime, files, arming.policy), arming, Patience(), group,
+        )  # fmt: skip
+        yield made
+        made.carrier.drop()
+
+
+async def stood(folder: Path, program: Program, offer: Offer = ON_FAILURE, seconds: float = 60) -> Stand:
+    async with process(folder, program, offer) as made:
+        return await made.tried(seconds)
+
+
+async def test_a_success_ends_and_a_failure_is_held_where_that_is_armed(tmp_path: Path) -> None:
+    good = await stood(tmp_path / "good", Program())
+    assert (good.outcome and good.outcome.state, good.kind, good.final) == (State.SUCCESS, None, False)
+    bad = await stood(tmp_path / "bad", Program(exit_code=7, work=tells("DiskNotFound", "no disk")))
+    assert (bad.outcome and bad.outcome.reason, bad.kind, bad.final) == ("DiskNotFound", Kind.FAILURE, False)
+    bare = await stood(tmp_path / "bare", Program(exit_code=7), OFFER)
+    assert (bare.outcome and bare.outcome.exit_code, bare.kind) == (7, None)
+
+
+async def test_before_it_begins_it_has_no_outcome(tmp_path: Path) -> None:
+    stand = await stood(tmp_path, Program(), replace(OFFER, armed=Armed(before=True)))
+    assert stand == Stand(outcome=None, kind=Kind.BEFORE)
+
+
+async def test_memory_that_ran_out_is_known_though_the_container_goes_on(tmp_path: Path) -> None:
+    stand = await stood(tmp_path, Program(exit_code=137, out_of_memory=True))
+    assert (stand.outcome and stand.outcome.reason, stand.kind) == ("OutOfMemory", Kind.FAILURE)
+
+
+async def test_what_took_too_long_is_held_where_that_is_armed_and_over_where_not(tmp_path: Path) -> None:
+    held = await stood(tmp_path / "held", Program(lasts=True), seconds=0.01)
+    assert (held.outcome and held.outcome.state, held.kind, held.final) == (State.TIMEOUT, Kind.FAILURE, False)
+    over = await stood(tmp_path / "over", Program(lasts=True), OFFER, seconds=0.01)
+    assert (over.outcome and over.outcome.state, over.kind, over.final) == (State.TIMEOUT, None, True)
+
+
+@pytest.mark.parametrize("armed", [Armed(), Armed(on_failure=True)])
+async def test_what_never_began_has_no_container_to_be_held_in(tmp_path: Path, armed: Armed) -> None:
+    offer = replace(OFFER, armed=armed, action=replace(OFFER.action, image="missing:v1"))
+    stand = await stood(tmp_path, Program(), offer)
+    assert (stand.outcome and stand.outcome.reason, stand.kind, stand.final) == ("ImageNotFound", None, False)
+
+
+class Gathering:
+    """What services wrote is in the data once it was gathered; before, `refusals` are raised in turn."""
+
+    def __init__(self, *refusals: Exception) -> None:
+        self.refusals = list(refusals)
+        self.door = FakeDoor()
+        self.calls: list[str] = []
+
+    async def gather(self, workflow_id: str) -> None:
+        self.calls.append(workflow_id)
+        if self.refusals:
+            raise self.refusals.pop(0)
+        self.door.archive = encode([Entry(path="from-a-service", content=b"secret")])
+
+
+async def gathered(folder: Path, gathering: Gathering) -> bytes:
+    """What the action finds of what services wrote."""
+    found = b""
+
+    def work(spec: ContainerSpec) -> None:
+        nonlocal found
+        place = bound(spec, "/workflow") / "from-a-service"
+        found = place.read_bytes() if place.exists() else b""
+
+    async with process(folder, Program(work=work), OFFER, gathering.door, gathering.gather) as made:
+        stand = await made.tried(60)
+    assert stand.outcome
+    assert stand.outcome.state is State.SUCCESS
+    return found
+
+
+async def test_what_services_on_the_machine_wrote_is_there_when_an_action_begins(tmp_path: Path) -> None:
+    gathering = Gathering()
+    assert await gathered(tmp_path, gathering) == b"secret"
+    assert gathering.calls == ["w1"]
+
+
+@pytest.mark.parametrize("away", [Unavailable("no answer"), EngineAway("no engine")])
+async def test_what_services_wrote_is_waited_for_while_nobody_answers(tmp_path: Path, away: Exception) -> None:
+    gathering = Gathering(away, away)
+    assert await gathered(tmp_path, gathering) == b"secret"
+    assert gathering.calls == ["w1"] * 3
+
+
+@pytest.mark.parametrize("refusal", [NotFound("?"), Conflict("?"), Invalid("?"), TooLarge("?")])
+async def test_an_action_begins_without_what_services_wrote_and_nobody_keeps(tmp_path: Path, refusal: Refusal) -> None:
+    gathering = Gathering(refusal)
+    assert await gathered(tmp_path, gathering) == b""
+    assert gathering.calls == ["w1"]

@@ -1,0 +1,199 @@
+import errno
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tinkbox.model.breakpoint import DEADLINE, Verb, Verdict
+from tinkbox.model.errors import Invalid, TooLarge
+from tinkbox.model.reasons import REASONS
+from tinkbox.model.workflow import Outcome, State
+from tinkbox.runtime import ContainerFailed, Ended
+from tinkbox.wire.messages.worker import MAX_MESSAGE, MAX_REASON, Order
+from tinkbox.worker import outcome as verdict
+from tinkbox.worker.files.failure_files import Told
+from tinkbox.worker.files.helper_files import StartFailure
+
+TAIL = ("first", "last")
+SILENT = Told("", "")
+SAID = Told("DiskTooSmall", "the image needs 8 GB")
+
+
+def failed(code: int, told: Told = SILENT, tail: tuple[str, ...] = TAIL, **ended: bool) -> Outcome:
+    away = ended.pop("engine_was_away", False)
+    return verdict.failed(Ended(exit_code=code, **ended), told, tail, engine_was_away=away)
+
+
+@pytest.mark.parametrize(
+    ("code", "signal", "reason", "message"),
+    [
+        (3, "", "NonZeroExit", "the action ended with exit code 3; the last it printed: last"),
+        (128, "", "NonZeroExit", "the action ended with exit code 128; the last it printed: last"),
+        (255, "", "NonZeroExit", "the action ended with exit code 255; the last it printed: last"),
+        (139, "SIGSEGV", "Signal", "the action was ended by SIGSEGV; the last it printed: last"),
+        (137, "SIGKILL", "Signal", "the action was ended by SIGKILL; the last it printed: last"),
+        (165, "SIGRTMIN+3", "Signal", "the action was ended by SIGRTMIN+3; the last it printed: last"),
+        (160, "signal 32", "Signal", "the action was ended by signal 32; the last it printed: last"),
+    ],
+)
+def test_an_action_that_said_nothing_gets_a_general_reason(code: int, signal: str, reason: str, message: str) -> None:
+    assert failed(code) == Outcome(
+        state=State.FAILED, exit_code=code, signal=signal, reason=reason, message=message, tail=TAIL
+    )
+
+
+def test_without_output_there_is_no_last_line_and_a_long_one_is_cut() -> None:
+    assert failed(3, tail=()).message == "the action ended with exit code 3"
+    assert len(failed(3, tail=("x" * 5000,)).message) < 400
+
+
+@pytest.mark.parametrize(
+    ("told", "reason", "message"),
+    [
+        (SAID, "DiskTooSmall", "the image needs 8 GB"),
+        (Told("DiskTooSmall", ""), "DiskTooSmall", "the action ended with exit code 3; the last it printed: last"),
+        (Told("", "words"), "NonZeroExit", "words"),
+        (Told("disk too small", ""), "InvalidReason", "the action's reason 'disk too small' is not one CamelCase word"),
+        (Told("9x", "words"), "InvalidReason", "the action's reason '9x' is not one CamelCase word; words"),
+        (
+            Told("R" * (MAX_REASON + 1), ""),
+            "InvalidReason",
+            f"the action's reason '{'R' * 129}' is not one CamelCase word",
+        ),
+    ],
+)
+def test_a_failure_is_told_in_the_actions_own_words_when_it_left_any(told: Told, reason: str, message: str) -> None:
+    outcome = failed(3, told)
+    assert (outcome.reason, outcome.message) == (reason, message)
+
+
+def test_what_the_worker_knows_is_the_reason_and_the_actions_words_are_appended() -> None:
+    said = "; the action said: DiskTooSmall: the image needs 8 GB"
+    starved = failed(137, SAID, out_of_memory=True)
+    assert (starved.reason, starved.signal) == ("OutOfMemory", "SIGKILL")
+    assert starved.message == "the kernel killed the action, or a part of it, because memory ran out" + said
+    for code in (255, 137):
+        lost = failed(code, SAID, engine_was_away=True)
+        assert lost.reason == "EngineRestarted"
+        assert lost.message == "the Docker engine ended, and the action with it" + said
+    refused = verdict.refused(ContainerFailed("ContainerLost", "it is gone"), SAID, TAIL)
+    assert (refused.reason, refused.message, refused.exit_code) == ("ContainerLost", "it is gone" + said, None)
+
+
+@pytest.mark.parametrize(
+    ("tail", "message"),
+    [
+        ("exec /bin/x: exec format error", "/bin/x is made for another processor, or is a script"),
+        ("exec /bin/x: no such file or directory", "the interpreter that /bin/x names in its first line"),
+    ],
+)
+def test_a_program_that_the_kernel_would_not_begin_is_a_bad_command(tail: str, message: str) -> None:
+    for code in (1, 255):
+        outcome = failed(code, tail=(tail,))
+        assert (outcome.reason, outcome.exit_code) == ("BadCommand", None)
+        assert message in outcome.message
+    for other in (failed(2, tail=(tail,)), failed(1, tail=("before", tail)), failed(1, Told("", "own"), (tail,))):
+        assert other.reason == "NonZeroExit"
+
+
+@pytest.mark.parametrize(
+    ("error", "reason"), [(TooLarge("huge.img is 11 MB"), "DataTooLarge"), (Invalid("what?"), "DataInvalid")]
+)
+def test_data_that_cannot_be_kept_is_the_reason_though_the_action_gave_one(
+    error: Invalid | TooLarge, reason: str
+) -> None:
+    outcome = verdict.data_refused(error, SAID, TAIL)
+    assert (outcome.state, outcome.exit_code, outcome.reason) == (State.FAILED, 0, reason)
+    assert outcome.message == f"{error}; the action said: DiskTooSmall: the image needs 8 GB"
+
+
+def test_an_action_that_is_stopped_gets_the_orders_state() -> None:
+    canceled = verdict.stopped(Order(state=State.CANCELED, message="by the operator"), "", SAID, TAIL)
+    assert (canceled.state, canceled.reason, canceled.tail) == (State.CANCELED, "Canceled", TAIL)
+    assert canceled.message == "by the operator; the action said: DiskTooSmall: the image needs 8 GB"
+    late = Order(state=State.TIMEOUT, message="late")
+    assert verdict.stopped(late, "", SILENT, ()) == Outcome(state=State.TIMEOUT, reason="Timeout", message="late")
+    assert verdict.stopped(late, "EngineGone", SILENT, ()).reason == "EngineGone"
+
+
+def test_success_keeps_the_message_and_no_reason() -> None:
+    assert verdict.succeeded(SAID, TAIL) == Outcome(
+        state=State.SUCCESS, exit_code=0, message="the image needs 8 GB", tail=TAIL
+    )
+
+
+@pytest.mark.parametrize(
+    ("ended", "away", "went"),
+    [
+        (Ended(exit_code=0), False, True),
+        (Ended(exit_code=143), False, True),
+        (Ended(exit_code=137), False, True),
+        (Ended(exit_code=137, out_of_memory=True), False, False),
+        (Ended(exit_code=255), True, True),
+        (Ended(exit_code=255), False, False),
+        (Ended(exit_code=1), True, False),
+        (Ended(exit_code=139), False, False),
+    ],
+)
+def test_it_is_known_how_actions_end_when_their_machine_goes(ended: Ended, away: bool, went: bool) -> None:
+    assert verdict.went_with_the_machine(ended, engine_was_away=away) == went
+
+
+@given(st.integers(1, 255), st.text(max_size=300), st.text(max_size=9000), st.booleans(), st.booleans())
+def test_a_failure_always_has_a_reason_of_one_word_and_a_message_that_fits(
+    code: int, reason: str, message: str, starved: bool, away: bool
+) -> None:
+    outcome = failed(code, Told(reason, message), out_of_memory=starved, engine_was_away=away)
+    assert outcome.reason.isalnum()
+    assert 0 < len(outcome.message) <= MAX_MESSAGE
+    assert len(outcome.reason) <= MAX_REASON
+
+
+def test_every_reason_given_here_has_its_hint() -> None:
+    given = {failed(3).reason, failed(137).reason, failed(3, Told("a b", "")).reason}
+    given |= {"OutOfMemory", "EngineRestarted", "BadCommand", "DataTooLarge", "DataInvalid", "Timeout", "Canceled"}
+    assert given | {"EngineGone", "RegistryUnreachable", "WrongPlatform"} <= set(REASONS)
+
+
+ANNA, NOBODY = Verdict(verb=Verb.FAIL, who="anna", why="wrong disk"), Verdict(verb=Verb.FAIL, who=DEADLINE)
+BROKEN = Outcome(state=State.FAILED, exit_code=7, reason="DiskNotFound", message="no disk")
+
+
+def test_what_fails_by_verdict_fails_as_its_process_did() -> None:
+    assert verdict.given_up(BROKEN, ANNA) == replace(BROKEN, message="no disk; anna let it fail (wrong disk)")
+    assert verdict.given_up(BROKEN, NOBODY).message == "no disk; nobody decided before the deadline"
+
+
+@pytest.mark.parametrize(("ruled", "reason"), [(ANNA, "FailedAtBreakpoint"), (NOBODY, "BreakpointExpired")])
+def test_what_did_not_fail_by_itself_fails_at_its_breakpoint(ruled: Verdict, reason: str) -> None:
+    good = Outcome(state=State.SUCCESS, exit_code=0)
+    for outcome in (verdict.given_up(good, ruled), verdict.not_run(ruled)):
+        assert (outcome.state, outcome.reason) == (State.FAILED, reason)
+
+
+def test_what_is_continued_or_skipped_says_by_whom_and_why() -> None:
+    let_pass = verdict.continued(BROKEN, replace(ANNA, verb=Verb.CONTINUE))
+    assert (let_pass.state, let_pass.exit_code, let_pass.reason) == (State.SUCCESS, 7, "DiskNotFound")
+    assert let_pass.message == "anna let it count as success (wrong disk); it had ended so: no disk"
+    skipped = verdict.not_run(replace(ANNA, verb=Verb.SKIP))
+    assert skipped == Outcome(state=State.SUCCESS, message="anna let it be skipped (wrong disk)")
+
+
+@pytest.mark.parametrize(
+    ("program", "failure", "message"),
+    [
+        ("/bin/x", StartFailure(number=errno.ENOENT), "the image has no program /bin/x"),
+        ("x", StartFailure(number=errno.ENOENT), "the image has no program x in the folders of its PATH"),
+        ("/bin", StartFailure(number=errno.EACCES), "/bin may not be executed"),
+        ("/x", StartFailure(number=errno.ENOEXEC), "/x is made for another processor"),
+        ("/x", StartFailure(number=errno.ENOENT, interpreter=True), "the interpreter that /x names in its first line"),
+        ("", StartFailure(number=errno.ENOENT), "the command is empty"),
+        ("/x", StartFailure(number=errno.E2BIG), "/x cannot be executed: Argument list too long"),
+    ],
+)
+def test_what_the_helper_could_not_begin_is_told_as_without_it(
+    program: str, failure: StartFailure, message: str
+) -> None:
+    refusal = verdict.not_begun(program, failure)
+    assert (refusal.reason, str(refusal)[: len(message)]) == ("BadCommand", message)

@@ -1,0 +1,1 @@
+"""One attempt at one action: run, held, stopped, reported."""

@@ -1,0 +1,324 @@
+"""An action's process on this machine: started once, waited for, stopped, its words and its data."""
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import TypeVar
+
+from tinkbox.model.breakpoint import Kind
+from tinkbox.model.errors import Conflict, Invalid, NotFound, TooLarge, Unavailable
+from tinkbox.model.image import parse_reference
+from tinkbox.model.workflow import Outcome, State
+from tinkbox.runtime import Container, ContainerFailed, Ended, EngineAway
+from tinkbox.runtime.carrier import Carrier
+from tinkbox.runtime.output import OutputPump
+from tinkbox.wire.messages.disks import Looked
+from tinkbox.wire.messages.worker import Leaving, Offer, Order
+from tinkbox.worker import outcome as verdict
+from tinkbox.worker.attempts.arming import Arming
+from tinkbox.worker.attempts.order_listener import OrderListener
+from tinkbox.worker.attempts.patience import Patience
+from tinkbox.worker.containers.action_containers import ACTION, Containers
+from tinkbox.worker.containers.helped_container import Helped, Stopped
+from tinkbox.worker.files.failure_files import Told
+from tinkbox.worker.machine import Machine
+
+GRACE = 10
+MAX_HOOK_SECONDS = 600.0
+# So long an engine that is away is waited for when a container is to be stopped.
+ENGINE_SECONDS = GRACE + 10.0
+_log = logging.getLogger(__name__)
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stand:
+    """Where an action stands: how its process ended, and where its helper holds it, if it does.
+
+    What is `final` has nothing behind it any more: no breakpoint, no hook, and with no outcome no report.
+    `kept` tells that all there is to say about its data was said, `decided` that nothing holds it any more.
+    """
+
+    outcome: Outcome | None
+    kind: Kind | None = None
+    final: bool = False
+    kept: bool = False
+    decided: bool = False
+
+
+class RegistryAway(Unavailable):
+    """The appliance's registry does not answer now."""
+
+
+class NothingToBegin(Exception):
+    """The machine is about to go away, and no container is left to start."""
+
+
+class ActionProcess:
+    """Of one attempt; without `helped` nothing holds it where it ends."""
+
+    def __init__(
+        self,
+        machine: Machine,
+        offer: Offer,
+        listener: OrderListener,
+        containers: Containers,
+        helped: Helped | None,
+        arming: Arming,
+        patience: Patience,
+        group: asyncio.TaskGroup,
+    ) -> None:
+        self._machine = machine
+        self._offer = offer
+        self._action = offer.action
+        self._listener = listener
+        self._containers = containers
+        self._helped = helped
+        self._arming = arming
+        self._patience = patience
+        self.carrier = Carrier(machine.runtime, OutputPump(machine.door, offer.attempt), group)
+
+    def carry(self, container: Container) -> None:
+        """Carry the container's output from now on, if it is not already."""
+        if not self.carrier.carries:
+            self.carrier.begin(container)
+
+    async def tried(self, seconds: float) -> Stand:
+        """Have the action's process run, for the first time or again, and see what comes of it."""
+        try:
+            async with self._listener.within(seconds):
+                ended = await self.run(ACTION, self._action.command, self._prepare)
+        except TimeoutError:
+            return await self._cut_short()
+        except ContainerFailed as error:
+            await self.carrier.end_if_it_ends()
+            return Stand(outcome=verdict.refused(error, self.told(), self.carrier.tail))
+        return await self._ended(ended)
+
+    async def run(self, role: str, command: tuple[str, ...], prepare: Callable[[], Awaitable[None]]) -> Ended | Stopped:
+        """Have the container of this role started, and wait for its end, or until its helper holds it."""
+        container = await self._patience.until_answered(lambda: self._started(role, command, prepare))
+        if role == ACTION:
+            self.carry(container)
+        else:
+            self.carrier.begin(container)
+        helped = self._helped if role == ACTION else None
+        wait = helped.wait if helped is not None else self._machine.runtime.wait
+        return await self._patience.until_answered(lambda: wait(container.id))
+
+    async def _started(self, role: str, command: tuple[str, ...], prepare: Callable[[], Awaitable[None]]) -> Container:
+        """Find or make the container, and start it if it never was.
+
+        Asked again it looks again: behind an answer that was lost the container may be made, or run,
+        or be at its end, and to start it then would run the action twice.
+        """
+        notes, attempt = self._machine.folder.notes, self._offer.attempt
+        container = await self._containers.found(role)
+        if container is None and notes.start(attempt, role) and not self._offer.left:
+            raise ContainerFailed("ContainerLost", "its container was removed, and is not started a second time")
+        if container is None:
+            await prepare()
+            container = await self._containers.made(role, command, lambda: self._arming.policy)
+        if not container.started:
+            if self._action.reboot and role == ACTION:
+                leaving = Leaving(workflow_id=self._offer.workflow_id, boot_id=self._machine.boot_id)
+                await self._patience.until_answered(lambda: self._machine.door.leaving(attempt, leaving))
+            notes.keep_start(attempt, role)
+            await self._machine.runtime.start(container.id)
+        return container
+
+    async def _prepare(self) -> None:
+        if self._offer.left:
+            raise NothingToBegin
+        self._containers.check_volumes()
+        await self._ask_to_wipe()
+        await self._gather()
+        archive = await self._patience.until_answered(lambda: self._machine.door.data(self._offer.attempt))
+        self._containers.unpack_data(archive)
+        _log.info("fetching image %s", self._containers.image, extra={"action": "attempt.pull"})
+        await self._patience.until_answered(self._pull)
+
+    async def _ask_to_wipe(self) -> None:
+        """Have the appliance decide whether the action's disks may be overwritten."""
+        if not self._action.wipes:
+            return
+        disks = await self._machine.look(self._action.wipes)
+        looked = Looked(workflow_id=self._offer.workflow_id, boot_id=self._machine.boot_id, disks=disks)
+        refused = await self._patience.until_answered(lambda: self._machine.door.may_wipe(self._offer.attempt, looked))
+        if refused is not None:
+            raise ContainerFailed(refused.reason, refused.message)
+
+    async def _gather(self) -> None:
+        """Have what services on this machine wrote in the data that comes."""
+        try:
+            await self._patience.until_answered(lambda: self._machine.gather(self._offer.workflow_id))
+        except (NotFound, Conflict, Invalid, TooLarge) as error:
+            _log.warning("what services wrote is not kept: %s", error, extra={"action": "services.not-kept"})
+
+    async def _pull(self) -> None:
+        try:
+            await self._machine.runtime.pull(self._containers.image)
+        except ContainerFailed as error:
+            ours = not parse_reference(self._action.image).host
+            if ours and error.reason == "RegistryUnreachable":
+                raise RegistryAway(str(error)) from None
+            raise
+
+    async def _ended(self, come: Ended | Stopped) -> Stand:
+        """The action's process ended by itself, or its helper holds it."""
+        kind = come.kind if isinstance(come, Stopped) else None
+        if kind is Kind.BEFORE:
+            return Stand(outcome=None, kind=kind)
+        await (self.carrier.end() if kind is None else self.carrier.settle())
+        told, tail = self.told(), self.carrier.tail
+        refusal = self._helped.refusal() if self._helped is not None else None
+        if refusal is not None:
+            return Stand(outcome=verdict.refused(refusal, told, tail), kind=kind)
+        ended = await self._told_apart(come) if isinstance(come, Stopped) else come
+        away = self._patience.engine_was_away
+        if self._action.reboot and verdict.went_with_the_machine(ended, engine_was_away=away):
+            return await self.going()
+        if ended.exit_code != 0:
+            return Stand(outcome=verdict.failed(ended, told, tail, engine_was_away=away), kind=kind)
+        try:
+            await self.keep_data()
+        except (Invalid, TooLarge) as error:
+            return Stand(outcome=verdict.data_refused(error, told, tail), kind=kind and Kind.FAILURE, kept=True)
+        except (NotFound, Conflict) as error:
+            _log.warning("the data is not wanted: %s", error, extra={"action": "data.stale"})
+        return Stand(outcome=verdict.succeeded(told, tail), kind=kind)
+
+    async def _told_apart(self, stopped: Stopped) -> Ended:
+        """How a process ended whose container goes on: only the engine knows of memory that ran out."""
+        container = await self.if_engine_answers(lambda: self._containers.found(ACTION))
+        memory = False
+        if container is not None and stopped.exit_code:
+            memory = bool(await self.if_engine_answers(lambda: self._machine.runtime.ran_out_of_memory(container.id)))
+        return Ended(exit_code=stopped.exit_code or 0, out_of_memory=memory)
+
+    async def _cut_short(self) -> Stand:
+        """Time is up, or an order came; but the action may have ended by itself meanwhile."""
+        runtime, missing = self._machine.runtime, self._patience.missing
+        container = await self.if_engine_answers(lambda: self._containers.found(ACTION))
+        order = self._listener.order
+        if container is None and self._offer.left and order is None:
+            return await self.going()
+        held = self._helped.held() if self._helped is not None and container is not None else None
+        if container is not None and (container.ended or held is not None):
+            self.carry(container)
+            try:
+                if held is None:
+                    return await self._ended(await self._patience.until_answered(lambda: runtime.wait(container.id)))
+                return await self._ended(held)
+            except ContainerFailed as error:
+                return Stand(outcome=verdict.refused(error, self.told(), self.carrier.tail))
+        waiting = f", waiting for: {missing}" if missing else ""
+        late = f"the action did not end within {self._action.timeout} seconds{waiting}"
+        late_order = Order(state=State.TIMEOUT, message=late)
+        reason = _MISSING.get(type(missing), "")
+        if order is None and self._arming.kind(Outcome(state=State.TIMEOUT)) is not None:
+            return await self._late(container, late_order, reason)
+        return Stand(outcome=await self.stop(order or late_order, reason), final=True)
+
+    async def _late(self, container: Container | None, order: Order, missing: str) -> Stand:
+        """Have what took too long run no more, but leave its container to be held."""
+        _log.info("stopping the action: %s", order.message, extra={"action": "attempt.stop"})
+        held = None
+        if self._helped is not None and container is not None and container.started:
+            held = await self._helped.stop_process(container.id, GRACE)
+        if held is None:
+            await self.halted(ACTION)
+        else:
+            await self.carrier.settle()
+        outcome = verdict.stopped(order, missing, self.told(), self.carrier.tail)
+        return Stand(outcome=outcome, kind=held.kind if held is not None else None)
+
+    async def stop(self, order: Order, missing: str = "") -> Outcome:
+        _log.info("stopping the action: %s", order.message, extra={"action": "attempt.stop"})
+        self._machine.folder.notes.keep_stop(self._offer.attempt, order)
+        return await self.stopped(order, missing)
+
+    async def stopped(self, order: Order, missing: str = "") -> Outcome:
+        if not await self.halted(ACTION):
+            outcome = verdict.stopped(order, missing or "EngineGone", self.told(), self.carrier.tail)
+            return verdict.noted(outcome, "whether its container still runs is not known")
+        outcome = verdict.stopped(order, missing, self.told(), self.carrier.tail)
+        outcome = verdict.noted(outcome, await self.data_kept_if_possible())
+        return await self.with_hook(outcome) if outcome.state is State.TIMEOUT else outcome
+
+    async def halted(self, role: str) -> bool:
+        """Have the container of this role run no more, and all of its output; False when the engine stays away."""
+        container = await self.if_engine_answers(lambda: self._containers.halted(role, GRACE))
+        if self._patience.engine_gone:
+            self.carrier.drop()
+            return False
+        if container is not None and container.started:
+            self.carry(container)
+        await self.carrier.end()
+        return True
+
+    async def going(self) -> Stand:
+        """The machine goes away by intention: nothing is told, unless an order comes first."""
+        if self._machine.folder.reboot_wanted and self._listener.order is None:
+            return Stand(outcome=None, final=True)
+        _log.info("waiting for the machine to go away", extra={"action": "attempt.leaving"})
+        return Stand(outcome=await self.stop(await self._listener.ordered()), final=True)
+
+    async def with_hook(self, outcome: Outcome) -> Outcome:
+        """2020's on-timeout and on-failure: the command in a new container of the same image, which changes nothing."""
+        late = outcome.state is State.TIMEOUT and self._action.on_timeout
+        role, command = ("on-timeout", late) if late else ("on-failure", self._action.on_failure)
+        if not command or self._listener.canceled:
+            return outcome
+        _log.info("running %s", role, extra={"action": "attempt.hook"})
+        limit = min(float(self._action.timeout), MAX_HOOK_SECONDS)
+        note = ""
+        try:
+            async with self._listener.within(limit):
+                ended = await self.run(role, command, _prepared)
+            note = f"{role} ended with exit code {ended.exit_code}" if ended.exit_code else ""
+            await self.carrier.end()
+        except TimeoutError:
+            why = self._listener.order.message if self._listener.order else f"it did not end within {limit:.0f} seconds"
+            note = f"{role} was stopped: {why}"
+            await self.halted(role)
+        except ContainerFailed as error:
+            # Without its image the action failed, and so must the hook: that is said already.
+            note = "" if error.reason == "ImageNotFound" else f"{role} did not run: {error}"
+            await self.carrier.end_if_it_ends()
+        return verdict.noted(outcome, note)
+
+    async def keep_data(self) -> None:
+        archive = self._machine.folder.data.pack(self._offer.workflow_id)
+        if not archive and not await self._patience.until_answered(
+            lambda: self._machine.door.data(self._offer.attempt)
+        ):
+            return
+        await self._patience.until_answered(lambda: self._machine.door.keep_data(self._offer.attempt, archive))
+
+    async def data_kept_if_possible(self) -> str:
+        """Send the data after a failure, when the action had a chance to change it; returns what there is to say."""
+        container = await self.if_engine_answers(lambda: self._containers.found(ACTION))
+        if container is None or not container.started:
+            return ""
+        try:
+            await self.keep_data()
+        except (Invalid, TooLarge) as error:
+            return f"its data was not kept: {error}"
+        except (NotFound, Conflict) as error:
+            _log.warning("the data is not wanted: %s", error, extra={"action": "data.stale"})
+        return ""
+
+    def told(self) -> Told:
+        return self._machine.folder.words.told(self._offer.attempt, ACTION)
+
+    async def if_engine_answers(self, ask: Callable[[], Awaitable[T]]) -> T | None:
+        return await self._patience.within(ENGINE_SECONDS, ask)
+
+
+async def _prepared() -> None:
+    """A hook runs from the image that is there already."""
+
+
+_MISSING: dict[type, str] = {EngineAway: "EngineGone", RegistryAway: "RegistryUnreachable"}

@@ -1,0 +1,1 @@
+"""The containers of an attempt."""

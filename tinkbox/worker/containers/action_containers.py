@@ -1,0 +1,175 @@
+"""The containers of an attempt: one for the action, and perhaps one for a hook."""
+
+import errno
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+
+from tinkbox.model.breakpoint import Armed, Override
+from tinkbox.model.errors import Invalid, TooLarge
+from tinkbox.model.image import parse_reference
+from tinkbox.runtime import Container, ContainerFailed, ContainerSpec, Runtime
+from tinkbox.wire.messages.worker import Credential, Offer
+from tinkbox.worker import outcome as verdict
+from tinkbox.worker.containers.salvage import discard, salvage
+from tinkbox.worker.files.failure_files import PLACES
+from tinkbox.worker.files.helper_files import ENTRYPOINT, READ_ONLY, TARGET, HelperFiles
+from tinkbox.worker.host.addresses import addressed
+from tinkbox.worker.machine import Machine
+
+ACTION = "action"  # the role of the action's own container; those of hooks are on-timeout and on-failure
+_FULL = frozenset({errno.ENOSPC, errno.EDQUOT})
+
+
+class Containers:
+    """Finds, makes and ends them; every method may raise what `Runtime` raises."""
+
+    def __init__(self, machine: Machine, offer: Offer, helper: HelperFiles | None) -> None:
+        self._runtime = machine.runtime
+        self._folder = machine.folder
+        self._credential = machine.credential
+        self._privileged = machine.privileged
+        self._offer = offer
+        self._helper = helper  # without one the image's command is process 1
+
+    @property
+    def image(self) -> str:
+        """The image's full name: without a registry's host it comes from the appliance."""
+        reference = parse_reference(self._offer.action.image)
+        return reference.at(reference.host or self._credential.registry)
+
+    def check_volumes(self) -> None:
+        """Raise ContainerFailed when a volume lies where the worker itself puts something."""
+        own = {*self._data_mounts(), *(target for targets in PLACES.values() for target in targets)}
+        for volume in self._offer.action.volumes:
+            source, _, rest = volume.partition(":")
+            target = (rest or source).split(":")[0].rstrip("/") or "/"
+            if target in own or Path(TARGET) in (Path(target), *Path(target).parents):
+                raise ContainerFailed(
+                    "MountFailed", f"the volume {volume} takes the place of tinkbox's own {target}: take it off"
+                )
+
+    def unpack_data(self, archive: bytes) -> None:
+        """Bring the workflow's data up to date; raises ContainerFailed."""
+        with _local_faults():
+            try:
+                self._folder.data.unpack(self._offer.workflow_id, archive)
+            except (Invalid, TooLarge) as error:
+                raise ContainerFailed(verdict.data_reason(error), str(error)) from None
+
+    async def found(self, role: str) -> Container | None:
+        """The container of this role, if there is one."""
+        found = await self._runtime.find({**_attempt(self._offer.attempt), "tinkbox.role": role})
+        return found[0] if found else None
+
+    async def made(self, role: str, command: tuple[str, ...], armed: Callable[[], Armed]) -> Container:
+        """Make the container of this role; an action's with its helper, which holds what is `armed` by then."""
+        spec = await self._spec(role, command)
+        if role == ACTION and self._helper is not None:
+            spec = await self._helped(spec, self._helper, armed)
+        return await self._runtime.create(spec)
+
+    async def salvaged(self, dead: Container) -> Container:
+        """A container of what one without a helper left behind, held by one; raises ContainerFailed."""
+        files = self._folder.helper(self._offer.attempt)
+        spec = await self._spec(ACTION, ())
+        with _local_faults():
+            files.prepare()
+            files.set_policy(Armed(), again=True)
+        return await salvage(self._runtime, dead, self._under_helper(spec, files))
+
+    async def _spec(self, role: str, command: tuple[str, ...]) -> ContainerSpec:
+        action, attempt = self._offer.action, self._offer.attempt
+        bounded = await self._runtime.shares_mounts()
+        with _local_faults():
+            words = self._folder.words.prepare(attempt, role, action.volumes, bounded=bounded)
+        labels = {**_worker(self._credential), **_attempt(attempt), "tinkbox.role": role}
+        own = {
+            "TINKBOX_WORKFLOW": self._offer.workflow_id,
+            "TINKBOX_ACTION": action.name,
+            "TINKBOX_ATTEMPT": attempt,
+            "TINKBOX_SERVER": self._credential.server,
+        }
+        changed = (self._offer.override if role == ACTION else None) or Override()
+        return ContainerSpec(
+            image=self.image,
+            labels=labels,
+            entrypoint=changed.command or (),
+            command=() if changed.command else command,
+            environment={**action.environment, **changed.environment, **own},
+            binds=action.volumes,
+            mounts={**self._data_mounts(), **words},
+            pid=action.pid,
+            privileged=self._privileged,
+            hosts=await addressed(self._offer.hosts, self._credential.server),
+        )
+
+    async def _helped(self, spec: ContainerSpec, files: HelperFiles, armed: Callable[[], Armed]) -> ContainerSpec:
+        image = await self._runtime.image_command(self.image)
+        words = spec.entrypoint or (*image.entrypoint, *(spec.command or image.command))
+        if not words:
+            return spec  # the engine says best what is wrong with it
+        with _local_faults():
+            files.prepare()
+            files.set_command_line(words)
+            files.set_policy(armed())
+        return self._under_helper(spec, files)
+
+    def _under_helper(self, spec: ContainerSpec, files: HelperFiles) -> ContainerSpec:
+        return replace(
+            spec,
+            entrypoint=(ENTRYPOINT,),
+            command=(),
+            mounts={**spec.mounts, **files.mounts(self._folder.tools)},
+            read_only=READ_ONLY,
+        )
+
+    async def halted(self, role: str, grace: int) -> Container | None:
+        """Have the container of this role run no more, and never, nor a copy of it; returns it when there is one."""
+        container = await self.found(role)
+        if role == ACTION and not self._offer.action.helper:
+            await discard(self._runtime, self._offer.attempt)
+        if container is not None and container.started:
+            await self._runtime.stop(container.id, grace)
+        elif container is not None:
+            # Behind an answer that was not waited for it may be about to start.
+            await self._runtime.remove(container.id)
+        return container
+
+    async def remove_all(self) -> None:
+        """Remove the attempt's containers, whatever they do."""
+        for container in await self._runtime.find(_attempt(self._offer.attempt)):
+            await self._runtime.remove(container.id)
+        if not self._offer.action.helper:
+            await discard(self._runtime, self._offer.attempt)
+
+    def _data_mounts(self) -> Mapping[str, str]:
+        folder = str(self._folder.data.folder(self._offer.workflow_id))
+        return {"/workflow": folder, f"/workflow/{self._offer.workflow_id}": folder}
+
+
+async def remove_strays(runtime: Runtime, credential: Credential, attempt: str) -> None:
+    """Remove this worker's containers of every attempt but this: those are over, and must do nothing any more."""
+    for container in await runtime.find(_worker(credential)):
+        if container.labels.get("tinkbox.attempt") != attempt:
+            await runtime.remove(container.id)
+
+
+def _worker(credential: Credential) -> dict[str, str]:
+    return {"tinkbox.worker": credential.worker}
+
+
+def _attempt(attempt: str) -> dict[str, str]:
+    return {"tinkbox.attempt": attempt}
+
+
+@contextmanager
+def _local_faults() -> Iterator[None]:
+    try:
+        yield
+    except Invalid as error:
+        raise ContainerFailed("BadCommand", str(error)) from None
+    except OSError as error:
+        reason = "NoSpace" if error.errno in _FULL else "CreateFailed"
+        raise ContainerFailed(reason, f"the worker's own files cannot be written: {error}") from None

@@ -1,0 +1,120 @@
+"""An action's container whose process the helper started: where it ended the container may go on, held."""
+
+import asyncio
+import logging
+from dataclasses import dataclass
+from functools import partial
+
+from tinkbox.model.breakpoint import Armed, Kind
+from tinkbox.runtime import ContainerFailed, Ended, EngineAway, Runtime
+from tinkbox.runtime.patience import patiently
+from tinkbox.worker import outcome as verdict
+from tinkbox.worker.files.helper_files import HelperFiles
+from tinkbox.worker.host.inotify import Watch
+
+TERM, KILL = 15, 9
+TO_RUN = ("run", "retry")
+KILLED_SECONDS = 5.0
+LOOK_EVERY = 1.0
+PAUSE = 1.0
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stopped:
+    """The container goes on, held where `kind` says; `exit_code` is how the process ended, None when it has yet to begin."""
+
+    kind: Kind
+    exit_code: int | None = None
+
+
+class Helped:
+    """Of one attempt."""
+
+    def __init__(self, runtime: Runtime, files: HelperFiles, armed: Armed) -> None:
+        self._runtime = runtime
+        self._files = files
+        self._armed = armed
+        self._again = False
+
+    def arm(self, armed: Armed) -> None:
+        """Have the helper hold there from now on; what it holds already it goes on holding."""
+        self._armed = armed
+        if self._files.prepared:  # whoever makes the container tells what is armed by then
+            self._files.set_policy(armed, again=self._again)
+
+    def held(self) -> Stopped | None:
+        """Where the helper says that it holds the container."""
+        status = self._files.status()
+        if status.held is None or self._files.pending in TO_RUN:  # it was told to go on, and will
+            return None
+        return Stopped(kind=status.held, exit_code=status.exited)
+
+    def refusal(self) -> ContainerFailed | None:
+        """Why the process did not begin, when it did not."""
+        failure = self._files.status().failure
+        return None if failure is None else verdict.not_begun(self._files.program, failure)
+
+    async def wait(self, container_id: str) -> Ended | Stopped:
+        """Wait until the container ends or is held; raises as `Runtime.wait` does.
+
+        One that ended before it heard that its process is to run has not ended: it is started to hear it.
+        """
+        while isinstance(came := await self._came(container_id), Ended) and self._files.pending in TO_RUN:
+            await self.hold_again(container_id)
+        return came
+
+    async def _came(self, container_id: str) -> Ended | Stopped:
+        with Watch(self._files.run) as watch:
+            async with asyncio.TaskGroup() as group:
+                ending = group.create_task(self._end(container_id))
+                try:
+                    while (stopped := self.held()) is None and not ending.done():
+                        changing = group.create_task(watch.changed(LOOK_EVERY))
+                        await asyncio.wait({ending, changing}, return_when=asyncio.FIRST_COMPLETED)
+                        changing.cancel()
+                    came = stopped or ending.result()
+                finally:
+                    ending.cancel()
+        if isinstance(came, Exception):
+            raise came
+        return came
+
+    async def stop_process(self, container_id: str, grace: float) -> Stopped | None:
+        """SIGTERM, `grace` seconds, SIGKILL to the process alone; None when that does not lead to a hold."""
+        for signal, patience in ((TERM, grace), (KILL, KILLED_SECONDS)):
+            self._files.command("signal", str(signal))
+            try:
+                async with asyncio.timeout(patience):
+                    came = await self.wait(container_id)
+            except (TimeoutError, EngineAway, ContainerFailed):
+                continue
+            return came if isinstance(came, Stopped) else None
+        return None
+
+    async def hold_again(self, container_id: str) -> None:
+        """Start the container that ended once more, but only to be held."""
+        self._again = True
+        self._files.set_policy(self._armed, again=True)
+        await self._runtime.start(container_id)
+
+    async def keep(self, container_id: str) -> None:
+        """See to it that the container is held whatever ends it; returns only when it is gone."""
+        while True:
+            try:
+                await patiently(partial(self._runtime.wait, container_id), EngineAway)
+            except ContainerFailed as error:
+                if error.reason == "ContainerLost":
+                    return
+            try:
+                await patiently(partial(self.hold_again, container_id), EngineAway)
+            except ContainerFailed as error:
+                # An engine that is about to end refuses to start anything.
+                _log.warning("the container does not start to be held: %s", error, extra={"action": "helper.ends"})
+            await asyncio.sleep(PAUSE)  # whoever ends it again and again keeps nobody busy
+
+    async def _end(self, container_id: str) -> Ended | Exception:
+        try:
+            return await self._runtime.wait(container_id)
+        except (EngineAway, ContainerFailed) as error:
+            return error

@@ -1,0 +1,1 @@
+"""What the worker keeps on its machine, and what it gives to containers."""

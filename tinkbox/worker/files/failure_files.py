@@ -1,0 +1,119 @@
+"""An action's own words: the files by which it says why it failed (seed: Tink Worker Failure Reasons)."""
+
+import logging
+import os
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from tinkbox.wire.messages.worker import MAX_MESSAGE, MAX_REASON
+from tinkbox.worker.host.mounts import mount_tmpfs, unmount
+
+PLACES: Mapping[str, tuple[str, ...]] = {
+    "reason": ("/dev/reason", "/tinkerbell/failure-reason"),
+    "message": ("/dev/message", "/tinkerbell/failure-message"),
+}
+# A tmpfs for each, for a runaway message in a shared one would leave no room for the reason.
+TMPFS = "size=64k,nr_inodes=16,mode=755"
+# What the worker says itself comes before, and both must fit.
+MAX_SAID = MAX_MESSAGE - 2_000
+_MAX_REASON_FILE = 4_096
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """What an action said, bounded and without NULs; `reason` is its first line, empty when it said none."""
+
+    reason: str = ""
+    message: str = ""
+
+    @property
+    def both(self) -> str:
+        """Reason and message as one text."""
+        return ": ".join(filter(None, (self.reason, self.message)))
+
+
+class Words:
+    """The files of every attempt, below one folder; `dev` is the machine's own /dev."""
+
+    def __init__(self, root: Path, dev: Path = Path("/dev")) -> None:
+        self._root = root
+        self._dev = dev
+
+    def prepare(self, attempt: str, role: str, volumes: Iterable[str], *, bounded: bool) -> dict[str, str]:
+        """Make the files for a container, or find them; returns sources by target.  Raises OSError.
+
+        Where the engine sees what the worker mounts (`bounded`), they cannot grow beyond 64 KiB;
+        elsewhere only what is read of them is bounded.
+        """
+        mounts: dict[str, str] = {}
+        for name, targets in PLACES.items():
+            folder = self._root / name
+            folder.mkdir(parents=True, exist_ok=True)
+            if bounded:
+                _bound(folder)
+            for old in folder.iterdir():
+                if not old.name.startswith(f"{attempt}."):
+                    old.unlink()
+            path = folder / f"{attempt}.{role}"
+            path.touch()
+            path.chmod(0o666)  # the image may run as any user
+            mounts |= dict.fromkeys(targets, str(path))
+            if _shares_dev(volumes):
+                # The mount point is then looked for in the machine's own /dev, maybe bound read-only.
+                with suppress(OSError):
+                    (self._dev / name).touch(mode=0o444)
+        return mounts
+
+    def told(self, attempt: str, role: str) -> Told:
+        """What the container said until now."""
+        reason, _ = _head(self._root / "reason" / f"{attempt}.{role}", _MAX_REASON_FILE)
+        lines = (line.strip() for line in reason.splitlines())
+        message, size = _head(self._root / "message" / f"{attempt}.{role}", MAX_SAID)
+        message = message.replace("\r\n", "\n").strip()
+        if size > MAX_SAID:
+            message += f" … (cut: it wrote {size} bytes, the first {MAX_SAID} are kept)"
+        return Told(next(filter(None, lines), "")[: MAX_REASON + 1], message)
+
+    def clear(self, attempt: str, role: str) -> None:
+        """Make the container's files empty for another run of its process."""
+        for name in PLACES:
+            with suppress(OSError):
+                os.truncate(self._root / name / f"{attempt}.{role}", 0)
+
+    def forget(self, attempt: str, volumes: Iterable[str]) -> None:
+        """Remove an attempt's files."""
+        for name in PLACES:
+            for path in (self._root / name).glob(f"{attempt}.*"):
+                path.unlink(missing_ok=True)
+            # A /dev that is bound shared gives its mounts back to the machine, where they would stay.
+            if _shares_dev(volumes) and os.path.ismount(self._dev / name):
+                with suppress(OSError):
+                    unmount(self._dev / name)
+
+
+def _bound(folder: Path) -> None:
+    if os.path.ismount(folder) or any(folder.iterdir()):
+        return
+    try:
+        mount_tmpfs(folder, TMPFS)
+    except OSError as error:
+        _log.warning("the size of %s is not bounded: %s", folder, error, extra={"action": "words.unbounded"})
+
+
+def _shares_dev(volumes: Iterable[str]) -> bool:
+    return any(volume.split(":")[1:2] in (["/dev"], ["/dev/"]) for volume in volumes)
+
+
+def _head(path: Path, limit: int) -> tuple[str, int]:
+    """The beginning of a file as text, and how many bytes the whole has."""
+    try:
+        # With /worker bound into an action even our own file may have become something else.
+        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+        with os.fdopen(descriptor, "rb") as file:
+            size = os.fstat(descriptor).st_size
+            return file.read(limit).replace(b"\0", b"").decode(errors="replace"), size
+    except OSError:
+        return "", 0

@@ -1,0 +1,33 @@
+"""What the worker keeps on its machine: below one folder, so that actions can be given parts of it."""
+
+from pathlib import Path
+
+from tinkbox.worker.files.ephemeral_data import EphemeralData
+from tinkbox.worker.files.failure_files import Words
+from tinkbox.worker.files.helper_files import HelperFiles
+from tinkbox.worker.files.notes import Notes
+
+
+class WorkerFolder:
+    """The worker's `--data` folder.
+
+    `data` of workflows, `words` of actions, `notes` on attempts, `tools` for containers, what `services` write.
+    `dev` is the machine's own /dev, which actions may share.
+    """
+
+    def __init__(self, root: Path, dev: Path = Path("/dev")) -> None:
+        self._root = root
+        self.data = EphemeralData(root / "workflow")
+        self.words = Words(root / "words", dev)
+        self.notes = Notes(root / "attempts")
+        self.tools = root / "tools"
+        self.services = root / "services"
+
+    def helper(self, attempt: str) -> HelperFiles:
+        """The files by which the worker speaks with an attempt's helper."""
+        return HelperFiles(self._root / "holds", attempt)
+
+    @property
+    def reboot_wanted(self) -> bool:
+        """Whether an action asked for the machine to be rebooted or powered off, by writing `reboot` here."""
+        return (self._root / "reboot").exists()

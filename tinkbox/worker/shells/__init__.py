@@ -1,0 +1,1 @@
+"""Shells in held containers, on the machine."""

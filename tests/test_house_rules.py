@@ -1,4 +1,4 @@
-"""The project's habits, held by a machine; each failure says why the rule exists.
+"""The project's firmware_traits, held by a machine; each failure says why the rule exists.
 
 An exception to a rule stands in a list here with its reason, and the list itself fails when an entry is stale.
 """
@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from tinkbox.engine.machine import mermaid
-from tinkbox.engine.objects import take, take_hardware
-from tinkbox.engine.rendering import render, rendering_data
+from tinkbox.engine.documents.kubernetes import take, take_hardware
+from tinkbox.engine.rules.transitions import mermaid
+from tinkbox.engine.templates.rendering import render, rendering_data
 from tinkbox.model import reasons, template
 from tinkbox.model.hardware import hardware_from_document, parse_hardware
 from tinkbox.model.kubernetes import SHAPES, UNHEEDED, paths
@@ -75,7 +75,9 @@ def test_no_test_waits_by_sleeping() -> None:
 def test_the_state_diagrams_in_the_docs_are_the_tables() -> None:
     text = (ROOT / "docs" / "architecture.md").read_text()
     shown = text.split("<!-- states:begin -->")[1].split("<!-- states:end -->")[0].strip()
-    assert shown == mermaid().strip(), "paste the output of tinkbox.engine.machine.mermaid() between the markers"
+    assert shown == mermaid().strip(), (
+        "paste the output of tinkbox.engine.rules.transitions.mermaid() between the markers"
+    )
 
 
 def test_every_setting_is_documented() -> None:
@@ -91,7 +93,13 @@ def test_every_setting_is_documented() -> None:
 def test_every_reason_that_a_failure_may_get_is_documented() -> None:
     sources = [
         ROOT / "tinkbox" / part
-        for part in ("worker", "runtime", "hosting", "engine/attempts.py", "engine/readiness.py")
+        for part in (
+            "worker",
+            "runtime",
+            "hosting",
+            "engine/workflows/attempts.py",
+            "engine/rules/service_readiness.py",
+        )
     ]
     files = [path for each in sources for path in ([each] if each.is_file() else each.glob("*.py"))]
     given = set()

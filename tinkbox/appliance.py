@@ -28,27 +28,27 @@ from tinkbox.boot.syslog import SyslogServer
 from tinkbox.boot.tftp.files import TftpFiles
 from tinkbox.boot.tftp.server import TftpServer
 from tinkbox.door.traffic import Traffic
-from tinkbox.engine.attempts import Attempts
-from tinkbox.engine.bells import Bells
-from tinkbox.engine.binding import Names
-from tinkbox.engine.booting import OTHERS_ADDRESSES, Booting
-from tinkbox.engine.breakpoints import Breakpoints
-from tinkbox.engine.case import OsieSize
-from tinkbox.engine.deadlines import Deadlines
-from tinkbox.engine.directory import Directory
-from tinkbox.engine.discovery import Discovery
-from tinkbox.engine.examiner import Examiner, Premises
-from tinkbox.engine.experience import Experience
-from tinkbox.engine.leases import Leases
-from tinkbox.engine.machines import Machines
-from tinkbox.engine.meter import Meter
-from tinkbox.engine.returns import Returns
-from tinkbox.engine.seen import Seen
-from tinkbox.engine.services import Services
-from tinkbox.engine.shells import Shells
-from tinkbox.engine.syslog import Syslog
-from tinkbox.engine.templates import Templates
-from tinkbox.engine.workflows import Workflows
+from tinkbox.engine.boot.booting import OTHERS_ADDRESSES, Booting
+from tinkbox.engine.boot.leases import Leases
+from tinkbox.engine.discovery.discovery import Discovery
+from tinkbox.engine.doctor.case import OsieSize
+from tinkbox.engine.doctor.examiner import Examiner, Premises
+from tinkbox.engine.machines.boot_history import Seen
+from tinkbox.engine.machines.firmware_knowledge import FirmwareKnowledge
+from tinkbox.engine.machines.machines import Machines
+from tinkbox.engine.services.routing_table import Directory
+from tinkbox.engine.services.services import Services
+from tinkbox.engine.shells.shells import Shells
+from tinkbox.engine.templates.templates import Templates
+from tinkbox.engine.timeline.syslog import Syslog
+from tinkbox.engine.views.metrics import Meter
+from tinkbox.engine.wakeups import Wakeups
+from tinkbox.engine.workflows.attempts import Attempts
+from tinkbox.engine.workflows.binding import Names
+from tinkbox.engine.workflows.breakpoints import Breakpoints
+from tinkbox.engine.workflows.deadlines import Deadlines
+from tinkbox.engine.workflows.returns import Returns
+from tinkbox.engine.workflows.workflows import Workflows
 from tinkbox.hosting import Place
 from tinkbox.hosting.host import ServiceHost
 from tinkbox.listening import DNS_PORT, Listening, Sockets
@@ -91,39 +91,41 @@ class Appliance:
         self.people: People = read_people(settings.data, settings.people)
         self._images = ImageStore(settings.data / "registry", clock=_now)
         self.traffic = Traffic()
-        bells = Bells()
+        wakeups = Wakeups()
 
         # What workflows are, and what they run.
         directory = Directory(settings.services_domain, first.url)
-        self.machines = machines = Machines(store, bells, _now, _new_token, directory.supply)
-        self._services = Services(store, bells, machines, _now, directory, address)
+        self.machines = machines = Machines(store, wakeups, _now, _new_token, directory.supply)
+        self._services = Services(store, wakeups, machines, _now, directory, address)
         self._directory = directory
         names = Names(
             name=settings.name, address=address, domain=settings.services_domain, opened=settings.services_paths
         )
-        self._workflows = Workflows(store, bells, machines, _now, _new_id, _new_token, names)
-        self._breakpoints = Breakpoints(store, bells, machines, _now)
+        self._workflows = Workflows(store, wakeups, machines, _now, _new_id, _new_token, names)
+        self._breakpoints = Breakpoints(store, wakeups, machines, _now)
         self._shells = Shells(
-            store, bells, _now, _new_id, _new_token, settings.data / "recordings", self._breakpoints.touch
+            store, wakeups, _now, _new_id, _new_token, settings.data / "recordings", self._breakpoints.touch
         )
         self._meter = Meter(store, machines, _now)
-        self._clockwork = [part(store, bells, machines, _now) for part in (Deadlines, Returns)]
+        self._clockwork = [part(store, wakeups, machines, _now) for part in (Deadlines, Returns)]
 
         # What machines are told in their first minutes, and what is learned of them.
         self._syslog = Syslog(store, _now, machines.timeline.follows)
-        self._experience = Experience(store, _now, lambda mac: bool(machines.holder(mac)), machines.cards)
+        self._firmware_knowledge = FirmwareKnowledge(
+            store, _now, lambda mac: bool(machines.holder(mac)), machines.cards
+        )
         own = {each.interface.address for each in sockets.networks}
         self._leases = Leases(
             store, sockets.subnets, _now, time.monotonic,
             reserved=lambda each: each in own or machines.mac_at(str(each)) is not None,
         )  # fmt: skip
         self._discovery = Discovery(
-            store, bells, machines, self._workflows, _now, time.monotonic, _new_token,
+            store, wakeups, machines, self._workflows, _now, time.monotonic, _new_token,
             settings.discovery_quotas, settings.discovery_rules, [each.network for each in sockets.subnets],
         )  # fmt: skip
         self.booting = Booting(
             machines, self._leases, self._discovery if settings.discovers else None, sockets.subnets, settings.dhcp_mode,
-            neighbour, time.monotonic, self._experience, own,
+            neighbour, time.monotonic, self._firmware_knowledge, own,
         )  # fmt: skip
         self._seen = Seen(store, machines, self._syslog, _now)
 
@@ -131,18 +133,18 @@ class Appliance:
         self.docker = DockerRuntime(settings.docker)
         self.proxy = Proxy(directory, self.booting.machine_at)
 
-        self._bells = bells
+        self._wakeups = wakeups
 
     async def load(self) -> list[str]:
         """Take over what is stored; returns what does not fit together any more.  Raises Unavailable when the store is."""
         for load in (
-            self.machines.load, self._syslog.load, self._experience.load, self._leases.load, self._services.load,
+            self.machines.load, self._syslog.load, self._firmware_knowledge.load, self._leases.load, self._services.load,
             self._meter.begin, self._shells.load,
         ):  # fmt: skip
             await load()
         self._host = ServiceHost(self.docker, OwnDesk(self._services), self._place(), time.monotonic)
         self._attempts = Attempts(
-            self._store, self._bells, self.machines, _now, _new_token, self._host.gather, self._directory.name_of
+            self._store, self._wakeups, self.machines, _now, _new_token, self._host.gather, self._directory.name_of
         )
         return await self._discovery.load()
 
@@ -150,7 +152,7 @@ class Appliance:
         """Everything that is to run for as long as the appliance does."""
         parts: list[Part] = [each.run for each in self._clockwork]
         parts += [
-            self._store.run, self.machines.run, self.machines.timeline.run, self._syslog.run, self._experience.run,
+            self._store.run, self.machines.run, self.machines.timeline.run, self._syslog.run, self._firmware_knowledge.run,
             self._leases.run, self._discovery.run, self._services.run, self._host.run, self._shells.run,
         ]  # fmt: skip
         if self._settings.discovers:
@@ -199,7 +201,7 @@ class Appliance:
             ask=partial(other_servers_on, [each.interface.name for each in self._sockets.networks], _new_identity),
             osie=lambda: [_size(each) for each in osie()],
             inventory=self._inventory,
-            habits=self._experience.habits,
+            firmware_traits=self._firmware_knowledge.firmware_traits,
             clock=_now,
         )
         others = settings.dhcp_mode in OTHERS_ADDRESSES
@@ -222,7 +224,7 @@ class Appliance:
             osie=lambda: [asdict(each) for each in osie()],
             server=first.url,
             registry=first.registry,
-            habits=self._experience.of,
+            firmware_traits=self._firmware_knowledge.of,
         ).routes()
 
     def image_routes(self) -> list[web.RouteDef]:
@@ -244,7 +246,7 @@ class Appliance:
     async def save(self) -> None:
         """Save what waits to be saved in batches; raises Unavailable when that cannot be."""
         for save in (
-            self.machines.save, self._syslog.save, self._experience.save, self._leases.save, self._discovery.save,
+            self.machines.save, self._syslog.save, self._firmware_knowledge.save, self._leases.save, self._discovery.save,
         ):  # fmt: skip
             await save()
 

@@ -22,7 +22,7 @@ def disk(lab: Lab) -> Path:
     return installed_disk(lab.work / "machine1" / "disk.raw")
 
 
-def habits(lab: Lab) -> dict[str, Any]:
+def firmware_traits(lab: Lab) -> dict[str, Any]:
     (machine,) = lab.json("hardware", "get", mac(ONE))
     learned: dict[str, Any] = machine["habits"]
     return learned
@@ -60,7 +60,7 @@ def test_the_first_way_of_each_firmware_leads_to_an_ordinary_disk(firmware: Firm
         machine.power_on()
         machine.console.wait_for(INSTALLED, PATIENCE)
         until_up(lab)
-        assert habits(lab) == {"secure_boot": False, "local_boot": way, "proven": True}
+        assert firmware_traits(lab) == {"secure_boot": False, "local_boot": way, "proven": True}
         assert set(ways(lab)) == {way}
 
 
@@ -75,7 +75,7 @@ def test_a_way_that_fails_is_followed_by_the_next_and_the_one_that_works_is_reme
         machine.console.wait_for(INSTALLED, PATIENCE)
         until_up(lab)
         assert ways(lab)[-1] == "grub"
-        assert habits(lab) == {"secure_boot": False, "local_boot": "grub", "proven": True}
+        assert firmware_traits(lab) == {"secure_boot": False, "local_boot": "grub", "proven": True}
         until(lambda: kept(lab) == [("grub", True)], "what was learned to be on disk")
         lab.appliance.kill()
         lab.appliance.start_again()
@@ -84,4 +84,4 @@ def test_a_way_that_fails_is_followed_by_the_next_and_the_one_that_works_is_reme
         machine.console.wait_for(INSTALLED, PATIENCE)
         until_up(lab)
         assert ways(lab)[-1] == "grub"
-        assert habits(lab)["proven"]
+        assert firmware_traits(lab)["proven"]

@@ -7,8 +7,8 @@ from aiohttp import web
 
 from tinkbox.api import documents
 from tinkbox.api.access import caller, needing, read_object
-from tinkbox.engine.breakpoints import Breakpoints, Change
-from tinkbox.engine.workflows import Workflows
+from tinkbox.engine.workflows.breakpoints import Breakpoints, Change
+from tinkbox.engine.workflows.workflows import Workflows
 from tinkbox.model.access import Right
 from tinkbox.model.breakpoint import DEFAULT_HOLD_SECONDS, Hold, Verb
 from tinkbox.model.duration import parse_duration

@@ -7,7 +7,7 @@ from typing import Any
 from aiohttp import web
 
 from tinkbox.api.access import caller, needing, read_object
-from tinkbox.engine.discovery import Discovery
+from tinkbox.engine.discovery.discovery import Discovery
 from tinkbox.model.access import Right
 from tinkbox.model.discovery import Stranger
 from tinkbox.model.errors import Invalid

@@ -11,14 +11,14 @@ from aiohttp import web
 
 from tinkbox.api.access import needing
 from tinkbox.api.documents import Document
-from tinkbox.engine.examiner import Examination
+from tinkbox.engine.doctor.examiner import Examination
 from tinkbox.model.access import Right
 from tinkbox.model.diagnosis import Diagnosis
 from tinkbox.wire.dhcp.foreign_servers import ForeignLines
 
 
 class Examiner(Protocol):
-    """Whoever examines (`engine.examiner`)."""
+    """Whoever examines (`engine.doctor.examiner`)."""
 
     async def examine(self, key: str) -> Examination: ...
 

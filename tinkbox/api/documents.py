@@ -7,13 +7,13 @@ from dataclasses import asdict
 from datetime import datetime
 from typing import Any
 
-from tinkbox.engine.breakpoints import Standing
-from tinkbox.engine.machines import MachineStatus
-from tinkbox.engine.verdicts import VERBS
+from tinkbox.engine.machines.machines import MachineStatus
+from tinkbox.engine.rules.verdicts import VERBS
+from tinkbox.engine.workflows.breakpoints import Standing
 from tinkbox.model.breakpoint import Breakpoints, Hold, Verdict
 from tinkbox.model.conditions import conditions, explanation
 from tinkbox.model.errors import Refusal
-from tinkbox.model.habits import Habits
+from tinkbox.model.firmware_traits import FirmwareTraits
 from tinkbox.model.reasons import hint
 from tinkbox.model.services import ServiceStatus
 from tinkbox.model.workflow import DONE, ActionStatus, Event, Outcome, PlannedAction, State, Workflow, progress
@@ -47,7 +47,7 @@ def hardware(status: MachineStatus) -> Document:
     }
 
 
-def habits(learned: Habits) -> Document:
+def firmware_traits(learned: FirmwareTraits) -> Document:
     return {
         "secure_boot": learned.secure_boot,
         "local_boot": learned.local_boot or "",

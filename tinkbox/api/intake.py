@@ -8,12 +8,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
-from tinkbox.engine.arming import Change
-from tinkbox.engine.machines import Machines
-from tinkbox.engine.objects import Object, has_objects, take, take_hardware
-from tinkbox.engine.templates import Templates
-from tinkbox.engine.validation import Verdict, validate
-from tinkbox.engine.workflows import Workflows
+from tinkbox.engine.documents.kubernetes import Object, has_objects, take, take_hardware
+from tinkbox.engine.machines.machines import Machines
+from tinkbox.engine.rules.arming import Change
+from tinkbox.engine.templates.templates import Templates
+from tinkbox.engine.templates.validation import Verdict, validate
+from tinkbox.engine.workflows.workflows import Workflows
 from tinkbox.model.errors import Conflict, Invalid, NotFound, Problem, Refusal
 from tinkbox.model.hardware import Hardware, parse_hardware
 from tinkbox.model.kubernetes import identity

@@ -16,7 +16,7 @@ from aiohttp import web
 
 from tinkbox.api.access import is_number
 from tinkbox.api.documents import event
-from tinkbox.engine.workflows import Output
+from tinkbox.engine.workflows.workflows import Output
 from tinkbox.model.errors import NotFound
 from tinkbox.model.workflow import FINAL, Event, Workflow
 from tinkbox.store.output import Piece

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import accumulate
 
 from tinkbox import __version__
-from tinkbox.engine.meter import BOUNDS, Durations, Figures, Waiting
+from tinkbox.engine.views.metrics import BOUNDS, Durations, Figures, Waiting
 from tinkbox.model.boot import Stage
 from tinkbox.model.breakpoint import Kind, Verb
 from tinkbox.model.services import Phase

@@ -13,19 +13,19 @@ from tinkbox.api.access import MAX_DOCUMENT, caller, is_number, needing, read_ob
 from tinkbox.api.logs import EVENT_STREAM, answer, output_of_actions, stream_events, streamed
 from tinkbox.api.metrics import CONTENT_TYPE, Answers, page
 from tinkbox.door.bodies import body_of
-from tinkbox.engine.breakpoints import Breakpoints
-from tinkbox.engine.directory import Directory
-from tinkbox.engine.discovery import Discovery
-from tinkbox.engine.machines import Machines, primary
-from tinkbox.engine.meter import Meter
-from tinkbox.engine.seen import Seen
-from tinkbox.engine.services import Services
-from tinkbox.engine.shells import Shells
-from tinkbox.engine.templates import Templates
-from tinkbox.engine.workflows import Workflows
+from tinkbox.engine.discovery.discovery import Discovery
+from tinkbox.engine.machines.boot_history import Seen
+from tinkbox.engine.machines.machines import Machines, primary
+from tinkbox.engine.services.routing_table import Directory
+from tinkbox.engine.services.services import Services
+from tinkbox.engine.shells.shells import Shells
+from tinkbox.engine.templates.templates import Templates
+from tinkbox.engine.views.metrics import Meter
+from tinkbox.engine.workflows.breakpoints import Breakpoints
+from tinkbox.engine.workflows.workflows import Workflows
 from tinkbox.model.access import Right
 from tinkbox.model.errors import Invalid
-from tinkbox.model.habits import Habits
+from tinkbox.model.firmware_traits import FirmwareTraits
 from tinkbox.model.hardware import Hardware
 from tinkbox.model.leases import Lease
 from tinkbox.model.workflow import Workflow
@@ -48,7 +48,7 @@ class OperatorDoor:
 
     `server` and `registry` are how machines reach the node door; `osie` lists what was built;
     `foreign` is what other DHCP servers have to be told, empty where they are told nothing;
-    `answers` counts those of the node door (`door.traffic`); `leases` lists the addresses of pools; `habits` is what was
+    `answers` counts those of the node door (`door.traffic`); `leases` lists the addresses of pools; `firmware_traits` is what was
     learned of a machine's firmware.
     """
 
@@ -70,7 +70,7 @@ class OperatorDoor:
     osie: Callable[[], Sequence[Mapping[str, Any]]]
     server: str
     registry: str
-    habits: Callable[[Hardware], Habits] = lambda _: Habits()
+    firmware_traits: Callable[[Hardware], FirmwareTraits] = lambda _: FirmwareTraits()
 
     def routes(self) -> list[web.RouteDef]:
         return [
@@ -144,7 +144,7 @@ class OperatorDoor:
     async def get_hardware(self, request: web.Request) -> web.Response:
         status = await self.machines.get(_key(request))
         told = discovery.inventory(await self.discovery.inventory(status.hardware.id))
-        learned = documents.habits(self.habits(status.hardware))
+        learned = documents.firmware_traits(self.firmware_traits(status.hardware))
         return web.json_response({**documents.hardware(status), "habits": learned, "inventory": told})
 
     async def delete_hardware(self, request: web.Request) -> web.Response:

@@ -12,7 +12,7 @@ from aiohttp import web
 
 from tinkbox.api.access import is_number, needing
 from tinkbox.api.documents import Document
-from tinkbox.engine.seen import SHOWN_LINES, SeenMachine
+from tinkbox.engine.machines.boot_history import SHOWN_LINES, SeenMachine
 from tinkbox.model.access import Right
 from tinkbox.model.errors import Invalid
 from tinkbox.model.sightings import Sighting
@@ -20,7 +20,7 @@ from tinkbox.store.syslog import KEPT_LINES
 
 
 class Seen(Protocol):
-    """What was seen of machines (`engine.seen`)."""
+    """What was seen of machines (`engine.machines.boot_history`)."""
 
     async def all(self) -> Sequence[SeenMachine]: ...
     async def get(self, key: str) -> SeenMachine: ...

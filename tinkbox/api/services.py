@@ -16,7 +16,7 @@ from aiohttp import web
 from tinkbox.api import documents
 from tinkbox.api.access import needing
 from tinkbox.api.logs import Changed, Look, Run, Source, answer
-from tinkbox.engine.services import Listed, Printed
+from tinkbox.engine.services.services import Listed, Printed
 from tinkbox.model.access import Right
 from tinkbox.model.errors import Invalid
 from tinkbox.model.services import ENDED
@@ -25,7 +25,7 @@ Hostnames = Callable[[], Awaitable[Mapping[str, str]]]
 
 
 class Services(Protocol):
-    """What is to be seen of services (`engine.services`)."""
+    """What is to be seen of services (`engine.services.services`)."""
 
     async def all(self, key: str = "") -> list[Listed]: ...
     async def logs(self, key: str, offsets: Mapping[str, int]) -> list[Printed]: ...

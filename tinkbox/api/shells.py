@@ -10,7 +10,7 @@ from aiohttp import web
 
 from tinkbox.api.access import TICKETED, caller, is_number, needing, read_object
 from tinkbox.door.frames import carry, expect_websocket
-from tinkbox.engine.shells import Listed, Opened, Shells
+from tinkbox.engine.shells.shells import Listed, Opened, Shells
 from tinkbox.model.access import Right
 from tinkbox.model.errors import Invalid
 from tinkbox.model.shells import Mode

@@ -52,12 +52,12 @@ def get(chosen: argparse.Namespace) -> None:
             print(timeline(machine["timeline"], machine["stalled"]), end="")
 
 
-def firmware(habits: Mapping[str, Any]) -> str:
+def firmware(firmware_traits: Mapping[str, Any]) -> str:
     """What was learned of a machine's firmware, in a line; nothing when that is nothing."""
-    learned = ["takes signed boot loaders only (Secure Boot)"] if habits["secure_boot"] else []
-    if habits["local_boot"]:
-        how = "which worked" if habits["proven"] else "not seen to work yet"
-        learned.append(f"way to its disk: {habits['local_boot']}, {how}")
+    learned = ["takes signed boot loaders only (Secure Boot)"] if firmware_traits["secure_boot"] else []
+    if firmware_traits["local_boot"]:
+        how = "which worked" if firmware_traits["proven"] else "not seen to work yet"
+        learned.append(f"way to its disk: {firmware_traits['local_boot']}, {how}")
     return f"firmware: {'; '.join(learned)}\n" if learned else ""
 
 

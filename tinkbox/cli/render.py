@@ -3,7 +3,7 @@
 import argparse
 import sys
 
-from tinkbox.engine.confinement import answer
+from tinkbox.engine.templates.jinja_confinement import answer
 
 
 def render(_: argparse.Namespace) -> None:

@@ -6,7 +6,7 @@ from typing import NoReturn, Protocol
 from aiohttp import WSCloseCode, WSMsgType, web
 
 from tinkbox.client.keep_alive import keep_alive
-from tinkbox.engine.outbox import CutOff
+from tinkbox.engine.shells.frame_queue import CutOff
 from tinkbox.model.errors import Invalid, Refusal
 from tinkbox.wire.messages.shell import MAX_FRAME, Frame, decode, encode
 

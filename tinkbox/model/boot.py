@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from ipaddress import IPv4Address
 
-from tinkbox.model.habits import LocalBoot
+from tinkbox.model.firmware_traits import LocalBoot
 from tinkbox.model.hardware import Interface, MacAddress
 from tinkbox.model.leases import Lease
 

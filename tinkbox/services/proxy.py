@@ -15,7 +15,7 @@ from aiohttp.typedefs import Middleware
 from yarl import URL
 
 from tinkbox.door.problems import Handler, problem
-from tinkbox.engine.directory import Found, doing, serves
+from tinkbox.engine.services.routing_table import Found, doing, serves
 from tinkbox.model.errors import Invalid, NotFound
 from tinkbox.model.services import APPLIANCE, ENDED, Phase
 from tinkbox.services.forwarding import Forwarder, Unanswered
@@ -29,7 +29,7 @@ _OVER: Final = ENDED | {Phase.STOPPING}
 
 
 class Directory(Protocol):
-    """Whoever knows the services (`engine.directory`)."""
+    """Whoever knows the services (`engine.services.routing_table`)."""
 
     def covers(self, host: str) -> bool: ...
     def find(self, request: Request, machine: str) -> Found | None: ...

@@ -25,7 +25,7 @@ from tinkbox.store.discovery import DiscoveryTable
 from tinkbox.store.disks import DiskTable
 from tinkbox.store.events import EventTable
 from tinkbox.store.figures import FigureTable
-from tinkbox.store.habits import HabitTable
+from tinkbox.store.firmware_traits import FirmwareTraitTable
 from tinkbox.store.hardware import HardwareTable
 from tinkbox.store.holds import HoldTable
 from tinkbox.store.leases import LeaseTable
@@ -58,7 +58,7 @@ class Tables:
     holds: HoldTable
     shells: ShellTable
     queues: QueueTable
-    habits: HabitTable
+    firmware_traits: FirmwareTraitTable
     services: ServiceTable
     service_output: OutputTable
     disks: DiskTable
@@ -80,7 +80,7 @@ class Tables:
             HoldTable(connection),
             ShellTable(connection),
             QueueTable(connection),
-            HabitTable(connection),
+            FirmwareTraitTable(connection),
             ServiceTable(connection),
             OutputTable(connection, SERVICE_RUNS),
             DiskTable(connection),

@@ -23,15 +23,15 @@ from tinkbox.api.access import bearer_only
 from tinkbox.api.people import People
 from tinkbox.api.routes import OperatorDoor
 from tinkbox.door.problems import refusals_become_problems
-from tinkbox.engine.breakpoints import Breakpoints
-from tinkbox.engine.case import OsieSize
-from tinkbox.engine.examiner import Examiner, Premises
-from tinkbox.engine.meter import Meter
-from tinkbox.engine.seen import Seen
-from tinkbox.engine.shells import Shells
+from tinkbox.engine.doctor.case import OsieSize
+from tinkbox.engine.doctor.examiner import Examiner, Premises
+from tinkbox.engine.machines.boot_history import Seen
+from tinkbox.engine.shells.shells import Shells
+from tinkbox.engine.views.metrics import Meter
+from tinkbox.engine.workflows.breakpoints import Breakpoints
 from tinkbox.model.access import Caller, Right, operator
 from tinkbox.model.diagnosis import Rival
-from tinkbox.model.habits import Habits
+from tinkbox.model.firmware_traits import FirmwareTraits
 from tinkbox.model.inventory import Inventory
 from tinkbox.model.leases import Lease
 from tinkbox.registry.storage import ImageStore
@@ -91,7 +91,9 @@ def examiner(box: Appliance, seen: Seen) -> Examiner:
 
     premises = Premises(address=IPv4Address("172.30.0.1"), since=box.clock(), mode="reservation")
     osie = [OsieSize(architecture="x86_64", ramdisk=80 << 20)]
-    return Examiner(box.machines, seen, premises, nobody, lambda: osie, no_inventory, lambda _: Habits(), box.clock)
+    return Examiner(
+        box.machines, seen, premises, nobody, lambda: osie, no_inventory, lambda _: FirmwareTraits(), box.clock
+    )
 
 
 @asynccontextmanager
@@ -100,7 +102,7 @@ async def open_door(folder: Path) -> AsyncIterator[Door]:
         images = ImageStore(folder / "registry", box.clock)
         answers: Counter[tuple[str, str, int]] = Counter()
         lent: list[Lease] = []
-        breakpoints = Breakpoints(box.store, box.bells, box.machines, box.clock)
+        breakpoints = Breakpoints(box.store, box.wakeups, box.machines, box.clock)
         hub = Hub(box, folder)
         stack.push_async_callback(hub.stop)
         seen = Seen(box.store, box.machines, box.syslog, box.clock)

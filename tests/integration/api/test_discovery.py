@@ -7,7 +7,7 @@ import pytest
 
 from tests.integration.api.door import Door, open_door
 from tests.integration.engine.appliance import HELLO, hardware, mac
-from tests.integration.engine.test_discovery import pxe, wait_here, what
+from tests.integration.engine.discovery.test_discovery import pxe, wait_here, what
 from tinkbox.model.hardware import Interface
 from tinkbox.wire.messages.inventory import Told
 

@@ -7,7 +7,7 @@ import pytest
 
 from tests.integration.api.door import OSIE, Door, image_archive
 from tests.integration.engine.appliance import HELLO, hardware, mac
-from tinkbox.engine.workflows import PAGE
+from tinkbox.engine.workflows.workflows import PAGE
 from tinkbox.model.boot import Stage
 from tinkbox.model.workflow import State
 from tinkbox.wire import ephemeral_data as bundle

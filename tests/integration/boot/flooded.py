@@ -23,8 +23,8 @@ from tinkbox.boot.dhcp.rate_limit import RateLimit
 from tinkbox.boot.dhcp.server import DhcpServer
 from tinkbox.boot.network.sockets import bind_udp
 from tinkbox.boot.tftp.server import TftpServer
-from tinkbox.engine.booting import Booting
-from tinkbox.engine.leases import Leases
+from tinkbox.engine.boot.booting import Booting
+from tinkbox.engine.boot.leases import Leases
 from tinkbox.model.boot import Stage
 from tinkbox.model.hardware import MacAddress, parse_hardware
 from tinkbox.model.leases import Subnet

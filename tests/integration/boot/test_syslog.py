@@ -13,8 +13,8 @@ import pytest
 from tests.integration.engine.appliance import Appliance, appliance, mac
 from tinkbox.boot.network.sockets import bind_udp
 from tinkbox.boot.syslog import STRANGERS, SyslogServer
-from tinkbox.engine.seen import Seen
-from tinkbox.engine.syslog import BURST
+from tinkbox.engine.machines.boot_history import Seen
+from tinkbox.engine.timeline.syslog import BURST
 from tinkbox.model.boot import Stage
 from tinkbox.model.hardware import MacAddress
 from tinkbox.store.syslog import KEPT_LINES

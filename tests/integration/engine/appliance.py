@@ -10,19 +10,19 @@ from pathlib import Path
 from uuid import UUID
 
 from tests.integration.store.stores import opened_store
-from tinkbox.engine.attempts import Attempts
-from tinkbox.engine.bells import Bells
-from tinkbox.engine.binding import Names
-from tinkbox.engine.breakpoints import Breakpoints
-from tinkbox.engine.deadlines import Deadlines
-from tinkbox.engine.directory import Directory
-from tinkbox.engine.discovery import Discovery
-from tinkbox.engine.machines import Machines
-from tinkbox.engine.returns import Returns
-from tinkbox.engine.services import Services
-from tinkbox.engine.syslog import Syslog
-from tinkbox.engine.templates import Templates
-from tinkbox.engine.workflows import Workflows
+from tinkbox.engine.discovery.discovery import Discovery
+from tinkbox.engine.machines.machines import Machines
+from tinkbox.engine.services.routing_table import Directory
+from tinkbox.engine.services.services import Services
+from tinkbox.engine.templates.templates import Templates
+from tinkbox.engine.timeline.syslog import Syslog
+from tinkbox.engine.wakeups import Wakeups
+from tinkbox.engine.workflows.attempts import Attempts
+from tinkbox.engine.workflows.binding import Names
+from tinkbox.engine.workflows.breakpoints import Breakpoints
+from tinkbox.engine.workflows.deadlines import Deadlines
+from tinkbox.engine.workflows.returns import Returns
+from tinkbox.engine.workflows.workflows import Workflows
 from tinkbox.model.hardware import MacAddress, parse_hardware
 from tinkbox.model.history import History, fold
 from tinkbox.model.workflow import Outcome, State
@@ -82,7 +82,7 @@ class Clock:
 class Appliance:
     store: Store
     clock: Clock = field(default_factory=Clock)
-    bells: Bells = field(default_factory=Bells)
+    wakeups: Wakeups = field(default_factory=Wakeups)
     numbers: Iterator[int] = field(default_factory=lambda: count(1))
 
     def __post_init__(self) -> None:
@@ -91,14 +91,14 @@ class Appliance:
         def new_id() -> str:
             return str(UUID(int=(next(numbers) << 96) + 7))
 
-        self.machines = Machines(self.store, self.bells, self.clock, lambda: f"token-{next(numbers)}")
+        self.machines = Machines(self.store, self.wakeups, self.clock, lambda: f"token-{next(numbers)}")
         self.syslog = Syslog(self.store, self.clock, self.machines.timeline.follows)
         self.templates = Templates(self.store, self.clock, new_id)
         self.directory = Directory(DOMAIN, f"http://{ADDRESS}")
-        self.services = Services(self.store, self.bells, self.machines, self.clock, self.directory, ADDRESS)
+        self.services = Services(self.store, self.wakeups, self.machines, self.clock, self.directory, ADDRESS)
         self.workflows = Workflows(
             self.store,
-            self.bells,
+            self.wakeups,
             self.machines,
             self.clock,
             new_id,
@@ -107,7 +107,7 @@ class Appliance:
         )
         self.attempts = Attempts(
             self.store,
-            self.bells,
+            self.wakeups,
             self.machines,
             self.clock,
             lambda: f"attempt-{next(numbers)}",
@@ -116,16 +116,16 @@ class Appliance:
         )
         self.discovery = Discovery(
             self.store,
-            self.bells,
+            self.wakeups,
             self.machines,
             self.workflows,
             self.clock,
             self.clock.steady,
             lambda: f"guest-{next(numbers)}",
         )
-        self.breakpoints = Breakpoints(self.store, self.bells, self.machines, self.clock)
-        self.deadlines = Deadlines(self.store, self.bells, self.machines, self.clock)
-        self.returns = Returns(self.store, self.bells, self.machines, self.clock)
+        self.breakpoints = Breakpoints(self.store, self.wakeups, self.machines, self.clock)
+        self.deadlines = Deadlines(self.store, self.wakeups, self.machines, self.clock)
+        self.returns = Returns(self.store, self.wakeups, self.machines, self.clock)
 
     async def gather(self, workflow_id: str) -> None:
         """What services wrote until now is handed over: by default they write nothing."""

@@ -8,8 +8,8 @@ from pathlib import Path
 from uuid import UUID
 
 from tests.integration.engine.appliance import Appliance
-from tinkbox.engine.relay import Seat
-from tinkbox.engine.shells import Shells
+from tinkbox.engine.shells.relay import Seat
+from tinkbox.engine.shells.shells import Shells
 from tinkbox.model.breakpoint import Kind
 from tinkbox.model.workflow import Outcome, State
 from tinkbox.wire.messages.breakpoints import Held, ShellWish
@@ -69,7 +69,7 @@ class Hub:
 
         return Shells(
             self.box.store,
-            self.box.bells,
+            self.box.wakeups,
             self.box.clock,
             lambda: str(UUID(int=(next(self._numbers) << 96) + 9)),
             lambda: f"ticket-{next(self._numbers)}",

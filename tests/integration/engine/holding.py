@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tests.integration.engine.appliance import Appliance
-from tinkbox.engine.breakpoints import Change
+from tinkbox.engine.workflows.breakpoints import Change
 from tinkbox.model.breakpoint import Hold, Kind, Verb, Verdict
 from tinkbox.model.workflow import Outcome, State
 from tinkbox.wire.messages.breakpoints import Asked, Held, Orders, Resumed

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from ipaddress import IPv4Address, IPv4Network
 
 from tests.integration.engine.appliance import Clock, mac
-from tinkbox.engine.leases import Leases
+from tinkbox.engine.boot.leases import Leases
 from tinkbox.model.boot import Client
 from tinkbox.model.leases import Lease, LeaseState, Subnet
 from tinkbox.store.database import Store

@@ -16,7 +16,7 @@ from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
 from tests.integration.engine.appliance import Appliance, appliance, mac
-from tinkbox.engine.breakpoints import Change
+from tinkbox.engine.workflows.breakpoints import Change
 from tinkbox.model.breakpoint import Kind, Verb, Verdict
 from tinkbox.model.errors import Conflict, NotFound
 from tinkbox.model.workflow import BEGUN, DONE, FINAL, Outcome, State, Workflow

@@ -10,7 +10,7 @@ from aiohttp import web
 from aiohttp.test_utils import TestClient, TestServer
 
 from tests.integration.engine.appliance import Appliance, mac
-from tests.integration.engine.test_discovery import pxe, standing, wait_here, what
+from tests.integration.engine.discovery.test_discovery import pxe, standing, wait_here, what
 from tinkbox.client.node import NodeDoor
 from tinkbox.door.problems import refusals_become_problems
 from tinkbox.model.boot import Stage

@@ -13,7 +13,7 @@ from aiohttp.test_utils import TestClient, TestServer
 from tests.integration.engine.appliance import Appliance, mac
 from tests.integration.engine.flows import THROUGH
 from tinkbox.door.problems import refusals_become_problems
-from tinkbox.engine.breakpoints import Change
+from tinkbox.engine.workflows.breakpoints import Change
 from tinkbox.model.boot import Stage
 from tinkbox.model.breakpoint import Armed, Kind, Verb, Verdict
 from tinkbox.model.disks import Content, Disk, Refused
@@ -132,13 +132,13 @@ async def test_a_wrong_or_missing_credential_is_a_401(door: Client, method: str,
 async def test_work_that_is_created_meanwhile_is_offered_at_once(box: Appliance, door: Client) -> None:
     headers = await bearer(box)
     waits = asyncio.Event()
-    bells_wait = box.bells.wait
+    wakeups_wait = box.wakeups.wait
 
     async def wait(name: str, timeout: float) -> None:
         waits.set()
-        await bells_wait(name, 600)  # so that looking now and then does not help
+        await wakeups_wait(name, 600)  # so that looking now and then does not help
 
-    box.bells.wait = wait  # type: ignore[method-assign]
+    box.wakeups.wait = wait  # type: ignore[method-assign]
     async with asyncio.timeout(60), asyncio.TaskGroup() as group:
         waiting = group.create_task(door.post("/worker/next", data=HELLO, headers=headers))
         await waits.wait()
@@ -308,13 +308,13 @@ async def test_an_order_to_stop_reaches_its_worker_at_once(box: Appliance, door:
     offer = await offered(box, door, headers)
     seen = Orders().mark
     waits = asyncio.Event()
-    bells_wait = box.bells.wait
+    wakeups_wait = box.wakeups.wait
 
     async def wait(name: str, timeout: float) -> None:
         waits.set()
-        await bells_wait(name, 600)  # so that looking now and then does not help
+        await wakeups_wait(name, 600)  # so that looking now and then does not help
 
-    box.bells.wait = wait  # type: ignore[method-assign]
+    box.wakeups.wait = wait  # type: ignore[method-assign]
     async with asyncio.timeout(60), asyncio.TaskGroup() as group:
         waiting = group.create_task(door.get(f"/worker/attempts/{offer.attempt}/orders?seen={seen}", headers=headers))
         await waits.wait()
@@ -355,7 +355,7 @@ async def test_nothing_is_begun_for_a_worker_that_hung_up(box: Appliance) -> Non
         asked_again.set()
         return await offer(worker, hello)
 
-    box.bells.wait = wait  # type: ignore[method-assign]
+    box.wakeups.wait = wait  # type: ignore[method-assign]
     app = web.Application(middlewares=[refusals_become_problems])
     app.add_routes(routes(box.attempts, box.breakpoints, box.machines.authenticate, box.clock, Told()))
     # As the appliance has it: a handler outlives its client, which the test server of aiohttp does not let it.

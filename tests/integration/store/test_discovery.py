@@ -5,7 +5,7 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 from tests.integration.engine.appliance import Appliance, hardware, mac
-from tests.integration.engine.test_discovery import what
+from tests.integration.engine.discovery.test_discovery import what
 from tinkbox.model.discovery import Standing, Stranger
 from tinkbox.model.hardware import parse_hardware
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 from tinkbox.api import documents
-from tinkbox.engine.breakpoints import Standing
+from tinkbox.engine.workflows.breakpoints import Standing
 from tinkbox.model.breakpoint import Breakpoints, Hold, Kind, Verb, Verdict
 from tinkbox.model.services import Phase, PlannedService, ServiceStatus
 from tinkbox.model.services import Standing as Stands

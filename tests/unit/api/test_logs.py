@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 
 from tinkbox.api.logs import output_of_actions, stream_text
-from tinkbox.engine.workflows import Output
+from tinkbox.engine.workflows.workflows import Output
 from tinkbox.model.workflow import ActionStatus, PlannedAction, State, Workflow
 from tinkbox.store.output import Piece
 from tinkbox.store.workflows import Attempt

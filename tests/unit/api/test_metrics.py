@@ -8,7 +8,7 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from tinkbox.api.metrics import MAX_REASONS, page
-from tinkbox.engine.meter import Figures, Tally, Waiting
+from tinkbox.engine.views.metrics import Figures, Tally, Waiting
 from tinkbox.model.boot import Stage
 from tinkbox.model.breakpoint import Kind
 from tinkbox.model.services import Phase

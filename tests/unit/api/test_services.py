@@ -9,7 +9,7 @@ from typing import Any
 
 from tinkbox.api.logs import stream_output, stream_text
 from tinkbox.api.services import output_of_service
-from tinkbox.engine.services import Listed, Printed
+from tinkbox.engine.services.services import Listed, Printed
 from tinkbox.model.errors import NotFound
 from tinkbox.model.services import Phase, PlannedService, ServiceStatus, Standing
 from tinkbox.store.output import Piece

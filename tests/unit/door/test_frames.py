@@ -10,7 +10,7 @@ from aiohttp.test_utils import TestServer
 from tinkbox.door import frames
 from tinkbox.door.frames import carry, expect_websocket
 from tinkbox.door.problems import refusals_become_problems
-from tinkbox.engine.outbox import Outbox
+from tinkbox.engine.shells.frame_queue import Outbox
 from tinkbox.model.errors import Refusal, Unavailable
 from tinkbox.wire.messages.shell import Channel, Frame, decode, encode
 

@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 from ipaddress import IPv4Address, IPv4Network
 from typing import Any
 
-from tinkbox.engine.case import Case, OsieSize
+from tinkbox.engine.doctor.case import Case, OsieSize
 from tinkbox.model.boot import Asker, Boot, Stage
 from tinkbox.model.diagnosis import Rival
 from tinkbox.model.hardware import Interface, MacAddress

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from tinkbox.model.boot import Boot, Plan
-from tinkbox.model.habits import LocalBoot
+from tinkbox.model.firmware_traits import LocalBoot
 from tinkbox.wire.boot_scripts.script_text import ASKS_AGAIN_SECONDS, behalf, heading, plain
 
 FIRST: Final = "grub/grub.cfg"  # what that GRUB asks for

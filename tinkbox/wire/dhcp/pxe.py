@@ -9,7 +9,7 @@ from ipaddress import IPv4Address
 from typing import Final
 
 from tinkbox.model.boot import Asker, Boot, Client, Loader, Plan, Silence
-from tinkbox.model.habits import LocalBoot
+from tinkbox.model.firmware_traits import LocalBoot
 from tinkbox.model.hardware import Interface
 from tinkbox.wire.boot_scripts.ipxe import MACHINE_FACTS
 from tinkbox.wire.dhcp.network_options import network_options

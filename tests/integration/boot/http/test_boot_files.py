@@ -14,9 +14,9 @@ from aiohttp.test_utils import TestServer
 from tests.integration.engine.appliance import Appliance, appliance
 from tinkbox.boot.http.boot_files import BootFolder, routes
 from tinkbox.door.problems import refusals_become_problems
-from tinkbox.engine.booting import Booting
-from tinkbox.engine.leases import Leases
-from tinkbox.engine.plan import MAX_BOOTS
+from tinkbox.engine.boot.booting import Booting
+from tinkbox.engine.boot.leases import Leases
+from tinkbox.engine.machines.boot_plan import MAX_BOOTS
 from tinkbox.model.boot import Plan
 from tinkbox.model.hardware import parse_hardware
 from tinkbox.wire.messages.worker import Credential

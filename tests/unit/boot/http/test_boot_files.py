@@ -14,7 +14,7 @@ from aiohttp.test_utils import TestClient, TestServer
 from tinkbox.boot.http.boot_files import BootFolder, routes
 from tinkbox.door.problems import refusals_become_problems
 from tinkbox.model.boot import Boot, Plan, Stage
-from tinkbox.model.habits import LocalBoot
+from tinkbox.model.firmware_traits import LocalBoot
 from tinkbox.model.hardware import Interface, MacAddress
 from tinkbox.model.sightings import Fact
 from tinkbox.wire.messages.worker import Credential, decode_credential

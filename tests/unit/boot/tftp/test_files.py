@@ -10,7 +10,7 @@ from tinkbox.boot.http.boot_files import BootFolder
 from tinkbox.boot.http.credential_ramdisk import credential_ramdisk
 from tinkbox.boot.tftp.files import TftpFiles
 from tinkbox.model.boot import Boot, Plan, Stage
-from tinkbox.model.habits import LocalBoot
+from tinkbox.model.firmware_traits import LocalBoot
 from tinkbox.model.hardware import Interface, MacAddress
 from tinkbox.model.sightings import Fact
 from tinkbox.wire.messages.worker import Credential

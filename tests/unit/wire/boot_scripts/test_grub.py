@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from tests import golden
 from tinkbox.model.boot import Boot, Plan
-from tinkbox.model.habits import LocalBoot
+from tinkbox.model.firmware_traits import LocalBoot
 from tinkbox.model.hardware import Interface, MacAddress
 from tinkbox.wire.boot_scripts.grub import DISK_LOADERS, GrubFiles, first_script, turn_script
 

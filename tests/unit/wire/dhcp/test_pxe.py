@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from tests import golden
 from tinkbox.model.boot import Boot, Loader, Plan, Silence
-from tinkbox.model.habits import LocalBoot
+from tinkbox.model.firmware_traits import LocalBoot
 from tinkbox.model.hardware import Interface, MacAddress, Route
 from tinkbox.wire.dhcp.clients import identify
 from tinkbox.wire.dhcp.packets import MalformedPacket, MessageType, Op, Packet, decode, destination, encode

@@ -8,7 +8,7 @@ import pytest
 
 from tests import golden
 from tinkbox.model.boot import Boot, Plan, Silence
-from tinkbox.model.habits import LocalBoot
+from tinkbox.model.firmware_traits import LocalBoot
 from tinkbox.model.hardware import Interface, MacAddress
 from tinkbox.wire.dhcp.clients import identify
 from tinkbox.wire.dhcp.packets import MessageType, Op, Packet, decode, destination, encode

@@ -1,0 +1,150 @@
+"""What the doctor is given to look at."""
+
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from ipaddress import IPv4Address
+from pathlib import Path
+
+import pytest
+
+from tests.integration.engine.appliance import Appliance, appliance, mac
+from tinkbox.engine.doctor.case import OsieSize
+from tinkbox.engine.doctor.examiner import Examiner, Premises
+from tinkbox.engine.machines.boot_history import Seen
+from tinkbox.model.boot import Asker, Stage
+from tinkbox.model.diagnosis import Gravity, Rival
+from tinkbox.model.errors import NotFound, Unavailable
+from tinkbox.model.firmware_traits import FirmwareTraits
+from tinkbox.model.hardware import MacAddress
+from tinkbox.model.inventory import Inventory
+
+OTHER = Rival(
+    interface="eth1",
+    server=IPv4Address("172.30.0.9"),
+    mac=MacAddress("00:25:90:00:00:09"),
+    offered=IPv4Address("172.30.0.77"),
+)
+STRANGER = MacAddress("08:00:27:00:00:63")
+
+
+class World:
+    """What is around an appliance; `refuses` is why nobody can be asked for other DHCP servers."""
+
+    def __init__(self, box: Appliance) -> None:
+        self.box = box
+        self.rivals: tuple[Rival, ...] = ()
+        self.refuses = ""
+        self.osie = [OsieSize(architecture="x86_64", ramdisk=80 << 20)]
+        self.firmware_traits = FirmwareTraits()
+        self.inventories: dict[str, Inventory] = {}
+        self.premises = Premises(address=IPv4Address("172.30.0.1"), since=box.clock(), mode="reservation")
+
+    async def ask(self) -> tuple[Rival, ...]:
+        if self.refuses:
+            raise Unavailable(self.refuses)
+        return self.rivals
+
+    async def inventory(self, machine: str) -> Inventory | None:
+        return self.inventories.get(machine)
+
+    @property
+    def examiner(self) -> Examiner:
+        box = self.box
+        seen = Seen(box.store, box.machines, box.syslog, box.clock)
+        return Examiner(
+            box.machines,
+            seen,
+            self.premises,
+            self.ask,
+            lambda: self.osie,
+            self.inventory,
+            lambda _: self.firmware_traits,
+            box.clock,
+        )
+
+    async def rules(self, key: str = "") -> list[tuple[str, str]]:
+        return [(each.machine, each.rule) for each in (await self.examiner.examine(key)).diagnoses]
+
+    def asks(self, machine: MacAddress, second: float = 0) -> None:
+        self.box.machines.saw(machine, Stage.DISCOVER, "PXE", asker=Asker.PXE.value, architecture=7)
+
+
+@pytest.fixture
+async def world(tmp_path: Path) -> AsyncIterator[World]:
+    async with appliance(tmp_path / "tinkbox.sqlite") as box:
+        yield World(box)
+
+
+async def test_the_appliance_alone_is_looked_at_for_what_concerns_everybody(world: World) -> None:
+    assert await world.rules() == []
+    world.rivals, world.osie = (OTHER,), []
+    assert await world.rules() == [("", "OtherServer"), ("", "NoOsie")]
+
+
+async def test_what_is_wrong_for_all_is_said_of_the_appliance_and_not_of_each_machine(world: World) -> None:
+    await world.box.machine(1)
+    await world.box.workflow()
+    world.asks(mac(1))
+    world.osie = []
+    assert await world.rules() == [("", "NoOsie")]
+    assert await world.rules(mac(1)) == [(mac(1), "NoOsie")]
+
+
+async def test_machines_that_were_seen_today_are_looked_at(world: World) -> None:
+    await world.box.machine(1)
+    world.asks(mac(1))
+    world.asks(STRANGER)
+    found = await world.examiner.examine()
+    assert found.machines == 2
+    assert {(each.machine, each.rule) for each in found.diagnoses} == {(mac(1), "NotPermitted"), (STRANGER, "NotKnown")}
+    world.box.clock.forward(86_401)
+    assert (await world.examiner.examine()).machines == 0
+
+
+async def test_one_machine_is_looked_at_by_any_key(world: World) -> None:
+    worker = await world.box.machine(1)
+    world.asks(mac(1))
+    for key in (mac(1), worker, "172.30.0.11", "machine-1"):
+        assert await world.rules(key) == [(mac(1), "NotPermitted")]
+    world.asks(STRANGER)
+    assert await world.rules(STRANGER) == [(STRANGER, "NotKnown")]
+    with pytest.raises(NotFound):
+        await world.rules("08:00:27:00:00:64")
+    with pytest.raises(NotFound):
+        await world.rules("nobody")
+
+
+async def test_a_machine_that_was_never_seen_has_nothing(world: World) -> None:
+    await world.box.machine(1)
+    assert await world.rules(mac(1)) == []
+
+
+async def test_what_is_harmless_is_said_of_a_machine_and_not_of_all(world: World) -> None:
+    await world.box.machine(1)
+    await world.box.workflow()
+    world.asks(mac(1))
+    world.box.machines.saw(mac(1), Stage.LOADER_FAILED, why="probe", name="snponly.efi")
+    world.box.machines.saw(mac(1), Stage.LOADER, name="snponly.efi")
+    (found,) = (await world.examiner.examine(mac(1))).diagnoses
+    assert (found.rule, found.gravity) == ("SizeProbe", Gravity.HARMLESS)
+    assert await world.rules() == []
+
+
+async def test_what_is_known_of_a_machine_is_taken_along(world: World) -> None:
+    worker = await world.box.machine(1)
+    await world.box.workflow()
+    world.asks(mac(1))
+    for stage in (Stage.SCRIPT, Stage.KERNEL, Stage.RAMDISK):
+        world.box.machines.saw(mac(1), stage)
+    assert await world.rules(mac(1)) == []
+    world.inventories[worker] = Inventory(
+        architecture="x86_64", processor="", processors=1, memory=512 << 20, firmware="bios"
+    )
+    assert await world.rules(mac(1)) == [(mac(1), "RamdiskTooLarge"), (mac(1), "DiskNotFound")]
+
+
+async def test_where_nobody_can_be_asked_that_is_said(world: World) -> None:
+    world.refuses = "no right to ask"
+    world.premises = replace(world.premises, mode="proxy")
+    found = await world.examiner.examine()
+    assert (found.unasked, found.diagnoses, found.mode) == ("no right to ask", (), "proxy")

@@ -1,0 +1,321 @@
+"""Tasks meet their machines, and services their hosts."""
+
+import json
+from dataclasses import fields, replace
+from pathlib import Path
+
+import pytest
+
+from tests.integration.engine.appliance import Appliance, mac
+from tests.integration.engine.flows import LIMITED, REBOOT, RETRIES
+from tinkbox.engine.documents.definitions import read_definition
+from tinkbox.engine.workflows.binding import Names, bind_services
+from tinkbox.model.errors import Invalid
+from tinkbox.model.services import APPLIANCE, PlannedService
+from tinkbox.model.workflow import PlannedAction, State
+
+CHOICE = """\
+version: "0.1"
+name: choice
+tasks:
+  - name: prepare
+    worker: "{{.a}}"
+    actions:
+      - {name: raid, image: x, if: "false"}
+  - name: install
+    worker: "{{.b}}"
+    actions:
+      - {name: write, image: x, if: "True"}
+      - {name: verify, image: x, if: ""}
+      - {name: report, image: x, if: "FALSE"}
+"""
+
+
+async def test_what_does_not_apply_is_skipped_from_the_beginning_and_needs_no_ticket(box: Appliance) -> None:
+    first, second = await box.machine(1), await box.machine(2)
+    key = await box.workflow(CHOICE, a=1, b=2)
+    workflow = await box.workflows.get(key)
+    assert [each.state for each in workflow.actions] == [State.SKIPPED, State.PENDING, State.PENDING, State.SKIPPED]
+    assert workflow.workers() == [second]
+    assert [(await box.machines.get(each)).ticket for each in (first, second)] == [False, True]
+    (created,) = await box.workflows.events(key)
+    assert created.data["skipped"] == [0, 3]
+    assert created.data["workers"] == [second]
+    assert await box.finish(second) == ["write", "verify"]
+    assert (await box.workflows.get(key)).state is State.SUCCESS
+
+
+async def test_where_nothing_applies_there_is_no_workflow(box: Appliance) -> None:
+    await box.machine(1)
+    nothing = CHOICE.replace('"True"', '"false"').replace('if: ""', 'if: "false"')
+    with pytest.raises(Invalid, match="there is nothing to do"):
+        await box.workflow(nothing, a=1, b=1)
+    assert await box.workflows.all() == []
+
+
+async def test_every_unknown_machine_is_named(box: Appliance) -> None:
+    await box.machine(1)
+    with pytest.raises(Invalid) as refusal:
+        await box.workflow(CHOICE, a=7, b=8)
+    assert [each.key for each in refusal.value.problems] == ["tasks[0].worker", "tasks[1].worker"]
+
+
+async def test_what_the_template_says_of_its_helper_is_kept(box: Appliance) -> None:
+    await box.machine(1)
+    text = CHOICE.replace("name: write,", "name: write, helper: false,").replace("{{.b}}", "{{.a}}")
+    actions = (await box.workflows.get(await box.workflow(text, a=1))).actions
+    assert [each.action.helper for each in actions] == [True, False, True, True]
+
+
+async def test_what_the_template_says_of_retries_reboots_and_time_is_kept(box: Appliance) -> None:
+    await box.machine(1)
+    flaky = (await box.workflows.get(await box.workflow(RETRIES))).actions[0].action
+    assert (flaky.retries, flaky.reboot) == (2, False)
+    away = (await box.workflows.get(await box.workflow(REBOOT))).actions[1].action
+    assert (away.retries, away.reboot) == (0, True)
+    assert (await box.workflows.get(await box.workflow(LIMITED))).global_timeout == 100
+
+
+WORDED = f"""\
+version: "0.1"
+name: worded
+tasks:
+  - name: install
+    worker: {mac(1)}
+    volumes: [/dev:/dev]
+    environment: {{A: task, B: task}}
+    actions:
+      - name: write
+        image: image2disk:v1
+        timeout: 600
+        command: [sh, -c, "true"]
+        on-timeout: [echo, late]
+        on-failure: [echo, broken]
+        volumes: [/lib:/lib]
+        environment: {{B: action}}
+        pid: host
+        retries: 2
+        reboot: true
+        helper: false
+        wipes: [/dev/sda]
+"""
+
+
+async def test_all_that_a_template_says_of_an_action_is_kept(box: Appliance) -> None:
+    worker = await box.machine(1)
+    (stored,) = (await box.workflows.get(await box.workflow(WORDED))).actions
+    (task,) = read_definition(WORDED).tasks
+    (worded,) = task.actions
+    taken = {each.name: getattr(worded, each.name) for each in fields(worded) if each.name != "applies"}
+    assert all(taken[each.name] != each.default for each in fields(worded) if each.name in taken), "a word is missing"
+    merged = {"volumes": ("/dev:/dev", "/lib:/lib"), "environment": {"A": "task", "B": "action"}}
+    bound = {"index": 0, "task": "install", "worker": worker, "address": mac(1)}
+    assert stored.action == PlannedAction(**{**taken, **merged, **bound})
+
+
+NAMES = Names(
+    name="provisioner", address="172.30.0.1", domain="workflows.tinkbox.internal", opened=Path("/srv/tinkbox")
+)
+SERVED = f"""\
+version: "0.1"
+name: served
+services:
+  - name: files
+    worker: provisioner
+    image: files:v1
+    SERVICE
+tasks:
+  - name: install
+    worker: {mac(1)}
+    actions: [{{name: write, image: x}}]
+  - name: verify
+    worker: {mac(2)}
+    actions: [{{name: raid, image: x, if: false}}]
+"""
+
+
+async def served(
+    box: Appliance, service: str = "", *more: str, worker: str = "provisioner", names: Names = NAMES
+) -> tuple[PlannedService, ...]:
+    """Bind the services of workflow w1: one at `worker`, and `more` at the appliance."""
+    others = [
+        f"  - {{name: more{number}, worker: provisioner, image: x, {each}}}\n" for number, each in enumerate(more)
+    ]
+    text = SERVED.replace("worker: provisioner", f"worker: {worker}")
+    text = text.replace("SERVICE\n", f"{service}\n{''.join(others)}")
+    async with box.store.read() as tables:
+        return await bind_services(tables, read_definition(text), names, "w1")
+
+
+async def problems_of(
+    box: Appliance, service: str, *more: str, worker: str = "provisioner", names: Names = NAMES
+) -> list[str]:
+    with pytest.raises(Invalid, match="cannot be bound to the hosts of its services") as refusal:
+        await served(box, service, *more, worker=worker, names=names)
+    return [str(problem) for problem in refusal.value.problems]
+
+
+async def test_a_service_stands_on_the_appliance_by_its_name_and_its_address(box: Appliance) -> None:
+    hosts = [(await served(box, worker=worker))[0].host for worker in ("provisioner", "172.30.0.1")]
+    assert hosts == [APPLIANCE, APPLIANCE]
+    await box.machine(1)
+    assert (await served(box, worker="172.30.0.11", names=replace(NAMES, address="172.30.0.11")))[0].host == APPLIANCE
+    other = replace(NAMES, name="boxing", address="10.0.0.1")
+    assert (await served(box, worker="boxing", names=other))[0].host == APPLIANCE
+    (found,) = await problems_of(box, "", names=other)
+    assert found == (
+        "services[0].worker: provisioner is neither the appliance, which is called boxing or 10.0.0.1, nor known hardware: "
+        "push its hardware document first"
+    )
+
+
+async def test_a_service_stands_on_any_known_machine(box: Appliance) -> None:
+    first, third = await box.machine(1), await box.machine(3)
+    for worker, host in ((str(mac(1)), first), ("172.30.0.13", third)):
+        (service,) = await served(box, worker=worker)
+        assert (service.host, service.address) == (host, worker)
+
+
+async def test_what_the_template_says_of_its_services_is_kept(box: Appliance) -> None:
+    said = """command: [serve]
+    environment: {A: b}
+    volumes: [/srv/tinkbox/files:/files:ro]
+    labels: [team=a, team=b]
+    urls: [http://w1.workflows.tinkbox.internal/files]
+    healthcheck: {test: check, retries: 2}
+    restart: always
+    ports: [8080]
+    timeout: 90s"""
+    first, second = await served(box, said, "timeout: 5")
+    (service,) = read_definition(SERVED.replace("SERVICE", said)).services
+    assert service.ports == (8080,)
+    assert first == PlannedService(
+        index=0,
+        host=APPLIANCE,
+        address="provisioner",
+        **{each.name: getattr(service, each.name) for each in fields(service) if each.name != "worker"},
+    )
+    assert (second.index, second.name, second.timeout) == (1, "more0", 5)
+
+
+async def test_without_services_there_is_nothing_to_bind(box: Appliance) -> None:
+    text = SERVED[: SERVED.index("services:")] + SERVED[SERVED.index("tasks:") :]
+    async with box.store.read() as tables:
+        assert await bind_services(tables, read_definition(text), NAMES, "w1") == ()
+
+
+@pytest.mark.parametrize(
+    "volume", ["/srv/tinkbox/a:/a", "/srv/tinkbox:/a:ro", "//srv//tinkbox/./a/:/a:rw", "/srv/tinkbox/a:/srv/../a"]
+)
+async def test_a_service_on_the_appliance_mounts_what_is_open(box: Appliance, volume: str) -> None:
+    (service,) = await served(box, f"volumes: ['{volume}']")
+    assert service.volumes == (volume,)
+
+
+@pytest.mark.parametrize(
+    ("volume", "said"),
+    [
+        ("/etc:/etc", "'/etc:/etc': on the appliance services may mount what lies below /srv/tinkbox (services.paths) only"),
+        ("/srv:/a", "on the appliance services may mount what lies below /srv/tinkbox"),
+        ("/:/a", "on the appliance services may mount what lies below /srv/tinkbox"),
+        ("/srv/tinkboxes:/a", "on the appliance services may mount what lies below /srv/tinkbox"),
+        ("/var/run/docker.sock:/a", "on the appliance services may mount what lies below /srv/tinkbox"),
+        ("/srv/tinkbox/../x:/a", "write the folder without .., below /srv/tinkbox (services.paths)"),
+        ("/srv/tinkbox/a/..:/a", "write the folder without .., below /srv/tinkbox (services.paths)"),
+        ("/srv/tinkbox/a:/a:shared", "expected :ro, :rw or nothing after the folder, not :shared"),
+        ("/srv/tinkbox/a:/a:ro:x", "expected :ro, :rw or nothing after the folder, not :ro:x"),
+    ],
+)  # fmt: skip
+async def test_a_service_on_the_appliance_mounts_nothing_else(box: Appliance, volume: str, said: str) -> None:
+    (found,) = await problems_of(box, f"volumes: ['/srv/tinkbox/a:/a', '{volume}']")
+    assert found.startswith("services[0].volumes: ")
+    assert said in found
+
+
+async def test_where_no_folder_is_open_a_service_on_the_appliance_mounts_nothing(box: Appliance) -> None:
+    (found,) = await problems_of(box, "volumes: [/srv/tinkbox/a:/a]", names=replace(NAMES, opened=None))
+    assert found.endswith("no folder of the appliance is open to services: set services.paths in its tinkbox.yaml")
+
+
+async def test_a_service_on_a_machine_mounts_what_its_actions_may(box: Appliance) -> None:
+    await box.machine(1)
+    (service,) = await served(
+        box, "volumes: ['/dev:/dev:shared']", worker=str(mac(1)), names=replace(NAMES, opened=None)
+    )
+    assert service.volumes == ("/dev:/dev:shared",)
+
+
+def labelled(*labels: str, urls: tuple[str, ...] = ()) -> str:
+    return f"labels: {json.dumps(labels)}\n    urls: {json.dumps(urls)}"
+
+
+OWN = "w1.workflows.tinkbox.internal"
+RULE = "traefik.http.routers.r.rule="
+ROUTE = RULE + "Path(`/boot`) || Path(`/auto.ipxe`)"
+
+
+@pytest.mark.parametrize(
+    "service",
+    [
+        labelled("tinkbox.boot.ipxe=/boot", ROUTE),
+        labelled("boots.auto.ipxe", ROUTE),
+        labelled("boots.auto.ipxe=/boot", ROUTE),
+        labelled(f"boots.auto.ipxe=http://{OWN}/boot", ROUTE),
+        labelled("boots.auto.ipxe=/boot", urls=(f"http://{OWN}/boot",)),
+        labelled("tinkbox.boot.ipxe=/x", RULE + f"Host(`{OWN}`) && PathPrefix(`/`)"),
+        labelled("tinkbox.boot.ipxe=/x", RULE + f"Host(`{OWN}`)", RULE + "Path(`/y`)", RULE + "Path(`/x`)"),
+    ],
+)
+async def test_a_service_may_supply_the_boot_script_where_it_is_routed(box: Appliance, service: str) -> None:
+    await box.machine(1)
+    assert len(await served(box, service, "labels: [team=a]")) == 2
+    assert await served(box, service, names=replace(NAMES, domain="Workflows.Tinkbox.Internal"))
+
+
+@pytest.mark.parametrize(
+    ("service", "said"),
+    [
+        (labelled("tinkbox.boot.ipxe=/other", ROUTE), f"no route of this service is for http://{OWN}/other"),
+        (labelled("boots.auto.ipxe"), f"no route of this service is for http://{OWN}/auto.ipxe"),
+        (
+            labelled("boots.auto.ipxe", RULE + "Host(`w2.workflows.tinkbox.internal`)"),
+            "no route of this service is for",
+        ),
+        (labelled("boots.auto.ipxe", RULE + "Method(`POST`) && PathPrefix(`/`)"), "no route of this service is for"),
+        (
+            labelled("boots.auto.ipxe=http://w2.workflows.tinkbox.internal/boot", ROUTE),
+            f"the workflow's own name, which is {OWN}, not from w2.workflows.tinkbox.internal",
+        ),
+    ],
+)
+async def test_a_boot_script_that_no_machine_could_get_is_refused(box: Appliance, service: str, said: str) -> None:
+    (found,) = await problems_of(box, service)
+    assert found.startswith("services[0].labels: ")
+    assert said in found
+
+
+async def test_only_one_service_supplies_the_boot_script(box: Appliance) -> None:
+    another = f"labels: {json.dumps(['boots.auto.ipxe', ROUTE])}"
+    found = await problems_of(box, labelled("tinkbox.boot.ipxe=/boot", ROUTE), "labels: [a=b]", another)
+    assert found == ["services[2].labels: service files supplies the boot script already: a workflow has one"]
+
+
+async def test_no_machine_hosts_what_it_is_to_boot_by(box: Appliance) -> None:
+    for number in (1, 2):
+        await box.machine(number)
+    (found,) = await problems_of(box, labelled("tinkbox.boot.ipxe=/boot", ROUTE), worker=str(mac(1)))
+    assert found == (
+        f"services[0].worker: {mac(1)} is to boot by the script of this service: have another machine host it"
+    )
+    # The second machine has nothing to do, because what it would do does not apply.
+    assert await served(box, labelled("tinkbox.boot.ipxe=/boot", ROUTE), worker=str(mac(2)))
+    assert await served(box, labelled(ROUTE), worker=str(mac(1)))
+
+
+async def test_every_problem_of_every_service_is_told(box: Appliance) -> None:
+    found = await problems_of(box, labelled("boots.auto.ipxe"), "volumes: [/a:/a, /b:/b]", worker="nobody")
+    assert [each.split(":")[0] for each in found] == [
+        "services[0].worker",
+        "services[1].volumes",
+        "services[1].volumes",
+    ]

@@ -1,0 +1,66 @@
+"""What becomes of the rules' findings."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from tests.unit.engine.boot_story import MAC, answered, appliance, asked, case, failed, fetched, osie_boot, rival, seen
+from tinkbox.engine.doctor.case import Case
+from tinkbox.engine.doctor.doctor import RULES, diagnose
+from tinkbox.model.boot import Stage
+from tinkbox.model.diagnosis import Gravity
+
+DOCS = Path(__file__).parents[4] / "docs" / "doctor.md"
+
+
+def named(found: Case) -> list[str]:
+    return [each.rule for each in diagnose(found)]
+
+
+def test_a_boot_that_goes_well_has_nothing() -> None:
+    assert named(case(*osie_boot(0))) == []
+    assert named(appliance()) == []
+
+
+def test_the_gravest_stands_first() -> None:
+    stray = seen(3, Stage.OTHER_SERVER, server="172.30.0.9", address="172.30.0.77")
+    found = diagnose(case(asked(0, secs=30), seen(1, Stage.OFFERED), stray, failed(4, "probe", 0), fetched(5), after=5))
+    assert [each.rule for each in found] == ["OtherServer", "SpanningTree", "SizeProbe"]
+    assert [each.gravity for each in found] == [Gravity.FAULT, Gravity.SUSPECT, Gravity.HARMLESS]
+    assert {each.machine for each in found} == {MAC}
+
+
+def test_what_concerns_the_appliance_names_no_machine() -> None:
+    (found,) = diagnose(appliance(rivals=(rival(),)))
+    assert (found.rule, found.machine) == ("OtherServer", "")
+
+
+def test_vague_rules_are_silent_where_another_knows_more() -> None:
+    stopped = case(asked(0), *answered(1), failed(30, "silence", 3), after=60)
+    assert named(stopped) == ["TransferStopped"]
+    assert named(case(asked(0), *answered(1), failed(2, "probe", 0), fetched(3), after=60)) == [
+        "SilentLoader",
+        "SizeProbe",
+    ]
+
+
+def test_rules_have_names_that_stay_and_words_for_people() -> None:
+    names = [rule.name for rule in RULES]
+    assert len(set(names)) == len(names)
+    assert all(re.fullmatch(r"(?:[A-Z][a-z]+)+", name) for name in names)
+
+
+@pytest.mark.parametrize("mode", ["reservation", "pool", "proxy", "off"])
+def test_where_nothing_was_seen_and_nobody_asked_nothing_is_said(mode: str) -> None:
+    for empty in (
+        case(mode=mode, ticket=False),
+        case(mode=mode, ticket=False, rivals=None),
+        appliance(mode=mode, rivals=None),
+    ):
+        assert named(empty) == []
+
+
+def test_the_docs_tell_every_rule_in_the_same_order() -> None:
+    rows = re.findall(r"^\| `([A-Z][A-Za-z]+)` \| ([^|]+?) \|", DOCS.read_text(), re.MULTILINE)
+    assert rows == [(rule.name, rule.about) for rule in RULES]

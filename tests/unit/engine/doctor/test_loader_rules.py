@@ -1,0 +1,164 @@
+"""The doctor's rules about the boot loader."""
+
+import pytest
+
+from tests.unit.engine.boot_story import answered, asked, case, failed, fetched, osie_boot, seen
+from tinkbox.engine.doctor.loader_rules import (
+    ARM,
+    BIOS,
+    X86,
+    made_for,
+    missing_loader,
+    secure_boot,
+    silent_loader,
+    size_probe,
+    transfer_stopped,
+    wrong_loader,
+)
+from tinkbox.model.boot import Asker, Stage
+from tinkbox.model.diagnosis import Gravity
+from tinkbox.model.firmware_traits import FirmwareTraits
+
+
+@pytest.mark.parametrize(
+    ("name", "architectures"),
+    [
+        ("undionly.kpxe", BIOS),
+        ("boot/pxelinux.0", BIOS),
+        ("snponly.efi", X86),
+        ("shimx64.efi", X86),
+        ("ipxe-arm64.efi", ARM),
+        ("shimaa64.efi.signed", ARM),
+        ("vmlinuz", frozenset()),
+        ("efi", frozenset()),
+    ],
+)
+def test_a_programs_name_says_what_runs_it(name: str, architectures: frozenset[int]) -> None:
+    assert made_for(name) == architectures
+
+
+@pytest.mark.parametrize(
+    ("architecture", "name"), [(7, "undionly.kpxe"), (0, "snponly.efi"), (11, "snponly.efi"), (9, "ipxe-arm64.efi")]
+)
+def test_a_loader_for_other_firmware_is_a_fault(architecture: int, name: str) -> None:
+    (found,) = wrong_loader(case(asked(0, architecture=architecture), fetched(2, name)))
+    assert (found.gravity, name in found.cause) == (Gravity.FAULT, True)
+    assert f"architecture {architecture}" in found.evidence[0]
+
+
+def test_firmware_that_began_anew_after_a_wrong_loader_still_had_it() -> None:
+    (found,) = wrong_loader(case(asked(0), fetched(2, "undionly.kpxe"), asked(9)))
+    assert "BIOS" in found.evidence[-1]
+
+
+def test_a_loader_that_fits_or_runs_is_right() -> None:
+    assert not list(wrong_loader(case(asked(0), fetched(2))))
+    assert not list(wrong_loader(case(seen(0, Stage.WORKER), fetched(2, "undionly.kpxe"))))
+    assert not list(wrong_loader(case(asked(0), fetched(2, "undionly.kpxe"), seen(4, Stage.SCRIPT))))
+    assert not list(wrong_loader(case(asked(0, architecture=31), fetched(2))))
+    assert not list(wrong_loader(case(asked(0), fetched(2, "menu.cfg"))))
+    assert not list(wrong_loader(case(asked(0, architecture=0), fetched(2), seen(4, Stage.SCRIPT))))
+    assert not list(wrong_loader(case(fetched(2, "undionly.kpxe"))))
+    assert not list(wrong_loader(case(asked(0), failed(2, "not found", 0, name="gpxe.0"))))
+
+
+def test_a_file_that_is_not_served_is_named() -> None:
+    (found,) = missing_loader(case(asked(0), failed(1, "not found", 0, name="pxelinux.0")))
+    assert (found.gravity, "pxelinux.0" in found.cause) == (Gravity.FAULT, True)
+    assert not list(missing_loader(case(asked(0), failed(1, "not found", 0, name="autoexec.ipxe"), fetched(2))))
+    assert not list(missing_loader(case(asked(0), failed(1, "silence", 0))))
+
+
+def test_answers_that_never_arrive_are_a_firewalls() -> None:
+    (found,) = transfer_stopped(case(asked(0), failed(30, "silence", 0, heard=0)))
+    assert found.gravity is Gravity.FAULT
+    assert "none of our answers reaches it" in found.cause
+    assert "firewall" in found.remedy
+
+
+def test_whole_blocks_that_never_arrive_are_too_large_for_the_way() -> None:
+    (found,) = transfer_stopped(case(asked(0), failed(30, "silence", 0, heard=1)))
+    assert "packets of 1500" in found.cause
+    assert "ping -M do -s 1472" in found.remedy
+    assert any("acknowledged none of 171" in each for each in found.evidence)
+
+
+def test_a_transfer_that_stops_in_the_middle_tells_where() -> None:
+    (found,) = transfer_stopped(case(asked(0), failed(30, "silence", 40, heard=1)))
+    assert "stopped after block 40 of 171" in found.cause
+    assert found.evidence == (
+        "2026-11-21 03:00:30 did not get its boot loader: snponly.efi: nothing heard after block 40 of 171",
+    )
+
+
+def test_a_transfer_of_which_little_is_known_is_told_all_the_same() -> None:
+    bare = seen(30, Stage.LOADER_FAILED, "it", name="x", why="silence")
+    (found,) = transfer_stopped(case(asked(0), bare))
+    assert "packets of 544" in found.cause
+    (found,) = transfer_stopped(case(asked(0), failed(30, "silence", 5, heard=0)))
+    assert "after block 5" in found.cause
+
+
+def test_a_transfer_that_always_stops_at_one_block_is_stopped_by_a_rule() -> None:
+    story = [asked(0), failed(30, "silence", 40), asked(60), failed(90, "gave up", 40)]
+    (found,) = transfer_stopped(case(*story))
+    assert "Each time" in found.cause
+    assert len(found.evidence) == 2
+    (found,) = transfer_stopped(case(*story[:3], failed(90, "silence", 41)))
+    assert "Each time" not in found.cause
+
+
+def test_a_transfer_that_was_repeated_with_success_is_no_fault() -> None:
+    assert not list(transfer_stopped(case(asked(0), failed(30, "silence", 40), fetched(31))))
+    assert not list(transfer_stopped(case(asked(0), failed(30, "probe", 0), fetched(31))))
+    assert not list(transfer_stopped(case(asked(0), failed(30, "silence", 40), *osie_boot(60))))
+
+
+def test_a_size_probe_is_harmless_once_the_file_arrived() -> None:
+    (found,) = size_probe(case(asked(0), failed(1, "probe", 0), fetched(2)))
+    assert found.gravity is Gravity.HARMLESS
+    assert len(found.evidence) == 2
+    assert len(list(size_probe(case(asked(0), failed(1, "probe", 0), fetched(2), asked(9))))) == 1
+    assert not list(size_probe(case(asked(0), failed(1, "probe", 0))))
+    assert not list(size_probe(case(asked(0), failed(1, "silence", 0), fetched(2))))
+
+
+def test_a_whole_loader_that_never_ran_was_refused() -> None:
+    (found,) = secure_boot(case(asked(0), *answered(1), fetched(2), asked(7)))
+    assert (found.gravity, "Secure Boot" in found.cause) == (Gravity.FAULT, True)
+    assert found.evidence[1] == "2026-11-21 03:00:07 it began anew, 5 s later"
+
+
+def test_what_was_learned_already_is_no_fault_any_more() -> None:
+    learned = FirmwareTraits(secure_boot=True)
+    (found,) = secure_boot(case(asked(0), fetched(2), asked(7), firmware_traits=learned))
+    assert found.gravity is Gravity.SUSPECT
+    story = [asked(0), fetched(2), asked(7), *answered(8), fetched(9, "shimx64.efi"), seen(12, Stage.SCRIPT)]
+    (found,) = secure_boot(case(*story, firmware_traits=learned))
+    assert (found.gravity, found.evidence[-1]) == (Gravity.HARMLESS, "2026-11-21 03:00:12 fetched its boot script")
+
+
+def test_firmware_that_refuses_the_signed_loader_too_is_told_apart() -> None:
+    story = [asked(0), fetched(2), asked(7), fetched(9, "shimx64.efi"), asked(14)]
+    (found,) = secure_boot(case(*story, firmware_traits=FirmwareTraits(secure_boot=True)))
+    assert (found.gravity, "3rd Party" in found.remedy) == (Gravity.FAULT, True)
+
+
+def test_a_loader_that_ran_or_cannot_have_been_refused() -> None:
+    assert not list(secure_boot(case(*osie_boot(0), *osie_boot(300))))
+    assert not list(secure_boot(case(asked(0, architecture=0), fetched(2), asked(7, architecture=0))))
+    assert not list(secure_boot(case(asked(0), fetched(2, "undionly.kpxe"), asked(7))))
+    assert not list(secure_boot(case(asked(0), fetched(2))))
+    assert not list(secure_boot(case(asked(0), *answered(1), asked(9))))
+    assert not list(secure_boot(case(asked(0), seen(1, Stage.SCRIPT), fetched(2), asked(9))))
+    assert not list(secure_boot(case(asked(0), fetched(2), asked(2 + 300))))  # somebody pressed reset
+    assert not list(secure_boot(case(asked(0), fetched(2), asked(4, Asker.IPXE), asked(7))))
+
+
+def test_a_loader_of_which_nothing_was_heard() -> None:
+    (found,) = silent_loader(case(asked(0), fetched(2), after=60))
+    assert (found.gravity, "snponly.efi" in found.cause) == (Gravity.FAULT, True)
+    assert "60 s" in found.evidence[1]
+    assert not list(silent_loader(case(asked(0), fetched(2), after=10)))
+    assert not list(silent_loader(case(asked(0), fetched(2), asked(5, Asker.IPXE), after=60)))
+    assert not list(silent_loader(case(asked(0), after=60)))

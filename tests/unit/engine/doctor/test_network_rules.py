@@ -1,0 +1,227 @@
+"""The doctor's rules about addresses."""
+
+from dataclasses import replace
+from ipaddress import IPv4Address
+
+import pytest
+
+from tests.unit.engine.boot_story import (
+    BEGIN,
+    KNOWN,
+    MINE,
+    OURS,
+    answered,
+    appliance,
+    asked,
+    case,
+    fetched,
+    osie_boot,
+    rival,
+    seen,
+)
+from tinkbox.engine.doctor.network_rules import (
+    address_in_use,
+    address_outside,
+    heard,
+    nobody_gives_addresses,
+    not_directed_here,
+    other_boot_server,
+    other_server,
+    proxy_ignored,
+    remembered_address,
+    seconds_asked,
+    spanning_tree,
+)
+from tinkbox.model.boot import Asker, Stage
+from tinkbox.model.diagnosis import Gravity
+from tinkbox.model.hardware import MacAddress
+
+OTHER_ADDRESS = IPv4Address("172.30.0.77")
+STRAY = seen(3, Stage.OTHER_SERVER, server="172.30.0.9", address="172.30.0.77")
+
+
+def test_a_machine_that_took_another_servers_address_is_told_whose() -> None:
+    (found,) = other_server(case(asked(0), *answered(1)[:1], STRAY))
+    assert found.gravity is Gravity.FAULT
+    assert "172.30.0.9" in found.cause
+    assert found.evidence == ("2026-11-21 03:00:03 accepted 172.30.0.77 of the DHCP server 172.30.0.9",)
+    assert "mode: proxy" in found.remedy
+
+
+def test_another_server_that_answers_now_is_named_with_its_hardware_address() -> None:
+    (found,) = other_server(appliance(rivals=(rival(boot_file="x.efi", next_server=IPv4Address("10.0.0.1")),)))
+    assert found.gravity is Gravity.FAULT
+    (told,) = found.evidence
+    assert told.startswith("asked on eth1, the DHCP server 172.30.0.9 (MAC 00:25:90:00:00:09) offered 172.30.0.77")
+    assert told.endswith(", and to boot x.efi from 10.0.0.1")
+    assert "00:25:90:00:00:09 (eth1)" in found.remedy
+
+
+def test_a_virtual_machine_that_answers_is_known_as_one() -> None:
+    other = rival(mac=MacAddress("52:54:00:00:00:09"), next_server=IPv4Address("10.0.0.1"))
+    assert heard(other) == (
+        "asked on eth1, the DHCP server 172.30.0.9 (MAC 52:54:00:00:00:09, a virtual machine of QEMU) offered 172.30.0.77"
+    )
+    assert heard(rival(boot_file="x.efi")).endswith("offered 172.30.0.77, and to boot x.efi")
+
+
+def test_a_machine_that_had_our_address_was_lucky_beside_another_server() -> None:
+    (found,) = other_server(case(*osie_boot(0), rivals=(rival(),)))
+    assert found.gravity is Gravity.SUSPECT
+
+
+@pytest.mark.parametrize("mode", ["proxy", "off"])
+def test_where_others_give_the_addresses_another_server_is_as_it_should_be(mode: str) -> None:
+    assert not list(other_server(case(asked(0), STRAY, mode=mode, rivals=(rival(),))))
+
+
+def test_what_was_as_it_should_be_in_another_mode_is_no_fault_of_this_one() -> None:
+    beside = seen(1, Stage.OFFERED, "boot file only", file="snponly.efi", mode="proxy", address="")
+    assert not list(other_server(case(asked(0), beside, STRAY)))
+    assert not list(proxy_ignored(case(asked(0), *answered(1, file="snponly.efi"), mode="proxy", after=60)))
+
+
+def test_an_earlier_boots_other_server_is_no_news() -> None:
+    assert not list(other_server(case(asked(0), STRAY, *osie_boot(60))))
+
+
+def test_a_proxy_beside_us_that_says_what_to_boot_is_found() -> None:
+    other = rival(offered=None, boot_file="pxelinux.0", next_server=IPv4Address("172.30.0.9"))
+    (found,) = other_boot_server(appliance(rivals=(other,)))
+    assert (found.gravity, "172.30.0.9" in found.cause) == (Gravity.SUSPECT, True)
+    assert "offered no address, and to boot pxelinux.0" in found.evidence[0]
+    assert not list(other_boot_server(appliance(rivals=(rival(),))))
+    assert not list(other_boot_server(appliance(rivals=(other,), mode="off")))
+    assert not list(other_boot_server(appliance(rivals=(replace(other, boot_file=""),))))
+    assert not list(
+        other_boot_server(appliance(rivals=(replace(other, offered=OTHER_ADDRESS),)))
+    )  # OtherServer has that
+
+
+def test_in_proxy_mode_the_other_server_must_leave_the_boot_file_to_us() -> None:
+    named = rival(boot_file="pxelinux.0", next_server=IPv4Address("172.30.0.9"))
+    (found,) = other_boot_server(appliance(rivals=(named,), mode="proxy"))
+    assert found.gravity is Gravity.FAULT
+    ours = rival(boot_file="snponly.efi", next_server=OURS)
+    assert not list(other_boot_server(appliance(rivals=(ours,), mode="proxy")))
+
+
+@pytest.mark.parametrize("mode", ["proxy", "off"])
+def test_somebody_has_to_give_addresses(mode: str) -> None:
+    (found,) = nobody_gives_addresses(appliance(mode=mode))
+    assert (found.gravity, mode in found.cause) == (Gravity.FAULT, True)
+    boot_only = rival(offered=None, boot_file="x")
+    assert len(list(nobody_gives_addresses(appliance(mode=mode, rivals=(boot_only,))))) == 1
+    assert not list(nobody_gives_addresses(appliance(mode=mode, rivals=(rival(),))))
+    assert not list(nobody_gives_addresses(appliance(mode=mode, rivals=None)))
+    assert not list(nobody_gives_addresses(appliance(mode="pool")))
+    assert not list(nobody_gives_addresses(case(mode=mode)))
+
+
+def test_with_dhcp_off_the_other_server_has_to_send_machines_here() -> None:
+    (found,) = not_directed_here(appliance(mode="off", rivals=(rival(),)))
+    assert (found.gravity, "172.30.0.9" in found.cause) == (Gravity.FAULT, True)
+    elsewhere = rival(boot_file="x.efi", next_server=IPv4Address("172.30.0.9"))
+    assert len(list(not_directed_here(appliance(mode="off", rivals=(elsewhere,))))) == 1
+    here = rival(boot_file="snponly.efi", next_server=OURS)
+    url = rival(boot_file="http://172.30.0.1/boot/x/script.ipxe", next_server=IPv4Address("172.30.0.9"))
+    for good in (here, url):
+        assert not list(not_directed_here(appliance(mode="off", rivals=(good,))))
+    assert not list(not_directed_here(appliance(mode="proxy", rivals=(rival(),))))
+
+
+def test_an_address_of_no_network_of_ours_is_a_fault() -> None:
+    stray = seen(3, Stage.OTHER_SERVER, server="192.168.1.1", address="192.168.1.50")
+    (found,) = address_outside(case(asked(0), stray, mode="proxy"))
+    assert (found.gravity, "192.168.1.50" in found.cause) == (Gravity.FAULT, True)
+    assert "172.30.0.0/24" in found.cause
+    assert not list(address_outside(case(asked(0), STRAY, mode="proxy")))
+    assert not list(address_outside(case(asked(0), stray, mode="proxy", subnets=())))
+
+
+def test_a_reserved_address_of_no_network_of_ours_is_a_fault() -> None:
+    wrong = replace(KNOWN, address=IPv4Address("10.1.1.1"))
+    (found,) = address_outside(case(asked(0), interface=wrong))
+    assert "10.1.1.1" in found.evidence[0]
+    assert not list(address_outside(case(asked(0), interface=wrong, mode="proxy")))
+    assert len(list(address_outside(case(asked(0), *answered(1, "10.1.1.1"), interface=wrong)))) == 1
+    assert not list(address_outside(case(asked(0), *answered(1))))
+    assert not list(address_outside(case(asked(0), seen(1, Stage.LEASED, address=""))))
+
+
+def test_a_machine_that_was_refused_an_old_address_and_took_its_own_is_well() -> None:
+    refused = seen(1, Stage.REFUSED, "192.168.1.50, PXE", wanted="192.168.1.50")
+    (found,) = remembered_address(case(asked(0), refused, *answered(2)))
+    assert (found.gravity, "192.168.1.50" in found.cause) == (Gravity.HARMLESS, True)
+    assert len(list(remembered_address(case(refused, asked(2), *answered(3))))) == 1
+    assert not list(remembered_address(case(refused, asked(300), *answered(301))))
+    assert not list(remembered_address(case(asked(0), refused)))
+    assert not list(remembered_address(case(asked(0), *answered(0.1), refused)))
+
+
+def test_an_address_in_use_is_named() -> None:
+    (found,) = address_in_use(case(asked(0), *answered(1), seen(2, Stage.DECLINED, MINE, address=MINE)))
+    assert (found.gravity, MINE in found.cause, f"arping -I INTERFACE {MINE}" in found.remedy) == (
+        Gravity.FAULT,
+        True,
+        True,
+    )
+    assert not list(address_in_use(case(*osie_boot(0))))
+
+
+OFFERED = seen(1, Stage.OFFERED, "boot file only", file="snponly.efi", mode="proxy", address="")
+
+
+def test_firmware_that_takes_the_address_and_not_the_boot_file_ignores_proxy_offers() -> None:
+    (found,) = proxy_ignored(case(asked(0), OFFERED, STRAY, mode="proxy", after=20))
+    assert (found.gravity, "ignores proxy offers" in found.cause) == (Gravity.FAULT, True)
+    assert len(found.evidence) == 3
+
+
+def test_a_proxy_that_only_heard_of_an_address_says_no_more_than_that() -> None:
+    requested = seen(2, Stage.REQUESTED, "boot file only", address="", server=str(OURS), mode="proxy")
+    (found,) = proxy_ignored(case(asked(0), OFFERED, requested, mode="proxy", after=20))
+    assert found.gravity is Gravity.FAULT
+    assert found.evidence[1] == "2026-11-21 03:00:02 accepted an address: boot file only"
+
+
+def test_firmware_that_takes_neither_may_have_been_offered_no_address() -> None:
+    (found,) = proxy_ignored(case(asked(0), OFFERED, mode="proxy", after=20))
+    assert (found.gravity, "nobody offered it an address" in found.cause) == (Gravity.SUSPECT, True)
+
+
+def test_firmware_that_asks_for_the_boot_file_took_the_proxys_offer() -> None:
+    for step in (seen(4, Stage.BOOT_SERVER, file="snponly.efi"), seen(4, Stage.LOADER_REQUESTED), fetched(4)):
+        assert not list(proxy_ignored(case(asked(0), OFFERED, STRAY, step, mode="proxy", after=20)))
+    assert not list(proxy_ignored(case(asked(0), OFFERED, STRAY, mode="proxy", after=2)))
+    assert not list(proxy_ignored(case(asked(0, Asker.IPXE), OFFERED, STRAY, mode="proxy", after=20)))
+    assert not list(proxy_ignored(case(asked(0), OFFERED, STRAY, mode="reservation", after=20)))
+
+
+def test_a_first_question_that_was_asked_long_before_was_held_up_by_the_switch() -> None:
+    (found,) = spanning_tree(case(asked(0, secs=28), *answered(1)))
+    assert found.gravity is Gravity.SUSPECT
+    assert found.evidence == (
+        "2026-11-21 03:00:00 the first question that arrived said that it had been asking for 28 s",
+    )
+    (found,) = spanning_tree(case(asked(0, secs=28), seen(1, Stage.IGNORED), ticket=False))
+    assert found.gravity is Gravity.FAULT
+
+
+def test_a_loader_that_takes_over_late_was_held_up_too() -> None:
+    (found,) = spanning_tree(case(asked(0, secs=0), *answered(1), fetched(2), asked(40, Asker.IPXE, secs=30)))
+    assert "30 s" in found.evidence[0]
+
+
+def test_what_is_no_delay_of_the_switch() -> None:
+    assert not list(spanning_tree(case(asked(0, secs=4), *answered(1))))
+    assert not list(spanning_tree(case(asked(0), *answered(1))))
+    assert not list(spanning_tree(case(asked(0, secs=0), asked(8, secs=8), asked(24, secs=24))))  # we did not answer
+    assert not list(spanning_tree(case(asked(0, secs=65_535))))
+    assert not list(spanning_tree(case(asked(0, secs=28), since=BEGIN)))  # we were not there yet
+    assert not list(spanning_tree(case(asked(0, secs=28), *answered(1), *osie_boot(300))))
+
+
+@pytest.mark.parametrize(("told", "meant"), [(12, 12), (3072, 12), (256, 1), (300, 300)])
+def test_seconds_in_the_wrong_order_of_bytes_are_understood(told: int, meant: int) -> None:
+    assert seconds_asked(asked(0, secs=told)) == meant

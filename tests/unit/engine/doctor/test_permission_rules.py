@@ -1,0 +1,142 @@
+"""The doctor's rules about who may boot."""
+
+from dataclasses import replace
+from ipaddress import IPv4Address, IPv4Network
+
+import pytest
+
+from tests.unit.engine.boot_story import KNOWN, MAC, MINE, NETWORK, answered, asked, case, fetched, osie_boot, seen
+from tinkbox.engine.doctor.case import Case
+from tinkbox.engine.doctor.doctor import diagnose
+from tinkbox.engine.doctor.permission_rules import no_address, no_program, not_known, not_permitted, script_refused
+from tinkbox.model.boot import Asker, Silence, Stage
+from tinkbox.model.diagnosis import Gravity
+from tinkbox.model.firmware_traits import FirmwareTraits
+from tinkbox.model.sightings import Sighting
+
+UNKNOWN = seen(0.1, Stage.IGNORED, why=Silence.UNKNOWN.value)
+
+
+def test_a_machine_that_nobody_knows_is_told_how_to_be_known() -> None:
+    (found,) = not_known(case(asked(0), UNKNOWN, interface=None, ticket=False))
+    assert (found.gravity, MAC in found.remedy) == (Gravity.SUSPECT, True)
+    assert found.evidence[-1] == "2026-11-21 03:00:00 was not answered: no hardware document names it"
+
+
+@pytest.mark.parametrize(("mode", "more"), [("reservation", True), ("pool", False), ("proxy", False), ("off", True)])
+def test_the_way_to_discovery_is_one_that_starts(mode: str, more: bool) -> None:
+    (found,) = not_known(case(asked(0), UNKNOWN, interface=None, ticket=False, mode=mode))
+    assert "`unknown_machines: discover` in tinkbox.yaml" in found.remedy
+    assert ("dhcp.mode: pool" in found.remedy) is more
+
+
+def test_who_is_known_discovered_or_does_not_netboot_is_no_stranger() -> None:
+    assert not list(not_known(case(asked(0), UNKNOWN)))
+    assert not list(not_known(case(asked(0), UNKNOWN, interface=None, discovers=True)))
+    assert not list(not_known(case(asked(0, Asker.SYSTEM), UNKNOWN, interface=None)))
+    assert not list(not_known(case(interface=None)))
+
+
+@pytest.mark.parametrize(
+    ("changes", "word"),
+    [
+        ({"interface": replace(KNOWN, dhcp=False)}, "no dhcp"),
+        ({"interface": replace(KNOWN, allow_pxe=False)}, "allow_pxe: false"),
+        ({"ticket": False}, "no workflow waits for it"),
+    ],
+)
+def test_a_known_machine_that_may_not_boot_is_told_why(changes: dict[str, object], word: str) -> None:
+    ignored = seen(0.1, Stage.IGNORED, why=Silence.NOT_PERMITTED.value)
+    (found,) = not_permitted(case(asked(0), ignored, **changes))
+    assert (found.gravity, word in found.cause) == (Gravity.SUSPECT, True)
+
+
+def test_who_may_boot_or_was_answered_is_permitted() -> None:
+    assert not list(not_permitted(case(asked(0))))
+    assert not list(not_permitted(case(asked(0), ticket=False, installed=True)))
+    assert not list(not_permitted(case(asked(0), *answered(1), ticket=False)))
+    assert not list(not_permitted(case(ticket=False)))
+    assert not list(not_permitted(case(asked(0), interface=None, ticket=False)))
+
+
+def test_without_an_address_to_give_nobody_is_answered() -> None:
+    ignored = seen(0.1, Stage.IGNORED, why=Silence.NO_ADDRESS.value)
+    pool = (IPv4Address("172.30.0.100"), IPv4Address("172.30.0.101"))
+    subnets = (replace(NETWORK, pool=pool), replace(NETWORK, network=IPv4Network("172.31.0.0/24")))
+    (found,) = no_address(case(asked(0), ignored, mode="pool", subnets=subnets))
+    assert (found.gravity, "none of the pool is free" in found.cause) == (Gravity.FAULT, True)
+    assert found.evidence[1:] == (
+        "172.30.0.0/24 lends 172.30.0.100-172.30.0.101",
+        "172.31.0.0/24 lends nothing: it has no pool",
+    )
+    (found,) = no_address(case(asked(0), ignored))
+    assert "none is reserved for it" in found.cause
+    assert not list(no_address(case(asked(0), ignored, *answered(4))))
+    assert not list(no_address(case(asked(0), UNKNOWN)))
+
+
+def test_a_network_behind_a_relay_that_nobody_configured_is_named_and_no_other_reason() -> None:
+    ignored = seen(0.1, Stage.IGNORED, why=Silence.NO_ADDRESS.value)
+    (found,) = no_address(case(asked(0, relay="172.31.0.1"), ignored, mode="pool"))
+    assert found.cause == "There is no address for the machine: it asks from a network that is not configured."
+    assert found.evidence[1:] == ("its relay is at 172.31.0.1", "a network that is configured: 172.30.0.0/24")
+    (found,) = no_address(case(asked(0, relay="172.30.0.2"), ignored, mode="pool"))
+    assert "not configured" not in found.cause
+
+
+def test_firmware_without_a_loader_is_named() -> None:
+    ignored = seen(0.1, Stage.IGNORED, why=Silence.NO_PROGRAM.value)
+    (found,) = no_program(case(asked(0, architecture=10), ignored))
+    assert (found.gravity, "32-bit ARM" in found.cause) == (Gravity.FAULT, True)
+    assert found.evidence[-1] == "it asks as architecture 10"
+    (found,) = no_program(case(asked(0, architecture=77), ignored))
+    assert "nobody has registered" in found.cause
+    assert not list(no_program(case(*osie_boot(0))))
+
+
+def test_an_address_that_no_machine_can_have_is_told_from_one_that_is_missing() -> None:
+    ignored = seen(0.1, Stage.IGNORED, why=Silence.UNFIT_ADDRESS.value)
+    (found,) = no_address(case(asked(0), ignored))
+    assert found.gravity is Gravity.FAULT
+    assert "none that a machine can have" in found.cause
+    assert not list(no_address(case(asked(0), ignored, *answered(4))))
+
+
+def test_firmware_that_wants_signed_loaders_and_tries_http_as_well_is_no_fault() -> None:
+    ignored = seen(9.1, Stage.IGNORED, why=Silence.NO_PROGRAM.value)
+    http = asked(9, Asker.HTTP, architecture=16)
+    (found,) = no_program(case(asked(0), http, ignored, firmware_traits=FirmwareTraits(secure_boot=True)))
+    assert (found.gravity, "it boots by PXE" in found.cause) == (Gravity.HARMLESS, True)
+    assert len(found.evidence) == 2
+    (found,) = no_program(case(http, ignored, firmware_traits=FirmwareTraits(secure_boot=True)))
+    assert found.gravity is Gravity.SUSPECT
+
+
+def script_denied(why: Silence, own: str = "") -> Sighting:
+    return seen(4, Stage.SCRIPT_REFUSED, why.value, why=why.value, address="172.30.0.205", own=own)
+
+
+def test_a_machine_at_another_address_than_its_own_is_told_both() -> None:
+    elsewhere = script_denied(Silence.ELSEWHERE, MINE)
+    (found,) = script_refused(case(fetched(1), elsewhere, mode="off"))
+    assert found.cause == f"The machine has the address 172.30.0.205, and its boot script is only for {MINE}."
+    assert f"Have the DHCP server give it {MINE}, or take ip out" in found.remedy
+    assert found.evidence[-1] == f"its hardware document says ip.address {MINE}"
+    (found,) = script_refused(case(*answered(0), elsewhere))
+    assert "who else gives addresses" in found.remedy
+    (found,) = script_refused(case(fetched(1), script_denied(Silence.ELSEWHERE), mode="pool"))
+    assert "172.30.0.205, which the pool did not lend it" in found.cause
+    assert "who else gives addresses" in found.remedy
+    assert not list(script_refused(case(fetched(1), elsewhere, seen(9, Stage.SCRIPT), mode="off")))
+    assert diagnosed(case(fetched(1), elsewhere, mode="off", after=100)) == ["ScriptRefused"]
+
+
+def test_with_dhcp_off_who_is_unknown_or_not_permitted_shows_when_it_asks_for_its_script() -> None:
+    stranger = case(fetched(1), script_denied(Silence.UNKNOWN), interface=None, ticket=False, mode="off", after=100)
+    assert diagnosed(stranger) == ["NotKnown"]
+    idle = case(fetched(1), script_denied(Silence.NOT_PERMITTED), ticket=False, mode="off", after=100)
+    assert diagnosed(idle) == ["NotPermitted"]
+
+
+def diagnosed(found: Case) -> list[str]:
+    return [each.rule for each in diagnose(found)]

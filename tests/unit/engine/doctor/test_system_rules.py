@@ -1,0 +1,215 @@
+"""The doctor's rules about what comes after the boot loader."""
+
+from dataclasses import replace
+
+import pytest
+
+from tests.unit.engine.boot_story import KNOWN, OSIE, answered, appliance, asked, case, osie_boot, seen
+from tinkbox.engine.doctor.system_rules import (
+    boot_loop,
+    clock_is_wrong,
+    disk_not_found,
+    never_seen,
+    no_osie,
+    ramdisk_too_large,
+    silent_osie,
+    stalled_boot,
+    wrong_architecture,
+)
+from tinkbox.model.boot import Stage
+from tinkbox.model.diagnosis import Gravity
+from tinkbox.model.inventory import Disk, Inventory
+from tinkbox.model.sightings import Sighting
+
+MIB = 1 << 20
+INVENTORY = Inventory(architecture="x86_64", processor="", processors=2, memory=512 * MIB, firmware="bios")
+SENT = [asked(0), *answered(1), seen(7, Stage.SCRIPT), seen(8, Stage.KERNEL), seen(9, Stage.RAMDISK)]
+
+
+def to_disk(second: float) -> list[Sighting]:
+    return [asked(second), *answered(second + 1), seen(second + 3, Stage.LOCAL_DISK, way="sanboot")]
+
+
+def test_an_appliance_without_an_osie_boots_nobody() -> None:
+    (found,) = no_osie(appliance(osie=()))
+    assert (found.gravity, found.remedy) == (Gravity.FAULT, "Run `tinkbox osie build` on the appliance.")
+    assert found.evidence == ("OSIEs that were built: none",)
+    assert not list(no_osie(appliance()))
+
+
+def test_an_osie_is_needed_for_the_machines_architecture() -> None:
+    arm = replace(KNOWN, architecture="aarch64")
+    (found,) = no_osie(case(interface=arm))
+    assert (found.gravity, "osie build --architecture aarch64" in found.remedy) == (Gravity.FAULT, True)
+    assert found.evidence == ("its hardware document says arch: aarch64", "OSIEs that were built: x86_64")
+    assert not list(no_osie(case()))
+    assert not list(no_osie(case(interface=arm, ticket=False)))
+    assert list(no_osie(case(interface=arm, surveyed=True)))
+
+
+def test_an_architecture_that_no_osie_can_have_is_corrected_in_the_document() -> None:
+    (found,) = no_osie(case(asked(0), interface=replace(KNOWN, architecture="x86-64")))
+    told = "Set arch to x86_64 or aarch64 in its hardware document (it asked as x86_64) and push it again."
+    assert found.remedy == told
+    (found,) = no_osie(case(asked(0, architecture=0), interface=replace(KNOWN, architecture="arm64")))
+    assert "asked as" not in found.remedy
+
+
+def test_that_there_is_no_osie_at_all_is_said_once_of_all_machines() -> None:
+    assert list(no_osie(case(osie=())))
+    assert not list(no_osie(case(osie=(), surveyed=True)))
+
+
+def test_a_document_that_names_another_processor_is_found() -> None:
+    (found,) = wrong_architecture(case(asked(0, architecture=11)))
+    assert (found.gravity, "aarch64" in found.remedy) == (Gravity.FAULT, True)
+    (found,) = wrong_architecture(case(asked(0), interface=replace(KNOWN, architecture="aarch64")))
+    assert "x86_64" in found.remedy
+    assert not list(wrong_architecture(case(asked(0), interface=replace(KNOWN, architecture="riscv64"))))
+    assert not list(wrong_architecture(case(seen(0, Stage.WORKER))))
+    for architecture in (0, 7, 41):
+        assert not list(wrong_architecture(case(asked(0, architecture=architecture))))
+
+
+def test_memory_that_is_too_small_for_the_ramdisk_is_measured() -> None:
+    (found,) = ramdisk_too_large(case(*SENT, inventory=INVENTORY))
+    assert (found.gravity, "512 MiB" in found.cause) == (Gravity.FAULT, True)
+    assert found.evidence[1] == "its ramdisk has 81.0 MiB, and needs 567.0 MiB of memory to be unpacked"
+    assert found.remedy.startswith("Give the machine 1024 MiB")
+
+
+def test_what_was_sent_counts_for_more_than_what_was_built() -> None:
+    sent = [*SENT[:-1], seen(9, Stage.RAMDISK, bytes=2 * MIB)]
+    assert not list(ramdisk_too_large(case(*sent, inventory=INVENTORY)))
+    (found,) = ramdisk_too_large(case(*SENT[:-1], inventory=INVENTORY))  # iPXE had no room for it
+    assert "81.0 MiB" in found.evidence[1]
+
+
+def test_memory_may_be_known_from_the_boot_loader() -> None:
+    told = [*SENT[:-3], seen(7, Stage.SCRIPT, memory=511), *SENT[-2:]]
+    (found,) = ramdisk_too_large(case(*told))
+    assert "boot loader said that it has 511 MiB" in found.evidence[0]
+    (found,) = ramdisk_too_large(case(*told, inventory=replace(INVENTORY, memory=0)))
+    assert "511 MiB" in found.cause
+
+
+def test_memory_that_suffices_is_unknown_or_worked_is_no_fault() -> None:
+    assert not list(ramdisk_too_large(case(*SENT)))
+    assert not list(ramdisk_too_large(case(*SENT, inventory=replace(INVENTORY, memory=567 * MIB))))
+    assert not list(ramdisk_too_large(case(*SENT, seen(40, Stage.WORKER), inventory=INVENTORY)))
+    assert not list(ramdisk_too_large(case(*SENT[:5], inventory=INVENTORY)))
+    assert not list(ramdisk_too_large(case(*SENT, inventory=INVENTORY, osie=())))
+    assert not list(ramdisk_too_large(case(*SENT, inventory=INVENTORY, osie=(replace(OSIE, architecture="aarch64"),))))
+    assert not list(ramdisk_too_large(case(*SENT, inventory=INVENTORY, osie=(replace(OSIE, ramdisk=70 * MIB),))))
+
+
+def test_an_osie_of_which_nothing_is_heard_is_a_fault() -> None:
+    (found,) = silent_osie(case(*SENT, after=200))
+    assert (found.gravity, "200 s later" in found.evidence[-1]) == (Gravity.FAULT, True)
+    assert found.cause == "The machine fetched the OSIE, and its worker was never in touch."
+    assert "console" in found.remedy
+    assert not list(silent_osie(case(*SENT, after=60)))
+    assert not list(silent_osie(case(*osie_boot(0), after=900)))
+
+
+def test_an_osie_that_runs_and_whose_worker_never_speaks_is_one_that_its_syslog_explains() -> None:
+    running = (*SENT, seen(30, Stage.CLOCK, "+2 s", offset=2))
+    (found,) = silent_osie(case(*running, after=200))
+    assert (found.gravity, found.cause) == (Gravity.FAULT, "The OSIE runs, and its worker was never in touch.")
+    assert "+2 s" in found.evidence[-2]
+    assert "200 s later" in found.evidence[-1]
+    assert "syslog" in found.remedy
+    assert not list(silent_osie(case(*running, after=60)))
+    assert not list(silent_osie(case(*running, seen(40, Stage.WORKER), after=200)))
+    # The clock of a boot before this one.
+    assert "fetched" in next(silent_osie(case(seen(-9, Stage.CLOCK, offset=0), *SENT, after=200))).cause
+
+
+def test_a_clock_of_years_ago_has_an_empty_battery() -> None:
+    (found,) = clock_is_wrong(case(*SENT, seen(20, Stage.CLOCK, offset=-817_000_000)))
+    assert (found.gravity, "25 years behind" in found.cause) == (Gravity.SUSPECT, True)
+    assert "battery" in found.remedy
+    assert found.evidence == ("2026-11-21 03:00:20 its own clock said -817000000 s against the appliance's",)
+
+
+def test_a_clock_in_another_time_zone_is_set_in_the_firmware() -> None:
+    (found,) = clock_is_wrong(case(*SENT, seen(20, Stage.CLOCK, offset=7200)))
+    assert ("2 hours ahead" in found.cause, "battery" in found.remedy) == (True, False)
+    assert not list(clock_is_wrong(case(*SENT, seen(20, Stage.CLOCK, offset=-100))))
+    assert not list(clock_is_wrong(case(*SENT, seen(20, Stage.CLOCK))))
+
+
+def test_an_action_that_finds_no_disk_is_told_which_there_are() -> None:
+    told = seen(60, Stage.ACTION, "disk/write FAILED after 1.0 s, DiskNotFound: cannot open /dev/sda")
+    disks = replace(INVENTORY, disks=(Disk(device="/dev/vda", size=10 << 30),))
+    (found,) = disk_not_found(case(*osie_boot(0), told, inventory=disks))
+    assert found.gravity is Gravity.FAULT
+    assert found.evidence[1] == "its disks: /dev/vda (10240.0 MiB)"
+    assert not list(disk_not_found(case(*osie_boot(0), seen(60, Stage.ACTION, "disk/write SUCCESS"), inventory=disks)))
+    (found,) = disk_not_found(case(*osie_boot(0), told, inventory=INVENTORY))
+    assert found.evidence[1] == "its disks: none"
+
+
+def test_a_machine_without_a_disk_is_told_so() -> None:
+    (found,) = disk_not_found(case(*osie_boot(0), inventory=INVENTORY))
+    assert (found.gravity, found.evidence) == (Gravity.SUSPECT, ("its inventory lists no disk",))
+
+
+def test_a_machine_that_comes_back_from_its_disk_found_nothing_there() -> None:
+    (found,) = disk_not_found(case(*to_disk(0), asked(20)))
+    assert (found.gravity, "17 s later" in found.evidence[1]) == (Gravity.FAULT, True)
+    assert not list(disk_not_found(case(*to_disk(0))))
+    assert not list(disk_not_found(case(*to_disk(0), *osie_boot(20))))  # work came meanwhile
+    assert not list(disk_not_found(case(*to_disk(0), seen(30, Stage.DISK_BOOTED), asked(90))))
+    assert not list(disk_not_found(case(*osie_boot(0), *osie_boot(300))))
+    assert not list(disk_not_found(case(*to_disk(0), *to_disk(3600))))  # it was switched off and on
+
+
+def test_boots_that_begin_again_and_again_are_a_loop() -> None:
+    vain = [
+        each for begin in (0, 60, 120) for each in (asked(begin), *answered(begin + 1), seen(begin + 7, Stage.SCRIPT))
+    ]
+    (found,) = boot_loop(case(*vain))
+    assert (found.gravity, len(found.evidence)) == (Gravity.FAULT, 3)
+    assert (
+        found.evidence[0] == "2026-11-21 03:00:00 a boot that ended with: 2026-11-21 03:00:07 fetched its boot script"
+    )
+    assert not list(boot_loop(case(*vain[5:])))
+    assert not list(boot_loop(case(*vain, *osie_boot(180))))
+
+
+def test_a_machine_that_is_parked_is_in_a_loop() -> None:
+    (found,) = boot_loop(case(asked(0), seen(5, Stage.PARKED), parked="3 boots without progress"))
+    assert found.evidence[-1] == "parked: 3 boots without progress"
+
+
+def test_boots_far_apart_and_questions_without_an_answer_are_no_loop() -> None:
+    apart = [each for begin in (0, 9000, 18_000) for each in to_disk(begin)]
+    assert not list(boot_loop(case(*apart)))
+    ignored = [each for begin in (0, 60, 120, 180) for each in (asked(begin), seen(begin + 0.1, Stage.IGNORED))]
+    assert not list(boot_loop(case(*ignored)))
+
+
+@pytest.mark.parametrize(("after", "found"), [(5, 0), (40, 1)])
+def test_a_boot_that_stands_still_is_told_where(after: float, found: int) -> None:
+    findings = list(stalled_boot(case(asked(0), *answered(1), after=after)))
+    assert len(findings) == found
+    if findings:
+        assert (findings[0].gravity, findings[0].evidence[1]) == (Gravity.SUSPECT, "stalled here for 40 s")
+
+
+def test_a_machine_that_was_never_seen_stands_nowhere() -> None:
+    assert not list(stalled_boot(case()))
+
+
+def test_a_machine_that_is_waited_for_in_vain_is_said_to_be_so() -> None:
+    (found,) = never_seen(case())
+    assert (found.gravity, "nothing was ever seen of it" in found.cause) == (Gravity.SUSPECT, True)
+    assert (
+        found.evidence[1] == "with dhcp.mode: reservation a machine is seen from its first question for an address on"
+    )
+    (found,) = never_seen(case(mode="off"))
+    assert "from its boot loader on" in found.evidence[1]
+    assert not list(never_seen(case(asked(0))))
+    assert not list(never_seen(case(ticket=False)))
+    assert not list(never_seen(appliance()))

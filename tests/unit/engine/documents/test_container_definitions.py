@@ -1,0 +1,70 @@
+"""What actions and services have in common is read alike, and refused alike."""
+
+from pathlib import PurePosixPath
+
+import pytest
+
+from tests.unit.engine.template_texts import MAC, SMALL
+from tinkbox.engine.documents.container_definitions import volume_parts
+from tinkbox.engine.documents.definitions import read_definition
+from tinkbox.model.errors import Invalid
+from tinkbox.model.services import Service
+from tinkbox.model.template import Action
+
+BOTH = SMALL.replace("{{ .device_1 }}", MAC) + "services:\n  - {name: a, worker: appliance, image: x}\n"
+
+
+def containers(text: str) -> list[Action | Service]:
+    definition = read_definition(BOTH.replace("image: x", f"image: x, {text}"))
+    return [definition.tasks[0].actions[0], definition.services[0]]
+
+
+@pytest.mark.parametrize(
+    ("text", "environment"),
+    [("environment: {MODE: 0644, ON: yes, EMPTY: }", {"MODE": "0644", "ON": "yes", "EMPTY": ""}), ("environment:", {})],
+)
+def test_values_of_the_environment_keep_their_literal_text(text: str, environment: dict[str, str]) -> None:
+    assert [each.environment for each in containers(text)] == [environment, environment]
+
+
+def test_commands_and_volumes_are_lists() -> None:
+    for each in containers('command: [sh, -c, "a b"], volumes: ["/a:/b", "/c:/d:ro"]'):
+        assert (each.command, each.volumes) == (("sh", "-c", "a b"), ("/a:/b", "/c:/d:ro"))
+    for each in containers("command: , volumes: ~"):
+        assert (each.command, each.volumes) == ((), ())
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (("image: x", "image: Bad Name"), "image: invalid image name 'Bad Name'"),
+        (("image: x", "imag: x"), "imag: unknown key imag; did you mean image?"),
+        (("image: x", "image: x, args: [a]"), "args: unknown key args; here it is command"),
+        (("image: x", "image: x, environment: [A]"), "environment: expected names with values"),
+        (("image: x", "image: x, command: echo hi"), "command: expected a list of words, such as [\"sh\", \"-c\", 'echo hi']"),
+        (("image: x", "image: x, volumes: '/a:/b'"), "volumes: expected a list such as ['/a:/b']"),
+        (("image: x", "image: x, volumes: [a:/b]"), "volumes: 'a:/b': expected /host/path:/container/path[:ro]"),
+        (("name: a", f"name: {'n' * 200}"), "name: name cannot be empty or have more than 199 characters"),
+        (("name: a, ", ""), "name: name cannot be empty or have more than 199 characters"),
+    ],
+)  # fmt: skip
+def test_the_same_is_said_of_either(change: tuple[str, str], said: str) -> None:
+    with pytest.raises(Invalid) as refusal:
+        read_definition(BOTH.replace(*change))
+    found = [str(problem) for problem in refusal.value.problems]
+    for place in ("line 7, tasks[0].actions[0].", "line 9, services[0]."):
+        assert any(problem.startswith(place + said) for problem in found), found
+
+
+@pytest.mark.parametrize(
+    ("volume", "parts"),
+    [
+        ("/a/b:/c/d", ("/a/b", "/c/d", "")),
+        ("/a:/c:ro,z", ("/a", "/c", "ro,z")),
+        ("//a//b/./:///c/./d//:rw", ("/a/b", "/c/d", "rw")),
+        ("/a/../b:/c/../d", ("/a/../b", "/d", "")),
+        ("/a:/../..", ("/a", "/", "")),
+    ],
+)
+def test_a_volume_has_two_folders_and_a_mode(volume: str, parts: tuple[str, str, str]) -> None:
+    assert volume_parts(volume) == (PurePosixPath(parts[0]), PurePosixPath(parts[1]), parts[2])

@@ -1,0 +1,180 @@
+"""Tinkerbell's Kubernetes documents: what is taken, what is left, and what is named."""
+
+import json
+
+import pytest
+
+from tinkbox.engine.documents.kubernetes import has_objects, take, take_hardware
+from tinkbox.engine.documents.yaml_nodes import NodeReader, compose
+from tinkbox.model.errors import Invalid, TooLarge
+from tinkbox.model.kubernetes import identity
+
+HARDWARE = """\
+apiVersion: "tinkerbell.org/v1alpha1"
+kind: Hardware
+metadata:
+  name: machine1
+  namespace: tink
+spec:
+  disks:
+    - device: /dev/sda
+  interfaces:
+    - dhcp:
+        arch: x86_64
+        hostname: machine1
+        ip:
+          address: 192.168.56.43
+          gateway: 192.168.56.4
+          netmask: 255.255.255.0
+        lease_time: 86400
+        mac: 52:54:00:12:34:56
+        name_servers:
+          - 1.1.1.1
+        uefi: true
+      netboot:
+        allowPXE: true
+        allowWorkflow: true
+"""
+TEMPLATE = """\
+apiVersion: "tinkerbell.org/v1alpha1"
+kind: Template
+metadata:
+  name: ubuntu
+spec:
+  data: |
+    version: "0.1"
+    name: ubuntu
+"""
+WORKFLOW = """\
+apiVersion: "tinkerbell.org/v1alpha1"
+kind: Workflow
+metadata: {name: install, namespace: tink}
+spec:
+  templateRef: ubuntu
+  hardwareRef: machine1
+  hardwareMap:
+    device_1: 52:54:00:12:34:56
+  bootOptions: {toggleAllowNetboot: true}
+"""
+EVERYTHING = f"---\n{HARDWARE}---\n{TEMPLATE}---\n{WORKFLOW}"
+
+
+def problems_of(text: str, kind: str = "Hardware") -> list[str]:
+    with pytest.raises(Invalid) as refusal:
+        take_hardware(text) if kind == "Hardware" else take(text, kind)
+    return [str(problem) for problem in refusal.value.problems]
+
+
+@pytest.mark.parametrize(
+    ("text", "has"),
+    [(HARDWARE, True), (EVERYTHING, True), ('{"apiVersion": "v1", "kind": "List", "items": []}', True), ("", False),
+     ('{"id": "x", "network": {"kind": 1, "apiVersion": 2}}', False), ('version: "0.1"\nname: x\n', False), ("{" * 99999, False),
+     ("tasks:\n  apiVersion: x\n  kind: y\n", False), ("{{.x}}", False)],
+)  # fmt: skip
+def test_kubernetes_documents_are_known_by_their_head(text: str, has: bool) -> None:
+    assert has_objects(text) is has
+
+
+def test_a_machine_is_taken_as_it_stands_on_disk() -> None:
+    (machine,), notes = take_hardware(HARDWARE)
+    (interface,) = machine.interfaces
+    assert (machine.id, machine.name) == (identity("tink", "machine1"), "machine1")
+    assert (interface.mac, str(interface.address), interface.lease_seconds) == (
+        "52:54:00:12:34:56",
+        "192.168.56.43",
+        86400,
+    )
+    assert interface.allow_pxe
+    assert notes == ()
+    assert machine.document["spec"]["disks"] == [{"device": "/dev/sda"}]
+
+
+def test_each_command_takes_its_own_kind_and_names_the_rest() -> None:
+    extra = "---\napiVersion: v1\nkind: Secret\nmetadata: {name: x}\n---\n- nothing\n"
+    taken = take(EVERYTHING + extra, "Workflow")
+    assert [each.name for each in taken.objects] == ["install"]
+    assert taken.objects[0].spec["hardwareMap"] == {"device_1": "52:54:00:12:34:56"}
+    assert [str(note) for note in taken.notes] == [
+        "line 2: Hardware machine1 is left for `tinkbox hardware push`",
+        "line 27: Template ubuntu is left for `tinkbox template create`",
+        "line 46: Secret x means nothing here, and is left out",
+        "line 50: what stands here means nothing here, and is left out",
+    ]
+    assert [each.spec["data"] for each in take(EVERYTHING, "Template").objects] == ['version: "0.1"\nname: ubuntu\n']
+
+
+def test_lists_are_taken_apart_also_in_json() -> None:
+    documents = [NodeReader().plain(node, "") for node in compose(EVERYTHING)]
+    text = json.dumps({"apiVersion": "v1", "kind": "List", "items": documents}, indent=2)
+    assert [each.name for each in take(text, "Workflow").objects] == ["install"]
+    text = text.replace('"List"', '"HardwareList"')
+    assert [each.name for each in take_hardware(text)[0]] == ["machine1"]
+
+
+def test_what_is_not_honoured_is_named_and_taken_all_the_same() -> None:
+    text = HARDWARE.replace("  disks:", "  bmcRef: {apiGroup: x, kind: Machine, name: bmc1}\n  disks:")
+    text = text.replace(
+        "      netboot:", "      isoboot: {sourceISO: 'http://iso'}\n      netboot:\n        rpi: {serialNum: '7'}"
+    )
+    machines, notes = take_hardware(text)
+    assert len(machines) == 1
+    assert [str(note).split(": ")[0] for note in notes] == [
+        "line 7, spec.bmcRef",
+        "line 23, spec.interfaces[0].isoboot",
+        "line 25, spec.interfaces[0].netboot.rpi",
+    ]
+    assert all("not honoured: " in str(note) for note in notes)
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (("disks", "disk"), "line 7, spec.disk: unknown key disk; did you mean disks?"),
+        (("lease_time", "leaseTime"), "line 17, spec.interfaces[0].dhcp.leaseTime: unknown key leaseTime; did you mean lease_time?"),
+        (("lease_time: 86400", "lease_time: long"), "line 17, spec.interfaces[0].dhcp.lease_time: expected a number"),
+        (("allowPXE: true", "allowPXE: maybe"), "spec.interfaces[0].netboot.allowPXE: expected true or false"),
+        (("- 1.1.1.1", "- dns.example"), "line 20, spec.interfaces[0].dhcp.name_servers: invalid ip: 'dns.example'"),
+        (("mac: 52:54:00:12:34:56", "mac: 52:54"), "line 18, spec.interfaces[0].dhcp.mac: invalid mac"),
+        (("mac: 52:54:00:12:34:56", "hostname: x"), "key hostname is given twice"),
+        (("  name: machine1\n", ""), "metadata.name: a name is required"),
+        (("v1alpha1", "v1alpha2"), "line 1, apiVersion: tinkerbell.org/v1alpha2 is not read: only tinkerbell.org/v1alpha1 is"),
+        (("uefi: true", "boot_file_name: ztp.cfg"), "dhcp.boot_file_name: not supported: this machine would get tinkbox's own loader"),
+        (("allowWorkflow: true", "ipxe: {contents: '#!ipxe'}"), "netboot.ipxe.contents: not supported: this machine would boot the OSIE"),
+        (("    - dhcp:", "    - dhcp: []\n    - dhcp:"), "line 10, spec.interfaces[0].dhcp: expected keys with values"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_is_refused_with_its_line(change: tuple[str, str], said: str) -> None:
+    assert change[0] in HARDWARE
+    found = problems_of(HARDWARE.replace(*change, 1))
+    assert any(said in problem for problem in found), found
+
+
+def test_all_problems_of_all_documents_are_listed_at_once() -> None:
+    wrong = HARDWARE.replace("disks", "disk").replace("52:54:00:12:34:56", "zz")
+    assert [problem.split(",")[0] for problem in problems_of(f"{wrong}---\n{wrong}")] == [
+        "line 7",
+        "line 18",
+        "line 32",
+        "line 43",
+    ]
+
+
+def test_a_file_without_the_kind_says_what_it_has() -> None:
+    assert problems_of(TEMPLATE) == ["line 1: Template ubuntu is left for `tinkbox template create`"]
+
+
+def test_a_workflow_that_waits_is_refused_and_how_it_would_boot_is_named() -> None:
+    text = WORKFLOW.replace(
+        "toggleAllowNetboot: true", "toggleAllowNetboot: true, bootMode: isoboot, isoURL: http://iso"
+    )
+    assert [str(note).split(":")[0] for note in take(text, "Workflow").notes] == [
+        "line 9, spec.bootOptions.bootMode",
+        "line 9, spec.bootOptions.isoURL",
+    ]
+    assert "a workflow cannot wait" in problems_of(f"{WORKFLOW}  disabled: true\n", "Workflow")[0]
+    assert take(f"{WORKFLOW}  disabled: false\n", "Workflow").notes == ()
+
+
+def test_a_file_that_would_take_long_to_read_is_refused() -> None:
+    with pytest.raises(TooLarge, match="split them"):
+        take(HARDWARE + "#" * (1024 * 1024), "Hardware")

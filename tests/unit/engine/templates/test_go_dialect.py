@@ -1,0 +1,112 @@
+"""Tinkerbell's own functions, and the functions that are not for templates."""
+
+import pytest
+
+from tinkbox.engine.templates.go_dialect import (
+    LIMITS,
+    MAX_YAML,
+    NAMES,
+    GoTemplate,
+    Yaml,
+    format_partition,
+    netmask_to_prefix_length,
+)
+from tinkbox.gotemplate import GoError
+from tinkbox.model.errors import Invalid
+from tinkbox.sprig import FUNCTIONS, REFUSED
+
+
+def rendered(text: str, **data: object) -> str:
+    return GoTemplate(text).render(data)
+
+
+@pytest.mark.parametrize(
+    ("device", "number", "partition"),
+    [("/dev/sda", 1, "/dev/sda1"), ("/dev/nvme0n1", 2, "/dev/nvme0n1p2"), ("/dev/mmcblk0", 1, "/dev/mmcblk0p1"),
+     ("/dev/disk/by-id/ata-1", 3, "/dev/disk/by-id/ata-1-part3"), ("/dev/vda", 10, "/dev/vda10")],
+)  # fmt: skip
+def test_a_partition_is_named_as_linux_names_it(device: str, number: int, partition: str) -> None:
+    assert format_partition(device, number) == partition
+    assert rendered("{{ formatPartition .d .n }}", d=device, n=number) == partition
+
+
+@pytest.mark.parametrize(
+    ("netmask", "length"),
+    [
+        ("255.255.255.0", "24"),
+        ("255.255.255.255", "32"),
+        ("0.0.0.0", "0"),
+        ("255.255.255.248", "29"),
+        ("255.0.255.0", "0"),
+    ],
+)
+def test_a_netmask_has_the_length_of_its_prefix(netmask: str, length: str) -> None:
+    assert netmask_to_prefix_length(netmask) == length
+
+
+@pytest.mark.parametrize("netmask", ["", "24", "255.255.255", "ffffff00", "::"])
+def test_what_is_no_netmask_is_refused(netmask: str) -> None:
+    with pytest.raises(GoError, match="invalid netmask"):
+        netmask_to_prefix_length(netmask)
+
+
+def test_yaml_is_written_in_blocks_and_read_again() -> None:
+    value = {"b": [1, {"c": "0644"}], "a": None, "t": "yes", "s": "text"}
+    assert Yaml().write(value) == "a: null\nb:\n- 1\n- c: '0644'\ns: text\nt: 'yes'"
+    assert Yaml().read(Yaml().write(value)) == value
+    assert Yaml().write("text") == "text"
+    assert rendered('{{ (fromYaml "a: {b: 7}").a.b }}') == "7"
+
+
+def test_what_is_there_twice_is_written_twice() -> None:
+    assert rendered("{{ $l := list 1 }}{{ toYaml (list $l $l) }}") == "- - 1\n- - 1"
+
+
+@pytest.mark.parametrize("text", ["", "  ", "a: [", "a: 1\na: 2", "&a [*a]"])
+def test_what_is_no_yaml_is_refused(text: str) -> None:
+    with pytest.raises(GoError):
+        Yaml().read(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["{{ $x := repeat 2000 `- [a]\n` }}{{ range 90 }}{{ $y := fromYaml $x }}{{ end }}",
+     "{{ $x := until 2000 }}{{ range 90 }}{{ $y := toYaml $x }}{{ end }}",
+     "{{ $x := list 1 }}{{ range 40 }}{{ $x = list $x $x }}{{ end }}{{ toYaml $x }}",
+     "{{ $x := dict `a` 1 }}{{ range 40 }}{{ $x = dict `a` $x `b` $x }}{{ end }}{{ toYaml $x }}"],
+)  # fmt: skip
+def test_there_is_only_so_much_yaml_in_one_rendering(text: str) -> None:
+    with pytest.raises(Invalid) as refusal:
+        rendered(text)
+    assert f"more than {MAX_YAML // 1024} KiB of YAML" in str(refusal.value.problems[0])
+
+
+def test_each_rendering_has_all_of_it() -> None:
+    template = GoTemplate("{{ len (fromYaml .x) }}")
+    for _ in range(3):
+        assert template.render({"x": "- a\n" * (MAX_YAML // 5)}) == str(MAX_YAML // 5)
+
+
+def test_every_function_of_the_language_has_its_name_known() -> None:
+    assert {"index", "printf", "and", "upper", "regexMatch", "formatPartition", "now", "env"} <= NAMES
+    assert not set(FUNCTIONS) & set(REFUSED)
+
+
+@pytest.mark.parametrize("name", sorted(REFUSED))
+def test_what_is_not_hermetic_is_refused_with_its_reason(name: str) -> None:
+    with pytest.raises(Invalid) as refusal:
+        GoTemplate(f"first\n{{{{ if false }}}}{{{{ {name} }}}}{{{{ end }}}}")
+    (problem,) = refusal.value.problems
+    assert str(problem) == f"line 2: {name} is not available: it {REFUSED[name]}"
+
+
+def test_a_template_that_never_ends_is_stopped() -> None:
+    with pytest.raises(Invalid) as refusal:
+        rendered("{{ range 90000 }}{{ range 90000 }}{{ end }}{{ end }}")
+    assert f"more than {LIMITS.steps} steps" in str(refusal.value.problems[0])
+
+
+def test_a_template_that_grows_is_stopped() -> None:
+    with pytest.raises(Invalid) as refusal:
+        rendered('{{ define "x" }}{{ repeat 9999 "y" }}{{ end }}{{ range 99 }}{{ template "x" }}{{ end }}')
+    assert "longer than 262144 bytes" in str(refusal.value.problems[0])

@@ -1,0 +1,76 @@
+"""Jinja2 in its sandbox: what is there, what is not, and how it is said."""
+
+import pytest
+
+from tinkbox.engine.templates.jinja_dialect import render_each
+from tinkbox.gotemplate import GoError
+from tinkbox.model.errors import Problem
+
+DATA = {"device_1": "08:00:27:00:00:01", "hardware": {"spec": {"disks": []}}}
+
+
+def double(text: str) -> str:
+    if text == "never":
+        raise GoError("this cannot be doubled")
+    return text * 2
+
+
+def rendered(text: str, most: int = 1000) -> str:
+    (result,) = render_each(text, [DATA], {"double": double}, most)
+    return result if isinstance(result, str) else f"line {result.line}: {result.text}"
+
+
+@pytest.mark.parametrize(
+    ("text", "result"),
+    [
+        ("{{ device_1 }}\n", "08:00:27:00:00:01\n"),
+        ("{{ double('a') }}{{ 'b' | double }}", "aabb"),
+        ("a\n  {% if device_1 %}\n  b\n  {% endif %}\nc\n", "a\n  b\nc\n"),
+        ("{% set ns = namespace(n=0) %}{% for i in range(4) %}{% set ns.n = ns.n + i %}{% endfor %}{{ ns.n }}", "6"),
+        ("{{ nothing is defined }} {{ nothing | default('x') }}", "False x"),
+        ("{# gone #}{% raw %}{{.x}}{% endraw %}", "{{.x}}"),
+        ("{{ hardware | tojson }}", '{"spec": {"disks": []}}'),
+    ],
+)
+def test_a_template_is_filled(text: str, result: str) -> None:
+    assert rendered(text) == result
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("\n{{ device1 }}", "line 2: device1 has no value; did you mean device_1?"),
+        ("\n\n{{ hardware.spc }}", "line 3: there is no spc in it; did you mean spec?"),
+        ("{% for i in [1] %}\n{{ i.x }}{% endfor %}", "line 2: 'int object' has no attribute 'x'"),
+        ("{{ 1 / 0 }}", "line 1: ZeroDivisionError: division by zero"),
+        ("{{ double('never') }}", "line 1: this cannot be doubled"),
+        ("{{ 'never' | double }}", "line 1: this cannot be doubled"),
+        ("a\n{% if %}", "line 2: Expected an expression, got 'end of statement block'"),
+        ("{{ x | nope }}", "line 1: No filter named 'nope'."),
+        ("{{ 'ä' * 251 }}", "line None: the output is longer than 500 bytes"),
+    ],
+)
+def test_what_is_wrong_says_where(text: str, said: str) -> None:
+    assert rendered(text, 500) == said
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["{{ ''.__class__ }}", "{{ double.__globals__ }}", "{{ self }}", "{{ cycler }}", "{{ double }}", "{{ lipsum() }}", "{{ [1] | random }}",
+     "{% include 'x' %}", "{% import 'os' as x %}", "{{ hardware.update({}) }}", "{{ range(10 ** 9) }}", "{{ (1).real.__add__ }}",
+     "{{ '{0.__class__}'.format(1) }}", "{{ hardware | attr('__class__') }}", "{{ [''.join] | pprint }}", "{{" + "(" * 9000],
+)  # fmt: skip
+def test_what_leads_out_of_the_sandbox_is_refused(text: str) -> None:
+    assert rendered(text).startswith("line ")
+
+
+def test_a_text_alone_is_only_read() -> None:
+    assert render_each("{{ nothing }}", [], {}, 10) == []
+    (problem,) = render_each("{{ nothing", [], {}, 10)
+    assert isinstance(problem, Problem)
+    assert problem.line == 1
+
+
+def test_nothing_is_left_of_one_rendering_in_the_next() -> None:
+    text = "{% set x = device_1 %}{{ x }}"
+    assert render_each(text, [{"device_1": "a"}, {}, {"device_1": "b"}], {}, 10)[::2] == ["a", "b"]

@@ -1,0 +1,85 @@
+"""Jinja2 apart from the appliance: what a hostile template does to it is nothing."""
+
+import asyncio
+import os
+import time
+from pathlib import Path
+
+import pytest
+
+from tinkbox.engine.templates import jinja_process
+from tinkbox.engine.templates.jinja_process import MAX_BATCH, render_confined
+from tinkbox.model.errors import Problem, Unavailable
+
+
+async def test_texts_come_back_in_the_order_of_their_data_whatever_their_number() -> None:
+    data = [{"n": str(number)} for number in range(MAX_BATCH + 3)]
+    assert await render_confined("{{ n }}\x00", data) == [f"{number}\x00" for number in range(MAX_BATCH + 3)]
+
+
+async def test_a_template_alone_is_read() -> None:
+    assert await render_confined("{{ n }}", []) == []
+    assert await render_confined("\n{{ n", []) == [
+        Problem(line=2, text="unexpected end of template, expected 'end of print statement'.")
+    ]
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["{{ 9 ** (9 ** 9) }}", "{% for a in range(99999) %}{% for b in range(99999) %}{{ '' }}{% endfor %}{% endfor %}"],
+)
+async def test_a_template_that_never_ends_is_ended_while_the_appliance_goes_on(text: str) -> None:
+    worst, looked = 0.0, time.monotonic()
+
+    async def heartbeat() -> None:
+        nonlocal worst, looked
+        while True:
+            await asyncio.sleep(0.01)
+            worst, looked = max(worst, time.monotonic() - looked), time.monotonic()
+
+    async with asyncio.TaskGroup() as parts:
+        beating = parts.create_task(heartbeat())
+        (problem,) = await render_confined(text, [{}])
+        beating.cancel()
+    assert isinstance(problem, Problem)
+    assert "rendering takes" in problem.text
+    assert worst < 1.0
+
+
+async def test_a_process_that_hangs_is_killed_when_its_time_is_up(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(jinja_process, "WALL_SECONDS", 0.5)
+    monkeypatch.setattr(jinja_process, "_program", lambda: hanging(tmp_path / "pids"))
+    assert await render_confined("x", [{}, {}]) == [jinja_process._EXCEEDED] * 2
+    assert await_gone(tmp_path / "pids")
+
+
+async def test_a_caller_that_goes_away_leaves_no_process(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(jinja_process, "_program", lambda: hanging(tmp_path / "pids"))
+    with pytest.raises(TimeoutError):
+        async with asyncio.timeout(0.5):
+            await render_confined("x", [{}])
+    assert await_gone(tmp_path / "pids")
+
+
+async def test_a_process_that_cannot_start_is_our_fault_not_the_templates(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(jinja_process, "_program", lambda: ["/bin/false"])
+    with pytest.raises(Unavailable, match="does not start"):
+        await render_confined("x", [{}])
+
+
+async def test_a_process_that_says_too_much_is_not_listened_to(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(jinja_process, "_MOST_SAID", 1 << 20)
+    monkeypatch.setattr(jinja_process, "_program", lambda: ["/bin/sh", "-c", "echo confined; exec yes"])
+    assert await render_confined("x", [{}]) == [jinja_process._EXCEEDED]
+
+
+def hanging(pids: Path) -> list[str]:
+    """A program with a child that say who they are, and then neither answer nor end."""
+    return ["/bin/sh", "-c", f"echo $$ >> {pids}; (echo $BASHPID >> {pids}; sleep 600) & sleep 600"]
+
+
+def await_gone(pids: Path) -> bool:
+    """Whether none of the processes is left."""
+    return not any(Path(f"/proc/{pid}").exists() and os.getpgid(int(pid)) for pid in pids.read_text().split())

@@ -1,0 +1,270 @@
+"""A template's way from text to definition, in each of its dialects."""
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.unit.engine.template_texts import MAC, SMALL
+from tinkbox.engine.templates.go_dialect import MAX_OUTPUT
+from tinkbox.engine.templates.rendering import check, render, render_each, rendering_data
+from tinkbox.model.errors import Invalid
+from tinkbox.model.hardware import hardware_from_document
+
+JINJA = SMALL.replace("{{ .device_1 }}", "{{ device_1 }}")
+VALUED = """\
+version: "0.1"
+name: small
+tasks:
+  - name: t
+    worker: 08:00:27:00:00:01
+    actions:
+      - name: a
+        image: x
+        environment:
+          V: EXPRESSION
+"""
+MACHINE = hardware_from_document(
+    {
+        "id": "0eba0bf8-3772-4b4a-ab9f-6ebe93b90a94",
+        "network": {"interfaces": [{"dhcp": {"mac": MAC, "hostname": "server001", "arch": "aarch64"}}]},
+    }
+)
+DATA = rendering_data({"device_1": MAC}, MACHINE, "a-workflow")
+# What Tinkerbell's proposal 0014 shows, word for word.
+PROPOSAL = (Path(__file__).parents[3] / "golden" / "templates" / "proposal-0014.yaml").read_text()
+
+
+async def problems_of(text: str, devices: dict[str, str] | None = None) -> list[str]:
+    with pytest.raises(Invalid) as refusal:
+        await render(text, rendering_data({"device_1": MAC} if devices is None else devices, MACHINE))
+    return [str(refusal.value), *(str(problem) for problem in refusal.value.problems)]
+
+
+@pytest.mark.parametrize("text", [SMALL, JINJA, SMALL.replace("{{ .device_1 }}", "{{- .device_1 -}}")])
+async def test_a_placeholder_is_filled_in_either_dialect(text: str) -> None:
+    rendered = await render(text, DATA)
+    assert rendered.text == SMALL.replace("{{ .device_1 }}", MAC)
+    assert (rendered.definition.name, rendered.definition.tasks[0].worker) == ("small", MAC)
+
+
+@pytest.mark.parametrize(
+    ("expression", "value"),
+    [
+        ("{{ (index .Hardware.Interfaces 0).DHCP.Arch }}", "aarch64"),
+        ("{{ .hardware.metadata.name }}", "server001"),
+        ("{{ .workflow_id }}", "a-workflow"),
+        ("{{ .workflowid }}", "a-workflow"),
+        ("{{ printf .workflowid }}", "a-workflow"),
+        ("{{ len .references }}", "0"),
+        ('{{ if regexMatch "a(arch|rm)" (index .Hardware.Interfaces 0).DHCP.Arch }}arm{{ else }}x86{{ end }}', "arm"),
+        ("{{ Hardware.Interfaces[0].DHCP.Arch }}", "aarch64"),
+        ("{{ hardware.metadata.name }}", "server001"),
+        ("{{ workflow_id }}", "a-workflow"),
+        ("{{ workflowid }}", "a-workflow"),
+        ("{{ workflowid | string }}", "a-workflow"),
+        ("{{ references | length }}", "0"),
+        ("{% if 'arch' in hardware.spec.interfaces[0].dhcp.arch %}arm{% else %}x86{% endif %}", "arm"),
+    ],
+)
+async def test_a_template_sees_its_machine_in_either_dialect(expression: str, value: str) -> None:
+    rendered = await render(VALUED.replace("EXPRESSION", expression), DATA)
+    assert rendered.definition.tasks[0].actions[0].environment == {"V": value}
+
+
+async def test_without_a_machine_there_is_nothing_to_see() -> None:
+    data = rendering_data({}, None)
+    with pytest.raises(Invalid) as refusal:
+        await render(VALUED.replace("EXPRESSION", "{{ index .Hardware.Disks 0 }}"), data)
+    assert "index out of range" in str(refusal.value.problems[0])
+    text = VALUED.replace("EXPRESSION", "{{ len .hardware }}{{ len .Hardware.Interfaces }}")
+    assert (await render(text, data)).definition.tasks[0].actions[0].environment == {"V": "00"}
+
+
+async def test_a_structure_may_depend_on_the_machine() -> None:
+    go = VALUED.replace(
+        "    environment",
+        "{{- if eq 1 2 }}\n        pid: host\n{{- else }}\n        retries: 3\n{{- end }}\n        environment",
+    )
+    jinja = VALUED.replace(
+        "        environment",
+        "{% if 1 == 2 %}\n        pid: host\n{% else %}\n        retries: 3\n{% endif %}\n        environment",
+    )
+    for text in (go.replace("    {{-", "{{-"), jinja):
+        action = (await render(text.replace("EXPRESSION", "1"), DATA)).definition.tasks[0].actions[0]
+        assert (action.pid, action.retries) == ("", 3)
+
+
+async def test_a_template_is_checked_before_it_has_devices() -> None:
+    for text in (SMALL, JINJA):
+        await check(text)
+        with pytest.raises(Invalid) as refusal:
+            await check(text.replace("image: x", "imag: x"))
+        assert "did you mean image?" in str(refusal.value.problems[0])
+
+
+async def test_what_stands_for_no_machine_may_be_anything_and_the_rest_is_checked() -> None:
+    text = SMALL.replace("image: x", "image: {{ .image }}, timeout: {{ .timeout }}")
+    await check(text)
+    await check(text + "{{ .more_actions }}")
+    with pytest.raises(Invalid) as refusal:
+        await check(text.replace("name: small", "nme: small"))
+    assert [problem.key for problem in refusal.value.problems] == ["name", "nme"]
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("{{ if .x }}", "unexpected EOF"),
+        ("a\n{{ .x | nosuch }}", 'line 2: function "nosuch" not defined'),
+        ("a\n{{ .a }}{{ now }}", "line 2: now is not available: it uses the clock"),
+        ("a\n{% if x %}", "line 2: Unexpected end of template"),
+        ("a\n\n{{ x | nosuch }}", "line 3: No filter named 'nosuch'"),
+        ("a\n{{ .x }}\n{% if x %}", "line 3: {% if x %} is of Jinja2"),
+    ],
+)
+async def test_what_cannot_be_parsed_is_refused_before_it_has_devices(text: str, said: str) -> None:
+    with pytest.raises(Invalid) as refusal:
+        await check(text)
+    assert any(said in str(problem) for problem in refusal.value.problems), refusal.value.problems
+
+
+async def test_every_placeholder_without_a_value_is_named_with_its_line() -> None:
+    for text, mark in (
+        (SMALL, "a Go template because of {{ .device_1 }}"),
+        (JINJA, "a Jinja2 template because of {{ device_1 }}"),
+    ):
+        found = await problems_of(
+            text.replace("image: x", text[text.index("{{") : text.index("}}") + 2].replace("1", "3")), {"device_2": MAC}
+        )
+        assert found == [
+            f"invalid template: 2 problem(s), read as {mark} on line 5",
+            "line 5, device_1: placeholder device_1 has no value: the -r map has device_2",
+            "line 7, device_3: placeholder device_3 has no value: the -r map has device_2",
+        ]
+
+
+@pytest.mark.parametrize(
+    ("expression", "said"),
+    [
+        ("{{ .Hardware.Diskz }}", "Disks"),
+        ("{{ (index .Hardware.Interfaces 0).DHCP.Archh }}", "Arch"),
+        ("{{ .hardware.spec.disk }}", "disks"),
+        ("{{ .device_1 | upper }}{{ .devise_1 }}", "device_1"),
+        ("{{ Hardware.Diskz }}", "did you mean Disks?"),
+        ("{{ device_1 | upper }}{{ devise_1 }}", "did you mean device_1?"),
+    ],
+)
+async def test_a_field_that_is_not_there_names_the_nearest(expression: str, said: str) -> None:
+    _, problem = await problems_of(VALUED.replace("EXPRESSION", expression))
+    assert problem.startswith("line 10: ")
+    assert said in problem
+
+
+async def test_lines_of_a_text_that_shrank_are_said_to_be_those_of_the_rendered_one() -> None:
+    wrong = SMALL.replace("image: x", "imag: x")
+    assert (await problems_of(wrong))[0] == "invalid template: 2 problem(s)"
+    summary, problem, _ = await problems_of("{{ if false }}\n\n{{ end }}" + wrong)
+    assert summary == "invalid template: 2 problem(s); lines are counted in the rendered text"
+    assert problem.startswith("line 7, ")
+
+
+async def test_each_of_several_data_has_its_own_result() -> None:
+    for text in (SMALL, JINJA):
+        good, bad = await render_each(text, [DATA, {}])
+        assert not isinstance(good, Invalid)
+        assert isinstance(bad, Invalid)
+        assert await render_each(text, []) == []
+
+
+async def test_a_text_that_is_too_long_is_refused() -> None:
+    for text, devices in ((SMALL + "#" * MAX_OUTPUT, {"device_1": MAC}), (SMALL, {"device_1": "x" * MAX_OUTPUT})):
+        with pytest.raises(Invalid) as refusal:
+            await render(text, rendering_data(devices, None))
+        said = [str(refusal.value), *(str(problem) for problem in refusal.value.problems)]
+        assert any("exceeds 256 KiB" in each or "longer than 262144 bytes" in each for each in said), said
+
+
+@pytest.mark.parametrize("name", ["Hardware", "hardware", "references", "workflow_id", "workflowid"])
+def test_a_device_cannot_have_the_name_of_something_else(name: str) -> None:
+    with pytest.raises(Invalid, match=f"{name} cannot be the name of a device"):
+        rendering_data({name: MAC}, None)
+
+
+def test_where_no_workflow_is_made_its_id_is_one_that_none_has() -> None:
+    assert rendering_data({}, None)["workflow_id"] == "00000000-0000-0000-0000-000000000000"
+
+
+async def test_the_example_of_proposal_0014_is_read_as_it_is_printed() -> None:
+    data = rendering_data({"device_1": MAC, "provisioner1": "provisioner"}, MACHINE, "0c1f6f5d")
+    rendered = await render(PROPOSAL, data)
+    assert "{{" not in rendered.text
+    definition = rendered.definition
+    boot, receiver = definition.services
+    assert (boot.name, boot.worker, boot.image) == (
+        "serve boot files",
+        "provisioner",
+        "osie-boot-files-server:v1.0.42",
+    )
+    rule = "traefik.http.routers.myrouter.rule"
+    host = (rule, "Host(`0c1f6f5d.workflows.tinkerbell.local`)")
+    paths = ("/kernel", "/initrd", "/modules", "/auto.ipxe")
+    assert boot.labels == (host, *((rule, f"Path(`{path}`)") for path in paths))
+    assert (receiver.name, receiver.worker) == ("password receiver", "provisioner")
+    assert receiver.labels == (host, (rule, "Path(`/key`)"), (rule, "Path(`/password`)"))
+    (task,) = definition.tasks
+    assert (task.worker, task.environment) == (MAC, {"MIRROR_HOST": "<MIRROR_HOST_IP>"})
+    assert [action.name for action in task.actions] == ["disk-wipe", "disk-partition", "install-root-fs"]
+
+
+async def test_the_example_of_proposal_0014_is_checked_before_it_has_devices() -> None:
+    await check(PROPOSAL)
+    with pytest.raises(Invalid) as refusal:
+        await check(PROPOSAL.replace("`{{workflowid}}", "{{workflowid}}"))
+    assert {problem.line for problem in refusal.value.problems} == {9, 19}
+
+
+async def test_the_name_of_a_workflow_is_one_before_there_is_a_workflow() -> None:
+    urls = "    urls: [http://{{workflowid}}.workflows.tinkbox.internal/key]\n"
+    text = PROPOSAL.replace("    image: password-receiver:v1.0.42\n", "    image: password-receiver:v1.0.42\n" + urls)
+    await check(text)
+    with pytest.raises(Invalid) as refusal:
+        await check(text.replace("http:", "ftp:"))
+    assert [problem.key for problem in refusal.value.problems] == ["services[1].urls[0]"]
+
+
+async def test_names_of_both_languages_in_one_text_are_filled_alike() -> None:
+    text = SMALL.replace("{name: a, image: x}", "{name: {{ a }}, image: {{x}}} # b {{-x-}} c")
+    rendered = await render(text, {"device_1": MAC, "a": "one", "x": "two"})
+    action = rendered.definition.tasks[0].actions[0]
+    assert (action.name, action.image, rendered.definition.tasks[0].worker) == ("one", "two", MAC)
+    assert rendered.text.endswith("# btwoc\n")
+    assert await problems_of(text, {"x": MAC}) == [
+        "invalid template: 2 problem(s), read as a text with nothing but names as placeholders",
+        "line 5, device_1: placeholder device_1 has no value: the -r map has x",
+        "line 7, a: placeholder a has no value: the -r map has x",
+    ]
+
+
+async def test_names_of_both_languages_beside_anything_else_are_refused_with_a_place_of_each() -> None:
+    for more in ("{{ .a | upper }}", "{{ b | upper }}", "{% if b %}{% endif %}"):
+        found = await problems_of(SMALL + "# {{ device_1 }}\n# " + more)
+        assert found[0].startswith("the template mixes two languages")
+        assert found[1:] == [
+            "line 5: {{ .device_1 }} is of a Go template",
+            "line 8: {{ device_1 }} is of Jinja2",
+        ]
+
+
+@settings(max_examples=50)
+@given(
+    text=st.lists(
+        st.sampled_from([*SMALL.splitlines(), "{{", "}}", "{{ if .x }}", "{{ end }}", "- {{ .y }}"]), max_size=12
+    )
+)
+async def test_no_go_template_does_anything_but_render_or_be_refused(text: list[str]) -> None:
+    try:
+        await render("\n".join(text), DATA)
+    except Invalid as refusal:
+        assert refusal.problems  # noqa: PT017  the point is that nothing else is raised

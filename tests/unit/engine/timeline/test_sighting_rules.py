@@ -1,0 +1,119 @@
+"""Where a boot begins, what only repeats, and what is kept of it."""
+
+import json
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from tinkbox.engine.timeline.sighting_rules import (
+    MAX_FACT,
+    MAX_FACTS,
+    MAX_NAME,
+    again,
+    begins,
+    cleaned_facts,
+    ended_at,
+    repeated,
+)
+from tinkbox.model.boot import Asker, Stage
+from tinkbox.model.hardware import MacAddress
+from tinkbox.model.sightings import Fact, Sighting
+
+MAC = MacAddress("08:00:27:00:00:01")
+START = datetime(2026, 11, 21, tzinfo=UTC)
+
+
+def seen(stage: Stage, at: float = 0, detail: str = "", **facts: Fact) -> Sighting:
+    return Sighting(mac=MAC, at=START + timedelta(seconds=at), stage=stage, detail=detail, facts=facts)
+
+
+def discover(asker: Asker, at: float = 0) -> Sighting:
+    return seen(Stage.DISCOVER, at, asker, asker=asker)
+
+
+FIRMWARE = [discover(Asker.PXE), seen(Stage.OFFERED), seen(Stage.REQUESTED), seen(Stage.LEASED)]
+LOADED = [*FIRMWARE, seen(Stage.LOADER_REQUESTED), seen(Stage.LOADER)]
+
+
+@pytest.mark.parametrize(
+    ("boot", "next_one", "expected"),
+    [
+        ([], seen(Stage.IGNORED), True),
+        (FIRMWARE, discover(Asker.PXE, 5), True),
+        ([discover(Asker.PXE)], discover(Asker.PXE, 4), False),
+        ([discover(Asker.PXE)], discover(Asker.HTTP, 4), True),
+        (LOADED, discover(Asker.IPXE, 5), False),
+        ([*LOADED, seen(Stage.SCRIPT)], discover(Asker.IPXE, 30), True),
+        ([*LOADED, seen(Stage.SCRIPT)], seen(Stage.DISCOVER, 30), False),
+        ([*LOADED, seen(Stage.LOCAL_DISK)], seen(Stage.DISK_BOOTED, 30), False),
+        ([*LOADED, seen(Stage.LOCAL_DISK)], seen(Stage.DISK_BOOTED, 900), False),
+        ([*LOADED, seen(Stage.WORKER)], seen(Stage.DISK_BOOTED, 30), False),
+        ([*LOADED, seen(Stage.WORKER)], seen(Stage.DISK_BOOTED, 900), True),
+        (LOADED, discover(Asker.IPXE, 600), False),
+        (LOADED, discover(Asker.IPXE, 601), True),
+        (LOADED, seen(Stage.LEASED, 601), False),
+        ([discover(Asker.IPXE), seen(Stage.OFFERED)], discover(Asker.IPXE, 5), False),
+    ],
+)
+def test_a_boot_begins_where_firmware_asks_or_after_a_pause(
+    boot: list[Sighting], next_one: Sighting, expected: bool
+) -> None:
+    assert begins(boot, next_one) is expected
+
+
+@pytest.mark.parametrize(
+    ("boot", "next_one", "expected"),
+    [
+        ([discover(Asker.PXE)], discover(Asker.PXE, 8), 0),
+        ([discover(Asker.PXE), seen(Stage.OFFERED)], discover(Asker.PXE, 8), 0),
+        ([discover(Asker.PXE), seen(Stage.OFFERED)], seen(Stage.OFFERED, 8), 1),
+        ([*FIRMWARE[:3], seen(Stage.REFUSED)], discover(Asker.PXE, 8), 0),
+        ([discover(Asker.PXE)], discover(Asker.IPXE, 8), None),
+        ([discover(Asker.PXE)], discover(Asker.PXE, 121), None),
+        ([again(discover(Asker.PXE), discover(Asker.PXE, 100))], discover(Asker.PXE, 200), 0),
+        ([*LOADED], discover(Asker.PXE, 8), None),
+        ([seen(Stage.LEASED)], seen(Stage.LEASED, 100_000), 0),
+        ([seen(Stage.LEASED, detail="172.30.0.1")], seen(Stage.LEASED, 1, "172.30.0.2"), None),
+        ([seen(Stage.SCRIPT)], seen(Stage.SCRIPT), None),
+        ([seen(Stage.SERVICES)], seen(Stage.SERVICES, 900), 0),
+        ([seen(Stage.SERVICES), seen(Stage.DISCOVER)], seen(Stage.SERVICES), None),
+        ([seen(Stage.PARKED)], seen(Stage.PARKED, 36_000), 0),
+        ([seen(Stage.PARKED), seen(Stage.DISCOVER)], seen(Stage.PARKED), None),
+        ([seen(Stage.SERVICES)], seen(Stage.PARKED), None),
+        (
+            [discover(Asker.PXE), *[seen(Stage.IGNORED, detail=str(each)) for each in range(4)]],
+            discover(Asker.PXE),
+            None,
+        ),
+    ],
+)
+def test_what_goes_round_repeats_what_was_seen(boot: list[Sighting], next_one: Sighting, expected: int | None) -> None:
+    assert repeated(boot, next_one) == expected
+
+
+def test_a_repeated_sighting_stays_as_it_was_and_counts() -> None:
+    first = seen(Stage.DISCOVER, 1, "PXE", secs=0)
+    twice = again(first, seen(Stage.DISCOVER, 5, "PXE", secs=4))
+    assert twice == seen(Stage.DISCOVER, 1, "PXE", secs=0, count=2, lasted=4.0)
+    thrice = again(twice, seen(Stage.DISCOVER, 13.5, "PXE", secs=12))
+    assert (thrice.facts["count"], thrice.facts["lasted"]) == (3, 12.5)
+    assert (ended_at(first), ended_at(thrice)) == (first.at, START + timedelta(seconds=13.5))
+
+
+def test_facts_are_few_and_short_and_json_can_say_them() -> None:
+    hostile: dict[str, Fact] = {
+        "n\n" * 100: "\x1b" + "x" * 5_000,
+        "nan": float("nan"),
+        "inf": float("-inf"),
+        "huge": 10**400,
+        "low": -(10**400),
+        "yes": 1.5,
+        **{str(each): each for each in range(100)},
+    }
+    kept = cleaned_facts(hostile)
+    assert len(kept) == MAX_FACTS
+    assert max(map(len, kept)) <= MAX_NAME
+    assert all(name.isprintable() for name in kept)
+    assert next(iter(kept.values())) == "x" * (MAX_FACT - 1)
+    assert (kept["nan"], kept["inf"], kept["huge"], kept["low"], kept["yes"]) == (0, 0, 2**53, -(2**53), 1.5)
+    assert json.loads(json.dumps(kept, allow_nan=False)) == kept

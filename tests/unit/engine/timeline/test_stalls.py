@@ -1,0 +1,38 @@
+"""Whether a machine that boots has stopped on its way."""
+
+from datetime import timedelta
+
+import pytest
+
+from tests.unit.engine.timeline.test_sighting_rules import seen
+from tinkbox.engine.timeline.stalls import FORGOTTEN_AFTER, PATIENCE, stalled
+from tinkbox.model.boot import Stage
+from tinkbox.model.sightings import Sighting
+
+
+def after(sighting: Sighting, seconds: float) -> str:
+    return stalled(sighting, sighting.at + timedelta(seconds=seconds))
+
+
+@pytest.mark.parametrize("stage", PATIENCE)
+def test_a_machine_has_stalled_when_it_stays_longer_than_its_stage_takes(stage: Stage) -> None:
+    assert after(seen(stage), PATIENCE[stage]) == ""
+    assert after(seen(stage), PATIENCE[stage] + 1).startswith("stalled here for ")
+
+
+def test_how_long_is_said_as_people_say_it() -> None:
+    found = seen(Stage.DISCOVER)
+    assert after(found, 40) == "stalled here for 40 s"
+    assert after(found, 125.9) == "stalled here for 2 min 5 s"
+    assert after(found, 3_780) == "stalled here for 1 h 3 min"
+
+
+def test_what_was_seen_long_ago_has_not_stalled() -> None:
+    assert after(seen(Stage.DISCOVER), FORGOTTEN_AFTER) == ""
+
+
+@pytest.mark.parametrize(
+    "stage", [Stage.WORKER, Stage.LOCAL_DISK, Stage.DISK_BOOTED, Stage.PARKED, Stage.SERVICES, Stage.INVENTORY]
+)
+def test_where_nothing_has_to_follow_nothing_stalls(stage: Stage) -> None:
+    assert after(seen(stage), 4_000) == ""

@@ -1,0 +1,1 @@
+"""What a machine that asks is told, and at which address."""

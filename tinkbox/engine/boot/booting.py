@@ -1,0 +1,231 @@
+"""Who is told what in its first minutes, known or not, and at which address: the one that the boot floor asks.
+
+Everything is answered from memory.
+
+Rule 1: a boot script and a credential are given only to the address that is the machine's: reserved, or lent to it.
+Rule 2: where somebody else gives the addresses, to the host that the kernel reached at that address by this very MAC;
+behind a router, where that cannot be seen, only for ten minutes after the machine's DHCP came by.
+"""
+
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import replace
+from ipaddress import AddressValueError, IPv4Address
+from typing import Protocol
+
+from tinkbox.engine.boot.leases import Leases
+from tinkbox.engine.machines.firmware_knowledge import FirmwareKnowledge
+from tinkbox.engine.machines.machines import Machines
+from tinkbox.model.boot import Boot, Client, Plan, Silence, Stage
+from tinkbox.model.hardware import Interface, MacAddress
+from tinkbox.model.leases import Subnet
+from tinkbox.model.sightings import Fact
+
+BEHIND_ROUTER_SECONDS = 600.0
+_NOWHERE = IPv4Address(0)
+# Modes in which another server gives the addresses.
+OTHERS_ADDRESSES = frozenset({"proxy", "off"})
+
+
+class Strangers(Protocol):
+    """Whoever knows what machines without a hardware document are told."""
+
+    def plan(self, client: Client, interface: Interface, port: str = "") -> Plan | None: ...
+    def script_plan(self, mac: MacAddress, interface: Interface) -> Plan | None: ...
+
+
+class Booting:
+    """One planner for DHCP, TFTP and the boot files.
+
+    `mode` is the setting `dhcp.mode`; `strangers` is None where unknown machines are ignored.  `neighbours` gives the
+    hardware address that the kernel has for an IPv4 address of a network on one of our interfaces.  `firmware_knowledge` is what
+    was learned of machines' firmware; None: nothing is.  `own` are our addresses, which no document gives away.
+    """
+
+    def __init__(
+        self,
+        machines: Machines,
+        leases: Leases,
+        strangers: Strangers | None,
+        subnets: Sequence[Subnet],
+        mode: str,
+        neighbours: Callable[[str], MacAddress | None],
+        monotonic: Callable[[], float],
+        firmware_knowledge: FirmwareKnowledge | None = None,
+        own: Collection[IPv4Address] = (),
+    ) -> None:
+        self._machines = machines
+        self._leases = leases
+        self._strangers = strangers
+        self._subnets = subnets
+        self._mode = mode
+        self._neighbours = neighbours
+        self._monotonic = monotonic
+        self._firmware_knowledge = firmware_knowledge
+        # On a link between two hosts both ends are hosts' (RFC 3021).
+        wide = [each.network for each in subnets if each.network.num_addresses > 2]
+        self._unfit = {*own, *(end for each in wide for end in (each.network_address, each.broadcast_address))}
+        self._behind_router: dict[MacAddress, float] = {}
+
+    def subnet_of(self, client: Client, interface: str) -> Subnet | None:
+        """The network that a machine is on, which asks on an interface, or through a relay.
+
+        One that renews its lease asks without its relay, on whichever interface leads to us.
+        """
+        if client.relay != _NOWHERE:
+            return next((each for each in self._subnets if client.relay in each.network), None)
+        if client.held != _NOWHERE and (own := [each for each in self._subnets if client.held in each.network]):
+            return own[0]
+        return next((each for each in self._subnets if each.interface == interface), None)
+
+    def knows(self, mac: MacAddress) -> bool:
+        """Whether a hardware document names it."""
+        return bool(self._machines.holder(mac))
+
+    def known(self) -> Collection[MacAddress]:
+        """Every MAC that a hardware document names."""
+        return self._machines.macs()
+
+    def boot_plan(self, client: Client, interface: str) -> Plan | None:
+        """What to tell a machine that asks by DHCP; None is silence, and `silence` says why."""
+        decided = self._decided(client, interface)
+        plan = self._addressed(self._as_learned(decided), client, interface) if decided else None
+        if plan is not None and client.relay != _NOWHERE:
+            self._came_by(client.mac)
+        return plan
+
+    def silence(self, client: Client, interface: str) -> Silence:
+        """Why a machine for which there is no plan gets none."""
+        decided = self._decided(client, interface)
+        if decided is not None:
+            gives = self._mode not in OTHERS_ADDRESSES
+            return Silence.UNFIT_ADDRESS if gives and decided.interface.address in self._unfit else Silence.NO_ADDRESS
+        return Silence.NOT_PERMITTED if self.knows(client.mac) else Silence.UNKNOWN
+
+    def script_plan(self, mac: MacAddress, peer: str) -> Plan | None:
+        """What to tell a machine that asks for its boot script from the IPv4 address `peer`.
+
+        None when it is unknown, not permitted, or asks from another address than its own: that is noted of it.
+        """
+        try:
+            address = IPv4Address(peer)
+        except AddressValueError:
+            return None
+        if self.knows(mac):
+            plan = self._machines.netboot_plan(mac)
+        else:
+            plan = self._strangers.script_plan(mac, Interface(mac=mac)) if self._strangers else None
+        if plan is not None and self._is_at(plan.interface, address):
+            return self._as_learned(plan)
+        self._refused(mac, plan, address)
+        return None
+
+    def at(self, address: str) -> MacAddress | None:
+        """The MAC of the machine that has an IPv4 address, None: nobody that is known of."""
+        try:
+            asked = IPv4Address(address)
+        except AddressValueError:
+            return None
+        ours = self._machines.mac_at(address) or self._leases.holder(asked)
+        if ours is not None and self._mode not in OTHERS_ADDRESSES:
+            return ours
+        return self._neighbours(address) or ours
+
+    def machine_at(self, address: str) -> str:
+        """The id of the known machine that has an IPv4 address, empty when none has."""
+        mac = self.at(address)
+        return self._machines.holder(mac) if mac else ""
+
+    def saw(self, mac: MacAddress, stage: Stage, detail: str = "", **facts: Fact) -> None:
+        """Note that a machine, known or not, was seen at a stage of its boot."""
+        self._machines.saw(mac, stage, detail, **facts)
+        way = self._firmware_knowledge.saw(mac, stage, facts) if self._firmware_knowledge else None
+        if way is not None:
+            self.saw(mac, Stage.LOCAL_DISK, way, way=way.value)
+
+    def saw_address(self, address: str, stage: Stage, detail: str = "", **facts: Fact) -> None:
+        """The same for a machine that is known by its IPv4 address only."""
+        mac = self.at(address)
+        if mac is not None:
+            self.saw(mac, stage, detail, **facts)
+
+    def booted(self, mac: MacAddress) -> None:
+        """Note that a machine is in its first minutes: one that went away by intention is back."""
+        self._machines.booted(mac)
+
+    def _refused(self, mac: MacAddress, plan: Plan | None, address: IPv4Address) -> None:
+        """Note that a script was asked for in vain, when it is this machine that asked: others may ask in its name.
+
+        The words do not change with the address: a machine that has one after the other takes one line of its timeline.
+        """
+        if not self._is_its_host(mac, address):
+            return
+        own, why = None, Silence.NOT_PERMITTED if self.knows(mac) else Silence.UNKNOWN
+        if plan is not None:
+            own, why = plan.interface.address, Silence.ELSEWHERE
+        facts = {"why": why.value, "address": str(address), "own": str(own or "")}
+        self.saw(mac, Stage.SCRIPT_REFUSED, f"{why}, {own}" if own else why, **facts)
+
+    def _came_by(self, mac: MacAddress) -> None:
+        """A machine behind a router asked; those that did so too long ago are forgotten."""
+        now = self._monotonic()
+        self._behind_router.pop(mac, None)
+        self._behind_router[mac] = now
+        while now - next(iter(self._behind_router.values())) > BEHIND_ROUTER_SECONDS:
+            self._behind_router.pop(next(iter(self._behind_router)))
+
+    def _as_learned(self, plan: Plan) -> Plan:
+        return self._firmware_knowledge.applied(plan) if self._firmware_knowledge else plan
+
+    def _decided(self, client: Client, interface: str) -> Plan | None:
+        """The plan, yet without an address of a pool."""
+        if self.knows(client.mac):
+            return self._machines.boot_plan(client)
+        return self._strangers.plan(client, Interface(mac=client.mac), interface) if self._strangers else None
+
+    def _addressed(self, plan: Plan, client: Client, interface: str) -> Plan | None:
+        """The plan with the address to give; None: there is none."""
+        if self._mode in OTHERS_ADDRESSES:
+            if plan.boot is Boot.NOTHING:
+                return None
+            return replace(plan, interface=replace(plan.interface, address=None))
+        reserved = plan.interface.address
+        if reserved in self._unfit:
+            return None
+        if reserved is not None:
+            # One that the pool lent before it was reserved becomes free when its holder asks for more time.
+            return plan if self._leases.holder(reserved) in (None, client.mac) else None
+        subnet = self.subnet_of(client, interface)
+        lease = self._leases.offer(client, subnet) if subnet is not None and self._mode == "pool" else None
+        if subnet is None or lease is None:
+            return None
+        return replace(plan, lease=lease, interface=_lent(plan.interface, lease.address, subnet))
+
+    def _is_at(self, interface: Interface, address: IPv4Address) -> bool:
+        mac = interface.mac
+        if self._mode != "proxy" and interface.address is not None:
+            return interface.address == address
+        if self._mode == "pool":
+            return self._leases.holder(address) == mac
+        return self._is_its_host(mac, address)
+
+    def _is_its_host(self, mac: MacAddress, address: IPv4Address) -> bool:
+        """Whether the host with this address is the machine, by rule 2."""
+        if self._neighbours(str(address)) == mac:
+            return True
+        if any(address in each.network for each in self._subnets if each.interface):
+            return False
+        asked = self._behind_router.get(mac)
+        return asked is not None and self._monotonic() - asked <= BEHIND_ROUTER_SECONDS
+
+
+def _lent(interface: Interface, address: IPv4Address, subnet: Subnet) -> Interface:
+    """What a machine is told with an address of a pool: what its hardware says, else what the subnet does."""
+    return replace(
+        interface,
+        address=address,
+        netmask=subnet.network.netmask,
+        gateway=interface.gateway or subnet.gateway,
+        name_servers=interface.name_servers or subnet.name_servers,
+        domain_name=interface.domain_name or subnet.domain_name,
+        lease_seconds=min(interface.lease_seconds, subnet.lease_seconds),
+    )

@@ -1,0 +1,251 @@
+"""Use-cases of leases: the addresses of pools that are lent to machines, kept over restarts.
+
+Machines are answered from memory, but a lease is acknowledged only when it is on disk.  Terms are measured by a steady
+clock: no change of the time of day ends or prolongs them; `until` is for the disk and for people.
+"""
+
+import asyncio
+import logging
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import replace
+from datetime import datetime, timedelta
+from ipaddress import IPv4Address
+from typing import NoReturn
+
+from tinkbox.engine.batch_saving import keep_saving
+from tinkbox.engine.boot.address_pool import KEPT_OUT, Held, Pool
+from tinkbox.model.boot import Client
+from tinkbox.model.errors import Unavailable
+from tinkbox.model.hardware import MacAddress
+from tinkbox.model.leases import Lease, LeaseState, Subnet
+from tinkbox.store.database import Store, Tables
+
+OFFER_SECONDS = 60
+KEPT_OUT_SECONDS = 3600
+MAX_DECLINED = 4  # what one machine can keep out of a pool
+_log = logging.getLogger(__name__)
+
+
+class Leases:
+    """The addresses of every pool.
+
+    `reserved` tells which addresses are not to be lent though a pool has them: ours, and those of machines' documents.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        subnets: Sequence[Subnet],
+        clock: Callable[[], datetime],
+        monotonic: Callable[[], float],
+        reserved: Callable[[IPv4Address], bool] = lambda _: False,
+    ) -> None:
+        self._store = store
+        self._clock = clock
+        self._monotonic = monotonic
+        self._pools = {each.network: Pool(each, reserved) for each in subnets if each.pool}
+        self._on_disk: dict[IPv4Address, Lease] = {}
+        self._unsaved: set[IPv4Address] = set()
+        self._noted = asyncio.Event()
+        self._saving = asyncio.Lock()
+        self._exhausted: set[Pool] = set()
+        self._failing = False
+
+    async def load(self) -> None:
+        """Take over what was lent before; once, before anything is served."""
+        async with self._store.read() as tables:
+            stored = await tables.leases.all()
+        now, today = self._monotonic(), self._clock()
+        for lease in sorted(stored, key=lambda each: each.until):
+            pool, _ = self._find(lease.address)
+            left = (lease.until - today).total_seconds()
+            if pool is None:
+                if left <= 0:
+                    self._note(lease.address)
+                continue
+            self._on_disk[lease.address] = lease
+            # The clock may have gone back since: nothing lasts longer than it was lent for.
+            left = min(left, KEPT_OUT_SECONDS if lease.state in KEPT_OUT else pool.subnet.lease_seconds)
+            pool.put(replace(lease, until=today + timedelta(seconds=left)), now + left)
+
+    def offer(self, client: Client, subnet: Subnet) -> Lease | None:
+        """The address that a machine can have, held for it a minute; None: there is none for it.
+
+        When it is not `proven`, whether somebody else uses it is to be found out before it is offered.
+        """
+        pool, now = self._pools.get(subnet.network), self._monotonic()
+        if pool is None:
+            return None
+        had = pool.address_of(client.mac)
+        address = pool.choose(client.mac, client.wanted, now)
+        if had is not None and had != address:
+            self._note(had)  # it is reserved by now, and the disk still has it as lent
+        if address is None:
+            self._say_exhausted(pool, client.mac)
+            return None
+        held = pool.held(address)
+        if held is not None and pool.holder(address, now) == client.mac:
+            lease = held.lease
+            if lease.state is LeaseState.BOUND:
+                return lease
+        else:
+            self._exhausted.discard(pool)
+            lease = Lease(address=address, mac=client.mac, state=LeaseState.OFFERED, until=self._clock())
+        return self._put(pool, client, lease, OFFER_SECONDS)
+
+    def confirm(self, client: Client, address: IPv4Address, subnet: Subnet) -> Lease | None:
+        """Lend a machine what it was offered, or has, for another term; None: this address is not its own.
+
+        It may be acknowledged once `committed` says so.
+        """
+        pool = self._pools.get(subnet.network)
+        held = pool.held(address) if pool else None
+        if not pool or not held or pool.holder(address, self._monotonic()) != client.mac:
+            return None
+        self._note(address)
+        return self._put(pool, client, replace(held.lease, state=LeaseState.BOUND), pool.subnet.lease_seconds)
+
+    async def committed(self, addresses: Collection[IPv4Address]) -> set[IPv4Address]:
+        """Wait until what was confirmed is on disk; returns those of these addresses that may be acknowledged.
+
+        A disk that refuses to prolong a lease still has it, as the same machine's: that may be acknowledged.
+        """
+        try:
+            await self.save()
+        except Unavailable as error:
+            self._say_failing(error)
+        kept = {each for each in addresses if self._is_kept(each)}
+        for lost in set(addresses) - kept:
+            self._take_back(lost)
+        return kept
+
+    def proven(self, lease: Lease) -> None:
+        """Nobody else answers at an address that was offered."""
+        pool, held = self._find(lease.address)
+        if pool and held and held.lease.mac == lease.mac:
+            pool.put(replace(held.lease, proven=True), held.ends)
+
+    def taken(self, address: IPv4Address) -> None:
+        """Somebody else answers at an address that was offered: it is kept out of the pool for an hour."""
+        pool, held = self._find(address)
+        if pool and held:
+            self._keep_out(pool, held, LeaseState.TAKEN, "somebody answers there")
+
+    def decline(self, client: Client, address: IPv4Address) -> None:
+        """The machine found that somebody else uses the address it was lent: it is kept out for an hour."""
+        pool, held = self._find(address)
+        if not pool or not held or pool.holder(address, self._monotonic()) != client.mac:
+            return
+        if pool.declined(client.mac, self._monotonic()) < MAX_DECLINED:
+            self._keep_out(pool, held, LeaseState.DECLINED, f"{client.mac} found that somebody else uses it")
+        else:
+            _log.warning(
+                "%s declines %s as well: what is wrong seems to be with the machine itself",
+                client.mac,
+                address,
+                extra={"action": "leases.decline-ignored", "mac": client.mac},
+            )
+
+    def release(self, client: Client, address: IPv4Address) -> None:
+        """The machine needs its address no more."""
+        pool, held = self._find(address)
+        now = self._monotonic()
+        if pool and held and pool.holder(address, now) == client.mac:
+            pool.put(replace(held.lease, state=LeaseState.RELEASED, until=self._clock()), now)
+            self._note(address)
+
+    def holder(self, address: IPv4Address) -> MacAddress | None:
+        """The machine that an address is lent to now."""
+        _, held = self._find(address)
+        lent = held is not None and held.lease.state is LeaseState.BOUND and held.ends > self._monotonic()
+        return held.lease.mac if held and lent else None
+
+    def all(self) -> list[Lease]:
+        """Every lease, in the order of the addresses, also those that are over; and every offer that is not."""
+        now = self._monotonic()
+        known = [held for pool in self._pools.values() for held in pool.everything()]
+        return [_shown(held, now) for held in known if held.ends > now or held.lease.state is not LeaseState.OFFERED]
+
+    async def run(self) -> NoReturn:
+        """Save what nobody waits for, in batches, for ever."""
+        await keep_saving(self._noted, self.save, "what was lent")
+
+    async def save(self) -> None:
+        """Save what was noted up to now, together; raises Unavailable when the disk refuses."""
+        async with self._saving:
+            addresses, self._unsaved = self._unsaved, set()
+            known = [held.lease for each in addresses if (held := self._find(each)[1])]
+            newest = [each for each in known if each.state is not LeaseState.OFFERED]
+            gone = [each for each in addresses if self._find(each)[1] is None]
+
+            async def use_case(tables: Tables) -> None:
+                await tables.leases.save(newest)
+                await tables.leases.forget(gone)
+
+            try:
+                if newest or gone:
+                    await self._store.write(use_case)
+                    self._failing = False
+            except BaseException:
+                self._unsaved |= addresses
+                self._noted.set()
+                raise
+            self._on_disk.update((each.address, each) for each in newest)
+            for each in gone:
+                self._on_disk.pop(each, None)
+
+    def _is_kept(self, address: IPv4Address) -> bool:
+        """Whether the disk has this address as lent to the machine that has it."""
+        _, held = self._find(address)
+        kept = self._on_disk.get(address)
+        return bool(held and kept and kept.state is LeaseState.BOUND and kept.mac == held.lease.mac)
+
+    def _take_back(self, address: IPv4Address) -> None:
+        """What could not be kept is only offered: the machine asks again."""
+        pool, held = self._find(address)
+        if pool and held and held.lease.state is LeaseState.BOUND:
+            pool.put(replace(held.lease, state=LeaseState.OFFERED), self._monotonic() + OFFER_SECONDS)
+
+    def _put(self, pool: Pool, client: Client, lease: Lease, seconds: int) -> Lease:
+        until = self._clock() + timedelta(seconds=seconds)
+        lease = replace(lease, until=until, client_id=client.client_id, hostname=client.hostname or lease.hostname)
+        pool.put(lease, self._monotonic() + seconds)
+        return lease
+
+    def _keep_out(self, pool: Pool, held: Held, state: LeaseState, why: str) -> None:
+        until = self._clock() + timedelta(seconds=KEPT_OUT_SECONDS)
+        lease = replace(held.lease, state=state, until=until)
+        pool.put(lease, self._monotonic() + KEPT_OUT_SECONDS)
+        self._note(lease.address)
+        _log.warning(
+            "%s is not lent for an hour: %s", lease.address, why, extra={"action": "leases.kept-out", "mac": lease.mac}
+        )
+
+    def _find(self, address: IPv4Address) -> tuple[Pool | None, Held | None]:
+        """The pool that has an address, and what was last noted of it."""
+        pool = next((each for each in self._pools.values() if address in each), None)
+        return pool, pool.held(address) if pool else None
+
+    def _note(self, address: IPv4Address) -> None:
+        self._unsaved.add(address)
+        self._noted.set()
+
+    def _say_exhausted(self, pool: Pool, mac: MacAddress) -> None:
+        if pool not in self._exhausted:
+            self._exhausted.add(pool)
+            _log.warning(
+                "every address of the pool of %s is lent: %s and others get none until one is free, or the pool is made larger",
+                pool.subnet.network,
+                mac,
+                extra={"action": "leases.exhausted", "mac": mac},
+            )
+
+    def _say_failing(self, error: Unavailable) -> None:
+        if not self._failing:
+            self._failing = True
+            _log.warning("leases are not saved: %s", error, extra={"action": "leases.unsaved"})
+
+
+def _shown(held: Held, now: float) -> Lease:
+    over = held.lease.state is LeaseState.BOUND and held.ends <= now
+    return replace(held.lease, state=LeaseState.EXPIRED) if over else held.lease

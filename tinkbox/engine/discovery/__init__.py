@@ -1,0 +1,1 @@
+"""Unknown machines: they introduce themselves, and are accepted or refused."""

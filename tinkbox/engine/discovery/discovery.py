@@ -1,0 +1,334 @@
+"""Use-cases of machines that nobody knows: boot, tell, wait; accept and refuse.  And what known machines are made of."""
+
+import asyncio
+import logging
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from datetime import datetime
+from ipaddress import IPv4Network
+from typing import NoReturn
+
+from tinkbox.engine.discovery.hardware_document import hardware_of, reservation
+from tinkbox.engine.discovery.unknown_machines import Strangers
+from tinkbox.engine.machines.machines import Machines
+from tinkbox.engine.templates.templates import find_template
+from tinkbox.engine.wakeups import CHANGES, Wakeups
+from tinkbox.engine.workflows.workflows import Workflows
+from tinkbox.model.boot import Boot, Client, Plan, Stage
+from tinkbox.model.discovery import Quotas, Rule, Standing, Stranger, best_rule, filled, host_name
+from tinkbox.model.errors import Conflict, Denied, Invalid, NotFound, Refusal, Unavailable
+from tinkbox.model.hardware import Hardware, Interface, MacAddress
+from tinkbox.model.inventory import Inventory, summary
+from tinkbox.store.database import Store, Tables
+from tinkbox.wire.messages.inventory import Accepted, Told
+from tinkbox.wire.messages.worker import Credential
+
+ACCEPTED = "accepted"  # the bell that rings when a machine was
+DEVICE = "device_1"
+BY_RULE = "discovery rules"
+LOOK_EVERY = 30.0
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Enrolled:
+    """A machine that was accepted, and the id of the workflow it got; empty: none."""
+
+    hardware: Hardware
+    workflow_id: str = ""
+
+
+class Discovery:
+    """Machines that nobody knows, and what the known ones are made of.
+
+    `rules` accept without a person.  `networks` are those whose prefixes nobody has to tell.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        wakeups: Wakeups,
+        machines: Machines,
+        workflows: Workflows,
+        clock: Callable[[], datetime],
+        monotonic: Callable[[], float],
+        new_token: Callable[[], str],
+        quotas: Quotas | None = None,
+        rules: Sequence[Rule] = (),
+        networks: Sequence[IPv4Network] = (),
+    ) -> None:
+        self._store = store
+        self._wakeups = wakeups
+        self._machines = machines
+        self._workflows = workflows
+        self._clock = clock
+        self._rules = rules
+        self._networks = networks
+        self._strangers = Strangers(store, self._is_known, clock, monotonic, new_token, quotas or Quotas())
+
+    async def load(self) -> list[str]:
+        """Take up what is stored, once; returns what is wrong with the rules."""
+        await self._strangers.load()
+        return [problem for rule in self._rules if (problem := await self._problem(rule))]
+
+    async def save(self) -> None:
+        """Save what was noted up to now.  Raises Unavailable."""
+        await self._strangers.save()
+
+    # What booting machines ask.  Nothing here waits for a disk.
+
+    def plan(self, client: Client, interface: Interface, port: str = "") -> Plan | None:
+        """What to tell a machine that nobody knows and that asks by DHCP; None is silence.
+
+        It may be asked before the machine has an address: `interface` is what it gets if it is let in.  `port` is the
+        network interface that it asks on.
+        """
+        stranger = self._strangers.let_in(client, port)
+        if stranger is None:
+            return None
+        return _plan(stranger, Boot.DISCOVERY if client.netboots else Boot.NOTHING, interface)
+
+    def script_plan(self, mac: MacAddress, interface: Interface) -> Plan | None:
+        """What to tell one that asks for its boot script; None: it was not let in."""
+        stranger = self._strangers.get(mac)
+        if stranger is None or stranger.standing is Standing.REFUSED:
+            return None
+        return _plan(self._strangers.seen(stranger), Boot.DISCOVERY, interface)
+
+    def credential(self, mac: MacAddress, server: str, registry: str) -> Credential:
+        """What a worker can tell and wait with on a machine that nobody knows.  Raises NotFound."""
+        stranger = self._strangers.get(mac)
+        if stranger is None or stranger.standing is Standing.REFUSED:
+            raise NotFound(f"{mac} was not let in")
+        token = self._strangers.booting(stranger).token
+        return Credential(server=server, registry=registry, worker=mac, token=token, discovery=True)
+
+    # What its worker asks.
+
+    def teller(self, token: str) -> str:
+        """Who holds a credential: the id of a machine, or the MAC of one that nobody knows.  Raises Denied."""
+        return self._hardware_id(token) or self._strangers.holder(token).mac
+
+    async def told(self, token: str, told: Told) -> None:
+        """A machine told what it is: one that is known, or one that waits from now on.
+
+        Raises Denied for a credential of neither, and for that of a machine that was refused.
+        """
+        hardware_id = self._hardware_id(token)
+        if hardware_id:
+            inventory, now = told.inventory, self._clock()
+            await self._store.write(lambda tables: tables.discovery.keep_inventory(hardware_id, inventory, now))
+            return
+        stranger = self._strangers.holder(token)
+        if stranger.standing is Standing.REFUSED:
+            raise Denied("this machine was refused")
+        waiting = replace(
+            self._strangers.seen(stranger),
+            standing=Standing.WAITING,
+            boot_id=told.boot_id,
+            architecture=told.inventory.architecture or stranger.architecture,
+            inventory=told.inventory,
+            problem="",
+        )
+        self._strangers.keep(waiting)
+        earlier = self._earlier_selves(waiting.mac, told.inventory)
+        if any(each.standing is Standing.REFUSED for each in earlier):
+            await self.refuse(waiting.mac)
+            raise Denied("this machine was refused, as it booted with another of its cards")
+        self._strangers.drop(each.mac for each in earlier)
+        await self._strangers.save()
+        self._machines.saw(waiting.mac, Stage.INVENTORY, summary(told.inventory))
+        await self._ask_rules(waiting.mac)
+
+    async def accepted(self, token: str) -> Accepted | None:
+        """What the machine is now, None while it waits.  Raises Denied for a credential of nobody."""
+        hardware_id = self._hardware_id(token)
+        if not hardware_id:
+            self._strangers.seen(self._strangers.holder(token))
+            return None
+        credential = self._machines.credential(hardware_id, "", "")
+        return Accepted(worker=hardware_id, token=credential.token)
+
+    async def wait(self, timeout: float) -> None:
+        """Return when a machine may have been accepted, at most after `timeout` seconds."""
+        await self._wakeups.wait(ACCEPTED, timeout)
+
+    # What people ask.
+
+    def all(self) -> list[Stranger]:
+        """The machines that nobody knows, the one seen first first."""
+        return self._strangers.all()
+
+    async def inventory(self, hardware_id: str) -> tuple[Inventory, datetime] | None:
+        """What a known machine told last, and when."""
+        async with self._store.read() as tables:
+            return await tables.discovery.inventory(hardware_id)
+
+    async def accept(
+        self,
+        mac: MacAddress,
+        *,
+        name: str = "",
+        address: str = "",
+        gateway: str = "",
+        template: str = "",
+        devices: Mapping[str, str] | None = None,
+        who: str = "",
+        confirm_wipe: bool = False,
+    ) -> Enrolled:
+        """Make hardware of a machine that told what it is, and with a template a workflow: both, or neither.
+
+        `address` is an IPv4 address to reserve, with its prefix when that is of no network known here; the person `who`
+        asks.  Without `devices` the template's only one is `device_1`; `confirm_wipe` is as in `Workflows.create`.
+        Raises NotFound for a machine never seen here and for an unknown template; Conflict for one that is known
+        already, has not told yet, or would have the name, address or card of another; Invalid as `Workflows.create`.
+        """
+        self._refuse_known(mac)
+        stranger = self._strangers.get(mac)
+        if stranger is None:
+            raise NotFound(f"{mac} was not discovered: `tinkbox hardware discovered` shows who waits")
+        inventory = stranger.inventory
+        if inventory is None and stranger.standing is Standing.REFUSED:
+            self._strangers.drop([mac])
+            raise Conflict(f"{mac} was refused before it told what it is: it is answered from now on, accept it then")
+        if inventory is None:
+            raise Conflict(f"{mac} has not told what it is yet ({stranger.standing}): wait until it has")
+        if gateway and not address:
+            raise Invalid("a gateway is told together with an address: give both, or neither")
+        reserved = reservation(address, gateway, self._networks) if address else None
+        hardware = hardware_of(stranger, inventory, name, reserved)
+        macs = [each.mac for each in hardware.interfaces]
+        for claimed in macs:
+            if claimed != mac and self._waiting(claimed):
+                raise Conflict(
+                    f"it says that it has {claimed}, which waits as a machine of its own: refuse one of them"
+                )
+        now = self._clock()
+
+        async def enrol(tables: Tables) -> None:
+            newest = self._strangers.get(mac)
+            if newest is not None and newest.standing is not stranger.standing:
+                raise Conflict(f"{mac} is {newest.standing} by now: somebody else decided meanwhile")
+            if await tables.hardware.some([hardware.id]):
+                raise Conflict(f"machine {hardware.id} is called {hardware.name} already: choose another name")
+            for claim, holder in await tables.hardware.holders(hardware):
+                raise Conflict(f"{claim} belongs to machine {holder} already")
+            await tables.hardware.upsert(hardware, stranger.token, now)
+            await tables.discovery.keep_inventory(hardware.id, inventory, now)
+            await tables.discovery.forget(macs)
+
+        if template:
+            bound = devices or {DEVICE: str(mac)}
+            workflow_id = await self._workflows.create(
+                template, bound, machine=hardware, who=who, confirm_wipe=confirm_wipe, first=enrol
+            )
+        else:
+            workflow_id = ""
+            await self._store.write(enrol)
+        await self._machines.refresh([hardware.id])
+        self._strangers.drop(macs)
+        self._changed()
+        _log.info("%s is machine %s", mac, hardware.name, extra={"action": "discovery.accepted"})
+        return Enrolled(hardware=hardware, workflow_id=workflow_id)
+
+    async def refuse(self, mac: MacAddress) -> None:
+        """Answer a machine no more, whether or not it was seen.  Raises Conflict for one that is known."""
+        self._refuse_known(mac)
+        self._strangers.refuse(mac)
+        await self._strangers.save()
+        self._changed()
+
+    # Parts.
+
+    async def run(self) -> NoReturn:
+        """Save who was let in, in batches, for ever."""
+        await self._strangers.run()
+
+    async def watch(self) -> NoReturn:
+        """Look after those who wait, for ever."""
+        while True:
+            with suppress(Unavailable):
+                await self.look()
+            await asyncio.sleep(LOOK_EVERY)
+
+    async def look(self) -> None:
+        """Forget who is gone, and have the rules tried again with those who wait."""
+        self._strangers.forget_absent()
+        waiting = [each for each in self._strangers.all() if each.standing is Standing.WAITING]
+        self._strangers.keep(*waiting)
+        for stranger in waiting:
+            await self._ask_rules(stranger.mac)
+
+    async def _ask_rules(self, mac: MacAddress) -> None:
+        """Accept a machine that waits when a rule says so; what stands in the way is shown, and tried again later."""
+        stranger = self._waiting(mac)
+        inventory = stranger.inventory if stranger else None
+        rule = best_rule(self._rules, mac, inventory) if inventory else None
+        if rule is None or inventory is None:
+            return
+        devices = {name: filled(value, mac, inventory) for name, value in rule.devices.items()}
+        name = host_name(filled(rule.name, mac, inventory))
+        try:
+            await self.accept(mac, name=name, template=rule.template, devices=devices, who=BY_RULE)
+        except Refusal as refusal:
+            self._show_problem(mac, f"rule {self._number(rule)} would accept it: {refusal}")
+
+    def _waiting(self, mac: MacAddress) -> Stranger | None:
+        """A machine that waits, as it is by now: while others were decided about, people may have decided about it."""
+        stranger = self._strangers.get(mac)
+        return stranger if stranger and stranger.standing is Standing.WAITING else None
+
+    def _show_problem(self, mac: MacAddress, problem: str) -> None:
+        stranger = self._waiting(mac)
+        if stranger is not None and stranger.problem != problem:
+            _log.warning("%s: %s", mac, problem, extra={"action": "discovery.rule"})
+            self._strangers.keep(replace(stranger, problem=problem))
+            self._changed()
+
+    async def _problem(self, rule: Rule) -> str:
+        if not rule.template:
+            return ""
+        try:
+            async with self._store.read() as tables:
+                await find_template(tables, rule.template)
+        except Refusal as refusal:
+            return f"discovery.rules, rule {self._number(rule)}: {refusal}"
+        return ""
+
+    def _number(self, rule: Rule) -> int:
+        return self._rules.index(rule) + 1
+
+    def _hardware_id(self, token: str) -> str:
+        """Of the machine that the holder of a credential is, by itself or since its MAC was pushed; empty: nobody's."""
+        with suppress(Denied):
+            return self._machines.authenticate(token)
+        return self._machines.holder(self._strangers.holder(token).mac)
+
+    def _earlier_selves(self, mac: MacAddress, inventory: Inventory) -> list[Stranger]:
+        """The same machine when it booted with another of its cards: each says that it has the other's."""
+        mine = {each.mac for each in inventory.cards}
+        return [
+            each
+            for each in self._strangers.all()
+            if each.mac != mac
+            and each.mac in mine
+            and each.inventory is not None
+            and mac in {card.mac for card in each.inventory.cards}
+        ]
+
+    def _refuse_known(self, mac: MacAddress) -> None:
+        hardware_id = self._machines.holder(mac)
+        if hardware_id:
+            raise Conflict(f"{mac} is machine {hardware_id} already")
+
+    def _is_known(self, mac: MacAddress) -> bool:
+        return bool(self._machines.holder(mac))
+
+    def _changed(self) -> None:
+        self._wakeups.wake(ACCEPTED)
+        self._wakeups.wake(CHANGES)
+
+
+def _plan(stranger: Stranger, boot: Boot, interface: Interface) -> Plan:
+    return Plan(boot=boot, hardware_id="", interface=replace(interface, architecture=stranger.architecture))

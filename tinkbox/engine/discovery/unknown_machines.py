@@ -1,0 +1,203 @@
+"""Who is let in of the machines that nobody knows: kept in memory, bounded, and saved in batches.
+
+Whoever only asks by DHCP costs a place in memory for two minutes, and there are not many; a row in the store costs only
+who was given its credential.  Nobody who waits is given up for somebody who comes.
+"""
+
+import asyncio
+import hashlib
+import logging
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
+from datetime import datetime, timedelta
+from typing import NoReturn
+
+from tinkbox.engine.batch_saving import keep_saving
+from tinkbox.model.boot import Client
+from tinkbox.model.discovery import Quotas, Standing, Stranger
+from tinkbox.model.errors import Denied
+from tinkbox.model.hardware import MacAddress
+from tinkbox.store.database import Store, Tables
+
+# The first reaches the boot script with the slowest firmware; the second the worker, behind a slow network's ramdisk.
+PATIENCE: Mapping[Standing, timedelta] = {
+    Standing.ASKING: timedelta(minutes=2),
+    Standing.BOOTING: timedelta(minutes=30),
+}
+_ARM64 = frozenset({11, 19})  # processor architecture types (IANA): 64-bit ARM, by TFTP and by HTTP
+_log = logging.getLogger(__name__)
+
+
+class Strangers:
+    """The machines that nobody knows, by MAC.  `known` tells whether a MAC is that of hardware.
+
+    How long one was not seen is measured by a steady clock: no change of the time of day forgets anybody.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        known: Callable[[MacAddress], bool],
+        clock: Callable[[], datetime],
+        monotonic: Callable[[], float],
+        new_token: Callable[[], str],
+        quotas: Quotas,
+    ) -> None:
+        self._store = store
+        self._known = known
+        self._clock = clock
+        self._monotonic = monotonic
+        self._new_token = new_token
+        self._quotas = quotas
+        self._strangers: dict[MacAddress, Stranger] = {}
+        self._seen_at: dict[MacAddress, float] = {}
+        self._by_token: dict[bytes, MacAddress] = {}
+        self._full: set[str] = set()
+        self._unsaved: set[MacAddress] = set()
+        self._noted = asyncio.Event()
+
+    async def load(self) -> None:
+        """Take up what is stored; once, before anything is served."""
+        async with self._store.read() as tables:
+            stored = await tables.discovery.all()
+        for stranger in stored:
+            # Nobody could be seen while the appliance was down.
+            self.seen(stranger)
+
+    def all(self) -> list[Stranger]:
+        """Those that are still nobody's, the one seen first first."""
+        return [each for each in self._strangers.values() if not self._known(each.mac)]
+
+    def get(self, mac: MacAddress) -> Stranger | None:
+        """One of them, also when it is hardware by now."""
+        return self._strangers.get(mac)
+
+    def holder(self, token: str) -> Stranger:
+        """Whose discovery credential this is.  Raises Denied."""
+        # Looked up by its hash, so that the time it takes says nothing about the tokens there are.
+        mac = self._by_token.get(_digest(token))
+        if mac is None:
+            raise Denied("this is no credential of a machine known here, or of one that was let in: boot it again")
+        return self._strangers[mac]
+
+    def let_in(self, client: Client, interface: str) -> Stranger | None:
+        """Whoever netboots, when there is a place; None: there is none, or it was refused, or only wants an address."""
+        stranger = self._strangers.get(client.mac)
+        if stranger is None:
+            stranger = self._newcomer(client, interface) if client.netboots else None
+        if stranger is None or stranger.standing is Standing.REFUSED:
+            return None
+        if client.netboots and client.architecture is not None:
+            architecture = "aarch64" if client.architecture in _ARM64 else "x86_64"
+            stranger = replace(stranger, architecture=architecture)
+        return self.seen(stranger)
+
+    def seen(self, stranger: Stranger) -> Stranger:
+        """It is there."""
+        stranger = replace(stranger, last_seen=self._clock())
+        self._seen_at[stranger.mac] = self._monotonic()
+        self._picture(stranger)
+        return stranger
+
+    def booting(self, stranger: Stranger) -> Stranger:
+        """It was given its credential, so it has to outlive a restart of ours."""
+        stranger = replace(stranger, standing=Standing.BOOTING) if stranger.standing is Standing.ASKING else stranger
+        self.keep(self.seen(stranger))
+        return stranger
+
+    def refuse(self, mac: MacAddress) -> None:
+        """Answer it no more, seen or not."""
+        now = self._clock()
+        stranger = self._strangers.get(mac) or Stranger(
+            mac=mac, standing=Standing.REFUSED, token=self._new_token(), port="", first_seen=now, last_seen=now
+        )
+        self.keep(replace(stranger, standing=Standing.REFUSED, problem=""))
+
+    def keep(self, *strangers: Stranger) -> None:
+        """As they stand now, soon also in the store; `save` waits for that."""
+        for stranger in strangers:
+            self._picture(stranger)
+            self._unsaved.add(stranger.mac)
+        self._noted.set()
+
+    def drop(self, macs: Iterable[MacAddress]) -> None:
+        """Forget these, soon also in the store."""
+        for mac in macs:
+            gone = self._strangers.pop(mac, None)
+            if gone is not None:
+                self._by_token.pop(_digest(gone.token), None)
+                self._seen_at.pop(mac, None)
+                if gone.standing is not Standing.ASKING:
+                    self._unsaved.add(mac)
+                    self._noted.set()
+
+    def forget_absent(self) -> None:
+        """Drop whoever was not seen for too long."""
+        self.drop([each.mac for each in list(self._strangers.values()) if self._is_over(each)])
+
+    async def run(self) -> NoReturn:
+        """Save what was noted, in batches, for ever."""
+        await keep_saving(self._noted, self.save, "who was let in")
+
+    async def save(self) -> None:
+        """Save what was noted up to now.  Raises Unavailable, and tries it again with the next batch."""
+        unsaved, self._unsaved = self._unsaved, set()
+
+        async def use_case(tables: Tables) -> None:
+            # As they stand by now: in the writer's queue, an acceptance may have come before.
+            there = [self._strangers[mac] for mac in unsaved if mac in self._strangers]
+            await tables.discovery.put(there)
+            await tables.discovery.forget(unsaved - {each.mac for each in there})
+
+        try:
+            await self._store.write(use_case)
+        except BaseException:
+            self._unsaved |= unsaved
+            raise
+
+    def _newcomer(self, client: Client, interface: str) -> Stranger | None:
+        port = f"{client.relay} {client.circuit}".strip() if int(client.relay) else interface
+        if not self._has_place(port):
+            self.drop([each.mac for each in self.all() if each.standing is Standing.ASKING and self._is_over(each)])
+            if not self._has_place(port):
+                self._say_full(port)
+                return None
+        self._full.discard(port)
+        now = self._clock()
+        return Stranger(
+            mac=client.mac,
+            standing=Standing.ASKING,
+            token=self._new_token(),
+            port=port,
+            first_seen=now,
+            last_seen=now,
+        )
+
+    def _has_place(self, port: str) -> bool:
+        there = [each.port for each in self.all() if each.standing is not Standing.REFUSED]
+        return len(there) < self._quotas.all and there.count(port) < self._quotas.port
+
+    def _say_full(self, port: str) -> None:
+        """Once, until somebody is let in there again."""
+        if port not in self._full and len(self._full) <= self._quotas.all:
+            self._full.add(port)
+            _log.warning(
+                "no more machines that nobody knows are let in at %s: accept or refuse those that wait, or raise "
+                "discovery.quota or discovery.port_quota",
+                port,
+                extra={"action": "discovery.full"},
+            )
+
+    def _is_over(self, stranger: Stranger) -> bool:
+        if stranger.standing is Standing.REFUSED:
+            return False
+        unseen = self._monotonic() - self._seen_at[stranger.mac]
+        return unseen > PATIENCE.get(stranger.standing, self._quotas.forget).total_seconds()
+
+    def _picture(self, stranger: Stranger) -> None:
+        self._strangers[stranger.mac] = stranger
+        self._by_token[_digest(stranger.token)] = stranger.mac
+
+
+def _digest(token: str) -> bytes:
+    return hashlib.sha256(token.encode(errors="replace")).digest()

@@ -1,0 +1,129 @@
+"""What the boot doctor looks at, and what it finds.  Pure.
+
+Rule 1: a finding without evidence cannot be made.
+Rule 2: evidence is what was seen, with times and figures; conclusions stand in the cause.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from ipaddress import IPv4Address
+
+from tinkbox.engine.timeline.sighting_rules import begins
+from tinkbox.model.boot import Stage
+from tinkbox.model.diagnosis import Gravity, Rival
+from tinkbox.model.firmware_traits import FirmwareTraits
+from tinkbox.model.hardware import Interface, MacAddress
+from tinkbox.model.inventory import Inventory
+from tinkbox.model.leases import Subnet
+from tinkbox.model.sightings import Sighting
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OsieSize:
+    """An OSIE that was built, and the size of its ramdisk as it is sent, in bytes."""
+
+    architecture: str
+    ramdisk: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Case:
+    """A machine, or without `mac` the appliance itself, and what is known there.
+
+    `sightings` are those of its last boots, oldest first.  `interface` is what we were told about it, None for a
+    machine that nobody knows; `ticket`, `installed` and `parked` are as in its status; `discovers` tells
+    that machines that nobody knows boot to tell what they are.  `address` is the appliance's,
+    which serves since `since` in `mode` (as `dhcp.mode`).  `rivals` are the other DHCP servers that answered just
+    now, None when nobody was asked.  One that is `surveyed` is looked at together with the appliance and all others.
+    """
+
+    now: datetime
+    since: datetime
+    address: IPv4Address
+    mode: str = "reservation"
+    mac: MacAddress | None = None
+    sightings: tuple[Sighting, ...] = ()
+    interface: Interface | None = None
+    ticket: bool = False
+    installed: bool = False
+    parked: str = ""
+    discovers: bool = False
+    firmware_traits: FirmwareTraits = field(default_factory=FirmwareTraits)
+    inventory: Inventory | None = None
+    subnets: tuple[Subnet, ...] = ()
+    osie: tuple[OsieSize, ...] = ()
+    rivals: tuple[Rival, ...] | None = None
+    surveyed: bool = False
+
+    @property
+    def gives_addresses(self) -> bool:
+        """Whether machines are to have their addresses of us."""
+        return self.mode in ("reservation", "pool")
+
+    @property
+    def boots(self) -> tuple[tuple[Sighting, ...], ...]:
+        """The sightings of each of its boots, oldest first."""
+        return boots(self.sightings)
+
+    @property
+    def last(self) -> tuple[Sighting, ...]:
+        """The sightings of its last boot."""
+        found = self.boots
+        return found[-1] if found else ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    """What a rule found: `cause` in one sentence, `evidence` line by line, `remedy`."""
+
+    gravity: Gravity
+    cause: str
+    evidence: tuple[str, ...]
+    remedy: str
+
+    def __post_init__(self) -> None:
+        if not self.evidence:
+            raise ValueError(f"no evidence for: {self.cause}")
+
+
+def boots(sightings: Sequence[Sighting]) -> tuple[tuple[Sighting, ...], ...]:
+    """Sightings, oldest first, by boot."""
+    found: list[list[Sighting]] = []
+    for seen in sightings:
+        if begins(found[-1] if found else (), seen):
+            found.append([])
+        found[-1].append(seen)
+    return tuple(map(tuple, found))
+
+
+def of(sightings: Sequence[Sighting], *stages: Stage) -> tuple[Sighting, ...]:
+    """Those at one of these stages."""
+    return tuple(each for each in sightings if each.stage in stages)
+
+
+def text(seen: Sighting, fact: str) -> str:
+    """A fact of a sighting as text, empty when it has none."""
+    return str(seen.facts.get(fact, ""))
+
+
+def number(seen: Sighting, fact: str) -> int | None:
+    """A fact of a sighting as a whole number, None when it has none."""
+    value = seen.facts.get(fact)
+    return int(value) if isinstance(value, int | float) else None
+
+
+def moment(at: datetime) -> str:
+    """A time as evidence has it, in UTC."""
+    return f"{at:%Y-%m-%d %H:%M:%S}"
+
+
+def line(seen: Sighting) -> str:
+    """A sighting as evidence."""
+    told = seen.detail or text(seen, "why")
+    return f"{moment(seen.at)} {seen.stage}" + (f": {told}" if told else "")
+
+
+def sized(octets: int) -> str:
+    """Bytes for people: 81.1 MiB."""
+    return f"{octets / (1 << 20):.1f} MiB"

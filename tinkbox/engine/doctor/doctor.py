@@ -1,0 +1,105 @@
+"""The boot doctor: from what was seen to likely causes.  Pure: a case goes in, diagnoses come out."""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+from tinkbox.engine.doctor.case import Case, Finding
+from tinkbox.engine.doctor.loader_rules import (
+    missing_loader,
+    secure_boot,
+    silent_loader,
+    size_probe,
+    transfer_stopped,
+    wrong_loader,
+)
+from tinkbox.engine.doctor.network_rules import (
+    address_in_use,
+    address_outside,
+    nobody_gives_addresses,
+    not_directed_here,
+    other_boot_server,
+    other_server,
+    proxy_ignored,
+    remembered_address,
+    spanning_tree,
+)
+from tinkbox.engine.doctor.permission_rules import no_address, no_program, not_known, not_permitted, script_refused
+from tinkbox.engine.doctor.system_rules import (
+    boot_loop,
+    clock_is_wrong,
+    disk_not_found,
+    never_seen,
+    no_osie,
+    ramdisk_too_large,
+    silent_osie,
+    stalled_boot,
+    wrong_architecture,
+)
+from tinkbox.model.diagnosis import Diagnosis, Gravity
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """`name` is CamelCase and stable, `about` what it looks for.
+
+    One that is `vague` says only that something is wrong: it is silent where another rule knows more.
+    """
+
+    name: str
+    about: str
+    look: Callable[[Case], Iterable[Finding]]
+    vague: bool = False
+
+
+# The likelier first: where two are equally grave, people read the upper one first.
+RULES: Sequence[Rule] = (
+    Rule("NotKnown", "a machine that asks, and of which nobody told", not_known),
+    Rule("NotPermitted", "a known machine that may not boot now", not_permitted),
+    Rule("OtherServer", "another DHCP server that gives addresses", other_server),
+    Rule("OtherBootServer", "another server that says what to boot", other_boot_server),
+    Rule("NobodyGivesAddresses", "modes proxy and off without another DHCP server", nobody_gives_addresses),
+    Rule("NotDirectedHere", "mode off, and the other server does not send machines here", not_directed_here),
+    Rule("AddressOutside", "an address that lies in none of our networks", address_outside),
+    Rule("AddressInUse", "another host at the machine's address", address_in_use),
+    Rule("NoAddress", "no address to give", no_address),
+    Rule("ScriptRefused", "a boot script that is asked for from another address", script_refused),
+    Rule("NoProgram", "firmware for which there is no boot loader", no_program),
+    Rule("WrongLoader", "a boot loader for another kind of firmware", wrong_loader),
+    Rule("WrongArchitecture", "a hardware document that names another processor", wrong_architecture),
+    Rule("MissingLoader", "a boot file that is not served", missing_loader),
+    Rule("TransferStopped", "TFTP that ends after block n", transfer_stopped),
+    Rule("SecureBoot", "firmware that refuses a boot loader", secure_boot),
+    Rule("ProxyIgnored", "firmware that ignores proxy offers", proxy_ignored),
+    Rule("NoOsie", "no OSIE for the machine's architecture", no_osie),
+    Rule("RamdiskTooLarge", "too little memory for the OSIE", ramdisk_too_large),
+    Rule("DiskNotFound", "no disk, or none that boots", disk_not_found),
+    Rule("ClockWrong", "a clock that was far off", clock_is_wrong),
+    Rule("SpanningTree", "a switch port that opens late", spanning_tree),
+    Rule("BootLoop", "boots that begin again and again", boot_loop),
+    Rule("SizeProbe", "TFTP that only asked for a file's size", size_probe),
+    Rule("RememberedAddress", "a machine that was refused an old address", remembered_address),
+    Rule("NeverSeen", "a machine that is waited for, and was never seen", never_seen, vague=True),
+    Rule("SilentLoader", "a boot loader that arrived, and is silent since", silent_loader, vague=True),
+    Rule("SilentOsie", "an OSIE that was sent, and whose worker is silent", silent_osie, vague=True),
+    Rule("Stalled", "a boot that stands still", stalled_boot, vague=True),
+)
+
+
+def diagnose(case: Case) -> tuple[Diagnosis, ...]:
+    """What is wrong, or only looks so: the gravest first, then the likeliest."""
+    found = [_diagnosis(case, rule, each) for rule in RULES if not rule.vague for each in rule.look(case)]
+    for rule in RULES:
+        if rule.vague and all(each.gravity is Gravity.HARMLESS for each in found):
+            found += [_diagnosis(case, rule, each) for each in rule.look(case)]
+    return tuple(sorted(found, key=lambda each: each.gravity.rank))
+
+
+def _diagnosis(case: Case, rule: Rule, found: Finding) -> Diagnosis:
+    return Diagnosis(
+        rule=rule.name,
+        gravity=found.gravity,
+        cause=found.cause,
+        evidence=found.evidence,
+        remedy=found.remedy,
+        machine=case.mac or "",
+    )

@@ -1,0 +1,230 @@
+"""The doctor's rules about the boot loader: whether it is the right one, arrives, and is allowed to run."""
+
+from collections.abc import Iterator, Sequence
+
+from tinkbox.engine.doctor.case import Case, Finding, line, moment, number, of, text
+from tinkbox.engine.machines.firmware_rules import REFUSED_WITHIN, SIGNED, UNSIGNED
+from tinkbox.model.boot import Stage
+from tinkbox.model.diagnosis import Gravity
+from tinkbox.model.sightings import Sighting
+
+# RFC 4578 §2.1 and the registry that followed it.
+FIRMWARE = {
+    0: "BIOS",
+    6: "UEFI for 32-bit x86",
+    7: "UEFI for x86-64",
+    9: "UEFI for x86-64",
+    10: "UEFI for 32-bit ARM",
+    11: "UEFI for arm64",
+    15: "UEFI for 32-bit x86 over HTTP",
+    16: "UEFI for x86-64 over HTTP",
+    19: "UEFI for arm64 over HTTP",
+    41: "a Raspberry Pi",
+}
+BIOS, X86, ARM = frozenset({0}), frozenset({7, 9, 16}), frozenset({11, 19})
+_HEADERS = 32  # IPv4, UDP and TFTP before each block
+_PLAIN = 512
+_STARTS_WITHIN = 30.0
+# What follows only on a boot script.
+SCRIPTED = (
+    Stage.SCRIPT,
+    Stage.SUPPLIED,
+    Stage.SERVICES,
+    Stage.PARKED,
+    Stage.DISCOVERY,
+    Stage.LOCAL_DISK,
+    Stage.KERNEL,
+    Stage.RAMDISK,
+    Stage.WORKER,
+)
+# What only a loader that runs does.
+_RUNS = (*SCRIPTED, Stage.SCRIPT_REFUSED)
+
+
+def wrong_loader(case: Case) -> Iterator[Finding]:
+    """A program for another kind of firmware."""
+    for boot in case.boots[-2:]:
+        asked = architecture(boot)
+        if asked is None or of(boot, *_RUNS):
+            continue
+        given = [each for each in of(boot, Stage.LOADER, Stage.LOADER_FAILED) if text(each, "why") != "not found"]
+        for seen in given[-1:]:
+            name = text(seen, "name")
+            runs_on = made_for(name)
+            if not runs_on or asked in runs_on or asked not in BIOS | X86 | ARM:
+                continue
+            firmware = FIRMWARE[asked]
+            yield Finding(
+                gravity=Gravity.FAULT,
+                cause=f"{name} is no program for this machine's firmware, which is {firmware}.",
+                evidence=(
+                    f"{moment(boot[0].at)} it asked as architecture {asked}: {firmware}",
+                    line(seen),
+                    f"{name} runs on {' and '.join(sorted({FIRMWARE[each] for each in runs_on}))}",
+                ),
+                remedy=f"Have the DHCP server that named {name} choose by architecture (option 93), as the lines for "
+                f"its kind of server do (docs/doctor.md), or switch the firmware to {'legacy (BIOS)' if 0 in runs_on else 'UEFI'} boot.",
+            )
+            return
+
+
+def missing_loader(case: Case) -> Iterator[Finding]:
+    """A file that is not served here."""
+    missing = [each for each in of(case.last, Stage.LOADER_FAILED) if text(each, "why") == "not found"]
+    if missing and not of(case.last, Stage.LOADER, *_RUNS):
+        name = text(missing[-1], "name")
+        yield Finding(
+            gravity=Gravity.FAULT,
+            cause=f"The machine asks for {name}, which is not served here: another DHCP server tells it so.",
+            evidence=tuple(map(line, missing)),
+            remedy="Correct the boot file's name (option 67, `filename`) in the other server's configuration: the lines "
+            "for its kind of server (docs/doctor.md) have the names that are served.",
+        )
+
+
+def transfer_stopped(case: Case) -> Iterator[Finding]:
+    """TFTP that ends before the file does."""
+    stopped = [each for boot in case.boots for each in of(boot, Stage.LOADER_FAILED) if _stopped(each)]
+    newest = [each for each in of(case.last, Stage.LOADER_FAILED) if _stopped(each)]
+    if not newest or any(each.at >= newest[-1].at for each in of(case.last, Stage.LOADER, *_RUNS)):
+        return
+    always = len(stopped) > 1 and len({number(each, "block") for each in stopped}) == 1
+    yield _what_stopped(newest[-1], tuple(map(line, stopped[-4:])), always=always)
+
+
+def _what_stopped(seen: Sighting, told: tuple[str, ...], *, always: bool) -> Finding:
+    """`told` is the evidence; `always`: each time after the same block."""
+    block, blocks, size = number(seen, "block") or 0, number(seen, "blocks") or 0, number(seen, "blksize") or _PLAIN
+    packet = size + _HEADERS
+    if block == 0 and seen.facts.get("heard") == 0:
+        return Finding(
+            gravity=Gravity.FAULT,
+            cause="The machine's question for its boot loader arrives, and none of our answers reaches it.",
+            evidence=told,
+            remedy="A firewall or address translation between here and the machine lets its question to UDP port 69 through, "
+            "and not the answers, which go from that port to a high one of the machine: allow UDP both ways.",
+        )
+    if block == 0:
+        return Finding(
+            gravity=Gravity.FAULT,
+            cause="Short packets reach the machine, and the first whole block of its boot loader does not: a block of "
+            f"{size} bytes makes packets of {packet}.",
+            evidence=(*told, f"it had agreed to blocks of {size} bytes, and acknowledged none of {blocks}"),
+            remedy=f"Something on the way carries less than {packet} bytes in a packet (a tunnel, a VLAN, a wrong MTU): find "
+            f"it with `ping -M do -s {packet - 28} MACHINE` and `ip link`, and set its MTU to 1500 or more; a firewall that "
+            "drops what is large looks the same.",
+        )
+    if always:
+        return Finding(
+            gravity=Gravity.FAULT,
+            cause=f"Each time the transfer of its boot loader stops after block {block} of {blocks}.",
+            evidence=told,
+            remedy="The same block every time is a rule, and not chance: a firewall on the way that ends a connection after "
+            "some packets or seconds. Look for what inspects or limits UDP between here and the machine.",
+        )
+    return Finding(
+        gravity=Gravity.FAULT,
+        cause=f"The transfer of its boot loader stopped after block {block} of {blocks}.",
+        evidence=told,
+        remedy="The link broke off, a firewall on the way stepped in, or the machine was switched off meanwhile: look at the "
+        "port's error counters and its cable, and whether it stops at the same block again.",
+    )
+
+
+def size_probe(case: Case) -> Iterator[Finding]:
+    """Firmware that asks how large the file is, and breaks that off."""
+    recent = [each for boot in case.boots[-2:] for each in boot]
+    probes = [each for each in of(recent, Stage.LOADER_FAILED) if text(each, "why") == "probe"]
+    after = [each for each in of(recent, Stage.LOADER) if probes and each.at >= probes[-1].at]
+    if after:
+        yield Finding(
+            gravity=Gravity.HARMLESS,
+            cause="Its firmware first asked only for the size of the boot loader, and broke that transfer off.",
+            evidence=(line(probes[-1]), line(after[0])),
+            remedy="Nothing to do: most firmware does so.",
+        )
+
+
+def secure_boot(case: Case) -> Iterator[Finding]:
+    """A program that arrives whole and never runs, on firmware that could refuse it."""
+    refused = [
+        (seen, back) for seen, back in _never_ran(case) if text(seen, "name") in UNSIGNED | SIGNED and _is_uefi(case)
+    ]
+    if not refused:
+        return
+    seen, back = refused[-1]
+    name = text(seen, "name")
+    evidence = (line(seen), f"{moment(back.at)} it began anew, {(back.at - seen.at).total_seconds():.0f} s later")
+    if name in SIGNED:
+        yield Finding(
+            gravity=Gravity.FAULT,
+            cause=f"Its firmware refuses also {name}, which Microsoft has signed for Linux.",
+            evidence=evidence,
+            remedy="In the firmware's set-up under Secure Boot, allow the Microsoft 3rd Party UEFI CA (many a new machine is "
+            "sold without it), reset its keys to the factory's, or switch Secure Boot off.",
+        )
+    elif of(case.last, *_RUNS):
+        yield Finding(
+            gravity=Gravity.HARMLESS,
+            cause="Its firmware wants Secure Boot: it refused iPXE once, and boots through the signed GRUB since.",
+            evidence=(*evidence, line(of(case.last, *_RUNS)[-1])),
+            remedy="Nothing to do: it is remembered of this machine.",
+        )
+    else:
+        yield Finding(
+            gravity=Gravity.SUSPECT if case.firmware_traits.secure_boot else Gravity.FAULT,
+            cause=f"Its firmware refuses {name}, which is not signed: Secure Boot is on.",
+            evidence=evidence,
+            remedy="It is offered shim and GRUB, which are signed, from its next question on: boot it once more if it has "
+            "stopped. Where it must boot iPXE, switch Secure Boot off in the firmware's set-up.",
+        )
+
+
+def silent_loader(case: Case) -> Iterator[Finding]:
+    """A boot loader that arrived, and of which nothing was heard."""
+    fetched = of(case.last, Stage.LOADER)
+    if not fetched or case.last[-1] is not fetched[-1]:
+        return
+    waited = (case.now - fetched[-1].at).total_seconds()
+    if waited > _STARTS_WITHIN:
+        yield Finding(
+            gravity=Gravity.FAULT,
+            cause=f"The machine has {text(fetched[-1], 'name') or 'its boot loader'}, and nothing was heard of it since.",
+            evidence=(line(fetched[-1]), f"{moment(case.now)} silence for {waited:.0f} s"),
+            remedy="Look at its screen. A message about security or signatures: switch Secure Boot off, or boot it once more. "
+            "A loader that hangs at its network card: update the card's firmware, or boot the other way (BIOS or UEFI).",
+        )
+
+
+def made_for(name: str) -> frozenset[int]:
+    """The architectures (option 93) that can run a program of this name; empty where its name does not say."""
+    bare = name.rpartition("/")[2].lower()
+    if bare.endswith((".kpxe", ".pxe", ".kkpxe", ".0")):
+        return BIOS
+    if not bare.endswith((".efi", ".efi.signed")):
+        return frozenset()
+    return ARM if "arm64" in bare or "aa64" in bare else X86
+
+
+def architecture(boot: Sequence[Sighting]) -> int | None:
+    """What its firmware said that it is (option 93); None when nothing was seen of that."""
+    return next(
+        (found for each in of(boot, Stage.DISCOVER) if (found := number(each, "architecture")) is not None), None
+    )
+
+
+def _is_uefi(case: Case) -> bool:
+    return architecture([each for boot in case.boots for each in boot]) != 0
+
+
+def _stopped(seen: Sighting) -> bool:
+    return text(seen, "why") in ("silence", "gave up")
+
+
+def _never_ran(case: Case) -> Iterator[tuple[Sighting, Sighting]]:
+    """Loaders that arrived whole at the end of a boot, each with what began the next one soon after."""
+    for boot, following in zip(case.boots, case.boots[1:], strict=False):
+        fetched = of(boot, Stage.LOADER)
+        ran = of(boot, *_RUNS) or not fetched or boot[-1] is not fetched[-1]
+        if not ran and following[0].at - fetched[-1].at <= REFUSED_WITHIN:
+            yield fetched[-1], following[0]

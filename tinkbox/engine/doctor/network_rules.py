@@ -1,0 +1,258 @@
+"""The doctor's rules about addresses: who gives them, which ones, and whether the network lets the question through."""
+
+from collections.abc import Iterator, Sequence
+from datetime import timedelta
+from ipaddress import IPv4Address
+
+from tinkbox.engine.doctor.case import Case, Finding, line, moment, number, of, text
+from tinkbox.model.boot import Asker, Stage
+from tinkbox.model.diagnosis import Gravity, Rival
+from tinkbox.model.sightings import Sighting
+
+# Firmware repeats a DISCOVER after 4 s at the earliest (RFC 2131 §4.1), some after 1 or 2: one that is lost may be chance.
+LOST_SECONDS = 6
+# Spanning tree keeps a port shut for 30 s; firmware gives up after a minute, and more is a clock and not a delay.
+MOST_SECONDS = 120
+_ASKS_ANEW = timedelta(minutes=2)
+_LOADING = (
+    Stage.BOOT_SERVER,
+    Stage.LOADER_REQUESTED,
+    Stage.LOADER,
+    Stage.LOADER_FAILED,
+    Stage.SCRIPT,
+    Stage.SCRIPT_REFUSED,
+)
+
+
+def other_server(case: Case) -> Iterator[Finding]:
+    """Another server gives addresses where we are to give them."""
+    if not case.gives_addresses:
+        return
+    # Of a boot beside that server nothing follows for today, when addresses are ours to give.
+    taken = of(case.last, Stage.OTHER_SERVER) if not _offered_beside(case.last) else ()
+    giving = [each for each in case.rivals or () if each.offered is not None]
+    if not taken and not giving:
+        return
+    servers = {text(each, "server") for each in taken} | {str(each.server) for each in giving}
+    who = " and ".join(sorted(servers))
+    evidence = [*(_taken(each) for each in taken), *(heard(each) for each in giving)]
+    where = f"; its packets come from {giving[0].mac} ({giving[0].interface})" if giving else ""
+    yield Finding(
+        # What took its address elsewhere does not boot; a machine that took ours was lucky this time.
+        gravity=Gravity.FAULT if taken or case.mac is None else Gravity.SUSPECT,
+        cause=f"Another DHCP server, {who}, gives addresses to the machines that boot here, and the faster one wins.",
+        evidence=tuple(evidence),
+        remedy=f"Stop that server, or take its port out of this network{where}: on the switch, the table of MAC "
+        "addresses names the port. If it is the network's own, set `dhcp: {mode: proxy}` in tinkbox.yaml: it then goes "
+        "on giving the addresses.",
+    )
+
+
+def other_boot_server(case: Case) -> Iterator[Finding]:
+    """Another server tells machines what to boot, where only the addresses are its business."""
+    if case.mode == "off":
+        return
+    others = [
+        each
+        for each in case.rivals or ()
+        if each.boot_file and (each.offered is None or case.mode == "proxy") and each.next_server != case.address
+    ]
+    if others:
+        yield Finding(
+            gravity=Gravity.FAULT if case.mode == "proxy" else Gravity.SUSPECT,
+            cause=f"Another server, {others[0].server}, tells machines to boot something else.",
+            evidence=tuple(map(heard, others)),
+            remedy=f"Take the boot file (options 66 and 67, or `next-server` and `filename`) out of the configuration of "
+            f"{others[0].server}, or stop its proxy DHCP.",
+        )
+
+
+def nobody_gives_addresses(case: Case) -> Iterator[Finding]:
+    """Addresses are another server's business, and there is none."""
+    if case.mac is not None or case.gives_addresses or case.rivals is None:
+        return
+    if not any(each.offered is not None for each in case.rivals):
+        yield Finding(
+            gravity=Gravity.FAULT,
+            cause=f"Nobody gives addresses: with `dhcp.mode: {case.mode}` another server has to, and none answers.",
+            evidence=(
+                f"{moment(case.now)} asked for an address in the name of a machine that does not exist: no offer",
+                *map(heard, case.rivals),
+            ),
+            remedy="Start the network's DHCP server, or see whether it is full or answers only to machines that it knows; "
+            "or set `dhcp: {mode: reservation}` in tinkbox.yaml, and the addresses come from here.",
+        )
+
+
+def not_directed_here(case: Case) -> Iterator[Finding]:
+    """With `dhcp.mode: off` the other server has to send machines to us."""
+    if case.mode != "off":
+        return
+    astray = [
+        each
+        for each in case.rivals or ()
+        if each.offered is not None and (not each.boot_file or each.next_server not in (None, case.address))
+    ]
+    if astray and str(case.address) not in astray[0].boot_file:
+        yield Finding(
+            gravity=Gravity.FAULT,
+            cause=f"The DHCP server {astray[0].server} does not send machines here to boot.",
+            evidence=tuple(map(heard, astray)),
+            remedy="Give it the lines that `tinkbox doctor` shows for its kind of server.",
+        )
+
+
+def address_outside(case: Case) -> Iterator[Finding]:
+    """An address from which a machine cannot reach us, or which its network does not know."""
+    if not case.subnets:
+        return
+    networks = ", ".join(str(each.network) for each in case.subnets)
+    reserved = case.interface.address if case.interface else None
+    if reserved is not None and case.gives_addresses and not _inside(case, reserved):
+        yield Finding(
+            gravity=Gravity.FAULT,
+            cause=f"The address that is reserved for the machine, {reserved}, lies in none of our networks ({networks}).",
+            evidence=(f"its hardware document says ip.address {reserved}",),
+            remedy="Correct ip.address (and netmask) in its hardware document and push it again, or name its network "
+            "under dhcp.subnets in tinkbox.yaml.",
+        )
+        return
+    for seen in of(case.last, Stage.OTHER_SERVER, Stage.LEASED)[-1:]:
+        address = _address(seen, "address")
+        if address is not None and not _inside(case, address):
+            yield Finding(
+                gravity=Gravity.FAULT,
+                cause=f"The machine has the address {address}, which lies in none of our networks ({networks}).",
+                evidence=(_taken(seen) if seen.stage is Stage.OTHER_SERVER else line(seen),),
+                remedy=f"See who gave it (tinkbox doctor without a MAC asks); if {address} is right, and a router leads "
+                "here, name its network under dhcp.subnets in tinkbox.yaml.",
+            )
+
+
+def remembered_address(case: Case) -> Iterator[Finding]:
+    """A refused address is how a machine that moved learns of it."""
+    # It is refused before it asks for the first time.
+    refused = [each for boot in case.boots[-2:] for each in of(boot, Stage.REFUSED)]
+    leased = of(case.last, Stage.LEASED)
+    if refused and leased and timedelta() <= leased[-1].at - refused[-1].at < _ASKS_ANEW:
+        wanted = text(refused[-1], "wanted")
+        yield Finding(
+            gravity=Gravity.HARMLESS,
+            cause=f"The machine remembered {wanted} of an earlier time or network, was told no, and asked anew.",
+            evidence=(line(refused[-1]), line(leased[-1])),
+            remedy="Nothing to do.",
+        )
+
+
+def address_in_use(case: Case) -> Iterator[Finding]:
+    """The machine found somebody else at its address."""
+    declined = of(case.last, Stage.DECLINED)
+    if declined:
+        address = text(declined[-1], "address")
+        yield Finding(
+            gravity=Gravity.FAULT,
+            cause=f"Another host uses {address}: the machine found it in use and gave it back.",
+            evidence=tuple(map(line, declined)),
+            remedy=f"Find the other host (`arping -I INTERFACE {address}` shows its MAC) and give it another address, or "
+            "give the machine another one in its hardware document.",
+        )
+
+
+def proxy_ignored(case: Case) -> Iterator[Finding]:
+    """Some firmware takes the address, and never the boot file that came in an offer beside it."""
+    offered = [each for each in _offered_beside(case.last) if text(each, "file")]
+    if case.mode != "proxy" or not offered or of(case.last, *_LOADING):
+        return
+    asked = [each for each in of(case.last, Stage.DISCOVER) if text(each, "asker") in (Asker.PXE, Asker.HTTP)]
+    waited = (case.now - offered[-1].at).total_seconds()
+    if asked and waited > LOST_SECONDS:
+        accepted = of(case.last, Stage.OTHER_SERVER, Stage.REQUESTED)
+        gave = "accepted the address of the other server" if accepted else "accepted no address"
+        yield Finding(
+            gravity=Gravity.FAULT if accepted else Gravity.SUSPECT,
+            cause=f"Its firmware ignores proxy offers: it {gave}, and never asked for the boot file that we offered."
+            if accepted
+            else "It took neither an address nor our boot file: nobody offered it an address, or it ignores proxy offers.",
+            evidence=(
+                *map(line, offered),
+                *map(_taken, accepted),
+                f"{moment(case.now)} no question since, {waited:.0f} s",
+            ),
+            remedy="Let the server that gives the address name the boot file too: `dhcp: {mode: off}` here, and there the "
+            "lines that `tinkbox doctor` then shows; or let the addresses come from here (`mode: reservation`).",
+        )
+
+
+def spanning_tree(case: Case) -> Iterator[Finding]:
+    """The first questions of a boot were lost before one reached us: the switch's port was not open yet."""
+    late = [(first, lost) for boot in case.boots for first in _first_questions(boot) if (lost := _lost(case, first))]
+    if not late or late[-1][0] not in case.last:
+        return
+    booted = of(case.last, Stage.LEASED, Stage.OTHER_SERVER, *_LOADING)
+    yield Finding(
+        gravity=Gravity.SUSPECT if booted else Gravity.FAULT,
+        cause="The machine's first questions did not get through: the switch opens its port late, as spanning tree does.",
+        evidence=tuple(
+            f"{moment(first.at)} the first question that arrived said that it had been asking for {lost} s"
+            for first, lost in late[-4:]
+        ),
+        remedy="On the switch, make the machine's port an edge port (Cisco: `spanning-tree portfast`; Juniper: `set "
+        "protocols rstp interface X edge`; Linux bridge: forward_delay 0), and switch energy-efficient Ethernet and "
+        "negotiation of trunks off there.",
+    )
+
+
+def heard(rival: Rival) -> str:
+    """What a server answered, as evidence."""
+    mac = f"{rival.mac}, a virtual machine of {rival.virtual}" if rival.virtual else rival.mac
+    offer = f"offered {rival.offered}" if rival.offered else "offered no address"
+    boot = f", and to boot {rival.boot_file}" if rival.boot_file else ""
+    where = f" from {rival.next_server}" if rival.boot_file and rival.next_server else ""
+    return f"asked on {rival.interface}, the DHCP server {rival.server} (MAC {mac}) {offer}{boot}{where}"
+
+
+def seconds_asked(seen: Sighting) -> int:
+    """For how long the machine had been asking (RFC 2131's `secs`) when this DISCOVER was sent."""
+    secs = number(seen, "secs") or 0
+    # Some firmware sends the low byte first: 12 s arrive as 3072.
+    return secs >> 8 if secs > 0xFF and not secs & 0xFF else secs
+
+
+def _offered_beside(boot: Sequence[Sighting]) -> tuple[Sighting, ...]:
+    """What the machine was offered while another server gave it its address (mode proxy)."""
+    return tuple(each for each in of(boot, Stage.OFFERED) if text(each, "mode") == "proxy")
+
+
+def _first_questions(boot: tuple[Sighting, ...]) -> Iterator[Sighting]:
+    """Of firmware and of each loader: when one takes over, the link goes down and up again."""
+    askers = set()
+    for seen in of(boot, Stage.DISCOVER):
+        asker = text(seen, "asker")
+        if asker not in askers:
+            askers.add(asker)
+            yield seen
+
+
+def _lost(case: Case, first: Sighting) -> int:
+    """The seconds that a first question was late for the network's reasons; 0: it was not."""
+    secs = seconds_asked(first)
+    if not LOST_SECONDS <= secs <= MOST_SECONDS:
+        return 0
+    return secs if (first.at - case.since).total_seconds() > secs else 0  # else it is we who were not there
+
+
+def _taken(seen: Sighting) -> str:
+    if not text(seen, "address"):
+        return line(seen)  # a proxy hears that an address was accepted, and not which
+    return f"{moment(seen.at)} accepted {text(seen, 'address')} of the DHCP server {text(seen, 'server')}"
+
+
+def _inside(case: Case, address: IPv4Address) -> bool:
+    return any(address in each.network for each in case.subnets)
+
+
+def _address(seen: Sighting, fact: str) -> IPv4Address | None:
+    try:
+        return IPv4Address(text(seen, fact))
+    except ValueError:
+        return None

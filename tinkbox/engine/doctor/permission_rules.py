@@ -1,0 +1,160 @@
+"""The doctor's rules about who may boot: machines that ask, and that we do not answer with good reason."""
+
+from collections.abc import Iterator
+from ipaddress import IPv4Address
+
+from tinkbox.engine.doctor.case import Case, Finding, line, of, text
+from tinkbox.engine.doctor.loader_rules import FIRMWARE, SCRIPTED, architecture
+from tinkbox.model.boot import Asker, Silence, Stage
+from tinkbox.model.diagnosis import Gravity
+from tinkbox.model.sightings import Sighting
+
+
+def not_known(case: Case) -> Iterator[Finding]:
+    """Nobody told us of this machine."""
+    asked = of(case.last, Stage.DISCOVER, Stage.IGNORED, Stage.SCRIPT_REFUSED)
+    firmware = any(text(each, "asker") != Asker.SYSTEM for each in of(case.last, Stage.DISCOVER))
+    netboots = firmware or of(case.last, Stage.SCRIPT_REFUSED)
+    if case.mac is None or case.interface is not None or not netboots or case.discovers:
+        return
+    discovering = "set `unknown_machines: discover` in tinkbox.yaml"
+    if case.mode not in ("pool", "proxy"):
+        discovering += ", with `dhcp.mode: pool` or `proxy`, which that needs,"
+    yield Finding(
+        gravity=Gravity.SUSPECT,
+        cause="The machine asks to boot, and nobody told tinkbox of it, so it is not answered.",
+        evidence=tuple(map(line, asked[-2:])),
+        remedy=f"If it is to be installed: write a hardware document with the MAC {case.mac} and push it (`tinkbox hardware "
+        f"push`), or {discovering} and boot it again.",
+    )
+
+
+def not_permitted(case: Case) -> Iterator[Finding]:
+    """It is known, and has nothing to boot for."""
+    asked = of(case.last, Stage.DISCOVER, Stage.IGNORED, Stage.SCRIPT_REFUSED)
+    if case.interface is None or not asked or of(case.last, Stage.OFFERED, Stage.LEASED):
+        return
+    if not case.interface.dhcp:
+        why, remedy = (
+            "its interface has no dhcp in its hardware document",
+            "Give the interface a dhcp part with its MAC.",
+        )
+    elif not case.interface.allow_pxe:
+        why = "its hardware document says allow_pxe: false"
+        remedy = "Set netboot.allow_pxe to true in its hardware document and push it again."
+    elif not case.ticket and not case.installed:
+        why = "no workflow waits for it, and none was ever carried out on it"
+        devices = f'{{"device_1": "{case.interface.mac}"}}'
+        remedy = f"Create a workflow for it: `tinkbox workflow create -t TEMPLATE -r '{devices}'`."
+    else:
+        return
+    yield Finding(
+        gravity=Gravity.SUSPECT,
+        cause=f"The machine is known, and may not boot now: {why}.",
+        evidence=(line(asked[-1]), why),
+        remedy=remedy,
+    )
+
+
+def no_address(case: Case) -> Iterator[Finding]:
+    """It may boot, and there is no address to give it."""
+    for seen in _silences(case, Silence.NO_ADDRESS):
+        networks = tuple(f"a network that is configured: {each.network}" for each in case.subnets)
+        reserve = "Give it an address in its hardware document (ip.address)"
+        relay = _strange_relay(case)
+        if relay:
+            why, evidence = "it asks from a network that is not configured", (f"its relay is at {relay}", *networks)
+            remedy = "Name the network behind that relay under dhcp.subnets in tinkbox.yaml."
+        elif case.mode != "pool":
+            why, evidence = "none is reserved for it", (f"with dhcp.mode: {case.mode} only reserved ones are given",)
+            remedy = f"{reserve} and push it again, or have addresses lent: `dhcp.mode: pool`."
+        else:
+            why, evidence = "none of the pool is free, and none is reserved for it", _pools(case)
+            remedy = f"{reserve}, give dhcp.pool more room, or lower dhcp.lease; `tinkbox hardware leases` shows who has what."
+        yield Finding(
+            gravity=Gravity.FAULT,
+            cause=f"There is no address for the machine: {why}.",
+            evidence=(line(seen), *evidence),
+            remedy=remedy,
+        )
+    for seen in _silences(case, Silence.UNFIT_ADDRESS):
+        yield Finding(
+            gravity=Gravity.FAULT,
+            cause="The address in its hardware document is none that a machine can have: the appliance's own, or the first "
+            "or the last one of a network.",
+            evidence=(line(seen), *(f"a network that is configured: {each.network}" for each in case.subnets)),
+            remedy="Correct ip.address in its hardware document, push it again, and boot the machine.",
+        )
+
+
+def script_refused(case: Case) -> Iterator[Finding]:
+    """It has an address, and its boot script is for another one."""
+    refused = [each for each in of(case.last, Stage.SCRIPT_REFUSED) if text(each, "why") == Silence.ELSEWHERE]
+    if not refused or of(case.last, *SCRIPTED):
+        return
+    address, own = text(refused[-1], "address"), text(refused[-1], "own")
+    who = f"See who gave it {address} (`tinkbox doctor` without a MAC asks who else gives addresses)."
+    if not own:
+        yield Finding(
+            gravity=Gravity.FAULT,
+            cause=f"The machine has the address {address}, which the pool did not lend it, so it gets no boot script.",
+            evidence=(line(refused[-1]),),
+            remedy=who,
+        )
+        return
+    yield Finding(
+        gravity=Gravity.FAULT,
+        cause=f"The machine has the address {address}, and its boot script is only for {own}.",
+        evidence=(line(refused[-1]), f"its hardware document says ip.address {own}"),
+        remedy=who
+        if case.gives_addresses
+        else f"Have the DHCP server give it {own}, or take ip out of its hardware document and push it again: its script is "
+        "then for whichever address has its MAC.",
+    )
+
+
+def no_program(case: Case) -> Iterator[Finding]:
+    """Firmware for which there is no boot loader."""
+    for seen in _silences(case, Silence.NO_PROGRAM):
+        asked = architecture(case.last)
+        if case.firmware_traits.secure_boot:
+            yield from _unsigned(case, seen)
+            return
+        kind = "of an unknown kind" if asked is None else FIRMWARE.get(asked, "of a kind that nobody has registered")
+        yield Finding(
+            gravity=Gravity.FAULT,
+            cause=f"There is no boot loader for this machine's firmware, {kind}.",
+            evidence=(line(seen), f"it asks as architecture {asked}"),
+            remedy="Switch its firmware to BIOS (legacy) or 64-bit UEFI boot, or boot it from a USB stick with iPXE.",
+        )
+
+
+def _strange_relay(case: Case) -> str:
+    """The relay that its question came by, when that is in none of our networks; else empty."""
+    relay = next((found for each in reversed(of(case.last, Stage.DISCOVER)) if (found := text(each, "relay"))), "")
+    return "" if not relay or any(IPv4Address(relay) in each.network for each in case.subnets) else relay
+
+
+def _pools(case: Case) -> tuple[str, ...]:
+    return tuple(
+        f"{each.network} lends " + (f"{each.pool[0]}-{each.pool[1]}" if each.pool else "nothing: it has no pool")
+        for each in case.subnets
+    )
+
+
+def _unsigned(case: Case, seen: Sighting) -> Iterator[Finding]:
+    """There are signed loaders for PXE, and none for HTTP boot, which firmware tries next."""
+    other = [each for each in of(case.sightings, Stage.DISCOVER) if text(each, "asker") == Asker.PXE]
+    yield Finding(
+        gravity=Gravity.HARMLESS if other else Gravity.SUSPECT,
+        cause="Its firmware wants signed boot loaders, and over HTTP there is none: it boots by PXE.",
+        evidence=(line(seen), *map(line, other[-1:])),
+        remedy="Nothing to do, if PXE (IPv4) is among its boot devices: else put it there, or switch Secure Boot off.",
+    )
+
+
+def _silences(case: Case, why: Silence) -> tuple[Sighting, ...]:
+    """The newest of those, when the machine was not answered since."""
+    found = [each for each in of(case.last, Stage.IGNORED) if text(each, "why") == why]
+    answered = of(case.last, Stage.OFFERED, Stage.LEASED)
+    return tuple(found[-1:]) if found and not any(each.at > found[-1].at for each in answered) else ()

@@ -1,0 +1,261 @@
+"""The doctor's rules about what comes after the boot loader: the OSIE, the clock, the disk, and boots that go round."""
+
+from collections.abc import Iterator
+
+from tinkbox.engine.doctor.case import Case, Finding, line, moment, number, of, sized
+from tinkbox.engine.doctor.loader_rules import ARM, X86, architecture
+from tinkbox.engine.machines.boot_plan import MAX_BOOTS
+from tinkbox.engine.machines.firmware_rules import BACK_WITHIN
+from tinkbox.engine.timeline.stalls import stalled
+from tinkbox.model.boot import Stage
+from tinkbox.model.diagnosis import Gravity
+from tinkbox.model.sightings import Sighting
+
+# The kernel unpacks the ramdisk into a file system that may take half of the memory; unpacked it has three and a half
+# times the size that it is sent in.
+MEMORY_PER_RAMDISK = 7
+_MIB = 1 << 20
+# From the last byte of the ramdisk until the worker speaks, on slow machines.
+_OSIE_STARTS_WITHIN = 120.0
+_OFF = 300.0
+_FAR_OFF = 86_400.0
+_BOOTED = (Stage.WORKER, Stage.DISK_BOOTED, Stage.INVENTORY)
+# What an OSIE can be built for.
+_OSIES = ("x86_64", "aarch64")
+_NAMES = {"x86_64": X86, "amd64": X86, "aarch64": ARM, "arm64": ARM}
+
+
+def no_osie(case: Case) -> Iterator[Finding]:
+    """Nothing was built that the machine could boot."""
+    built = ", ".join(each.architecture for each in case.osie) or "none"
+    evidence = f"OSIEs that were built: {built}"
+    if case.mac is None:
+        if not case.osie:
+            yield Finding(
+                gravity=Gravity.FAULT,
+                cause="No OSIE was built: machines that are to boot find no kernel.",
+                evidence=(evidence,),
+                remedy="Run `tinkbox osie build` on the appliance.",
+            )
+        return
+    if case.surveyed and not case.osie:
+        return  # as it is said of the appliance
+    wanted = case.interface.architecture if case.interface else ""
+    if not case.ticket or wanted in {each.architecture for each in case.osie}:
+        return
+    if wanted in _OSIES:
+        remedy = f"Run `tinkbox osie build --architecture {wanted}` on the appliance, or correct arch in its hardware document."
+    else:
+        asked = next((f" (it asked as {name})" for name in _OSIES if architecture(case.last) in _NAMES[name]), "")
+        remedy = f"Set arch to {' or '.join(_OSIES)} in its hardware document{asked} and push it again."
+    yield Finding(
+        gravity=Gravity.FAULT,
+        cause=f"There is no OSIE for {wanted}, which is the machine's architecture.",
+        evidence=(f"its hardware document says arch: {wanted}", evidence),
+        remedy=remedy,
+    )
+
+
+def wrong_architecture(case: Case) -> Iterator[Finding]:
+    """A hardware document that names another processor than the machine has."""
+    told = case.interface.architecture if case.interface else ""
+    asked, expected = architecture(case.last), _NAMES.get(told)
+    if expected is not None and asked in X86 | ARM and asked not in expected:
+        yield Finding(
+            gravity=Gravity.FAULT,
+            cause=f"The machine is no {told}, as its hardware document says, so it is given a kernel that it cannot start.",
+            evidence=(f"{moment(case.last[0].at)} it asked as architecture {asked}", f"its document says arch: {told}"),
+            remedy=f"Set arch to {'aarch64' if asked in ARM else 'x86_64'} in its hardware document and push it again.",
+        )
+
+
+def ramdisk_too_large(case: Case) -> Iterator[Finding]:
+    """Memory in which the OSIE cannot be unpacked."""
+    memory, source = _memory(case)
+    fetched = of(case.last, Stage.KERNEL, Stage.RAMDISK)
+    image = next(
+        (each for each in case.osie if case.interface and each.architecture == case.interface.architecture), None
+    )
+    if image is None or not memory or not fetched or of(case.last, Stage.WORKER):
+        return
+    sent = of(fetched, Stage.RAMDISK)
+    ramdisk = (number(sent[-1], "bytes") if sent else None) or image.ramdisk
+    needed = MEMORY_PER_RAMDISK * ramdisk
+    if memory < needed:
+        yield Finding(
+            gravity=Gravity.FAULT,
+            cause=f"The OSIE does not fit into the machine's memory of {memory // _MIB} MiB.",
+            evidence=(
+                source,
+                f"its ramdisk has {sized(ramdisk)}, and needs {sized(needed)} of memory to be unpacked",
+                *map(line, fetched),
+            ),
+            remedy=f"Give the machine {-(-needed // (512 * _MIB)) * 512} MiB of memory or more; what actions write without a "
+            "disk comes on top of that.",
+        )
+
+
+def silent_osie(case: Case) -> Iterator[Finding]:
+    """An OSIE that was sent, or has begun to run, and whose worker never spoke."""
+    sent = of(case.last, Stage.RAMDISK)
+    if not sent or any(each.at >= sent[-1].at for each in of(case.last, *_BOOTED)):
+        return
+    clock = [each for each in of(case.last, Stage.CLOCK) if each.at >= sent[-1].at]
+    waited = (case.now - [*sent, *clock][-1].at).total_seconds()
+    if waited > _OSIE_STARTS_WITHIN:
+        remedy = (
+            "`tinkbox hardware get` shows what its syslog said: a Docker engine that does not start, or why its worker ended."
+            if clock
+            else "Look at its screen or serial console for the last lines: a panic while unpacking means too little memory, "
+            "a machine without a network card a driver that is missing."
+        )
+        yield Finding(
+            gravity=Gravity.FAULT,
+            cause=f"The {'OSIE runs' if clock else 'machine fetched the OSIE'}, and its worker was never in touch.",
+            evidence=(
+                *map(line, of(case.last, Stage.KERNEL)),
+                *map(line, (sent[-1], *clock)),
+                f"{moment(case.now)} {waited:.0f} s later",
+            ),
+            remedy=remedy,
+        )
+
+
+def clock_is_wrong(case: Case) -> Iterator[Finding]:
+    """A clock that was far off before the OSIE set it."""
+    for seen in of(case.last, Stage.CLOCK)[-1:]:
+        offset = number(seen, "offset") or 0
+        if abs(offset) < _OFF:
+            continue
+        direction = "behind" if offset < 0 else "ahead"
+        yield Finding(
+            gravity=Gravity.SUSPECT,
+            cause=f"The machine's clock was {_span(abs(offset))} {direction}: certificates are refused until it is set.",
+            evidence=(f"{moment(seen.at)} its own clock said {offset:+d} s against the appliance's",),
+            remedy="The OSIE has set it for its own time. "
+            + (
+                "A clock that begins years ago has an empty battery: replace it (often a CR2032)."
+                if abs(offset) > _FAR_OFF
+                else "Set it in the firmware, in UTC, and let the installed system keep it (NTP)."
+            ),
+        )
+
+
+def disk_not_found(case: Case) -> Iterator[Finding]:
+    """A machine without a disk that boots, or without the disk that an action names."""
+    failed = [each for each in of(case.last, Stage.ACTION) if "DiskNotFound" in each.detail]
+    if failed:
+        yield Finding(
+            gravity=Gravity.FAULT,
+            cause="The disk that the workflow's action writes to is not in the machine.",
+            evidence=(*map(line, failed[-2:]), *_disks(case)),
+            remedy="Name the disk that it has (`tinkbox hardware get` lists them: /dev/nvme0n1 and /dev/vda are as usual as "
+            "/dev/sda) in the template; if it has none, look at the controller's mode (RAID or AHCI) and its cables.",
+        )
+    elif case.inventory is not None and not case.inventory.disks:
+        yield Finding(
+            gravity=Gravity.SUSPECT,
+            cause="The machine has no disk that the OSIE sees.",
+            evidence=("its inventory lists no disk",),
+            remedy="Switch the controller from RAID or VMD to AHCI or NVMe in the firmware's set-up, or see to its cables.",
+        )
+    came_back = list(_sent_to_disk(case))
+    if came_back and not of(case.last, *_BOOTED):
+        told, then = came_back[-1]
+        yield Finding(
+            gravity=Gravity.FAULT,
+            cause="The machine was told to boot its disk, found nothing there that boots, and came back to the network.",
+            evidence=(
+                line(told),
+                f"{moment(then.at)} it asked again, {(then.at - told.at).total_seconds():.0f} s later",
+            ),
+            remedy="Another way to the disk is tried at its next boot by itself. If all of them fail: see whether its disk "
+            "is there and comes after the network in its boot order, and whether the workflow wrote a boot loader for this "
+            "firmware (BIOS or UEFI).",
+        )
+
+
+def boot_loop(case: Case) -> Iterator[Finding]:
+    """Boots that begin again and again."""
+    vain: list[tuple[Sighting, ...]] = []
+    for boot in reversed(case.boots):
+        if of(boot, *_BOOTED) or (vain and vain[0][0].at - boot[-1].at > BACK_WITHIN):
+            break
+        if any(each.stage not in (Stage.DISCOVER, Stage.IGNORED, Stage.OFFERED) for each in boot):
+            vain.insert(0, boot)
+    if not case.parked and len(vain) < MAX_BOOTS:
+        return
+    evidence = [f"{moment(boot[0].at)} a boot that ended with: {line(boot[-1])}" for boot in vain[-MAX_BOOTS:]]
+    if case.parked:
+        evidence.append(f"parked: {case.parked}")
+    yield Finding(
+        gravity=Gravity.FAULT,
+        cause="The machine boots again and again without getting anywhere.",
+        evidence=tuple(evidence),
+        remedy="What stands beside this says why it ends where it does. When that is mended, push its hardware again or "
+        "create a new workflow: a machine that is parked then boots.",
+    )
+
+
+def never_seen(case: Case) -> Iterator[Finding]:
+    """A machine that is waited for, and of which nothing was heard."""
+    if case.mac is None or case.sightings or not case.ticket:
+        return
+    yield Finding(
+        gravity=Gravity.SUSPECT,
+        cause="A workflow waits for the machine, and nothing was ever seen of it.",
+        evidence=(
+            f"{moment(case.now)} no question and no transfer of {case.mac} is known",
+            f"with dhcp.mode: {case.mode} a machine is seen "
+            + ("from its boot loader on" if case.mode == "off" else "from its first question for an address on"),
+        ),
+        remedy="See whether it is on, boots from the network before its disk, and is on this network (cable, VLAN, a switch "
+        "port that opens late). `tinkbox hardware list --seen` shows who asks: its document may name another of its cards.",
+    )
+
+
+def stalled_boot(case: Case) -> Iterator[Finding]:
+    """A boot that stands still, whatever the reason."""
+    if not case.last:
+        return
+    newest = case.last[-1]
+    since = stalled(newest, case.now)
+    if since:
+        yield Finding(
+            gravity=Gravity.SUSPECT,
+            cause=f"Its boot stands still: the last that was seen of it is that it {newest.stage}.",
+            evidence=(line(newest), since),
+            remedy="Look at its screen or console, and whether its cable and its switch port are up.",
+        )
+
+
+def _sent_to_disk(case: Case) -> Iterator[tuple[Sighting, Sighting]]:
+    """Each time it was told to boot its disk, and what asked again before its disk's system was seen."""
+    for boot, following in zip(case.boots, case.boots[1:], strict=False):
+        told = of(boot, Stage.LOCAL_DISK)
+        if told and not of(boot, Stage.DISK_BOOTED) and following[0].at - told[-1].at <= BACK_WITHIN:
+            yield told[-1], following[0]
+
+
+def _memory(case: Case) -> tuple[int, str]:
+    """In bytes, and who said so; 0 when nobody did."""
+    if case.inventory is not None and case.inventory.memory:
+        return case.inventory.memory, f"its inventory says that it has {case.inventory.memory // _MIB} MiB of memory"
+    for seen in reversed(case.sightings):
+        memory = number(seen, "memory")
+        if memory:
+            return memory * _MIB, f"{moment(seen.at)} its boot loader said that it has {memory} MiB of memory"
+    return 0, ""
+
+
+def _disks(case: Case) -> Iterator[str]:
+    if case.inventory is not None:
+        disks = ", ".join(f"{each.device} ({sized(each.size)})" for each in case.inventory.disks)
+        yield f"its disks: {disks or 'none'}"
+
+
+def _span(seconds: int) -> str:
+    for size, unit in ((31_557_600, "years"), (86_400, "days"), (3_600, "hours"), (60, "minutes")):
+        if seconds >= 2 * size:
+            return f"{seconds // size} {unit}"
+    return f"{seconds} seconds"

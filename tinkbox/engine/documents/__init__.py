@@ -1,0 +1,1 @@
+"""Documents that people write, read into values: templates as rendered, Kubernetes objects."""

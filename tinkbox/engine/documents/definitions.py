@@ -1,0 +1,194 @@
+"""From a rendered template to a definition: every rule of Tinkerbell's format, and what tinkbox adds to it."""
+
+from collections.abc import Mapping, Sequence
+from posixpath import normpath
+
+from yaml.nodes import Node, ScalarNode
+
+from tinkbox.engine.documents.container_definitions import ContainerReader
+from tinkbox.engine.documents.service_definitions import ServiceReader
+from tinkbox.engine.documents.yaml_nodes import compose, is_null, line_of, path
+from tinkbox.model.breakpoint import DEFAULT_HOLD_SECONDS, MAX_HOLD_SECONDS, ON_EXPIRY, Breakpoints, Verb
+from tinkbox.model.disks import MAX_DISKS
+from tinkbox.model.errors import Invalid, Problem
+from tinkbox.model.services import Service
+from tinkbox.model.template import (
+    ACTION_KEYS,
+    BREAKPOINT_KEYS,
+    DEFAULT_ACTION_SECONDS,
+    MAX_NAME,
+    MAX_RETRIES,
+    MAX_SECONDS,
+    NAMESPACE_KEYS,
+    ROOT_KEYS,
+    TASK_KEYS,
+    Action,
+    Definition,
+    Task,
+)
+
+
+def read_definition(text: str) -> Definition:
+    """What a rendered template means; raises Invalid with every problem, each with its line."""
+    documents = compose(text)
+    reader = _DefinitionReader()
+    definition = reader.definition(documents[0] if documents else None)
+    if len(documents) > 1:
+        place = line_of(documents[1])
+        reader.problems.append(Problem(line=place, text="a template is one document: a second one begins here"))
+    if reader.problems:
+        raise invalid_template(reader.problems)
+    return definition
+
+
+def invalid_template(problems: Sequence[Problem], about: str = "") -> Invalid:
+    """The refusal of a template, its problems in the order of their lines."""
+    ordered = sorted(problems, key=lambda problem: problem.line or 0)
+    return Invalid(f"invalid template: {len(ordered)} problem(s){about}", ordered)
+
+
+class _DefinitionReader(ContainerReader):
+    def definition(self, node: Node | None) -> Definition:
+        if node is None or is_null(node):
+            self.problems.append(Problem(text="the template is empty"))
+            return Definition(name="", tasks=())
+        fields = self.fields(node, "", ROOT_KEYS)
+        version = self.text(fields, "version", "")
+        if version != "0.1":
+            where = fields.get("version", node)
+            self.refuse(where, "version", f'invalid template version: {version or "none"} (it must be "0.1")')
+        tasks = self.items(fields.get("tasks"), "tasks", self._task)
+        if not tasks:
+            self.refuse(fields.get("tasks", node), "tasks", "template must have at least one task defined")
+        names = [task.name for task in tasks]
+        self.unique(names, fields.get("tasks"), "tasks", "two tasks in a template cannot have same name")
+        return Definition(
+            name=self.name(fields, node, ""),
+            tasks=tasks,
+            services=self._services(fields.get("services")),
+            global_timeout=self._seconds(fields, "global_timeout", ""),
+            breakpoints=self._breakpoints(fields["breakpoint"], tasks) if "breakpoint" in fields else Breakpoints(),
+        )
+
+    def _services(self, node: Node | None) -> tuple[Service, ...]:
+        reader = ServiceReader()
+        services = reader.services(node)
+        self.problems += reader.problems
+        return services
+
+    def _task(self, node: Node, key: str) -> Task:
+        fields = self.fields(node, key, TASK_KEYS)
+        needed = "a task needs its worker: the MAC or IPv4 address of known hardware, or its agentID"
+        actions = self.items(fields.get("actions"), path(key, "actions"), self._action)
+        names = [action.name for action in actions]
+        twice = "two actions in a task cannot have same name"
+        self.unique(names, fields.get("actions"), path(key, "actions"), twice)
+        return Task(
+            name=self.name(fields, node, key),
+            worker=self.worker(fields, node, key, needed),
+            actions=actions,
+            volumes=self.volumes(fields, key),
+            environment=self.environment(fields, key),
+        )
+
+    def _action(self, node: Node, key: str) -> Action:
+        fields = self.fields(node, key, ACTION_KEYS)
+        return Action(
+            name=self.name(fields, node, key),
+            image=self.image(fields, node, key),
+            timeout=self._seconds(fields, "timeout", key) or DEFAULT_ACTION_SECONDS,
+            command=self.command(fields, key),
+            on_timeout=self.command(fields, key, "on-timeout"),
+            on_failure=self.command(fields, key, "on-failure"),
+            volumes=self.volumes(fields, key),
+            environment=self.environment(fields, key),
+            pid=self._pid(fields, key),
+            retries=self._retries(fields, key),
+            applies=self._applies(fields, key),
+            reboot=self.flag(fields["reboot"], path(key, "reboot")) if "reboot" in fields else False,
+            helper=self.flag(fields["helper"], path(key, "helper"), absent=True) if "helper" in fields else True,
+            wipes=self._wipes(fields, key),
+        )
+
+    def _breakpoints(self, node: Node, tasks: Sequence[Task]) -> Breakpoints:
+        if is_null(node):
+            return Breakpoints()
+        fields = self.fields(node, "breakpoint", BREAKPOINT_KEYS)
+        failure = fields.get("onFailure")
+        return Breakpoints(
+            on_failure=self.flag(failure, "breakpoint.onFailure") if failure is not None else False,
+            before=self._named_actions(fields.get("before"), "breakpoint.before", tasks),
+            after=self._named_actions(fields.get("after"), "breakpoint.after", tasks),
+            timeout=self.duration(
+                fields, "timeout", "breakpoint", absent=DEFAULT_HOLD_SECONDS, least=1, most=MAX_HOLD_SECONDS
+            ),
+            on_expiry=self._on_expiry(fields),
+        )
+
+    def _named_actions(self, node: Node | None, key: str, tasks: Sequence[Task]) -> tuple[str, ...]:
+        """The full names of the actions that a list names as ACTION or TASK/ACTION, each once."""
+        meant: dict[str, list[str]] = {}
+        for task in tasks:
+            for action in task.actions:
+                full = f"{task.name}/{action.name}"
+                meant.setdefault(action.name, []).append(full)
+                meant.setdefault(full, []).append(full)
+
+        def full_name(node: Node, key: str) -> str:
+            name = self.scalar(node, key)
+            found = meant.get(name, [])
+            if len(found) > 1:
+                self.refuse(node, key, f"{len(found)} actions are called {name}: name the task as well, as task/action")
+            elif not found and isinstance(node, ScalarNode):
+                self.refuse(node, key, f"there is no action {name[:MAX_NAME]!r} in this template")
+            return found[0] if len(found) == 1 else ""
+
+        return tuple(dict.fromkeys(filter(None, self.items(node, key, full_name))))
+
+    def _on_expiry(self, fields: Mapping[str, Node]) -> Verb:
+        text = self.text(fields, "onExpiry", "breakpoint")
+        if text in ("", *ON_EXPIRY):
+            return Verb(text or Verb.FAIL)
+        self.refuse(fields["onExpiry"], "breakpoint.onExpiry", f"expected {', '.join(ON_EXPIRY)}, not {text[:40]!r}")
+        return Verb.FAIL
+
+    def _pid(self, fields: Mapping[str, Node], key: str) -> str:
+        pid = self._host(fields, "pid", key, "actions have a process namespace of their own, or the host's")
+        inner = fields.get("namespaces")
+        if inner is None or is_null(inner):
+            return pid
+        key = path(key, "namespaces")
+        spaces = self.fields(inner, key, NAMESPACE_KEYS)
+        self._host(spaces, "network", key, "actions always have the host's network")
+        return self._host(spaces, "pid", key, "actions have a process namespace of their own, or the host's") or pid
+
+    def _host(self, fields: Mapping[str, Node], name: str, key: str, honoured: str) -> str:
+        value = self.text(fields, name, key)
+        if value in ("", "host"):
+            return value
+        self.refuse(fields[name], path(key, name), f"expected host, not {value[:40]!r}: {honoured}")
+        return ""
+
+    def _retries(self, fields: Mapping[str, Node], key: str) -> int:
+        if "retries" not in fields:
+            return 0
+        return self.number(fields["retries"], path(key, "retries"), "attempts after a failure", MAX_RETRIES)
+
+    def _applies(self, fields: Mapping[str, Node], key: str) -> bool:
+        """The last word of an `if`: nothing means yes."""
+        return self.flag(fields["if"], path(key, "if"), absent=True) if "if" in fields else True
+
+    def _wipes(self, fields: Mapping[str, Node], key: str) -> tuple[str, ...]:
+        disks = self.texts(fields, "wipes", key)
+        for disk in disks:
+            if len(disk) > MAX_NAME or not disk.startswith("/dev/") or normpath(disk) != disk:
+                text = f"{disk[:MAX_NAME]!r}: expected the disk's path below /dev, such as /dev/sda"
+                self.refuse(fields["wipes"], path(key, "wipes"), text)
+        if len(disks) > MAX_DISKS:
+            self.refuse(fields["wipes"], path(key, "wipes"), f"at most {MAX_DISKS} disks, not {len(disks)}")
+        if "wipes" in fields:
+            self.unique(disks, fields["wipes"], path(key, "wipes"), "the same disk twice")
+        return disks
+
+    def _seconds(self, fields: Mapping[str, Node], name: str, key: str) -> int:
+        return self.number(fields[name], path(key, name), "seconds", MAX_SECONDS) if name in fields else 0

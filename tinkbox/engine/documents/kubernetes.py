@@ -1,0 +1,203 @@
+"""Tinkerbell's Kubernetes documents, as they stand in the files of its users.
+
+One file may have several documents, and lists of them; each command takes those of its own kind.  What is wrong is
+refused with every problem at once, and what is not honoured is named.
+"""
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
+
+from tinkbox.engine.documents.yaml_nodes import NodeReader, compose, is_null, line_of, path
+from tinkbox.model.errors import Invalid, Problem, TooLarge
+from tinkbox.model.hardware import Hardware, hardware_from_document
+from tinkbox.model.kubernetes import DEFAULT_NAMESPACE, GROUP, SHAPES, UNHEEDED, VERSION
+
+COMMANDS: Mapping[str, str] = {
+    "Hardware": "tinkbox hardware push",
+    "Template": "tinkbox template create",
+    "Workflow": "tinkbox workflow create",
+}
+MAX_NUMBER = 2**32 - 1
+MAX_TEXT = 1024 * 1024
+_HEADS = re.compile(r"^apiVersion:\s", re.MULTILINE), re.compile(r"^kind:\s", re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Object:
+    """One document: its content as JSON would have it, and the line of each of its fields."""
+
+    name: str
+    namespace: str
+    content: Mapping[str, Any]
+    lines: Mapping[str, int] = field(repr=False)
+
+    @property
+    def spec(self) -> Mapping[str, Any]:
+        spec = self.content.get("spec")
+        return spec if isinstance(spec, dict) else {}
+
+    def problem(self, key: str, text: str) -> Problem:
+        """A problem with a field, or with the nearest that is there."""
+        known = key
+        while known and known not in self.lines:
+            known = known[: max(known.rfind("."), known.rfind("["), 0)]
+        return Problem(line=self.lines.get(known), key=key, text=text)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Taken:
+    """What a command takes from a file, and what there is to say of the rest."""
+
+    objects: tuple[Object, ...]
+    notes: tuple[Problem, ...]
+
+
+def has_objects(text: str) -> bool:
+    """Whether a text holds Kubernetes documents: it has `apiVersion` and `kind` at the outermost level."""
+    if not text.lstrip().startswith("{"):
+        return all(head.search(text) for head in _HEADS)
+    try:
+        document = json.loads(text)
+    except (ValueError, RecursionError):
+        return False
+    return isinstance(document, dict) and "apiVersion" in document and "kind" in document
+
+
+def take(text: str, kind: str) -> Taken:
+    """The documents of one kind in a file; raises Invalid with every problem of theirs."""
+    taken, problems = _read(text, kind)
+    _refuse(kind, problems)
+    return taken
+
+
+def take_hardware(text: str) -> tuple[list[Hardware], tuple[Problem, ...]]:
+    """The machines in a file, and what there is to say; raises Invalid with every problem of theirs."""
+    taken, problems = _read(text, "Hardware")
+    machines: list[Hardware] = []
+    for each in taken.objects:
+        try:
+            machines.append(hardware_from_document(each.content))
+        except Invalid as error:
+            problems += [each.problem(found.key, found.text) for found in error.problems if each.content]
+    _refuse("Hardware", problems)
+    return machines, taken.notes
+
+
+def _read(text: str, kind: str) -> tuple[Taken, list[Problem]]:
+    objects: list[Object] = []
+    problems: list[Problem] = []
+    notes: list[Problem] = []
+    if len(text) > MAX_TEXT:
+        raise TooLarge(f"more than {MAX_TEXT // 1024} KiB of documents: split them over several files")
+    for node in _documents(compose(text)):
+        head = _head(node)
+        if head.get("kind") == kind and head["group"] == GROUP:
+            reader = _ObjectReader(kind)
+            objects.append(reader.object(node, head))
+            problems += reader.problems
+            notes += reader.notes
+        else:
+            notes.append(_left(node, head))
+    if not objects:
+        raise Invalid(f"there is no kind: {kind} in it", notes)
+    return Taken(objects=tuple(objects), notes=tuple(notes)), problems
+
+
+def _refuse(kind: str, problems: list[Problem]) -> None:
+    if problems:
+        ordered = sorted(problems, key=lambda problem: problem.line or 0)
+        raise Invalid(f"invalid {kind}: {len(ordered)} problem(s)", ordered)
+
+
+def _documents(nodes: list[Node]) -> Iterator[Node]:
+    """Every document, those in lists one by one; empty ones are left out."""
+    for node in nodes:
+        items = _entries(node).get("items")
+        if _head(node).get("kind", "").endswith("List") and isinstance(items, SequenceNode):
+            yield from items.value
+        elif not is_null(node):
+            yield node
+
+
+def _entries(node: Node) -> dict[str, Node]:
+    if not isinstance(node, MappingNode):
+        return {}
+    return {str(name.value): value for name, value in node.value if isinstance(name, ScalarNode)}
+
+
+def _head(node: Node) -> dict[str, str]:
+    """What a document says it is: kind, group, version, name, namespace."""
+    entries = _entries(node)
+    metadata = _entries(entries["metadata"]) if "metadata" in entries else {}
+    found = {"kind": entries.get("kind"), "apiVersion": entries.get("apiVersion")}
+    found |= {name: metadata.get(name) for name in ("name", "namespace")}
+    head = {name: str(node.value) for name, node in found.items() if isinstance(node, ScalarNode) and not is_null(node)}
+    group, _, version = head.get("apiVersion", "").rpartition("/")
+    return {**head, "group": group, "version": version}
+
+
+def _left(node: Node, head: Mapping[str, str]) -> Problem:
+    what = " ".join(head[name] for name in ("kind", "name") if name in head) or "what stands here"
+    command = COMMANDS.get(head.get("kind", "")) if head["group"] == GROUP else None
+    text = f"{what} is left for `{command}`" if command else f"{what} means nothing here, and is left out"
+    return Problem(line=line_of(node), text=text)
+
+
+class _ObjectReader(NodeReader):
+    """Reads one document after its kind's shape."""
+
+    def __init__(self, kind: str) -> None:
+        super().__init__()
+        self._kind = kind
+        self._lines: dict[str, int] = {}
+        self.notes: list[Problem] = []
+
+    def object(self, node: Node, head: Mapping[str, str]) -> Object:
+        if head["version"] != VERSION:
+            text = f"{GROUP}/{head['version']} is not read: only {GROUP}/{VERSION} is"
+            self.refuse(_entries(node)["apiVersion"], "apiVersion", text)
+            content: dict[str, Any] = {}
+        else:
+            content = self._value(node, SHAPES[self._kind], "") or {}
+        if "name" not in head and self._kind != "Hardware":  # whose own rules ask for it
+            self.refuse(node, "metadata.name", "a name is required")
+        name, namespace = head.get("name", ""), head.get("namespace", DEFAULT_NAMESPACE)
+        return Object(name=name, namespace=namespace, content=content, lines=self._lines)
+
+    def _value(self, node: Node, shape: Any, key: str) -> Any:
+        self._lines[key] = line_of(node)
+        value = None if is_null(node) else self._shaped(node, shape, key)
+        unheeded = UNHEEDED[self._kind].get(re.sub(r"\[\d+\]", "[]", key))
+        if unheeded is not None and value and unheeded.harmful:
+            self.refuse(node, key, f"not supported: {unheeded.text}")
+        elif unheeded is not None and value:
+            self.notes.append(Problem(line=line_of(node), key=key, text=f"not honoured: {unheeded.text}"))
+        return value
+
+    def _shaped(self, node: Node, shape: Any, key: str) -> Any:
+        match shape:
+            case None:
+                return self.plain(node, key)
+            case list():
+                return list(self.items(node, key, lambda item, at: self._value(item, shape[0], at)))
+            case dict():
+                return self._mapping(node, shape, key)
+            case bool():
+                return self.flag(node, key)
+            case int():
+                return self.number(node, key, "a number", MAX_NUMBER)
+            case _:
+                return self.scalar(node, key)
+
+    def _mapping(self, node: Node, shape: Mapping[str, Any], key: str) -> dict[str, Any]:
+        if "*" in shape and isinstance(node, MappingNode):
+            pairs = {name.value: value for name, value in self.pairs(node, key)}
+            return {name: self._value(value, shape["*"], path(key, name)) for name, value in pairs.items()}
+        fields = self.fields(node, key, tuple(shape))
+        values = {name: self._value(value, shape[name], path(key, name)) for name, value in fields.items()}
+        return {name: value for name, value in values.items() if value is not None}

@@ -1,0 +1,123 @@
+"""Machines by what was seen of them: where each stands, and the story of its boots as people read it."""
+
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import datetime
+
+from tinkbox.engine.machines.machines import Machines
+from tinkbox.engine.timeline.sighting_rules import MAX_DETAIL
+from tinkbox.engine.timeline.stalls import stalled
+from tinkbox.engine.timeline.syslog import Syslog
+from tinkbox.model.boot import Stage
+from tinkbox.model.errors import Invalid, NotFound
+from tinkbox.model.hardware import MacAddress
+from tinkbox.model.sightings import Fact, Line, Sighting
+from tinkbox.model.text import one_line
+from tinkbox.store.database import Store
+from tinkbox.store.sightings import Act
+
+SHOWN_LINES = 20
+TOLD_ACTS = 50
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SeenMachine:
+    """The newest sighting of a MAC; `hardware_id` and `hostname` are empty where nobody knows the machine.
+
+    `stalled` says for how long it got no further, or nothing.
+    """
+
+    newest: Sighting
+    hardware_id: str = ""
+    hostname: str = ""
+    stalled: str = ""
+
+
+class Seen:
+    """What was seen of machines.  `key` is a machine's, as `Machines` takes it, or the MAC of one that nobody knows."""
+
+    def __init__(self, store: Store, machines: Machines, syslog: Syslog, clock: Callable[[], datetime]) -> None:
+        self._store = store
+        self._machines = machines
+        self._syslog = syslog
+        self._clock = clock
+
+    async def all(self) -> list[SeenMachine]:
+        """Every MAC that was seen, those seen last first."""
+        return [await self._machine(each) for each in self._machines.timeline.machines()]
+
+    async def which(self, key: str) -> tuple[str, tuple[MacAddress, ...]]:
+        """The id of a machine, empty when nobody knows it, and its MACs; raises as `story`."""
+        with suppress(Invalid):
+            mac = MacAddress(key)
+            if not self._machines.holder(mac):
+                if self._machines.timeline.newest(mac) is None:
+                    raise NotFound(f"no hardware has {mac}, and nothing was seen of it")
+                return "", (mac,)
+        hardware = (await self._machines.get(key)).hardware
+        return hardware.id, tuple(each.mac for each in hardware.interfaces)
+
+    async def get(self, key: str) -> SeenMachine:
+        """Raises NotFound for a machine that was never seen."""
+        _, macs = await self.which(key)
+        newest = [each for each in map(self._machines.timeline.newest, macs) if each is not None]
+        if not newest:
+            raise NotFound(f"nothing was seen of machine {key} yet")
+        return await self._machine(max(newest, key=lambda each: each.at))
+
+    async def story(self, key: str, lines: int = SHOWN_LINES) -> list[Sighting]:
+        """The timeline with the attempts at the machine's actions and the newest syslog lines, oldest first.
+
+        Raises NotFound for a machine that is not known and was not seen.
+        """
+        hardware_id, macs = await self.which(key)
+        sightings = await self._machines.timeline.of(*macs)
+        if hardware_id:
+            async with self._store.read() as tables:
+                acts = await tables.sightings.acts(hardware_id, TOLD_ACTS)
+            sightings += [told for act in acts for told in _of_act(macs[0], act)]
+        sightings += [_of_line(each) for each in await self._syslog.of(macs, lines)]
+        return sorted(sightings, key=lambda each: each.at)
+
+    async def _machine(self, newest: Sighting) -> SeenMachine:
+        hardware_id = self._machines.holder(newest.mac)
+        interface = (await self._machines.get(hardware_id)).hardware.interface(newest.mac) if hardware_id else None
+        return SeenMachine(
+            newest=newest,
+            hardware_id=hardware_id,
+            hostname=interface.hostname if interface else "",
+            stalled=stalled(newest, self._clock()),
+        )
+
+
+def _of_act(mac: MacAddress, act: Act) -> list[Sighting]:
+    """How an attempt at an action began, and how it ended."""
+    name = f"{act.task}/{act.action}"
+    facts: dict[str, Fact] = {
+        "workflow": act.workflow_id,
+        "task": act.task,
+        "action": act.action,
+        "attempt": act.attempt,
+    }
+    began = Sighting(mac=mac, at=act.started_at, stage=Stage.ACTION, detail=f"{name} begun", facts=facts)
+    if act.ended_at is None:
+        return [began]
+    outcome = act.outcome
+    why = ": ".join(part for part in (outcome.reason, outcome.message) if part) if outcome else ""
+    seconds = (act.ended_at - act.started_at).total_seconds()
+    detail = f"{name} {act.state} after {seconds:.1f} s{f', {why}' if why else ''}"
+    ended = Sighting(
+        mac=mac,
+        at=act.ended_at,
+        stage=Stage.ACTION,
+        detail=one_line(detail, MAX_DETAIL),
+        facts={**facts, "state": act.state, "seconds": round(seconds, 3)},
+    )
+    return [began, ended]
+
+
+def _of_line(line: Line) -> Sighting:
+    facts: dict[str, Fact] = {"severity": line.severity, "program": line.program}
+    text = f"{line.program}: {line.text}" if line.program else line.text
+    return Sighting(mac=line.mac, at=line.at, stage=Stage.SYSLOG, detail=text, facts=facts)

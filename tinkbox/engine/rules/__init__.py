@@ -1,0 +1,1 @@
+"""Pure decisions: what may follow what, as tables and functions of values."""

@@ -1,0 +1,1 @@
+"""Services of workflows: what their hosts are told, and which requests reach them."""

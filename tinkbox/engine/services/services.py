@@ -1,0 +1,325 @@
+"""Use-cases of workflow services: what their hosts are told, what they say, and what people see of it.
+
+Both sides say everything that is, not what changed (`wire.messages.hosting`): whoever lost a message sends or asks again, and what
+is old or said twice does no harm.  A host is `APPLIANCE` or the id of a machine that its credential proved.
+"""
+
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import NoReturn
+
+from tinkbox.engine.machines.machines import Machines
+from tinkbox.engine.rules.service_readiness import not_ready
+from tinkbox.engine.rules.service_runs import READY, noted, passed
+from tinkbox.engine.services.routing_table import Directory, Hosted
+from tinkbox.engine.templates.templates import only
+from tinkbox.engine.wakeups import CHANGES, SERVICES, Wakeups, host_wakeup
+from tinkbox.engine.workflows.endings import give_up, tell
+from tinkbox.engine.workflows.ephemeral_data import Base, add_version, keep, served, unchanged
+from tinkbox.engine.workflows.workflows import SHOWN_FINISHED, find_workflow
+from tinkbox.model import history
+from tinkbox.model.errors import Conflict, NotFound
+from tinkbox.model.services import APPLIANCE, Phase, ServiceStatus, Standing
+from tinkbox.model.workflow import State, Workflow
+from tinkbox.store.database import Store, Tables
+from tinkbox.store.output import Piece
+from tinkbox.store.services import ServiceRun, Written
+from tinkbox.wire.ephemeral_data import decode
+from tinkbox.wire.messages.hosting import Wanted, WantedService
+
+LOOK_EVERY = 5.0
+CALM = 0.05  # what rings many times a second is looked at once
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Listed:
+    """A service with where its newest run stands, and the workflow that it belongs to."""
+
+    workflow_id: str
+    workflow: str
+    state: State
+    status: ServiceStatus
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Printed:
+    """What is kept of one run's output from some offset on; `status.output_length` counts every byte received."""
+
+    workflow_id: str
+    run: str
+    status: ServiceStatus
+    pieces: Sequence[Piece]
+
+
+class Services:
+    """A part, and the desk of all hosts.  `address` is the node door's IPv4 address.
+
+    Wherever a `key` is asked, it is that of a workflow, as `Workflows` takes it, or that of a service: WORKFLOW/SERVICE,
+    or SERVICE for the newest workflow that has one so called.
+    `host_id` names this appliance among those that may use the same Docker engine; it is there after `load`.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        wakeups: Wakeups,
+        machines: Machines,
+        clock: Callable[[], datetime],
+        directory: Directory,
+        address: str,
+    ) -> None:
+        self._store = store
+        self._wakeups = wakeups
+        self._machines = machines
+        self._clock = clock
+        self._directory = directory
+        self._address = address
+        self._runs: dict[str, frozenset[str]] = {}  # what is wanted of each host, as far as wakeups go
+        self.host_id = ""
+
+    async def load(self) -> None:
+        """Learn what is stored; once, before anything is served."""
+        async with self._store.read() as tables:
+            self.host_id = await tables.services.appliance_id()
+        await self.refresh()
+
+    async def run(self) -> NoReturn:
+        """Keep the directory as it should be, for ever."""
+        while True:
+            async with self._wakeups.listening(SERVICES, LOOK_EVERY):
+                await self.refresh()
+                await asyncio.sleep(CALM)
+
+    async def refresh(self) -> None:
+        """Take over into the directory what was committed."""
+        async with self._store.read() as tables:
+            wanted = await tables.queues.with_services()
+            workflows = await tables.workflows.some(list(wanted)) if wanted else []
+            machines = {machine for each in workflows for machine in each.workers()}
+            following = {machine: await tables.queues.next_for(machine) for machine in machines}
+            # Before anybody else reads, so that what is newer comes later.
+            hosted = [_hosted(each, following, wanted=wanted[each.id]) for each in workflows]
+            self._directory.replace(hosted)
+        before, self._runs = self._runs, _runs(hosted)
+        for host in before.keys() | self._runs.keys():
+            if before.get(host) != self._runs.get(host):
+                self._wakeups.wake(host_wakeup(host))
+
+    async def wanted(self, host: str, seen: str) -> Wanted | None:
+        """Everything that a host is to have; None when that has the mark `seen`.  Does not wait.
+
+        From when a host is told of a run for the first time its `timeout` counts.
+        """
+        async with self._store.read() as tables:
+            runs = await _wanted_of(tables, host)
+        if any(run.status.begun_at is None for run in runs):
+            runs = await self._store.write(lambda tables: self._begin(tables, host))
+            self._wakeups.wake(CHANGES)
+            await self.refresh()
+        wanted = Wanted(services=tuple(map(self._wanted, runs)))
+        return None if wanted.mark == seen else wanted
+
+    async def wait(self, host: str, timeout: float) -> None:
+        """Wait until something else is wanted of a host, at most `timeout` seconds; others' changes wake nobody."""
+        await self._wakeups.wait(host_wakeup(host), timeout)
+
+    async def observed(self, host: str, standings: tuple[Standing, ...]) -> None:
+        """Take note of everything that a host has; what it does not host is ignored."""
+        said = {each.run: await self._reachable(host, each) for each in standings}
+        async with self._store.read() as tables:
+            if not _news(await tables.services.open_or_named(host, said), said):
+                return
+        workers = await self._store.write(lambda tables: self._note(tables, host, said))
+        if workers:
+            await tell(self._machines, self._wakeups, workers)
+        else:
+            self._wakeups.wake(CHANGES)
+        await self.refresh()
+
+    async def output(self, host: str, run: str, offset: int, chunk: bytes) -> int:
+        """Append output that begins at byte `offset`; returns the offset wanted next.
+
+        What is there already is skipped; what would leave a gap is not taken.  Raises NotFound for a run that this host
+        does not have.
+        """
+
+        async def use_case(tables: Tables) -> int:
+            length = (await _hosted_run(tables, host, run)).status.output_length
+            return await tables.service_output.append(run, length, offset, chunk)
+
+        length = await self._store.write(use_case)
+        self._wakeups.wake(CHANGES)
+        return length
+
+    async def keep_data(self, host: str, run: str, archive: bytes) -> int:
+        """Merge everything that a run has in its /workflow into its workflow's data; returns the version with it in it.
+
+        The same again makes no new version; nothing ever written makes none, which is 0.  Raises NotFound for a run that
+        this host does not have, Conflict for one that a retry has replaced, Invalid for what is no archive and TooLarge
+        beyond the limit; then nothing changes.
+        """
+        entries = await asyncio.to_thread(decode, archive)
+        async with self._store.read() as tables:
+            found = await _hosted_run(tables, host, run)
+        name = found.status.service.name
+
+        async def write(tables: Tables, merged: tuple[bytes, Written] | None) -> int:
+            if not (await _hosted_run(tables, host, run)).newest:
+                raise Conflict(f"service {name} was started anew by a retry: the data of its earlier run is not taken")
+            if merged is None:
+                return await tables.data.newest_version(found.workflow_id)
+            content, written = merged
+            await tables.services.set_written(written)
+            there = await unchanged(tables, found.workflow_id, content)
+            return there or await add_version(tables, found.workflow_id, f"service {name}", content, self._clock())
+
+        def merge(base: Base) -> tuple[bytes, Written] | None:
+            return served(base, run, entries, self._clock())
+
+        version = await keep(self._store, found.workflow_id, merge, write)
+        self._wakeups.wake(CHANGES)
+        return version
+
+    async def all(self, key: str = "") -> list[Listed]:
+        """The services of one workflow, or of those that are not over and the newest of the others; oldest first.
+
+        Raises NotFound, or Conflict when the key fits several.
+        """
+        async with self._store.read() as tables:
+            runs = await tables.services.listed(SHOWN_FINISHED, (await find_workflow(tables, key)).id if key else "")
+        return [
+            Listed(workflow_id=run.workflow_id, workflow=run.workflow, state=run.state, status=run.status)
+            for run in runs
+        ]
+
+    async def logs(self, key: str, offsets: Mapping[str, int]) -> list[Printed]:
+        """What a service printed in each of its runs, in the order in which they were made; a retry hides none.
+
+        `offsets` maps runs to where the reader already is.  Raises NotFound, or Conflict when the key fits several.
+        """
+        async with self._store.read() as tables:
+            return [
+                Printed(
+                    workflow_id=run.workflow_id,
+                    run=run.token,
+                    status=run.status,
+                    pieces=await tables.service_output.after(run.token, offsets.get(run.token, 0)),
+                )
+                for run in await _find_service(tables, key)
+            ]
+
+    async def _begin(self, tables: Tables, host: str) -> list[ServiceRun]:
+        now = self._clock()
+        for run in await _wanted_of(tables, host):
+            if run.status.begun_at is None:
+                standing = replace(run.status.standing, phase=Phase.STARTING)
+                await tables.services.begin(run.token, standing, now)
+                fact = history.service_told(run.status.service, standing.phase, standing)
+                await tables.events.add(run.workflow_id, now, *fact)
+        return await _wanted_of(tables, host)
+
+    async def _note(self, tables: Tables, host: str, said: Mapping[str, Standing]) -> list[str]:
+        """Note what is new, and what follows from it; returns the machines to be told."""
+        now, concerned = self._clock(), dict[str, None]()
+        for run, after in _news(await tables.services.open_or_named(host, said), said):
+            status = run.status
+            first_ready = status.ready_at is None and after.phase in READY and not run.over
+            await tables.services.stand(after, now)
+            if first_ready:
+                await tables.services.set_ready(run.token, now)
+            for phase in passed(status.standing, after, first_ready=first_ready):
+                seconds = _since(status, now) if first_ready and phase is Phase.READY else None
+                fact = history.service_told(status.service, phase, after, seconds)
+                await tables.events.add(run.workflow_id, now, *fact)
+            if first_ready or after.phase is Phase.FAILED:
+                concerned[run.workflow_id] = None
+        return [worker for each in concerned for worker in await _judge(tables, await tables.workflows.get(each), now)]
+
+    async def _reachable(self, host: str, standing: Standing) -> Standing:
+        """What a host said, without an address that is not its own: requests must not be led elsewhere."""
+        if host == APPLIANCE or not standing.address:
+            return standing
+        interfaces = (await self._machines.get(host)).hardware.interfaces
+        own = standing.address in {str(each.address) for each in interfaces}
+        return standing if own else replace(standing, address="")
+
+    def _wanted(self, run: ServiceRun) -> WantedService:
+        return WantedService(
+            run=run.token,
+            workflow_id=run.workflow_id,
+            service=run.status.service,
+            restarts=run.status.standing.restarts,
+            phase=run.status.standing.phase,
+            hosts={self._directory.name_of(run.workflow_id): self._address},
+        )
+
+
+def _hosted(workflow: Workflow, following: Mapping[str, str | None], *, wanted: bool) -> Hosted:
+    machines = frozenset(workflow.workers())
+    return Hosted(
+        workflow_id=workflow.id,
+        state=workflow.state,
+        wanted=wanted,
+        machines=machines,
+        services=workflow.services,
+        next_of=frozenset(machine for machine in machines if following[machine] == workflow.id),
+    )
+
+
+def _runs(hosted: Sequence[Hosted]) -> dict[str, frozenset[str]]:
+    """The runs that are wanted, by their hosts."""
+    wanted = [status for each in hosted if each.wanted for status in each.services]
+    hosts = {status.service.host for status in wanted}
+    return {host: frozenset(each.standing.run for each in wanted if each.service.host == host) for host in hosts}
+
+
+def _news(runs: Sequence[ServiceRun], said: Mapping[str, Standing]) -> list[tuple[ServiceRun, Standing]]:
+    """The runs of which something new was said, with where they stand now."""
+    found = ((run, noted(run.status.standing, said.get(run.token), over=run.over)) for run in runs)
+    return [(run, after) for run, after in found if after is not None]
+
+
+def _since(status: ServiceStatus, now: datetime) -> float:
+    """The seconds since its host was told of a run."""
+    return (now - (status.begun_at or now)).total_seconds()
+
+
+async def _judge(tables: Tables, workflow: Workflow, now: datetime) -> list[str]:
+    """What follows for a workflow from where its services stand now; returns the machines to be told."""
+    current = workflow.current()
+    if workflow.state is not State.PENDING or current is None:
+        return []
+    for status in workflow.services:
+        why = not_ready(status, 0)
+        if why is not None:
+            return await give_up(tables, workflow, status, why, now)
+    return [] if workflow.awaited() else [current.action.worker]
+
+
+async def _wanted_of(tables: Tables, host: str) -> list[ServiceRun]:
+    workflows = await tables.queues.with_services()
+    wanted = [workflow_id for workflow_id, each in workflows.items() if each]
+    return await tables.services.newest_of(host, wanted) if wanted else []
+
+
+async def _hosted_run(tables: Tables, host: str, token: str) -> ServiceRun:
+    run = await tables.services.run(token)
+    if run is None or run.status.service.host != host:
+        raise NotFound("there is no such run of a service on this host: its workflow was deleted, or it never was")
+    return run
+
+
+async def _find_service(tables: Tables, key: str) -> list[ServiceRun]:
+    """Every run of the one service that `key` means; raises NotFound or Conflict."""
+    newest = await tables.services.newest_workflow_with(key)
+    if newest is not None:
+        return await tables.services.runs(newest, key)
+    # Either name may have slashes of its own.
+    for of, _, name in dict.fromkeys((key.partition("/"), key.rpartition("/"))):
+        fitting = await tables.workflows.matching(of)
+        having = [each for each in fitting if any(service.service.name == name for service in each.services)]
+        if having:
+            return await tables.services.runs(only(having, "workflow", of).id, name)
+    raise NotFound(f"there is no service {key[:80]!r}: tinkbox service list shows those that there are")

@@ -1,0 +1,364 @@
+"""Shells in held containers: who may open one, who comes to it, its worker, and its end.
+
+Frames pass here between the operator door and the node door; sessions are in the store, so that they go on when the
+appliance was started again and both sides come back.
+"""
+
+import asyncio
+import shlex
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import BinaryIO, NoReturn
+
+from tinkbox.engine.shells.recordings import LIMIT, Recordings
+from tinkbox.engine.shells.relay import PATIENCE, Line, Relay, Seat
+from tinkbox.engine.shells.scrollback import Scrollback
+from tinkbox.engine.shells.shell_requests import check, held_attempt, is_plain
+from tinkbox.engine.shells.tickets import Tickets
+from tinkbox.engine.templates.templates import only
+from tinkbox.engine.wakeups import CHANGES, Wakeups, worker_wakeup
+from tinkbox.engine.workflows.workflows import find_workflow
+from tinkbox.model import shells as facts
+from tinkbox.model.errors import Conflict, NotFound, Refusal, Unavailable
+from tinkbox.model.history import Fact
+from tinkbox.model.shells import Mode
+from tinkbox.store.database import Store, Tables
+from tinkbox.store.shells import Session
+from tinkbox.wire.messages.breakpoints import ShellWish
+from tinkbox.wire.messages.shell import ShellEnd
+from tinkbox.wire.terminal.asciicast import Header
+
+MAX_LIVE = 16
+LOOK_EVERY = 5.0
+IDLE = timedelta(minutes=15)
+COMING = timedelta(minutes=1)
+ATTEMPT_OVER = ShellEnd(None, "AttemptOver", "the action is not held any more")
+WORKFLOW_GONE = ShellEnd(None, "WorkflowDeleted", "its workflow was deleted")
+NOBODY = ShellEnd(None, "Idle", "nobody was there to type")
+CLIENT_GONE = ShellEnd(None, "ClientGone", "whoever wanted the command's output is gone")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Opened:
+    """A session to attach to: with `ticket`, once, within half a minute.  `fresh` tells that it was not there before."""
+
+    id: str
+    ticket: str
+    fresh: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Listed:
+    """A session and everybody who is there, each with whether they type."""
+
+    session: Session
+    people: tuple[tuple[str, bool], ...] = ()
+
+
+class Shells:
+    """Open, attach to, serve, list and end shells.
+
+    Wherever a `key` is asked, it is a workflow's id, a unique beginning of one, or the name of the newest so called.
+    `touch` is told the token of every attempt whose shell is in use.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        wakeups: Wakeups,
+        clock: Callable[[], datetime],
+        new_id: Callable[[], str],
+        new_token: Callable[[], str],
+        recordings: Path,
+        touch: Callable[[str], Awaitable[None]],
+        *,
+        patience: float = PATIENCE,
+        recorded: int = LIMIT,
+    ) -> None:
+        self._store = store
+        self._wakeups = wakeups
+        self._clock = clock
+        self._new_id = new_id
+        self._touch = touch
+        self._patience = patience
+        self._tickets = Tickets(clock, new_token)
+        self._recordings = Recordings(recordings, clock, recorded)
+        self._relays: dict[str, Relay] = {}
+        self._live: set[str] = set()
+        self._making = asyncio.Lock()
+        self._since = clock()
+        self._closed = False
+
+    async def load(self) -> None:
+        """Know the sessions that go on, and forget what belongs to no workflow any more; once, before any is served."""
+        async with self._store.read() as tables:
+            self._live = {session.id for session in await tables.shells.live()}
+            known = set(await tables.workflows.ids())
+        await asyncio.to_thread(self._recordings.forget, known)
+        self._since = self._clock()
+
+    async def run(self) -> NoReturn:
+        """End what nobody uses, for ever; when it is stopped, whoever is attached is hung up on."""
+        try:
+            while True:
+                await self._wakeups.wait(CHANGES, LOOK_EVERY)
+                with suppress(Refusal):
+                    await self.sweep()
+        finally:
+            self._closed = True
+            for relay in self._relays.values():
+                relay.stop_recording()
+                relay.hang_up()
+
+    async def open(self, key: str, wish: ShellWish, who: str, *, record_input: bool = False) -> Opened:
+        """A shell for somebody, or a command; its id in `wish` is given here.
+
+        Who wants just a shell gets the one that is there.  Raises Conflict when there is no held container, Forbidden
+        when the machine takes no breakpoints, and Invalid for what cannot be run.
+        """
+        check(wish)
+
+        async def use_case(tables: Tables) -> tuple[Session, bool]:
+            workflow = await find_workflow(tables, key)
+            current = workflow.current()
+            live = await tables.shells.live_of(current.attempt) if current else []
+            if is_plain(wish):
+                for session in live:
+                    if is_plain(session.wish) and session.record_input >= record_input:
+                        return session, False
+            attempt, action = await held_attempt(tables, workflow)
+            if len(live) >= MAX_LIVE:
+                raise Conflict(f"{len(live)} shells are open in this container: end one of them first")
+            session_id = self._new_id()
+            session = Session(
+                id=session_id,
+                attempt=attempt.token,
+                workflow_id=workflow.id,
+                who=who,
+                driver=who,
+                wish=replace(wish, id=session_id),
+                record_input=record_input,
+                opened_at=self._clock(),
+            )
+            await tables.shells.add(session)
+            fact = facts.opened(action, attempt.token, session_id, who, user=wish.user, record_input=record_input)
+            await self._note(tables, session, fact)
+            if wish.command:
+                await self._note(tables, session, facts.command(session_id, who, wish.command))
+            return session, True
+
+        session, fresh = await self._store.write(use_case)
+        self._live.add(session.id)
+        self._wakeups.wake(CHANGES)
+        return Opened(id=session.id, ticket=self._tickets.issue(session.id, who), fresh=fresh)
+
+    async def join(self, key: str, who: str, session_id: str = "") -> Opened:
+        """A way to a shell that is there, the newest unless its id is given; raises NotFound or Conflict."""
+        async with self._store.read() as tables:
+            workflow = await find_workflow(tables, key)
+            found = [each for each in await tables.shells.of(workflow.id) if not session_id or each.id == session_id]
+        if session_id and not found:
+            raise NotFound(f"workflow {workflow.id} has no shell {session_id}")
+        live = [each for each in found if each.ended_at is None and each.wish.tty]
+        if session_id and not live:
+            raise Conflict(f"shell {session_id} is over: {_why(found[0])}")
+        if not live:
+            raise Conflict(f"nobody has a shell open in workflow {workflow.id}: open one with tinkbox breakpoint shell")
+        return Opened(id=live[-1].id, ticket=self._tickets.issue(live[-1].id, who), fresh=False)
+
+    @asynccontextmanager
+    async def attached(self, session_id: str, ticket: str, mode: Mode, after: int = 0) -> AsyncIterator[Seat]:
+        """A seat at a shell for whose ticket this is, shown what was printed behind the place `after`.
+
+        Raises Denied for a ticket that is none, NotFound for a session that is over, Conflict for a second client of
+        a command.
+        """
+        person = self._tickets.redeem(ticket, session_id)
+        relay, session = await self._relay(session_id)
+        before = relay.driver
+        seat = relay.join(person, mode, after)
+        driver = relay.drives(seat)
+        try:
+            self._ring(
+                await self._store.write(lambda tables: self._came(tables, session, person, before, driver=driver))
+            )
+            yield seat
+        finally:
+            driver = relay.drives(seat)
+            relay.leave(seat)
+            await self._left(session, person, driver=driver)
+
+    @asynccontextmanager
+    async def served(self, worker: str, token: str, session_id: str) -> AsyncIterator[Line]:
+        """The worker's end of a shell, as long as it is connected.
+
+        Raises NotFound when the session is over, or not one of this worker's attempt.
+        """
+        async with self._store.read() as tables:
+            attempt, session = await tables.workflows.attempt(token), await tables.shells.get(session_id)
+        if attempt is None or attempt.worker != worker or session is None or session.attempt != token:
+            raise NotFound("there is no such shell in this worker's attempt")
+        relay, session = await self._relay(session_id)
+        line = relay.connect()
+        try:
+            yield line
+        finally:
+            relay.disconnect(line)
+
+    async def listed(self, key: str) -> list[Listed]:
+        """A workflow's sessions, oldest first."""
+        async with self._store.read() as tables:
+            sessions = await tables.shells.of((await find_workflow(tables, key)).id)
+        seats = {each.id: self._relays[each.id].people() for each in sessions if each.id in self._relays}
+        return [Listed(session=each, people=tuple(seats.get(each.id, ()))) for each in sessions]
+
+    async def recording(self, key: str) -> BinaryIO:
+        """The recording of a session, given by its id or a unique beginning of it; raises NotFound or Conflict."""
+        async with self._store.read() as tables:
+            session = only(await tables.shells.matching(key), "shell", key)
+        return self._recordings.read(session.workflow_id, session.id)
+
+    async def sweep(self) -> None:
+        """End the sessions that nobody needs any more, and have the holds of those in use last."""
+        expected = set(self._live)
+        if not expected:
+            return
+        async with self._store.read() as tables:
+            live = await tables.shells.live()
+            behind = set(await tables.shells.left_behind())
+        for gone in expected - {session.id for session in live}:
+            self._finish(gone, WORKFLOW_GONE)
+        for session in live:
+            end = ATTEMPT_OVER if session.id in behind else self._idle(session)
+            if end is not None:
+                await self.over(session, end)
+            elif session.id in self._relays and self._relays[session.id].was_active():
+                await self._touch(session.attempt)
+
+    async def driver_changed(self, session: Session, who: str, before: str) -> None:
+        """Write down that somebody took the keyboard."""
+        await self._store.write(lambda tables: self._took(tables, session, who, before))
+        self._wakeups.wake(CHANGES)
+
+    async def over(self, session: Session, end: ShellEnd) -> None:
+        """End a session, if it is not over yet: its worker ends what runs in it, everybody is told."""
+        relay = self._relays.get(session.id)
+        if relay is not None:
+            relay.stop_recording()
+        kept = await asyncio.to_thread(self._recordings.kept, session.workflow_id, session.id)
+
+        async def use_case(tables: Tables) -> str | None:
+            now = await tables.shells.get(session.id)
+            if now is None or now.ended_at is not None:
+                return None
+            await tables.shells.end(session.id, end, self._clock(), digest=kept.digest, size=kept.size)
+            told = facts.ended(
+                session.id,
+                exit_code=end.exit_code,
+                reason=end.reason,
+                message=end.message,
+                sha256=kept.digest,
+                size=kept.size,
+            )
+            await self._note(tables, session, told)
+            return await _worker(tables, session)
+
+        worker = await self._store.write(use_case)
+        if worker is not None:
+            self._finish(session.id, end)
+            self._ring(worker)
+
+    async def _relay(self, session_id: str) -> tuple[Relay, Session]:
+        async with self._making:
+            async with self._store.read() as tables:
+                session = await tables.shells.get(session_id)
+            if self._closed:
+                raise Unavailable("tinkbox is shutting down: the shell goes on when it is started again")
+            if session is None or session.ended_at is not None:
+                raise NotFound(f"shell {session_id} is over: {_why(session)}")
+            if session_id not in self._relays:
+                scrollback = await asyncio.to_thread(self._scrollback, session)
+                if session_id not in self._live:
+                    raise NotFound(f"shell {session_id} is over")
+                recording = self._recordings.record(session.workflow_id, session_id, _header(session))
+                self._relays[session_id] = Relay(session, recording, scrollback, self, self._clock, self._patience)
+            return self._relays[session_id], session
+
+    def _scrollback(self, session: Session) -> Scrollback:
+        """What a session printed before the appliance was started again."""
+        scrollback = Scrollback()
+        if session.wish.tty:
+            for content in self._recordings.output(session.workflow_id, session.id):
+                scrollback.add(content)
+        return scrollback
+
+    async def _came(self, tables: Tables, session: Session, person: str, before: str, *, driver: bool) -> str:
+        await tables.shells.begin(session.id, self._clock())
+        await self._note(tables, session, facts.attached(session.id, person, driver=driver))
+        if driver:
+            await tables.shells.set_driver(session.id, person)
+            if before:
+                await self._note(tables, session, facts.driver_changed(session.id, person, before))
+        return await _worker(tables, session)
+
+    async def _took(self, tables: Tables, session: Session, person: str, before: str) -> None:
+        await tables.shells.set_driver(session.id, person)
+        await self._note(tables, session, facts.driver_changed(session.id, person, before))
+
+    async def _left(self, session: Session, person: str, *, driver: bool) -> None:
+        """Write down that somebody left a session that goes on; a command does not go on without its client."""
+        if self._closed or session.id not in self._relays:
+            return
+        fact = facts.detached(session.id, person, driver=driver)
+        await self._store.write(lambda tables: self._note(tables, session, fact))
+        self._wakeups.wake(CHANGES)
+        if not session.wish.tty:
+            await self.over(session, CLIENT_GONE)
+
+    async def _note(self, tables: Tables, session: Session, fact: Fact) -> None:
+        await tables.events.add(session.workflow_id, self._clock(), *fact)
+
+    def _idle(self, session: Session) -> ShellEnd | None:
+        """Why a session should end by itself, if it should."""
+        relay, now = self._relays.get(session.id), self._clock()
+        if session.begun_at is None:
+            return NOBODY if now - max(session.opened_at, self._since) > COMING else None
+        if not session.wish.tty:
+            return None if relay is not None and relay.driver else CLIENT_GONE
+        alone_since = relay.alone_since if relay is not None else self._since
+        return NOBODY if alone_since is not None and now - alone_since > IDLE else None
+
+    def _finish(self, session_id: str, end: ShellEnd) -> None:
+        self._live.discard(session_id)
+        relay = self._relays.pop(session_id, None)
+        if relay is not None:
+            relay.finish(end)
+
+    def _ring(self, worker: str) -> None:
+        self._wakeups.wake(worker_wakeup(worker))
+        self._wakeups.wake(CHANGES)
+
+
+async def _worker(tables: Tables, session: Session) -> str:
+    attempt = await tables.workflows.attempt(session.attempt)
+    return attempt.worker if attempt is not None else ""
+
+
+def _header(session: Session) -> Header:
+    return Header(
+        width=session.wish.columns,
+        height=session.wish.rows,
+        timestamp=int(session.opened_at.timestamp()),
+        title=f"workflow {session.workflow_id}, opened by {session.who}",
+        command=shlex.join(session.wish.command),
+        env={"TERM": session.wish.term} if session.wish.tty else {},
+    )
+
+
+def _why(session: Session | None) -> str:
+    if session is None or session.end is None:
+        return "there is none of that id"
+    return session.end.message or session.end.reason or f"it ended with status {session.end.exit_code}"

@@ -1,0 +1,1 @@
+"""Templates: which language they are in, rendering them within limits, and their use-cases."""

@@ -1,0 +1,88 @@
+"""Jinja2 in a process of its own, which is killed when it takes too long.
+
+A template can ask for more than any check foresees (`9 ** 9 ** 9` is one instruction), so it never runs in the
+appliance.  The process is this very program with `--render`; `confinement` is its side of it.
+"""
+
+import asyncio
+import json
+import os
+import signal
+import sys
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import tinkbox
+from tinkbox.engine.templates.go_dialect import MAX_OUTPUT
+from tinkbox.engine.templates.jinja_confinement import CONFINED, CPU_SECONDS, MEMORY_BYTES
+from tinkbox.model.errors import Problem, Unavailable
+
+WALL_SECONDS = 30.0
+MAX_BATCH = 32
+_MOST_SAID = MAX_BATCH * MAX_OUTPUT * 7  # JSON spells a control character in six bytes
+_EXCEEDED = Problem(
+    text=f"rendering takes more than {CPU_SECONDS} seconds or {MEMORY_BYTES // (1024 * 1024)} MiB of memory"
+)
+
+
+async def render_confined(text: str, several: Sequence[Mapping[str, Any]]) -> list[str | Problem]:
+    """Render a Jinja2 text with each of several data; where that fails, the problem.
+
+    With no data it is only read: the list has the one problem, or is empty.
+    """
+    if not several:
+        return await _ask(text, [])
+    rendered: list[str | Problem] = []
+    for begin in range(0, len(several), MAX_BATCH):
+        rendered += await _ask(text, several[begin : begin + MAX_BATCH])
+    return rendered
+
+
+async def _ask(text: str, several: Sequence[Mapping[str, Any]]) -> list[str | Problem]:
+    request = json.dumps({"text": text, "data": list(several)}).encode()
+    process = await asyncio.create_subprocess_exec(
+        *_program(),
+        stdin=asyncio.subprocess.PIPE,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.DEVNULL,
+        cwd=Path(tinkbox.__file__).parent.parent,
+        start_new_session=True,
+    )
+    try:
+        async with asyncio.timeout(WALL_SECONDS):
+            said = await _exchange(process, request)
+    except TimeoutError:
+        said = CONFINED
+    finally:
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        await asyncio.shield(process.wait())
+    if not said.startswith(CONFINED):
+        raise Unavailable("Jinja2 templates cannot be rendered now: the process for it does not start")
+    try:
+        told = json.loads(said.removeprefix(CONFINED))
+    except ValueError:
+        return [_EXCEEDED] * max(len(several), 1)
+    return [each if isinstance(each, str) else Problem(line=each["line"], text=each["text"]) for each in told]
+
+
+async def _exchange(process: asyncio.subprocess.Process, request: bytes) -> bytes:
+    assert process.stdin is not None
+    assert process.stdout is not None
+    with suppress(ConnectionError):
+        process.stdin.write(request)
+        await process.stdin.drain()
+    process.stdin.close()
+    said = bytearray()
+    while chunk := await process.stdout.read(1 << 16):
+        said += chunk
+        if len(said) > _MOST_SAID:
+            raise TimeoutError
+    return bytes(said)
+
+
+def _program() -> list[str]:
+    packed = bool(getattr(sys, "frozen", False))
+    return [sys.executable, "--render"] if packed else [sys.executable, "-m", "tinkbox", "--render"]

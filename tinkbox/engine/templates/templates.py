@@ -1,0 +1,124 @@
+"""Use-cases of templates."""
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime
+from typing import TypeVar
+
+from tinkbox.engine.templates.rendering import check
+from tinkbox.model.errors import Conflict, Invalid, NotFound
+from tinkbox.model.hardware import parse_uuid
+from tinkbox.store.database import Store, Tables
+from tinkbox.store.templates import Template
+
+_NAME = re.compile(r"[a-zA-Z0-9_.-]{1,199}\Z")
+T = TypeVar("T")
+
+
+class Templates:
+    """Create, show, change and delete templates.
+
+    Wherever a `key` is asked, it is an id, a unique beginning of one, or a name.
+    """
+
+    def __init__(self, store: Store, clock: Callable[[], datetime], new_id: Callable[[], str]) -> None:
+        self._store = store
+        self._clock = clock
+        self._new_id = new_id
+
+    async def create(self, name: str, data: str) -> str:
+        """Store a checked template; returns its id.
+
+        Raises Invalid with every problem of name and text, Conflict when the name is taken.
+        """
+        (template_id,) = await self.create_all({name: data})
+        return template_id
+
+    async def create_all(self, texts: Mapping[str, str]) -> list[str]:
+        """The same with several texts by their names, all or none; returns their ids."""
+        for name, data in texts.items():
+            _check_name(name)
+            await check(data)
+        now = self._clock()
+        new = [
+            Template(id=parse_uuid(self._new_id()), name=name, data=data, created_at=now, updated_at=now)
+            for name, data in texts.items()
+        ]
+
+        async def use_case(tables: Tables) -> None:
+            for template in new:
+                await _refuse_taken(tables, template)
+                await tables.templates.put(template)
+
+        await self._store.write(use_case)
+        return [template.id for template in new]
+
+    async def get(self, key: str) -> Template:
+        """Raises NotFound, or Conflict when the key fits several."""
+        async with self._store.read() as tables:
+            return await find_template(tables, key)
+
+    async def all(self) -> list[Template]:
+        """Every template, oldest first."""
+        async with self._store.read() as tables:
+            return await tables.templates.all()
+
+    async def update(self, key: str, name: str | None = None, data: str | None = None) -> str:
+        """Change name, text or both; existing workflows stay as they are.  Returns the id."""
+        if name is not None:
+            _check_name(name)
+        if data is not None:
+            await check(data)
+        now = self._clock()
+
+        async def use_case(tables: Tables) -> str:
+            old = await find_template(tables, key)
+            new = replace(
+                old,
+                name=old.name if name is None else name,
+                data=old.data if data is None else data,
+                updated_at=now,
+            )
+            await _refuse_taken(tables, new)
+            await tables.templates.put(new)
+            return new.id
+
+        return await self._store.write(use_case)
+
+    async def delete(self, key: str) -> str:
+        """Existing workflows stay as they are.  Returns the id."""
+
+        async def use_case(tables: Tables) -> str:
+            template = await find_template(tables, key)
+            await tables.templates.delete(template.id)
+            return template.id
+
+        return await self._store.write(use_case)
+
+
+async def find_template(tables: Tables, key: str) -> Template:
+    """The one template that `key` means; raises NotFound or Conflict."""
+    return only(await tables.templates.matching(key), "template", key)
+
+
+def only(found: Sequence[T], what: str, key: str) -> T:
+    """The single match of a key; raises NotFound for none and Conflict for several."""
+    if not found:
+        raise NotFound(f"{what} {key[:80]!r} not found: `tinkbox {what} list` shows what there is")
+    if len(found) > 1:
+        raise Conflict(f"{what} {key[:80]!r} is ambiguous: it fits {len(found)}, whose ids `tinkbox {what} list` shows")
+    return found[0]
+
+
+def _check_name(name: str) -> None:
+    if not _NAME.match(name):
+        raise Invalid(f"invalid template name {name[:80]!r}: letters, digits, dot, dash and underscore, at most 199")
+
+
+async def _refuse_taken(tables: Tables, template: Template) -> None:
+    taken = [each for each in await tables.templates.matching(template.name) if each.name == template.name]
+    if any(each.id != template.id for each in taken):
+        raise Conflict(
+            f"there is a template named {template.name} already ({taken[0].id}): update it, or choose another name"
+        )

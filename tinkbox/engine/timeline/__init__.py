@@ -1,0 +1,1 @@
+"""What was seen and heard of machines in their first minutes."""

@@ -1,0 +1,120 @@
+"""What machines said by syslog in their first minutes: little of each, so that one that floods hurts nobody else."""
+
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import NoReturn
+
+from tinkbox.engine.batch_saving import keep_saving
+from tinkbox.model.hardware import MacAddress
+from tinkbox.model.sightings import Line
+from tinkbox.store.database import Store
+from tinkbox.store.syslog import KEPT_LINES
+from tinkbox.wire.syslog import Message, Severity
+
+# A machine that comes up tells all at once what its kernel said before there was a network; then it says little.
+BURST = 2_000.0
+LINES_PER_SECOND = 50.0
+OWN_NAME = "tinkbox"
+
+
+@dataclass(slots=True)
+class _Share:
+    """How many lines a machine may say now, and how many were dropped since it said too much."""
+
+    left: float
+    at: datetime
+    dropped: int = 0
+
+
+class Syslog:
+    """Lines by MAC: unsaved ones in memory, the newest five hundred of each machine in the store.
+
+    `follows` tells whether a machine has a timeline: what others say is dropped.
+    """
+
+    def __init__(self, store: Store, clock: Callable[[], datetime], follows: Callable[[MacAddress], bool]) -> None:
+        self._store = store
+        self._clock = clock
+        self._follows = follows
+        self._shares: dict[MacAddress, _Share] = {}
+        self._next = 1
+        self._unsaved: dict[MacAddress, dict[int, Line]] = {}
+        self._noted = asyncio.Event()
+
+    async def load(self) -> None:
+        """Go on where the numbers ended; once, before anything is served."""
+        async with self._store.read() as tables:
+            self._next = await tables.syslog.last_number() + 1
+
+    def admits(self, mac: MacAddress) -> bool:
+        """Whether a machine may say something now; what it says in vain is counted."""
+        if not self._follows(mac):
+            return False
+        share, now = self._share(mac), self._clock()
+        passed = max(0.0, (now - share.at).total_seconds())
+        share.left, share.at = min(BURST, share.left + passed * LINES_PER_SECOND), now
+        if share.left < 1:
+            share.dropped += 1
+        return share.left >= 1
+
+    def said(self, mac: MacAddress, message: Message | None) -> None:
+        """Note what a machine said, as far as it is admitted; None was not worth keeping, and counts as well."""
+        if not self.admits(mac):
+            return
+        share = self._share(mac)
+        share.left -= 1
+        if message is None:
+            return
+        if share.dropped:
+            text = f"it said too much: what came {share.dropped} times before this was dropped"
+            self._keep(mac, Severity.WARNING, OWN_NAME, text)
+            share.dropped = 0
+        self._keep(mac, message.severity, message.program, message.text)
+
+    async def of(self, macs: Sequence[MacAddress], most: int) -> list[Line]:
+        """The newest lines of a machine with these MACs, oldest first."""
+        unsaved = {number: line for mac in macs for number, line in self._unsaved.get(mac, {}).items()}
+        async with self._store.read() as tables:
+            stored = await tables.syslog.of(macs, most)
+        return [line for _, line in sorted({**stored, **unsaved}.items())][-most:] if most else []
+
+    async def run(self) -> NoReturn:
+        """Save what was said, in batches, for ever."""
+        await keep_saving(self._noted, self.save, "what machines say by syslog")
+
+    async def save(self) -> None:
+        """Save what was said up to now; what a full disk refuses waits, the newest of it."""
+        self._unsaved = {mac: of_one for mac, of_one in self._unsaved.items() if self._follows(mac)}
+        lines = {number: line for of_one in self._unsaved.values() for number, line in of_one.items()}
+        try:
+            await self._store.write(lambda tables: tables.syslog.save(lines))
+        except BaseException:
+            self._unsaved = {mac: _newest(of_one) for mac, of_one in self._unsaved.items()}
+            raise
+        for mac in {each.mac for each in lines.values()}:
+            rest = {number: line for number, line in self._unsaved.pop(mac, {}).items() if number not in lines}
+            if rest:
+                self._unsaved[mac] = rest
+
+    def _share(self, mac: MacAddress) -> _Share:
+        share = self._shares.get(mac)
+        if share is None:
+            # Those that have no timeline any more have no share either.
+            self._shares = {each: kept for each, kept in self._shares.items() if self._follows(each)}
+            share = self._shares[mac] = _Share(left=BURST, at=self._clock())
+        return share
+
+    def _keep(self, mac: MacAddress, severity: int, program: str, text: str) -> None:
+        line = Line(mac=mac, at=self._clock(), severity=severity, program=program, text=text)
+        of_one = self._unsaved.setdefault(mac, {})
+        of_one[self._next] = line
+        self._next += 1
+        if len(of_one) > 2 * KEPT_LINES:
+            self._unsaved[mac] = _newest(of_one)
+        self._noted.set()
+
+
+def _newest(lines: Mapping[int, Line]) -> dict[int, Line]:
+    return {number: lines[number] for number in sorted(lines)[-KEPT_LINES:]}

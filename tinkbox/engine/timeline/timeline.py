@@ -1,0 +1,175 @@
+"""The boot timeline: what was seen of every machine's first minutes, known or not.
+
+It is noted in memory while machines are answered, and saved in batches.  Machines that nobody knows have room of their
+own, so that a flood of invented MACs costs a known machine nothing.
+"""
+
+import asyncio
+from collections.abc import Callable, Iterable
+from datetime import datetime
+from typing import NoReturn
+
+from tinkbox.engine.batch_saving import keep_saving
+from tinkbox.engine.timeline.sighting_rules import MAX_DETAIL, again, begins, cleaned_facts, repeated
+from tinkbox.model.boot import Stage
+from tinkbox.model.hardware import MacAddress
+from tinkbox.model.rates import Buckets, Rate
+from tinkbox.model.sightings import Fact, Sighting
+from tinkbox.model.text import one_line
+from tinkbox.store.database import Store, Tables
+
+STRANGERS = 1_000
+NEW_STRANGERS = Rate(burst=STRANGERS, a_second=10)
+KEPT_OF_BOOT = 64
+MAX_UNSAVED = 10_000
+
+
+class Timeline:
+    """Sightings by MAC: of the newest boot in memory, of earlier ones in the store.
+
+    `ring` is called when something was noted.  `known` tells whether hardware was pushed with a MAC: of the others a
+    thousand are kept, those that were seen last.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        clock: Callable[[], datetime],
+        ring: Callable[[], None],
+        known: Callable[[MacAddress], bool] = lambda _: False,
+    ) -> None:
+        self._store = store
+        self._clock = clock
+        self._ring = ring
+        self._known = known
+        self._boots: dict[MacAddress, list[tuple[int, Sighting]]] = {}
+        self._strangers: dict[MacAddress, None] = {}  # those seen last at the end
+        self._new_strangers = Buckets(NEW_STRANGERS, 1)
+        self._next = 1
+        self._unsaved: dict[int, Sighting] = {}
+        self._forgotten: set[MacAddress] = set()
+        self._noted = asyncio.Event()
+
+    async def load(self) -> None:
+        """Take up what is stored; once, before anything is served."""
+        async with self._store.read() as tables:
+            stored = await tables.sightings.recent(KEPT_OF_BOOT)
+        for number, sighting in stored.items():
+            self._place(number, sighting)
+            self._next = number + 1
+        by_age = sorted(self._boots, key=lambda mac: self._boots[mac][-1][0])
+        self._strangers = {mac: None for mac in by_age if not self._known(mac)}
+        self._bound_strangers()
+
+    def saw(self, mac: MacAddress, stage: Stage, detail: str = "", **facts: Fact) -> bool:
+        """Note that a machine was seen; whether it was (a flood of new strangers is cut off)."""
+        if not self._admitted(mac):
+            return False
+        now = self._clock()
+        seen = Sighting(mac=mac, at=now, stage=stage, detail=one_line(detail, MAX_DETAIL), facts=cleaned_facts(facts))
+        self._note(seen)
+        self._noted.set()
+        self._ring()
+        return True
+
+    def follows(self, mac: MacAddress) -> bool:
+        """Whether there is a machine with this MAC: a known one, or one that was seen."""
+        return mac in self._boots or self._known(mac)
+
+    def newest(self, mac: MacAddress) -> Sighting | None:
+        """What was last seen of a machine."""
+        boot = self._boots.get(mac)
+        return boot[-1][1] if boot else None
+
+    def machines(self) -> list[Sighting]:
+        """What was last seen of every machine, those seen last first."""
+        newest = [boot[-1] for boot in self._boots.values()]
+        return [sighting for _, sighting in sorted(newest, key=lambda each: each[0], reverse=True)]
+
+    async def of(self, *macs: MacAddress) -> list[Sighting]:
+        """Everything that is kept of a machine with these MACs, oldest first."""
+        unsaved = dict(self._unsaved)
+        async with self._store.read() as tables:
+            stored = await tables.sightings.of(macs)
+        mine = {number: each for number, each in unsaved.items() if each.mac in macs}
+        return [sighting for _, sighting in sorted({**stored, **mine}.items())]
+
+    def forget(self, macs: Iterable[MacAddress]) -> None:
+        """These belong to no machine any more."""
+        gone = set(macs)
+        if not gone:
+            return
+        for mac in gone:
+            self._boots.pop(mac, None)
+            self._strangers.pop(mac, None)
+        self._unsaved = {number: each for number, each in self._unsaved.items() if each.mac not in gone}
+        self._forgotten |= gone
+        self._noted.set()
+
+    async def run(self) -> NoReturn:
+        """Save what was noted, in batches, for ever."""
+        await keep_saving(self._noted, self.save, "the boot timeline")
+
+    async def save(self) -> None:
+        """Save what was noted up to now; what a full disk refuses waits, the newest of it."""
+        sightings = dict(self._unsaved)
+        forgotten, self._forgotten = self._forgotten, set()
+        try:
+            await self._store.write(lambda tables: _save(tables, forgotten, sightings))
+        except BaseException:
+            self._bound_unsaved()
+            self._forgotten |= forgotten
+            raise
+        # What was repeated meanwhile is newer than what was saved.
+        self._unsaved = {number: each for number, each in self._unsaved.items() if each is not sightings.get(number)}
+
+    def _admitted(self, mac: MacAddress) -> bool:
+        """Whether there is room for sightings of this machine; the stranger seen longest ago makes room for a new one."""
+        if self._known(mac):
+            return True
+        if mac not in self._strangers and not self._new_strangers.take(None, self._clock().timestamp()):
+            return False
+        self._strangers.pop(mac, None)
+        self._strangers[mac] = None
+        self._bound_strangers()
+        return True
+
+    def _bound_strangers(self) -> None:
+        while len(self._strangers) > STRANGERS:
+            mac = next(iter(self._strangers))
+            if self._known(mac):
+                del self._strangers[mac]
+            else:
+                self.forget([mac])
+
+    def _note(self, seen: Sighting) -> None:
+        boot = self._boots.get(seen.mac, [])
+        repeats = repeated([sighting for _, sighting in boot], seen)
+        if repeats is not None:
+            number, first = boot[repeats]
+            boot[repeats] = (number, again(first, seen))
+            self._unsaved[number] = boot[repeats][1]
+            return
+        number, self._next = self._next, self._next + 1
+        self._place(number, seen)
+        self._unsaved[number] = seen
+        # Seldom: it takes a moment, and only a disk that refuses for long lets so many wait.
+        if len(self._unsaved) > 2 * MAX_UNSAVED:
+            self._bound_unsaved()
+
+    def _bound_unsaved(self) -> None:
+        self._unsaved = {number: self._unsaved[number] for number in sorted(self._unsaved)[-MAX_UNSAVED:]}
+
+    def _place(self, number: int, seen: Sighting) -> None:
+        boot = self._boots.setdefault(seen.mac, [])
+        if begins([sighting for _, sighting in boot], seen):
+            boot.clear()
+        boot.append((number, seen))
+        if len(boot) > KEPT_OF_BOOT:
+            del boot[1]  # how it began stays
+
+
+async def _save(tables: Tables, forgotten: Iterable[MacAddress], sightings: dict[int, Sighting]) -> None:
+    await tables.sightings.forget(forgotten)
+    await tables.syslog.forget(forgotten)
+    await tables.sightings.save(sightings)

@@ -1,0 +1,1 @@
+"""The appliance at a glance, for people and for metrics."""

@@ -1,0 +1,197 @@
+"""The appliance at a glance, put together for those who look at it."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from datetime import datetime, timedelta
+
+from tinkbox.engine.machines.machines import Machines, MachineStatus, primary
+from tinkbox.engine.timeline.sighting_rules import ended_at
+from tinkbox.engine.timeline.stalls import stalled
+from tinkbox.model.conditions import explanation
+from tinkbox.model.reasons import hint
+from tinkbox.model.services import ServiceStatus
+from tinkbox.model.workflow import DONE, FINAL, ActionStatus, Outcome, PlannedAction, State, Workflow
+from tinkbox.store.database import Tables
+from tinkbox.wire.messages.status import (
+    FailureLine,
+    HeldLine,
+    MachineLine,
+    RunningLine,
+    ServiceLine,
+    StrangerLine,
+    TaskLine,
+    WorkflowLine,
+)
+
+LATELY = timedelta(minutes=10)
+MAX_STRANGERS = 20
+
+
+def machine_line(status: MachineStatus) -> MachineLine:
+    interface = primary(status.hardware)
+    return MachineLine(
+        id=status.hardware.id,
+        hostname=interface.hostname,
+        mac=interface.mac,
+        address=str(interface.address or ""),
+        stage=status.stage or "",
+        stage_at=status.stage_at,
+        ticket=status.ticket,
+        boots=status.boots,
+        parked=status.parked,
+        last_contact=status.last_contact,
+        stalled=status.stalled,
+    )
+
+
+def stranger_lines(machines: Machines, now: datetime) -> tuple[StrangerLine, ...]:
+    """Machines that nobody knows and that were seen lately, those seen last first."""
+    return tuple(
+        StrangerLine(
+            mac=each.mac,
+            stage=each.stage,
+            stage_at=each.at,
+            detail=each.detail,
+            stalled=stalled(each, now),
+        )
+        for each in machines.timeline.machines()
+        if not machines.holder(each.mac) and now - ended_at(each) < LATELY
+    )[:MAX_STRANGERS]
+
+
+async def workflow_line(tables: Tables, workflow: Workflow, hostnames: Mapping[str, str]) -> WorkflowLine:
+    tasks = []
+    for task in dict.fromkeys(each.action.task for each in workflow.actions):
+        own = [each for each in workflow.actions if each.action.task == task]
+        done = sum(each.state in DONE for each in own)
+        worker = hostnames.get(own[0].action.worker) or own[0].action.address
+        skipped = sum(each.state is State.SKIPPED for each in own)
+        tasks.append(TaskLine(name=task, worker=worker, done=done, total=len(own), skipped=skipped))
+    current = workflow.current()
+    last = await _last_line(tables, current) if current and current.state is not State.SUCCESS else ""
+    return WorkflowLine(
+        id=workflow.id,
+        name=workflow.name,
+        state=workflow.state,
+        created_at=workflow.created_at,
+        ended_at=workflow.updated_at if workflow.state in FINAL else None,
+        tasks=tuple(tasks),
+        stop_into=workflow.stop_into,
+        retried=await _retried(tables, workflow, current),
+        running=_running(current, last),
+        held=await _held(tables, current, last),
+        failure=_service_failure(workflow) or _failure(workflow, current, last),
+        services=() if workflow.state in FINAL else tuple(_service(each, hostnames) for each in workflow.services),
+    )
+
+
+def _service(status: ServiceStatus, hostnames: Mapping[str, str]) -> ServiceLine:
+    service, standing = status.service, status.standing
+    return ServiceLine(
+        name=service.name,
+        host=hostnames.get(service.host) or service.address,
+        phase=standing.phase,
+        restarts=standing.restarts,
+        message=standing.message,
+        ready=status.ready_at is not None,
+    )
+
+
+def _running(current: ActionStatus | None, last: str) -> RunningLine | None:
+    if current is None or current.state not in {State.RUNNING, State.LEAVING}:
+        return None
+    action, since = current.action, current.left_at or current.resumed_at or current.started_at
+    if since is None:
+        return None
+    return RunningLine(
+        task=action.task,
+        name=action.name,
+        started_at=since,
+        timeout=action.timeout,
+        attempt=current.failures + 1,
+        attempts=max(action.retries, current.failures) + 1,
+        leaving=current.state is State.LEAVING,
+        last_output=last,
+    )
+
+
+async def _held(tables: Tables, current: ActionStatus | None, last: str) -> HeldLine | None:
+    hold = await tables.holds.open_of(current.attempt) if current and current.held_at else None
+    if current is None or hold is None:
+        return None
+    ended = hold.outcome or Outcome(state=State.HELD)
+    return HeldLine(
+        task=current.action.task,
+        name=current.action.name,
+        kind=hold.kind,
+        held_at=hold.held_at,
+        deadline=hold.deadline,
+        on_expiry=hold.on_expiry,
+        reason=ended.reason,
+        message=ended.message,
+        exit_code=ended.exit_code,
+        signal=ended.signal,
+        decided=f"{hold.verdict.who}: {hold.verdict.verb}" if hold.verdict else "",
+        last_output=ended.tail[-1] if ended.tail else last,
+    )
+
+
+async def _retried(tables: Tables, workflow: Workflow, current: ActionStatus | None) -> FailureLine | None:
+    """The newest failure of the current action while it is tried again."""
+    if current is None or not current.failures or workflow.state is not State.RUNNING:
+        return None
+    made = await tables.workflows.attempts(workflow.id)
+    ended = [each.outcome for each in made if each.position == current.action.index and each.outcome]
+    return _told(current.action, ended[-1], attempt=current.failures) if ended else None
+
+
+def _service_failure(workflow: Workflow) -> FailureLine | None:
+    """Why the workflow could not begin, when a service is to blame."""
+    found = next((each.standing for each in workflow.services if each.service.name == workflow.service), None)
+    if found is None:
+        return None
+    return FailureLine(
+        task="",
+        name="",
+        reason=workflow.reason,
+        message=workflow.message,
+        hint=hint(workflow.reason),
+        exit_code=found.exit_code,
+        signal=found.signal,
+        last_output=found.tail[-1] if found.tail else "",
+        service=workflow.service,
+    )
+
+
+def _failure(workflow: Workflow, current: ActionStatus | None, last: str) -> FailureLine | None:
+    if current is None or workflow.state not in {State.FAILED, State.TIMEOUT}:
+        return None
+    outcome = current.outcome
+    if outcome is None or current.state not in {State.FAILED, State.TIMEOUT}:
+        reason, message = explanation(workflow)
+        outcome = Outcome(state=workflow.state, reason=reason, message=message, hint=hint(reason))
+    return replace(_told(current.action, outcome, attempt=max(1, current.failures)), last_output=last)
+
+
+def _told(action: PlannedAction, outcome: Outcome, attempt: int) -> FailureLine:
+    return FailureLine(
+        task=action.task,
+        name=action.name,
+        reason=outcome.reason,
+        message=outcome.message,
+        hint=outcome.hint,
+        exit_code=outcome.exit_code,
+        signal=outcome.signal,
+        attempt=attempt,
+        attempts=max(action.retries + 1, attempt),
+        last_output=outcome.tail[-1] if outcome.tail else "",
+    )
+
+
+async def _last_line(tables: Tables, current: ActionStatus) -> str:
+    if current.outcome is not None and current.outcome.tail:
+        return current.outcome.tail[-1]
+    last = await tables.output.last(current.attempt)
+    # A progress display ends its lines with carriage returns.
+    lines = [line.strip() for line in last.decode(errors="replace").replace("\r", "\n").split("\n")]
+    return next((line for line in reversed(lines) if line), "")

@@ -1,0 +1,1 @@
+"""Workflows from their creation to their end: offers, reports, deadlines, breakpoints."""

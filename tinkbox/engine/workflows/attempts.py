@@ -1,0 +1,297 @@
+"""The worker's side: offers, reports, output, ephemeral data.
+
+Delivery is at least once, the effect exactly once: every message names its attempt by token, the
+same again gets the same answer, and what is stale is refused.
+"""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import replace
+from datetime import datetime
+
+from tinkbox.engine.machines.boot_plan import Turn, turn
+from tinkbox.engine.machines.machines import Machines
+from tinkbox.engine.rules.arming import armed_of
+from tinkbox.engine.rules.transitions import ACTION, WORKFLOW, Happening, advance
+from tinkbox.engine.rules.verdicts import LOST as BREAKPOINT_LOST
+from tinkbox.engine.rules.verdicts import may_end, resumes
+from tinkbox.engine.wakeups import CHANGES, Wakeups, worker_wakeup
+from tinkbox.engine.workflows.endings import end_attempt, tell
+from tinkbox.engine.workflows.ephemeral_data import add_version, keep, pushed, unchanged
+from tinkbox.engine.workflows.returns import RETURNED
+from tinkbox.engine.workflows.wipes import judge, remember
+from tinkbox.model import history
+from tinkbox.model.breakpoint import Armed, Hold
+from tinkbox.model.disks import Refused
+from tinkbox.model.errors import Conflict, NotFound, TooLarge
+from tinkbox.model.workflow import FINAL, ActionStatus, Outcome, State, Workflow
+from tinkbox.store.database import Store, Tables
+from tinkbox.store.workflows import Attempt
+from tinkbox.wire.ephemeral_data import MAX_ARCHIVE
+from tinkbox.wire.messages.disks import Looked
+from tinkbox.wire.messages.worker import Hello, Leaving, Offer, Report
+
+
+class Attempts:
+    """What workers ask and say.  `worker` is always the machine's id that its credential proved.
+
+    `gather` has what the services of a workflow wrote until now made part of its data; `name_of` says under which name
+    machines reach them.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        wakeups: Wakeups,
+        machines: Machines,
+        clock: Callable[[], datetime],
+        new_token: Callable[[], str],
+        gather: Callable[[str], Awaitable[None]],
+        name_of: Callable[[str], str],
+    ) -> None:
+        self._store = store
+        self._wakeups = wakeups
+        self._machines = machines
+        self._clock = clock
+        self._new_token = new_token
+        self._gather = gather
+        self._name_of = name_of
+
+    async def offer(self, worker: str, hello: Hello) -> Offer | None:
+        """The attempt this worker is to work on, or None when there is nothing for it now.
+
+        A worker that comes back within the same boot gets the same attempt again.  After another
+        boot the attempt is lost and fails, for nobody knows what it did; but one of which the machine
+        went away by intention has succeeded.  While it is finishing nothing new is begun for it.
+        Raises Conflict for a worker of an earlier boot.
+        """
+        self._machines.contact(worker, hello.boot_id)
+        async with self._store.read() as tables:
+            if not await tables.queues.has_turn(worker):
+                return None
+        offer, woken = await self._store.write(lambda tables: self._offer(tables, worker, hello))
+        await tell(self._machines, self._wakeups, woken)
+        return offer
+
+    async def wait(self, worker: str, timeout: float) -> None:
+        """Wait until there may be work for this machine, at most `timeout` seconds."""
+        await self._wakeups.wait(worker_wakeup(worker), timeout)
+
+    async def leave(self, worker: str, token: str, leaving: Leaving) -> None:
+        """Take note that the attempt's machine goes away by intention; the same again changes nothing.
+
+        Raises NotFound for an attempt that is not this worker's, Conflict when its action must not
+        begin: it is over, held, told to stop, of another boot, or its template does not say `reboot: true`.
+        """
+
+        async def use_case(tables: Tables) -> list[str]:
+            attempt = await owned(tables, worker, token)
+            fence(attempt, leaving.workflow_id, leaving.boot_id)
+            if attempt.state is State.LEAVING:
+                return []
+            if attempt.state is State.HELD:
+                raise Conflict(f"attempt {token} is held: its machine does not go away before it goes on")
+            workflow = await tables.workflows.get(attempt.workflow_id)
+            action, now = workflow.actions[attempt.position].action, self._clock()
+            if workflow.state is State.STOPPING:
+                raise Conflict(f"workflow {workflow.id} was told to stop: attempt {token} must not go away")
+            if not action.reboot:
+                raise Conflict(f"action {action.name} may not go away: its template does not say reboot: true")
+            left = advance(ACTION, attempt.state, Happening.LEFT)
+            await tables.workflows.leave(token, now)
+            await tables.workflows.set_action_state(workflow.id, attempt.position, left)
+            await tables.events.add(workflow.id, now, *history.action_leaving(action, token))
+            return [worker]
+
+        workers = await self._store.write(use_case)
+        # Known before the worker is answered, so that no boot can come earlier.
+        await tell(self._machines, self._wakeups, workers)
+
+    async def report(self, worker: str, token: str, report: Report) -> None:
+        """Take note of how an attempt ended.
+
+        Raises NotFound for an attempt that is not this worker's, Conflict for one that ended otherwise,
+        for the success of one whose machine goes away (coming back is what makes it one), and for that of one
+        that is held, unless its verdict has it succeed.
+        """
+
+        async def use_case(tables: Tables) -> list[str]:
+            attempt = await owned(tables, worker, token)
+            fence(attempt, report.workflow_id, report.boot_id)
+            if attempt.state in FINAL:
+                if attempt.outcome is not None and _unhinted(attempt.outcome) == _unhinted(report.outcome):
+                    return []
+                raise Conflict(f"attempt {token} ended already ({attempt.state}): this report is too late")
+            if attempt.state is State.LEAVING and report.outcome.state is State.SUCCESS:
+                raise Conflict(f"attempt {token} succeeds when its machine is back, not before")
+            hold = await tables.holds.open_of(token)
+            if hold is not None and not may_end(hold, report.outcome):
+                raise Conflict(f"attempt {token} is held: it succeeds when a verdict says so, not before")
+            await remember(tables, attempt, report.disks, report.outcome.state, self._clock())
+            return await end_attempt(tables, attempt, report.outcome, self._clock())
+
+        await tell(self._machines, self._wakeups, await self._store.write(use_case))
+
+    async def may_wipe(self, worker: str, token: str, looked: Looked) -> Refused | None:
+        """Whether an attempt may wipe the disks of its action, which look so; None: it may.
+
+        Raises NotFound for an attempt that is not this worker's, Conflict for one that is over, or of another boot.
+        """
+
+        async def use_case(tables: Tables) -> Refused | None:
+            attempt = await owned(tables, worker, token)
+            fence(attempt, looked.workflow_id, looked.boot_id)
+            return await judge(tables, attempt, looked.disks, self._clock())
+
+        return await self._store.write(use_case)
+
+    async def output(self, worker: str, token: str, offset: int, chunk: bytes) -> int:
+        """Append output that begins at byte `offset`; returns the offset wanted next.
+
+        What is there already is skipped; what would leave a gap is not taken.
+        """
+
+        async def use_case(tables: Tables) -> int:
+            attempt = await owned(tables, worker, token)
+            return await tables.output.append(token, attempt.output_length, offset, chunk)
+
+        wanted = await self._store.write(use_case)
+        self._wakeups.wake(CHANGES)
+        return wanted
+
+    async def data(self, worker: str, token: str) -> bytes:
+        """The workflow's ephemeral data as an archive; empty when there is none yet.
+
+        Raises Conflict when the action wipes disks and its worker, of before there was such a thing, did not ask.
+        """
+        async with self._store.read() as tables:
+            attempt = await owned(tables, worker, token)
+            if await tables.disks.unasked(token):
+                raise Conflict(
+                    "this action wipes disks, and its worker did not look at them: build the OSIE of this version "
+                    "(tinkbox osie build) and boot the machine again"
+                )
+        await self._gather(attempt.workflow_id)
+        async with self._store.read() as tables:
+            newest = await tables.data.newest(attempt.workflow_id)
+        return (newest.archive or b"") if newest else b""
+
+    async def keep_data(self, worker: str, token: str, archive: bytes) -> int:
+        """Store a new version of the ephemeral data; returns its number.
+
+        The same data as the newest version's makes no new one, and what services wrote stays as they
+        wrote it.  Raises TooLarge beyond the limit, Conflict when the attempt is over.
+        """
+        if len(archive) > MAX_ARCHIVE:
+            raise TooLarge(f"the archive of the ephemeral data is {len(archive)} bytes, at most {MAX_ARCHIVE} are kept")
+        async with self._store.read() as tables:
+            attempt = await owned(tables, worker, token)
+        now, workflow_id = self._clock(), attempt.workflow_id
+
+        async def write(tables: Tables, merged: bytes) -> int:
+            there = await unchanged(tables, workflow_id, merged)
+            if there is not None:
+                return there
+            if (await owned(tables, worker, token)).state in FINAL:
+                raise Conflict(f"attempt {token} is over: its data is not taken any more")
+            return await add_version(tables, workflow_id, worker, merged, now)
+
+        return await keep(self._store, workflow_id, lambda base: pushed(base, archive, attempt.started_at), write)
+
+    async def _offer(self, tables: Tables, worker: str, hello: Hello) -> tuple[Offer | None, list[str]]:
+        woken: list[str] = []
+        while True:
+            workflow_id = await tables.queues.next_for(worker)
+            if workflow_id is None:
+                return None, woken
+            workflow = await tables.workflows.get(workflow_id)
+            current = workflow.current()
+            attempt = await tables.workflows.attempt(current.attempt) if current and current.attempt else None
+            what, status = turn(workflow, worker, hello.boot_id, attempt.boot_id if attempt else "")
+            if what is Turn.START and status is not None and not hello.finishing:
+                return await self._start(tables, workflow, status, hello), woken
+            if what is Turn.RESUME and status is not None and attempt is not None:
+                if attempt.debug != hello.debug:
+                    await tables.workflows.set_debug(attempt.token, debug=hello.debug)
+                armed = armed_of(await tables.holds.armed(workflow.id), status.action, status.failures)
+                return self._offered(status, replace(attempt, debug=hello.debug), armed), woken
+            if what in {Turn.LOST, Turn.RETURNED} and attempt is not None:
+                hold = await tables.holds.open_of(attempt.token)
+                woken += await end_attempt(tables, attempt, _after_boot(what, attempt, hold), self._clock())
+                continue
+            return None, woken
+
+    async def _start(self, tables: Tables, workflow: Workflow, status: ActionStatus, hello: Hello) -> Offer:
+        action, now = status.action, self._clock()
+        attempt = Attempt(
+            token=self._new_token(),
+            workflow_id=workflow.id,
+            position=action.index,
+            worker=action.worker,
+            boot_id=hello.boot_id,
+            state=advance(ACTION, State.PENDING, Happening.STARTED),
+            started_at=now,
+            debug=hello.debug,
+            override=await tables.holds.override(workflow.id, action.index) if status.attempt else None,
+        )
+        await tables.workflows.begin_attempt(attempt)
+        await tables.workflows.set_action_state(workflow.id, action.index, attempt.state)
+        if workflow.state is State.PENDING:
+            await tables.workflows.set_state(workflow.id, advance(WORKFLOW, workflow.state, Happening.STARTED), now)
+            await tables.workflows.set_started(workflow.id, now)
+            await tables.events.add(workflow.id, now, *history.started())
+        await tables.events.add(workflow.id, now, *history.action_started(action, attempt.token))
+        armed = armed_of(await tables.holds.armed(workflow.id), action, status.failures)
+        if armed.anything and not attempt.debug:
+            await tables.events.add(workflow.id, now, *history.breakpoints_refused(action, attempt.token, armed))
+        return self._offered(status, attempt, armed)
+
+    def _offered(self, status: ActionStatus, attempt: Attempt, armed: Armed) -> Offer:
+        action = status.action
+        since = attempt.left_at or attempt.resumed_at or attempt.started_at
+        # While it is held its time stands still.
+        taken = (status.held_at or self._clock()) - since
+        return Offer(
+            workflow_id=attempt.workflow_id,
+            attempt=attempt.token,
+            remaining=max(0.0, action.timeout - taken.total_seconds()),
+            action=action,
+            left=attempt.left_at is not None,
+            armed=armed if attempt.debug else Armed(),
+            override=attempt.override,
+            hosts={self._name_of(attempt.workflow_id): ""},
+        )
+
+
+LOST = Outcome(
+    state=State.FAILED,
+    reason="WorkerLost",
+    message="the machine booted again while this action ran, so nobody knows how far it came",
+)
+
+
+async def owned(tables: Tables, worker: str, token: str) -> Attempt:
+    """The attempt of this token; raises NotFound when it is not this worker's."""
+    attempt = await tables.workflows.attempt(token)
+    if attempt is None or attempt.worker != worker:
+        raise NotFound("there is no such attempt of this worker: its workflow was deleted, or it never was")
+    return attempt
+
+
+def fence(attempt: Attempt, workflow_id: str, boot_id: str) -> None:
+    """Raises Conflict for a message that is about another workflow, or comes from another boot of the machine."""
+    if attempt.workflow_id != workflow_id:
+        raise Conflict(f"attempt {attempt.token} belongs to another workflow")
+    if attempt.boot_id != boot_id:
+        raise Conflict(f"attempt {attempt.token} belongs to another boot of this machine")
+
+
+def _after_boot(what: Turn, attempt: Attempt, hold: Hold | None) -> Outcome:
+    """How an attempt of before the machine booted ended."""
+    # A verdict may send the machine away before its worker has said that it goes on.
+    if what is Turn.RETURNED or (hold is not None and attempt.left_at is not None and resumes(hold)):
+        return RETURNED
+    return LOST if hold is None else BREAKPOINT_LOST
+
+
+def _unhinted(outcome: Outcome) -> Outcome:
+    return replace(outcome, hint="")

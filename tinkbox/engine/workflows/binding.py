@@ -1,0 +1,181 @@
+"""Binding: the tasks of a rendered template meet the machines they name, and its services their hosts."""
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from tinkbox.engine.documents.container_definitions import volume_parts
+from tinkbox.model.errors import Invalid, Problem
+from tinkbox.model.hardware import Hardware
+from tinkbox.model.services import APPLIANCE, PlannedService, Service
+from tinkbox.model.template import Definition, merged_environment, merged_volumes
+from tinkbox.model.workflow import ActionStatus, PlannedAction, State
+from tinkbox.store.database import Tables
+from tinkbox.wire.routes.labels import Labels, read_labels
+from tinkbox.wire.routes.rules import Request
+
+MODES = ("", "ro", "rw")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Names:
+    """What the appliance is called, and what of it is open to services.
+
+    `name` is what templates call it as the worker of a service, `address` its IPv4 address, which does as well; names of
+    workflows end in `domain`.  Services on it may mount what lies below `opened`; None: nothing.
+    """
+
+    name: str
+    address: str
+    domain: str
+    opened: Path | None = None
+
+
+async def first_known(tables: Tables, devices: Mapping[str, str]) -> Hardware | None:
+    """The first device of a map that is known hardware: the machine whose document the template sees."""
+    for address in devices.values():
+        hardware_id = await tables.hardware.by_address(address)
+        if hardware_id is not None:
+            (record,) = await tables.hardware.some([hardware_id])
+            return record.hardware
+    return None
+
+
+async def bind(tables: Tables, definition: Definition) -> tuple[ActionStatus, ...]:
+    """The flat list of actions, each with the id of the hardware that its task names; what does not apply is skipped.
+
+    Raises Invalid when a machine is unknown or when nothing is left to do.
+    """
+    problems: list[Problem] = []
+    planned: list[ActionStatus] = []
+    for number, task in enumerate(definition.tasks):
+        worker = await tables.hardware.by_address(task.worker)
+        if worker is None:
+            text = f"hardware mentioned with reference {task.worker} not found: push its hardware document first"
+            problems.append(Problem(key=f"tasks[{number}].worker", text=text))
+            continue
+        for action in task.actions:
+            bound = PlannedAction(
+                index=len(planned),
+                task=task.name,
+                name=action.name,
+                worker=worker,
+                address=task.worker,
+                image=action.image,
+                timeout=action.timeout,
+                command=action.command,
+                on_timeout=action.on_timeout,
+                on_failure=action.on_failure,
+                volumes=merged_volumes(task, action),
+                environment=merged_environment(task, action),
+                pid=action.pid,
+                retries=action.retries,
+                reboot=action.reboot,
+                helper=action.helper,
+                wipes=action.wipes,
+            )
+            planned.append(ActionStatus(action=bound, state=State.PENDING if action.applies else State.SKIPPED))
+    if problems:
+        raise Invalid("the workflow cannot be bound to its machines", problems)
+    if all(status.state is State.SKIPPED for status in planned):
+        why = "the `if` of every action is false" if planned else "the workflow has no actions"
+        raise Invalid(f"{why}: there is nothing to do")
+    return tuple(planned)
+
+
+async def bind_services(
+    tables: Tables, definition: Definition, names: Names, workflow_id: str
+) -> tuple[PlannedService, ...]:
+    """The services of a template, each with its host: the appliance, or the hardware that it names.
+
+    Raises Invalid with every problem: a host that is unknown, a folder that is not open, a boot script that no machine
+    could ever get.
+    """
+    problems: list[Problem] = []
+    planned: list[PlannedService] = []
+    for index, service in enumerate(definition.services):
+        host = await _host(tables, service, names)
+        if host is None:
+            called = f"the appliance, which is called {names.name} or {names.address}"
+            text = f"{service.worker} is neither {called}, nor known hardware: push its hardware document first"
+            problems.append(Problem(key=f"services[{index}].worker", text=text))
+            continue
+        if host == APPLIANCE:
+            problems += _closed(index, service.volumes, names.opened)
+        planned.append(_planned(index, service, host))
+    problems += _boot_problems(planned, await _working(tables, definition), f"{workflow_id}.{names.domain}".lower())
+    if problems:
+        raise Invalid("the workflow cannot be bound to the hosts of its services", problems)
+    return tuple(planned)
+
+
+async def _host(tables: Tables, service: Service, names: Names) -> str | None:
+    if service.worker in (names.name, names.address):
+        return APPLIANCE
+    return await tables.hardware.by_address(service.worker)
+
+
+async def _working(tables: Tables, definition: Definition) -> set[str]:
+    """The machines that have something to do in the tasks."""
+    addresses = [task.worker for task in definition.tasks if any(action.applies for action in task.actions)]
+    return {worker for each in addresses if (worker := await tables.hardware.by_address(each)) is not None}
+
+
+def _planned(index: int, service: Service, host: str) -> PlannedService:
+    return PlannedService(
+        index=index,
+        name=service.name,
+        host=host,
+        address=service.worker,
+        image=service.image,
+        command=service.command,
+        environment=service.environment,
+        volumes=service.volumes,
+        labels=service.labels,
+        urls=service.urls,
+        health=service.health,
+        restart=service.restart,
+        ports=service.ports,
+        timeout=service.timeout,
+    )
+
+
+def _closed(index: int, volumes: Sequence[str], opened: Path | None) -> Iterator[Problem]:
+    """What a service on the appliance must not mount; where links lead is seen when it starts."""
+    for volume in volumes:
+        source, _, mode = volume_parts(volume)
+        if opened is None:
+            text = f"{volume!r}: no folder of the appliance is open to services: set services.paths in its tinkbox.yaml"
+        elif ".." in source.parts:
+            text = f"{volume!r}: write the folder without .., below {opened} (services.paths)"
+        elif not source.is_relative_to(opened):
+            text = f"{volume!r}: on the appliance services may mount what lies below {opened} (services.paths) only"
+        elif mode not in MODES:
+            text = f"{volume!r}: expected :ro, :rw or nothing after the folder, not :{mode[:40]}"
+        else:
+            continue
+        yield Problem(key=f"services[{index}].volumes", text=text)
+
+
+def _boot_problems(planned: Sequence[PlannedService], working: Collection[str], own: str) -> Iterator[Problem]:
+    """Why the boot script that a service supplies by its label could not be had; `own` is the workflow's name."""
+    suppliers = [(each, labels) for each in planned if (labels := read_labels(each.labels, each.urls)).boot]
+    for service, labels in suppliers:
+        key = f"services[{service.index}].labels"
+        if service is not suppliers[0][0]:
+            text = f"service {suppliers[0][0].name} supplies the boot script already: a workflow has one"
+            yield Problem(key=key, text=text)
+        if labels.boot_host not in ("", own):
+            text = f"machines boot from the workflow's own name, which is {own}, not from {labels.boot_host}"
+            yield Problem(key=key, text=text)
+        elif not _routed(labels, own):
+            text = f"no route of this service is for http://{own}{labels.boot}, where its boot script is: add a rule or a URL"
+            yield Problem(key=key, text=text)
+        if service.host in working:
+            text = f"{service.address} is to boot by the script of this service: have another machine host it"
+            yield Problem(key=f"services[{service.index}].worker", text=text)
+
+
+def _routed(labels: Labels, own: str) -> bool:
+    request = Request(method="GET", host=own, path=labels.boot)
+    return any(route.rule.matches(request) for route in labels.routes)

@@ -1,0 +1,317 @@
+"""Use-cases of breakpoints: what is armed, what is held, and who decides what becomes of it.
+
+The verdict is a row in the store, and the first one counts.  The worker sees it in its orders as long as it has not
+said that it was carried out, so that no lost answer and no restart takes it away or has it carried out twice.
+"""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from typing import TypeVar
+
+from tinkbox.engine.machines.machines import Machines
+from tinkbox.engine.rules.arming import Change, armed, armed_of, cleared
+from tinkbox.engine.rules.orders import given_up, wanted_of
+from tinkbox.engine.rules.verdicts import excuses, judged, resumes
+from tinkbox.engine.wakeups import Wakeups
+from tinkbox.engine.workflows.attempts import fence, owned
+from tinkbox.engine.workflows.endings import tell
+from tinkbox.engine.workflows.holds import begin_hold, decide, decided, held_action, resume
+from tinkbox.engine.workflows.workflows import find_workflow
+from tinkbox.model import breakpoint as model
+from tinkbox.model import history
+from tinkbox.model.breakpoint import MAX_HOLD_SECONDS, Hold, Kind, Verdict
+from tinkbox.model.errors import Conflict, Invalid, NotFound
+from tinkbox.model.workflow import BEGUN, FINAL, State, Workflow
+from tinkbox.store.database import Store, Tables
+from tinkbox.store.workflows import Attempt, UnderWay
+from tinkbox.wire.messages.breakpoints import MAX_WHY, Asked, Held, Orders, Resumed
+
+__all__ = ["Breakpoints", "Change", "Standing"]
+
+TOUCH_EVERY = timedelta(seconds=10)
+CONTAINER = "the container"
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Standing:
+    """What is armed of a workflow, and its holds, the newest last; an open one has no `ended_at`."""
+
+    workflow: Workflow
+    breakpoints: model.Breakpoints
+    holds: tuple[Hold, ...]
+
+    @property
+    def hold(self) -> Hold | None:
+        """The one that is open."""
+        return next((each for each in self.holds if each.ended_at is None), None)
+
+
+class Breakpoints:
+    """Arm, clear and show breakpoints; decide about what is held.
+
+    Wherever a `key` is asked, it is a workflow's id, a unique beginning of one, or the name of the newest so called;
+    each such method raises NotFound, or Conflict when the key fits several.  `who` asks is kept for the record.
+    """
+
+    def __init__(self, store: Store, wakeups: Wakeups, machines: Machines, clock: Callable[[], datetime]) -> None:
+        self._store = store
+        self._wakeups = wakeups
+        self._machines = machines
+        self._clock = clock
+        self._touched: dict[str, datetime] = {}
+
+    async def arm(self, key: str, change: Change, who: str) -> model.Breakpoints:
+        """Arm what `change` says, from now on; returns all that is armed then.
+
+        Raises Invalid, NotFound and Conflict as `arming.armed` does, Conflict for a workflow that succeeded.
+        """
+
+        async def use_case(tables: Tables) -> tuple[model.Breakpoints, list[str]]:
+            workflow = await find_workflow(tables, key)
+            if workflow.state is State.SUCCESS:
+                raise Conflict(f"workflow {workflow.id} succeeded: nothing is left to hold")
+            breakpoints = armed(await tables.holds.armed(workflow.id), change, workflow)
+            await tables.holds.arm(workflow.id, breakpoints)
+            await tables.events.add(workflow.id, self._clock(), *history.breakpoints_armed(breakpoints, who))
+            for under_way in await tables.workflows.under_way(workflow.id):
+                await self._say_refused(tables, under_way)
+            return breakpoints, _busy(workflow)
+
+        return await self._told(use_case)
+
+    async def clear(self, key: str, change: Change | None, who: str) -> model.Breakpoints:
+        """Clear what `change` says, or all; what is held stays held.  Returns all that is armed then."""
+
+        async def use_case(tables: Tables) -> tuple[model.Breakpoints, list[str]]:
+            workflow = await find_workflow(tables, key)
+            breakpoints = cleared(await tables.holds.armed(workflow.id), change, workflow)
+            await tables.holds.arm(workflow.id, breakpoints)
+            await tables.events.add(workflow.id, self._clock(), *history.breakpoints_cleared(breakpoints, who))
+            return breakpoints, _busy(workflow)
+
+        return await self._told(use_case)
+
+    async def standing(self, key: str) -> Standing:
+        """What is armed and held of a workflow."""
+        async with self._store.read() as tables:
+            return await _standing(tables, await find_workflow(tables, key))
+
+    async def all(self) -> list[Standing]:
+        """The same of every workflow that is not over and has something armed or held, oldest first."""
+        async with self._store.read() as tables:
+            workflows = await tables.workflows.some(await tables.holds.concerned())
+            standings = [await _standing(tables, each) for each in workflows]
+        return [each for each in standings if each.hold is not None or each.breakpoints.anything]
+
+    async def resolve(self, key: str, verdict: Verdict) -> Hold:
+        """Decide what becomes of the held action; returns its hold, with the verdict as it counts.
+
+        Raises Conflict when nothing is held, when somebody decided already (it names them), or when the verb is none
+        for this kind of hold; Invalid for a verdict that makes no sense or lacks its why.
+        """
+
+        async def use_case(tables: Tables) -> tuple[Hold, list[str]]:
+            hold = await _open(tables, key)
+            counts = judged(verdict, hold)
+            if excuses(counts, hold) and not counts.why.strip():
+                raise Invalid(f"{counts.verb} makes a success of a failure: say why")
+            workers = await decide(tables, hold, counts, self._clock())
+            return await tables.holds.get(hold.attempt, hold.sequence) or hold, workers
+
+        return await self._told(use_case)
+
+    async def extend(self, key: str, seconds: int, who: str, why: str) -> Hold:
+        """Have the hold end by itself `seconds` later; returns it.
+
+        Raises Conflict as `resolve` does, Invalid when it would last beyond MAX_HOLD_SECONDS from now.
+        """
+
+        async def use_case(tables: Tables) -> tuple[Hold, list[str]]:
+            hold, now = await _open(tables, key), self._clock()
+            longer = replace(hold, deadline=hold.deadline + timedelta(seconds=seconds), warned=False)
+            if longer.deadline > now + timedelta(seconds=MAX_HOLD_SECONDS):
+                raise Invalid(f"a hold waits for at most {MAX_HOLD_SECONDS} seconds from now")
+            await tables.holds.keep(longer)
+            action = held_action(await tables.workflows.get(hold.workflow_id), hold)
+            await tables.events.add(hold.workflow_id, now, *history.hold_extended(action, longer, who, why[:MAX_WHY]))
+            return longer, []
+
+        if not 0 < seconds <= MAX_HOLD_SECONDS:
+            raise Invalid(f"a hold is extended by 1 to {MAX_HOLD_SECONDS} seconds, not by {seconds}")
+        return await self._told(use_case)
+
+    async def touch(self, token: str) -> None:
+        """Note that somebody works in the container of a held attempt: its whole timeout begins now.
+
+        It costs nothing to say so often: it is written down every now and then.
+        """
+        now = self._clock()
+        recent = {each: at for each, at in self._touched.items() if now - at < TOUCH_EVERY}
+        self._touched = {token: now, **recent}
+        if token in recent:
+            return
+
+        async def use_case(tables: Tables) -> tuple[None, list[str]]:
+            hold = await tables.holds.open_of(token)
+            if hold is not None and hold.verdict is None:
+                deadline = max(hold.deadline, now + timedelta(seconds=hold.timeout))
+                await tables.holds.keep(
+                    replace(hold, deadline=deadline, warned=hold.warned and deadline == hold.deadline)
+                )
+            return None, []
+
+        await self._told(use_case)
+
+    # What workers say and ask.  `worker` is always the machine's id that its credential proved.
+
+    async def held(self, worker: str, token: str, held: Held) -> None:
+        """Take note that an attempt's action is at a breakpoint; the same again only says what became of the container.
+
+        Raises NotFound for an attempt that is not this worker's, Conflict when it is over or held elsewhere.
+        """
+
+        async def use_case(tables: Tables) -> tuple[None, list[str]]:
+            attempt, now = await _current(tables, worker, token, held), self._clock()
+            known = await tables.holds.get(token, held.sequence)
+            if known is not None:
+                await _keep(tables, known, held)
+                return None, []
+            held_before = await tables.holds.open_of(token)
+            if held_before is not None:
+                # A worker that was killed after it carried out a verdict may never have said so.
+                if held.sequence < held_before.sequence or not resumes(held_before):
+                    raise Conflict(
+                        f"attempt {token} is held already ({held_before.sequence}), and no verdict has it run"
+                    )
+                await resume(tables, attempt, held_before, now)
+                attempt = await owned(tables, worker, token)
+            hold = _begun(held, token, await tables.holds.armed(attempt.workflow_id), now)
+            return None, await begin_hold(tables, attempt, hold)
+
+        if held.kind is not Kind.BEFORE and held.outcome is None:
+            raise Invalid("held: what is held after its end says how its process ended")
+        await self._told(use_case)
+
+    async def resumed(self, worker: str, token: str, resumed: Resumed) -> None:
+        """Take note that a held action runs (again) in its container; the same again changes nothing.
+
+        Raises NotFound for an attempt or a hold that is not there, Conflict when no verdict says so or it is over.
+        """
+
+        async def use_case(tables: Tables) -> tuple[None, list[str]]:
+            attempt = await _current(tables, worker, token, resumed)
+            hold = await _hold_of(tables, token, resumed.sequence)
+            if hold.ended_at is not None:
+                return None, []
+            if not resumes(hold):
+                raise Conflict(f"hold {hold.sequence} of attempt {token} goes on: no verdict has it run")
+            return None, await resume(tables, attempt, hold, self._clock())
+
+        await self._told(use_case)
+
+    async def asked(self, worker: str, token: str, asked: Asked) -> None:
+        """Decide as somebody inside the held container asks; the same again changes nothing.
+
+        Raises as `resolve` does, and as the others here.
+        """
+
+        async def use_case(tables: Tables) -> tuple[None, list[str]]:
+            await _current(tables, worker, token, asked)
+            hold = await _hold_of(tables, token, asked.sequence)
+            person = await tables.shells.person(asked.shell, token) if asked.shell else None
+            why = asked.why or "asked for inside the container"
+            verdict = judged(Verdict(verb=asked.verb, who=person or CONTAINER, why=why, fresh=asked.fresh), hold)
+            if hold.verdict == verdict:
+                return None, []
+            return None, await decide(tables, hold, verdict, self._clock())
+
+        await self._told(use_case)
+
+    async def orders(self, worker: str, token: str) -> Orders:
+        """Everything that is wanted of an attempt now; raises NotFound for one that is not this worker's."""
+        async with self._store.read() as tables:
+            attempt = await owned(tables, worker, token)
+            if attempt.state in FINAL:
+                return Orders(stop=given_up(attempt.state))
+            shells = await tables.shells.open_of(token)
+            (under_way,) = await tables.workflows.under_way(attempt.workflow_id)
+            return wanted_of(under_way, shells)
+
+    async def _told(self, use_case: Callable[[Tables], Awaitable[tuple[T, list[str]]]]) -> T:
+        """Run a use-case, then let everybody know whom it returns to be told."""
+        value, workers = await self._store.write(use_case)
+        await tell(self._machines, self._wakeups, workers)
+        return value
+
+    async def _say_refused(self, tables: Tables, under_way: UnderWay) -> None:
+        """When the attempt that is under way should be held from now on, and its worker does not do that."""
+        action, attempt = under_way.action, under_way.attempt
+        if action is None or attempt is None or attempt.debug:
+            return
+        wanted = armed_of(under_way.breakpoints, action, under_way.failures)
+        if wanted.anything:
+            fact = history.breakpoints_refused(action, attempt.token, wanted)
+            await tables.events.add(under_way.workflow_id, self._clock(), *fact)
+
+
+async def _standing(tables: Tables, workflow: Workflow) -> Standing:
+    holds = await tables.holds.of(workflow.id)
+    return Standing(workflow=workflow, breakpoints=await tables.holds.armed(workflow.id), holds=tuple(holds))
+
+
+async def _open(tables: Tables, key: str) -> Hold:
+    """The hold that a workflow is in and that nobody decided about yet."""
+    standing = await _standing(tables, await find_workflow(tables, key))
+    identity, hold = standing.workflow.id, standing.hold
+    if hold is None:
+        newest = f" any more: {decided(standing.holds[-1])}" if standing.holds else ": tinkbox breakpoint list"
+        raise Conflict(f"workflow {identity} is not held{newest}")
+    if hold.verdict is not None:
+        raise Conflict(decided(hold))
+    return hold
+
+
+async def _current(tables: Tables, worker: str, token: str, message: Held | Resumed | Asked) -> Attempt:
+    attempt = await owned(tables, worker, token)
+    fence(attempt, message.workflow_id, message.boot_id)
+    if attempt.state in FINAL:
+        raise Conflict(f"attempt {token} ended already ({attempt.state}): this is too late")
+    return attempt
+
+
+async def _hold_of(tables: Tables, token: str, sequence: int) -> Hold:
+    hold = await tables.holds.get(token, sequence)
+    if hold is None:
+        raise NotFound(f"attempt {token} has no hold {sequence}")
+    return hold
+
+
+def _begun(held: Held, token: str, breakpoints: model.Breakpoints, now: datetime) -> Hold:
+    return Hold(
+        attempt=token,
+        workflow_id=held.workflow_id,
+        sequence=held.sequence,
+        kind=held.kind,
+        held_at=now,
+        deadline=now + timedelta(seconds=breakpoints.timeout),
+        timeout=breakpoints.timeout,
+        on_expiry=breakpoints.on_expiry,
+        outcome=held.outcome,
+        container=held.container,
+        in_place=held.in_place,
+    )
+
+
+async def _keep(tables: Tables, hold: Hold, held: Held) -> None:
+    """The worker says once more that it holds, maybe what became of the container meanwhile."""
+    if hold.kind is not held.kind:
+        raise Conflict(f"hold {hold.sequence} of attempt {hold.attempt} is one {hold.kind}, not {held.kind}")
+    if hold.ended_at is None:
+        await tables.holds.keep(replace(hold, container=held.container, in_place=held.in_place))
+
+
+def _busy(workflow: Workflow) -> list[str]:
+    """The machine that works on it now."""
+    return [each.action.worker for each in workflow.actions if each.state in BEGUN]

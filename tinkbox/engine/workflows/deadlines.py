@@ -1,0 +1,194 @@
+"""Deadlines, kept by the appliance's clock, whatever becomes of worker and machine.
+
+The worker keeps an action's timeout by itself and reports; these are for when nothing is heard of it,
+and for what only the appliance can know.
+"""
+
+import asyncio
+import logging
+from collections.abc import Callable
+from datetime import datetime, timedelta
+from enum import Enum
+from functools import partial
+from typing import NoReturn
+
+from tinkbox.engine.machines.machines import Machines
+from tinkbox.engine.rules.service_readiness import not_ready
+from tinkbox.engine.rules.verdicts import unconfirmed, warned_at
+from tinkbox.engine.wakeups import Wakeups
+from tinkbox.engine.workflows.endings import end_attempt, give_up, stop, tell
+from tinkbox.engine.workflows.holds import expire, warn
+from tinkbox.model.breakpoint import Hold
+from tinkbox.model.conditions import why_stopped
+from tinkbox.model.errors import Unavailable
+from tinkbox.model.services import ServiceStatus
+from tinkbox.model.workflow import Outcome, PlannedAction, State
+from tinkbox.store.database import Store, Tables
+from tinkbox.store.workflows import UnderWay
+
+LOOK_EVERY = 2.0
+STOP_GRACE = 10
+MAX_HOOK = 600
+# For the report to arrive.  What began before the appliance last did gets it anew, for nobody was there to listen.
+REPORTING = 60
+STOPPING = 90
+CONFIRMING = 60
+Moment = Callable[[datetime, float, "Due"], tuple[datetime, "Due"]]
+_log = logging.getLogger(__name__)
+
+
+class Due(Enum):
+    """What the appliance does not wait for any longer."""
+
+    REPORT = "the report of an action whose timeout is over"
+    RETURN = "a machine that went away by intention"
+    END = "the end of a workflow whose global timeout is over"
+    STOP = "the confirmation that an action was stopped"
+    WARNING = "the warning that a hold ends soon"
+    VERDICT = "a verdict on a held action"
+    CONFIRMATION = "the confirmation that a verdict was carried out"
+
+
+def due(under_way: UnderWay, listening_since: datetime) -> tuple[datetime, Due] | None:
+    """What will be due next of a workflow, and when.
+
+    While an action is held neither its own nor the workflow's time runs: the hold has a time of its own.
+    """
+
+    def moment(since: datetime, seconds: float, what: Due) -> tuple[datetime, Due]:
+        return _deadline(since, seconds, listening_since), what
+
+    moments: list[tuple[datetime, Due]] = []
+    hold = under_way.hold
+    if under_way.state is State.RUNNING and under_way.global_timeout and hold is None:
+        moments.append(moment(under_way.began, under_way.global_timeout + under_way.held_seconds, Due.END))
+    action, attempt = under_way.action, under_way.attempt
+    if action is not None and attempt is not None:
+        hooks = min(action.timeout, MAX_HOOK) if action.on_timeout or action.on_failure else 0
+        if hold is not None:
+            if under_way.state is State.RUNNING:
+                moments += _due_of(hold, hooks, moment)
+        elif attempt.left_at is not None:
+            moments.append(moment(attempt.left_at, action.timeout, Due.RETURN))
+        else:
+            since = attempt.resumed_at or attempt.started_at
+            moments.append(moment(since, action.timeout + STOP_GRACE + hooks + REPORTING, Due.REPORT))
+        if under_way.stopped_at is not None:
+            moments.append(moment(under_way.stopped_at, STOPPING + hooks, Due.STOP))
+    return min(moments, key=lambda each: each[0]) if moments else None
+
+
+def ready_by(status: ServiceStatus, listening_since: datetime) -> datetime | None:
+    """When a service that is not ready yet must be; None while nobody was told of it."""
+    return _deadline(status.begun_at, status.service.timeout, listening_since) if status.begun_at else None
+
+
+def _deadline(since: datetime, seconds: float, listening_since: datetime) -> datetime:
+    when = since + timedelta(seconds=seconds)
+    return max(when, listening_since + timedelta(seconds=REPORTING)) if since < listening_since else when
+
+
+def _due_of(hold: Hold, hooks: int, moment: Moment) -> list[tuple[datetime, Due]]:
+    if hold.verdict is not None and hold.verdict_at is not None:
+        return [moment(hold.verdict_at, CONFIRMING + STOP_GRACE + hooks, Due.CONFIRMATION)]
+    expiry = moment(hold.held_at, (hold.deadline - hold.held_at).total_seconds(), Due.VERDICT)
+    return [expiry] if hold.warned else [(warned_at(hold), Due.WARNING), expiry]
+
+
+class Deadlines:
+    """A part: ends what is overdue."""
+
+    def __init__(self, store: Store, wakeups: Wakeups, machines: Machines, clock: Callable[[], datetime]) -> None:
+        self._store = store
+        self._wakeups = wakeups
+        self._machines = machines
+        self._clock = clock
+        self._listening_since = clock()
+
+    async def run(self) -> NoReturn:
+        """End it when it is due, for ever."""
+        while True:
+            try:
+                patience = await self.look()
+            except Unavailable as error:
+                _log.warning("deadlines wait: %s", error, extra={"action": "deadlines.unsaved"})
+                patience = LOOK_EVERY
+            await asyncio.sleep(patience)
+
+    async def look(self) -> float:
+        """End what is due now; returns after how many seconds to look again.
+
+        Raises Unavailable when the store is.
+        """
+        now, patience = self._clock(), LOOK_EVERY
+        async with self._store.read() as tables:
+            found = [
+                (following[0], partial(self._end, workflow_id=each.workflow_id))
+                for each in await tables.workflows.under_way()
+                if (following := due(each, self._listening_since))
+            ]
+            found += [
+                (when, partial(self._give_up, workflow_id=run.workflow_id))
+                for run in await tables.services.awaited()
+                if (when := ready_by(run.status, self._listening_since))
+            ]
+        for when, end in found:
+            patience = min(patience, (when - now).total_seconds())
+            if when <= now:
+                await tell(self._machines, self._wakeups, await self._store.write(end))
+        return max(patience, 0.0)
+
+    async def _give_up(self, tables: Tables, workflow_id: str) -> list[str]:
+        """End a workflow that waits for a service which is overdue still."""
+        now = self._clock()
+        for run in await tables.services.awaited(workflow_id):
+            when, begun = ready_by(run.status, self._listening_since), run.status.begun_at
+            why = not_ready(run.status, (now - begun).total_seconds()) if begun and when and when <= now else None
+            if why is not None:
+                _log.warning(
+                    "workflow %s: service %s is overdue",
+                    workflow_id,
+                    run.status.service.name,
+                    extra={"action": "deadlines.over"},
+                )
+                return await give_up(tables, await tables.workflows.get(workflow_id), run.status, why, now)
+        return []
+
+    async def _end(self, tables: Tables, workflow_id: str) -> list[str]:
+        """End what is due of one workflow, unless something happened to it since it was looked at."""
+        now = self._clock()
+        for each in await tables.workflows.under_way(workflow_id):
+            following = due(each, self._listening_since)
+            if following is None or following[0] > now:
+                continue
+            what = following[1]
+            if each.hold is not None and what is Due.WARNING:
+                return await warn(tables, each.hold, now)
+            _log.warning("workflow %s: %s is overdue", workflow_id, what.value, extra={"action": "deadlines.over"})
+            if what is Due.END:
+                return await stop(tables, await tables.workflows.get(workflow_id), State.TIMEOUT, now)
+            if each.hold is not None and what is Due.VERDICT:
+                return await expire(tables, each.hold, now)
+            if each.attempt is not None and each.action is not None:
+                return await end_attempt(tables, each.attempt, _outcome(what, each, each.action), now)
+        return []
+
+
+def _outcome(what: Due, under_way: UnderWay, action: PlannedAction) -> Outcome:
+    if under_way.hold is not None and what is Due.CONFIRMATION:
+        return unconfirmed(under_way.hold)
+    if what is Due.RETURN:
+        message = f"the machine went away by intention, and was not seen again within {action.timeout} seconds"
+        return Outcome(state=State.FAILED, reason="NeverReturned", message=message)
+    if what is Due.STOP and under_way.stop_into is not None:
+        reason, message = why_stopped(under_way.stop_into, under_way.global_timeout)
+        return Outcome(
+            state=under_way.stop_into,
+            reason=reason,
+            message=f"{message}; the worker did not confirm that the action was stopped",
+        )
+    return Outcome(
+        state=State.TIMEOUT,
+        reason="Timeout",
+        message=f"the action has {action.timeout} seconds, and its worker did not report any end of it",
+    )

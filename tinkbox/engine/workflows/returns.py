@@ -1,0 +1,56 @@
+"""Machines that went away by intention and boot again: that is how their action succeeds.
+
+The sighting is made in memory, while the machine is answered; here it becomes a fact.  One that is lost
+with the process is made again: a boot asks more than once, and the worker's first word counts as well.
+"""
+
+import logging
+from collections.abc import Callable
+from datetime import datetime
+from typing import NoReturn
+
+from tinkbox.engine.machines.machines import Machines
+from tinkbox.engine.wakeups import RETURNS, Wakeups
+from tinkbox.engine.workflows.endings import end_attempt, tell
+from tinkbox.model.errors import Unavailable
+from tinkbox.model.workflow import Outcome, State
+from tinkbox.store.database import Store, Tables
+
+LOOK_EVERY = 5.0
+RETURNED = Outcome(state=State.SUCCESS, message="the machine went away and booted again")
+_log = logging.getLogger(__name__)
+
+
+class Returns:
+    """A part: completes the attempts of machines that are back."""
+
+    def __init__(self, store: Store, wakeups: Wakeups, machines: Machines, clock: Callable[[], datetime]) -> None:
+        self._store = store
+        self._wakeups = wakeups
+        self._machines = machines
+        self._clock = clock
+
+    async def run(self) -> NoReturn:
+        """Complete them as they come, for ever."""
+        while True:
+            if not self._machines.returned:
+                await self._wakeups.wait(RETURNS, LOOK_EVERY)
+            try:
+                await self.look()
+            except Unavailable as error:
+                _log.warning("a return is not noted yet: %s", error, extra={"action": "returns.unsaved"})
+                await self._wakeups.wait(RETURNS, LOOK_EVERY)
+
+    async def look(self) -> None:
+        """Complete those that are back now; raises Unavailable when the store is."""
+        for token in list(self._machines.returned):
+
+            async def use_case(tables: Tables, token: str = token) -> list[str]:
+                attempt = await tables.workflows.attempt(token)
+                if attempt is None or attempt.state is not State.LEAVING:
+                    return []
+                return await end_attempt(tables, attempt, RETURNED, self._clock())
+
+            workers = await self._store.write(use_case)
+            self._machines.returned.discard(token)
+            await tell(self._machines, self._wakeups, workers)

@@ -1,0 +1,305 @@
+"""Use-cases of workflows: create, show, cancel, retry, delete, and the appliance at a glance."""
+
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from tinkbox.engine.machines.boot_plan import first_to_retry
+from tinkbox.engine.machines.machines import Machines, primary
+from tinkbox.engine.rules.arming import Change, armed
+from tinkbox.engine.rules.transitions import WORKFLOW, Happening, advance
+from tinkbox.engine.templates.rendering import render, rendering_data
+from tinkbox.engine.templates.templates import find_template, only
+from tinkbox.engine.views.overview import machine_line, stranger_lines, workflow_line
+from tinkbox.engine.wakeups import CHANGES, Wakeups
+from tinkbox.engine.workflows.binding import Names, bind, bind_services, first_known
+from tinkbox.engine.workflows.endings import stop, tell
+from tinkbox.model import history
+from tinkbox.model.breakpoint import Breakpoints
+from tinkbox.model.errors import Conflict, Invalid, NotFound
+from tinkbox.model.hardware import Hardware
+from tinkbox.model.services import Phase, ServiceStatus, Standing
+from tinkbox.model.workflow import FINAL, Event, PlannedAction, State, Workflow
+from tinkbox.store.data import DataVersion
+from tinkbox.store.database import Store, Tables, UseCase
+from tinkbox.store.output import Piece
+from tinkbox.store.workflows import Attempt
+from tinkbox.wire.messages.status import Snapshot
+
+SHOWN_FINISHED = 50
+MAX_DEVICES = 256
+PAGE = 50
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Output:
+    """What is kept of one attempt's output from some offset on; `attempt.output_length` counts every byte received."""
+
+    attempt: Attempt
+    action: PlannedAction
+    pieces: Sequence[Piece]
+
+
+class Workflows:
+    """Create, show, cancel, retry and delete workflows.
+
+    Wherever a `key` is asked, it is an id, a unique beginning of one, or the name of the newest so called.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        wakeups: Wakeups,
+        machines: Machines,
+        clock: Callable[[], datetime],
+        new_id: Callable[[], str],
+        new_token: Callable[[], str],
+        names: Names,
+    ) -> None:
+        self._store = store
+        self._wakeups = wakeups
+        self._machines = machines
+        self._clock = clock
+        self._new_id = new_id
+        self._new_token = new_token
+        self._names = names
+
+    async def create(
+        self,
+        template_key: str,
+        devices: Mapping[str, str],
+        *,
+        machine: Hardware | None = None,
+        name: str = "",
+        breakpoints: Change | None = None,
+        who: str = "",
+        confirm_wipe: bool = False,
+        first: UseCase[None] | None = None,
+    ) -> str:
+        """Bind a template to machines, give each its ticket, and return the workflow's id.
+
+        What is rendered now is what will run, whatever becomes of template and hardware.  `machine` is the one
+        whose document the template sees, else the first known one of `devices`; `name` beats the template's.
+        `breakpoints` are armed as well as the template's, by the person `who`.  `first` is done in the same transaction:
+        both are, or neither is.  `confirm_wipe` is a person's word that disks may be wiped, whatever is on them.
+        Raises NotFound for an unknown template or an action that `breakpoints` name, and Invalid with every problem
+        otherwise.
+        """
+        if len(devices) > MAX_DEVICES:
+            raise Invalid(f"{len(devices)} devices: at most {MAX_DEVICES} fit into one workflow")
+        async with self._store.read() as tables:
+            template = await find_template(tables, template_key)
+            machine = machine or await first_known(tables, devices)
+        now, workflow_id = self._clock(), self._new_id()
+        rendered = await render(template.data, rendering_data(devices, machine, workflow_id))
+        definition = rendered.definition
+
+        async def use_case(tables: Tables) -> list[str]:
+            if first is not None:
+                await first(tables)
+            actions = await bind(tables, definition)
+            services = await bind_services(tables, definition, self._names, workflow_id)
+            workflow = Workflow(
+                id=workflow_id,
+                name=name or definition.name,
+                template_id=template.id,
+                devices=devices,
+                text=rendered.text,
+                state=State.PENDING,
+                actions=actions,
+                created_at=now,
+                updated_at=now,
+                global_timeout=definition.global_timeout,
+                wipe_confirmed=confirm_wipe,
+                services=tuple(
+                    ServiceStatus(service=each, standing=Standing(run=self._new_token(), phase=Phase.PENDING))
+                    for each in services
+                ),
+            )
+            workers = workflow.workers()
+            await tables.workflows.insert(workflow)
+            await tables.hardware.grant_ticket(workers)
+            await tables.events.add(workflow_id, now, *history.created(workflow))
+            await _arm(tables, workflow, definition.breakpoints, breakpoints, who)
+            return workers
+
+        workers = await self._store.write(use_case)
+        self._machines.tickets_granted(workers, name or definition.name)
+        await tell(self._machines, self._wakeups, workers)
+        return workflow_id
+
+    async def get(self, key: str) -> Workflow:
+        """Raises NotFound, or Conflict when the key fits several."""
+        async with self._store.read() as tables:
+            return await find_workflow(tables, key)
+
+    async def pages(self) -> AsyncIterator[list[Workflow]]:
+        """Every workflow, oldest first, some at a time: booting machines are answered in between."""
+        async with self._store.read() as tables:
+            ids = await tables.workflows.ids()
+        for begin in range(0, len(ids), PAGE):
+            async with self._store.read() as tables:
+                yield await tables.workflows.some(ids[begin : begin + PAGE])
+
+    async def all(self) -> list[Workflow]:
+        """Every workflow, oldest first."""
+        return [workflow async for page in self.pages() for workflow in page]
+
+    async def attempts(self, key: str) -> list[Attempt]:
+        """Every attempt at a workflow's actions, in the order in which they began; a retry hides none."""
+        async with self._store.read() as tables:
+            return await tables.workflows.attempts((await find_workflow(tables, key)).id)
+
+    async def cancel(self, key: str) -> str:
+        """Have a workflow end as CANCELED, its running action stopped first; returns its id.
+
+        One that is being stopped already is left alone.  Raises Conflict when it is over.
+        """
+
+        async def use_case(tables: Tables) -> tuple[str, list[str]]:
+            workflow = await find_workflow(tables, key)
+            if workflow.state in FINAL:
+                raise Conflict(f"workflow {workflow.id} is over already ({workflow.state})")
+            if workflow.state is State.STOPPING:
+                return workflow.id, []
+            return workflow.id, await stop(tables, workflow, State.CANCELED, self._clock())
+
+        workflow_id, workers = await self._store.write(use_case)
+        await tell(self._machines, self._wakeups, workers)
+        return workflow_id
+
+    async def retry(self, key: str, from_action: str | None = None, *, confirm_wipe: bool = False) -> str:
+        """Take up a workflow that ended badly again, behind what its machines wait for; returns its id.
+
+        It begins with the first action that is not done, or with an earlier one: `from_action` is its
+        name or `task/action`.  Its services are started anew, and must be ready before.  `confirm_wipe` as in `create`.  Raises Conflict when that cannot be, NotFound when there is none so called.
+        """
+        now = self._clock()
+
+        async def use_case(tables: Tables) -> Workflow:
+            workflow = await find_workflow(tables, key)
+            first = first_to_retry(workflow, from_action)
+            await tables.workflows.set_state(workflow.id, advance(WORKFLOW, workflow.state, Happening.RETRIED), now)
+            await tables.workflows.make_ready(workflow.id, first)
+            runs = [self._new_token() for _ in workflow.services]
+            await tables.services.renew(workflow.id, runs)
+            await tables.events.add(workflow.id, now, *history.retried(first, runs, confirmed=confirm_wipe))
+            if confirm_wipe:
+                await tables.workflows.confirm_wipe(workflow.id)
+            ready = await tables.workflows.get(workflow.id)
+            await tables.hardware.grant_ticket(_awaited(ready))
+            return ready
+
+        workflow = await self._store.write(use_case)
+        self._machines.tickets_granted(_awaited(workflow), workflow.name)
+        await tell(self._machines, self._wakeups, workflow.workers())
+        return workflow.id
+
+    async def delete(self, key: str) -> str:
+        """Forget a workflow that is not running; returns its id.  Raises Conflict while it runs."""
+
+        async def use_case(tables: Tables) -> tuple[str, list[str]]:
+            workflow = await find_workflow(tables, key)
+            if workflow.state in {State.RUNNING, State.STOPPING}:
+                raise Conflict(
+                    f"workflow {workflow.id} is {workflow.state.lower()}: it can be deleted when it is over, "
+                    "and canceled before"
+                )
+            await tables.workflows.delete(workflow.id)
+            if workflow.state is not State.SUCCESS:  # what did not succeed holds a ticket for the next try
+                await tables.hardware.withdraw_ticket(workflow.workers(), installed=False)
+            return workflow.id, workflow.workers()
+
+        workflow_id, workers = await self._store.write(use_case)
+        await tell(self._machines, self._wakeups, workers)
+        return workflow_id
+
+    async def events(self, key: str) -> list[Event]:
+        """What happened to a workflow, in order."""
+        async with self._store.read() as tables:
+            return await tables.events.of((await find_workflow(tables, key)).id)
+
+    async def events_after(self, sequence: int, limit: int = 500) -> list[tuple[int, Event]]:
+        """The next events of any workflow, each with its place in the whole."""
+        async with self._store.read() as tables:
+            return await tables.events.after(sequence, limit)
+
+    async def newest_event(self) -> int:
+        """The place of the newest event in the whole."""
+        async with self._store.read() as tables:
+            return await tables.events.newest()
+
+    async def changed(self, timeout: float) -> None:
+        """Wait until something may have changed, at most `timeout` seconds."""
+        await self._wakeups.wait(CHANGES, timeout)
+
+    async def output(self, key: str, offsets: Mapping[str, int]) -> list[Output]:
+        """What the attempts printed, in the order in which they began.
+
+        `offsets` maps attempt tokens to where the reader already is.
+        """
+        async with self._store.read() as tables:
+            workflow = await find_workflow(tables, key)
+            return [
+                Output(
+                    attempt=attempt,
+                    action=workflow.actions[attempt.position].action,
+                    pieces=await tables.output.after(attempt.token, offsets.get(attempt.token, 0)),
+                )
+                for attempt in await tables.workflows.attempts(workflow.id)
+            ]
+
+    async def data(self, key: str, version: int = 0) -> DataVersion | None:
+        """A version of the ephemeral data, 0 the newest; None when nothing was ever written.
+
+        Raises NotFound for a version that never was or is no longer kept.
+        """
+        async with self._store.read() as tables:
+            workflow_id = (await find_workflow(tables, key)).id
+            if version == 0:
+                return await tables.data.newest(workflow_id)
+            versions = await tables.data.versions(workflow_id)
+        found = next((each for each in versions if each.version == version), None)
+        if found is None or found.archive is None:
+            kept = ", ".join(str(each.version) for each in versions if each.archive is not None) or "none"
+            raise NotFound(f"version {version} of the data is not there (kept: {kept})")
+        return found
+
+    async def data_versions(self, key: str) -> list[DataVersion]:
+        """Every version of the ephemeral data, oldest first, the older ones without their archive."""
+        async with self._store.read() as tables:
+            return await tables.data.versions((await find_workflow(tables, key)).id)
+
+    async def snapshot(self, version: str) -> Snapshot:
+        """The appliance at a glance."""
+        machines = await self._machines.all()
+        hostnames = {each.hardware.id: primary(each.hardware).hostname for each in machines}
+        async with self._store.read() as tables:
+            workflows = await tables.workflows.unfinished_and_newest(SHOWN_FINISHED)
+            lines = [await workflow_line(tables, each, hostnames) for each in workflows]
+        return Snapshot(
+            now=self._clock(),
+            version=version,
+            machines=tuple(machine_line(each) for each in machines),
+            workflows=tuple(lines),
+            strangers=stranger_lines(self._machines, self._clock()),
+        )
+
+
+async def find_workflow(tables: Tables, key: str) -> Workflow:
+    """The one workflow that `key` means; raises NotFound or Conflict."""
+    return only(await tables.workflows.matching(key), "workflow", key)
+
+
+async def _arm(tables: Tables, workflow: Workflow, of_template: Breakpoints, change: Change | None, who: str) -> None:
+    """Arm a new workflow's breakpoints."""
+    by_person = armed(of_template, change, workflow) if change is not None else of_template
+    for breakpoints, whose in ((of_template, "the template"), (by_person, who)):
+        if breakpoints != await tables.holds.armed(workflow.id):
+            await tables.holds.arm(workflow.id, breakpoints)
+            await tables.events.add(workflow.id, workflow.created_at, *history.breakpoints_armed(breakpoints, whose))
+
+
+def _awaited(workflow: Workflow) -> list[str]:
+    """The machines that a workflow still has something to do for."""
+    return list(dict.fromkeys(each.action.worker for each in workflow.actions if each.state is State.PENDING))

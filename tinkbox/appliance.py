@@ -51,20 +51,20 @@ from tinkbox.engine.workflows.returns import Returns
 from tinkbox.engine.workflows.workflows import Workflows
 from tinkbox.hosting import Place
 from tinkbox.hosting.host import ServiceHost
+from tinkbox.hosting.local_link import LocalHostLink
 from tinkbox.listening import DNS_PORT, Listening, Sockets
 from tinkbox.model.boot import Plan
 from tinkbox.model.inventory import Inventory
 from tinkbox.node.discovery import routes as discovery_routes
+from tinkbox.node.hosting import routes as hosting_routes
 from tinkbox.node.routes import routes as worker_routes
-from tinkbox.node.services import routes as hosting_routes
 from tinkbox.node.shells import routes as shell_routes
 from tinkbox.osie.image import OsieImage
 from tinkbox.osie.image import images as osie_images
+from tinkbox.proxy.proxy import Proxy
 from tinkbox.registry.routes import routes as registry_routes
 from tinkbox.registry.storage import ImageStore
 from tinkbox.runtime.docker import DockerRuntime
-from tinkbox.services.desk import OwnDesk
-from tinkbox.services.proxy import Proxy
 from tinkbox.settings import Settings
 from tinkbox.store.database import Store
 from tinkbox.wire.dhcp.foreign_servers import foreign_lines
@@ -142,7 +142,7 @@ class Appliance:
             self._meter.begin, self._shells.load,
         ):  # fmt: skip
             await load()
-        self._host = ServiceHost(self.docker, OwnDesk(self._services), self._place(), time.monotonic)
+        self._host = ServiceHost(self.docker, LocalHostLink(self._services), self._place(), time.monotonic)
         self._attempts = Attempts(
             self._store, self._wakeups, self.machines, _now, _new_token, self._host.gather, self._directory.name_of
         )

@@ -87,7 +87,7 @@ def _side(
     own.mkdir()
     start_nginx(end, own, work / "root", f"127.0.0.1:{SERVED}", as_client)
     with (own / "sink.log").open("wb") as log:
-        sink = [sys.executable, "-m", "tests.integration.services.sink", str(own), "127.0.0.1", str(TAKEN)]
+        sink = [sys.executable, "-m", "tests.integration.proxy.sink", str(own), "127.0.0.1", str(TAKEN)]
         end.start(as_client(*sink), stdout=log)
     until((own / "sink").exists, "the sink")
     return Side(
@@ -104,7 +104,7 @@ def _start_ours(end: Network, own: Path) -> list[Popen[bytes]]:
     for port, service in ((FILES, SERVED), (SINK, TAKEN)):
         listens = own / "port"
         listens.unlink(missing_ok=True)
-        door = [sys.executable, "-m", "tests.integration.services.bare_door", str(own)]
+        door = [sys.executable, "-m", "tests.integration.proxy.bare_door", str(own)]
         with (own / f"door-{port}.log").open("wb") as log:
             command = [*door, str(end.address), str(port), "127.0.0.1", str(service)]
             started.append(end.start(as_server(*command), stdout=log))

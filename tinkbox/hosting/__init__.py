@@ -12,7 +12,7 @@ from tinkbox.model.services import Standing
 from tinkbox.wire.messages.hosting import Wanted
 
 
-class Desk(Protocol):
+class HostLink(Protocol):
     """Where a host learns what is wanted, and says what it has; every method may raise a Refusal.
 
     Unavailable is worth trying again; after NotFound or Conflict the run is not wanted any more.

@@ -9,7 +9,7 @@ from tinkbox.hosting.networks import Networks
 from tinkbox.model.errors import Unavailable
 from tinkbox.model.image import parse_reference
 from tinkbox.runtime import Container, ContainerFailed, ContainerSpec
-from tinkbox.runtime.services import ServiceRuntime
+from tinkbox.runtime.hosting import ServiceRuntime
 from tinkbox.wire.messages.hosting import WantedService
 from tinkbox.wire.routes.labels import read_labels
 

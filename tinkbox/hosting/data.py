@@ -5,7 +5,7 @@ import hashlib
 import logging
 from pathlib import Path
 
-from tinkbox.hosting import Desk
+from tinkbox.hosting import HostLink
 from tinkbox.model.errors import Conflict, Invalid, NotFound, TooLarge
 from tinkbox.runtime.folders import mark, pack
 
@@ -15,8 +15,8 @@ _log = logging.getLogger(__name__)
 class DataKeeper:
     """`trouble` is why the newest of it is not kept, as a reason and a message; nothing of it is lost by that."""
 
-    def __init__(self, desk: Desk, run: str, folder: Path) -> None:
-        self._desk = desk
+    def __init__(self, host_link: HostLink, run: str, folder: Path) -> None:
+        self._host_link = host_link
         self._run = run
         self._folder = folder
         self._turn = asyncio.Lock()
@@ -25,7 +25,7 @@ class DataKeeper:
         self.trouble: tuple[str, str] | None = None
 
     async def keep(self) -> None:
-        """Have the desk keep what is there now, unless it does already; raises Unavailable or Denied."""
+        """Have the host_link keep what is there now, unless it does already; raises Unavailable or Denied."""
         async with self._turn:
             if not self._folder.is_dir():
                 return
@@ -46,5 +46,5 @@ class DataKeeper:
     async def _keep(self, archive: bytes) -> None:
         digest = hashlib.sha256(archive).hexdigest()
         if digest != self._kept:
-            await self._desk.keep_data(self._run, archive)
+            await self._host_link.keep_data(self._run, archive)
             self._kept = digest

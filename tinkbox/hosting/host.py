@@ -5,15 +5,15 @@ import logging
 from collections.abc import Callable
 from typing import NoReturn
 
-from tinkbox.hosting import Desk, Pace, Place
+from tinkbox.hosting import HostLink, Pace, Place
 from tinkbox.hosting.folder import is_run, runs
 from tinkbox.hosting.keeper import Keeper, Premises
 from tinkbox.hosting.networks import Networks
 from tinkbox.model.errors import Refusal
 from tinkbox.model.services import Standing
 from tinkbox.runtime import ContainerFailed, EngineAway
+from tinkbox.runtime.hosting import ServiceRuntime
 from tinkbox.runtime.patience import patiently
-from tinkbox.runtime.services import ServiceRuntime
 from tinkbox.wire.messages.hosting import Wanted, WantedService
 
 _log = logging.getLogger(__name__)
@@ -23,27 +23,32 @@ class ServiceHost:
     """Level-triggered: killed at any moment, the next one goes on where it was on the same engine and folder."""
 
     def __init__(
-        self, runtime: ServiceRuntime, desk: Desk, place: Place, clock: Callable[[], float], pace: Pace | None = None
+        self,
+        runtime: ServiceRuntime,
+        host_link: HostLink,
+        place: Place,
+        clock: Callable[[], float],
+        pace: Pace | None = None,
     ) -> None:
         """`clock` is monotonic, in seconds."""
         self._runtime = runtime
-        self._desk = desk
+        self._host_link = host_link
         self._place = place
         self._pace = pace or Pace()
         self._networks = Networks(runtime, place)
         self._premises = Premises(
-            runtime=runtime, desk=desk, place=place, pace=self._pace, clock=clock, networks=self._networks,
+            runtime=runtime, host_link=host_link, place=place, pace=self._pace, clock=clock, networks=self._networks,
             changed=self._news,
         )  # fmt: skip
         self._wanted: Wanted | None = None
         self._keepers: dict[str, Keeper] = {}
-        self._over: dict[str, Standing] = {}  # what nothing is left of, until the desk knows
+        self._over: dict[str, Standing] = {}  # what nothing is left of, until the host_link knows
         self._turned = asyncio.Event()
         self._left = asyncio.Event()
         self._changed = asyncio.Event()
 
     async def run(self) -> NoReturn:
-        """Make wanted services real and end others, for ever; neither an engine nor a desk that is away ends it."""
+        """Make wanted services real and end others, for ever; neither an engine nor a host_link that is away ends it."""
         async with asyncio.TaskGroup() as group:
             group.create_task(self._learn())
             await self._turned.wait()
@@ -58,14 +63,14 @@ class ServiceHost:
         raise AssertionError("a group that never ends has ended")
 
     async def gather(self, workflow_id: str) -> None:
-        """Have the desk keep what this workflow's services have in their /workflow by now; raises Unavailable."""
+        """Have the host_link keep what this workflow's services have in their /workflow by now; raises Unavailable."""
         for keeper in [each for each in self._keepers.values() if each.workflow_id == workflow_id]:
             await keeper.keep_data()
 
     async def _learn(self) -> NoReturn:
         while True:
             seen = "" if self._wanted is None else self._wanted.mark
-            wanted = await patiently(lambda: self._desk.wanted(seen), Refusal)  # noqa: B023
+            wanted = await patiently(lambda: self._host_link.wanted(seen), Refusal)  # noqa: B023
             if wanted is not None:
                 self._wanted = wanted
                 self._turned.set()
@@ -77,7 +82,7 @@ class ServiceHost:
 
     async def _tell(self) -> None:
         over = dict(self._over)
-        await self._desk.observed((*(each.standing for each in self._keepers.values()), *over.values()))
+        await self._host_link.observed((*(each.standing for each in self._keepers.values()), *over.values()))
         for run, standing in over.items():
             if self._over.get(run) is standing:
                 del self._over[run]

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TypeVar
 
-from tinkbox.hosting import Desk, Pace, Place, life
+from tinkbox.hosting import HostLink, Pace, Place, life
 from tinkbox.hosting.containers import LOST, ServiceContainer, found_container
 from tinkbox.hosting.data import DataKeeper
 from tinkbox.hosting.folder import RunFolder
@@ -17,9 +17,9 @@ from tinkbox.model.errors import Invalid, Refusal, Unavailable
 from tinkbox.model.services import Phase, PlannedService, Standing
 from tinkbox.runtime import Container, ContainerFailed, EngineAway
 from tinkbox.runtime.carrier import Carrier
+from tinkbox.runtime.hosting import Look, ServiceRuntime
 from tinkbox.runtime.output import OutputPump
 from tinkbox.runtime.patience import patiently
-from tinkbox.runtime.services import Look, ServiceRuntime
 from tinkbox.wire.messages.hosting import WantedService
 
 TELL_SECONDS = 1.0  # between two looks at the last lines of one that is not ready
@@ -32,7 +32,7 @@ class Premises:
     """What all runs on a host share; `changed` is called when there is something new to say of one."""
 
     runtime: ServiceRuntime
-    desk: Desk
+    host_link: HostLink
     place: Place
     pace: Pace
     clock: Callable[[], float]
@@ -53,7 +53,7 @@ class Keeper:
         self._run = run
         self._wanted = wanted
         self._folder = RunFolder(premises.place.folder, run)
-        self._data = DataKeeper(premises.desk, run, self._folder.workflow)
+        self._data = DataKeeper(premises.host_link, run, self._folder.workflow)
         restarts = 0 if wanted is None else wanted.restarts
         begun = life.Note(standing=Standing(run=run, phase=Phase.STARTING, restarts=restarts), row=restarts)
         self._note = self._folder.note() or begun
@@ -85,7 +85,7 @@ class Keeper:
         self._unwanted.set()
 
     async def keep_data(self) -> None:
-        """Have the desk keep what it wrote by now; raises Unavailable or Denied."""
+        """Have the host_link keep what it wrote by now; raises Unavailable or Denied."""
         before = self._data.trouble
         await self._data.keep()
         if self._data.trouble != before:
@@ -94,7 +94,7 @@ class Keeper:
     async def run(self) -> None:
         """Until it was ended, and nothing is left of it."""
         async with asyncio.TaskGroup() as group:
-            self._carrier = Carrier(self._runtime, OutputPump(self._premises.desk, self._run), group)
+            self._carrier = Carrier(self._runtime, OutputPump(self._premises.host_link, self._run), group)
             if self._wanted is not None:
                 place, networks = self._premises.place, self._premises.networks
                 own = ServiceContainer(self._runtime, place, networks, self._wanted, self._folder)

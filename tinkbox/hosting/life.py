@@ -20,7 +20,7 @@ from tinkbox.model.services import (
     RestartPolicy,
     Standing,
 )
-from tinkbox.runtime.services import Health, Look
+from tinkbox.runtime.hosting import Health, Look
 from tinkbox.wire.messages.hosting import standing_from_document
 from tinkbox.wire.messages.json_fields import number, read_object, text
 from tinkbox.wire.messages.worker import MAX_MESSAGE

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from tinkbox.hosting import Place
 from tinkbox.runtime import MACHINE, ContainerFailed
-from tinkbox.runtime.services import Network, ServiceRuntime
+from tinkbox.runtime.hosting import Network, ServiceRuntime
 
 LENGTH = 28  # the prefix of a workflow's network: 13 services
 _log = logging.getLogger(__name__)

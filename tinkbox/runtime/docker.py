@@ -19,7 +19,7 @@ from tinkbox.runtime import Container, ContainerSpec, Ended, EngineAway, Exec, E
 from tinkbox.runtime.docker_documents import container_config, ended_alone, network, seen
 from tinkbox.runtime.docker_exec import started
 from tinkbox.runtime.docker_faults import faults
-from tinkbox.runtime.services import Look, Network
+from tinkbox.runtime.hosting import Look, Network
 from tinkbox.runtime.words import meaning, overlaps
 
 _FRAME = struct.Struct(">BxxxL")  # stream, three zeros, length: Docker's attach format

@@ -7,7 +7,7 @@ from typing import Any
 
 from tinkbox.model.services import HealthCheck
 from tinkbox.runtime import ContainerSpec
-from tinkbox.runtime.services import Health, Look, Network
+from tinkbox.runtime.hosting import Health, Look, Network
 
 MAX_PROBE = 500
 _NEVER = "0001-01-01T00:00:00Z"

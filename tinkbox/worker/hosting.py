@@ -15,8 +15,8 @@ class Door(Protocol):
     async def keep_service_data(self, run: str, archive: bytes) -> None: ...
 
 
-class ServiceDesk:
-    """A `hosting.Desk` on the appliance, for the machine in the boot `boot_id`."""
+class RemoteHostLink:
+    """A `hosting.HostLink` on the appliance, for the machine in the boot `boot_id`."""
 
     def __init__(self, door: Door, boot_id: str) -> None:
         self._door = door

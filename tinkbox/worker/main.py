@@ -27,7 +27,7 @@ from tinkbox.worker.files.worker_folder import WorkerFolder
 from tinkbox.worker.host.addresses import own_address
 from tinkbox.worker.host.disks import look
 from tinkbox.worker.host.inventory import inventory
-from tinkbox.worker.hosting import ServiceDesk
+from tinkbox.worker.hosting import RemoteHostLink
 from tinkbox.worker.machine import Door as AttemptDoor
 from tinkbox.worker.machine import Machine
 
@@ -98,7 +98,7 @@ async def _work(credential: Credential, docker: str, data: Path, *, privileged: 
             address=await patiently(partial(own_address, credential.server), Unavailable),
             opened=Path("/"),
         )
-        host = ServiceHost(runtime, ServiceDesk(door, boot_id), place, time.monotonic)
+        host = ServiceHost(runtime, RemoteHostLink(door, boot_id), place, time.monotonic)
         machine = Machine(
             runtime=runtime, door=door, folder=folder, credential=credential, boot_id=boot_id,
             privileged=privileged, debug=debug, gather=host.gather, look=look,

@@ -15,7 +15,7 @@ from aiohttp import web
 
 from tests.integration.docker_engine import DockerEngine
 from tests.integration.registry.serving import Clock, layer, may_push, until
-from tests.unit.hosting.fake_desk import FakeDesk
+from tests.unit.hosting.fake_host_link import FakeHostLink
 from tinkbox.door.problems import refusals_become_problems
 from tinkbox.hosting import Pace, Place
 from tinkbox.hosting.host import ServiceHost
@@ -93,13 +93,13 @@ class Lab:
         self.network = network
         self.runtime = runtime
         self.place = place
-        self.desk = FakeDesk()
+        self.host_link = FakeHostLink()
 
     @asynccontextmanager
     async def hosting(self, grace: int = PACE.grace) -> AsyncIterator[ServiceHost]:
         """A host at work, until it is dropped as it stands; `grace` is what services have to end by themselves."""
         pace = replace(PACE, grace=grace)
-        host = ServiceHost(self.runtime, self.desk, self.place, asyncio.get_running_loop().time, pace)
+        host = ServiceHost(self.runtime, self.host_link, self.place, asyncio.get_running_loop().time, pace)
         async with asyncio.TaskGroup() as group:
             running = group.create_task(host.run())
             yield host
@@ -113,12 +113,12 @@ class Lab:
 
     def standing(self, run: str = "r1") -> Standing:
         """What was told of a run last."""
-        newest = self.desk.told[-1] if self.desk.told else ()
+        newest = self.host_link.told[-1] if self.host_link.told else ()
         return next((each for each in newest if each.run == run), Standing(run=run, phase=Phase.PENDING))
 
     def phases(self, run: str = "r1") -> list[Phase]:
         """Its phases, one after the other."""
-        phases = [each.phase for each in self.desk.of(run)]
+        phases = [each.phase for each in self.host_link.of(run)]
         return [each for number, each in enumerate(phases) if not number or each is not phases[number - 1]]
 
     async def until(self, *phases: Phase, run: str = "r1") -> Standing:
@@ -136,7 +136,7 @@ class Lab:
         return listed.stdout.split()
 
     async def until_nothing_is_left(self) -> None:
-        await until(lambda: not (list(self.place.folder.glob("*")) or self.desk.told[-1]), DEADLINE)
+        await until(lambda: not (list(self.place.folder.glob("*")) or self.host_link.told[-1]), DEADLINE)
         await until(lambda: not (self.containers() or self.networks()), DEADLINE)
 
     async def fetch(self, port: int) -> bytes:

@@ -22,18 +22,18 @@ QUICK = HealthCheck(test=("CMD-SHELL", "test -e /workflow/fit || { echo unfit; e
 
 
 async def test_one_without_a_health_check_is_ready_once_it_is_up_and_answers_at_its_address(lab: Lab) -> None:
-    lab.desk.want(lab.service(SERVE))
+    lab.host_link.want(lab.service(SERVE))
     async with lab.hosting():
         standing = await lab.until(READY)
         assert standing.ports == (8080, 8081)
         assert await lab.fetch(8080) == b"web of w1\n"
-        lab.desk.want()
+        lab.host_link.want()
         await lab.until_nothing_is_left()
     assert lab.phases() == [STARTING, READY, STOPPING, STOPPED]
 
 
 async def test_one_that_becomes_healthy_after_a_while_is_ready_then(lab: Lab) -> None:
-    lab.desk.want(lab.service("echo begins; exec tail -f /dev/null", health=QUICK))
+    lab.host_link.want(lab.service("echo begins; exec tail -f /dev/null", health=QUICK))
     async with lab.hosting():
         await until(lambda: lab.standing().message == "its health check fails: unfit")
         assert lab.standing().phase is STARTING
@@ -44,18 +44,18 @@ async def test_one_that_becomes_healthy_after_a_while_is_ready_then(lab: Lab) ->
 
 
 async def test_one_that_never_becomes_healthy_says_what_its_check_says_and_what_it_printed(lab: Lab) -> None:
-    lab.desk.want(lab.service("echo cannot find my key; exec tail -f /dev/null", health=QUICK))
+    lab.host_link.want(lab.service("echo cannot find my key; exec tail -f /dev/null", health=QUICK))
     async with lab.hosting():
         await until(lambda: lab.standing().tail == ("cannot find my key",))
         await until(lambda: lab.standing().message == "its health check fails: unfit")
         await asyncio.sleep(1)
-        lab.desk.want()
+        lab.host_link.want()
         await lab.until_nothing_is_left()
     assert lab.phases() == [STARTING, STOPPING, STOPPED]
 
 
 async def test_one_that_was_ready_may_become_unhealthy_and_recover_without_a_restart(lab: Lab) -> None:
-    lab.desk.want(lab.service("echo >/workflow/fit; exec tail -f /dev/null", health=QUICK))
+    lab.host_link.want(lab.service("echo >/workflow/fit; exec tail -f /dev/null", health=QUICK))
     fit = lab.place.folder / "r1" / "workflow" / "fit"
     async with lab.hosting():
         await lab.until(READY)
@@ -66,74 +66,74 @@ async def test_one_that_was_ready_may_become_unhealthy_and_recover_without_a_res
 
 
 async def test_one_that_exits_0_has_done_its_work(lab: Lab) -> None:
-    lab.desk.want(lab.service("echo prepared; exit 0"))
+    lab.host_link.want(lab.service("echo prepared; exit 0"))
     async with lab.hosting():
         standing = await lab.until(EXITED)
         assert (standing.exit_code, standing.reason, standing.tail) == (0, "", ("prepared",))
         await asyncio.sleep(1)
-        lab.desk.want()
+        lab.host_link.want()
         await lab.until_nothing_is_left()
     assert lab.phases() == [STARTING, EXITED]
-    assert lab.desk.printed == {"r1": b"prepared\n"}
+    assert lab.host_link.printed == {"r1": b"prepared\n"}
 
 
 async def test_one_that_exits_0_before_it_is_healthy_never_served(lab: Lab) -> None:
-    lab.desk.want(lab.service("exit 0", health=QUICK))
+    lab.host_link.want(lab.service("exit 0", health=QUICK))
     async with lab.hosting():
         assert (await lab.until(FAILED)).reason == "ServiceEnded"
 
 
 async def test_one_that_exits_1_for_ever_is_given_up_after_its_restarts(lab: Lab) -> None:
-    lab.desk.want(lab.service("echo cannot; exit 1"))
+    lab.host_link.want(lab.service("echo cannot; exit 1"))
     async with lab.hosting():
         standing = await lab.until(FAILED)
         assert (standing.reason, standing.restarts, standing.exit_code) == ("ServiceFailed", 5, 1)
         assert standing.message == "ended with exit code 1 (cannot), after 5 restarts in a row"
         assert standing.tail == ("cannot",)
-        await until(lambda: lab.desk.printed == {"r1": b"cannot\n" * 6})
-        lab.desk.want()
+        await until(lambda: lab.host_link.printed == {"r1": b"cannot\n" * 6})
+        lab.host_link.want()
         await lab.until_nothing_is_left()
     assert lab.phases()[-1] is FAILED
 
 
 async def test_one_whose_image_is_missing_fails_at_once(lab: Lab) -> None:
-    lab.desk.want(lab.service(image="nothing:v1"))
+    lab.host_link.want(lab.service(image="nothing:v1"))
     async with lab.hosting():
         standing = await lab.until(FAILED)
         assert standing.reason == "ImageNotFound"
-        lab.desk.want()
+        lab.host_link.want()
         await lab.until_nothing_is_left()
 
 
 async def test_one_that_ignores_sigterm_is_killed_after_the_grace(lab: Lab) -> None:
-    lab.desk.want(lab.service("trap 'echo no' TERM; echo deaf; while :; do sleep 0.1; done"))
+    lab.host_link.want(lab.service("trap 'echo no' TERM; echo deaf; while :; do sleep 0.1; done"))
     async with lab.hosting(grace=5):
         await lab.until(READY)
-        await until(lambda: lab.desk.printed.get("r1") == b"deaf\n")
-        lab.desk.want()
+        await until(lambda: lab.host_link.printed.get("r1") == b"deaf\n")
+        lab.host_link.want()
         standing = await lab.until(STOPPED)
         assert (standing.exit_code, standing.signal) == (137, "SIGKILL")
         await lab.until_nothing_is_left()
-    assert lab.desk.printed == {"r1": b"deaf\nno\n"}
+    assert lab.host_link.printed == {"r1": b"deaf\nno\n"}
 
 
 async def test_what_an_ended_service_says_last_arrives(lab: Lab) -> None:
     heeds = "trap 'echo bye; echo late >/workflow/late; exit 3' TERM; echo begins; while :; do sleep 0.1; done"
-    lab.desk.want(lab.service(heeds))
+    lab.host_link.want(lab.service(heeds))
     async with lab.hosting(grace=60):
         await lab.until(READY)
-        await until(lambda: lab.desk.printed.get("r1") == b"begins\n")
-        lab.desk.want()
+        await until(lambda: lab.host_link.printed.get("r1") == b"begins\n")
+        lab.host_link.want()
         standing = await lab.until(STOPPED)
         assert standing.exit_code == 3
-    assert lab.desk.printed == {"r1": b"begins\nbye\n"}
-    assert [entry.path for entry in decode(lab.desk.data["r1"][-1])] == ["late"]
+    assert lab.host_link.printed == {"r1": b"begins\nbye\n"}
+    assert [entry.path for entry in decode(lab.host_link.data["r1"][-1])] == ["late"]
 
 
 async def test_a_command_that_is_not_there_fails_it(lab: Lab) -> None:
-    lab.desk.want(lab.service())
+    lab.host_link.want(lab.service())
     wanted = lab.service()
-    lab.desk.want(replace(wanted, service=replace(wanted.service, command=("/bin/nothing",))))
+    lab.host_link.want(replace(wanted, service=replace(wanted.service, command=("/bin/nothing",))))
     async with lab.hosting():
         assert (await lab.until(FAILED)).reason == "BadCommand"
 
@@ -146,11 +146,11 @@ async def test_it_runs_without_rights_with_bounded_logs_with_names_and_with_its_
         labels=(("a", "1"), ("a", "2")),
         ports=(9000,),
     )
-    lab.desk.want(replace(wanted, hosts={"w1.workflows.tinkbox.internal": "10.213.0.1"}))
+    lab.host_link.want(replace(wanted, hosts={"w1.workflows.tinkbox.internal": "10.213.0.1"}))
     async with lab.hosting():
         standing = await lab.until(READY)
-        await until(lambda: b"NoNewPrivs:\t1" in lab.desk.printed.get("r1", b""))
-        printed = lab.desk.printed["r1"].decode()
+        await until(lambda: b"NoNewPrivs:\t1" in lab.host_link.printed.get("r1", b""))
+        printed = lab.host_link.printed["r1"].decode()
         (shown,) = json.loads(lab.engine.cli("inspect", "tinkbox-r1").stdout)
     assert standing.ports == (9000,)
     assert "10.213.0.1\tw1.workflows.tinkbox.internal" in printed
@@ -163,14 +163,14 @@ async def test_it_runs_without_rights_with_bounded_logs_with_names_and_with_its_
 
 
 async def test_what_it_writes_is_kept_and_gathered_when_asked_for(lab: Lab) -> None:
-    lab.desk.want(lab.service(UNTIL_TOLD.format("go") + "echo secret >/workflow/password; exec tail -f /dev/null"))
+    lab.host_link.want(lab.service(UNTIL_TOLD.format("go") + "echo secret >/workflow/password; exec tail -f /dev/null"))
     folder = lab.place.folder / "r1" / "workflow"
     async with lab.hosting() as host:
         await lab.until(READY)
         (folder / "go").touch()
         await until(lambda: (folder / "password").exists() and (folder / "password").read_text() != "")
         await host.gather("w1")
-        kept = {entry.path: entry.content for entry in decode(lab.desk.data["r1"][-1])}
+        kept = {entry.path: entry.content for entry in decode(lab.host_link.data["r1"][-1])}
         assert kept == {"go": b"", "password": b"secret\n"}
 
 
@@ -181,15 +181,15 @@ async def test_too_much_data_is_said_and_what_was_kept_stays(lab: Lab) -> None:
         + "head -c 11000000 /dev/zero >/workflow/b; exec tail -f /dev/null"
     )
     kept = Entry(path="a", mode=0o644, content=b"1\n")
-    lab.desk.want(lab.service(script))
+    lab.host_link.want(lab.service(script))
     async with lab.hosting():
         await lab.until(READY)
-        await until(lambda: kept in decode(lab.desk.data.get("r1", [b""])[-1]))
+        await until(lambda: kept in decode(lab.host_link.data.get("r1", [b""])[-1]))
         (lab.place.folder / "r1" / "workflow" / "go").touch()
         await until(lambda: "b (11000000 bytes)" in lab.standing().message)
         assert lab.standing().reason == "DataTooLarge"
         assert lab.standing().phase is READY
-        assert kept in decode(lab.desk.data["r1"][-1])
+        assert kept in decode(lab.host_link.data["r1"][-1])
 
 
 async def test_only_what_the_operator_opened_is_mounted_also_through_links(lab: Lab, tmp_path: Path) -> None:
@@ -198,7 +198,7 @@ async def test_only_what_the_operator_opened_is_mounted_also_through_links(lab: 
     (opened / "files").mkdir()
     (opened / "link").symlink_to("/etc")
     lab.place = replace(lab.place, opened=opened)
-    lab.desk.want(
+    lab.host_link.want(
         lab.service("echo 1 >/files/mine; exec tail -f /dev/null", volumes=(f"{opened}/files:/files",)),
         lab.service(run="r2", volumes=(f"{opened}/link:/etc/host:ro",)),
         lab.service(run="r3", volumes=(f"{opened}/../:/up",)),
@@ -217,7 +217,7 @@ async def test_one_to_which_routes_lead_needs_a_port(lab: Lab) -> None:
     named = lab.service(run="r2", image=BARE, urls=urls, command=command, ports=(80,))
     exposed = lab.service(run="r3", urls=urls)
     unrouted = lab.service(run="r4", image=BARE, command=command)
-    lab.desk.want(bare, named, exposed, unrouted)
+    lab.host_link.want(bare, named, exposed, unrouted)
     async with lab.hosting():
         assert (await lab.until(FAILED)).reason == "NoPort"
         for run in ("r2", "r3", "r4"):
@@ -226,12 +226,12 @@ async def test_one_to_which_routes_lead_needs_a_port(lab: Lab) -> None:
 
 async def test_two_hosts_on_one_engine_do_not_touch_each_other(lab: Lab, tmp_path: Path) -> None:
     other = Lab(lab.engine, lab.network, lab.runtime, place_for(tmp_path, lab.place.registry, host="h2"))
-    lab.desk.want(lab.service(SERVE))
-    other.desk.want(other.service(run="r2", workflow_id="w2"))
+    lab.host_link.want(lab.service(SERVE))
+    other.host_link.want(other.service(run="r2", workflow_id="w2"))
     async with lab.hosting(), other.hosting():
         await lab.until(READY)
         await other.until(READY, run="r2")
-        lab.desk.want()
+        lab.host_link.want()
         await lab.until_nothing_is_left()
         await asyncio.sleep(1)
         assert other.standing("r2").phase is READY
@@ -240,7 +240,7 @@ async def test_two_hosts_on_one_engine_do_not_touch_each_other(lab: Lab, tmp_pat
 
 async def test_without_subnets_it_has_the_machines_network(lab: Lab) -> None:
     lab.place = replace(lab.place, subnets=None, address="127.0.0.1")
-    lab.desk.want(lab.service(SERVE))
+    lab.host_link.want(lab.service(SERVE))
     async with lab.hosting():
         assert (await lab.until(READY)).address == "127.0.0.1"
         assert await lab.fetch(8080) == b"web of w1\n"
@@ -249,7 +249,7 @@ async def test_without_subnets_it_has_the_machines_network(lab: Lab) -> None:
 
 async def test_when_all_subnets_are_taken_it_fails(lab: Lab) -> None:
     lab.place = replace(lab.place, subnets=next(lab.place.subnets.subnets(new_prefix=28)))  # type: ignore[union-attr]
-    lab.desk.want(lab.service(), lab.service(run="r2", workflow_id="w2"))
+    lab.host_link.want(lab.service(), lab.service(run="r2", workflow_id="w2"))
     async with lab.hosting():
         await lab.until(READY, FAILED)
         await lab.until(READY, FAILED, run="r2")
@@ -260,7 +260,7 @@ async def test_when_all_subnets_are_taken_it_fails(lab: Lab) -> None:
 
 async def test_memory_that_runs_out_is_named(lab: Lab) -> None:
     eat = "x=aaaaaaaaaaaaaaaa; while :; do x=$x$x; done"
-    lab.desk.want(lab.service(eat, restart=Restart(policy=RestartPolicy.NO)))
+    lab.host_link.want(lab.service(eat, restart=Restart(policy=RestartPolicy.NO)))
     with lab.engine.short_of_memory(64 << 20):
         async with lab.hosting():
             assert "memory ran out" in (await lab.until(FAILED)).message

@@ -26,26 +26,26 @@ def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 async def test_a_running_service_is_adopted_as_it_is(lab: Lab) -> None:
-    lab.desk.want(lab.service(STAYS))
+    lab.host_link.want(lab.service(STAYS))
     async with lab.hosting():
         await lab.until(READY)
     before = lab.containers()
-    lab.desk.told.clear()
+    lab.host_link.told.clear()
     async with lab.hosting():
         await lab.until(READY)
-        await until(lambda: lab.desk.printed == {"r1": b"begins\n"})
+        await until(lambda: lab.host_link.printed == {"r1": b"begins\n"})
         await asyncio.sleep(0.5)
         assert lab.containers() == before
         assert lab.phases() == [READY]
-        assert lab.desk.printed == {"r1": b"begins\n"}
-        lab.desk.want()
+        assert lab.host_link.printed == {"r1": b"begins\n"}
+        lab.host_link.want()
         await lab.until_nothing_is_left()
 
 
 @pytest.mark.parametrize(("code", "phase"), [(0, EXITED), (1, FAILED)])
 async def test_one_that_ended_while_nobody_looked_is_judged_by_how(lab: Lab, code: int, phase: Phase) -> None:
     script = f"echo begins; while [ ! -e /workflow/go ]; do sleep 0.05; done; exit {code}"
-    lab.desk.want(lab.service(script))
+    lab.host_link.want(lab.service(script))
     async with lab.hosting():
         await lab.until(READY)
     (lab.place.folder / "r1" / "workflow" / "go").touch()
@@ -56,17 +56,17 @@ async def test_one_that_ended_while_nobody_looked_is_judged_by_how(lab: Lab, cod
 
 
 async def test_what_is_not_wanted_any_more_is_ended_by_the_next_host(lab: Lab) -> None:
-    lab.desk.want(lab.service(STAYS), lab.service(run="r2", workflow_id="w2"))
+    lab.host_link.want(lab.service(STAYS), lab.service(run="r2", workflow_id="w2"))
     async with lab.hosting():
         await lab.until(READY)
         await lab.until(READY, run="r2")
     (lab.place.folder / "r1" / "workflow" / "late").write_text("1")
-    kept = len(lab.desk.data["r1"])
-    lab.desk.want(lab.service(run="r2", workflow_id="w2"))
+    kept = len(lab.host_link.data["r1"])
+    lab.host_link.want(lab.service(run="r2", workflow_id="w2"))
     async with lab.hosting():
         await until(lambda: len(lab.containers()) == len(lab.networks()) == 1)
         await lab.until(READY, run="r2")
-        await until(lambda: len(lab.desk.data["r1"]) > kept)
+        await until(lambda: len(lab.host_link.data["r1"]) > kept)
 
 
 @asynccontextmanager
@@ -99,11 +99,11 @@ def cells(core: Collection[tuple[object, ...]], *values: Iterable[object]) -> li
 async def test_after_the_engine_was_away_services_run_again_without_counting(
     lab: Lab, how: str, script: str, host_lives: bool
 ) -> None:
-    lab.desk.want(lab.service(script))
+    lab.host_link.want(lab.service(script))
     end = lab.engine.kill if how == "killed" else lab.engine.stop
     async with lab.hosting():
         await lab.until(READY)
-        await until(lambda: lab.desk.printed.get("r1") == b"begins\n")
+        await until(lambda: lab.host_link.printed.get("r1") == b"begins\n")
         if host_lives:
             await asyncio.to_thread(end)
             await until(lambda: lab.standing().reason == "EngineGone")
@@ -115,16 +115,16 @@ async def test_after_the_engine_was_away_services_run_again_without_counting(
         lab.engine.start()
     async with lab.hosting():
         standing = await lab.until(READY)
-        await until(lambda: lab.desk.printed["r1"].count(b"begins\n") == 2)
+        await until(lambda: lab.host_link.printed["r1"].count(b"begins\n") == 2)
         standing = await lab.until(READY)
         assert standing.restarts == 0
         assert await asyncio.to_thread(lab.containers) != []
-        lab.desk.want()
+        lab.host_link.want()
         await lab.until_nothing_is_left()
 
 
 async def test_one_that_had_ended_before_the_engine_died_is_not_run_again(lab: Lab) -> None:
-    lab.desk.want(lab.service("echo once"))
+    lab.host_link.want(lab.service("echo once"))
     async with lab.hosting():
         await lab.until(EXITED)
         async with dead(lab):
@@ -133,7 +133,7 @@ async def test_one_that_had_ended_before_the_engine_died_is_not_run_again(lab: L
     async with lab.hosting():
         await asyncio.sleep(1)
         assert lab.phases() == [STARTING, EXITED]
-    assert lab.desk.printed == {"r1": b"once\n"}
+    assert lab.host_link.printed == {"r1": b"once\n"}
 
 
 @pytest.mark.parametrize(
@@ -147,12 +147,12 @@ async def test_an_engine_that_is_killed_on_the_way_up_changes_no_outcome(
     lab: Lab, monkeypatch: pytest.MonkeyPatch, call: str, before: bool
 ) -> None:
     deaths = dying(lab, monkeypatch, call, before=before)
-    lab.desk.want(lab.service(STAYS))
+    lab.host_link.want(lab.service(STAYS))
     async with lab.hosting():
         await until(lambda: bool(deaths), 60)
         standing = await lab.until(READY)
         assert standing.restarts == 0
-        lab.desk.want()
+        lab.host_link.want()
         await lab.until_nothing_is_left()
 
 
@@ -163,18 +163,18 @@ async def test_an_engine_that_is_killed_on_the_way_up_changes_no_outcome(
 async def test_an_engine_that_is_killed_on_the_way_down_leaves_nothing(
     lab: Lab, monkeypatch: pytest.MonkeyPatch, call: str, before: bool
 ) -> None:
-    lab.desk.want(lab.service(STAYS))
+    lab.host_link.want(lab.service(STAYS))
     async with lab.hosting():
         await lab.until(READY)
         deaths = dying(lab, monkeypatch, call, before=before)
-        lab.desk.want()
+        lab.host_link.want()
         await lab.until_nothing_is_left()
     assert deaths
     assert lab.phases()[-1] is STOPPED
 
 
 async def test_an_engine_that_is_killed_between_restarts_changes_no_outcome(lab: Lab) -> None:
-    lab.desk.want(lab.service("sleep 0.3; exit 1"))
+    lab.host_link.want(lab.service("sleep 0.3; exit 1"))
     async with lab.hosting():
         for _ in range(2):
             await lab.until(RESTARTING)

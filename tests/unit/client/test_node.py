@@ -21,7 +21,8 @@ from tinkbox.model.inventory import Inventory
 from tinkbox.model.services import Phase, Standing
 from tinkbox.model.sightings import Fact
 from tinkbox.model.workflow import Outcome, PlannedAction, State
-from tinkbox.node import discovery, routes, services
+from tinkbox.node import discovery, routes
+from tinkbox.node import hosting as services
 from tinkbox.wire.messages.breakpoints import Asked, Held, Orders, Resumed
 from tinkbox.wire.messages.disks import Looked
 from tinkbox.wire.messages.hosting import Observed

@@ -11,7 +11,7 @@ from ipaddress import IPv4Network
 
 from tests.unit.worker.fakes import Faults
 from tinkbox.runtime import Container, ContainerFailed, ContainerSpec, EngineAway
-from tinkbox.runtime.services import Health, Look, Network
+from tinkbox.runtime.hosting import Health, Look, Network
 
 
 @dataclass

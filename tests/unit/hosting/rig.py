@@ -1,4 +1,4 @@
-"""A host with its engine and its desk, all in memory and in virtual time."""
+"""A host with its engine and its host_link, all in memory and in virtual time."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
@@ -7,8 +7,8 @@ from dataclasses import replace
 from ipaddress import IPv4Network
 from pathlib import Path
 
-from tests.unit.hosting.fake_desk import FakeDesk
 from tests.unit.hosting.fake_engine import FakeEngine, Made, Program
+from tests.unit.hosting.fake_host_link import FakeHostLink
 from tests.unit.worker.fakes import Faults
 from tinkbox.hosting import Pace, Place
 from tinkbox.hosting.host import ServiceHost
@@ -31,12 +31,12 @@ def service(run: str = "r1", workflow_id: str = "w1", restarts: int = 0, **field
 
 
 class Rig:
-    """`faults` are the engine's and the desk's together, each call counted."""
+    """`faults` are the engine's and the host_link's together, each call counted."""
 
     def __init__(self, folder: Path, program: Program | None = None, **place: object) -> None:
         self.faults = Faults()
         self.engine = FakeEngine({IMAGE: program or Program()}, self.faults)
-        self.desk = FakeDesk(self.faults)
+        self.host_link = FakeHostLink(self.faults)
         self.place = Place(
             host="h1", folder=folder / "services", registry=REGISTRY, server="http://appliance", privileged=False,
             subnets=SUBNETS,
@@ -45,7 +45,7 @@ class Rig:
 
     def host(self) -> ServiceHost:
         clock = asyncio.get_running_loop().time
-        return ServiceHost(self.engine, self.desk, self.place, clock, Pace(settled=3.0))
+        return ServiceHost(self.engine, self.host_link, self.place, clock, Pace(settled=3.0))
 
     @asynccontextmanager
     async def hosting(self) -> AsyncIterator[ServiceHost]:
@@ -64,12 +64,12 @@ class Rig:
 
     def standing(self, run: str = "r1") -> Standing | None:
         """What was told of a run last; None when it was not among what was told last."""
-        newest = self.desk.told[-1] if self.desk.told else ()
+        newest = self.host_link.told[-1] if self.host_link.told else ()
         return next((each for each in newest if each.run == run), None)
 
     def phases(self, run: str = "r1") -> list[Phase]:
         """Its phases, one after the other."""
-        phases = [each.phase for each in self.desk.of(run)]
+        phases = [each.phase for each in self.host_link.of(run)]
         return [each for number, each in enumerate(phases) if not number or each is not phases[number - 1]]
 
     async def until(self, phase: Phase, run: str = "r1", seconds: float = 600) -> Standing:
@@ -82,7 +82,7 @@ class Rig:
     async def until_nothing_is_left(self) -> None:
         folder = self.place.folder
         await wait(lambda: not (self.engine.made or self.engine.nets or list(folder.iterdir())))
-        await wait(lambda: self.desk.told[-1] == ())
+        await wait(lambda: self.host_link.told[-1] == ())
 
 
 def service_of(run: str) -> Standing:

@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.unit.hosting.fake_desk import FakeDesk
+from tests.unit.hosting.fake_host_link import FakeHostLink
 from tinkbox.hosting.data import DataKeeper
 from tinkbox.model.errors import Conflict, Denied, NotFound, Unavailable
 from tinkbox.wire.ephemeral_data import MAX_BYTES, decode
@@ -16,12 +16,12 @@ def folder(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-async def desk() -> FakeDesk:
-    return FakeDesk()
+async def host_link() -> FakeHostLink:
+    return FakeHostLink()
 
 
-async def test_what_did_not_change_does_not_travel(folder: Path, desk: FakeDesk) -> None:
-    data = DataKeeper(desk, "r1", folder)
+async def test_what_did_not_change_does_not_travel(folder: Path, host_link: FakeHostLink) -> None:
+    data = DataKeeper(host_link, "r1", folder)
     (folder / "key").write_text("1")
     await data.keep()
     await data.keep()
@@ -29,67 +29,73 @@ async def test_what_did_not_change_does_not_travel(folder: Path, desk: FakeDesk)
     await data.keep()
     (folder / "key").write_text("2")  # another time, the same content
     await data.keep()
-    assert [decode(each)[0].content for each in desk.data["r1"]] == [b"1", b"2"]
+    assert [decode(each)[0].content for each in host_link.data["r1"]] == [b"1", b"2"]
 
 
 async def test_what_did_not_change_is_not_even_read(
-    folder: Path, desk: FakeDesk, monkeypatch: pytest.MonkeyPatch
+    folder: Path, host_link: FakeHostLink, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    data = DataKeeper(desk, "r1", folder)
+    data = DataKeeper(host_link, "r1", folder)
     await data.keep()
     monkeypatch.setattr("tinkbox.hosting.data.pack", lambda folder: pytest.fail("it was read"))
     await data.keep()
 
 
-async def test_whoever_takes_over_tells_what_is_there_though_it_be_nothing(folder: Path, desk: FakeDesk) -> None:
-    await DataKeeper(desk, "r1", folder).keep()
-    assert desk.data == {"r1": [b""]}
+async def test_whoever_takes_over_tells_what_is_there_though_it_be_nothing(
+    folder: Path, host_link: FakeHostLink
+) -> None:
+    await DataKeeper(host_link, "r1", folder).keep()
+    assert host_link.data == {"r1": [b""]}
 
 
-async def test_without_a_folder_there_is_nothing_to_keep(folder: Path, desk: FakeDesk) -> None:
-    await DataKeeper(desk, "r1", folder / "none").keep()
-    assert desk.data == {}
+async def test_without_a_folder_there_is_nothing_to_keep(folder: Path, host_link: FakeHostLink) -> None:
+    await DataKeeper(host_link, "r1", folder / "none").keep()
+    assert host_link.data == {}
 
 
-async def test_what_is_too_large_is_said_until_it_is_not_any_more(folder: Path, desk: FakeDesk) -> None:
-    data = DataKeeper(desk, "r1", folder)
+async def test_what_is_too_large_is_said_until_it_is_not_any_more(folder: Path, host_link: FakeHostLink) -> None:
+    data = DataKeeper(host_link, "r1", folder)
     with (folder / "huge").open("wb") as file:
         file.truncate(MAX_BYTES + 1)
     await data.keep()
     assert data.trouble is not None
     assert (data.trouble[0], "huge" in data.trouble[1]) == ("DataTooLarge", True)
-    assert desk.data == {}
+    assert host_link.data == {}
     (folder / "huge").unlink()
     await data.keep()
     assert data.trouble is None
-    assert desk.data == {"r1": [b""]}
+    assert host_link.data == {"r1": [b""]}
 
 
-async def test_what_cannot_be_read_is_said(tmp_path: Path, folder: Path, desk: FakeDesk) -> None:
+async def test_what_cannot_be_read_is_said(tmp_path: Path, folder: Path, host_link: FakeHostLink) -> None:
     (tmp_path / "link").symlink_to(folder)
-    data = DataKeeper(desk, "r1", tmp_path / "link")
+    data = DataKeeper(host_link, "r1", tmp_path / "link")
     await data.keep()
     assert data.trouble is not None
     assert data.trouble[0] == "DataInvalid"
 
 
 @pytest.mark.parametrize("refusal", [Unavailable("away"), Denied("who?")])
-async def test_a_desk_that_is_away_gets_it_later(folder: Path, desk: FakeDesk, refusal: Unavailable | Denied) -> None:
-    data = DataKeeper(desk, "r1", folder)
-    desk.away = refusal
+async def test_a_desk_that_is_away_gets_it_later(
+    folder: Path, host_link: FakeHostLink, refusal: Unavailable | Denied
+) -> None:
+    data = DataKeeper(host_link, "r1", folder)
+    host_link.away = refusal
     with pytest.raises(type(refusal)):
         await data.keep()
-    desk.away = None
+    host_link.away = None
     await data.keep()
-    assert desk.data == {"r1": [b""]}
+    assert host_link.data == {"r1": [b""]}
 
 
 @pytest.mark.parametrize("refusal", [NotFound("no such run"), Conflict("over")])
-async def test_what_nobody_wants_is_let_go_of(folder: Path, desk: FakeDesk, refusal: NotFound | Conflict) -> None:
-    data = DataKeeper(desk, "r1", folder)
-    desk.away = refusal
+async def test_what_nobody_wants_is_let_go_of(
+    folder: Path, host_link: FakeHostLink, refusal: NotFound | Conflict
+) -> None:
+    data = DataKeeper(host_link, "r1", folder)
+    host_link.away = refusal
     await data.keep()
-    calls = len(desk.faults.calls)
+    calls = len(host_link.faults.calls)
     await data.keep()
-    assert len(desk.faults.calls) == calls
+    assert len(host_link.faults.calls) == calls
     assert data.trouble is None

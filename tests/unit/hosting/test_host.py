@@ -23,13 +23,13 @@ CRASHING = Program(lives=[(0.5, 1)], output=b"cannot\n")
 def test_a_service_is_started_is_ready_and_leaves_nothing_when_it_is_not_wanted_any_more(tmp_path: Path) -> None:
     async def story() -> None:
         rig = Rig(tmp_path, Program(output=b"hello\n"))
-        rig.desk.want(service())
+        rig.host_link.want(service())
         async with rig.hosting():
             await rig.until(READY)
-            rig.desk.want()
+            rig.host_link.want()
             await rig.until_nothing_is_left()
         assert rig.phases() == [STARTING, READY, STOPPING, STOPPED]
-        assert rig.desk.printed == {"r1": b"hello\n"}
+        assert rig.host_link.printed == {"r1": b"hello\n"}
 
     run(story)
 
@@ -37,12 +37,12 @@ def test_a_service_is_started_is_ready_and_leaves_nothing_when_it_is_not_wanted_
 def test_services_of_a_workflow_share_a_network_that_goes_with_the_last_of_them(tmp_path: Path) -> None:
     async def story() -> None:
         rig = Rig(tmp_path)
-        rig.desk.want(service("r1"), service("r2"), service("r3", "w2"))
+        rig.host_link.want(service("r1"), service("r2"), service("r3", "w2"))
         async with rig.hosting():
             for each in ("r1", "r2", "r3"):
                 await rig.until(READY, each)
             assert sorted(name for name, _ in rig.engine.nets.values()) == ["tinkbox-w1", "tinkbox-w2"]
-            rig.desk.want(service("r2"))
+            rig.host_link.want(service("r2"))
             await wait(lambda: len(rig.engine.nets) == 1, seconds=5)
             assert [name for name, _ in rig.engine.nets.values()] == ["tinkbox-w1"]
             assert (await rig.until(READY, "r2")).phase is READY
@@ -53,14 +53,14 @@ def test_services_of_a_workflow_share_a_network_that_goes_with_the_last_of_them(
 def test_one_that_crashes_for_ever_is_given_up(tmp_path: Path) -> None:
     async def story() -> None:
         rig = Rig(tmp_path, CRASHING)
-        rig.desk.want(service())
+        rig.host_link.want(service())
         async with rig.hosting():
             standing = await rig.until(FAILED)
         assert standing.reason == "ServiceFailed"
         assert standing.message == "ended with exit code 1 (cannot), after 5 restarts in a row"
         assert (standing.restarts, standing.exit_code, standing.tail) == (5, 1, ("cannot",))
         assert rig.container.starts == 6
-        assert rig.desk.printed == {"r1": b"cannot\n" * 6}
+        assert rig.host_link.printed == {"r1": b"cannot\n" * 6}
 
     run(story)
 
@@ -68,7 +68,7 @@ def test_one_that_crashes_for_ever_is_given_up(tmp_path: Path) -> None:
 def test_one_that_was_ready_is_started_again_and_ready_again(tmp_path: Path) -> None:
     async def story() -> None:
         rig = Rig(tmp_path, Program(lives=[(100, 1), (math.inf, 0)]))
-        rig.desk.want(service())
+        rig.host_link.want(service())
         async with rig.hosting():
             await rig.until(READY)
             await rig.until(RESTARTING)
@@ -81,11 +81,11 @@ def test_one_that_was_ready_is_started_again_and_ready_again(tmp_path: Path) -> 
 def test_an_image_that_is_not_there_fails_it_at_once(tmp_path: Path) -> None:
     async def story() -> None:
         rig = Rig(tmp_path)
-        rig.desk.want(service(image="nothing:v1"))
+        rig.host_link.want(service(image="nothing:v1"))
         async with rig.hosting():
             standing = await rig.until(FAILED)
             assert (standing.reason, rig.engine.made) == ("ImageNotFound", {})
-            rig.desk.want()
+            rig.host_link.want()
             await rig.until_nothing_is_left()
         assert rig.phases() == [STARTING, FAILED]
 
@@ -95,7 +95,7 @@ def test_an_image_that_is_not_there_fails_it_at_once(tmp_path: Path) -> None:
 def test_what_starts_neither_now_nor_later_fails_it(tmp_path: Path) -> None:
     async def story() -> None:
         rig = Rig(tmp_path, Program(refuses="no such program"))
-        rig.desk.want(service())
+        rig.host_link.want(service())
         async with rig.hosting():
             standing = await rig.until(FAILED)
         assert (standing.reason, standing.message) == ("BadCommand", "no such program")
@@ -107,9 +107,9 @@ def test_while_the_engine_is_away_that_is_said_and_nothing_is_given_up(tmp_path:
     async def story() -> None:
         rig = Rig(tmp_path)
         rig.engine.away = True
-        rig.desk.want(service())
+        rig.host_link.want(service())
         async with rig.hosting():
-            await wait(lambda: bool(rig.desk.of("r1")))
+            await wait(lambda: bool(rig.host_link.of("r1")))
             await asyncio.sleep(1_000)
             standing = rig.standing()
             assert standing is not None
@@ -125,7 +125,7 @@ def test_while_the_engine_is_away_that_is_said_and_nothing_is_given_up(tmp_path:
 def test_after_the_engine_died_services_are_started_again_without_counting(tmp_path: Path, program: Program) -> None:
     async def story() -> None:
         rig = Rig(tmp_path, program)
-        rig.desk.want(service())
+        rig.host_link.want(service())
         async with rig.hosting():
             await rig.until(READY)
             for _ in range(10):
@@ -143,7 +143,7 @@ def test_after_the_engine_died_services_are_started_again_without_counting(tmp_p
 def test_one_that_had_ended_stays_ended_when_the_engine_comes_back(tmp_path: Path) -> None:
     async def story() -> None:
         rig = Rig(tmp_path, Program(lives=[(5, 0)]))
-        rig.desk.want(service())
+        rig.host_link.want(service())
         async with rig.hosting():
             await rig.until(EXITED)
             rig.engine.crash()
@@ -161,7 +161,7 @@ def test_one_that_had_ended_stays_ended_when_the_engine_comes_back(tmp_path: Pat
 def test_a_container_that_somebody_removed_is_made_again(tmp_path: Path) -> None:
     async def story() -> None:
         rig = Rig(tmp_path)
-        rig.desk.want(service())
+        rig.host_link.want(service())
         async with rig.hosting():
             await rig.until(READY)
             rig.engine.made.clear()
@@ -175,7 +175,7 @@ def test_the_appliances_registry_is_waited_for_and_no_other(tmp_path: Path) -> N
     async def story() -> None:
         rig = Rig(tmp_path)
         rig.engine.unreachable = {REGISTRY, "elsewhere.example"}
-        rig.desk.want(service("r1"), service("r2", image="elsewhere.example/web:v1"))
+        rig.host_link.want(service("r1"), service("r2", image="elsewhere.example/web:v1"))
         async with rig.hosting():
             standing = await rig.until(FAILED, "r2")
             assert standing.reason == "RegistryUnreachable"
@@ -191,16 +191,16 @@ def test_the_appliances_registry_is_waited_for_and_no_other(tmp_path: Path) -> N
 def test_nothing_is_done_or_told_before_it_is_known_what_is_wanted(tmp_path: Path) -> None:
     async def story() -> None:
         rig = Rig(tmp_path)
-        rig.desk.want(service())
+        rig.host_link.want(service())
         async with rig.hosting():
             await rig.until(READY)
-        told = len(rig.desk.told)
-        rig.desk.away = Unavailable("the appliance starts")
+        told = len(rig.host_link.told)
+        rig.host_link.away = Unavailable("the appliance starts")
         async with rig.hosting():
             await asyncio.sleep(100)
             assert rig.container.starts == 1
-            rig.desk.away = None
-            await wait(lambda: len(rig.desk.told) > told)
+            rig.host_link.away = None
+            await wait(lambda: len(rig.host_link.told) > told)
             assert rig.standing() is not None
 
     run(story)
@@ -210,19 +210,19 @@ def test_nothing_is_done_or_told_before_it_is_known_what_is_wanted(tmp_path: Pat
 def test_a_desk_that_is_away_or_refuses_ends_nothing(tmp_path: Path, refusal: Exception) -> None:
     async def story() -> None:
         rig = Rig(tmp_path, Program(output=b"hello\n"))
-        rig.desk.want(service())
+        rig.host_link.want(service())
         async with rig.hosting():
             await rig.until(READY)
-            rig.desk.away = refusal  # type: ignore[assignment]
+            rig.host_link.away = refusal  # type: ignore[assignment]
             (rig.place.folder / "r1" / "workflow" / "password").write_text("secret")
             await asyncio.sleep(100)
-            rig.desk.away = None
-            await wait(lambda: len(rig.desk.data["r1"]) == 2)
-            rig.desk.want()
-            rig.desk.away = refusal  # type: ignore[assignment]
+            rig.host_link.away = None
+            await wait(lambda: len(rig.host_link.data["r1"]) == 2)
+            rig.host_link.want()
+            rig.host_link.away = refusal  # type: ignore[assignment]
             await asyncio.sleep(100)
             assert rig.container.starts == 1
-            rig.desk.away = None
+            rig.host_link.away = None
             await rig.until_nothing_is_left()
 
     run(story)
@@ -231,12 +231,12 @@ def test_a_desk_that_is_away_or_refuses_ends_nothing(tmp_path: Path, refusal: Ex
 def test_what_it_has_is_told_again_from_time_to_time(tmp_path: Path) -> None:
     async def story() -> None:
         rig = Rig(tmp_path)
-        rig.desk.want(service())
+        rig.host_link.want(service())
         async with rig.hosting():
             await rig.until(READY)
-            told = len(rig.desk.told)
+            told = len(rig.host_link.told)
             await asyncio.sleep(100)
-            assert 4 <= len(rig.desk.told) - told <= 6
+            assert 4 <= len(rig.host_link.told) - told <= 6
 
     run(story)
 
@@ -244,12 +244,12 @@ def test_what_it_has_is_told_again_from_time_to_time(tmp_path: Path) -> None:
 def test_one_that_is_wanted_again_while_it_is_ended_is_started_anew(tmp_path: Path) -> None:
     async def story() -> None:
         rig = Rig(tmp_path, Program(stubborn=True))
-        rig.desk.want(service())
+        rig.host_link.want(service())
         async with rig.hosting():
             await rig.until(READY)
-            rig.desk.want()
+            rig.host_link.want()
             await rig.until(STOPPING)
-            rig.desk.want(service())
+            rig.host_link.want(service())
             await rig.until(READY)
         assert [each.starts for each in rig.engine.ever] == [1, 1]
 
@@ -261,7 +261,7 @@ def test_what_another_host_has_on_the_same_engine_is_left_alone(tmp_path: Path) 
         rig = Rig(tmp_path)
         other = await rig.engine.create(ContainerSpec(image=IMAGE, labels={"tinkbox.host": "h2", "tinkbox.run": "r9"}))
         await rig.engine.create_network("tinkbox-w9", rig.place.subnets, {"tinkbox.host": "h2"})  # type: ignore[arg-type]
-        rig.desk.want()
+        rig.host_link.want()
         async with rig.hosting():
             await asyncio.sleep(100)
         assert list(rig.engine.made) == [other.id]
@@ -279,11 +279,11 @@ def test_whatever_was_left_behind_is_removed(tmp_path: Path) -> None:
         await rig.engine.create_network("tinkbox-w9", rig.place.subnets, {"tinkbox.host": "h1"})  # type: ignore[arg-type]
         (rig.place.folder / "r8" / "workflow").mkdir(parents=True)
         (rig.place.folder / "r8" / "workflow" / "key").write_text("1")
-        rig.desk.want()
+        rig.host_link.want()
         async with rig.hosting():
             await rig.until_nothing_is_left()
         assert rig.phases("r9") == [STOPPING, STOPPED]
-        assert "r8" in rig.desk.data
+        assert "r8" in rig.host_link.data
 
     run(story)
 
@@ -291,15 +291,15 @@ def test_whatever_was_left_behind_is_removed(tmp_path: Path) -> None:
 def test_data_is_gathered_when_it_is_asked_for(tmp_path: Path) -> None:
     async def story() -> None:
         rig = Rig(tmp_path)
-        rig.desk.want(service("r1"), service("r2", "w2"))
+        rig.host_link.want(service("r1"), service("r2", "w2"))
         async with rig.hosting() as host:
             await rig.until(READY)
             await rig.until(READY, "r2")
             for each in ("r1", "r2"):
                 (rig.place.folder / each / "workflow" / "password").write_text("secret")
-            before = {each: len(kept) for each, kept in rig.desk.data.items()}
+            before = {each: len(kept) for each, kept in rig.host_link.data.items()}
             await host.gather("w1")
-            after = {each: len(kept) for each, kept in rig.desk.data.items()}
+            after = {each: len(kept) for each, kept in rig.host_link.data.items()}
             assert after == {**before, "r1": before["r1"] + 1}
             await host.gather("w9")
 
@@ -321,17 +321,17 @@ def test_a_host_that_is_killed_at_any_call_changes_no_outcome(tmp_path: Path, na
     program, outcome = OUTCOMES[name]
 
     async def story(at: int) -> bool:
-        """Kill it at that call, of the engine or of the desk; returns whether there were so many."""
+        """Kill it at that call, of the engine or of the host_link; returns whether there were so many."""
         rig = Rig(tmp_path / str(at), program)
         rig.faults.error, rig.faults.at, rig.faults.after = Killed(), at, when == "after"
         killed = False
-        rig.desk.want(service(restart=Restart(limit=2)))
+        rig.host_link.want(service(restart=Restart(limit=2)))
 
         async def whole() -> None:
             async with rig.hosting():
                 standing = await rig.until(outcome)
                 assert standing.reason == REASONS.get(name, "")
-                rig.desk.want()
+                rig.host_link.want()
                 await rig.until_nothing_is_left()
 
         try:
@@ -340,7 +340,7 @@ def test_a_host_that_is_killed_at_any_call_changes_no_outcome(tmp_path: Path, na
             killed = True
         rig.faults.at = -1
         if killed:
-            if not rig.desk.now.services:
+            if not rig.host_link.now.services:
                 async with rig.hosting():
                     await rig.until_nothing_is_left()
             else:
@@ -348,12 +348,12 @@ def test_a_host_that_is_killed_at_any_call_changes_no_outcome(tmp_path: Path, na
         assert len(rig.engine.ever) <= 1
         if name == "stays up":
             assert rig.engine.ever[0].starts == 1
-            assert rig.desk.printed == {"r1": b"up\n"}
+            assert rig.host_link.printed == {"r1": b"up\n"}
         if name == "crashes":
             assert rig.engine.ever[0].starts == 3
         if name == "ends well":
             assert rig.engine.ever[0].starts == 1
-            assert rig.desk.printed == {"r1": b"done\n"}
+            assert rig.host_link.printed == {"r1": b"done\n"}
         return len(rig.faults.calls) > at
 
     reached = next(at for at in count() if not run(partial(story, at)))
@@ -366,7 +366,7 @@ REASONS = {"crashes": "ServiceFailed", "cannot start": "BadCommand"}
 def test_a_standing_tells_of_the_run_that_it_is_of(tmp_path: Path) -> None:
     async def story() -> None:
         rig = Rig(tmp_path, Program(ports=(80, 443)))
-        rig.desk.want(service())
+        rig.host_link.want(service())
         async with rig.hosting():
             standing = await rig.until(READY)
         assert standing == Standing(run="r1", phase=READY, address="10.9.0.2", ports=(80, 443))

@@ -8,7 +8,7 @@ from tinkbox.hosting import life
 from tinkbox.hosting.life import Note
 from tinkbox.model.errors import Invalid
 from tinkbox.model.services import Phase, PlannedService, Restart, RestartPolicy, Standing
-from tinkbox.runtime.services import Health, Look
+from tinkbox.runtime.hosting import Health, Look
 
 FRESH = Note(standing=Standing(run="r1", phase=Phase.STARTING))
 SERVICE = PlannedService(index=0, name="web", host="", address="provisioner", image="web:v1")

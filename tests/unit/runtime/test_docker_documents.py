@@ -7,7 +7,7 @@ import pytest
 from tinkbox.model.services import HealthCheck
 from tinkbox.runtime import ContainerSpec
 from tinkbox.runtime.docker_documents import container_config, ended_alone, network, seen
-from tinkbox.runtime.services import Health
+from tinkbox.runtime.hosting import Health
 
 SPEC = ContainerSpec(image="web:v1", labels={"a": "b"})
 NEVER = "0001-01-01T00:00:00Z"

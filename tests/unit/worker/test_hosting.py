@@ -4,10 +4,10 @@ import pytest
 
 from tests.integration.node.services import WANTED
 from tinkbox.client.node import NodeDoor
-from tinkbox.hosting import Desk
+from tinkbox.hosting import HostLink
 from tinkbox.model.services import Phase, Standing
 from tinkbox.wire.messages.hosting import Observed, Wanted
-from tinkbox.worker.hosting import Door, ServiceDesk
+from tinkbox.worker.hosting import Door, RemoteHostLink
 
 STANDING = Standing(run="r1", phase=Phase.READY)
 
@@ -32,12 +32,12 @@ class FakeDoor:
 
 async def test_the_desk_is_the_node_door_and_says_in_which_boot_the_machine_is() -> None:
     door = FakeDoor()
-    desk: Desk = ServiceDesk(door, "boot-1")
-    assert await desk.wanted("") == WANTED
-    assert await desk.wanted(WANTED.mark) is None
-    await desk.observed((STANDING,))
-    assert await desk.output("r1", 3, b"chunk") == 8
-    await desk.keep_data("r1", b"archive")
+    host_link: HostLink = RemoteHostLink(door, "boot-1")
+    assert await host_link.wanted("") == WANTED
+    assert await host_link.wanted(WANTED.mark) is None
+    await host_link.observed((STANDING,))
+    assert await host_link.output("r1", 3, b"chunk") == 8
+    await host_link.keep_data("r1", b"archive")
     assert door.told == [(Observed(boot_id="boot-1", standings=(STANDING,)),), ("r1", 3, b"chunk"), ("r1", b"archive")]
 
 
@@ -51,7 +51,7 @@ def test_what_hosting_asks_is_what_the_node_doors_client_answers(name: str) -> N
     assert asked == answered
 
 
-@pytest.mark.parametrize("name", asked_by(Desk))
+@pytest.mark.parametrize("name", asked_by(HostLink))
 def test_the_desk_answers_all_that_a_host_asks(name: str) -> None:
-    asked, answered = (list(inspect.signature(getattr(each, name)).parameters) for each in (Desk, ServiceDesk))
+    asked, answered = (list(inspect.signature(getattr(each, name)).parameters) for each in (HostLink, RemoteHostLink))
     assert asked == answered

@@ -54,7 +54,7 @@ class Printed:
 
 
 class Services:
-    """A part, and the desk of all hosts.  `address` is the node door's IPv4 address.
+    """A part, and the host_link of all hosts.  `address` is the node door's IPv4 address.
 
     Wherever a `key` is asked, it is that of a workflow, as `Workflows` takes it, or that of a service: WORKFLOW/SERVICE,
     or SERVICE for the newest workflow that has one so called.

@@ -16,7 +16,7 @@ from tinkbox.door.problems import refusals_become_problems
 from tinkbox.engine.services.routing_table import Directory, Hosted
 from tinkbox.model.services import APPLIANCE, Phase, PlannedService, ServiceStatus, Standing
 from tinkbox.model.workflow import State
-from tinkbox.services.proxy import Proxy
+from tinkbox.proxy.proxy import Proxy
 
 DOMAIN = "workflows.tinkbox.internal"
 MACHINES = {"127.0.0.2": "machine-2", "127.0.0.3": "machine-3"}

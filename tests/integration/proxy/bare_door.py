@@ -1,6 +1,6 @@
 """A node door that has nothing but the proxy and one public service, as a process of its own.
 
-    python -m tests.integration.services.bare_door FOLDER ADDRESS PORT SERVICE_ADDRESS SERVICE_PORT
+    python -m tests.integration.proxy.bare_door FOLDER ADDRESS PORT SERVICE_ADDRESS SERVICE_PORT
 
 The port it listens on is in FOLDER/port as soon as it does; PORT may be 0.
 """
@@ -11,10 +11,10 @@ from pathlib import Path
 
 from aiohttp import web
 
-from tests.integration.services.door import DOMAIN, EVERYTHING, hosted, status
+from tests.integration.proxy.door import DOMAIN, EVERYTHING, hosted, status
 from tinkbox.door.problems import refusals_become_problems
 from tinkbox.engine.services.routing_table import Directory
-from tinkbox.services.proxy import Proxy
+from tinkbox.proxy.proxy import Proxy
 
 
 async def serve(folder: Path, address: str, port: int, directory: Directory) -> None:

@@ -11,7 +11,7 @@ from tinkbox.wire.messages.hosting import Wanted, WantedService
 POLL_SECONDS = 25.0
 
 
-class FakeDesk:
+class FakeHostLink:
     """What is wanted is what was last told with `want`; `away` while nobody answers, and then it is refused so."""
 
     def __init__(self, faults: Faults | None = None) -> None:

@@ -25,10 +25,10 @@ from yarl import URL
 
 from tinkbox.client.keep_alive import keep_alive
 from tinkbox.model.errors import Invalid
-from tinkbox.services.answering import Broken, cut, pass_back
-from tinkbox.services.headers import Headers
-from tinkbox.services.presence import ClientGone, WhileThere
-from tinkbox.services.tunnel import HandshakeRefused, carry
+from tinkbox.proxy.client_presence import ClientGone, WhileThere
+from tinkbox.proxy.headers import Headers
+from tinkbox.proxy.responses import Broken, cut, pass_back
+from tinkbox.proxy.websocket_tunnel import HandshakeRefused, carry
 
 CONNECT_SECONDS: Final = 5.0
 SILENT_SECONDS: Final = 3600.0

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.integration.services import servers
-from tests.integration.services.door import HERS, door, status
+from tests.integration.proxy import servers
+from tests.integration.proxy.door import HERS, door, status
 
 Server = Callable[[Path, Path], AbstractContextManager[int]]
 SERVERS: list[Server] = [servers.nginx, servers.busybox, servers.python]

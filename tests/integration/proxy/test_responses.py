@@ -7,7 +7,7 @@ import struct
 import pytest
 from aiohttp import ClientError, web
 
-from tests.integration.services.door import AT, MEGABYTE, SECONDS, door, named, recorder, service, standstill, status
+from tests.integration.proxy.door import AT, MEGABYTE, SECONDS, door, named, recorder, service, standstill, status
 
 
 @pytest.mark.parametrize(

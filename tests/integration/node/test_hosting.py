@@ -14,7 +14,7 @@ from tests.integration.node.services import WANTED, FakeServices
 from tinkbox.door.problems import refusals_become_problems
 from tinkbox.model.errors import Conflict, NotFound
 from tinkbox.model.services import Phase, Standing
-from tinkbox.node.services import MAX_OBSERVED_BODY, routes
+from tinkbox.node.hosting import MAX_OBSERVED_BODY, routes
 from tinkbox.wire.ephemeral_data import MAX_ARCHIVE
 from tinkbox.wire.messages.hosting import MAX_OBSERVED, Observed, Wanted, decode_wanted, encode
 from tinkbox.wire.messages.worker import MAX_MESSAGE, MAX_OUTPUT_CHUNK, MAX_TAIL_LINES

@@ -5,8 +5,8 @@ import asyncio
 import pytest
 from aiohttp import web
 
-from tests.integration.services.door import SECONDS, listening
-from tinkbox.services.presence import ClientGone, WhileThere
+from tests.integration.proxy.door import SECONDS, listening
+from tinkbox.proxy.client_presence import ClientGone, WhileThere
 
 
 async def given_up(sent: bytes, *, stays: bool, idle: float) -> BaseException:

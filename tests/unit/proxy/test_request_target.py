@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tinkbox.model.errors import Invalid
-from tinkbox.services.target import read_host, read_target, rewritten
+from tinkbox.proxy.request_target import read_host, read_target, rewritten
 from tinkbox.wire.routes.labels import Route, read_labels
 from tinkbox.wire.routes.paths import routing_path
 

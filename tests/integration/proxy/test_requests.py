@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator
 import pytest
 from aiohttp import web
 
-from tests.integration.services.door import (
+from tests.integration.proxy.door import (
     AT,
     MEGABYTE,
     SECONDS,
@@ -21,7 +21,7 @@ from tests.integration.services.door import (
     standstill,
     status,
 )
-from tinkbox.services import forwarding
+from tinkbox.proxy import requests as forwarding
 
 
 async def until(condition: asyncio.Event) -> None:

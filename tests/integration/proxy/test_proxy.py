@@ -3,7 +3,7 @@
 import pytest
 from aiohttp import web
 
-from tests.integration.services.door import (
+from tests.integration.proxy.door import (
     AT,
     DOMAIN,
     EVERYTHING,
@@ -20,7 +20,7 @@ from tests.integration.services.door import (
 )
 from tinkbox.model.services import Phase
 from tinkbox.model.workflow import State
-from tinkbox.services.proxy import is_nobodys
+from tinkbox.proxy.proxy import is_nobodys
 
 
 async def hello(_: web.Request) -> web.Response:

@@ -11,7 +11,7 @@ import pytest
 
 from examples.lab.processes import start, stop
 from tests.bench.usage import peak_memory
-from tests.integration.services.servers import nginx
+from tests.integration.proxy.servers import nginx
 
 SIZES = [512 * 2**20, pytest.param(4 * 2**30, marks=pytest.mark.campaign)]
 MARGIN = 16  # megabytes that a proxy may grow by, whatever the size: buffers of a few connections
@@ -28,7 +28,7 @@ def port_in(path: Path) -> int:
 
 @contextmanager
 def program(name: str, *arguments: str | Path) -> Iterator["subprocess.Popen[bytes]"]:
-    process = start([sys.executable, "-m", f"tests.integration.services.{name}", *map(str, arguments)])
+    process = start([sys.executable, "-m", f"tests.integration.proxy.{name}", *map(str, arguments)])
     try:
         yield process
     finally:

@@ -1,5 +1,5 @@
+from tinkbox.hosting.local_link import LocalHostLink
 from tinkbox.model.services import APPLIANCE, Phase, Standing
-from tinkbox.services.desk import OwnDesk
 from tinkbox.wire.messages.hosting import Wanted
 
 OLD, NEW = Wanted(), Wanted()
@@ -36,18 +36,18 @@ class Engine:
 
 async def test_it_waits_for_news_once_and_looks_again() -> None:
     engine = Engine(NEW)
-    assert await OwnDesk(engine, look_every=7.0).wanted("mark") is NEW
+    assert await LocalHostLink(engine, look_every=7.0).wanted("mark") is NEW
     assert engine.heard == [(APPLIANCE, "mark"), (APPLIANCE, 7.0), (APPLIANCE, "mark")]
 
 
 async def test_no_news_is_told_as_such() -> None:
-    assert await OwnDesk(Engine(None)).wanted("mark") is None
+    assert await LocalHostLink(Engine(None)).wanted("mark") is None
 
 
 async def test_everything_is_said_as_the_appliance() -> None:
     engine = Engine(None)
-    desk = OwnDesk(engine)
-    await desk.observed((STANDING,))
-    assert await desk.output("run", 4, b"abc") == 7
-    await desk.keep_data("run", b"tar")
+    host_link = LocalHostLink(engine)
+    await host_link.observed((STANDING,))
+    assert await host_link.output("run", 4, b"abc") == 7
+    await host_link.keep_data("run", b"tar")
     assert engine.heard == [(APPLIANCE, (STANDING,)), (APPLIANCE, "run", 4, b"abc"), (APPLIANCE, "run", b"tar")]

@@ -1,4 +1,4 @@
-"""The appliance's own desk: what its host of services asks and says goes straight to the engine."""
+"""The appliance's own host_link: what its host of services asks and says goes straight to the engine."""
 
 from typing import Protocol
 
@@ -9,7 +9,7 @@ LOOK_EVERY = 5.0
 
 
 class Services(Protocol):
-    """What the desk asks of the engine, on behalf of a host."""
+    """What the host_link asks of the engine, on behalf of a host."""
 
     async def wanted(self, host: str, seen: str) -> Wanted | None: ...
     async def wait(self, host: str, timeout: float) -> None: ...
@@ -18,8 +18,8 @@ class Services(Protocol):
     async def keep_data(self, host: str, run: str, archive: bytes) -> int: ...
 
 
-class OwnDesk:
-    """A `hosting.Desk` without any network between; `look_every` is in seconds."""
+class LocalHostLink:
+    """A `hosting.HostLink` without any network between; `look_every` is in seconds."""
 
     def __init__(self, services: Services, look_every: float = LOOK_EVERY) -> None:
         self._services = services

@@ -18,10 +18,10 @@ from tinkbox.door.problems import Handler, problem
 from tinkbox.engine.services.routing_table import Found, doing, serves
 from tinkbox.model.errors import Invalid, NotFound
 from tinkbox.model.services import APPLIANCE, ENDED, Phase
-from tinkbox.services.forwarding import Forwarder, Unanswered
-from tinkbox.services.headers import origin, to_service
-from tinkbox.services.target import Target, read_host, read_target, rewritten
-from tinkbox.services.tunnel import asks_for_websocket
+from tinkbox.proxy.headers import origin, to_service
+from tinkbox.proxy.request_target import Target, read_host, read_target, rewritten
+from tinkbox.proxy.requests import Forwarder, Unanswered
+from tinkbox.proxy.websocket_tunnel import asks_for_websocket
 from tinkbox.wire.routes.rules import Request
 
 RETRY_SECONDS: Final = 2

@@ -4,8 +4,8 @@ import asyncio
 
 import pytest
 
-from tests.integration.services.door import DOMAIN, NAME, door, named, recorder, status
-from tinkbox.services.answering import NOBODY_THERE
+from tests.integration.proxy.door import DOMAIN, NAME, door, named, recorder, status
+from tinkbox.proxy.responses import NOBODY_THERE
 
 HOST = f"Host: {NAME}\r\n".encode()
 SMUGGLED = b"GET /smuggled HTTP/1.1\r\n" + HOST + b"\r\n"

@@ -1,6 +1,6 @@
 """A service that counts the bytes of what it is sent, and keeps none of them.
 
-    python -m tests.integration.services.sink FOLDER ADDRESS PORT
+    python -m tests.integration.proxy.sink FOLDER ADDRESS PORT
 
 The port it listens on is in FOLDER/sink as soon as it does; PORT may be 0.  One request at a time, with a length.
 """

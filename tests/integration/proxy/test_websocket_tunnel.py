@@ -7,8 +7,8 @@ from contextlib import asynccontextmanager, suppress
 import pytest
 from aiohttp import ClientWebSocketResponse, WSMessage, WSMsgType, WSServerHandshakeError, web
 
-from tests.integration.services.door import AT, NAME, Door, door, recorder, service, status
-from tinkbox.services.tunnel import MAX_MESSAGE
+from tests.integration.proxy.door import AT, NAME, Door, door, recorder, service, status
+from tinkbox.proxy.websocket_tunnel import MAX_MESSAGE
 
 HANDSHAKE = (
     f"GET /x HTTP/1.1\r\nHost: {NAME}\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Version: 13\r\n"

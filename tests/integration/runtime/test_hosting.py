@@ -14,7 +14,7 @@ from tests.unit.hosting.fake_engine import FakeEngine, Program
 from tinkbox.model.services import HealthCheck
 from tinkbox.runtime import Container, ContainerFailed, ContainerSpec
 from tinkbox.runtime.docker import DockerRuntime
-from tinkbox.runtime.services import Health, Look, ServiceRuntime
+from tinkbox.runtime.hosting import Health, Look, ServiceRuntime
 
 pytestmark = pytest.mark.docker
 

@@ -20,8 +20,8 @@ from aiohttp import (
 )
 from yarl import URL
 
-from tinkbox.services.answering import cut, pass_back
-from tinkbox.services.headers import Headers
+from tinkbox.proxy.headers import Headers
+from tinkbox.proxy.responses import cut, pass_back
 
 MAX_MESSAGE: Final = 4 * 1024 * 1024
 CLOSE_SECONDS: Final = 5.0

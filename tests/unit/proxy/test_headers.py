@@ -3,7 +3,7 @@
 import pytest
 
 from tinkbox.model.errors import Invalid
-from tinkbox.services.headers import origin, to_client, to_service
+from tinkbox.proxy.headers import origin, to_client, to_service
 
 OF_A_CONNECTION = [
     "Connection", "Keep-Alive", "Proxy-Authenticate", "Proxy-Authorization", "Proxy-Connection", "TE", "Trailer",

@@ -12,7 +12,7 @@ from typing import Final
 from aiohttp import ClientError, ClientPayloadError, ClientResponse, hdrs, web
 
 from tinkbox.model.errors import Invalid
-from tinkbox.services.headers import to_client
+from tinkbox.proxy.headers import to_client
 
 NOBODY_THERE: Final = 499  # as nginx has it in its log
 # Closed with this, a connection is reset; otherwise an answer whose end is that of the connection would seem whole.

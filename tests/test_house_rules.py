@@ -21,10 +21,6 @@ from tinkbox.settings_section import Section
 
 ROOT = Path(__file__).parent.parent
 PROGRAM = sorted((ROOT / "tinkbox").rglob("*.py"))
-MODULES = [path for path in PROGRAM if path.name not in {"__init__.py", "__main__.py"}]
-MAX_LINES = 400
-LONGER: dict[str, str] = {}
-UNTESTED: dict[str, str] = {}
 CAMEL_CASE = r"(?:[A-Z][a-z]+){2,}|Signal|Timeout"
 # Words that are vague, but name one thing here.
 NAMES: dict[str, str] = {}
@@ -33,28 +29,6 @@ VAGUE = {"utils", "util", "helpers", "helper", "common", "base", "manager", "mis
 
 def relative(path: Path) -> str:
     return str(path.relative_to(ROOT / "tinkbox"))
-
-
-def test_every_file_can_be_read_in_one_sitting() -> None:
-    long = {relative(path) for path in PROGRAM if len(path.read_text().splitlines()) > MAX_LINES}
-    assert long <= set(LONGER), f"more than {MAX_LINES} lines: split {sorted(long - set(LONGER))} by what it is about"
-    assert set(LONGER) <= long, f"no longer too long, take off the list: {sorted(set(LONGER) - long)}"
-
-
-def has_tests(path: Path) -> bool:
-    name = f"test_{path.stem}*.py"
-    folders = [ROOT / "tests" / kind / path.relative_to(ROOT / "tinkbox").parent for kind in ("unit", "integration")]
-    if path.parent == ROOT / "tinkbox":
-        folders = [ROOT / "tests" / kind / path.stem for kind in ("unit", "integration")]
-    return any(folder.is_dir() and any(folder.glob(name)) for folder in folders)
-
-
-def test_every_module_has_its_tests_where_a_reader_looks() -> None:
-    missing = {relative(path) for path in MODULES if not has_tests(path)}
-    assert missing <= set(UNTESTED), (
-        f"no tests/unit|integration/<package>/test_<module>.py: {sorted(missing - set(UNTESTED))}"
-    )
-    assert set(UNTESTED) <= missing, f"tested now, take off the list: {sorted(set(UNTESTED) - missing)}"
 
 
 def test_a_file_is_named_for_what_it_holds() -> None:

@@ -42,6 +42,7 @@ from tinkbox.engine.shells.shells import Shells
 from tinkbox.engine.templates.templates import Templates
 from tinkbox.engine.timeline.syslog import Syslog
 from tinkbox.engine.views.metrics import Meter
+from tinkbox.engine.views.overview import Overview
 from tinkbox.engine.wakeups import Wakeups
 from tinkbox.engine.workflows.attempts import Attempts
 from tinkbox.engine.workflows.binding import Names
@@ -213,6 +214,7 @@ class Appliance:
             foreign=foreign_lines(first.interface.address, first.url) if others else (),
             templates=Templates(self._store, _now, _new_id),
             workflows=self._workflows,
+            overview=Overview(self._store, self.machines, _now),
             breakpoints=self._breakpoints,
             services=self._services,
             directory=self._directory,

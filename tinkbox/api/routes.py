@@ -15,18 +15,19 @@ from tinkbox.api.metrics import CONTENT_TYPE, Answers, page
 from tinkbox.door.bodies import body_of
 from tinkbox.engine.discovery.discovery import Discovery
 from tinkbox.engine.machines.boot_history import Seen
-from tinkbox.engine.machines.machines import Machines, primary
+from tinkbox.engine.machines.machines import Machines
 from tinkbox.engine.services.routing_table import Directory
 from tinkbox.engine.services.services import Services
 from tinkbox.engine.shells.shells import Shells
 from tinkbox.engine.templates.templates import Templates
 from tinkbox.engine.views.metrics import Meter
+from tinkbox.engine.views.overview import Overview
 from tinkbox.engine.workflows.breakpoints import Breakpoints
 from tinkbox.engine.workflows.workflows import Workflows
 from tinkbox.model.access import Right
 from tinkbox.model.errors import Invalid
 from tinkbox.model.firmware_traits import FirmwareTraits
-from tinkbox.model.hardware import Hardware
+from tinkbox.model.hardware import Hardware, primary
 from tinkbox.model.leases import Lease
 from tinkbox.model.workflow import Workflow
 from tinkbox.wire.dhcp.foreign_servers import ForeignLines
@@ -59,6 +60,7 @@ class OperatorDoor:
     foreign: Sequence[ForeignLines]
     templates: Templates
     workflows: Workflows
+    overview: Overview
     breakpoints: Breakpoints
     services: Services
     directory: Directory
@@ -127,7 +129,7 @@ class OperatorDoor:
         return web.Response(body=page(figures, self.answers).encode(), headers={"Content-Type": CONTENT_TYPE})
 
     async def status(self, _: web.Request) -> web.Response:
-        snapshot = await self.workflows.snapshot(__version__)
+        snapshot = await self.overview.snapshot(__version__)
         return web.Response(text=encode_snapshot(snapshot), content_type="application/json")
 
     async def events(self, request: web.Request) -> web.StreamResponse:

@@ -341,3 +341,8 @@ def _is_netmask(mask: IPv4Address) -> bool:
         return IPv4Network(f"0.0.0.0/{mask}").netmask == mask
     except NetmaskValueError:
         return False
+
+
+def primary(hardware: Hardware) -> Interface:
+    """The interface a machine is shown by: the first that netboots, else the first."""
+    return next((each for each in hardware.interfaces if each.allow_pxe), hardware.interfaces[0])

@@ -114,6 +114,7 @@ async def open_door(folder: Path) -> AsyncIterator[Door]:
             foreign=(),
             templates=box.templates,
             workflows=box.workflows,
+            overview=box.overview,
             breakpoints=breakpoints,
             services=box.services,
             directory=box.directory,

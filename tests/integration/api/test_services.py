@@ -131,7 +131,7 @@ async def test_a_workflow_that_waits_for_its_services_says_so_until_they_are_rea
     assert await why() == (
         "WaitingForServices", "waiting for service boot files, which is STARTING (fetching image)",
     )  # fmt: skip
-    (line,) = (await door.box.workflows.snapshot("1")).workflows
+    (line,) = (await door.box.overview.snapshot("1")).workflows
     assert [(each.name, each.phase, each.host, each.ready) for each in line.services] == [
         ("boot files", Phase.STARTING, "provisioner", False),
         ("receiver", Phase.PENDING, "machine-1", False),
@@ -316,6 +316,6 @@ async def test_a_workflow_that_a_service_keeps_from_beginning_says_so_everywhere
     state = await door.done("GET", f"/v1/workflows/{workflow_id}/state")
     assert (state["state"], state["reason"]) == ("FAILED", "ServiceFailed")
     assert state["message"] == "service boot files: it ended 6 times; its last lines: no such file"
-    snapshot = await door.box.workflows.snapshot("1")
+    snapshot = await door.box.overview.snapshot("1")
     (line,) = snapshot.workflows
     assert (line.failure.service, line.failure.last_output, line.services) == ("boot files", "no such file", ())

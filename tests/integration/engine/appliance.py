@@ -16,6 +16,7 @@ from tinkbox.engine.services.routing_table import Directory
 from tinkbox.engine.services.services import Services
 from tinkbox.engine.templates.templates import Templates
 from tinkbox.engine.timeline.syslog import Syslog
+from tinkbox.engine.views.overview import Overview
 from tinkbox.engine.wakeups import Wakeups
 from tinkbox.engine.workflows.attempts import Attempts
 from tinkbox.engine.workflows.binding import Names
@@ -105,6 +106,7 @@ class Appliance:
             lambda: f"run-{next(numbers)}",
             Names(name="provisioner", address=ADDRESS, domain=DOMAIN),
         )
+        self.overview = Overview(self.store, self.machines, self.clock)
         self.attempts = Attempts(
             self.store,
             self.wakeups,

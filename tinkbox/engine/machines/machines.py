@@ -13,14 +13,14 @@ from datetime import datetime
 from typing import NoReturn
 
 from tinkbox.engine.batch_saving import keep_saving
+from tinkbox.engine.lookup import only
 from tinkbox.engine.machines.boot_plan import BootFacts, boot_plan, netboot_plan, parked_reason
-from tinkbox.engine.templates.templates import only
 from tinkbox.engine.timeline.stalls import stalled
 from tinkbox.engine.timeline.timeline import Timeline
 from tinkbox.engine.wakeups import CHANGES, RETURNS, Wakeups
 from tinkbox.model.boot import Client, Plan, Stage, Supply
 from tinkbox.model.errors import Conflict, Denied, Invalid
-from tinkbox.model.hardware import Hardware, Interface, MacAddress
+from tinkbox.model.hardware import Hardware, MacAddress, primary
 from tinkbox.model.sightings import Fact, Sighting
 from tinkbox.store.database import Store, Tables
 from tinkbox.store.hardware import MachineRecord
@@ -369,11 +369,6 @@ class Machines:
                 del self._by_mac[interface.mac]
             if self._by_address.get(str(interface.address)) == hardware_id:
                 del self._by_address[str(interface.address)]
-
-
-def primary(hardware: Hardware) -> Interface:
-    """The interface a machine is shown by: the first that netboots, else the first."""
-    return next((each for each in hardware.interfaces if each.allow_pxe), hardware.interfaces[0])
 
 
 def _claimed(hardware: Hardware, claim: str) -> str:

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
-from tinkbox.engine.machines.boot_plan import find_action
+from tinkbox.engine.rules.progress import find_action
 from tinkbox.model.breakpoint import MAX_HOLD_SECONDS, ON_EXPIRY, Armed, Breakpoints, Verb
 from tinkbox.model.errors import Conflict, Invalid
 from tinkbox.model.workflow import DONE, ActionStatus, PlannedAction, State, Workflow, full_name

@@ -10,11 +10,11 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import NoReturn
 
+from tinkbox.engine.lookup import only
 from tinkbox.engine.machines.machines import Machines
 from tinkbox.engine.rules.service_readiness import not_ready
 from tinkbox.engine.rules.service_runs import READY, noted, passed
 from tinkbox.engine.services.routing_table import Directory, Hosted
-from tinkbox.engine.templates.templates import only
 from tinkbox.engine.wakeups import CHANGES, SERVICES, Wakeups, host_wakeup
 from tinkbox.engine.workflows.endings import give_up, tell
 from tinkbox.engine.workflows.ephemeral_data import Base, add_version, keep, served, unchanged

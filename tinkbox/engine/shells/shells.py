@@ -13,12 +13,12 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import BinaryIO, NoReturn
 
+from tinkbox.engine.lookup import only
 from tinkbox.engine.shells.recordings import LIMIT, Recordings
 from tinkbox.engine.shells.relay import PATIENCE, Line, Relay, Seat
 from tinkbox.engine.shells.scrollback import Scrollback
 from tinkbox.engine.shells.shell_requests import check, held_attempt, is_plain
 from tinkbox.engine.shells.tickets import Tickets
-from tinkbox.engine.templates.templates import only
 from tinkbox.engine.wakeups import CHANGES, Wakeups, worker_wakeup
 from tinkbox.engine.workflows.workflows import find_workflow
 from tinkbox.model import shells as facts

@@ -1,19 +1,18 @@
 """Use-cases of templates."""
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from datetime import datetime
-from typing import TypeVar
 
+from tinkbox.engine.lookup import only
 from tinkbox.engine.templates.rendering import check
-from tinkbox.model.errors import Conflict, Invalid, NotFound
+from tinkbox.model.errors import Conflict, Invalid
 from tinkbox.model.hardware import parse_uuid
 from tinkbox.store.database import Store, Tables
 from tinkbox.store.templates import Template
 
 _NAME = re.compile(r"[a-zA-Z0-9_.-]{1,199}\Z")
-T = TypeVar("T")
 
 
 class Templates:
@@ -100,15 +99,6 @@ class Templates:
 async def find_template(tables: Tables, key: str) -> Template:
     """The one template that `key` means; raises NotFound or Conflict."""
     return only(await tables.templates.matching(key), "template", key)
-
-
-def only(found: Sequence[T], what: str, key: str) -> T:
-    """The single match of a key; raises NotFound for none and Conflict for several."""
-    if not found:
-        raise NotFound(f"{what} {key[:80]!r} not found: `tinkbox {what} list` shows what there is")
-    if len(found) > 1:
-        raise Conflict(f"{what} {key[:80]!r} is ambiguous: it fits {len(found)}, whose ids `tinkbox {what} list` shows")
-    return found[0]
 
 
 def _check_name(name: str) -> None:

@@ -3,11 +3,10 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from tinkbox.engine.machines.machines import primary
 from tinkbox.engine.templates.dialects import device_names
 from tinkbox.engine.templates.rendering import RESERVED, Rendered, check, render_each, rendering_data
 from tinkbox.model.errors import Invalid, Problem
-from tinkbox.model.hardware import Hardware
+from tinkbox.model.hardware import Hardware, primary
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,23 +1,26 @@
 """The appliance at a glance, put together for those who look at it."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from datetime import datetime, timedelta
 
-from tinkbox.engine.machines.machines import Machines, MachineStatus, primary
+from tinkbox.engine.machines.machines import Machines, MachineStatus
 from tinkbox.engine.timeline.sighting_rules import ended_at
 from tinkbox.engine.timeline.stalls import stalled
+from tinkbox.engine.workflows.workflows import SHOWN_FINISHED
 from tinkbox.model.conditions import explanation
+from tinkbox.model.hardware import primary
 from tinkbox.model.reasons import hint
 from tinkbox.model.services import ServiceStatus
 from tinkbox.model.workflow import DONE, FINAL, ActionStatus, Outcome, PlannedAction, State, Workflow
-from tinkbox.store.database import Tables
+from tinkbox.store.database import Store, Tables
 from tinkbox.wire.messages.status import (
     FailureLine,
     HeldLine,
     MachineLine,
     RunningLine,
     ServiceLine,
+    Snapshot,
     StrangerLine,
     TaskLine,
     WorkflowLine,
@@ -25,6 +28,30 @@ from tinkbox.wire.messages.status import (
 
 LATELY = timedelta(minutes=10)
 MAX_STRANGERS = 20
+
+
+class Overview:
+    """What there is now: machines, workflows and what each is at."""
+
+    def __init__(self, store: Store, machines: Machines, clock: Callable[[], datetime]) -> None:
+        self._store = store
+        self._machines = machines
+        self._clock = clock
+
+    async def snapshot(self, version: str) -> Snapshot:
+        """Every machine, and the workflows that are not over or ended last; `version` is the appliance's."""
+        machines = await self._machines.all()
+        hostnames = {each.hardware.id: primary(each.hardware).hostname for each in machines}
+        async with self._store.read() as tables:
+            workflows = await tables.workflows.unfinished_and_newest(SHOWN_FINISHED)
+            lines = [await workflow_line(tables, each, hostnames) for each in workflows]
+        return Snapshot(
+            now=self._clock(),
+            version=version,
+            machines=tuple(machine_line(each) for each in machines),
+            workflows=tuple(lines),
+            strangers=stranger_lines(self._machines, self._clock()),
+        )
 
 
 def machine_line(status: MachineStatus) -> MachineLine:

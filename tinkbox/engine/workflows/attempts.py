@@ -8,9 +8,9 @@ from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from datetime import datetime
 
-from tinkbox.engine.machines.boot_plan import Turn, turn
 from tinkbox.engine.machines.machines import Machines
 from tinkbox.engine.rules.arming import armed_of
+from tinkbox.engine.rules.progress import Turn, turn
 from tinkbox.engine.rules.transitions import ACTION, WORKFLOW, Happening, advance
 from tinkbox.engine.rules.verdicts import LOST as BREAKPOINT_LOST
 from tinkbox.engine.rules.verdicts import may_end, resumes

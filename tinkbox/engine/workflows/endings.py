@@ -7,8 +7,8 @@ from collections.abc import Iterable
 from dataclasses import replace
 from datetime import datetime
 
-from tinkbox.engine.machines.boot_plan import handed_over, tries_again, workflow_ends
 from tinkbox.engine.machines.machines import Machines
+from tinkbox.engine.rules.progress import handed_over, tries_again, workflow_ends
 from tinkbox.engine.rules.service_runs import told_to_end
 from tinkbox.engine.rules.transitions import ACTION, ENDING, WORKFLOW, Happening, advance
 from tinkbox.engine.wakeups import CHANGES, SERVICES, Wakeups, worker_wakeup

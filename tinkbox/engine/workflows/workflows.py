@@ -1,16 +1,16 @@
-"""Use-cases of workflows: create, show, cancel, retry, delete, and the appliance at a glance."""
+"""Use-cases of workflows: create, show, cancel, retry, delete."""
 
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from tinkbox.engine.machines.boot_plan import first_to_retry
-from tinkbox.engine.machines.machines import Machines, primary
+from tinkbox.engine.lookup import only
+from tinkbox.engine.machines.machines import Machines
 from tinkbox.engine.rules.arming import Change, armed
+from tinkbox.engine.rules.progress import first_to_retry
 from tinkbox.engine.rules.transitions import WORKFLOW, Happening, advance
 from tinkbox.engine.templates.rendering import render, rendering_data
-from tinkbox.engine.templates.templates import find_template, only
-from tinkbox.engine.views.overview import machine_line, stranger_lines, workflow_line
+from tinkbox.engine.templates.templates import find_template
 from tinkbox.engine.wakeups import CHANGES, Wakeups
 from tinkbox.engine.workflows.binding import Names, bind, bind_services, first_known
 from tinkbox.engine.workflows.endings import stop, tell
@@ -24,7 +24,6 @@ from tinkbox.store.data import DataVersion
 from tinkbox.store.database import Store, Tables, UseCase
 from tinkbox.store.output import Piece
 from tinkbox.store.workflows import Attempt
-from tinkbox.wire.messages.status import Snapshot
 
 SHOWN_FINISHED = 50
 MAX_DEVICES = 256
@@ -269,21 +268,6 @@ class Workflows:
         """Every version of the ephemeral data, oldest first, the older ones without their archive."""
         async with self._store.read() as tables:
             return await tables.data.versions((await find_workflow(tables, key)).id)
-
-    async def snapshot(self, version: str) -> Snapshot:
-        """The appliance at a glance."""
-        machines = await self._machines.all()
-        hostnames = {each.hardware.id: primary(each.hardware).hostname for each in machines}
-        async with self._store.read() as tables:
-            workflows = await tables.workflows.unfinished_and_newest(SHOWN_FINISHED)
-            lines = [await workflow_line(tables, each, hostnames) for each in workflows]
-        return Snapshot(
-            now=self._clock(),
-            version=version,
-            machines=tuple(machine_line(each) for each in machines),
-            workflows=tuple(lines),
-            strangers=stranger_lines(self._machines, self._clock()),
-        )
 
 
 async def find_workflow(tables: Tables, key: str) -> Workflow:

@@ -148,7 +148,7 @@ async def test_without_services_a_look_is_one_question(box: Appliance) -> None:
 
 
 async def line(box: Appliance) -> WorkflowLine:
-    (only,) = (await box.workflows.snapshot("1")).workflows
+    (only,) = (await box.overview.snapshot("1")).workflows
     return only
 
 

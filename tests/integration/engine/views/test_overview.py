@@ -21,7 +21,7 @@ tasks:
 
 
 async def line(box: Appliance) -> WorkflowLine:
-    (only,) = (await box.workflows.snapshot("1")).workflows
+    (only,) = (await box.overview.snapshot("1")).workflows
     return only
 
 
@@ -102,7 +102,7 @@ async def test_machines_that_nobody_knows_are_shown_while_they_boot(box: Applian
     for number in (1, 9):
         box.machines.saw(mac(number), Stage.DISCOVER, "PXE", asker=Asker.PXE)
     box.clock.forward(40)
-    shown = await box.workflows.snapshot("1")
+    shown = await box.overview.snapshot("1")
     assert [each.stalled for each in shown.machines] == ["stalled here for 40 s"]
     assert shown.strangers == (
         StrangerLine(
@@ -114,11 +114,11 @@ async def test_machines_that_nobody_knows_are_shown_while_they_boot(box: Applian
         ),
     )
     box.clock.forward(LATELY.total_seconds())
-    assert (await box.workflows.snapshot("1")).strangers == ()
+    assert (await box.overview.snapshot("1")).strangers == ()
 
 
 async def test_of_many_strangers_the_last_seen_are_shown(box: Appliance) -> None:
     for number in range(MAX_STRANGERS + 5):
         box.machines.saw(mac(number), Stage.IGNORED)
-    shown = (await box.workflows.snapshot("1")).strangers
+    shown = (await box.overview.snapshot("1")).strangers
     assert [each.mac for each in shown] == [mac(number) for number in reversed(range(5, MAX_STRANGERS + 5))]

@@ -183,7 +183,7 @@ async def test_endless_output_keeps_its_head_and_its_tail(box: Appliance) -> Non
 async def test_the_last_line_printed_is_in_the_status(box: Appliance) -> None:
     worker, offer = await started(box)
     await box.attempts.output(worker, offer.attempt, 0, b"one\n10 %\r20 %\r")
-    (line,) = (await box.workflows.snapshot("1")).workflows
+    (line,) = (await box.overview.snapshot("1")).workflows
     assert line.running is not None
     assert line.running.last_output == "20 %"
 

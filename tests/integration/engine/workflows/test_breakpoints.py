@@ -187,16 +187,16 @@ async def test_a_hold_knows_what_a_person_asks_about_it(box: Appliance) -> None:
     told = await work.told("action.held")
     assert (told["breakpoint"], told["exit_code"], told["reason"]) == ("failure", 7, "NonZeroExit")
     assert told["deadline"] == hold.deadline.isoformat()
-    (line,) = (await box.workflows.snapshot("1")).workflows
+    (line,) = (await box.overview.snapshot("1")).workflows
     assert line.held is not None
     assert (line.running, line.held.name, line.held.exit_code, line.held.last_output) == (None, "disk", 7, "boom")
     await work.decide(Verb.RETRY)
-    (line,) = (await box.workflows.snapshot("1")).workflows
+    (line,) = (await box.overview.snapshot("1")).workflows
     assert line.held is not None
     assert line.held.decided == "anna: retry"
     await work.resumed()
     box.clock.forward(3)
-    (line,) = (await box.workflows.snapshot("1")).workflows
+    (line,) = (await box.overview.snapshot("1")).workflows
     assert line.held is None
     assert line.running is not None
     assert line.running.started_at == box.clock() - timedelta(seconds=3), "its time is counted anew"

@@ -107,7 +107,7 @@ async def test_between_two_actions_a_workflow_beyond_its_time_ends_at_once(box: 
     box.clock.forward(100)
     await box.deadlines.look()
     assert await states(box, offer.workflow_id) == ["TIMEOUT", "SUCCESS", "PENDING"]
-    (line,) = (await box.workflows.snapshot("1")).workflows
+    (line,) = (await box.overview.snapshot("1")).workflows
     assert line.failure is not None
     assert "global_timeout" in line.failure.message
     assert await box.offer(worker) is None

@@ -41,7 +41,7 @@ async def test_leaving_is_told_once_however_often_it_is_said(box: Appliance) -> 
     assert await states(box, offer.workflow_id) == ["RUNNING", "SUCCESS", "LEAVING"]
     kinds = [event.kind for event in await box.workflows.events(offer.workflow_id)]
     assert kinds.count("action.leaving") == 1
-    (line,) = (await box.workflows.snapshot("1")).workflows
+    (line,) = (await box.overview.snapshot("1")).workflows
     assert line.running is not None
     assert line.running.leaving
 

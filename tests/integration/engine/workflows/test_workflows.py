@@ -86,7 +86,7 @@ async def test_a_failure_ends_the_workflow_and_is_told_in_plain_words(box: Appli
     )
     assert (await box.workflows.get(workflow_id)).state is State.FAILED
     assert await box.offer(worker) is None
-    (line,) = (await box.workflows.snapshot("1")).workflows
+    (line,) = (await box.overview.snapshot("1")).workflows
     assert line.failure is not None
     assert (line.failure.reason, line.failure.message, line.failure.last_output) == ("DiskNotFound", "no /dev/sda", "x")
 

@@ -1,9 +1,8 @@
 """A workflow's ephemeral data: archives, by version."""
 
+import sqlite3
 from dataclasses import dataclass
 from datetime import datetime
-
-import aiosqlite
 
 KEPT_VERSIONS = 3
 
@@ -26,43 +25,41 @@ class DataVersion:
 class DataTable:
     """Questions about ephemeral data."""
 
-    def __init__(self, connection: aiosqlite.Connection) -> None:
+    def __init__(self, connection: sqlite3.Connection) -> None:
         self._sql = connection
 
-    async def versions(self, workflow_id: str) -> list[DataVersion]:
+    def versions(self, workflow_id: str) -> list[DataVersion]:
         """Every version, oldest first, the older ones without their archive."""
-        rows = await self._sql.execute_fetchall(
-            "SELECT * FROM data WHERE workflow_id = ? ORDER BY version", (workflow_id,)
-        )
+        rows = self._sql.execute("SELECT * FROM data WHERE workflow_id = ? ORDER BY version", (workflow_id,)).fetchall()
         return [_version(row) for row in rows]
 
-    async def newest(self, workflow_id: str) -> DataVersion | None:
+    def newest(self, workflow_id: str) -> DataVersion | None:
         """The newest version, None when there is none yet."""
-        rows = await self._sql.execute_fetchall(
+        rows = self._sql.execute(
             "SELECT * FROM data WHERE workflow_id = ? ORDER BY version DESC LIMIT 1", (workflow_id,)
-        )
+        ).fetchall()
         return next((_version(row) for row in rows), None)
 
-    async def newest_version(self, workflow_id: str) -> int:
+    def newest_version(self, workflow_id: str) -> int:
         """The number of the newest version, 0 when there is none yet."""
-        rows = await self._sql.execute_fetchall(
+        rows = self._sql.execute(
             "SELECT coalesce(max(version), 0) AS version FROM data WHERE workflow_id = ?", (workflow_id,)
-        )
+        ).fetchall()
         return next(int(row["version"]) for row in rows)
 
-    async def add(self, workflow_id: str, data: DataVersion) -> None:
+    def add(self, workflow_id: str, data: DataVersion) -> None:
         """Store a new version and drop the archive of the one that is now too old."""
-        await self._sql.execute(
+        self._sql.execute(
             "INSERT INTO data (workflow_id, version, at, worker, size, digest, archive) VALUES (?, ?, ?, ?, ?, ?, ?)",
             (workflow_id, data.version, data.at.isoformat(), data.worker, data.size, data.digest, data.archive),
         )
-        await self._sql.execute(
+        self._sql.execute(
             "UPDATE data SET archive = NULL WHERE workflow_id = ? AND version <= ?",
             (workflow_id, data.version - KEPT_VERSIONS),
         )
 
 
-def _version(row: aiosqlite.Row) -> DataVersion:
+def _version(row: sqlite3.Row) -> DataVersion:
     return DataVersion(
         version=row["version"],
         at=datetime.fromisoformat(row["at"]),

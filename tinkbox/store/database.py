@@ -1,23 +1,25 @@
 """The SQLite file: one writer that commits in groups, one reader, migrations at start.
 
+Each of the two is a plain sqlite3 connection in a thread of its own.  Use-cases and questions are plain functions of
+`Tables`; what they ask of the store costs them no hop, for they run where its connection is.
+
 Rule 1: a use-case is one transaction.  Those that wait together are committed together, each in a
 savepoint of its own, so that one flush to disk answers many.
-Rule 2: the writer runs use-cases in its own task.  A caller that is cancelled leaves the
-transaction alone; what it asked for may still be committed.
-Rule 3: never await the network in a use-case.
+Rule 2: a caller that is cancelled leaves the transaction alone; what it asked for may still be committed.
+Rule 3: a use-case waits for nothing.  It runs beside the event loop: of the memory of others it reads what cannot
+change in halves, and changes nothing; what follows in memory follows the commit.
 """
 
 import asyncio
 import re
 import sqlite3
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from importlib import resources
 from pathlib import Path
 from typing import Any, Generic, NoReturn, Self, TypeVar
-
-import aiosqlite
 
 from tinkbox.model.errors import Refusal, Unavailable
 from tinkbox.store.data import DataTable
@@ -40,6 +42,8 @@ from tinkbox.store.workflows import WorkflowTable
 
 T = TypeVar("T")
 GROUP = 256
+# More than there are questions, so that each is prepared once.
+STATEMENTS = 512
 # busy_timeout first: setting the journal mode may already have to wait.
 PRAGMAS = ("busy_timeout = 5000", "journal_mode = WAL", "synchronous = FULL", "foreign_keys = ON")
 
@@ -68,7 +72,7 @@ class Tables:
     discovery: DiscoveryTable
 
     @classmethod
-    def on(cls, connection: aiosqlite.Connection) -> Self:
+    def on(cls, connection: sqlite3.Connection) -> Self:
         return cls(
             HardwareTable(connection),
             TemplateTable(connection),
@@ -91,16 +95,17 @@ class Tables:
         )
 
 
-UseCase = Callable[[Tables], Awaitable[T]]
+# What is asked of the tables, in one transaction.
+UseCase = Callable[[Tables], T]
 
 
 class _Waiting(Generic[T]):
-    """A use-case in the writer's queue, with the future its caller waits on."""
+    """A question that waits for its turn, with the future its caller waits on."""
 
-    __slots__ = ("future", "use_case")
+    __slots__ = ("future", "question")
 
-    def __init__(self, use_case: UseCase[T], future: asyncio.Future[T]) -> None:
-        self.use_case = use_case
+    def __init__(self, question: UseCase[T], future: asyncio.Future[T]) -> None:
+        self.question = question
         self.future = future
 
     def answer(self, value: T) -> None:
@@ -112,14 +117,36 @@ class _Waiting(Generic[T]):
             self.future.set_exception(error)
 
 
+class _Lane:
+    """One connection, in a thread of its own: every call of `connection` is made there."""
+
+    def __init__(self, name: str, path: Path) -> None:
+        self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix=name)
+        self._path = path
+
+    async def open(self) -> None:
+        """Raises sqlite3.Error."""
+        self.connection = await self.run(_connect, self._path)
+        self.tables = Tables.on(self.connection)
+
+    async def run(self, function: Callable[..., T], *arguments: object) -> T:
+        """Have a function called there; one that was begun is ended, whatever becomes of its caller."""
+        return await asyncio.get_running_loop().run_in_executor(self._thread, function, *arguments)
+
+    async def close(self) -> None:
+        """Close the connection, behind what was begun."""
+        if hasattr(self, "connection"):
+            await asyncio.shield(self.run(self.connection.close))
+        self._thread.shutdown(wait=False)
+
+
 class Store:
     """The appliance's memory.  Made by `Store.open`; `run` must be running for `write` to be answered."""
 
-    def __init__(self, writer: aiosqlite.Connection, reader: aiosqlite.Connection) -> None:
+    def __init__(self, writer: _Lane, reader: _Lane) -> None:
         self._writer = writer
         self._reader = reader
-        self._reading = asyncio.Lock()
-        self._queue: asyncio.Queue[_Waiting[Any]] = asyncio.Queue()
+        self._use_cases: asyncio.Queue[_Waiting[Any]] = asyncio.Queue()
         self._closed = False
 
     @classmethod
@@ -128,29 +155,38 @@ class Store:
 
         Raises Unavailable when the file cannot be used or was written by a newer program.
         """
+        writer, reader = _Lane("store-writer", path), _Lane("store-reader", path)
         try:
-            writer = await _connect(path)
-        except sqlite3.Error as error:
-            raise Unavailable(f"cannot open the store {path}: {error}") from None
-        try:
-            await _migrate(writer, path)
-            reader = await _connect(path)
-            await reader.execute("PRAGMA query_only = ON")
-        except sqlite3.Error as error:
+            doing = "open"
+            await writer.open()
+            doing = "use"
+            await writer.run(_migrate, writer.connection, path)
+            await reader.open()
+            await reader.run(reader.connection.execute, "PRAGMA query_only = ON")
+        except BaseException as error:
+            await reader.close()
             await writer.close()
-            raise Unavailable(f"cannot use the store {path}: {error}") from None
-        except BaseException:
-            await writer.close()
+            if isinstance(error, sqlite3.Error):
+                raise Unavailable(f"cannot {doing} the store {path}: {error}") from None
             raise
         return cls(writer, reader)
 
     async def run(self) -> NoReturn:
         """The writer: commits what waits, in groups, for ever."""
         while True:
-            group = [await self._queue.get()]
-            while len(group) < GROUP and not self._queue.empty():
-                group.append(self._queue.get_nowait())
-            await self._commit(group)
+            group = [await self._use_cases.get()]
+            while len(group) < GROUP and not self._use_cases.empty():
+                group.append(self._use_cases.get_nowait())
+            try:
+                answers = await self._writer.run(_commit, self._writer, group)
+            except BaseException as error:
+                for waiting in group:
+                    waiting.refuse(_refused_by_disk(error))
+                if not isinstance(error, sqlite3.Error):
+                    raise
+                continue
+            for answer in answers:
+                answer()
 
     async def write(self, use_case: UseCase[T]) -> T:
         """Run one use-case as a transaction and return its value once it is on disk.
@@ -161,58 +197,59 @@ class Store:
         if self._closed:
             raise Unavailable("the store is closed: tinkbox is shutting down")
         waiting: _Waiting[T] = _Waiting(use_case, asyncio.get_running_loop().create_future())
-        await self._queue.put(waiting)
+        self._use_cases.put_nowait(waiting)
         return await waiting.future
 
-    @asynccontextmanager
-    async def read(self) -> AsyncIterator[Tables]:
-        """Ask questions of one committed state; never sees a transaction half done."""
-        async with self._reading:
-            try:
-                await self._reader.execute("BEGIN")
-                yield Tables.on(self._reader)
-            finally:
-                await asyncio.shield(self._reader.rollback())
+    async def read(self, question: UseCase[T]) -> T:
+        """Ask a question of one committed state; it never sees a transaction half done.
+
+        Questions are answered in the order in which they are asked.
+        """
+        return await self._reader.run(_answer, self._reader, question)
 
     async def close(self) -> None:
         """Close both connections; whoever still waits is told that the store is gone."""
         self._closed = True
-        while not self._queue.empty():
-            self._queue.get_nowait().refuse(Unavailable("tinkbox is shutting down"))
+        while not self._use_cases.empty():
+            self._use_cases.get_nowait().refuse(Unavailable("tinkbox is shutting down"))
         await self._reader.close()
         await self._writer.close()
 
-    async def _commit(self, group: list[_Waiting[Any]]) -> None:
-        tables = Tables.on(self._writer)
-        answers: list[Callable[[], None]] = []
-        try:
-            await self._writer.execute("BEGIN IMMEDIATE")
-            answers += [await self._one(waiting, tables) for waiting in group]
-            await self._writer.commit()
-        except BaseException as error:
-            await asyncio.shield(self._writer.rollback())
-            for waiting in group:
-                waiting.refuse(_refused_by_disk(error))
-            if not isinstance(error, sqlite3.Error):
-                raise
-            return
-        for answer in answers:
-            answer()
 
-    async def _one(self, waiting: _Waiting[Any], tables: Tables) -> Callable[[], None]:
-        await self._writer.execute("SAVEPOINT one")
-        try:
-            value = await waiting.use_case(tables)
-        except sqlite3.OperationalError:
-            # A full disk may have ended the whole transaction already, and the savepoint with it.
-            raise
-        except Exception as error:
-            refusal = error
-            await self._writer.execute("ROLLBACK TO one")
-            await self._writer.execute("RELEASE one")
-            return lambda: waiting.refuse(refusal)
-        await self._writer.execute("RELEASE one")
-        return lambda: waiting.answer(value)
+def _answer(lane: _Lane, question: UseCase[T]) -> T:
+    lane.connection.execute("BEGIN")
+    try:
+        return question(lane.tables)
+    finally:
+        lane.connection.rollback()
+
+
+def _commit(lane: _Lane, group: Sequence[_Waiting[Any]]) -> list[Callable[[], None]]:
+    """Carry them out in one transaction; returns what tells each caller, once it is on disk."""
+    connection = lane.connection
+    try:
+        connection.execute("BEGIN IMMEDIATE")
+        answers = [_carry_out(lane, waiting) for waiting in group]
+        connection.commit()
+    except BaseException:
+        connection.rollback()
+        raise
+    return answers
+
+
+def _carry_out(lane: _Lane, waiting: _Waiting[Any]) -> Callable[[], None]:
+    lane.connection.execute("SAVEPOINT one")
+    try:
+        value = waiting.question(lane.tables)
+    except sqlite3.OperationalError:
+        # A full disk may have ended the whole transaction already, and the savepoint with it.
+        raise
+    except Exception as error:
+        lane.connection.execute("ROLLBACK TO one")
+        lane.connection.execute("RELEASE one")
+        return partial(waiting.refuse, error)
+    lane.connection.execute("RELEASE one")
+    return partial(waiting.answer, value)
 
 
 def _refused_by_disk(error: BaseException) -> Refusal:
@@ -223,15 +260,14 @@ def _refused_by_disk(error: BaseException) -> Refusal:
     return Unavailable("tinkbox is shutting down")
 
 
-async def _connect(path: Path) -> aiosqlite.Connection:
-    connection = await aiosqlite.connect(path, isolation_level=None)
+def _connect(path: Path) -> sqlite3.Connection:
+    connection = sqlite3.connect(path, isolation_level=None, cached_statements=STATEMENTS)
     try:
         connection.row_factory = sqlite3.Row
         for pragma in PRAGMAS:
-            await connection.execute(f"PRAGMA {pragma}")
+            connection.execute(f"PRAGMA {pragma}")
     except BaseException:
-        # Its thread would keep the process from ending.
-        await connection.close()
+        connection.close()
         raise
     return connection
 
@@ -246,9 +282,9 @@ def migrations() -> list[tuple[int, str]]:
     return sorted(scripts)
 
 
-async def _migrate(connection: aiosqlite.Connection, path: Path) -> None:
+def _migrate(connection: sqlite3.Connection, path: Path) -> None:
     scripts = migrations()
-    (version,) = await (await connection.execute("PRAGMA user_version")).fetchone() or (0,)
+    (version,) = connection.execute("PRAGMA user_version").fetchone()
     newest = scripts[-1][0]
     if version > newest:
         raise Unavailable(
@@ -256,4 +292,4 @@ async def _migrate(connection: aiosqlite.Connection, path: Path) -> None:
         )
     for number, script in scripts:
         if number > version:
-            await connection.executescript(f"BEGIN IMMEDIATE;\n{script}\nPRAGMA user_version = {number};\nCOMMIT;")
+            connection.executescript(f"BEGIN IMMEDIATE;\n{script}\nPRAGMA user_version = {number};\nCOMMIT;")

@@ -1,9 +1,8 @@
 """Machines that nobody knows, and what the known ones told that they are made of."""
 
+import sqlite3
 from collections.abc import Iterable
 from datetime import datetime
-
-import aiosqlite
 
 from tinkbox.model.discovery import Standing, Stranger
 from tinkbox.model.hardware import MacAddress
@@ -14,17 +13,17 @@ from tinkbox.wire.messages.inventory import decode, encode
 class DiscoveryTable:
     """Questions about strangers, and about inventories."""
 
-    def __init__(self, connection: aiosqlite.Connection) -> None:
+    def __init__(self, connection: sqlite3.Connection) -> None:
         self._sql = connection
 
-    async def all(self) -> list[Stranger]:
+    def all(self) -> list[Stranger]:
         """Every stranger that is kept, the one seen first first."""
-        rows = await self._sql.execute_fetchall("SELECT * FROM stranger ORDER BY first_seen, mac")
+        rows = self._sql.execute("SELECT * FROM stranger ORDER BY first_seen, mac").fetchall()
         return [_stranger(row) for row in rows]
 
-    async def put(self, strangers: Iterable[Stranger]) -> None:
+    def put(self, strangers: Iterable[Stranger]) -> None:
         """Keep them, as they stand now; what is hardware by now stays as it was stored."""
-        await self._sql.executemany(
+        self._sql.executemany(
             "INSERT OR REPLACE INTO stranger "
             "(mac, standing, token, port, architecture, boot_id, inventory, problem, first_seen, last_seen) "
             "SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10 WHERE NOT EXISTS (SELECT 1 FROM interface WHERE mac = ?1)",
@@ -45,25 +44,25 @@ class DiscoveryTable:
             ],
         )
 
-    async def forget(self, macs: Iterable[str]) -> None:
-        await self._sql.executemany("DELETE FROM stranger WHERE mac = ?", [(each,) for each in macs])
+    def forget(self, macs: Iterable[str]) -> None:
+        self._sql.executemany("DELETE FROM stranger WHERE mac = ?", [(each,) for each in macs])
 
-    async def keep_inventory(self, hardware_id: str, inventory: Inventory, now: datetime) -> None:
+    def keep_inventory(self, hardware_id: str, inventory: Inventory, now: datetime) -> None:
         """What a machine told last; nothing when it is not there any more."""
-        await self._sql.execute(
+        self._sql.execute(
             "INSERT OR REPLACE INTO inventory (hardware_id, content, told_at) SELECT id, ?2, ?3 FROM hardware WHERE id = ?1",
             (hardware_id, encode(inventory), now.isoformat()),
         )
 
-    async def inventory(self, hardware_id: str) -> tuple[Inventory, datetime] | None:
+    def inventory(self, hardware_id: str) -> tuple[Inventory, datetime] | None:
         """What a machine told last, and when."""
-        rows = await self._sql.execute_fetchall("SELECT * FROM inventory WHERE hardware_id = ?", (hardware_id,))
+        rows = self._sql.execute("SELECT * FROM inventory WHERE hardware_id = ?", (hardware_id,)).fetchall()
         for row in rows:
             return decode(row["content"]), datetime.fromisoformat(row["told_at"])
         return None
 
 
-def _stranger(row: aiosqlite.Row) -> Stranger:
+def _stranger(row: sqlite3.Row) -> Stranger:
     return Stranger(
         mac=MacAddress(row["mac"]),
         standing=Standing(row["standing"]),

@@ -1,11 +1,10 @@
 """What is remembered of machines' disks."""
 
 import json
+import sqlite3
 from collections.abc import Sequence
 from dataclasses import asdict, replace
 from datetime import datetime
-
-import aiosqlite
 
 from tinkbox.model.disks import Content, Remembered
 from tinkbox.wire.messages.disks import contents_from_document
@@ -18,57 +17,55 @@ _NOTHING = Remembered()
 class DiskTable:
     """Questions about disks, each by its machine and its name."""
 
-    def __init__(self, connection: aiosqlite.Connection) -> None:
+    def __init__(self, connection: sqlite3.Connection) -> None:
         self._sql = connection
 
-    async def get(self, hardware_id: str, name: str, workflow_id: str) -> Remembered:
+    def get(self, hardware_id: str, name: str, workflow_id: str) -> Remembered:
         """What is remembered of a disk, be it nothing.
 
         What an attempt may have left of which nobody heard the end counts for its own workflow alone.
         """
-        rows = await self._sql.execute_fetchall(
+        rows = self._sql.execute(
             "SELECT * FROM disk WHERE hardware_id = ? AND name = ?", (hardware_id, name)
-        )
+        ).fetchall()
         for row in rows:
             found = _remembered(row)
             return found if row["workflow_id"] == workflow_id else replace(found, foreign=None)
         return _NOTHING
 
-    async def written_by(self, attempt: str) -> dict[str, Remembered]:
+    def written_by(self, attempt: str) -> dict[str, Remembered]:
         """The disks, by name, that this attempt was allowed to wipe and that nobody said more of since."""
-        rows = await self._sql.execute_fetchall(
-            "SELECT * FROM disk WHERE attempt = ? AND not_ours IS NOT NULL", (attempt,)
-        )
+        rows = self._sql.execute("SELECT * FROM disk WHERE attempt = ? AND not_ours IS NOT NULL", (attempt,)).fetchall()
         return {row["name"]: _remembered(row) for row in rows}
 
-    async def keep(
+    def keep(
         self, hardware_id: str, name: str, disk: Remembered, workflow_id: str, attempt: str, now: datetime
     ) -> None:
         """Remember this of a disk, and nothing else."""
         not_ours = None if disk.foreign is None else _text(disk.foreign)
-        await self._sql.execute(
+        self._sql.execute(
             "INSERT OR REPLACE INTO disk (hardware_id, name, ours, not_ours, workflow_id, attempt, changed_at) "
             "VALUES (?, ?, ?, ?, ?, ?, ?)",
             (hardware_id, name, _text(disk.ours), not_ours, workflow_id, attempt, now.isoformat()),
         )
-        await self._sql.execute(
+        self._sql.execute(
             "DELETE FROM disk WHERE hardware_id = ?1 AND name NOT IN "
             "(SELECT name FROM disk WHERE hardware_id = ?1 ORDER BY changed_at DESC LIMIT ?2)",
             (hardware_id, MAX_DISKS),
         )
 
-    async def unasked(self, attempt: str) -> bool:
+    def unasked(self, attempt: str) -> bool:
         """Whether this attempt's action wipes disks, and nothing allowed it to."""
-        rows = await self._sql.execute_fetchall(
+        rows = self._sql.execute(
             "SELECT 1 FROM attempt JOIN action ON action.workflow_id = attempt.workflow_id AND action.position = attempt.position "
             "WHERE token = ?1 AND json_array_length(action.definition, '$.wipes') > 0 "
             "AND NOT EXISTS (SELECT 1 FROM disk WHERE disk.attempt = ?1)",
             (attempt,),
-        )
+        ).fetchall()
         return bool(list(rows))
 
 
-def _remembered(row: aiosqlite.Row) -> Remembered:
+def _remembered(row: sqlite3.Row) -> Remembered:
     return Remembered(
         ours=contents_from_document(json.loads(row["ours"])),
         foreign=None if row["not_ours"] is None else contents_from_document(json.loads(row["not_ours"])),

@@ -1,10 +1,9 @@
 """Figures: what is stored, counted.  Every question is answered by the database, no row of it is loaded."""
 
+import sqlite3
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-
-import aiosqlite
 
 from tinkbox.model.breakpoint import Kind
 from tinkbox.model.services import Phase
@@ -79,20 +78,20 @@ class Sizes:
 class FigureTable:
     """Questions about how much there is."""
 
-    def __init__(self, connection: aiosqlite.Connection) -> None:
+    def __init__(self, connection: sqlite3.Connection) -> None:
         self._sql = connection
 
-    async def workflows(self) -> Sequence[Standing]:
+    def workflows(self) -> Sequence[Standing]:
         """The workflows by state, and by the reason of those that ended badly."""
-        return await self._standings(_WORKFLOWS)
+        return self._standings(_WORKFLOWS)
 
-    async def actions(self) -> Sequence[Standing]:
+    def actions(self) -> Sequence[Standing]:
         """The actions by state, and by the reason of those that ended badly."""
-        return await self._standings(_ACTIONS)
+        return self._standings(_ACTIONS)
 
-    async def queues(self) -> Sequence[Queue]:
+    def queues(self) -> Sequence[Queue]:
         """The queue of every machine that has one."""
-        rows = await self._sql.execute_fetchall(_QUEUES)
+        rows = self._sql.execute(_QUEUES).fetchall()
         return [
             Queue(
                 worker=row["worker"],
@@ -102,20 +101,20 @@ class FigureTable:
             for row in rows
         ]
 
-    async def holds(self) -> Mapping[Kind, int]:
+    def holds(self) -> Mapping[Kind, int]:
         """The actions that are held, by the kind of their holds."""
-        return {Kind(row["kind"]): row["number"] for row in await self._sql.execute_fetchall(_HOLDS)}
+        return {Kind(row["kind"]): row["number"] for row in self._sql.execute(_HOLDS).fetchall()}
 
-    async def services(self) -> Mapping[Phase, int]:
+    def services(self) -> Mapping[Phase, int]:
         """The services of unfinished workflows, by their phase."""
-        return {Phase(row["phase"]): row["number"] for row in await self._sql.execute_fetchall(_SERVICES)}
+        return {Phase(row["phase"]): row["number"] for row in self._sql.execute(_SERVICES).fetchall()}
 
-    async def sizes(self) -> Sizes:
-        rows = await self._sql.execute_fetchall(_BYTES)
+    def sizes(self) -> Sizes:
+        rows = self._sql.execute(_BYTES).fetchall()
         return next(Sizes(output=row["output"], data=row["data"]) for row in rows)
 
-    async def _standings(self, question: str) -> Sequence[Standing]:
-        rows = await self._sql.execute_fetchall(question)
+    def _standings(self, question: str) -> Sequence[Standing]:
+        rows = self._sql.execute(question).fetchall()
         return [
             Standing(
                 state=State(row["state"]), reason=(row["reason"] or b"").decode(errors="replace"), number=row["number"]

@@ -1,12 +1,11 @@
 """Machines: their documents, permissions, and how far they have come."""
 
 import json
+import sqlite3
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
-
-import aiosqlite
 
 from tinkbox.model.boot import Stage
 from tinkbox.model.errors import Invalid
@@ -49,74 +48,74 @@ class MachineRecord:
 class HardwareTable:
     """Questions about machines."""
 
-    def __init__(self, connection: aiosqlite.Connection) -> None:
+    def __init__(self, connection: sqlite3.Connection) -> None:
         self._sql = connection
 
-    async def all(self) -> list[MachineRecord]:
+    def all(self) -> list[MachineRecord]:
         """Every machine, oldest first."""
-        rows = await self._sql.execute_fetchall(f"{_RECORDS} ORDER BY created_at, id")
+        rows = self._sql.execute(f"{_RECORDS} ORDER BY created_at, id").fetchall()
         return [_record(row) for row in rows]
 
-    async def some(self, ids: Iterable[str]) -> list[MachineRecord]:
+    def some(self, ids: Iterable[str]) -> list[MachineRecord]:
         """Those of these machines that are there."""
         wanted = json.dumps(list(ids))
-        rows = await self._sql.execute_fetchall(f"{_RECORDS} WHERE id IN (SELECT value FROM json_each(?))", (wanted,))  # noqa: S608
+        rows = self._sql.execute(f"{_RECORDS} WHERE id IN (SELECT value FROM json_each(?))", (wanted,)).fetchall()  # noqa: S608
         return [_record(row) for row in rows]
 
-    async def holders(self, hardware: Hardware) -> list[tuple[str, str]]:
+    def holders(self, hardware: Hardware) -> list[tuple[str, str]]:
         """(what, hardware id) of other machines that already have one of its MACs or addresses, or its agent id."""
         claims = [str(claim) for each in hardware.interfaces for claim in (each.mac, each.address) if claim]
-        rows = await self._sql.execute_fetchall(
+        rows = self._sql.execute(
             "SELECT mac AS claim, hardware_id FROM interface WHERE mac IN (SELECT value FROM json_each(:c)) AND hardware_id != :id "
             "UNION SELECT address, hardware_id FROM interface WHERE address IN (SELECT value FROM json_each(:c)) AND hardware_id != :id "
             "UNION SELECT :agent, id FROM hardware WHERE json_extract(document, '$.spec.agentID') = :agent AND :agent != '' AND id != :id",
             {"c": json.dumps(claims), "id": hardware.id, "agent": hardware.agent_id},
-        )
+        ).fetchall()
         return [(row["claim"], row["hardware_id"]) for row in rows]
 
-    async def upsert(self, hardware: Hardware, token: str, now: datetime) -> None:
+    def upsert(self, hardware: Hardware, token: str, now: datetime) -> None:
         """Store the document; `token` is used only when the machine is new."""
-        await self._sql.execute(
+        self._sql.execute(
             "INSERT INTO hardware (id, document, token, created_at, updated_at) VALUES (?, ?, ?, ?, ?) "
             "ON CONFLICT (id) DO UPDATE SET document = excluded.document, updated_at = excluded.updated_at",
             (hardware.id, json.dumps(hardware.document), token, now.isoformat(), now.isoformat()),
         )
-        await self._sql.execute("DELETE FROM interface WHERE hardware_id = ?", (hardware.id,))
-        await self._sql.executemany(
+        self._sql.execute("DELETE FROM interface WHERE hardware_id = ?", (hardware.id,))
+        self._sql.executemany(
             "INSERT INTO interface (mac, address, hardware_id) VALUES (?, ?, ?)",
             [(each.mac, str(each.address) if each.address else None, hardware.id) for each in hardware.interfaces],
         )
 
-    async def delete(self, hardware_id: str) -> None:
-        await self._sql.execute("DELETE FROM hardware WHERE id = ?", (hardware_id,))
+    def delete(self, hardware_id: str) -> None:
+        self._sql.execute("DELETE FROM hardware WHERE id = ?", (hardware_id,))
 
-    async def by_address(self, address: str) -> str | None:
+    def by_address(self, address: str) -> str | None:
         """The id of the machine that has this MAC, however it is spelled, IPv4 address, or agent id."""
         mac = ""
         with suppress(Invalid):
             mac = MacAddress(address)
-        rows = await self._sql.execute_fetchall(
+        rows = self._sql.execute(
             "SELECT hardware_id FROM interface WHERE mac = ?2 OR address = ?1 "
             "UNION ALL SELECT id FROM hardware WHERE json_extract(document, '$.spec.agentID') = ?1",
             (address, mac),
-        )
+        ).fetchall()
         return next((row["hardware_id"] for row in rows), None)
 
-    async def grant_ticket(self, ids: Sequence[str]) -> None:
-        await self._sql.executemany("UPDATE hardware SET ticket = 1 WHERE id = ?", [(each,) for each in ids])
+    def grant_ticket(self, ids: Sequence[str]) -> None:
+        self._sql.executemany("UPDATE hardware SET ticket = 1 WHERE id = ?", [(each,) for each in ids])
 
-    async def withdraw_ticket(self, ids: Sequence[str], *, installed: bool) -> None:
+    def withdraw_ticket(self, ids: Sequence[str], *, installed: bool) -> None:
         """Take the ticket of those machines that have nothing left to do in any unfinished workflow."""
-        await self._sql.executemany(
+        self._sql.executemany(
             "UPDATE hardware SET installed = installed OR ?, ticket = EXISTS (SELECT 1 FROM action JOIN workflow ON workflow.id = action.workflow_id "
             "WHERE action.worker = hardware.id AND action.state IN ('PENDING', 'RUNNING', 'HELD', 'LEAVING') "
             "AND workflow.state IN ('PENDING', 'RUNNING', 'STOPPING')) WHERE id = ?",
             [(installed, each) for each in ids],
         )
 
-    async def save_progress(self, records: Iterable[MachineRecord]) -> None:
+    def save_progress(self, records: Iterable[MachineRecord]) -> None:
         """Save what was noted in memory meanwhile: boot counts, stages, contacts."""
-        await self._sql.executemany(
+        self._sql.executemany(
             "UPDATE hardware SET boots = ?, furthest = ?, stage = ?, stage_at = ?, boot_id = ?, last_contact = ? WHERE id = ?",
             [
                 (
@@ -133,7 +132,7 @@ class HardwareTable:
         )
 
 
-def _record(row: aiosqlite.Row) -> MachineRecord:
+def _record(row: sqlite3.Row) -> MachineRecord:
     return MachineRecord(
         hardware=hardware_from_document(json.loads(row["document"])),
         token=row["token"],

@@ -1,11 +1,10 @@
 """Breakpoints: what is armed of a workflow, and the holds of its attempts; an attempt has at most one open hold."""
 
 import json
+import sqlite3
 from collections.abc import Sequence
 from dataclasses import asdict
 from datetime import datetime
-
-import aiosqlite
 
 from tinkbox.model.breakpoint import Breakpoints, Hold, Kind, Override, Verb, Verdict
 from tinkbox.wire.messages.breakpoints import verdict_from_document
@@ -15,30 +14,30 @@ from tinkbox.wire.messages.worker import outcome_from_document, override_from_do
 class HoldTable:
     """Questions about breakpoints."""
 
-    def __init__(self, connection: aiosqlite.Connection) -> None:
+    def __init__(self, connection: sqlite3.Connection) -> None:
         self._sql = connection
 
-    async def armed(self, workflow_id: str) -> Breakpoints:
+    def armed(self, workflow_id: str) -> Breakpoints:
         """What is armed of a workflow, which must be there."""
-        rows = await self._sql.execute_fetchall("SELECT breakpoints FROM workflow WHERE id = ?", (workflow_id,))
+        rows = self._sql.execute("SELECT breakpoints FROM workflow WHERE id = ?", (workflow_id,)).fetchall()
         return next(breakpoints_of(row["breakpoints"]) for row in rows)
 
-    async def arm(self, workflow_id: str, breakpoints: Breakpoints) -> None:
+    def arm(self, workflow_id: str, breakpoints: Breakpoints) -> None:
         """These are armed from now on, and no others."""
         text = "" if breakpoints == Breakpoints() else json.dumps(asdict(breakpoints))
-        await self._sql.execute("UPDATE workflow SET breakpoints = ? WHERE id = ?", (text, workflow_id))
+        self._sql.execute("UPDATE workflow SET breakpoints = ? WHERE id = ?", (text, workflow_id))
 
-    async def concerned(self) -> list[str]:
+    def concerned(self) -> list[str]:
         """Ids of the workflows that are not over and have breakpoints set or an open hold, oldest first."""
-        rows = await self._sql.execute_fetchall(
+        rows = self._sql.execute(
             "SELECT id FROM workflow WHERE state IN ('PENDING', 'RUNNING', 'STOPPING') AND (breakpoints != '' OR "
             "EXISTS (SELECT 1 FROM hold WHERE workflow_id = workflow.id AND ended_at IS NULL)) ORDER BY number"
-        )
+        ).fetchall()
         return [row["id"] for row in rows]
 
-    async def add(self, hold: Hold) -> None:
+    def add(self, hold: Hold) -> None:
         """A new hold, not decided yet."""
-        await self._sql.execute(
+        self._sql.execute(
             "INSERT INTO hold (attempt, sequence, workflow_id, kind, held_at, deadline, timeout, on_expiry, outcome, "
             "container, in_place) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             (
@@ -56,75 +55,75 @@ class HoldTable:
             ),
         )
 
-    async def get(self, attempt: str, sequence: int) -> Hold | None:
-        found = await self._holds("WHERE attempt = ? AND sequence = ?", attempt, sequence)
+    def get(self, attempt: str, sequence: int) -> Hold | None:
+        found = self._holds("WHERE attempt = ? AND sequence = ?", attempt, sequence)
         return found[0] if found else None
 
-    async def open_of(self, attempt: str) -> Hold | None:
+    def open_of(self, attempt: str) -> Hold | None:
         """The hold that the attempt is in."""
-        found = await self._holds("WHERE attempt = ? AND ended_at IS NULL", attempt)
+        found = self._holds("WHERE attempt = ? AND ended_at IS NULL", attempt)
         return found[0] if found else None
 
-    async def of(self, workflow_id: str) -> list[Hold]:
+    def of(self, workflow_id: str) -> list[Hold]:
         """Every hold of a workflow's attempts, oldest first."""
-        return await self._holds("WHERE workflow_id = ? ORDER BY rowid", workflow_id)
+        return self._holds("WHERE workflow_id = ? ORDER BY rowid", workflow_id)
 
-    async def of_attempt(self, attempt: str) -> list[Hold]:
+    def of_attempt(self, attempt: str) -> list[Hold]:
         """Every hold of an attempt, oldest first."""
-        return await self._holds("WHERE attempt = ? ORDER BY sequence", attempt)
+        return self._holds("WHERE attempt = ? ORDER BY sequence", attempt)
 
-    async def keep(self, hold: Hold) -> None:
+    def keep(self, hold: Hold) -> None:
         """What may change of a hold before its verdict: its deadline, whether it was warned, and its container."""
-        await self._sql.execute(
+        self._sql.execute(
             "UPDATE hold SET deadline = ?, warned = ?, container = ?, in_place = ? WHERE attempt = ? AND sequence = ?",
             (hold.deadline.isoformat(), hold.warned, hold.container, hold.in_place, hold.attempt, hold.sequence),
         )
 
-    async def decide(self, hold: Hold, verdict: Verdict, now: datetime) -> bool:
+    def decide(self, hold: Hold, verdict: Verdict, now: datetime) -> bool:
         """Give the verdict, unless there is one already or the hold is over; whether it is the one that counts."""
-        cursor = await self._sql.execute(
+        cursor = self._sql.execute(
             "UPDATE hold SET verdict = ?, verdict_at = ? "
             "WHERE attempt = ? AND sequence = ? AND verdict IS NULL AND ended_at IS NULL",
             (json.dumps(asdict(verdict)), now.isoformat(), hold.attempt, hold.sequence),
         )
         return cursor.rowcount == 1
 
-    async def end(self, hold: Hold, now: datetime) -> None:
+    def end(self, hold: Hold, now: datetime) -> None:
         """The action is not held any more, and its workflow's clock goes on."""
-        await self._sql.execute(
+        self._sql.execute(
             "UPDATE hold SET ended_at = ? WHERE attempt = ? AND sequence = ?",
             (now.isoformat(), hold.attempt, hold.sequence),
         )
-        await self._sql.execute(
+        self._sql.execute(
             "UPDATE workflow SET held_seconds = held_seconds + ? WHERE id = ?",
             (hold.lasted(now), hold.workflow_id),
         )
 
-    async def override(self, workflow_id: str, position: int) -> Override | None:
+    def override(self, workflow_id: str, position: int) -> Override | None:
         """What a person changed for the next attempt at an action, None: nothing."""
-        rows = await self._sql.execute_fetchall(
+        rows = self._sql.execute(
             "SELECT override FROM action WHERE workflow_id = ? AND position = ?", (workflow_id, position)
-        )
+        ).fetchall()
         return next(override_of(row["override"]) for row in rows)
 
-    async def set_override(self, workflow_id: str, position: int, override: Override) -> None:
+    def set_override(self, workflow_id: str, position: int, override: Override) -> None:
         """The next attempt at an action is changed so; the one after it is not."""
-        await self._sql.execute(
+        self._sql.execute(
             "UPDATE action SET override = ? WHERE workflow_id = ? AND position = ?",
             (override_text(override), workflow_id, position),
         )
 
-    async def _holds(self, condition: str, *values: object) -> list[Hold]:
-        rows = await self._sql.execute_fetchall(f"SELECT * FROM hold {condition}", values)  # noqa: S608  our own conditions
+    def _holds(self, condition: str, *values: object) -> list[Hold]:
+        rows = self._sql.execute(f"SELECT * FROM hold {condition}", values).fetchall()  # noqa: S608  our own conditions
         return [hold_of(row) for row in rows]
 
 
-async def open_holds(connection: aiosqlite.Connection, workflows: Sequence[str]) -> dict[str, Hold]:
+def open_holds(connection: sqlite3.Connection, workflows: Sequence[str]) -> dict[str, Hold]:
     """The open holds of these workflows, each by its attempt."""
-    rows = await connection.execute_fetchall(
+    rows = connection.execute(
         "SELECT * FROM hold WHERE ended_at IS NULL AND workflow_id IN (SELECT value FROM json_each(?))",
         (json.dumps(workflows),),
-    )
+    ).fetchall()
     return {row["attempt"]: hold_of(row) for row in rows}
 
 
@@ -138,7 +137,7 @@ def override_text(override: Override | None) -> str:
     return json.dumps(asdict(override)) if override and override != Override() else ""
 
 
-def hold_of(row: aiosqlite.Row) -> Hold:
+def hold_of(row: sqlite3.Row) -> Hold:
     """A row of the table."""
     return Hold(
         attempt=row["attempt"],

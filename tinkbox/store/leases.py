@@ -1,10 +1,9 @@
 """Leases: the addresses of pools, and the machines that they were lent to."""
 
+import sqlite3
 from collections.abc import Iterable
 from datetime import datetime
 from ipaddress import IPv4Address
-
-import aiosqlite
 
 from tinkbox.model.hardware import MacAddress
 from tinkbox.model.leases import Lease, LeaseState
@@ -13,16 +12,16 @@ from tinkbox.model.leases import Lease, LeaseState
 class LeaseTable:
     """Questions about leases; one row is the newest of its address."""
 
-    def __init__(self, connection: aiosqlite.Connection) -> None:
+    def __init__(self, connection: sqlite3.Connection) -> None:
         self._sql = connection
 
-    async def all(self) -> list[Lease]:
+    def all(self) -> list[Lease]:
         """Every lease, also those that are over, in no order."""
-        return [_lease(row) for row in await self._sql.execute_fetchall("SELECT * FROM lease")]
+        return [_lease(row) for row in self._sql.execute("SELECT * FROM lease").fetchall()]
 
-    async def save(self, leases: Iterable[Lease]) -> None:
+    def save(self, leases: Iterable[Lease]) -> None:
         """Store what is newest of these addresses."""
-        await self._sql.executemany(
+        self._sql.executemany(
             "INSERT OR REPLACE INTO lease (address, mac, state, until, client_id, hostname, proven) "
             "VALUES (?, ?, ?, ?, ?, ?, ?)",
             [
@@ -39,11 +38,11 @@ class LeaseTable:
             ],
         )
 
-    async def forget(self, addresses: Iterable[IPv4Address]) -> None:
-        await self._sql.executemany("DELETE FROM lease WHERE address = ?", [(str(each),) for each in addresses])
+    def forget(self, addresses: Iterable[IPv4Address]) -> None:
+        self._sql.executemany("DELETE FROM lease WHERE address = ?", [(str(each),) for each in addresses])
 
 
-def _lease(row: aiosqlite.Row) -> Lease:
+def _lease(row: sqlite3.Row) -> Lease:
     return Lease(
         address=IPv4Address(row["address"]),
         mac=MacAddress(row["mac"]),

@@ -3,10 +3,9 @@
 Its output is bytes with offsets.  Up to HEAD bytes from its beginning and at least TAIL bytes from its end are kept.
 """
 
+import sqlite3
 from dataclasses import dataclass
 from typing import Final
-
-import aiosqlite
 
 HEAD = 512 * 1024
 TAIL = 512 * 1024
@@ -36,11 +35,11 @@ SERVICE_RUNS: Final = Printers(table="service_run", output="service_output", col
 class OutputTable:
     """Questions about the output of attempts, or of other `printers`."""
 
-    def __init__(self, connection: aiosqlite.Connection, printers: Printers = ATTEMPTS) -> None:
+    def __init__(self, connection: sqlite3.Connection, printers: Printers = ATTEMPTS) -> None:
         self._sql = connection
         self._table, self._output, self._column = printers.table, printers.output, printers.column
 
-    async def append(self, token: str, length: int, offset: int, chunk: bytes) -> int:
+    def append(self, token: str, length: int, offset: int, chunk: bytes) -> int:
         """Add what begins at byte `offset` to the `length` bytes received so far; returns the new length.
 
         What is there already is skipped; what would leave a gap is not taken.
@@ -49,34 +48,34 @@ class OutputTable:
         if offset > length or not fresh:
             return length
         grown = length + len(fresh)
-        await self._sql.execute(
+        self._sql.execute(
             f"INSERT INTO {self._output} ({self._column}, start, chunk) VALUES (?, ?, ?)",  # noqa: S608  our own tables
             (token, length, fresh),
         )
-        await self._sql.execute(f"UPDATE {self._table} SET output_length = ? WHERE token = ?", (grown, token))  # noqa: S608
-        await self._sql.execute(
+        self._sql.execute(f"UPDATE {self._table} SET output_length = ? WHERE token = ?", (grown, token))  # noqa: S608
+        self._sql.execute(
             f"DELETE FROM {self._output} WHERE {self._column} = ? AND start >= ? AND start + length(chunk) <= ?",  # noqa: S608
             (token, HEAD, grown - TAIL),
         )
         return grown
 
-    async def after(self, token: str, offset: int) -> list[Piece]:
+    def after(self, token: str, offset: int) -> list[Piece]:
         """What is kept from `offset` on, in order."""
-        rows = await self._sql.execute_fetchall(
+        rows = self._sql.execute(
             f"SELECT start, chunk FROM {self._output} "  # noqa: S608
             f"WHERE {self._column} = ? AND start + length(chunk) > ? ORDER BY start",
             (token, offset),
-        )
+        ).fetchall()
         pieces = [Piece(start=row["start"], chunk=row["chunk"]) for row in rows]
         return [
             piece if piece.start >= offset else Piece(start=offset, chunk=piece.chunk[offset - piece.start :])
             for piece in pieces
         ]
 
-    async def last(self, token: str) -> bytes:
+    def last(self, token: str) -> bytes:
         """The newest chunk, empty when there is none."""
-        rows = await self._sql.execute_fetchall(
+        rows = self._sql.execute(
             f"SELECT chunk FROM {self._output} WHERE {self._column} = ? ORDER BY start DESC LIMIT 1",  # noqa: S608
             (token,),
-        )
+        ).fetchall()
         return next((bytes(row["chunk"]) for row in rows), b"")

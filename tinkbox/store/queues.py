@@ -5,7 +5,7 @@ services of a workflow are to be there while it is RUNNING or STOPPING, and whil
 first in the queue of the machine that it stands at.
 """
 
-import aiosqlite
+import sqlite3
 
 _NEXT = """
     SELECT workflow.id FROM action JOIN workflow ON workflow.id = action.workflow_id
@@ -38,20 +38,20 @@ _WITH_SERVICES = f"""
 class QueueTable:
     """Questions about who is next."""
 
-    def __init__(self, connection: aiosqlite.Connection) -> None:
+    def __init__(self, connection: sqlite3.Connection) -> None:
         self._sql = connection
 
-    async def next_for(self, worker: str) -> str | None:
+    def next_for(self, worker: str) -> str | None:
         """The first unfinished workflow of its queue in which this machine still has something to do."""
-        rows = await self._sql.execute_fetchall(_NEXT_FOR, (worker,))
+        rows = self._sql.execute(_NEXT_FOR, (worker,)).fetchall()
         return next((row["id"] for row in rows), None)
 
-    async def has_turn(self, worker: str) -> bool:
+    def has_turn(self, worker: str) -> bool:
         """Whether the first workflow of its queue stands at an action of this machine, and its services let it begin."""
-        rows = await self._sql.execute_fetchall(_HAS_TURN, (worker,))
+        rows = self._sql.execute(_HAS_TURN, (worker,)).fetchall()
         return any(row["turn"] for row in rows)
 
-    async def with_services(self) -> dict[str, bool]:
+    def with_services(self) -> dict[str, bool]:
         """The unfinished workflows that have services, by id: whether these are to be there now."""
-        rows = await self._sql.execute_fetchall(_WITH_SERVICES)
+        rows = self._sql.execute(_WITH_SERVICES).fetchall()
         return {row["id"]: bool(row["wanted"]) for row in rows}

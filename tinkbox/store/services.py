@@ -1,11 +1,10 @@
 """Workflow services and their runs: every retry of a workflow makes a new run of each."""
 
 import json
+import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from datetime import datetime
-
-import aiosqlite
 
 from tinkbox.model.services import Phase, ServiceStatus, Standing
 from tinkbox.model.workflow import FINAL, State
@@ -59,146 +58,146 @@ class Written:
 class ServiceTable:
     """Questions about services."""
 
-    def __init__(self, connection: aiosqlite.Connection) -> None:
+    def __init__(self, connection: sqlite3.Connection) -> None:
         self._sql = connection
 
-    async def appliance_id(self) -> str:
+    def appliance_id(self) -> str:
         """What tells this appliance from others that use the same Docker engine."""
-        rows = await self._sql.execute_fetchall("SELECT id FROM appliance")
+        rows = self._sql.execute("SELECT id FROM appliance").fetchall()
         return next(str(row["id"]) for row in rows)
 
-    async def run(self, token: str) -> ServiceRun | None:
-        return next(iter(await self._runs("WHERE service_run.token = ?", (token,))), None)
+    def run(self, token: str) -> ServiceRun | None:
+        return next(iter(self._runs("WHERE service_run.token = ?", (token,))), None)
 
-    async def newest_of(self, host: str, workflow_ids: Iterable[str]) -> list[ServiceRun]:
+    def newest_of(self, host: str, workflow_ids: Iterable[str]) -> list[ServiceRun]:
         """The newest runs on this host that belong to these workflows, in the order of places."""
-        return await self._runs(
+        return self._runs(
             "WHERE service_run.token = service.run AND service_run.host = ? "
             "AND workflow.id IN (SELECT value FROM json_each(?)) ORDER BY workflow.place, position",
             (host, json.dumps(list(workflow_ids))),
         )
 
-    async def open_or_named(self, host: str, tokens: Iterable[str]) -> list[ServiceRun]:
+    def open_or_named(self, host: str, tokens: Iterable[str]) -> list[ServiceRun]:
         """The runs on this host that have not ended, and those of these that are on it, oldest first."""
-        return await self._runs(
+        return self._runs(
             "WHERE service_run.number IN (SELECT number FROM service_run WHERE host = ?1 AND phase NOT IN ('EXITED', 'FAILED', 'STOPPED') "
             "UNION SELECT number FROM service_run WHERE host = ?1 AND token IN (SELECT value FROM json_each(?2))) "
             "ORDER BY service_run.number",
             (host, json.dumps(list(tokens))),
         )
 
-    async def open_of(self, workflow_id: str) -> list[ServiceRun]:
+    def open_of(self, workflow_id: str) -> list[ServiceRun]:
         """The runs of a workflow that have not ended."""
-        return await self._runs(
+        return self._runs(
             "WHERE service_run.workflow_id = ? AND service_run.phase NOT IN ('EXITED', 'FAILED', 'STOPPED') "
             "ORDER BY service_run.number",
             (workflow_id,),
         )
 
-    async def awaited(self, workflow_id: str = "") -> list[ServiceRun]:
+    def awaited(self, workflow_id: str = "") -> list[ServiceRun]:
         """The runs that a workflow, or this one, waits for since their host was told of them."""
         if workflow_id:
-            return await self._runs(f"{_AWAITED} AND workflow.id = ? ORDER BY position", (workflow_id,))
-        return await self._runs(_AWAITED, ())
+            return self._runs(f"{_AWAITED} AND workflow.id = ? ORDER BY position", (workflow_id,))
+        return self._runs(_AWAITED, ())
 
-    async def listed(self, finished: int, workflow_id: str = "") -> list[ServiceRun]:
+    def listed(self, finished: int, workflow_id: str = "") -> list[ServiceRun]:
         """The newest runs of all workflows that are not over and of the newest of the others, or of this one."""
         if workflow_id:
-            return await self._runs(
+            return self._runs(
                 "WHERE workflow.id = ? AND service_run.token = service.run ORDER BY position", (workflow_id,)
             )
-        return await self._runs(_LISTED, (finished,))
+        return self._runs(_LISTED, (finished,))
 
-    async def runs(self, workflow_id: str, name: str) -> list[ServiceRun]:
+    def runs(self, workflow_id: str, name: str) -> list[ServiceRun]:
         """Every run of a service, oldest first."""
-        return await self._runs(
+        return self._runs(
             "WHERE service_run.workflow_id = ? AND service.name = ? ORDER BY service_run.number", (workflow_id, name)
         )
 
-    async def newest_workflow_with(self, name: str) -> str | None:
+    def newest_workflow_with(self, name: str) -> str | None:
         """The id of the newest workflow that has a service of this name."""
-        rows = await self._sql.execute_fetchall(
+        rows = self._sql.execute(
             "SELECT workflow.id FROM service JOIN workflow ON workflow.id = service.workflow_id WHERE service.name = ? "
             "ORDER BY workflow.number DESC LIMIT 1",
             (name,),
-        )
+        ).fetchall()
         return next((row["id"] for row in rows), None)
 
-    async def begin(self, token: str, standing: Standing, now: datetime) -> None:
+    def begin(self, token: str, standing: Standing, now: datetime) -> None:
         """Its host is told of it."""
-        await self._sql.execute("UPDATE service_run SET begun_at = ? WHERE token = ?", (now.isoformat(), token))
-        await self.stand(standing, now)
+        self._sql.execute("UPDATE service_run SET begun_at = ? WHERE token = ?", (now.isoformat(), token))
+        self.stand(standing, now)
 
-    async def stand(self, standing: Standing, now: datetime) -> None:
+    def stand(self, standing: Standing, now: datetime) -> None:
         """Store where a run stands now."""
-        await self._sql.execute(
+        self._sql.execute(
             "UPDATE service_run SET standing = ?1, phase = ?3, changed_at = iif(phase = ?3, changed_at, ?4) WHERE token = ?2",
             (json.dumps(asdict(standing)), standing.run, standing.phase, now.isoformat()),
         )
 
-    async def set_ready(self, token: str, now: datetime) -> None:
+    def set_ready(self, token: str, now: datetime) -> None:
         """It is ready for the first time."""
-        await self._sql.execute("UPDATE service_run SET ready_at = ? WHERE token = ?", (now.isoformat(), token))
+        self._sql.execute("UPDATE service_run SET ready_at = ? WHERE token = ?", (now.isoformat(), token))
 
-    async def renew(self, workflow_id: str, tokens: Sequence[str]) -> None:
+    def renew(self, workflow_id: str, tokens: Sequence[str]) -> None:
         """Every service of a workflow gets a new run of this token, in their order."""
         for position, token in enumerate(tokens):
-            await self._sql.execute(
+            self._sql.execute(
                 "UPDATE service SET run = ? WHERE workflow_id = ? AND position = ?", (token, workflow_id, position)
             )
-            await _insert_run(self._sql, workflow_id, position, Standing(run=token, phase=Phase.PENDING))
+            _insert_run(self._sql, workflow_id, position, Standing(run=token, phase=Phase.PENDING))
 
-    async def written(self, workflow_id: str) -> list[Written]:
+    def written(self, workflow_id: str) -> list[Written]:
         """What the newest runs of a workflow have written; those that have not are left out."""
-        rows = await self._sql.execute_fetchall(
+        rows = self._sql.execute(
             "SELECT token, written FROM service JOIN service_run ON token = run "
             "WHERE service.workflow_id = ? AND written != '' ORDER BY service.position",
             (workflow_id,),
-        )
+        ).fetchall()
         return [_written(row["token"], json.loads(row["written"])) for row in rows]
 
-    async def set_written(self, written: Written) -> None:
+    def set_written(self, written: Written) -> None:
         removed = {path: at.isoformat() for path, at in written.removed.items()}
         document = json.dumps({"files": dict(written.files), "removed": removed})
-        await self._sql.execute("UPDATE service_run SET written = ? WHERE token = ?", (document, written.run))
+        self._sql.execute("UPDATE service_run SET written = ? WHERE token = ?", (document, written.run))
 
-    async def _runs(self, condition: str, values: Iterable[object]) -> list[ServiceRun]:
-        return [_run(row) for row in await self._sql.execute_fetchall(f"{_RUNS} {condition}", tuple(values))]
+    def _runs(self, condition: str, values: Iterable[object]) -> list[ServiceRun]:
+        return [_run(row) for row in self._sql.execute(f"{_RUNS} {condition}", tuple(values)).fetchall()]
 
 
-async def insert_services(sql: aiosqlite.Connection, workflow_id: str, services: Sequence[ServiceStatus]) -> None:
+def insert_services(sql: sqlite3.Connection, workflow_id: str, services: Sequence[ServiceStatus]) -> None:
     """The services of a new workflow, each with its first run."""
     for each in services:
         service = each.service
-        await sql.execute(
+        sql.execute(
             "INSERT INTO service (workflow_id, position, name, host, definition, run) VALUES (?, ?, ?, ?, ?, ?)",
             (workflow_id, service.index, service.name, service.host, json.dumps(asdict(service)), each.standing.run),
         )
-        await _insert_run(sql, workflow_id, service.index, each.standing)
+        _insert_run(sql, workflow_id, service.index, each.standing)
 
 
-async def services_of(sql: aiosqlite.Connection, workflow_ids: Iterable[str]) -> Mapping[str, Sequence[ServiceStatus]]:
+def services_of(sql: sqlite3.Connection, workflow_ids: Iterable[str]) -> Mapping[str, Sequence[ServiceStatus]]:
     """The services of those of these workflows that have any, with their newest runs."""
     found: dict[str, list[ServiceStatus]] = {}
-    rows = await sql.execute_fetchall(
+    rows = sql.execute(
         "SELECT service_run.*, service.definition FROM service JOIN service_run ON token = run "
         "WHERE service.workflow_id IN (SELECT value FROM json_each(?)) ORDER BY service.position",
         (json.dumps(list(workflow_ids)),),
-    )
+    ).fetchall()
     for row in rows:
         found.setdefault(row["workflow_id"], []).append(_status(row))
     return found
 
 
-async def _insert_run(sql: aiosqlite.Connection, workflow_id: str, position: int, standing: Standing) -> None:
-    await sql.execute(
+def _insert_run(sql: sqlite3.Connection, workflow_id: str, position: int, standing: Standing) -> None:
+    sql.execute(
         "INSERT INTO service_run (token, workflow_id, position, host, phase, standing) "
         "SELECT ?, workflow_id, position, host, ?, ? FROM service WHERE workflow_id = ? AND position = ?",
         (standing.run, standing.phase, json.dumps(asdict(standing)), workflow_id, position),
     )
 
 
-def _run(row: aiosqlite.Row) -> ServiceRun:
+def _run(row: sqlite3.Row) -> ServiceRun:
     return ServiceRun(
         token=row["token"],
         workflow_id=row["workflow_id"],
@@ -209,7 +208,7 @@ def _run(row: aiosqlite.Row) -> ServiceRun:
     )
 
 
-def _status(row: aiosqlite.Row) -> ServiceStatus:
+def _status(row: sqlite3.Row) -> ServiceStatus:
     return ServiceStatus(
         service=service_from_document(json.loads(row["definition"])),
         standing=standing_from_document(json.loads(row["standing"])),

@@ -1,10 +1,9 @@
 """Shells: the sessions in held containers, one of them at most as long as its attempt."""
 
 import json
+import sqlite3
 from dataclasses import asdict, dataclass
 from datetime import datetime
-
-import aiosqlite
 
 from tinkbox.wire.messages.breakpoints import ShellWish, wish_from_document
 from tinkbox.wire.messages.shell import ShellEnd
@@ -36,12 +35,12 @@ class Session:
 class ShellTable:
     """Questions about shells."""
 
-    def __init__(self, connection: aiosqlite.Connection) -> None:
+    def __init__(self, connection: sqlite3.Connection) -> None:
         self._sql = connection
 
-    async def add(self, session: Session) -> None:
+    def add(self, session: Session) -> None:
         """Store a new session that nobody came to yet."""
-        await self._sql.execute(
+        self._sql.execute(
             "INSERT INTO shell (id, attempt, workflow_id, who, driver, wish, record_input, opened_at) "
             "VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
             (
@@ -56,70 +55,70 @@ class ShellTable:
             ),
         )
 
-    async def get(self, session_id: str) -> Session | None:
-        found = await self._sessions("WHERE id = ?", session_id)
+    def get(self, session_id: str) -> Session | None:
+        found = self._sessions("WHERE id = ?", session_id)
         return found[0] if found else None
 
-    async def matching(self, key: str) -> list[Session]:
+    def matching(self, key: str) -> list[Session]:
         """The session of this id, else those whose id begins with it."""
-        found = await self._sessions("WHERE substr(id, 1, length(?1)) = ?1 ORDER BY rowid", key)
+        found = self._sessions("WHERE substr(id, 1, length(?1)) = ?1 ORDER BY rowid", key)
         return [each for each in found if each.id == key] or found
 
-    async def of(self, workflow_id: str) -> list[Session]:
+    def of(self, workflow_id: str) -> list[Session]:
         """A workflow's sessions, oldest first."""
-        return await self._sessions("WHERE workflow_id = ? ORDER BY rowid", workflow_id)
+        return self._sessions("WHERE workflow_id = ? ORDER BY rowid", workflow_id)
 
-    async def open_of(self, attempt: str) -> tuple[ShellWish, ...]:
+    def open_of(self, attempt: str) -> tuple[ShellWish, ...]:
         """What the attempt's worker is to serve, oldest first; nothing once the attempt is over."""
-        return tuple(session.wish for session in await self.live_of(attempt) if session.begun_at is not None)
+        return tuple(session.wish for session in self.live_of(attempt) if session.begun_at is not None)
 
-    async def live_of(self, attempt: str) -> list[Session]:
+    def live_of(self, attempt: str) -> list[Session]:
         """The attempt's sessions that are not over, begun or not, oldest first; none once the attempt is."""
-        return await self._sessions(
+        return self._sessions(
             "WHERE attempt = ? AND ended_at IS NULL "
             "AND EXISTS (SELECT 1 FROM attempt WHERE token = shell.attempt AND attempt.ended_at IS NULL) ORDER BY rowid",
             attempt,
         )
 
-    async def live(self) -> list[Session]:
+    def live(self) -> list[Session]:
         """Every session that is not over, also those whose attempt is."""
-        return await self._sessions("WHERE ended_at IS NULL ORDER BY rowid")
+        return self._sessions("WHERE ended_at IS NULL ORDER BY rowid")
 
-    async def left_behind(self) -> list[str]:
+    def left_behind(self) -> list[str]:
         """Ids of the sessions that are not over though their attempt is."""
-        rows = await self._sql.execute_fetchall(
+        rows = self._sql.execute(
             "SELECT shell.id FROM shell JOIN attempt ON attempt.token = shell.attempt "
             "WHERE shell.ended_at IS NULL AND attempt.ended_at IS NOT NULL ORDER BY shell.rowid"
-        )
+        ).fetchall()
         return [row["id"] for row in rows]
 
-    async def person(self, session_id: str, attempt: str) -> str | None:
+    def person(self, session_id: str, attempt: str) -> str | None:
         """Who types in a session of that attempt, or was the last to; None when there is no such session."""
-        session = await self.get(session_id)
+        session = self.get(session_id)
         return session.driver if session is not None and session.attempt == attempt else None
 
-    async def begin(self, session_id: str, now: datetime) -> None:
+    def begin(self, session_id: str, now: datetime) -> None:
         """Its first client came."""
-        await self._sql.execute(
+        self._sql.execute(
             "UPDATE shell SET begun_at = ? WHERE id = ? AND begun_at IS NULL", (now.isoformat(), session_id)
         )
 
-    async def set_driver(self, session_id: str, who: str) -> None:
-        await self._sql.execute("UPDATE shell SET driver = ? WHERE id = ?", (who, session_id))
+    def set_driver(self, session_id: str, who: str) -> None:
+        self._sql.execute("UPDATE shell SET driver = ? WHERE id = ?", (who, session_id))
 
-    async def end(self, session_id: str, end: ShellEnd, now: datetime, *, digest: str, size: int) -> None:
+    def end(self, session_id: str, end: ShellEnd, now: datetime, *, digest: str, size: int) -> None:
         """It is over, and its recording of `size` bytes complete."""
-        await self._sql.execute(
+        self._sql.execute(
             "UPDATE shell SET ended_at = ?, exit_code = ?, reason = ?, message = ?, digest = ?, size = ? WHERE id = ?",
             (now.isoformat(), end.exit_code, end.reason, end.message, digest, size, session_id),
         )
 
-    async def _sessions(self, condition: str, *values: object) -> list[Session]:
-        rows = await self._sql.execute_fetchall(f"SELECT * FROM shell {condition}", values)  # noqa: S608  our own conditions
+    def _sessions(self, condition: str, *values: object) -> list[Session]:
+        rows = self._sql.execute(f"SELECT * FROM shell {condition}", values).fetchall()  # noqa: S608  our own conditions
         return [_session(row) for row in rows]
 
 
-def _session(row: aiosqlite.Row) -> Session:
+def _session(row: sqlite3.Row) -> Session:
     over = row["ended_at"] is not None
     return Session(
         id=row["id"],

@@ -1,11 +1,10 @@
 """What was seen of machines, known or not, by their MACs."""
 
 import json
+import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-
-import aiosqlite
 
 from tinkbox.model.boot import Stage
 from tinkbox.model.hardware import MacAddress
@@ -33,57 +32,57 @@ class Act:
 class SightingTable:
     """Questions about boot timelines.  Sightings are numbered in the order in which they were made."""
 
-    def __init__(self, connection: aiosqlite.Connection) -> None:
+    def __init__(self, connection: sqlite3.Connection) -> None:
         self._sql = connection
 
-    async def save(self, sightings: Mapping[int, Sighting]) -> None:
+    def save(self, sightings: Mapping[int, Sighting]) -> None:
         """Add sightings, or replace those with their numbers; the newest two hundred of each machine are kept."""
-        await self._sql.executemany(
+        self._sql.executemany(
             "INSERT OR REPLACE INTO sighting (number, mac, at, stage, detail, facts) VALUES (?, ?, ?, ?, ?, ?)",
             [
                 (number, each.mac, each.at.isoformat(), each.stage.name, each.detail, json.dumps(dict(each.facts)))
                 for number, each in sightings.items()
             ],
         )
-        await self._sql.executemany(
+        self._sql.executemany(
             "DELETE FROM sighting WHERE mac = ?1 AND number <= "
             "(SELECT number FROM sighting WHERE mac = ?1 ORDER BY number DESC LIMIT 1 OFFSET ?2)",
             [(mac, KEPT_SIGHTINGS) for mac in {each.mac for each in sightings.values()}],
         )
 
-    async def forget(self, macs: Iterable[str]) -> None:
+    def forget(self, macs: Iterable[str]) -> None:
         """Delete everything that was seen of these machines."""
-        await self._sql.executemany("DELETE FROM sighting WHERE mac = ?", [(each,) for each in macs])
+        self._sql.executemany("DELETE FROM sighting WHERE mac = ?", [(each,) for each in macs])
 
-    async def of(self, macs: Sequence[str]) -> dict[int, Sighting]:
+    def of(self, macs: Sequence[str]) -> dict[int, Sighting]:
         """What was seen of these machines by their numbers, oldest first."""
-        rows = await self._sql.execute_fetchall(
+        rows = self._sql.execute(
             "SELECT * FROM sighting WHERE mac IN (SELECT value FROM json_each(?)) ORDER BY number",
             (json.dumps(list(macs)),),
-        )
+        ).fetchall()
         return {row["number"]: _sighting(row) for row in rows}
 
-    async def recent(self, most: int) -> dict[int, Sighting]:
+    def recent(self, most: int) -> dict[int, Sighting]:
         """The newest sightings of every machine, at most so many of each, oldest first."""
-        rows = await self._sql.execute_fetchall(
+        rows = self._sql.execute(
             "SELECT * FROM (SELECT *, row_number() OVER (PARTITION BY mac ORDER BY number DESC) AS age FROM sighting) "
             "WHERE age <= ? ORDER BY number",
             (most,),
-        )
+        ).fetchall()
         return {row["number"]: _sighting(row) for row in rows}
 
-    async def acts(self, hardware_id: str, most: int) -> list[Act]:
+    def acts(self, hardware_id: str, most: int) -> list[Act]:
         """The newest attempts at actions of a machine, oldest first."""
-        rows = await self._sql.execute_fetchall(
+        rows = self._sql.execute(
             "SELECT * FROM (SELECT attempt.rowid AS number, attempt.*, action.definition FROM attempt "
             "JOIN action ON action.workflow_id = attempt.workflow_id AND action.position = attempt.position "
             "WHERE attempt.worker = ? ORDER BY attempt.rowid DESC LIMIT ?) ORDER BY number",
             (hardware_id, most),
-        )
+        ).fetchall()
         return [_act(row) for row in rows]
 
 
-def _act(row: aiosqlite.Row) -> Act:
+def _act(row: sqlite3.Row) -> Act:
     action = action_from_document(json.loads(row["definition"]))
     return Act(
         attempt=row["token"],
@@ -97,7 +96,7 @@ def _act(row: aiosqlite.Row) -> Act:
     )
 
 
-def _sighting(row: aiosqlite.Row) -> Sighting:
+def _sighting(row: sqlite3.Row) -> Sighting:
     return Sighting(
         mac=MacAddress(row["mac"]),
         at=datetime.fromisoformat(row["at"]),

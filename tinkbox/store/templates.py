@@ -1,9 +1,8 @@
 """Templates: named texts."""
 
+import sqlite3
 from dataclasses import dataclass
 from datetime import datetime
-
-import aiosqlite
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -20,25 +19,25 @@ class Template:
 class TemplateTable:
     """Questions about templates."""
 
-    def __init__(self, connection: aiosqlite.Connection) -> None:
+    def __init__(self, connection: sqlite3.Connection) -> None:
         self._sql = connection
 
-    async def all(self) -> list[Template]:
+    def all(self) -> list[Template]:
         """Every template, oldest first."""
-        rows = await self._sql.execute_fetchall("SELECT * FROM template ORDER BY created_at, id")
+        rows = self._sql.execute("SELECT * FROM template ORDER BY created_at, id").fetchall()
         return [_template(row) for row in rows]
 
-    async def matching(self, key: str) -> list[Template]:
+    def matching(self, key: str) -> list[Template]:
         """The template of this name or id, else those whose id begins with `key`."""
-        rows = await self._sql.execute_fetchall(
+        rows = self._sql.execute(
             "SELECT * FROM template WHERE id = ?1 OR name = ?1 OR substr(id, 1, length(?1)) = ?1", (key,)
-        )
+        ).fetchall()
         found = [_template(row) for row in rows]
         return [each for each in found if key in (each.id, each.name)] or found
 
-    async def put(self, template: Template) -> None:
+    def put(self, template: Template) -> None:
         """Insert it, or replace the one with its id."""
-        await self._sql.execute(
+        self._sql.execute(
             "INSERT INTO template (id, name, data, created_at, updated_at) VALUES (?, ?, ?, ?, ?) "
             "ON CONFLICT (id) DO UPDATE SET name = excluded.name, data = excluded.data, updated_at = excluded.updated_at",
             (
@@ -50,11 +49,11 @@ class TemplateTable:
             ),
         )
 
-    async def delete(self, template_id: str) -> None:
-        await self._sql.execute("DELETE FROM template WHERE id = ?", (template_id,))
+    def delete(self, template_id: str) -> None:
+        self._sql.execute("DELETE FROM template WHERE id = ?", (template_id,))
 
 
-def _template(row: aiosqlite.Row) -> Template:
+def _template(row: sqlite3.Row) -> Template:
     return Template(
         id=row["id"],
         name=row["name"],

@@ -5,11 +5,10 @@ an action of its is PENDING, RUNNING, HELD or LEAVING, in one that is STOPPING o
 """
 
 import json
+import sqlite3
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, field
 from datetime import datetime
-
-import aiosqlite
 
 from tinkbox.model.breakpoint import Breakpoints, Hold, Override
 from tinkbox.model.services import ServiceStatus
@@ -84,12 +83,12 @@ class UnderWay:
 class WorkflowTable:
     """Questions about workflows."""
 
-    def __init__(self, connection: aiosqlite.Connection) -> None:
+    def __init__(self, connection: sqlite3.Connection) -> None:
         self._sql = connection
 
-    async def insert(self, workflow: Workflow) -> None:
+    def insert(self, workflow: Workflow) -> None:
         """A new workflow with its actions and services, all as given, behind those that are there."""
-        await self._sql.execute(
+        self._sql.execute(
             "INSERT INTO workflow (id, name, template_id, devices, text, state, created_at, updated_at, global_timeout, "
             "wipe_confirmed, place) SELECT ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, coalesce(max(place), 0) + 1 FROM workflow",
             (
@@ -105,117 +104,117 @@ class WorkflowTable:
                 workflow.wipe_confirmed,
             ),
         )
-        await self._sql.executemany(
+        self._sql.executemany(
             "INSERT INTO action (workflow_id, position, worker, definition, state) VALUES (?, ?, ?, ?, ?)",
             [
                 (workflow.id, each.action.index, each.action.worker, json.dumps(asdict(each.action)), each.state)
                 for each in workflow.actions
             ],
         )
-        await insert_services(self._sql, workflow.id, workflow.services)
+        insert_services(self._sql, workflow.id, workflow.services)
 
-    async def ids(self) -> list[str]:
+    def ids(self) -> list[str]:
         """The ids of every workflow, oldest first."""
-        return [row["id"] for row in await self._sql.execute_fetchall("SELECT id FROM workflow ORDER BY number")]
+        return [row["id"] for row in self._sql.execute("SELECT id FROM workflow ORDER BY number").fetchall()]
 
-    async def some(self, ids: Sequence[str]) -> list[Workflow]:
+    def some(self, ids: Sequence[str]) -> list[Workflow]:
         """Those of these workflows that are there, oldest first."""
         condition = "WHERE id IN (SELECT value FROM json_each(?)) ORDER BY number"
-        return await self._workflows(condition, (json.dumps(ids),))
+        return self._workflows(condition, (json.dumps(ids),))
 
-    async def unfinished_and_newest(self, newest: int) -> list[Workflow]:
+    def unfinished_and_newest(self, newest: int) -> list[Workflow]:
         """Every workflow that is not over and the newest of the others, oldest first."""
-        return await self._workflows(
+        return self._workflows(
             "WHERE state IN ('PENDING', 'RUNNING', 'STOPPING') OR number IN (SELECT number FROM workflow "
             "WHERE state NOT IN ('PENDING', 'RUNNING', 'STOPPING') ORDER BY number DESC LIMIT ?) ORDER BY number",
             (newest,),
         )
 
-    async def matching(self, key: str) -> list[Workflow]:
+    def matching(self, key: str) -> list[Workflow]:
         """The workflow of this id, else those whose id begins with `key`, else the newest of that name."""
-        found = await self._workflows("WHERE substr(id, 1, length(?1)) = ?1 ORDER BY number", (key,))
+        found = self._workflows("WHERE substr(id, 1, length(?1)) = ?1 ORDER BY number", (key,))
         exact = [each for each in found if each.id == key]
-        return exact or found or await self._workflows("WHERE name = ? ORDER BY number DESC LIMIT 1", (key,))
+        return exact or found or self._workflows("WHERE name = ? ORDER BY number DESC LIMIT 1", (key,))
 
-    async def get(self, workflow_id: str) -> Workflow:
+    def get(self, workflow_id: str) -> Workflow:
         """The workflow of exactly this id, which must be there."""
-        (workflow,) = await self._workflows("WHERE id = ?", (workflow_id,))
+        (workflow,) = self._workflows("WHERE id = ?", (workflow_id,))
         return workflow
 
-    async def needing(self, worker: str) -> list[str]:
+    def needing(self, worker: str) -> list[str]:
         """Ids of the unfinished workflows that name this machine, for an action or for a service."""
-        rows = await self._sql.execute_fetchall(
+        rows = self._sql.execute(
             "SELECT id FROM workflow WHERE state IN ('PENDING', 'RUNNING', 'STOPPING') AND id IN ("
             "SELECT workflow_id FROM action WHERE worker = ?1 UNION SELECT workflow_id FROM service WHERE host = ?1) "
             "ORDER BY number",
             (worker,),
-        )
+        ).fetchall()
         return [row["id"] for row in rows]
 
-    async def under_way(self, workflow_id: str = "") -> list[UnderWay]:
+    def under_way(self, workflow_id: str = "") -> list[UnderWay]:
         """Every workflow that is RUNNING or STOPPING, or this one if it is."""
         condition, values = (" AND workflow.id = ?", (workflow_id,)) if workflow_id else ("", ())
-        rows = list(await self._sql.execute_fetchall(_UNDER_WAY + condition, values))
+        rows = list(self._sql.execute(_UNDER_WAY + condition, values).fetchall())
         held = [row["id"] for row in rows if row["state"] == State.HELD]
-        holds = await open_holds(self._sql, held) if held else {}
+        holds = open_holds(self._sql, held) if held else {}
         return [_under_way(row, holds.get(row["token"])) for row in rows]
 
-    async def set_state(self, workflow_id: str, state: State, now: datetime) -> None:
-        await self._sql.execute(
+    def set_state(self, workflow_id: str, state: State, now: datetime) -> None:
+        self._sql.execute(
             "UPDATE workflow SET state = ?, updated_at = ? WHERE id = ?", (state, now.isoformat(), workflow_id)
         )
 
-    async def set_started(self, workflow_id: str, now: datetime) -> None:
+    def set_started(self, workflow_id: str, now: datetime) -> None:
         """Its global timeout counts from now on."""
-        await self._sql.execute("UPDATE workflow SET started_at = ? WHERE id = ?", (now.isoformat(), workflow_id))
+        self._sql.execute("UPDATE workflow SET started_at = ? WHERE id = ?", (now.isoformat(), workflow_id))
 
-    async def set_stop(self, workflow_id: str, into: State, now: datetime) -> None:
+    def set_stop(self, workflow_id: str, into: State, now: datetime) -> None:
         """It was told to stop, and will end in `into`."""
-        await self._sql.execute(
+        self._sql.execute(
             "UPDATE workflow SET stop_into = ?, stopped_at = ? WHERE id = ?", (into, now.isoformat(), workflow_id)
         )
 
-    async def set_reason(self, workflow_id: str, reason: str, message: str, service: str) -> None:
+    def set_reason(self, workflow_id: str, reason: str, message: str, service: str) -> None:
         """Why it ends badly though no action did: a service is to blame."""
-        await self._sql.execute(
+        self._sql.execute(
             "UPDATE workflow SET reason = ?, message = ?, service = ? WHERE id = ?",
             (reason, message, service, workflow_id),
         )
 
-    async def make_ready(self, workflow_id: str, first: int) -> None:
+    def make_ready(self, workflow_id: str, first: int) -> None:
         """Forget how it ended, make the actions from `first` on pending again, and put it behind those that wait."""
-        await self._sql.execute(
+        self._sql.execute(
             "UPDATE workflow SET started_at = NULL, stop_into = '', stopped_at = NULL, held_seconds = 0, "
             "reason = '', message = '', service = '', place = (SELECT max(place) + 1 FROM workflow) WHERE id = ?",
             (workflow_id,),
         )
-        await self._sql.execute(
+        self._sql.execute(
             "UPDATE action SET state = 'PENDING', failures = 0, attempt = '', override = '' "
             "WHERE workflow_id = ? AND position >= ? AND state != 'SKIPPED'",
             (workflow_id, first),
         )
 
-    async def confirm_wipe(self, workflow_id: str) -> None:
+    def confirm_wipe(self, workflow_id: str) -> None:
         """A person lets its actions wipe their disks."""
-        await self._sql.execute("UPDATE workflow SET wipe_confirmed = 1 WHERE id = ?", (workflow_id,))
+        self._sql.execute("UPDATE workflow SET wipe_confirmed = 1 WHERE id = ?", (workflow_id,))
 
-    async def set_action_state(self, workflow_id: str, position: int, state: State) -> None:
-        await self._sql.execute(
+    def set_action_state(self, workflow_id: str, position: int, state: State) -> None:
+        self._sql.execute(
             "UPDATE action SET state = ? WHERE workflow_id = ? AND position = ?", (state, workflow_id, position)
         )
 
-    async def count_failure(self, workflow_id: str, position: int) -> None:
-        await self._sql.execute(
+    def count_failure(self, workflow_id: str, position: int) -> None:
+        self._sql.execute(
             "UPDATE action SET failures = failures + 1 WHERE workflow_id = ? AND position = ?", (workflow_id, position)
         )
 
-    async def delete(self, workflow_id: str) -> None:
-        await self._sql.execute("DELETE FROM workflow WHERE id = ?", (workflow_id,))
-        await self._sql.execute("DELETE FROM event WHERE workflow_id = ?", (workflow_id,))
+    def delete(self, workflow_id: str) -> None:
+        self._sql.execute("DELETE FROM workflow WHERE id = ?", (workflow_id,))
+        self._sql.execute("DELETE FROM event WHERE workflow_id = ?", (workflow_id,))
 
-    async def begin_attempt(self, attempt: Attempt) -> None:
+    def begin_attempt(self, attempt: Attempt) -> None:
         """Store a new attempt and make it the action's current one; what was changed for it is for no other."""
-        await self._sql.execute(
+        self._sql.execute(
             "INSERT INTO attempt (token, workflow_id, position, worker, boot_id, state, started_at, debug, override) "
             "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
             (
@@ -230,61 +229,59 @@ class WorkflowTable:
                 override_text(attempt.override),
             ),
         )
-        await self._sql.execute(
+        self._sql.execute(
             "UPDATE action SET attempt = ?, override = '' WHERE workflow_id = ? AND position = ?",
             (attempt.token, attempt.workflow_id, attempt.position),
         )
 
-    async def leave(self, token: str, now: datetime) -> None:
+    def leave(self, token: str, now: datetime) -> None:
         """The attempt's machine goes away by intention."""
-        await self._sql.execute(
-            "UPDATE attempt SET state = 'LEAVING', left_at = ? WHERE token = ?", (now.isoformat(), token)
-        )
+        self._sql.execute("UPDATE attempt SET state = 'LEAVING', left_at = ? WHERE token = ?", (now.isoformat(), token))
 
-    async def hold(self, token: str) -> None:
+    def hold(self, token: str) -> None:
         """The attempt's action is held."""
-        await self._sql.execute("UPDATE attempt SET state = 'HELD' WHERE token = ?", (token,))
+        self._sql.execute("UPDATE attempt SET state = 'HELD' WHERE token = ?", (token,))
 
-    async def resume(self, token: str, state: State, now: datetime) -> None:
+    def resume(self, token: str, state: State, now: datetime) -> None:
         """The attempt goes on as `state`, its whole time before it; one that left before leaves now."""
-        await self._sql.execute(
+        self._sql.execute(
             "UPDATE attempt SET state = ?1, resumed_at = ?2, left_at = CASE WHEN left_at IS NULL THEN NULL ELSE ?2 END "
             "WHERE token = ?3",
             (state, now.isoformat(), token),
         )
 
-    async def set_debug(self, token: str, *, debug: bool) -> None:
+    def set_debug(self, token: str, *, debug: bool) -> None:
         """Whether the attempt's worker takes breakpoints."""
-        await self._sql.execute("UPDATE attempt SET debug = ? WHERE token = ?", (debug, token))
+        self._sql.execute("UPDATE attempt SET debug = ? WHERE token = ?", (debug, token))
 
-    async def end_attempt(self, token: str, outcome: Outcome, now: datetime) -> None:
-        await self._sql.execute(
+    def end_attempt(self, token: str, outcome: Outcome, now: datetime) -> None:
+        self._sql.execute(
             "UPDATE attempt SET state = ?, outcome = ?, ended_at = ? WHERE token = ?",
             (outcome.state, json.dumps(asdict(outcome)), now.isoformat(), token),
         )
 
-    async def attempt(self, token: str) -> Attempt | None:
-        rows = await self._sql.execute_fetchall("SELECT * FROM attempt WHERE token = ?", (token,))
+    def attempt(self, token: str) -> Attempt | None:
+        rows = self._sql.execute("SELECT * FROM attempt WHERE token = ?", (token,)).fetchall()
         return next((_attempt(row) for row in rows), None)
 
-    async def attempts(self, workflow_id: str) -> list[Attempt]:
+    def attempts(self, workflow_id: str) -> list[Attempt]:
         """Every attempt at the workflow's actions, in the order in which they began."""
-        rows = await self._sql.execute_fetchall(
+        rows = self._sql.execute(
             "SELECT * FROM attempt WHERE workflow_id = ? ORDER BY rowid", (workflow_id,)
-        )
+        ).fetchall()
         return [_attempt(row) for row in rows]
 
-    async def _workflows(self, condition: str, values: Iterable[object]) -> list[Workflow]:
-        rows = list(await self._sql.execute_fetchall(f"SELECT * FROM workflow {condition}", tuple(values)))  # noqa: S608  our own conditions
+    def _workflows(self, condition: str, values: Iterable[object]) -> list[Workflow]:
+        rows = list(self._sql.execute(f"SELECT * FROM workflow {condition}", tuple(values)).fetchall())  # noqa: S608  our own conditions
         actions: dict[str, list[ActionStatus]] = {row["id"]: [] for row in rows}
-        found = await self._sql.execute_fetchall(_ACTIONS, (json.dumps(list(actions)),))
+        found = self._sql.execute(_ACTIONS, (json.dumps(list(actions)),)).fetchall()
         for row in found:
             actions[row["workflow_id"]].append(_status(row))
-        services = await services_of(self._sql, actions)
+        services = services_of(self._sql, actions)
         return [_workflow(row, actions[row["id"]], services.get(row["id"], ())) for row in rows]
 
 
-def _workflow(row: aiosqlite.Row, actions: Sequence[ActionStatus], services: Sequence[ServiceStatus]) -> Workflow:
+def _workflow(row: sqlite3.Row, actions: Sequence[ActionStatus], services: Sequence[ServiceStatus]) -> Workflow:
     return Workflow(
         id=row["id"],
         name=row["name"],
@@ -307,7 +304,7 @@ def _workflow(row: aiosqlite.Row, actions: Sequence[ActionStatus], services: Seq
     )
 
 
-def _under_way(row: aiosqlite.Row, hold: Hold | None) -> UnderWay:
+def _under_way(row: sqlite3.Row, hold: Hold | None) -> UnderWay:
     return UnderWay(
         workflow_id=row["id"],
         state=State(row["standing"]),
@@ -324,7 +321,7 @@ def _under_way(row: aiosqlite.Row, hold: Hold | None) -> UnderWay:
     )
 
 
-def _status(row: aiosqlite.Row) -> ActionStatus:
+def _status(row: sqlite3.Row) -> ActionStatus:
     return ActionStatus(
         action=_action(row["definition"]),
         state=State(row["state"]),
@@ -339,7 +336,7 @@ def _status(row: aiosqlite.Row) -> ActionStatus:
     )
 
 
-def _attempt(row: aiosqlite.Row) -> Attempt:
+def _attempt(row: sqlite3.Row) -> Attempt:
     return Attempt(
         token=row["token"],
         workflow_id=row["workflow_id"],

@@ -54,8 +54,9 @@ async def test_the_page_says_what_the_store_holds(door: Door) -> None:
     assert of(samples, "tinkbox_workflows", "state") == {"SUCCESS": 1, "FAILED": 1, "RUNNING": 1, "PENDING": 1}
     assert of(samples, "tinkbox_actions", "state") == Counter(each.state.value for each in actions)
     assert of(samples, "tinkbox_actions", "reason")["DiskNotFound"] == 1
-    async with door.box.store.read() as tables:
-        attempts = [one for each in workflows for one in await tables.workflows.attempts(each.id)]
+    attempts = await door.box.store.read(
+        lambda tables: [one for each in workflows for one in tables.workflows.attempts(each.id)]
+    )
     assert samples["tinkbox_attempts_started_total", frozenset()] == len(attempts) == 4
     ended = Counter(each.state.value for each in attempts if each.ended_at)
     assert of(samples, "tinkbox_attempts_ended_total", "state") == ended

@@ -135,9 +135,10 @@ async def test_one_that_floods_neither_hides_others_nor_fills_the_disk(tmp_path:
                 await asyncio.sleep(0)
             await _until_heard(box, port, b"<13>kernel: still heard", "kernel: still heard")
         await box.syslog.save()
-        async with box.store.read() as tables:
-            kept = await tables.syslog.of([mac(1)], 1_000_000)
-            (size,) = next(iter(await tables.syslog._sql.execute_fetchall("SELECT sum(length(text)) FROM syslog")))
+        kept = await box.store.read(lambda tables: tables.syslog.of([mac(1)], 1_000_000))
+        (size,) = await box.store.read(
+            lambda tables: tables.syslog._sql.execute("SELECT sum(length(text)) FROM syslog").fetchone()
+        )
     assert len(kept) == min(KEPT_LINES, int(BURST))
     assert size < 400 * (KEPT_LINES + 2)
     assert all(line.text.isprintable() for line in kept.values())

@@ -172,8 +172,7 @@ class Appliance:
 
     async def runs(self, workflow_id: str, service: str) -> list[ServiceRun]:
         """Every run of a service, oldest first."""
-        async with self.store.read() as tables:
-            return await tables.services.runs(workflow_id, service)
+        return await self.store.read(lambda tables: tables.services.runs(workflow_id, service))
 
     async def check_histories(self) -> None:
         """Every workflow's state, and that of each of its actions, is what its events add up to."""

@@ -60,9 +60,14 @@ class Lender:
 
     @asynccontextmanager
     async def full_disk(self) -> AsyncIterator[None]:
-        await self.store._writer.execute("PRAGMA query_only = ON")
+        await fill(self.store, full=True)
         yield
-        await self.store._writer.execute("PRAGMA query_only = OFF")
+        await fill(self.store, full=False)
+
+
+async def fill(store: Store, *, full: bool) -> None:
+    """Have the disk take nothing more, or take it again."""
+    await store._writer.run(store._writer.connection.execute, f"PRAGMA query_only = {full}")
 
 
 def client(machine: int, wanted: IPv4Address | None = None) -> Client:

@@ -427,8 +427,7 @@ async def test_disks_are_asked_about_before_they_are_wiped_and_told_of_at_the_en
     assert await ask(empty) is None
     told = Report(workflow_id=offer.workflow_id, boot_id="boot-1", outcome=Outcome(state=State.FAILED), disks=(full,))
     assert (await door.post(f"{path}/report", data=encode(told), headers=headers)).status == 200
-    async with box.store.read() as tables:
-        known = await tables.disks.get(offer.action.worker, "WD-1", offer.workflow_id)
+    known = await box.store.read(lambda tables: tables.disks.get(offer.action.worker, "WD-1", offer.workflow_id))
     assert known.ours == full.contents
     assert (await door.post(f"{path}/disks", data=b"[]", headers=headers)).status == 422
     assert (await door.post(f"{path}/disks", data=b"{}")).status == 401

@@ -19,9 +19,9 @@ async def store(tmp_path: Path) -> AsyncIterator[Store]:
 async def one(store: Store) -> Store:
     """A store that holds workflow w1 with an attempt a1 at its first action."""
 
-    async def use_case(tables: Tables) -> None:
-        await tables.workflows.insert(workflow("w1", "m1", "m2"))
-        await tables.workflows.begin_attempt(attempt("a1"))
+    def use_case(tables: Tables) -> None:
+        tables.workflows.insert(workflow("w1", "m1", "m2"))
+        tables.workflows.begin_attempt(attempt("a1"))
 
     await store.write(use_case)
     return store

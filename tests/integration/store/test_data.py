@@ -6,16 +6,16 @@ from tinkbox.store.database import Store
 async def test_the_newest_versions_of_data_keep_their_archive(one: Store) -> None:
     for number in range(1, 6):
         await one.write(lambda tables, number=number: tables.data.add("w1", version(number)))
-    async with one.read() as tables:
-        kept = [each.version for each in await tables.data.versions("w1") if each.archive is not None]
-        newest = await tables.data.newest("w1")
-        assert await tables.data.newest_version("w1") == 5
+    kept = await one.read(
+        lambda tables: [each.version for each in tables.data.versions("w1") if each.archive is not None]
+    )
+    newest = await one.read(lambda tables: tables.data.newest("w1"))
+    assert await one.read(lambda tables: tables.data.newest_version("w1")) == 5
     assert kept == [3, 4, 5] == list(range(6 - KEPT_VERSIONS, 6))
     assert newest == version(5)
 
 
 async def test_data_that_never_was_has_no_newest_version(one: Store) -> None:
-    async with one.read() as tables:
-        assert await tables.data.newest("w1") is None
-        assert await tables.data.newest_version("w1") == 0
-        assert await tables.data.versions("w1") == []
+    assert await one.read(lambda tables: tables.data.newest("w1")) is None
+    assert await one.read(lambda tables: tables.data.newest_version("w1")) == 0
+    assert await one.read(lambda tables: tables.data.versions("w1")) == []

@@ -5,11 +5,13 @@ import os
 import sqlite3
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
+from contextlib import closing
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 
-import aiosqlite
 import pytest
 
 from tests.integration.store.stores import opened_store
@@ -38,16 +40,15 @@ asyncio.run(main())
 def put(name: str, size: int = 10):
     template = Template(id=name, name=name, data="x" * size, created_at=NOW, updated_at=NOW)
 
-    async def use_case(tables: Tables) -> str:
-        await tables.templates.put(template)
+    def use_case(tables: Tables) -> str:
+        tables.templates.put(template)
         return name
 
     return use_case
 
 
 async def names(store: Store) -> set[str]:
-    async with store.read() as tables:
-        return {template.name for template in await tables.templates.all()}
+    return await store.read(lambda tables: {template.name for template in tables.templates.all()})
 
 
 async def test_use_cases_that_wait_together_are_all_answered_and_all_there(store: Store) -> None:
@@ -68,12 +69,12 @@ async def test_use_cases_that_wait_together_share_a_commit(store: Store, tmp_pat
 
 
 async def test_what_fails_undoes_itself_and_nothing_else(store: Store) -> None:
-    async def half_done(tables: Tables) -> None:
-        await put("half")(tables)
+    def half_done(tables: Tables) -> None:
+        put("half")(tables)
         raise Conflict("no")
 
-    async def broken(tables: Tables) -> None:
-        await put("broken")(tables)
+    def broken(tables: Tables) -> None:
+        put("broken")(tables)
         raise KeyError("our own fault")
 
     async with asyncio.TaskGroup() as group:
@@ -86,8 +87,8 @@ async def test_what_fails_undoes_itself_and_nothing_else(store: Store) -> None:
 
 
 async def test_a_disk_that_fails_undoes_the_whole_group_and_the_store_goes_on(store: Store) -> None:
-    async def failing(tables: Tables) -> None:
-        await put("failing")(tables)
+    def failing(tables: Tables) -> None:
+        put("failing")(tables)
         raise sqlite3.OperationalError("disk I/O error")
 
     async with asyncio.TaskGroup() as group:
@@ -123,17 +124,17 @@ async def test_callers_that_are_cancelled_disturb_nobody(store: Store) -> None:
 
 
 async def test_a_reader_never_sees_a_transaction_half_done(store: Store) -> None:
-    entered, leave = asyncio.Event(), asyncio.Event()
+    entered, leave = threading.Event(), threading.Event()
 
-    async def slow(tables: Tables) -> None:
-        await put("first")(tables)
+    def slow(tables: Tables) -> None:
+        put("first")(tables)
         entered.set()
-        await leave.wait()
-        await put("second")(tables)
+        leave.wait(60)
+        put("second")(tables)
 
     async with asyncio.timeout(60), asyncio.TaskGroup() as group:
         group.create_task(store.write(slow))
-        await entered.wait()
+        await asyncio.to_thread(entered.wait)
         assert await names(store) == set()
         leave.set()
     assert await names(store) == {"first", "second"}
@@ -141,8 +142,7 @@ async def test_a_reader_never_sees_a_transaction_half_done(store: Store) -> None
 
 async def test_who_reads_cannot_write(store: Store) -> None:
     with pytest.raises(sqlite3.OperationalError, match="readonly"):
-        async with store.read() as tables:
-            await put("never")(tables)
+        await store.read(put("never"))
     assert await names(store) == set()
 
 
@@ -201,8 +201,8 @@ def small_disk_free(disk: Path) -> int:
 async def test_a_store_of_a_newer_program_is_refused(tmp_path: Path) -> None:
     async with opened_store(tmp_path / "db"):
         pass
-    async with aiosqlite.connect(tmp_path / "db") as connection:
-        await connection.execute("PRAGMA user_version = 9999")
+    with closing(sqlite3.connect(tmp_path / "db")) as connection:
+        connection.execute("PRAGMA user_version = 9999")
     with pytest.raises(Unavailable, match="newer tinkbox"):
         await Store.open(tmp_path / "db")
 
@@ -214,11 +214,14 @@ async def test_what_is_no_database_is_refused_and_left_alone(tmp_path: Path) -> 
     assert (tmp_path / "db").read_text() == "my diary" * 1000
 
 
+def pragma(tables: Tables, name: str) -> tuple[object]:
+    return tables.events._sql.execute(f"PRAGMA {name}").fetchone()
+
+
 async def test_the_pragmas_that_keep_promises_are_set(store: Store) -> None:
     answers = {}
     for name in ("synchronous", "foreign_keys", "journal_mode"):
-        rows = await store._writer.execute_fetchall(f"PRAGMA {name}")
-        answers[name] = next(iter(rows))[0]
+        (answers[name],) = await store.write(partial(pragma, name=name))
     assert answers == {"synchronous": 2, "foreign_keys": 1, "journal_mode": "wal"}
 
 

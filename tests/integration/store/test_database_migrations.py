@@ -1,10 +1,10 @@
 """A store that an earlier tinkbox wrote is brought up to date with everything in it."""
 
 import json
+import sqlite3
+from contextlib import closing
 from dataclasses import asdict
 from pathlib import Path
-
-import aiosqlite
 
 from tests.integration.store.objects import NOW, workflow
 from tinkbox.model.boot import Stage
@@ -19,30 +19,30 @@ async def write_schema_2(path: Path) -> None:
     """A workflow that runs, as it was stored before there were breakpoints."""
     action = asdict(workflow("w1", "m1").actions[0].action)
     del action["helper"]
-    async with aiosqlite.connect(path) as connection:
+    with closing(sqlite3.connect(path)) as connection:
         for number, script in migrations():
             if number <= 2:
-                await connection.executescript(script)
-        await connection.execute(
+                connection.executescript(script)
+        connection.execute(
             "INSERT INTO workflow (id, name, template_id, devices, text, state, created_at, updated_at, global_timeout, "
             "started_at, place) VALUES ('w1', 'old', 't', '{}', 'text', 'RUNNING', ?1, ?1, 7, ?1, 1)",
             (AT,),
         )
-        await connection.execute(
+        connection.execute(
             "INSERT INTO action (workflow_id, position, worker, definition, state, attempt, failures) "
             "VALUES ('w1', 0, 'm1', ?, 'RUNNING', 'a1', 1)",
             (json.dumps(action),),
         )
-        await connection.execute(
+        connection.execute(
             "INSERT INTO attempt (token, workflow_id, position, worker, boot_id, state, started_at) "
             "VALUES ('a1', 'w1', 0, 'm1', 'b', 'RUNNING', ?)",
             (AT,),
         )
-        await connection.execute(
+        connection.execute(
             "INSERT INTO event (workflow_id, number, at, kind, data) VALUES ('w1', 1, ?, 'kind', '{}')", (AT,)
         )
-        await connection.execute("PRAGMA user_version = 2")
-        await connection.commit()
+        connection.execute("PRAGMA user_version = 2")
+        connection.commit()
 
 
 async def test_what_runs_when_breakpoints_come_goes_on_without_any(tmp_path: Path) -> None:
@@ -51,18 +51,17 @@ async def test_what_runs_when_breakpoints_come_goes_on_without_any(tmp_path: Pat
     for _ in range(2):
         store = await Store.open(tmp_path / "db")
         try:
-            async with store.read() as tables:
-                found = await tables.workflows.get("w1")
-                (standing,) = await tables.workflows.under_way()
-                assert await tables.holds.armed("w1") == Breakpoints()
-                assert await tables.holds.of("w1") == []
-                assert await tables.holds.concerned() == []
-                assert await tables.holds.override("w1", 0) is None
-                assert await tables.shells.live() == []
-                assert len(await tables.events.of("w1")) == 1
-                assert await tables.services.listed(9) == []
-                assert await tables.queues.has_turn("m1")
-                appliances.add(await tables.services.appliance_id())
+            found = await store.read(lambda tables: tables.workflows.get("w1"))
+            (standing,) = await store.read(lambda tables: tables.workflows.under_way())
+            assert await store.read(lambda tables: tables.holds.armed("w1")) == Breakpoints()
+            assert await store.read(lambda tables: tables.holds.of("w1")) == []
+            assert await store.read(lambda tables: tables.holds.concerned()) == []
+            assert await store.read(lambda tables: tables.holds.override("w1", 0)) is None
+            assert await store.read(lambda tables: tables.shells.live()) == []
+            assert len(await store.read(lambda tables: tables.events.of("w1"))) == 1
+            assert await store.read(lambda tables: tables.services.listed(9)) == []
+            assert await store.read(lambda tables: tables.queues.has_turn("m1"))
+            appliances.add(await store.read(lambda tables: tables.services.appliance_id()))
         finally:
             await store.close()
         assert (found.name, found.state, found.started_at, found.global_timeout) == ("old", State.RUNNING, NOW, 7)
@@ -76,29 +75,28 @@ async def test_what_runs_when_breakpoints_come_goes_on_without_any(tmp_path: Pat
 
 
 async def test_what_was_seen_of_machines_goes_to_their_macs(tmp_path: Path) -> None:
-    async with aiosqlite.connect(tmp_path / "db") as connection:
+    with closing(sqlite3.connect(tmp_path / "db")) as connection:
         for number, script in migrations():
             if number <= 5:
-                await connection.executescript(script)
+                connection.executescript(script)
         for worker, macs in (("m1", ("08:00:27:00:00:02", "08:00:27:00:00:01")), ("m2", ("08:00:27:00:00:03",))):
             document = {"id": worker, "network": {"interfaces": [{"dhcp": {"mac": mac}} for mac in macs]}}
-            await connection.execute(
+            connection.execute(
                 "INSERT INTO hardware (id, document, token, created_at, updated_at) VALUES (?1, ?2, ?1, ?3, ?3)",
                 (worker, json.dumps(document), AT),
             )
             for mac in macs:
-                await connection.execute("INSERT INTO interface (mac, hardware_id) VALUES (?, ?)", (mac, worker))
+                connection.execute("INSERT INTO interface (mac, hardware_id) VALUES (?, ?)", (mac, worker))
             for stage in ("DISCOVER", "WORKER"):
-                await connection.execute(
+                connection.execute(
                     "INSERT INTO sighting (hardware_id, at, stage, detail) VALUES (?, ?, ?, 'words')",
                     (worker, AT, stage),
                 )
-        await connection.execute("PRAGMA user_version = 5")
-        await connection.commit()
+        connection.execute("PRAGMA user_version = 5")
+        connection.commit()
     store = await Store.open(tmp_path / "db")
     try:
-        async with store.read() as tables:
-            seen = (await tables.sightings.recent(9)).values()
+        seen = (await store.read(lambda tables: tables.sightings.recent(9))).values()
     finally:
         await store.close()
     assert [(each.mac, each.stage, each.detail, each.at) for each in seen] == [

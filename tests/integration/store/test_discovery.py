@@ -29,8 +29,7 @@ def stranger(number: int, **facts: object) -> Stranger:
 
 
 async def kept(box: Appliance) -> list[Stranger]:
-    async with box.store.read() as tables:
-        return await tables.discovery.all()
+    return await box.store.read(lambda tables: tables.discovery.all())
 
 
 async def test_a_stranger_comes_back_whole_the_one_seen_first_first(box: Appliance) -> None:
@@ -59,8 +58,7 @@ async def test_an_inventory_is_replaced_and_goes_with_its_machine(box: Appliance
     known = await box.machine(1)
 
     async def told() -> object:
-        async with box.store.read() as tables:
-            return await tables.discovery.inventory(known)
+        return await box.store.read(lambda tables: tables.discovery.inventory(known))
 
     assert await told() is None
     await box.store.write(lambda tables: tables.discovery.keep_inventory(known, what(1), NOON))

@@ -22,8 +22,7 @@ async def machine(store: Store) -> str:
 
 
 async def remembered(store: Store, machine: str, name: str = "WD-1", workflow: str = "w1") -> Remembered:
-    async with store.read() as tables:
-        return await tables.disks.get(machine, name, workflow)
+    return await store.read(lambda tables: tables.disks.get(machine, name, workflow))
 
 
 async def test_a_disk_is_remembered_by_its_machine_and_its_name(store: Store) -> None:
@@ -47,17 +46,16 @@ async def test_only_what_is_still_open_is_written_by_an_attempt(store: Store) ->
     known = await machine(store)
     await store.write(lambda tables: tables.disks.keep(known, "WD-1", WRITING, "w1", "a1", NOW))
     await store.write(lambda tables: tables.disks.keep(known, "WD-2", Remembered(), "w1", "a1", NOW))
-    async with store.read() as tables:
-        assert await tables.disks.written_by("a1") == {"WD-1": WRITING}
-        assert await tables.disks.written_by("a2") == {}
+    assert await store.read(lambda tables: tables.disks.written_by("a1")) == {"WD-1": WRITING}
+    assert await store.read(lambda tables: tables.disks.written_by("a2")) == {}
 
 
 async def test_a_machine_that_invents_disks_loses_its_oldest(store: Store) -> None:
     known = await machine(store)
 
-    async def many(tables: Tables) -> None:
+    def many(tables: Tables) -> None:
         for number in range(MAX_DISKS + 1):
-            await tables.disks.keep(known, f"disk-{number}", WRITING, "w1", "a1", NOW + timedelta(seconds=number))
+            tables.disks.keep(known, f"disk-{number}", WRITING, "w1", "a1", NOW + timedelta(seconds=number))
 
     await store.write(many)
     assert await remembered(store, known, name="disk-0") == Remembered()

@@ -3,15 +3,14 @@ from tinkbox.store.database import Store, Tables
 
 
 async def test_events_are_numbered_per_workflow_and_over_everything(store: Store) -> None:
-    async def use_case(tables: Tables) -> None:
+    def use_case(tables: Tables) -> None:
         for identity in ("w1", "w2", "w1"):
-            await tables.events.add(identity, NOW, f"of {identity}", {"k": [1]})
+            tables.events.add(identity, NOW, f"of {identity}", {"k": [1]})
 
     await store.write(use_case)
-    async with store.read() as tables:
-        first = await tables.events.of("w1")
-        whole = await tables.events.after(1, 10)
-        assert await tables.events.newest() == 3
+    first = await store.read(lambda tables: tables.events.of("w1"))
+    whole = await store.read(lambda tables: tables.events.after(1, 10))
+    assert await store.read(lambda tables: tables.events.newest()) == 3
     assert [(each.number, each.kind, each.data) for each in first] == [
         (1, "of w1", {"k": [1]}),
         (2, "of w1", {"k": [1]}),

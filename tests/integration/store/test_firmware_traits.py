@@ -18,8 +18,7 @@ async def pushed(store: Store) -> Hardware:
 
 
 async def kept(store: Store) -> dict[MacAddress, FirmwareTraits]:
-    async with store.read() as tables:
-        return await tables.firmware_traits.all()
+    return await store.read(lambda tables: tables.firmware_traits.all())
 
 
 async def test_habits_are_read_as_they_were_saved_last(store: Store) -> None:

@@ -19,91 +19,92 @@ def machine(number: int) -> Hardware:
 
 
 async def push(store: Store, *numbers: int) -> None:
-    async def use_case(tables: Tables) -> None:
+    def use_case(tables: Tables) -> None:
         for number in numbers:
-            await tables.hardware.upsert(machine(number), f"token-{number}", NOW)
+            tables.hardware.upsert(machine(number), f"token-{number}", NOW)
 
     await store.write(use_case)
 
 
 async def test_progress_comes_back_as_it_was_saved(store: Store) -> None:
     await push(store, 1)
-    async with store.read() as tables:
-        (record,) = await tables.hardware.all()
+    (record,) = await store.read(lambda tables: tables.hardware.all())
     assert (record.hardware, record.token, record.ticket, record.boots) == (machine(1), "token-1", False, 0)
     later = replace(
         record, boots=2, furthest=Stage.KERNEL, stage=Stage.SCRIPT, stage_at=NOW, boot_id="b", last_contact=NOW
     )
     await store.write(lambda tables: tables.hardware.save_progress([later]))
-    async with store.read() as tables:
-        assert await tables.hardware.some([record.hardware.id, "unknown"]) == [later]
+    assert await store.read(lambda tables: tables.hardware.some([record.hardware.id, "unknown"])) == [later]
 
 
 async def test_pushing_again_keeps_the_token_and_moves_the_addresses(store: Store) -> None:
     await push(store, 1)
     moved = replace(machine(1), interfaces=machine(10).interfaces)
     await store.write(lambda tables: tables.hardware.upsert(moved, "another", NOW))
-    async with store.read() as tables:
-        (record,) = await tables.hardware.all()
+
+    def question(tables: Tables) -> None:
+        (record,) = tables.hardware.all()
         assert record.token == "token-1"
-        assert await tables.hardware.by_address(mac(1)) is None
+        assert tables.hardware.by_address(mac(1)) is None
         assert mac(10).upper() != mac(10)
         for spelled in (mac(10).upper(), mac(10).replace(":", "-"), mac(10).replace(":", "")):
-            assert await tables.hardware.by_address(spelled) == machine(1).id
-        assert await tables.hardware.by_address(address(10)) == machine(1).id
+            assert tables.hardware.by_address(spelled) == machine(1).id
+        assert tables.hardware.by_address(address(10)) == machine(1).id
+
+    await store.read(question)
 
 
 async def test_others_that_hold_an_address_are_named(store: Store) -> None:
     await push(store, 1, 2)
     claim = replace(machine(3), interfaces=machine(1).interfaces)
-    async with store.read() as tables:
-        held = await tables.hardware.holders(claim)
-        assert sorted(held) == sorted([(mac(1), machine(1).id), (address(1), machine(1).id)])
-        assert await tables.hardware.holders(machine(1)) == []
+    held = await store.read(lambda tables: tables.hardware.holders(claim))
+    assert sorted(held) == sorted([(mac(1), machine(1).id), (address(1), machine(1).id)])
+    assert await store.read(lambda tables: tables.hardware.holders(machine(1))) == []
 
 
 async def test_a_machine_goes_with_everything_that_is_its(store: Store) -> None:
     await push(store, 1)
     await store.write(lambda tables: tables.hardware.delete(machine(1).id))
-    async with store.read() as tables:
-        assert await tables.hardware.all() == []
-        assert await tables.hardware.by_address(mac(1)) is None
+    assert await store.read(lambda tables: tables.hardware.all()) == []
+    assert await store.read(lambda tables: tables.hardware.by_address(mac(1))) is None
 
 
 async def test_a_machine_that_goes_away_is_known_with_whether_it_has_more_to_do(store: Store) -> None:
     await push(store, 1, 2)
     first, second = machine(1).id, machine(2).id
 
-    async def use_case(tables: Tables) -> None:
-        await tables.workflows.insert(workflow("w1", first, second))
-        await tables.workflows.begin_attempt(attempt("a1"))
-        await tables.workflows.set_action_state("w1", 0, State.LEAVING)
-        await tables.workflows.set_state("w1", State.RUNNING, NOW)
+    def use_case(tables: Tables) -> None:
+        tables.workflows.insert(workflow("w1", first, second))
+        tables.workflows.begin_attempt(attempt("a1"))
+        tables.workflows.set_action_state("w1", 0, State.LEAVING)
+        tables.workflows.set_state("w1", State.RUNNING, NOW)
 
     await store.write(use_case)
-    async with store.read() as tables:
-        assert [(each.leaving, each.wanted) for each in await tables.hardware.all()] == [("a1", False), ("", True)]
+    assert await store.read(lambda tables: [(each.leaving, each.wanted) for each in tables.hardware.all()]) == [
+        ("a1", False),
+        ("", True),
+    ]
     await store.write(lambda tables: tables.workflows.insert(workflow("w2", first)))
-    async with store.read() as tables:
-        assert [(each.leaving, each.wanted) for each in await tables.hardware.some([first])] == [("a1", True)]
+    assert await store.read(lambda tables: [(each.leaving, each.wanted) for each in tables.hardware.some([first])]) == [
+        ("a1", True)
+    ]
 
 
 async def test_a_machine_whose_action_is_held_keeps_its_ticket_and_has_something_to_do(store: Store) -> None:
     await push(store, 1)
     first = machine(1).id
 
-    async def use_case(tables: Tables) -> None:
-        await tables.workflows.insert(workflow("w1", first))
-        await tables.workflows.begin_attempt(attempt("a1"))
-        await tables.workflows.set_action_state("w1", 0, State.HELD)
-        await tables.workflows.set_state("w1", State.RUNNING, NOW)
-        await tables.hardware.grant_ticket([first])
-        await tables.hardware.withdraw_ticket([first], installed=False)
+    def use_case(tables: Tables) -> None:
+        tables.workflows.insert(workflow("w1", first))
+        tables.workflows.begin_attempt(attempt("a1"))
+        tables.workflows.set_action_state("w1", 0, State.HELD)
+        tables.workflows.set_state("w1", State.RUNNING, NOW)
+        tables.hardware.grant_ticket([first])
+        tables.hardware.withdraw_ticket([first], installed=False)
 
     await store.write(use_case)
-    async with store.read() as tables:
-        (found,) = await tables.hardware.all()
-        (queue,) = await tables.figures.queues()
+    (found,) = await store.read(lambda tables: tables.hardware.all())
+    (queue,) = await store.read(lambda tables: tables.figures.queues())
     assert (found.ticket, found.wanted, found.leaving) == (True, True, "")
     assert (queue.worker, queue.length) == (first, 1)
 
@@ -112,24 +113,27 @@ async def test_a_ticket_is_kept_as_long_as_something_is_left_to_do(store: Store)
     await push(store, 1, 2)
     workers = [machine(1).id, machine(2).id]
 
-    async def use_case(tables: Tables) -> None:
-        await tables.workflows.insert(workflow("w1", *workers))
-        await tables.hardware.grant_ticket(workers)
-        await tables.workflows.set_action_state("w1", 0, State.SUCCESS)
-        await tables.hardware.withdraw_ticket(workers, installed=True)
+    def use_case(tables: Tables) -> None:
+        tables.workflows.insert(workflow("w1", *workers))
+        tables.hardware.grant_ticket(workers)
+        tables.workflows.set_action_state("w1", 0, State.SUCCESS)
+        tables.hardware.withdraw_ticket(workers, installed=True)
 
     await store.write(use_case)
-    async with store.read() as tables:
-        assert [(each.ticket, each.installed) for each in await tables.hardware.all()] == [(False, True), (True, True)]
+    assert await store.read(lambda tables: [(each.ticket, each.installed) for each in tables.hardware.all()]) == [
+        (False, True),
+        (True, True),
+    ]
 
 
 async def test_an_agent_id_finds_its_machine_and_is_nobody_elses(store: Store) -> None:
     document = {**hardware(1), "spec": {"agentID": "agent-7"}}
     named = replace(machine(1), document=document, agent_id="agent-7")
     await store.write(lambda tables: tables.hardware.upsert(named, "token", NOW))
-    async with store.read() as tables:
-        assert await tables.hardware.by_address("agent-7") == named.id
-        assert await tables.hardware.by_address("agent-8") is None
-        assert await tables.hardware.holders(named) == []
-        assert await tables.hardware.holders(replace(machine(2), agent_id="agent-7")) == [("agent-7", named.id)]
-        assert await tables.hardware.holders(machine(2)) == []
+    assert await store.read(lambda tables: tables.hardware.by_address("agent-7")) == named.id
+    assert await store.read(lambda tables: tables.hardware.by_address("agent-8")) is None
+    assert await store.read(lambda tables: tables.hardware.holders(named)) == []
+    assert await store.read(lambda tables: tables.hardware.holders(replace(machine(2), agent_id="agent-7"))) == [
+        ("agent-7", named.id)
+    ]
+    assert await store.read(lambda tables: tables.hardware.holders(machine(2))) == []

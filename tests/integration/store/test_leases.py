@@ -21,8 +21,7 @@ OTHER = replace(LENT, address=IPv4Address("172.30.0.101"), state=LeaseState.RELE
 
 
 async def kept(store: Store) -> list[Lease]:
-    async with store.read() as tables:
-        return await tables.leases.all()
+    return await store.read(lambda tables: tables.leases.all())
 
 
 async def test_leases_come_back_as_they_were_saved(store: Store) -> None:

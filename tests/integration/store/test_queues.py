@@ -8,16 +8,15 @@ MACHINES = ("m1", "m2", "m3")
 
 
 async def due(store: Store) -> list[str]:
-    async with store.read() as tables:
-        return [machine for machine in MACHINES if await tables.queues.has_turn(machine)]
+    return await store.read(lambda tables: [machine for machine in MACHINES if tables.queues.has_turn(machine)])
 
 
 async def stand(store: Store, *states: State) -> None:
     """Let the first actions of w1 stand at these states."""
 
-    async def use_case(tables: Tables) -> None:
+    def use_case(tables: Tables) -> None:
         for position, state in enumerate(states):
-            await tables.workflows.set_action_state("w1", position, state)
+            tables.workflows.set_action_state("w1", position, state)
 
     await store.write(use_case)
 
@@ -50,23 +49,23 @@ async def test_a_machine_has_its_turn_when_every_service_was_ready_once(store: S
 async def test_services_are_to_be_there_when_their_workflow_is_the_first_of_the_machine_it_stands_at(
     store: Store,
 ) -> None:
-    async def use_case(tables: Tables) -> None:
-        await tables.workflows.insert(workflow("plain", "m3"))
+    def use_case(tables: Tables) -> None:
+        tables.workflows.insert(workflow("plain", "m3"))
         for number, workers in enumerate((("m1", "m2"), ("m2",), ("m1",), ("m3",), ("m4",)), 1):
-            await tables.workflows.insert(workflow(f"w{number}", *workers, services=[service(f"r{number}")]))
+            tables.workflows.insert(workflow(f"w{number}", *workers, services=[service(f"r{number}")]))
 
     await store.write(use_case)
 
     async def wanted() -> list[str]:
-        async with store.read() as tables:
-            return [workflow_id for workflow_id, each in (await tables.queues.with_services()).items() if each]
+        return await store.read(
+            lambda tables: [workflow_id for workflow_id, each in tables.queues.with_services().items() if each]
+        )
 
     async def at(workflow_id: str, state: State) -> None:
         await store.write(lambda tables: tables.workflows.set_state(workflow_id, state, NOW))
 
     assert await wanted() == ["w1", "w5"]
-    async with store.read() as tables:
-        assert list(await tables.queues.with_services()) == ["w1", "w2", "w3", "w4", "w5"]
+    assert list(await store.read(lambda tables: tables.queues.with_services())) == ["w1", "w2", "w3", "w4", "w5"]
     for state in (State.RUNNING, State.STOPPING):
         await at("w4", state)
         assert await wanted() == ["w1", "w4", "w5"], "also behind others, once it has begun"
@@ -82,9 +81,9 @@ async def test_services_are_to_be_there_when_their_workflow_is_the_first_of_the_
 
 
 async def test_a_machine_waits_in_its_oldest_workflow_although_a_later_one_begins_with_it(store: Store) -> None:
-    async def use_case(tables: Tables) -> None:
-        await tables.workflows.insert(workflow("w1", "m1", "m2"))
-        await tables.workflows.insert(workflow("w2", "m2", "m3"))
+    def use_case(tables: Tables) -> None:
+        tables.workflows.insert(workflow("w1", "m1", "m2"))
+        tables.workflows.insert(workflow("w2", "m2", "m3"))
 
     await store.write(use_case)
     assert await due(store) == ["m1"]
@@ -93,10 +92,10 @@ async def test_a_machine_waits_in_its_oldest_workflow_although_a_later_one_begin
 
 
 async def test_in_what_stops_only_the_machine_that_runs_something_has_its_turn(store: Store) -> None:
-    async def use_case(tables: Tables) -> None:
-        await tables.workflows.insert(workflow("w1", "m1", "m2"))
-        await tables.workflows.insert(workflow("w2", "m2"))
-        await tables.workflows.set_state("w1", State.STOPPING, NOW)
+    def use_case(tables: Tables) -> None:
+        tables.workflows.insert(workflow("w1", "m1", "m2"))
+        tables.workflows.insert(workflow("w2", "m2"))
+        tables.workflows.set_state("w1", State.STOPPING, NOW)
 
     await store.write(use_case)
     for going in (State.RUNNING, State.HELD):

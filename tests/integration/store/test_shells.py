@@ -26,19 +26,17 @@ async def opened(store: Store, *identities: str) -> None:
 
 async def test_a_session_comes_back_as_it_was_kept(one: Store) -> None:
     await opened(one, "s1")
-    async with one.read() as tables:
-        assert await tables.shells.get("s1") == session("s1")
-        assert await tables.shells.get("s2") is None
-        assert await tables.shells.of("w1") == [session("s1")]
-        assert await tables.shells.of("w2") == []
+    assert await one.read(lambda tables: tables.shells.get("s1")) == session("s1")
+    assert await one.read(lambda tables: tables.shells.get("s2")) is None
+    assert await one.read(lambda tables: tables.shells.of("w1")) == [session("s1")]
+    assert await one.read(lambda tables: tables.shells.of("w2")) == []
 
 
 async def test_a_worker_serves_a_session_from_its_first_client_to_its_end(one: Store) -> None:
     await opened(one, "s1", "s2")
 
     async def served() -> list[str]:
-        async with one.read() as tables:
-            return [wish.id for wish in await tables.shells.open_of("a1")]
+        return await one.read(lambda tables: [wish.id for wish in tables.shells.open_of("a1")])
 
     assert await served() == []
     await one.write(lambda tables: tables.shells.begin("s2", NOW))
@@ -47,9 +45,8 @@ async def test_a_worker_serves_a_session_from_its_first_client_to_its_end(one: S
     end = ShellEnd(None, "Idle", "nobody was there")
     await one.write(lambda tables: tables.shells.end("s1", end, LATER, digest="d", size=7))
     assert await served() == ["s2"]
-    async with one.read() as tables:
-        over = await tables.shells.get("s1")
-        assert [each.id for each in await tables.shells.live()] == ["s2"]
+    over = await one.read(lambda tables: tables.shells.get("s1"))
+    assert await one.read(lambda tables: [each.id for each in tables.shells.live()]) == ["s2"]
     assert over == replace(session("s1"), begun_at=LATER, ended_at=LATER, end=end, digest="d", size=7)
 
 
@@ -57,39 +54,35 @@ async def test_nobody_comes_first_twice(one: Store) -> None:
     await opened(one, "s1")
     await one.write(lambda tables: tables.shells.begin("s1", NOW))
     await one.write(lambda tables: tables.shells.begin("s1", LATER))
-    async with one.read() as tables:
-        found = await tables.shells.get("s1")
+    found = await one.read(lambda tables: tables.shells.get("s1"))
     assert found is not None
     assert found.begun_at == NOW
 
 
 async def test_a_session_is_left_behind_when_its_attempt_is_over(one: Store) -> None:
-    async def use_case(tables: Tables) -> None:
-        await tables.workflows.begin_attempt(attempt("a2", position=1))
-        await tables.shells.add(session("s1"))
-        await tables.shells.add(session("s2", "a2"))
-        await tables.shells.begin("s1", NOW)
-        await tables.workflows.end_attempt("a1", Outcome(state=State.FAILED), LATER)
+    def use_case(tables: Tables) -> None:
+        tables.workflows.begin_attempt(attempt("a2", position=1))
+        tables.shells.add(session("s1"))
+        tables.shells.add(session("s2", "a2"))
+        tables.shells.begin("s1", NOW)
+        tables.workflows.end_attempt("a1", Outcome(state=State.FAILED), LATER)
 
     await one.write(use_case)
-    async with one.read() as tables:
-        assert await tables.shells.left_behind() == ["s1"]
-        assert await tables.shells.open_of("a1") == ()
-        assert await tables.shells.live_of("a1") == []
-        assert [each.id for each in await tables.shells.live_of("a2")] == ["s2"]
-        assert [each.id for each in await tables.shells.live()] == ["s1", "s2"]
+    assert await one.read(lambda tables: tables.shells.left_behind()) == ["s1"]
+    assert await one.read(lambda tables: tables.shells.open_of("a1")) == ()
+    assert await one.read(lambda tables: tables.shells.live_of("a1")) == []
+    assert await one.read(lambda tables: [each.id for each in tables.shells.live_of("a2")]) == ["s2"]
+    assert await one.read(lambda tables: [each.id for each in tables.shells.live()]) == ["s1", "s2"]
 
 
 async def test_the_person_of_a_session_is_who_types_in_it(one: Store) -> None:
     await opened(one, "s1")
-    async with one.read() as tables:
-        assert await tables.shells.person("s1", "a1") == "anna"
-        assert await tables.shells.person("s2", "a1") is None
-        assert await tables.shells.person("s1", "a2") is None
+    assert await one.read(lambda tables: tables.shells.person("s1", "a1")) == "anna"
+    assert await one.read(lambda tables: tables.shells.person("s2", "a1")) is None
+    assert await one.read(lambda tables: tables.shells.person("s1", "a2")) is None
     await one.write(lambda tables: tables.shells.set_driver("s1", "ben"))
-    async with one.read() as tables:
-        assert await tables.shells.person("s1", "a1") == "ben"
-        found = await tables.shells.get("s1")
+    assert await one.read(lambda tables: tables.shells.person("s1", "a1")) == "ben"
+    found = await one.read(lambda tables: tables.shells.get("s1"))
     assert found is not None
     assert found.who == "anna"
 
@@ -97,5 +90,4 @@ async def test_the_person_of_a_session_is_who_types_in_it(one: Store) -> None:
 async def test_sessions_go_with_their_workflow(one: Store) -> None:
     await opened(one, "s1")
     await one.write(lambda tables: tables.workflows.delete("w1"))
-    async with one.read() as tables:
-        assert await tables.shells.live() == []
+    assert await one.read(lambda tables: tables.shells.live()) == []

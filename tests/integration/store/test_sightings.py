@@ -18,9 +18,11 @@ async def test_a_sighting_comes_back_as_it_was_saved_and_can_be_replaced(store: 
     await store.write(lambda tables: tables.sightings.save({7: SEEN, 3: replace(SEEN, mac=mac(2))}))
     again = replace(SEEN, facts={"count": 2})
     await store.write(lambda tables: tables.sightings.save({7: again}))
-    async with store.read() as tables:
-        assert await tables.sightings.of([mac(1)]) == {7: again}
-        assert await tables.sightings.of([mac(1), mac(2)]) == {3: replace(SEEN, mac=mac(2)), 7: again}
+    assert await store.read(lambda tables: tables.sightings.of([mac(1)])) == {7: again}
+    assert await store.read(lambda tables: tables.sightings.of([mac(1), mac(2)])) == {
+        3: replace(SEEN, mac=mac(2)),
+        7: again,
+    }
 
 
 async def test_only_the_newest_of_each_machine_are_kept(store: Store) -> None:
@@ -28,33 +30,30 @@ async def test_only_the_newest_of_each_machine_are_kept(store: Store) -> None:
     many = {number: replace(SEEN, at=NOW + timedelta(seconds=number)) for number in range(2, KEPT_SIGHTINGS + 52)}
     await store.write(lambda tables: tables.sightings.save(quiet))
     await store.write(lambda tables: tables.sightings.save(many))
-    async with store.read() as tables:
-        assert await tables.sightings.of([mac(1)]) == dict(list(many.items())[50:])
-        assert await tables.sightings.of([mac(2)]) == quiet
-        assert await tables.sightings.recent(2) == {**quiet, **dict(list(many.items())[-2:])}
+    assert await store.read(lambda tables: tables.sightings.of([mac(1)])) == dict(list(many.items())[50:])
+    assert await store.read(lambda tables: tables.sightings.of([mac(2)])) == quiet
+    assert await store.read(lambda tables: tables.sightings.recent(2)) == {**quiet, **dict(list(many.items())[-2:])}
 
 
 async def test_what_is_forgotten_is_gone(store: Store) -> None:
     await store.write(lambda tables: tables.sightings.save({1: SEEN, 2: replace(SEEN, mac=mac(2))}))
     await store.write(lambda tables: tables.sightings.forget([mac(1), mac(3)]))
-    async with store.read() as tables:
-        assert list(await tables.sightings.recent(9)) == [2]
+    assert list(await store.read(lambda tables: tables.sightings.recent(9))) == [2]
 
 
 async def test_a_machines_acts_are_its_attempts_in_the_order_in_which_they_began(store: Store) -> None:
     outcome = Outcome(state=State.FAILED, reason="Signal", message="killed")
 
-    async def use_case(tables: Tables) -> None:
-        await tables.workflows.insert(workflow("w1", "m1", "m2", "m1"))
-        await tables.workflows.begin_attempt(attempt("first", position=0))
-        await tables.workflows.end_attempt("first", outcome, NOW + timedelta(seconds=3))
-        await tables.workflows.begin_attempt(replace(attempt("others", position=1), worker="m2"))
-        await tables.workflows.begin_attempt(attempt("second", position=2))
+    def use_case(tables: Tables) -> None:
+        tables.workflows.insert(workflow("w1", "m1", "m2", "m1"))
+        tables.workflows.begin_attempt(attempt("first", position=0))
+        tables.workflows.end_attempt("first", outcome, NOW + timedelta(seconds=3))
+        tables.workflows.begin_attempt(replace(attempt("others", position=1), worker="m2"))
+        tables.workflows.begin_attempt(attempt("second", position=2))
 
     await store.write(use_case)
-    async with store.read() as tables:
-        first, second = await tables.sightings.acts("m1", 10)
-        assert [each.attempt for each in await tables.sightings.acts("m1", 1)] == ["second"]
+    first, second = await store.read(lambda tables: tables.sightings.acts("m1", 10))
+    assert await store.read(lambda tables: [each.attempt for each in tables.sightings.acts("m1", 1)]) == ["second"]
     assert (first.attempt, first.workflow_id, first.task, first.action) == ("first", "w1", "t", "a0")
     assert (first.started_at, first.ended_at, first.outcome) == (NOW, NOW + timedelta(seconds=3), outcome)
     assert (second.action, second.ended_at, second.outcome, second.state) == ("a2", None, None, State.RUNNING)

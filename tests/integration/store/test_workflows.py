@@ -9,162 +9,166 @@ from tinkbox.store.database import Store, Tables
 async def test_a_workflow_comes_back_as_it_was_stored(store: Store) -> None:
     stored = workflow("w1", "m1", "m2")
     await store.write(lambda tables: tables.workflows.insert(stored))
-    async with store.read() as tables:
-        assert await tables.workflows.get("w1") == stored
-        assert await tables.workflows.some(await tables.workflows.ids()) == [stored]
+    assert await store.read(lambda tables: tables.workflows.get("w1")) == stored
+    assert await store.read(lambda tables: tables.workflows.some(tables.workflows.ids())) == [stored]
 
 
 async def test_a_whole_id_beats_the_beginning_of_another_and_an_id_beats_a_name(store: Store) -> None:
-    async def use_case(tables: Tables) -> None:
+    def use_case(tables: Tables) -> None:
         for identity, name in (("w1", "n"), ("w10", "n"), ("x1", "w1")):
-            await tables.workflows.insert(workflow(identity, "m1", name=name))
+            tables.workflows.insert(workflow(identity, "m1", name=name))
 
     await store.write(use_case)
-    async with store.read() as tables:
-        found = {key: [each.id for each in await tables.workflows.matching(key)] for key in ("w1", "w", "n", "z")}
+    found = await store.read(
+        lambda tables: {key: [each.id for each in tables.workflows.matching(key)] for key in ("w1", "w", "n", "z")}
+    )
     assert found == {"w1": ["w1"], "w": ["w1", "w10"], "n": ["w10"], "z": []}
 
 
 async def test_an_attempt_shows_in_its_action_and_its_outcome_stays(one: Store) -> None:
     outcome = Outcome(state=State.FAILED, exit_code=3, reason="R", message="m", tail=("a", "b"))
     await one.write(lambda tables: tables.workflows.end_attempt("a1", outcome, NOW + timedelta(seconds=2)))
-    async with one.read() as tables:
-        status = (await tables.workflows.get("w1")).actions[0]
-        ended = await tables.workflows.attempt("a1")
-        assert await tables.workflows.attempt("nothing") is None
+    status = (await one.read(lambda tables: tables.workflows.get("w1"))).actions[0]
+    ended = await one.read(lambda tables: tables.workflows.attempt("a1"))
+    assert await one.read(lambda tables: tables.workflows.attempt("nothing")) is None
     assert (status.attempt, status.started_at, status.outcome) == ("a1", NOW, outcome)
     assert ended == replace(attempt("a1"), state=State.FAILED, ended_at=NOW + timedelta(seconds=2), outcome=outcome)
 
 
 async def test_the_oldest_unfinished_workflow_comes_first_for_its_machines(store: Store) -> None:
-    async def use_case(tables: Tables) -> None:
-        await tables.workflows.insert(workflow("w1", "m1"))
-        await tables.workflows.insert(workflow("w2", "m1", "m2"))
-        await tables.workflows.set_state("w1", State.FAILED, NOW)
+    def use_case(tables: Tables) -> None:
+        tables.workflows.insert(workflow("w1", "m1"))
+        tables.workflows.insert(workflow("w2", "m1", "m2"))
+        tables.workflows.set_state("w1", State.FAILED, NOW)
 
     await store.write(use_case)
-    async with store.read() as tables:
-        assert [await tables.queues.next_for(worker) for worker in ("m1", "m2", "m3")] == ["w2", "w2", None]
-        assert await tables.workflows.needing("m1") == ["w2"]
+    assert await store.read(lambda tables: [tables.queues.next_for(worker) for worker in ("m1", "m2", "m3")]) == [
+        "w2",
+        "w2",
+        None,
+    ]
+    assert await store.read(lambda tables: tables.workflows.needing("m1")) == ["w2"]
 
 
 async def test_finished_workflows_are_shown_up_to_a_number_and_unfinished_ones_always(store: Store) -> None:
-    async def use_case(tables: Tables) -> None:
+    def use_case(tables: Tables) -> None:
         for number in range(6):
-            await tables.workflows.insert(workflow(f"w{number}", "m1"))
+            tables.workflows.insert(workflow(f"w{number}", "m1"))
             if number % 2:
-                await tables.workflows.set_state(f"w{number}", State.SUCCESS, NOW)
+                tables.workflows.set_state(f"w{number}", State.SUCCESS, NOW)
 
     await store.write(use_case)
-    async with store.read() as tables:
-        assert [each.id for each in await tables.workflows.unfinished_and_newest(1)] == ["w0", "w2", "w4", "w5"]
+    assert await store.read(lambda tables: [each.id for each in tables.workflows.unfinished_and_newest(1)]) == [
+        "w0",
+        "w2",
+        "w4",
+        "w5",
+    ]
 
 
 async def test_a_workflow_goes_with_everything_that_is_its(one: Store) -> None:
-    async def use_case(tables: Tables) -> None:
-        await tables.events.add("w1", NOW, "kind", {})
-        await tables.output.append("a1", 0, 0, b"x")
-        await tables.data.add("w1", version(1))
-        await tables.workflows.delete("w1")
-        assert await tables.workflows.attempt("a1") is None
-        assert await tables.events.of("w1") == []
-        assert await tables.output.after("a1", 0) == []
-        assert await tables.data.versions("w1") == []
+    def use_case(tables: Tables) -> None:
+        tables.events.add("w1", NOW, "kind", {})
+        tables.output.append("a1", 0, 0, b"x")
+        tables.data.add("w1", version(1))
+        tables.workflows.delete("w1")
+        assert tables.workflows.attempt("a1") is None
+        assert tables.events.of("w1") == []
+        assert tables.output.after("a1", 0) == []
+        assert tables.data.versions("w1") == []
 
     await one.write(use_case)
 
 
-async def begin(tables: Tables, token: str, identity: str, position: int = 0) -> None:
+def begin(tables: Tables, token: str, identity: str, position: int = 0) -> None:
     """An attempt begins at an action, and with it the workflow."""
-    await tables.workflows.begin_attempt(attempt(token, identity, position))
-    await tables.workflows.set_action_state(identity, position, State.RUNNING)
-    await tables.workflows.set_state(identity, State.RUNNING, NOW)
-    await tables.workflows.set_started(identity, NOW)
+    tables.workflows.begin_attempt(attempt(token, identity, position))
+    tables.workflows.set_action_state(identity, position, State.RUNNING)
+    tables.workflows.set_state(identity, State.RUNNING, NOW)
+    tables.workflows.set_started(identity, NOW)
 
 
 async def test_the_times_of_a_run_come_back_and_a_retry_forgets_them(store: Store) -> None:
     later = NOW + timedelta(seconds=9)
 
-    async def use_case(tables: Tables) -> None:
-        await tables.workflows.insert(replace(workflow("w1", "m1", "m1", "m1"), global_timeout=7))
-        await begin(tables, "a1", "w1")
-        await tables.workflows.count_failure("w1", 0)
-        await tables.workflows.leave("a1", later)
-        await tables.workflows.set_action_state("w1", 1, State.SKIPPED)
-        await tables.workflows.set_state("w1", State.STOPPING, later)
-        await tables.workflows.set_stop("w1", State.TIMEOUT, later)
+    def use_case(tables: Tables) -> None:
+        tables.workflows.insert(replace(workflow("w1", "m1", "m1", "m1"), global_timeout=7))
+        begin(tables, "a1", "w1")
+        tables.workflows.count_failure("w1", 0)
+        tables.workflows.leave("a1", later)
+        tables.workflows.set_action_state("w1", 1, State.SKIPPED)
+        tables.workflows.set_state("w1", State.STOPPING, later)
+        tables.workflows.set_stop("w1", State.TIMEOUT, later)
 
     await store.write(use_case)
-    async with store.read() as tables:
-        found = await tables.workflows.get("w1")
+    found = await store.read(lambda tables: tables.workflows.get("w1"))
     assert (found.global_timeout, found.started_at, found.stop_into, found.stopped_at) == (7, NOW, State.TIMEOUT, later)
     assert (found.actions[0].failures, found.actions[0].left_at) == (1, later)
     await store.write(lambda tables: tables.workflows.make_ready("w1", 0))
-    async with store.read() as tables:
-        ready = await tables.workflows.get("w1")
-        assert [each.token for each in await tables.workflows.attempts("w1")] == ["a1"]
+    ready = await store.read(lambda tables: tables.workflows.get("w1"))
+    assert await store.read(lambda tables: [each.token for each in tables.workflows.attempts("w1")]) == ["a1"]
     assert (ready.started_at, ready.stop_into, ready.stopped_at) == (None, None, None)
     assert [each.state for each in ready.actions] == [State.PENDING, State.SKIPPED, State.PENDING]
     assert (ready.actions[0].failures, ready.actions[0].attempt, ready.actions[0].left_at) == (0, "", None)
 
 
 async def test_actions_before_the_first_to_retry_stay_as_they_are(store: Store) -> None:
-    async def use_case(tables: Tables) -> None:
-        await tables.workflows.insert(workflow("w1", "m1", "m1"))
-        await tables.workflows.set_action_state("w1", 0, State.SUCCESS)
-        await tables.workflows.set_action_state("w1", 1, State.FAILED)
-        await tables.workflows.make_ready("w1", 1)
+    def use_case(tables: Tables) -> None:
+        tables.workflows.insert(workflow("w1", "m1", "m1"))
+        tables.workflows.set_action_state("w1", 0, State.SUCCESS)
+        tables.workflows.set_action_state("w1", 1, State.FAILED)
+        tables.workflows.make_ready("w1", 1)
 
     await store.write(use_case)
-    async with store.read() as tables:
-        assert [each.state for each in (await tables.workflows.get("w1")).actions] == [State.SUCCESS, State.PENDING]
+    assert await store.read(lambda tables: [each.state for each in tables.workflows.get("w1").actions]) == [
+        State.SUCCESS,
+        State.PENDING,
+    ]
 
 
 async def test_a_retried_workflow_waits_behind_those_that_are_there(store: Store) -> None:
-    async def use_case(tables: Tables) -> list[str | None]:
+    def use_case(tables: Tables) -> list[str | None]:
         found = []
         for identity in ("w1", "w2"):
-            await tables.workflows.insert(workflow(identity, "m1"))
-        found.append(await tables.queues.next_for("m1"))
-        await tables.workflows.make_ready("w1", 0)
-        found.append(await tables.queues.next_for("m1"))
-        await tables.workflows.insert(workflow("w3", "m1"))
-        await tables.workflows.delete("w2")
-        found.append(await tables.queues.next_for("m1"))
-        await tables.workflows.delete("w1")
-        found.append(await tables.queues.next_for("m1"))
+            tables.workflows.insert(workflow(identity, "m1"))
+        found.append(tables.queues.next_for("m1"))
+        tables.workflows.make_ready("w1", 0)
+        found.append(tables.queues.next_for("m1"))
+        tables.workflows.insert(workflow("w3", "m1"))
+        tables.workflows.delete("w2")
+        found.append(tables.queues.next_for("m1"))
+        tables.workflows.delete("w1")
+        found.append(tables.queues.next_for("m1"))
         return found
 
     assert await store.write(use_case) == ["w1", "w2", "w1", "w3"]
 
 
 async def test_what_stops_is_only_for_the_machine_that_had_begun(store: Store) -> None:
-    async def use_case(tables: Tables) -> None:
-        await tables.workflows.insert(workflow("w1", "m1", "m2"))
-        await begin(tables, "a1", "w1")
-        await tables.workflows.set_state("w1", State.STOPPING, NOW)
+    def use_case(tables: Tables) -> None:
+        tables.workflows.insert(workflow("w1", "m1", "m2"))
+        begin(tables, "a1", "w1")
+        tables.workflows.set_state("w1", State.STOPPING, NOW)
 
     await store.write(use_case)
-    async with store.read() as tables:
-        assert [await tables.queues.next_for(worker) for worker in ("m1", "m2")] == ["w1", None]
-        assert await tables.workflows.needing("m2") == ["w1"], "it is not over yet"
-        assert [each.id for each in await tables.workflows.unfinished_and_newest(0)] == ["w1"]
+    assert await store.read(lambda tables: [tables.queues.next_for(worker) for worker in ("m1", "m2")]) == ["w1", None]
+    assert await store.read(lambda tables: tables.workflows.needing("m2")) == ["w1"], "it is not over yet"
+    assert await store.read(lambda tables: [each.id for each in tables.workflows.unfinished_and_newest(0)]) == ["w1"]
 
 
 async def test_what_is_under_way_comes_with_the_attempt_that_runs(store: Store) -> None:
-    async def use_case(tables: Tables) -> None:
+    def use_case(tables: Tables) -> None:
         for identity in ("w1", "w2", "w3", "w4"):
-            await tables.workflows.insert(replace(workflow(identity, "m1", "m2"), global_timeout=7))
+            tables.workflows.insert(replace(workflow(identity, "m1", "m2"), global_timeout=7))
         for identity in ("w1", "w2", "w3"):
-            await begin(tables, f"a-{identity}", identity)
-        await tables.workflows.set_action_state("w2", 0, State.SUCCESS)
-        await tables.workflows.set_state("w3", State.FAILED, NOW)
+            begin(tables, f"a-{identity}", identity)
+        tables.workflows.set_action_state("w2", 0, State.SUCCESS)
+        tables.workflows.set_state("w3", State.FAILED, NOW)
 
     await store.write(use_case)
-    async with store.read() as tables:
-        first, second = await tables.workflows.under_way()
-        assert await tables.workflows.under_way("w1") == [first]
-        assert await tables.workflows.under_way("w4") == []
+    first, second = await store.read(lambda tables: tables.workflows.under_way())
+    assert await store.read(lambda tables: tables.workflows.under_way("w1")) == [first]
+    assert await store.read(lambda tables: tables.workflows.under_way("w4")) == []
     assert (first.workflow_id, first.state, first.began, first.global_timeout) == ("w1", State.RUNNING, NOW, 7)
     assert (first.stop_into, first.stopped_at) == (None, None)
     assert first.attempt == attempt("a-w1")

@@ -53,8 +53,7 @@ class Leases:
 
     async def load(self) -> None:
         """Take over what was lent before; once, before anything is served."""
-        async with self._store.read() as tables:
-            stored = await tables.leases.all()
+        stored = await self._store.read(lambda tables: tables.leases.all())
         now, today = self._monotonic(), self._clock()
         for lease in sorted(stored, key=lambda each: each.until):
             pool, _ = self._find(lease.address)
@@ -178,9 +177,9 @@ class Leases:
             newest = [each for each in known if each.state is not LeaseState.OFFERED]
             gone = [each for each in addresses if self._find(each)[1] is None]
 
-            async def use_case(tables: Tables) -> None:
-                await tables.leases.save(newest)
-                await tables.leases.forget(gone)
+            def use_case(tables: Tables) -> None:
+                tables.leases.save(newest)
+                tables.leases.forget(gone)
 
             try:
                 if newest or gone:

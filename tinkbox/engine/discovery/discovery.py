@@ -162,8 +162,7 @@ class Discovery:
 
     async def inventory(self, hardware_id: str) -> tuple[Inventory, datetime] | None:
         """What a known machine told last, and when."""
-        async with self._store.read() as tables:
-            return await tables.discovery.inventory(hardware_id)
+        return await self._store.read(lambda tables: tables.discovery.inventory(hardware_id))
 
     async def accept(
         self,
@@ -206,17 +205,17 @@ class Discovery:
                 )
         now = self._clock()
 
-        async def enrol(tables: Tables) -> None:
+        def enrol(tables: Tables) -> None:
             newest = self._strangers.get(mac)
             if newest is not None and newest.standing is not stranger.standing:
                 raise Conflict(f"{mac} is {newest.standing} by now: somebody else decided meanwhile")
-            if await tables.hardware.some([hardware.id]):
+            if tables.hardware.some([hardware.id]):
                 raise Conflict(f"machine {hardware.id} is called {hardware.name} already: choose another name")
-            for claim, holder in await tables.hardware.holders(hardware):
+            for claim, holder in tables.hardware.holders(hardware):
                 raise Conflict(f"{claim} belongs to machine {holder} already")
-            await tables.hardware.upsert(hardware, stranger.token, now)
-            await tables.discovery.keep_inventory(hardware.id, inventory, now)
-            await tables.discovery.forget(macs)
+            tables.hardware.upsert(hardware, stranger.token, now)
+            tables.discovery.keep_inventory(hardware.id, inventory, now)
+            tables.discovery.forget(macs)
 
         if template:
             bound = devices or {DEVICE: str(mac)}
@@ -290,8 +289,7 @@ class Discovery:
         if not rule.template:
             return ""
         try:
-            async with self._store.read() as tables:
-                await find_template(tables, rule.template)
+            await self._store.read(lambda tables: find_template(tables, rule.template))
         except Refusal as refusal:
             return f"discovery.rules, rule {self._number(rule)}: {refusal}"
         return ""

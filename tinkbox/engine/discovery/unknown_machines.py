@@ -58,8 +58,7 @@ class Strangers:
 
     async def load(self) -> None:
         """Take up what is stored; once, before anything is served."""
-        async with self._store.read() as tables:
-            stored = await tables.discovery.all()
+        stored = await self._store.read(lambda tables: tables.discovery.all())
         for stranger in stored:
             # Nobody could be seen while the appliance was down.
             self.seen(stranger)
@@ -143,11 +142,11 @@ class Strangers:
         """Save what was noted up to now.  Raises Unavailable, and tries it again with the next batch."""
         unsaved, self._unsaved = self._unsaved, set()
 
-        async def use_case(tables: Tables) -> None:
+        def use_case(tables: Tables) -> None:
             # As they stand by now: in the writer's queue, an acceptance may have come before.
-            there = [self._strangers[mac] for mac in unsaved if mac in self._strangers]
-            await tables.discovery.put(there)
-            await tables.discovery.forget(unsaved - {each.mac for each in there})
+            there = [stranger for mac in unsaved if (stranger := self._strangers.get(mac)) is not None]
+            tables.discovery.put(there)
+            tables.discovery.forget(unsaved - {each.mac for each in there})
 
         try:
             await self._store.write(use_case)

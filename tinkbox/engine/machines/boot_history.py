@@ -74,8 +74,7 @@ class Seen:
         hardware_id, macs = await self.which(key)
         sightings = await self._machines.timeline.of(*macs)
         if hardware_id:
-            async with self._store.read() as tables:
-                acts = await tables.sightings.acts(hardware_id, TOLD_ACTS)
+            acts = await self._store.read(lambda tables: tables.sightings.acts(hardware_id, TOLD_ACTS))
             sightings += [told for act in acts for told in _of_act(macs[0], act)]
         sightings += [_of_line(each) for each in await self._syslog.of(macs, lines)]
         return sorted(sightings, key=lambda each: each.at)

@@ -41,8 +41,7 @@ class FirmwareKnowledge:
 
     async def load(self) -> None:
         """Read what is kept; once, before anything is served."""
-        async with self._store.read() as tables:
-            kept = await tables.firmware_traits.all()
+        kept = await self._store.read(lambda tables: tables.firmware_traits.all())
         self._machines = {mac: Watched(firmware_traits=firmware_traits) for mac, firmware_traits in kept.items()}
 
     def firmware_traits(self, mac: MacAddress) -> FirmwareTraits:

@@ -82,10 +82,8 @@ class Machines:
 
     async def load(self) -> None:
         """Fill the picture in memory; once, before anything is served."""
-        async with self._store.read() as tables:
-            self._picture(await tables.hardware.all())
-            waiting = await tables.workflows.unfinished_and_newest(0)
-        for workflow in waiting:
+        self._picture(await self._store.read(lambda tables: tables.hardware.all()))
+        for workflow in await self._store.read(lambda tables: tables.workflows.unfinished_and_newest(0)):
             self._name_workflow(workflow.name, [each.action.worker for each in workflow.actions])
         await self.timeline.load()
 
@@ -97,11 +95,11 @@ class Machines:
         now = self._clock()
         tokens = [self._new_token() for _ in machines]
 
-        async def use_case(tables: Tables) -> None:
+        def use_case(tables: Tables) -> None:
             for hardware, token in zip(machines, tokens, strict=True):
-                for claim, holder in await tables.hardware.holders(hardware):
+                for claim, holder in tables.hardware.holders(hardware):
                     raise Conflict(f"conflicting hardware {_claimed(hardware, claim)}: machine {holder} has it already")
-                await tables.hardware.upsert(hardware, token, now)
+                tables.hardware.upsert(hardware, token, now)
 
         await self._store.write(use_case)
         ids = [each.id for each in machines]
@@ -121,11 +119,11 @@ class Machines:
         """Forget a machine; returns its id.  Raises Conflict while a workflow still needs it."""
         hardware_id = self._find(key).hardware.id
 
-        async def use_case(tables: Tables) -> None:
-            needing = await tables.workflows.needing(hardware_id)
+        def use_case(tables: Tables) -> None:
+            needing = tables.workflows.needing(hardware_id)
             if needing:
                 raise Conflict(f"workflow {needing[0]} is not over and needs machine {hardware_id}: delete that first")
-            await tables.hardware.delete(hardware_id)
+            tables.hardware.delete(hardware_id)
 
         await self._store.write(use_case)
         await self.refresh([hardware_id])
@@ -232,8 +230,7 @@ class Machines:
     async def refresh(self, ids: Iterable[str]) -> None:
         """Take over what was just committed about these machines."""
         wanted = list(ids)
-        async with self._store.read() as tables:
-            stored = await tables.hardware.some(wanted)
+        stored = await self._store.read(lambda tables: tables.hardware.some(wanted))
         there = {record.hardware.id for record in stored}
         before = self._macs(wanted)
         for gone in set(wanted) - there:

@@ -81,8 +81,7 @@ class Services:
 
     async def load(self) -> None:
         """Learn what is stored; once, before anything is served."""
-        async with self._store.read() as tables:
-            self.host_id = await tables.services.appliance_id()
+        self.host_id = await self._store.read(lambda tables: tables.services.appliance_id())
         await self.refresh()
 
     async def run(self) -> NoReturn:
@@ -94,14 +93,17 @@ class Services:
 
     async def refresh(self) -> None:
         """Take over into the directory what was committed."""
-        async with self._store.read() as tables:
-            wanted = await tables.queues.with_services()
-            workflows = await tables.workflows.some(list(wanted)) if wanted else []
+
+        def question(tables: Tables) -> list[Hosted]:
+            wanted = tables.queues.with_services()
+            workflows = tables.workflows.some(list(wanted)) if wanted else []
             machines = {machine for each in workflows for machine in each.workers()}
-            following = {machine: await tables.queues.next_for(machine) for machine in machines}
-            # Before anybody else reads, so that what is newer comes later.
-            hosted = [_hosted(each, following, wanted=wanted[each.id]) for each in workflows]
-            self._directory.replace(hosted)
+            following = {machine: tables.queues.next_for(machine) for machine in machines}
+            return [_hosted(each, following, wanted=wanted[each.id]) for each in workflows]
+
+        # Reads are answered in their order, so that what is newer comes later.
+        hosted = await self._store.read(question)
+        self._directory.replace(hosted)
         before, self._runs = self._runs, _runs(hosted)
         for host in before.keys() | self._runs.keys():
             if before.get(host) != self._runs.get(host):
@@ -112,8 +114,7 @@ class Services:
 
         From when a host is told of a run for the first time its `timeout` counts.
         """
-        async with self._store.read() as tables:
-            runs = await _wanted_of(tables, host)
+        runs = await self._store.read(lambda tables: _wanted_of(tables, host))
         if any(run.status.begun_at is None for run in runs):
             runs = await self._store.write(lambda tables: self._begin(tables, host))
             self._wakeups.wake(CHANGES)
@@ -128,9 +129,8 @@ class Services:
     async def observed(self, host: str, standings: tuple[Standing, ...]) -> None:
         """Take note of everything that a host has; what it does not host is ignored."""
         said = {each.run: await self._reachable(host, each) for each in standings}
-        async with self._store.read() as tables:
-            if not _news(await tables.services.open_or_named(host, said), said):
-                return
+        if not _news(await self._store.read(lambda tables: tables.services.open_or_named(host, said)), said):
+            return
         workers = await self._store.write(lambda tables: self._note(tables, host, said))
         if workers:
             await tell(self._machines, self._wakeups, workers)
@@ -145,9 +145,9 @@ class Services:
         does not have.
         """
 
-        async def use_case(tables: Tables) -> int:
-            length = (await _hosted_run(tables, host, run)).status.output_length
-            return await tables.service_output.append(run, length, offset, chunk)
+        def use_case(tables: Tables) -> int:
+            length = _hosted_run(tables, host, run).status.output_length
+            return tables.service_output.append(run, length, offset, chunk)
 
         length = await self._store.write(use_case)
         self._wakeups.wake(CHANGES)
@@ -161,19 +161,18 @@ class Services:
         beyond the limit; then nothing changes.
         """
         entries = await asyncio.to_thread(decode, archive)
-        async with self._store.read() as tables:
-            found = await _hosted_run(tables, host, run)
+        found = await self._store.read(lambda tables: _hosted_run(tables, host, run))
         name = found.status.service.name
 
-        async def write(tables: Tables, merged: tuple[bytes, Written] | None) -> int:
-            if not (await _hosted_run(tables, host, run)).newest:
+        def write(tables: Tables, merged: tuple[bytes, Written] | None) -> int:
+            if not _hosted_run(tables, host, run).newest:
                 raise Conflict(f"service {name} was started anew by a retry: the data of its earlier run is not taken")
             if merged is None:
-                return await tables.data.newest_version(found.workflow_id)
+                return tables.data.newest_version(found.workflow_id)
             content, written = merged
-            await tables.services.set_written(written)
-            there = await unchanged(tables, found.workflow_id, content)
-            return there or await add_version(tables, found.workflow_id, f"service {name}", content, self._clock())
+            tables.services.set_written(written)
+            there = unchanged(tables, found.workflow_id, content)
+            return there or add_version(tables, found.workflow_id, f"service {name}", content, self._clock())
 
         def merge(base: Base) -> tuple[bytes, Written] | None:
             return served(base, run, entries, self._clock())
@@ -187,8 +186,9 @@ class Services:
 
         Raises NotFound, or Conflict when the key fits several.
         """
-        async with self._store.read() as tables:
-            runs = await tables.services.listed(SHOWN_FINISHED, (await find_workflow(tables, key)).id if key else "")
+        runs = await self._store.read(
+            lambda tables: tables.services.listed(SHOWN_FINISHED, find_workflow(tables, key).id if key else "")
+        )
         return [
             Listed(workflow_id=run.workflow_id, workflow=run.workflow, state=run.state, status=run.status)
             for run in runs
@@ -199,43 +199,44 @@ class Services:
 
         `offsets` maps runs to where the reader already is.  Raises NotFound, or Conflict when the key fits several.
         """
-        async with self._store.read() as tables:
-            return [
+        return await self._store.read(
+            lambda tables: [
                 Printed(
                     workflow_id=run.workflow_id,
                     run=run.token,
                     status=run.status,
-                    pieces=await tables.service_output.after(run.token, offsets.get(run.token, 0)),
+                    pieces=tables.service_output.after(run.token, offsets.get(run.token, 0)),
                 )
-                for run in await _find_service(tables, key)
+                for run in _find_service(tables, key)
             ]
+        )
 
-    async def _begin(self, tables: Tables, host: str) -> list[ServiceRun]:
+    def _begin(self, tables: Tables, host: str) -> list[ServiceRun]:
         now = self._clock()
-        for run in await _wanted_of(tables, host):
+        for run in _wanted_of(tables, host):
             if run.status.begun_at is None:
                 standing = replace(run.status.standing, phase=Phase.STARTING)
-                await tables.services.begin(run.token, standing, now)
+                tables.services.begin(run.token, standing, now)
                 fact = history.service_told(run.status.service, standing.phase, standing)
-                await tables.events.add(run.workflow_id, now, *fact)
-        return await _wanted_of(tables, host)
+                tables.events.add(run.workflow_id, now, *fact)
+        return _wanted_of(tables, host)
 
-    async def _note(self, tables: Tables, host: str, said: Mapping[str, Standing]) -> list[str]:
+    def _note(self, tables: Tables, host: str, said: Mapping[str, Standing]) -> list[str]:
         """Note what is new, and what follows from it; returns the machines to be told."""
         now, concerned = self._clock(), dict[str, None]()
-        for run, after in _news(await tables.services.open_or_named(host, said), said):
+        for run, after in _news(tables.services.open_or_named(host, said), said):
             status = run.status
             first_ready = status.ready_at is None and after.phase in READY and not run.over
-            await tables.services.stand(after, now)
+            tables.services.stand(after, now)
             if first_ready:
-                await tables.services.set_ready(run.token, now)
+                tables.services.set_ready(run.token, now)
             for phase in passed(status.standing, after, first_ready=first_ready):
                 seconds = _since(status, now) if first_ready and phase is Phase.READY else None
                 fact = history.service_told(status.service, phase, after, seconds)
-                await tables.events.add(run.workflow_id, now, *fact)
+                tables.events.add(run.workflow_id, now, *fact)
             if first_ready or after.phase is Phase.FAILED:
                 concerned[run.workflow_id] = None
-        return [worker for each in concerned for worker in await _judge(tables, await tables.workflows.get(each), now)]
+        return [worker for each in concerned for worker in _judge(tables, tables.workflows.get(each), now)]
 
     async def _reachable(self, host: str, standing: Standing) -> Standing:
         """What a host said, without an address that is not its own: requests must not be led elsewhere."""
@@ -286,7 +287,7 @@ def _since(status: ServiceStatus, now: datetime) -> float:
     return (now - (status.begun_at or now)).total_seconds()
 
 
-async def _judge(tables: Tables, workflow: Workflow, now: datetime) -> list[str]:
+def _judge(tables: Tables, workflow: Workflow, now: datetime) -> list[str]:
     """What follows for a workflow from where its services stand now; returns the machines to be told."""
     current = workflow.current()
     if workflow.state is not State.PENDING or current is None:
@@ -294,32 +295,32 @@ async def _judge(tables: Tables, workflow: Workflow, now: datetime) -> list[str]
     for status in workflow.services:
         why = not_ready(status, 0)
         if why is not None:
-            return await give_up(tables, workflow, status, why, now)
+            return give_up(tables, workflow, status, why, now)
     return [] if workflow.awaited() else [current.action.worker]
 
 
-async def _wanted_of(tables: Tables, host: str) -> list[ServiceRun]:
-    workflows = await tables.queues.with_services()
+def _wanted_of(tables: Tables, host: str) -> list[ServiceRun]:
+    workflows = tables.queues.with_services()
     wanted = [workflow_id for workflow_id, each in workflows.items() if each]
-    return await tables.services.newest_of(host, wanted) if wanted else []
+    return tables.services.newest_of(host, wanted) if wanted else []
 
 
-async def _hosted_run(tables: Tables, host: str, token: str) -> ServiceRun:
-    run = await tables.services.run(token)
+def _hosted_run(tables: Tables, host: str, token: str) -> ServiceRun:
+    run = tables.services.run(token)
     if run is None or run.status.service.host != host:
         raise NotFound("there is no such run of a service on this host: its workflow was deleted, or it never was")
     return run
 
 
-async def _find_service(tables: Tables, key: str) -> list[ServiceRun]:
+def _find_service(tables: Tables, key: str) -> list[ServiceRun]:
     """Every run of the one service that `key` means; raises NotFound or Conflict."""
-    newest = await tables.services.newest_workflow_with(key)
+    newest = tables.services.newest_workflow_with(key)
     if newest is not None:
-        return await tables.services.runs(newest, key)
+        return tables.services.runs(newest, key)
     # Either name may have slashes of its own.
     for of, _, name in dict.fromkeys((key.partition("/"), key.rpartition("/"))):
-        fitting = await tables.workflows.matching(of)
+        fitting = tables.workflows.matching(of)
         having = [each for each in fitting if any(service.service.name == name for service in each.services)]
         if having:
-            return await tables.services.runs(only(having, "workflow", of).id, name)
+            return tables.services.runs(only(having, "workflow", of).id, name)
     raise NotFound(f"there is no service {key[:80]!r}: tinkbox service list shows those that there are")

@@ -26,10 +26,10 @@ def check(wish: ShellWish) -> None:
         raise Invalid(f"{wish.folder!r} is no folder of the container: it begins with a slash")
 
 
-async def held_attempt(tables: Tables, workflow: Workflow) -> tuple[Attempt, PlannedAction]:
+def held_attempt(tables: Tables, workflow: Workflow) -> tuple[Attempt, PlannedAction]:
     """The workflow's held attempt that has a container; raises Conflict or Forbidden, with the way out."""
     current = workflow.current()
-    attempt = await tables.workflows.attempt(current.attempt) if current and current.attempt else None
+    attempt = tables.workflows.attempt(current.attempt) if current and current.attempt else None
     if workflow.state in FINAL or current is None:
         raise Conflict(
             f"workflow {workflow.id} is over ({workflow.state}), nothing of it is held: "
@@ -38,7 +38,7 @@ async def held_attempt(tables: Tables, workflow: Workflow) -> tuple[Attempt, Pla
     name = f"action {current.action.task}/{current.action.name}"
     if attempt is not None and not attempt.debug and current.state is not State.PENDING:
         raise Forbidden(f"{name} runs on a machine whose worker was started with --no-debug: it opens no shells")
-    hold = await tables.holds.open_of(current.attempt)
+    hold = tables.holds.open_of(current.attempt)
     if attempt is None or hold is None:
         raise Conflict(
             f"{name} of workflow {workflow.id} is {current.state}, not held: "

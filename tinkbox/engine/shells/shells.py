@@ -25,6 +25,7 @@ from tinkbox.model import shells as facts
 from tinkbox.model.errors import Conflict, NotFound, Refusal, Unavailable
 from tinkbox.model.history import Fact
 from tinkbox.model.shells import Mode
+from tinkbox.model.workflow import Workflow
 from tinkbox.store.database import Store, Tables
 from tinkbox.store.shells import Session
 from tinkbox.wire.messages.breakpoints import ShellWish
@@ -94,9 +95,8 @@ class Shells:
 
     async def load(self) -> None:
         """Know the sessions that go on, and forget what belongs to no workflow any more; once, before any is served."""
-        async with self._store.read() as tables:
-            self._live = {session.id for session in await tables.shells.live()}
-            known = set(await tables.workflows.ids())
+        self._live = {session.id for session in await self._store.read(lambda tables: tables.shells.live())}
+        known = set(await self._store.read(lambda tables: tables.workflows.ids()))
         await asyncio.to_thread(self._recordings.forget, known)
         self._since = self._clock()
 
@@ -121,15 +121,15 @@ class Shells:
         """
         check(wish)
 
-        async def use_case(tables: Tables) -> tuple[Session, bool]:
-            workflow = await find_workflow(tables, key)
+        def use_case(tables: Tables) -> tuple[Session, bool]:
+            workflow = find_workflow(tables, key)
             current = workflow.current()
-            live = await tables.shells.live_of(current.attempt) if current else []
+            live = tables.shells.live_of(current.attempt) if current else []
             if is_plain(wish):
                 for session in live:
                     if is_plain(session.wish) and session.record_input >= record_input:
                         return session, False
-            attempt, action = await held_attempt(tables, workflow)
+            attempt, action = held_attempt(tables, workflow)
             if len(live) >= MAX_LIVE:
                 raise Conflict(f"{len(live)} shells are open in this container: end one of them first")
             session_id = self._new_id()
@@ -143,11 +143,11 @@ class Shells:
                 record_input=record_input,
                 opened_at=self._clock(),
             )
-            await tables.shells.add(session)
+            tables.shells.add(session)
             fact = facts.opened(action, attempt.token, session_id, who, user=wish.user, record_input=record_input)
-            await self._note(tables, session, fact)
+            self._note(tables, session, fact)
             if wish.command:
-                await self._note(tables, session, facts.command(session_id, who, wish.command))
+                self._note(tables, session, facts.command(session_id, who, wish.command))
             return session, True
 
         session, fresh = await self._store.write(use_case)
@@ -157,9 +157,13 @@ class Shells:
 
     async def join(self, key: str, who: str, session_id: str = "") -> Opened:
         """A way to a shell that is there, the newest unless its id is given; raises NotFound or Conflict."""
-        async with self._store.read() as tables:
-            workflow = await find_workflow(tables, key)
-            found = [each for each in await tables.shells.of(workflow.id) if not session_id or each.id == session_id]
+
+        def question(tables: Tables) -> tuple[Workflow, list[Session]]:
+            workflow = find_workflow(tables, key)
+            return workflow, tables.shells.of(workflow.id)
+
+        workflow, sessions = await self._store.read(question)
+        found = [each for each in sessions if not session_id or each.id == session_id]
         if session_id and not found:
             raise NotFound(f"workflow {workflow.id} has no shell {session_id}")
         live = [each for each in found if each.ended_at is None and each.wish.tty]
@@ -197,8 +201,9 @@ class Shells:
 
         Raises NotFound when the session is over, or not one of this worker's attempt.
         """
-        async with self._store.read() as tables:
-            attempt, session = await tables.workflows.attempt(token), await tables.shells.get(session_id)
+        attempt, session = await self._store.read(
+            lambda tables: (tables.workflows.attempt(token), tables.shells.get(session_id))
+        )
         if attempt is None or attempt.worker != worker or session is None or session.attempt != token:
             raise NotFound("there is no such shell in this worker's attempt")
         relay, session = await self._relay(session_id)
@@ -210,15 +215,13 @@ class Shells:
 
     async def listed(self, key: str) -> list[Listed]:
         """A workflow's sessions, oldest first."""
-        async with self._store.read() as tables:
-            sessions = await tables.shells.of((await find_workflow(tables, key)).id)
+        sessions = await self._store.read(lambda tables: tables.shells.of(find_workflow(tables, key).id))
         seats = {each.id: self._relays[each.id].people() for each in sessions if each.id in self._relays}
         return [Listed(session=each, people=tuple(seats.get(each.id, ()))) for each in sessions]
 
     async def recording(self, key: str) -> BinaryIO:
         """The recording of a session, given by its id or a unique beginning of it; raises NotFound or Conflict."""
-        async with self._store.read() as tables:
-            session = only(await tables.shells.matching(key), "shell", key)
+        session = await self._store.read(lambda tables: only(tables.shells.matching(key), "shell", key))
         return self._recordings.read(session.workflow_id, session.id)
 
     async def sweep(self) -> None:
@@ -226,9 +229,7 @@ class Shells:
         expected = set(self._live)
         if not expected:
             return
-        async with self._store.read() as tables:
-            live = await tables.shells.live()
-            behind = set(await tables.shells.left_behind())
+        live, behind = await self._store.read(lambda tables: (tables.shells.live(), tables.shells.left_behind()))
         for gone in expected - {session.id for session in live}:
             self._finish(gone, WORKFLOW_GONE)
         for session in live:
@@ -250,11 +251,11 @@ class Shells:
             relay.stop_recording()
         kept = await asyncio.to_thread(self._recordings.kept, session.workflow_id, session.id)
 
-        async def use_case(tables: Tables) -> str | None:
-            now = await tables.shells.get(session.id)
+        def use_case(tables: Tables) -> str | None:
+            now = tables.shells.get(session.id)
             if now is None or now.ended_at is not None:
                 return None
-            await tables.shells.end(session.id, end, self._clock(), digest=kept.digest, size=kept.size)
+            tables.shells.end(session.id, end, self._clock(), digest=kept.digest, size=kept.size)
             told = facts.ended(
                 session.id,
                 exit_code=end.exit_code,
@@ -263,8 +264,8 @@ class Shells:
                 sha256=kept.digest,
                 size=kept.size,
             )
-            await self._note(tables, session, told)
-            return await _worker(tables, session)
+            self._note(tables, session, told)
+            return _worker(tables, session)
 
         worker = await self._store.write(use_case)
         if worker is not None:
@@ -273,8 +274,7 @@ class Shells:
 
     async def _relay(self, session_id: str) -> tuple[Relay, Session]:
         async with self._making:
-            async with self._store.read() as tables:
-                session = await tables.shells.get(session_id)
+            session = await self._store.read(lambda tables: tables.shells.get(session_id))
             if self._closed:
                 raise Unavailable("tinkbox is shutting down: the shell goes on when it is started again")
             if session is None or session.ended_at is not None:
@@ -295,18 +295,18 @@ class Shells:
                 scrollback.add(content)
         return scrollback
 
-    async def _came(self, tables: Tables, session: Session, person: str, before: str, *, driver: bool) -> str:
-        await tables.shells.begin(session.id, self._clock())
-        await self._note(tables, session, facts.attached(session.id, person, driver=driver))
+    def _came(self, tables: Tables, session: Session, person: str, before: str, *, driver: bool) -> str:
+        tables.shells.begin(session.id, self._clock())
+        self._note(tables, session, facts.attached(session.id, person, driver=driver))
         if driver:
-            await tables.shells.set_driver(session.id, person)
+            tables.shells.set_driver(session.id, person)
             if before:
-                await self._note(tables, session, facts.driver_changed(session.id, person, before))
-        return await _worker(tables, session)
+                self._note(tables, session, facts.driver_changed(session.id, person, before))
+        return _worker(tables, session)
 
-    async def _took(self, tables: Tables, session: Session, person: str, before: str) -> None:
-        await tables.shells.set_driver(session.id, person)
-        await self._note(tables, session, facts.driver_changed(session.id, person, before))
+    def _took(self, tables: Tables, session: Session, person: str, before: str) -> None:
+        tables.shells.set_driver(session.id, person)
+        self._note(tables, session, facts.driver_changed(session.id, person, before))
 
     async def _left(self, session: Session, person: str, *, driver: bool) -> None:
         """Write down that somebody left a session that goes on; a command does not go on without its client."""
@@ -318,8 +318,8 @@ class Shells:
         if not session.wish.tty:
             await self.over(session, CLIENT_GONE)
 
-    async def _note(self, tables: Tables, session: Session, fact: Fact) -> None:
-        await tables.events.add(session.workflow_id, self._clock(), *fact)
+    def _note(self, tables: Tables, session: Session, fact: Fact) -> None:
+        tables.events.add(session.workflow_id, self._clock(), *fact)
 
     def _idle(self, session: Session) -> ShellEnd | None:
         """Why a session should end by itself, if it should."""
@@ -342,8 +342,8 @@ class Shells:
         self._wakeups.wake(CHANGES)
 
 
-async def _worker(tables: Tables, session: Session) -> str:
-    attempt = await tables.workflows.attempt(session.attempt)
+def _worker(tables: Tables, session: Session) -> str:
+    attempt = tables.workflows.attempt(session.attempt)
     return attempt.worker if attempt is not None else ""
 
 

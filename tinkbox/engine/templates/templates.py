@@ -45,23 +45,21 @@ class Templates:
             for name, data in texts.items()
         ]
 
-        async def use_case(tables: Tables) -> None:
+        def use_case(tables: Tables) -> None:
             for template in new:
-                await _refuse_taken(tables, template)
-                await tables.templates.put(template)
+                _refuse_taken(tables, template)
+                tables.templates.put(template)
 
         await self._store.write(use_case)
         return [template.id for template in new]
 
     async def get(self, key: str) -> Template:
         """Raises NotFound, or Conflict when the key fits several."""
-        async with self._store.read() as tables:
-            return await find_template(tables, key)
+        return await self._store.read(lambda tables: find_template(tables, key))
 
     async def all(self) -> list[Template]:
         """Every template, oldest first."""
-        async with self._store.read() as tables:
-            return await tables.templates.all()
+        return await self._store.read(lambda tables: tables.templates.all())
 
     async def update(self, key: str, name: str | None = None, data: str | None = None) -> str:
         """Change name, text or both; existing workflows stay as they are.  Returns the id."""
@@ -71,16 +69,16 @@ class Templates:
             await check(data)
         now = self._clock()
 
-        async def use_case(tables: Tables) -> str:
-            old = await find_template(tables, key)
+        def use_case(tables: Tables) -> str:
+            old = find_template(tables, key)
             new = replace(
                 old,
                 name=old.name if name is None else name,
                 data=old.data if data is None else data,
                 updated_at=now,
             )
-            await _refuse_taken(tables, new)
-            await tables.templates.put(new)
+            _refuse_taken(tables, new)
+            tables.templates.put(new)
             return new.id
 
         return await self._store.write(use_case)
@@ -88,17 +86,17 @@ class Templates:
     async def delete(self, key: str) -> str:
         """Existing workflows stay as they are.  Returns the id."""
 
-        async def use_case(tables: Tables) -> str:
-            template = await find_template(tables, key)
-            await tables.templates.delete(template.id)
+        def use_case(tables: Tables) -> str:
+            template = find_template(tables, key)
+            tables.templates.delete(template.id)
             return template.id
 
         return await self._store.write(use_case)
 
 
-async def find_template(tables: Tables, key: str) -> Template:
+def find_template(tables: Tables, key: str) -> Template:
     """The one template that `key` means; raises NotFound or Conflict."""
-    return only(await tables.templates.matching(key), "template", key)
+    return only(tables.templates.matching(key), "template", key)
 
 
 def _check_name(name: str) -> None:
@@ -106,8 +104,8 @@ def _check_name(name: str) -> None:
         raise Invalid(f"invalid template name {name[:80]!r}: letters, digits, dot, dash and underscore, at most 199")
 
 
-async def _refuse_taken(tables: Tables, template: Template) -> None:
-    taken = [each for each in await tables.templates.matching(template.name) if each.name == template.name]
+def _refuse_taken(tables: Tables, template: Template) -> None:
+    taken = [each for each in tables.templates.matching(template.name) if each.name == template.name]
     if any(each.id != template.id for each in taken):
         raise Conflict(
             f"there is a template named {template.name} already ({taken[0].id}): update it, or choose another name"

@@ -45,8 +45,7 @@ class Syslog:
 
     async def load(self) -> None:
         """Go on where the numbers ended; once, before anything is served."""
-        async with self._store.read() as tables:
-            self._next = await tables.syslog.last_number() + 1
+        self._next = await self._store.read(lambda tables: tables.syslog.last_number() + 1)
 
     def admits(self, mac: MacAddress) -> bool:
         """Whether a machine may say something now; what it says in vain is counted."""
@@ -76,8 +75,7 @@ class Syslog:
     async def of(self, macs: Sequence[MacAddress], most: int) -> list[Line]:
         """The newest lines of a machine with these MACs, oldest first."""
         unsaved = {number: line for mac in macs for number, line in self._unsaved.get(mac, {}).items()}
-        async with self._store.read() as tables:
-            stored = await tables.syslog.of(macs, most)
+        stored = await self._store.read(lambda tables: tables.syslog.of(macs, most))
         return [line for _, line in sorted({**stored, **unsaved}.items())][-most:] if most else []
 
     async def run(self) -> NoReturn:

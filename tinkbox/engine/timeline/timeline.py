@@ -52,8 +52,7 @@ class Timeline:
 
     async def load(self) -> None:
         """Take up what is stored; once, before anything is served."""
-        async with self._store.read() as tables:
-            stored = await tables.sightings.recent(KEPT_OF_BOOT)
+        stored = await self._store.read(lambda tables: tables.sightings.recent(KEPT_OF_BOOT))
         for number, sighting in stored.items():
             self._place(number, sighting)
             self._next = number + 1
@@ -89,8 +88,7 @@ class Timeline:
     async def of(self, *macs: MacAddress) -> list[Sighting]:
         """Everything that is kept of a machine with these MACs, oldest first."""
         unsaved = dict(self._unsaved)
-        async with self._store.read() as tables:
-            stored = await tables.sightings.of(macs)
+        stored = await self._store.read(lambda tables: tables.sightings.of(macs))
         mine = {number: each for number, each in unsaved.items() if each.mac in macs}
         return [sighting for _, sighting in sorted({**stored, **mine}.items())]
 
@@ -169,7 +167,7 @@ class Timeline:
             del boot[1]  # how it began stays
 
 
-async def _save(tables: Tables, forgotten: Iterable[MacAddress], sightings: dict[int, Sighting]) -> None:
-    await tables.sightings.forget(forgotten)
-    await tables.syslog.forget(forgotten)
-    await tables.sightings.save(sightings)
+def _save(tables: Tables, forgotten: Iterable[MacAddress], sightings: dict[int, Sighting]) -> None:
+    tables.sightings.forget(forgotten)
+    tables.syslog.forget(forgotten)
+    tables.sightings.save(sightings)

@@ -16,7 +16,7 @@ from tinkbox.model.breakpoint import Kind, Verb
 from tinkbox.model.history import ENDED
 from tinkbox.model.services import Phase
 from tinkbox.model.workflow import Event, State
-from tinkbox.store.database import Store
+from tinkbox.store.database import Store, Tables
 from tinkbox.store.figures import Sizes, Standing
 
 # Seconds; from a file that is written to an image that is streamed for hours.
@@ -123,41 +123,43 @@ class Meter:
 
     async def begin(self) -> None:
         """Count from now on; once, before anything is served."""
-        async with self._store.read() as tables:
-            self._counted = await tables.events.newest()
+        self._counted = await self._store.read(lambda tables: tables.events.newest())
 
     async def figures(self) -> Figures:
         """The figures of this moment."""
         await self._count()
         machines = await self._machines.all()
         now = self._clock()
-        async with self._store.read() as tables:
+
+        def question(tables: Tables) -> Figures:
             queues = [
                 Waiting(
                     hardware_id=each.worker,
                     length=each.length,
                     seconds=(now - (each.since or now)).total_seconds(),
                 )
-                for each in await tables.figures.queues()
+                for each in tables.figures.queues()
             ]
             return Figures(
-                workflows=await tables.figures.workflows(),
-                actions=await tables.figures.actions(),
+                workflows=tables.figures.workflows(),
+                actions=tables.figures.actions(),
                 queues=queues,
                 stages=Counter(each.stage or "" for each in machines),
                 parked=sum(bool(each.parked) for each in machines),
-                held=await tables.figures.holds(),
-                services=await tables.figures.services(),
-                sizes=await tables.figures.sizes(),
+                held=tables.figures.holds(),
+                services=tables.figures.services(),
+                sizes=tables.figures.sizes(),
                 tally=self._tally,
             )
 
+        return await self._store.read(question)
+
     async def _count(self) -> None:
         while True:
-            # Read and counted without a pause in between, so that two who ask at once count nothing twice.
-            async with self._store.read() as tables:
-                found = await tables.events.after(self._counted, AT_ONCE)
-                for sequence, event in found:
+            found = await self._store.read(lambda tables: tables.events.after(self._counted, AT_ONCE))
+            for sequence, event in found:
+                # Two who ask at once count nothing twice.
+                if sequence > self._counted:
                     self._counted = sequence
                     self._tally.note(event)
             if len(found) < AT_ONCE:

@@ -42,9 +42,12 @@ class Overview:
         """Every machine, and the workflows that are not over or ended last; `version` is the appliance's."""
         machines = await self._machines.all()
         hostnames = {each.hardware.id: primary(each.hardware).hostname for each in machines}
-        async with self._store.read() as tables:
-            workflows = await tables.workflows.unfinished_and_newest(SHOWN_FINISHED)
-            lines = [await workflow_line(tables, each, hostnames) for each in workflows]
+
+        def question(tables: Tables) -> list[WorkflowLine]:
+            workflows = tables.workflows.unfinished_and_newest(SHOWN_FINISHED)
+            return [workflow_line(tables, each, hostnames) for each in workflows]
+
+        lines = await self._store.read(question)
         return Snapshot(
             now=self._clock(),
             version=version,
@@ -86,7 +89,7 @@ def stranger_lines(machines: Machines, now: datetime) -> tuple[StrangerLine, ...
     )[:MAX_STRANGERS]
 
 
-async def workflow_line(tables: Tables, workflow: Workflow, hostnames: Mapping[str, str]) -> WorkflowLine:
+def workflow_line(tables: Tables, workflow: Workflow, hostnames: Mapping[str, str]) -> WorkflowLine:
     tasks = []
     for task in dict.fromkeys(each.action.task for each in workflow.actions):
         own = [each for each in workflow.actions if each.action.task == task]
@@ -95,7 +98,7 @@ async def workflow_line(tables: Tables, workflow: Workflow, hostnames: Mapping[s
         skipped = sum(each.state is State.SKIPPED for each in own)
         tasks.append(TaskLine(name=task, worker=worker, done=done, total=len(own), skipped=skipped))
     current = workflow.current()
-    last = await _last_line(tables, current) if current and current.state is not State.SUCCESS else ""
+    last = _last_line(tables, current) if current and current.state is not State.SUCCESS else ""
     return WorkflowLine(
         id=workflow.id,
         name=workflow.name,
@@ -104,9 +107,9 @@ async def workflow_line(tables: Tables, workflow: Workflow, hostnames: Mapping[s
         ended_at=workflow.updated_at if workflow.state in FINAL else None,
         tasks=tuple(tasks),
         stop_into=workflow.stop_into,
-        retried=await _retried(tables, workflow, current),
+        retried=_retried(tables, workflow, current),
         running=_running(current, last),
-        held=await _held(tables, current, last),
+        held=_held(tables, current, last),
         failure=_service_failure(workflow) or _failure(workflow, current, last),
         services=() if workflow.state in FINAL else tuple(_service(each, hostnames) for each in workflow.services),
     )
@@ -142,8 +145,8 @@ def _running(current: ActionStatus | None, last: str) -> RunningLine | None:
     )
 
 
-async def _held(tables: Tables, current: ActionStatus | None, last: str) -> HeldLine | None:
-    hold = await tables.holds.open_of(current.attempt) if current and current.held_at else None
+def _held(tables: Tables, current: ActionStatus | None, last: str) -> HeldLine | None:
+    hold = tables.holds.open_of(current.attempt) if current and current.held_at else None
     if current is None or hold is None:
         return None
     ended = hold.outcome or Outcome(state=State.HELD)
@@ -163,11 +166,11 @@ async def _held(tables: Tables, current: ActionStatus | None, last: str) -> Held
     )
 
 
-async def _retried(tables: Tables, workflow: Workflow, current: ActionStatus | None) -> FailureLine | None:
+def _retried(tables: Tables, workflow: Workflow, current: ActionStatus | None) -> FailureLine | None:
     """The newest failure of the current action while it is tried again."""
     if current is None or not current.failures or workflow.state is not State.RUNNING:
         return None
-    made = await tables.workflows.attempts(workflow.id)
+    made = tables.workflows.attempts(workflow.id)
     ended = [each.outcome for each in made if each.position == current.action.index and each.outcome]
     return _told(current.action, ended[-1], attempt=current.failures) if ended else None
 
@@ -215,10 +218,10 @@ def _told(action: PlannedAction, outcome: Outcome, attempt: int) -> FailureLine:
     )
 
 
-async def _last_line(tables: Tables, current: ActionStatus) -> str:
+def _last_line(tables: Tables, current: ActionStatus) -> str:
     if current.outcome is not None and current.outcome.tail:
         return current.outcome.tail[-1]
-    last = await tables.output.last(current.attempt)
+    last = tables.output.last(current.attempt)
     # A progress display ends its lines with carriage returns.
     lines = [line.strip() for line in last.decode(errors="replace").replace("\r", "\n").split("\n")]
     return next((line for line in reversed(lines) if line), "")

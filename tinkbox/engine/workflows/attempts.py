@@ -65,9 +65,8 @@ class Attempts:
         Raises Conflict for a worker of an earlier boot.
         """
         self._machines.contact(worker, hello.boot_id)
-        async with self._store.read() as tables:
-            if not await tables.queues.has_turn(worker):
-                return None
+        if not await self._store.read(lambda tables: tables.queues.has_turn(worker)):
+            return None
         offer, woken = await self._store.write(lambda tables: self._offer(tables, worker, hello))
         await tell(self._machines, self._wakeups, woken)
         return offer
@@ -83,23 +82,23 @@ class Attempts:
         begin: it is over, held, told to stop, of another boot, or its template does not say `reboot: true`.
         """
 
-        async def use_case(tables: Tables) -> list[str]:
-            attempt = await owned(tables, worker, token)
+        def use_case(tables: Tables) -> list[str]:
+            attempt = owned(tables, worker, token)
             fence(attempt, leaving.workflow_id, leaving.boot_id)
             if attempt.state is State.LEAVING:
                 return []
             if attempt.state is State.HELD:
                 raise Conflict(f"attempt {token} is held: its machine does not go away before it goes on")
-            workflow = await tables.workflows.get(attempt.workflow_id)
+            workflow = tables.workflows.get(attempt.workflow_id)
             action, now = workflow.actions[attempt.position].action, self._clock()
             if workflow.state is State.STOPPING:
                 raise Conflict(f"workflow {workflow.id} was told to stop: attempt {token} must not go away")
             if not action.reboot:
                 raise Conflict(f"action {action.name} may not go away: its template does not say reboot: true")
             left = advance(ACTION, attempt.state, Happening.LEFT)
-            await tables.workflows.leave(token, now)
-            await tables.workflows.set_action_state(workflow.id, attempt.position, left)
-            await tables.events.add(workflow.id, now, *history.action_leaving(action, token))
+            tables.workflows.leave(token, now)
+            tables.workflows.set_action_state(workflow.id, attempt.position, left)
+            tables.events.add(workflow.id, now, *history.action_leaving(action, token))
             return [worker]
 
         workers = await self._store.write(use_case)
@@ -114,8 +113,8 @@ class Attempts:
         that is held, unless its verdict has it succeed.
         """
 
-        async def use_case(tables: Tables) -> list[str]:
-            attempt = await owned(tables, worker, token)
+        def use_case(tables: Tables) -> list[str]:
+            attempt = owned(tables, worker, token)
             fence(attempt, report.workflow_id, report.boot_id)
             if attempt.state in FINAL:
                 if attempt.outcome is not None and _unhinted(attempt.outcome) == _unhinted(report.outcome):
@@ -123,11 +122,11 @@ class Attempts:
                 raise Conflict(f"attempt {token} ended already ({attempt.state}): this report is too late")
             if attempt.state is State.LEAVING and report.outcome.state is State.SUCCESS:
                 raise Conflict(f"attempt {token} succeeds when its machine is back, not before")
-            hold = await tables.holds.open_of(token)
+            hold = tables.holds.open_of(token)
             if hold is not None and not may_end(hold, report.outcome):
                 raise Conflict(f"attempt {token} is held: it succeeds when a verdict says so, not before")
-            await remember(tables, attempt, report.disks, report.outcome.state, self._clock())
-            return await end_attempt(tables, attempt, report.outcome, self._clock())
+            remember(tables, attempt, report.disks, report.outcome.state, self._clock())
+            return end_attempt(tables, attempt, report.outcome, self._clock())
 
         await tell(self._machines, self._wakeups, await self._store.write(use_case))
 
@@ -137,10 +136,10 @@ class Attempts:
         Raises NotFound for an attempt that is not this worker's, Conflict for one that is over, or of another boot.
         """
 
-        async def use_case(tables: Tables) -> Refused | None:
-            attempt = await owned(tables, worker, token)
+        def use_case(tables: Tables) -> Refused | None:
+            attempt = owned(tables, worker, token)
             fence(attempt, looked.workflow_id, looked.boot_id)
-            return await judge(tables, attempt, looked.disks, self._clock())
+            return judge(tables, attempt, looked.disks, self._clock())
 
         return await self._store.write(use_case)
 
@@ -150,9 +149,9 @@ class Attempts:
         What is there already is skipped; what would leave a gap is not taken.
         """
 
-        async def use_case(tables: Tables) -> int:
-            attempt = await owned(tables, worker, token)
-            return await tables.output.append(token, attempt.output_length, offset, chunk)
+        def use_case(tables: Tables) -> int:
+            attempt = owned(tables, worker, token)
+            return tables.output.append(token, attempt.output_length, offset, chunk)
 
         wanted = await self._store.write(use_case)
         self._wakeups.wake(CHANGES)
@@ -163,16 +162,19 @@ class Attempts:
 
         Raises Conflict when the action wipes disks and its worker, of before there was such a thing, did not ask.
         """
-        async with self._store.read() as tables:
-            attempt = await owned(tables, worker, token)
-            if await tables.disks.unasked(token):
+
+        def question(tables: Tables) -> Attempt:
+            attempt = owned(tables, worker, token)
+            if tables.disks.unasked(token):
                 raise Conflict(
                     "this action wipes disks, and its worker did not look at them: build the OSIE of this version "
                     "(tinkbox osie build) and boot the machine again"
                 )
+            return attempt
+
+        attempt = await self._store.read(question)
         await self._gather(attempt.workflow_id)
-        async with self._store.read() as tables:
-            newest = await tables.data.newest(attempt.workflow_id)
+        newest = await self._store.read(lambda tables: tables.data.newest(attempt.workflow_id))
         return (newest.archive or b"") if newest else b""
 
     async def keep_data(self, worker: str, token: str, archive: bytes) -> int:
@@ -183,44 +185,43 @@ class Attempts:
         """
         if len(archive) > MAX_ARCHIVE:
             raise TooLarge(f"the archive of the ephemeral data is {len(archive)} bytes, at most {MAX_ARCHIVE} are kept")
-        async with self._store.read() as tables:
-            attempt = await owned(tables, worker, token)
+        attempt = await self._store.read(lambda tables: owned(tables, worker, token))
         now, workflow_id = self._clock(), attempt.workflow_id
 
-        async def write(tables: Tables, merged: bytes) -> int:
-            there = await unchanged(tables, workflow_id, merged)
+        def write(tables: Tables, merged: bytes) -> int:
+            there = unchanged(tables, workflow_id, merged)
             if there is not None:
                 return there
-            if (await owned(tables, worker, token)).state in FINAL:
+            if owned(tables, worker, token).state in FINAL:
                 raise Conflict(f"attempt {token} is over: its data is not taken any more")
-            return await add_version(tables, workflow_id, worker, merged, now)
+            return add_version(tables, workflow_id, worker, merged, now)
 
         return await keep(self._store, workflow_id, lambda base: pushed(base, archive, attempt.started_at), write)
 
-    async def _offer(self, tables: Tables, worker: str, hello: Hello) -> tuple[Offer | None, list[str]]:
+    def _offer(self, tables: Tables, worker: str, hello: Hello) -> tuple[Offer | None, list[str]]:
         woken: list[str] = []
         while True:
-            workflow_id = await tables.queues.next_for(worker)
+            workflow_id = tables.queues.next_for(worker)
             if workflow_id is None:
                 return None, woken
-            workflow = await tables.workflows.get(workflow_id)
+            workflow = tables.workflows.get(workflow_id)
             current = workflow.current()
-            attempt = await tables.workflows.attempt(current.attempt) if current and current.attempt else None
+            attempt = tables.workflows.attempt(current.attempt) if current and current.attempt else None
             what, status = turn(workflow, worker, hello.boot_id, attempt.boot_id if attempt else "")
             if what is Turn.START and status is not None and not hello.finishing:
-                return await self._start(tables, workflow, status, hello), woken
+                return self._start(tables, workflow, status, hello), woken
             if what is Turn.RESUME and status is not None and attempt is not None:
                 if attempt.debug != hello.debug:
-                    await tables.workflows.set_debug(attempt.token, debug=hello.debug)
-                armed = armed_of(await tables.holds.armed(workflow.id), status.action, status.failures)
+                    tables.workflows.set_debug(attempt.token, debug=hello.debug)
+                armed = armed_of(tables.holds.armed(workflow.id), status.action, status.failures)
                 return self._offered(status, replace(attempt, debug=hello.debug), armed), woken
             if what in {Turn.LOST, Turn.RETURNED} and attempt is not None:
-                hold = await tables.holds.open_of(attempt.token)
-                woken += await end_attempt(tables, attempt, _after_boot(what, attempt, hold), self._clock())
+                hold = tables.holds.open_of(attempt.token)
+                woken += end_attempt(tables, attempt, _after_boot(what, attempt, hold), self._clock())
                 continue
             return None, woken
 
-    async def _start(self, tables: Tables, workflow: Workflow, status: ActionStatus, hello: Hello) -> Offer:
+    def _start(self, tables: Tables, workflow: Workflow, status: ActionStatus, hello: Hello) -> Offer:
         action, now = status.action, self._clock()
         attempt = Attempt(
             token=self._new_token(),
@@ -231,18 +232,18 @@ class Attempts:
             state=advance(ACTION, State.PENDING, Happening.STARTED),
             started_at=now,
             debug=hello.debug,
-            override=await tables.holds.override(workflow.id, action.index) if status.attempt else None,
+            override=tables.holds.override(workflow.id, action.index) if status.attempt else None,
         )
-        await tables.workflows.begin_attempt(attempt)
-        await tables.workflows.set_action_state(workflow.id, action.index, attempt.state)
+        tables.workflows.begin_attempt(attempt)
+        tables.workflows.set_action_state(workflow.id, action.index, attempt.state)
         if workflow.state is State.PENDING:
-            await tables.workflows.set_state(workflow.id, advance(WORKFLOW, workflow.state, Happening.STARTED), now)
-            await tables.workflows.set_started(workflow.id, now)
-            await tables.events.add(workflow.id, now, *history.started())
-        await tables.events.add(workflow.id, now, *history.action_started(action, attempt.token))
-        armed = armed_of(await tables.holds.armed(workflow.id), action, status.failures)
+            tables.workflows.set_state(workflow.id, advance(WORKFLOW, workflow.state, Happening.STARTED), now)
+            tables.workflows.set_started(workflow.id, now)
+            tables.events.add(workflow.id, now, *history.started())
+        tables.events.add(workflow.id, now, *history.action_started(action, attempt.token))
+        armed = armed_of(tables.holds.armed(workflow.id), action, status.failures)
         if armed.anything and not attempt.debug:
-            await tables.events.add(workflow.id, now, *history.breakpoints_refused(action, attempt.token, armed))
+            tables.events.add(workflow.id, now, *history.breakpoints_refused(action, attempt.token, armed))
         return self._offered(status, attempt, armed)
 
     def _offered(self, status: ActionStatus, attempt: Attempt, armed: Armed) -> Offer:
@@ -269,9 +270,9 @@ LOST = Outcome(
 )
 
 
-async def owned(tables: Tables, worker: str, token: str) -> Attempt:
+def owned(tables: Tables, worker: str, token: str) -> Attempt:
     """The attempt of this token; raises NotFound when it is not this worker's."""
-    attempt = await tables.workflows.attempt(token)
+    attempt = tables.workflows.attempt(token)
     if attempt is None or attempt.worker != worker:
         raise NotFound("there is no such attempt of this worker: its workflow was deleted, or it never was")
     return attempt

@@ -31,17 +31,17 @@ class Names:
     opened: Path | None = None
 
 
-async def first_known(tables: Tables, devices: Mapping[str, str]) -> Hardware | None:
+def first_known(tables: Tables, devices: Mapping[str, str]) -> Hardware | None:
     """The first device of a map that is known hardware: the machine whose document the template sees."""
     for address in devices.values():
-        hardware_id = await tables.hardware.by_address(address)
+        hardware_id = tables.hardware.by_address(address)
         if hardware_id is not None:
-            (record,) = await tables.hardware.some([hardware_id])
+            (record,) = tables.hardware.some([hardware_id])
             return record.hardware
     return None
 
 
-async def bind(tables: Tables, definition: Definition) -> tuple[ActionStatus, ...]:
+def bind(tables: Tables, definition: Definition) -> tuple[ActionStatus, ...]:
     """The flat list of actions, each with the id of the hardware that its task names; what does not apply is skipped.
 
     Raises Invalid when a machine is unknown or when nothing is left to do.
@@ -49,7 +49,7 @@ async def bind(tables: Tables, definition: Definition) -> tuple[ActionStatus, ..
     problems: list[Problem] = []
     planned: list[ActionStatus] = []
     for number, task in enumerate(definition.tasks):
-        worker = await tables.hardware.by_address(task.worker)
+        worker = tables.hardware.by_address(task.worker)
         if worker is None:
             text = f"hardware mentioned with reference {task.worker} not found: push its hardware document first"
             problems.append(Problem(key=f"tasks[{number}].worker", text=text))
@@ -83,9 +83,7 @@ async def bind(tables: Tables, definition: Definition) -> tuple[ActionStatus, ..
     return tuple(planned)
 
 
-async def bind_services(
-    tables: Tables, definition: Definition, names: Names, workflow_id: str
-) -> tuple[PlannedService, ...]:
+def bind_services(tables: Tables, definition: Definition, names: Names, workflow_id: str) -> tuple[PlannedService, ...]:
     """The services of a template, each with its host: the appliance, or the hardware that it names.
 
     Raises Invalid with every problem: a host that is unknown, a folder that is not open, a boot script that no machine
@@ -94,7 +92,7 @@ async def bind_services(
     problems: list[Problem] = []
     planned: list[PlannedService] = []
     for index, service in enumerate(definition.services):
-        host = await _host(tables, service, names)
+        host = _host(tables, service, names)
         if host is None:
             called = f"the appliance, which is called {names.name} or {names.address}"
             text = f"{service.worker} is neither {called}, nor known hardware: push its hardware document first"
@@ -103,22 +101,22 @@ async def bind_services(
         if host == APPLIANCE:
             problems += _closed(index, service.volumes, names.opened)
         planned.append(_planned(index, service, host))
-    problems += _boot_problems(planned, await _working(tables, definition), f"{workflow_id}.{names.domain}".lower())
+    problems += _boot_problems(planned, _working(tables, definition), f"{workflow_id}.{names.domain}".lower())
     if problems:
         raise Invalid("the workflow cannot be bound to the hosts of its services", problems)
     return tuple(planned)
 
 
-async def _host(tables: Tables, service: Service, names: Names) -> str | None:
+def _host(tables: Tables, service: Service, names: Names) -> str | None:
     if service.worker in (names.name, names.address):
         return APPLIANCE
-    return await tables.hardware.by_address(service.worker)
+    return tables.hardware.by_address(service.worker)
 
 
-async def _working(tables: Tables, definition: Definition) -> set[str]:
+def _working(tables: Tables, definition: Definition) -> set[str]:
     """The machines that have something to do in the tasks."""
     addresses = [task.worker for task in definition.tasks if any(action.applies for action in task.actions)]
-    return {worker for each in addresses if (worker := await tables.hardware.by_address(each)) is not None}
+    return {worker for each in addresses if (worker := tables.hardware.by_address(each)) is not None}
 
 
 def _planned(index: int, service: Service, host: str) -> PlannedService:

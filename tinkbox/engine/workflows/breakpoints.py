@@ -4,7 +4,7 @@ The verdict is a row in the store, and the first one counts.  The worker sees it
 said that it was carried out, so that no lost answer and no restart takes it away or has it carried out twice.
 """
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import TypeVar
@@ -68,15 +68,15 @@ class Breakpoints:
         Raises Invalid, NotFound and Conflict as `arming.armed` does, Conflict for a workflow that succeeded.
         """
 
-        async def use_case(tables: Tables) -> tuple[model.Breakpoints, list[str]]:
-            workflow = await find_workflow(tables, key)
+        def use_case(tables: Tables) -> tuple[model.Breakpoints, list[str]]:
+            workflow = find_workflow(tables, key)
             if workflow.state is State.SUCCESS:
                 raise Conflict(f"workflow {workflow.id} succeeded: nothing is left to hold")
-            breakpoints = armed(await tables.holds.armed(workflow.id), change, workflow)
-            await tables.holds.arm(workflow.id, breakpoints)
-            await tables.events.add(workflow.id, self._clock(), *history.breakpoints_armed(breakpoints, who))
-            for under_way in await tables.workflows.under_way(workflow.id):
-                await self._say_refused(tables, under_way)
+            breakpoints = armed(tables.holds.armed(workflow.id), change, workflow)
+            tables.holds.arm(workflow.id, breakpoints)
+            tables.events.add(workflow.id, self._clock(), *history.breakpoints_armed(breakpoints, who))
+            for under_way in tables.workflows.under_way(workflow.id):
+                self._say_refused(tables, under_way)
             return breakpoints, _busy(workflow)
 
         return await self._told(use_case)
@@ -84,25 +84,26 @@ class Breakpoints:
     async def clear(self, key: str, change: Change | None, who: str) -> model.Breakpoints:
         """Clear what `change` says, or all; what is held stays held.  Returns all that is armed then."""
 
-        async def use_case(tables: Tables) -> tuple[model.Breakpoints, list[str]]:
-            workflow = await find_workflow(tables, key)
-            breakpoints = cleared(await tables.holds.armed(workflow.id), change, workflow)
-            await tables.holds.arm(workflow.id, breakpoints)
-            await tables.events.add(workflow.id, self._clock(), *history.breakpoints_cleared(breakpoints, who))
+        def use_case(tables: Tables) -> tuple[model.Breakpoints, list[str]]:
+            workflow = find_workflow(tables, key)
+            breakpoints = cleared(tables.holds.armed(workflow.id), change, workflow)
+            tables.holds.arm(workflow.id, breakpoints)
+            tables.events.add(workflow.id, self._clock(), *history.breakpoints_cleared(breakpoints, who))
             return breakpoints, _busy(workflow)
 
         return await self._told(use_case)
 
     async def standing(self, key: str) -> Standing:
         """What is armed and held of a workflow."""
-        async with self._store.read() as tables:
-            return await _standing(tables, await find_workflow(tables, key))
+        return await self._store.read(lambda tables: _standing(tables, find_workflow(tables, key)))
 
     async def all(self) -> list[Standing]:
         """The same of every workflow that is not over and has something armed or held, oldest first."""
-        async with self._store.read() as tables:
-            workflows = await tables.workflows.some(await tables.holds.concerned())
-            standings = [await _standing(tables, each) for each in workflows]
+
+        def question(tables: Tables) -> list[Standing]:
+            return [_standing(tables, each) for each in tables.workflows.some(tables.holds.concerned())]
+
+        standings = await self._store.read(question)
         return [each for each in standings if each.hold is not None or each.breakpoints.anything]
 
     async def resolve(self, key: str, verdict: Verdict) -> Hold:
@@ -112,13 +113,13 @@ class Breakpoints:
         for this kind of hold; Invalid for a verdict that makes no sense or lacks its why.
         """
 
-        async def use_case(tables: Tables) -> tuple[Hold, list[str]]:
-            hold = await _open(tables, key)
+        def use_case(tables: Tables) -> tuple[Hold, list[str]]:
+            hold = _open(tables, key)
             counts = judged(verdict, hold)
             if excuses(counts, hold) and not counts.why.strip():
                 raise Invalid(f"{counts.verb} makes a success of a failure: say why")
-            workers = await decide(tables, hold, counts, self._clock())
-            return await tables.holds.get(hold.attempt, hold.sequence) or hold, workers
+            workers = decide(tables, hold, counts, self._clock())
+            return tables.holds.get(hold.attempt, hold.sequence) or hold, workers
 
         return await self._told(use_case)
 
@@ -128,14 +129,14 @@ class Breakpoints:
         Raises Conflict as `resolve` does, Invalid when it would last beyond MAX_HOLD_SECONDS from now.
         """
 
-        async def use_case(tables: Tables) -> tuple[Hold, list[str]]:
-            hold, now = await _open(tables, key), self._clock()
+        def use_case(tables: Tables) -> tuple[Hold, list[str]]:
+            hold, now = _open(tables, key), self._clock()
             longer = replace(hold, deadline=hold.deadline + timedelta(seconds=seconds), warned=False)
             if longer.deadline > now + timedelta(seconds=MAX_HOLD_SECONDS):
                 raise Invalid(f"a hold waits for at most {MAX_HOLD_SECONDS} seconds from now")
-            await tables.holds.keep(longer)
-            action = held_action(await tables.workflows.get(hold.workflow_id), hold)
-            await tables.events.add(hold.workflow_id, now, *history.hold_extended(action, longer, who, why[:MAX_WHY]))
+            tables.holds.keep(longer)
+            action = held_action(tables.workflows.get(hold.workflow_id), hold)
+            tables.events.add(hold.workflow_id, now, *history.hold_extended(action, longer, who, why[:MAX_WHY]))
             return longer, []
 
         if not 0 < seconds <= MAX_HOLD_SECONDS:
@@ -153,13 +154,11 @@ class Breakpoints:
         if token in recent:
             return
 
-        async def use_case(tables: Tables) -> tuple[None, list[str]]:
-            hold = await tables.holds.open_of(token)
+        def use_case(tables: Tables) -> tuple[None, list[str]]:
+            hold = tables.holds.open_of(token)
             if hold is not None and hold.verdict is None:
                 deadline = max(hold.deadline, now + timedelta(seconds=hold.timeout))
-                await tables.holds.keep(
-                    replace(hold, deadline=deadline, warned=hold.warned and deadline == hold.deadline)
-                )
+                tables.holds.keep(replace(hold, deadline=deadline, warned=hold.warned and deadline == hold.deadline))
             return None, []
 
         await self._told(use_case)
@@ -172,23 +171,23 @@ class Breakpoints:
         Raises NotFound for an attempt that is not this worker's, Conflict when it is over or held elsewhere.
         """
 
-        async def use_case(tables: Tables) -> tuple[None, list[str]]:
-            attempt, now = await _current(tables, worker, token, held), self._clock()
-            known = await tables.holds.get(token, held.sequence)
+        def use_case(tables: Tables) -> tuple[None, list[str]]:
+            attempt, now = _current(tables, worker, token, held), self._clock()
+            known = tables.holds.get(token, held.sequence)
             if known is not None:
-                await _keep(tables, known, held)
+                _keep(tables, known, held)
                 return None, []
-            held_before = await tables.holds.open_of(token)
+            held_before = tables.holds.open_of(token)
             if held_before is not None:
                 # A worker that was killed after it carried out a verdict may never have said so.
                 if held.sequence < held_before.sequence or not resumes(held_before):
                     raise Conflict(
                         f"attempt {token} is held already ({held_before.sequence}), and no verdict has it run"
                     )
-                await resume(tables, attempt, held_before, now)
-                attempt = await owned(tables, worker, token)
-            hold = _begun(held, token, await tables.holds.armed(attempt.workflow_id), now)
-            return None, await begin_hold(tables, attempt, hold)
+                resume(tables, attempt, held_before, now)
+                attempt = owned(tables, worker, token)
+            hold = _begun(held, token, tables.holds.armed(attempt.workflow_id), now)
+            return None, begin_hold(tables, attempt, hold)
 
         if held.kind is not Kind.BEFORE and held.outcome is None:
             raise Invalid("held: what is held after its end says how its process ended")
@@ -200,14 +199,14 @@ class Breakpoints:
         Raises NotFound for an attempt or a hold that is not there, Conflict when no verdict says so or it is over.
         """
 
-        async def use_case(tables: Tables) -> tuple[None, list[str]]:
-            attempt = await _current(tables, worker, token, resumed)
-            hold = await _hold_of(tables, token, resumed.sequence)
+        def use_case(tables: Tables) -> tuple[None, list[str]]:
+            attempt = _current(tables, worker, token, resumed)
+            hold = _hold_of(tables, token, resumed.sequence)
             if hold.ended_at is not None:
                 return None, []
             if not resumes(hold):
                 raise Conflict(f"hold {hold.sequence} of attempt {token} goes on: no verdict has it run")
-            return None, await resume(tables, attempt, hold, self._clock())
+            return None, resume(tables, attempt, hold, self._clock())
 
         await self._told(use_case)
 
@@ -217,35 +216,38 @@ class Breakpoints:
         Raises as `resolve` does, and as the others here.
         """
 
-        async def use_case(tables: Tables) -> tuple[None, list[str]]:
-            await _current(tables, worker, token, asked)
-            hold = await _hold_of(tables, token, asked.sequence)
-            person = await tables.shells.person(asked.shell, token) if asked.shell else None
+        def use_case(tables: Tables) -> tuple[None, list[str]]:
+            _current(tables, worker, token, asked)
+            hold = _hold_of(tables, token, asked.sequence)
+            person = tables.shells.person(asked.shell, token) if asked.shell else None
             why = asked.why or "asked for inside the container"
             verdict = judged(Verdict(verb=asked.verb, who=person or CONTAINER, why=why, fresh=asked.fresh), hold)
             if hold.verdict == verdict:
                 return None, []
-            return None, await decide(tables, hold, verdict, self._clock())
+            return None, decide(tables, hold, verdict, self._clock())
 
         await self._told(use_case)
 
     async def orders(self, worker: str, token: str) -> Orders:
         """Everything that is wanted of an attempt now; raises NotFound for one that is not this worker's."""
-        async with self._store.read() as tables:
-            attempt = await owned(tables, worker, token)
+
+        def question(tables: Tables) -> Orders:
+            attempt = owned(tables, worker, token)
             if attempt.state in FINAL:
                 return Orders(stop=given_up(attempt.state))
-            shells = await tables.shells.open_of(token)
-            (under_way,) = await tables.workflows.under_way(attempt.workflow_id)
+            shells = tables.shells.open_of(token)
+            (under_way,) = tables.workflows.under_way(attempt.workflow_id)
             return wanted_of(under_way, shells)
 
-    async def _told(self, use_case: Callable[[Tables], Awaitable[tuple[T, list[str]]]]) -> T:
+        return await self._store.read(question)
+
+    async def _told(self, use_case: Callable[[Tables], tuple[T, list[str]]]) -> T:
         """Run a use-case, then let everybody know whom it returns to be told."""
         value, workers = await self._store.write(use_case)
         await tell(self._machines, self._wakeups, workers)
         return value
 
-    async def _say_refused(self, tables: Tables, under_way: UnderWay) -> None:
+    def _say_refused(self, tables: Tables, under_way: UnderWay) -> None:
         """When the attempt that is under way should be held from now on, and its worker does not do that."""
         action, attempt = under_way.action, under_way.attempt
         if action is None or attempt is None or attempt.debug:
@@ -253,17 +255,17 @@ class Breakpoints:
         wanted = armed_of(under_way.breakpoints, action, under_way.failures)
         if wanted.anything:
             fact = history.breakpoints_refused(action, attempt.token, wanted)
-            await tables.events.add(under_way.workflow_id, self._clock(), *fact)
+            tables.events.add(under_way.workflow_id, self._clock(), *fact)
 
 
-async def _standing(tables: Tables, workflow: Workflow) -> Standing:
-    holds = await tables.holds.of(workflow.id)
-    return Standing(workflow=workflow, breakpoints=await tables.holds.armed(workflow.id), holds=tuple(holds))
+def _standing(tables: Tables, workflow: Workflow) -> Standing:
+    holds = tables.holds.of(workflow.id)
+    return Standing(workflow=workflow, breakpoints=tables.holds.armed(workflow.id), holds=tuple(holds))
 
 
-async def _open(tables: Tables, key: str) -> Hold:
+def _open(tables: Tables, key: str) -> Hold:
     """The hold that a workflow is in and that nobody decided about yet."""
-    standing = await _standing(tables, await find_workflow(tables, key))
+    standing = _standing(tables, find_workflow(tables, key))
     identity, hold = standing.workflow.id, standing.hold
     if hold is None:
         newest = f" any more: {decided(standing.holds[-1])}" if standing.holds else ": tinkbox breakpoint list"
@@ -273,16 +275,16 @@ async def _open(tables: Tables, key: str) -> Hold:
     return hold
 
 
-async def _current(tables: Tables, worker: str, token: str, message: Held | Resumed | Asked) -> Attempt:
-    attempt = await owned(tables, worker, token)
+def _current(tables: Tables, worker: str, token: str, message: Held | Resumed | Asked) -> Attempt:
+    attempt = owned(tables, worker, token)
     fence(attempt, message.workflow_id, message.boot_id)
     if attempt.state in FINAL:
         raise Conflict(f"attempt {token} ended already ({attempt.state}): this is too late")
     return attempt
 
 
-async def _hold_of(tables: Tables, token: str, sequence: int) -> Hold:
-    hold = await tables.holds.get(token, sequence)
+def _hold_of(tables: Tables, token: str, sequence: int) -> Hold:
+    hold = tables.holds.get(token, sequence)
     if hold is None:
         raise NotFound(f"attempt {token} has no hold {sequence}")
     return hold
@@ -304,12 +306,12 @@ def _begun(held: Held, token: str, breakpoints: model.Breakpoints, now: datetime
     )
 
 
-async def _keep(tables: Tables, hold: Hold, held: Held) -> None:
+def _keep(tables: Tables, hold: Hold, held: Held) -> None:
     """The worker says once more that it holds, maybe what became of the container meanwhile."""
     if hold.kind is not held.kind:
         raise Conflict(f"hold {hold.sequence} of attempt {hold.attempt} is one {hold.kind}, not {held.kind}")
     if hold.ended_at is None:
-        await tables.holds.keep(replace(hold, container=held.container, in_place=held.in_place))
+        tables.holds.keep(replace(hold, container=held.container, in_place=held.in_place))
 
 
 def _busy(workflow: Workflow) -> list[str]:

@@ -121,27 +121,30 @@ class Deadlines:
         Raises Unavailable when the store is.
         """
         now, patience = self._clock(), LOOK_EVERY
-        async with self._store.read() as tables:
-            found = [
+
+        def question(tables: Tables) -> list[tuple[datetime, Callable[[Tables], list[str]]]]:
+            found: list[tuple[datetime, Callable[[Tables], list[str]]]] = [
                 (following[0], partial(self._end, workflow_id=each.workflow_id))
-                for each in await tables.workflows.under_way()
+                for each in tables.workflows.under_way()
                 if (following := due(each, self._listening_since))
             ]
             found += [
                 (when, partial(self._give_up, workflow_id=run.workflow_id))
-                for run in await tables.services.awaited()
+                for run in tables.services.awaited()
                 if (when := ready_by(run.status, self._listening_since))
             ]
-        for when, end in found:
+            return found
+
+        for when, end in await self._store.read(question):
             patience = min(patience, (when - now).total_seconds())
             if when <= now:
                 await tell(self._machines, self._wakeups, await self._store.write(end))
         return max(patience, 0.0)
 
-    async def _give_up(self, tables: Tables, workflow_id: str) -> list[str]:
+    def _give_up(self, tables: Tables, workflow_id: str) -> list[str]:
         """End a workflow that waits for a service which is overdue still."""
         now = self._clock()
-        for run in await tables.services.awaited(workflow_id):
+        for run in tables.services.awaited(workflow_id):
             when, begun = ready_by(run.status, self._listening_since), run.status.begun_at
             why = not_ready(run.status, (now - begun).total_seconds()) if begun and when and when <= now else None
             if why is not None:
@@ -151,26 +154,26 @@ class Deadlines:
                     run.status.service.name,
                     extra={"action": "deadlines.over"},
                 )
-                return await give_up(tables, await tables.workflows.get(workflow_id), run.status, why, now)
+                return give_up(tables, tables.workflows.get(workflow_id), run.status, why, now)
         return []
 
-    async def _end(self, tables: Tables, workflow_id: str) -> list[str]:
+    def _end(self, tables: Tables, workflow_id: str) -> list[str]:
         """End what is due of one workflow, unless something happened to it since it was looked at."""
         now = self._clock()
-        for each in await tables.workflows.under_way(workflow_id):
+        for each in tables.workflows.under_way(workflow_id):
             following = due(each, self._listening_since)
             if following is None or following[0] > now:
                 continue
             what = following[1]
             if each.hold is not None and what is Due.WARNING:
-                return await warn(tables, each.hold, now)
+                return warn(tables, each.hold, now)
             _log.warning("workflow %s: %s is overdue", workflow_id, what.value, extra={"action": "deadlines.over"})
             if what is Due.END:
-                return await stop(tables, await tables.workflows.get(workflow_id), State.TIMEOUT, now)
+                return stop(tables, tables.workflows.get(workflow_id), State.TIMEOUT, now)
             if each.hold is not None and what is Due.VERDICT:
-                return await expire(tables, each.hold, now)
+                return expire(tables, each.hold, now)
             if each.attempt is not None and each.action is not None:
-                return await end_attempt(tables, each.attempt, _outcome(what, each, each.action), now)
+                return end_attempt(tables, each.attempt, _outcome(what, each, each.action), now)
         return []
 
 

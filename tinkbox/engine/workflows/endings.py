@@ -22,61 +22,61 @@ from tinkbox.store.database import Tables
 from tinkbox.store.workflows import Attempt
 
 
-async def end_attempt(tables: Tables, attempt: Attempt, outcome: Outcome, now: datetime) -> list[str]:
+def end_attempt(tables: Tables, attempt: Attempt, outcome: Outcome, now: datetime) -> list[str]:
     """End an attempt, with it its action or only this try at it, and when that decides it the workflow."""
-    workflow = await tables.workflows.get(attempt.workflow_id)
+    workflow = tables.workflows.get(attempt.workflow_id)
     status = workflow.actions[attempt.position]
     was_held = status.state is State.HELD or attempt.resumed_at is not None
-    holds = await tables.holds.of_attempt(attempt.token) if was_held else []
+    holds = tables.holds.of_attempt(attempt.token) if was_held else []
     hold = next((each for each in holds if each.ended_at is None), None)
     verdict = hold.verdict if hold else None
     again = tries_again(workflow, status, outcome, verdict)
     happening = Happening.TRIED_AGAIN if again else ENDING[outcome.state]
     outcome = replace(outcome, hint="" if outcome.state is State.SUCCESS else hint(outcome.reason))
-    await tables.workflows.end_attempt(attempt.token, outcome, now)
-    await tables.workflows.set_action_state(workflow.id, attempt.position, advance(ACTION, status.state, happening))
+    tables.workflows.end_attempt(attempt.token, outcome, now)
+    tables.workflows.set_action_state(workflow.id, attempt.position, advance(ACTION, status.state, happening))
     if outcome.state in {State.FAILED, State.TIMEOUT}:
-        await tables.workflows.count_failure(workflow.id, attempt.position)
+        tables.workflows.count_failure(workflow.id, attempt.position)
     if hold is not None:
-        await tables.holds.end(hold, now)
+        tables.holds.end(hold, now)
     if again and verdict is not None:
         changes = Override(command=verdict.command, environment=verdict.environment)
-        await tables.holds.set_override(workflow.id, attempt.position, changes)
+        tables.holds.set_override(workflow.id, attempt.position, changes)
     seconds = (now - attempt.started_at).total_seconds() - sum(each.lasted(now) for each in holds)
     held = hold.lasted(now) if hold else None
     fact = history.action_ended(status.action, attempt.token, outcome, seconds, again=again, held=held)
-    await tables.events.add(workflow.id, now, *fact)
+    tables.events.add(workflow.id, now, *fact)
     end = None if again else workflow_ends(workflow, attempt.position, outcome.state)
     if end is not None:
-        await _end_workflow(tables, workflow, end, now)
+        _end_workflow(tables, workflow, end, now)
         return workflow.workers()
-    if status.state is State.LEAVING and await tables.queues.next_for(attempt.worker) is None:
+    if status.state is State.LEAVING and tables.queues.next_for(attempt.worker) is None:
         # It is on its way to its own disk, while the workflow goes on elsewhere.
-        await tables.hardware.withdraw_ticket([attempt.worker], installed=True)
+        tables.hardware.withdraw_ticket([attempt.worker], installed=True)
     return handed_over(workflow, attempt.position)
 
 
-async def stop(tables: Tables, workflow: Workflow, into: State, now: datetime) -> list[str]:
+def stop(tables: Tables, workflow: Workflow, into: State, now: datetime) -> list[str]:
     """End a workflow in CANCELED or TIMEOUT: at once, or when its running action was stopped."""
     current = workflow.current()
     if current is None or current.state not in BEGUN:
-        await _end_workflow(tables, workflow, into, now)
+        _end_workflow(tables, workflow, into, now)
         return workflow.workers()
     reason, message = why_stopped(into, workflow.global_timeout)
-    await tables.workflows.set_state(workflow.id, advance(WORKFLOW, workflow.state, Happening.STOPPED), now)
-    await tables.workflows.set_stop(workflow.id, into, now)
-    await tables.events.add(workflow.id, now, *history.stopping(into, reason, message))
-    attempt = await tables.workflows.attempt(current.attempt)
+    tables.workflows.set_state(workflow.id, advance(WORKFLOW, workflow.state, Happening.STOPPED), now)
+    tables.workflows.set_stop(workflow.id, into, now)
+    tables.events.add(workflow.id, now, *history.stopping(into, reason, message))
+    attempt = tables.workflows.attempt(current.attempt)
     if attempt is not None and current.state is State.LEAVING:
         # Nobody is there who could be told to stop.
-        await end_attempt(tables, attempt, Outcome(state=into, reason=reason, message=message), now)
+        end_attempt(tables, attempt, Outcome(state=into, reason=reason, message=message), now)
     return workflow.workers()
 
 
-async def give_up(tables: Tables, workflow: Workflow, status: ServiceStatus, why: Outcome, now: datetime) -> list[str]:
+def give_up(tables: Tables, workflow: Workflow, status: ServiceStatus, why: Outcome, now: datetime) -> list[str]:
     """End a workflow that could not begin, because a service of it is not ready."""
-    await tables.workflows.set_reason(workflow.id, why.reason, why.message, status.service.name)
-    await _end_workflow(tables, workflow, State.FAILED, now)
+    tables.workflows.set_reason(workflow.id, why.reason, why.message, status.service.name)
+    _end_workflow(tables, workflow, State.FAILED, now)
     return workflow.workers()
 
 
@@ -91,13 +91,13 @@ async def tell(machines: Machines, wakeups: Wakeups, workers: Iterable[str]) -> 
     wakeups.wake(SERVICES)
 
 
-async def _end_workflow(tables: Tables, workflow: Workflow, end: State, now: datetime) -> None:
-    await tables.workflows.set_state(workflow.id, advance(WORKFLOW, workflow.state, ENDING[end]), now)
-    over = await tables.workflows.get(workflow.id)
-    await tables.events.add(workflow.id, now, *history.ended(end, *explanation(over)))
+def _end_workflow(tables: Tables, workflow: Workflow, end: State, now: datetime) -> None:
+    tables.workflows.set_state(workflow.id, advance(WORKFLOW, workflow.state, ENDING[end]), now)
+    over = tables.workflows.get(workflow.id)
+    tables.events.add(workflow.id, now, *history.ended(end, *explanation(over)))
     if end in {State.SUCCESS, State.CANCELED}:
-        await tables.hardware.withdraw_ticket(workflow.workers(), installed=end is State.SUCCESS)
-    for run in await tables.services.open_of(workflow.id):
+        tables.hardware.withdraw_ticket(workflow.workers(), installed=end is State.SUCCESS)
+    for run in tables.services.open_of(workflow.id):
         standing = told_to_end(run.status.standing)
-        await tables.services.stand(standing, now)
-        await tables.events.add(workflow.id, now, *history.service_told(run.status.service, standing.phase, standing))
+        tables.services.stand(standing, now)
+        tables.events.add(workflow.id, now, *history.service_told(run.status.service, standing.phase, standing))

@@ -7,7 +7,7 @@ copy that it pulled, nor brings back what the service removed meanwhile.
 
 import asyncio
 import hashlib
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import TypeVar
@@ -33,20 +33,17 @@ class Base:
     since: datetime | None = None
 
 
-async def keep(
-    store: Store, workflow_id: str, merge: Callable[[Base], T], write: Callable[[Tables, T], Awaitable[int]]
-) -> int:
+async def keep(store: Store, workflow_id: str, merge: Callable[[Base], T], write: Callable[[Tables, T], int]) -> int:
     """Merge something into the newest data, store it, and return what `write` does; again, when others were quicker.
 
     Merging may take a while, so it is done in a thread, and nobody waits for it.
     """
     while True:
-        async with store.read() as tables:
-            base = await _base(tables, workflow_id)
+        base = await store.read(lambda tables: _base(tables, workflow_id))
         merged = await asyncio.to_thread(merge, base)
 
-        async def use_case(tables: Tables, base: Base = base, merged: T = merged) -> int | None:
-            return await write(tables, merged) if await _base(tables, workflow_id) == base else None
+        def use_case(tables: Tables, base: Base = base, merged: T = merged) -> int | None:
+            return write(tables, merged) if _base(tables, workflow_id) == base else None
 
         kept = await store.write(use_case)
         if kept is not None:
@@ -84,28 +81,28 @@ def served(base: Base, run: str, entries: Sequence[Entry], now: datetime) -> tup
     return encode(overlaid(kept, changed)), Written(run=run, files=files, removed=remembered)
 
 
-async def _base(tables: Tables, workflow_id: str) -> Base:
-    newest = await tables.data.newest(workflow_id)
-    going = await tables.workflows.under_way(workflow_id)
+def _base(tables: Tables, workflow_id: str) -> Base:
+    newest = tables.data.newest(workflow_id)
+    going = tables.workflows.under_way(workflow_id)
     return Base(
         version=newest.version if newest else 0,
         archive=(newest.archive or b"") if newest else b"",
-        written=tuple(await tables.services.written(workflow_id)),
+        written=tuple(tables.services.written(workflow_id)),
         since=next((each.attempt.started_at for each in going if each.attempt is not None), None),
     )
 
 
-async def unchanged(tables: Tables, workflow_id: str, archive: bytes) -> int | None:
+def unchanged(tables: Tables, workflow_id: str, archive: bytes) -> int | None:
     """The number of the newest version of the data when it is this, else None."""
-    newest = await tables.data.newest(workflow_id)
+    newest = tables.data.newest(workflow_id)
     return newest.version if newest is not None and newest.digest == hashlib.sha256(archive).hexdigest() else None
 
 
-async def add_version(tables: Tables, workflow_id: str, who: str, archive: bytes, now: datetime) -> int:
+def add_version(tables: Tables, workflow_id: str, who: str, archive: bytes, now: datetime) -> int:
     """Store a new version of the data; returns its number."""
-    number = 1 + await tables.data.newest_version(workflow_id)
+    number = 1 + tables.data.newest_version(workflow_id)
     digest = hashlib.sha256(archive).hexdigest()
-    await tables.data.add(
+    tables.data.add(
         workflow_id,
         DataVersion(version=number, at=now, worker=who, size=len(archive), digest=digest, archive=archive),
     )

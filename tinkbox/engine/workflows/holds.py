@@ -16,54 +16,54 @@ from tinkbox.store.database import Tables
 from tinkbox.store.workflows import Attempt
 
 
-async def begin_hold(tables: Tables, attempt: Attempt, hold: Hold) -> list[str]:
+def begin_hold(tables: Tables, attempt: Attempt, hold: Hold) -> list[str]:
     """An attempt's action is held from now on."""
-    await tables.workflows.hold(attempt.token)
+    tables.workflows.hold(attempt.token)
     state = advance(ACTION, attempt.state, Happening.HELD)
-    await tables.workflows.set_action_state(attempt.workflow_id, attempt.position, state)
-    await tables.holds.add(hold)
-    action = held_action(await tables.workflows.get(hold.workflow_id), hold)
-    await tables.events.add(hold.workflow_id, hold.held_at, *history.action_held(action, hold))
+    tables.workflows.set_action_state(attempt.workflow_id, attempt.position, state)
+    tables.holds.add(hold)
+    action = held_action(tables.workflows.get(hold.workflow_id), hold)
+    tables.events.add(hold.workflow_id, hold.held_at, *history.action_held(action, hold))
     return [attempt.worker]
 
 
-async def resume(tables: Tables, attempt: Attempt, hold: Hold, now: datetime) -> list[str]:
+def resume(tables: Tables, attempt: Attempt, hold: Hold, now: datetime) -> list[str]:
     """A held action runs (again): its whole time is before it, and the workflow's goes on where it stood."""
     happening = Happening.RESUMED if attempt.left_at is None else Happening.LEFT
     state = advance(ACTION, attempt.state, happening)
-    await tables.workflows.resume(attempt.token, state, now)
-    await tables.workflows.set_action_state(attempt.workflow_id, attempt.position, state)
-    await tables.holds.end(hold, now)
-    action = held_action(await tables.workflows.get(hold.workflow_id), hold)
+    tables.workflows.resume(attempt.token, state, now)
+    tables.workflows.set_action_state(attempt.workflow_id, attempt.position, state)
+    tables.holds.end(hold, now)
+    action = held_action(tables.workflows.get(hold.workflow_id), hold)
     fact = history.action_resumed(action, hold, state, hold.lasted(now))
-    await tables.events.add(hold.workflow_id, now, *fact)
+    tables.events.add(hold.workflow_id, now, *fact)
     return [attempt.worker]
 
 
-async def decide(tables: Tables, hold: Hold, verdict: Verdict, now: datetime) -> list[str]:
+def decide(tables: Tables, hold: Hold, verdict: Verdict, now: datetime) -> list[str]:
     """Give the verdict on a hold; raises Conflict that says who was first, or that the workflow is being stopped."""
-    workflow = await tables.workflows.get(hold.workflow_id)
+    workflow = tables.workflows.get(hold.workflow_id)
     if workflow.state is State.STOPPING:
         raise Conflict(f"workflow {workflow.id} was told to stop: nothing is left to decide")
-    if not await tables.holds.decide(hold, verdict, now):
-        raise Conflict(decided(await tables.holds.get(hold.attempt, hold.sequence)))
+    if not tables.holds.decide(hold, verdict, now):
+        raise Conflict(decided(tables.holds.get(hold.attempt, hold.sequence)))
     told = history.hold_expired if verdict.who == DEADLINE else history.verdict_given
-    await tables.events.add(workflow.id, now, *told(held_action(workflow, hold), hold, verdict))
+    tables.events.add(workflow.id, now, *told(held_action(workflow, hold), hold, verdict))
     if verdict.verb is Verb.ABORT:
-        return await stop(tables, workflow, State.CANCELED, now)
+        return stop(tables, workflow, State.CANCELED, now)
     return [held_action(workflow, hold).worker]
 
 
-async def expire(tables: Tables, hold: Hold, now: datetime) -> list[str]:
+def expire(tables: Tables, hold: Hold, now: datetime) -> list[str]:
     """Nobody decided in time: the deadline gives the verdict that the hold was begun with."""
-    return await decide(tables, hold, Verdict(verb=hold.on_expiry, who=DEADLINE, why="nobody decided in time"), now)
+    return decide(tables, hold, Verdict(verb=hold.on_expiry, who=DEADLINE, why="nobody decided in time"), now)
 
 
-async def warn(tables: Tables, hold: Hold, now: datetime) -> list[str]:
+def warn(tables: Tables, hold: Hold, now: datetime) -> list[str]:
     """Say, once for each deadline, that a hold ends soon by itself."""
-    workflow = await tables.workflows.get(hold.workflow_id)
-    await tables.holds.keep(replace(hold, warned=True))
-    await tables.events.add(workflow.id, now, *history.hold_expiring(held_action(workflow, hold), hold))
+    workflow = tables.workflows.get(hold.workflow_id)
+    tables.holds.keep(replace(hold, warned=True))
+    tables.events.add(workflow.id, now, *history.hold_expiring(held_action(workflow, hold), hold))
     return []
 
 

@@ -45,11 +45,11 @@ class Returns:
         """Complete those that are back now; raises Unavailable when the store is."""
         for token in list(self._machines.returned):
 
-            async def use_case(tables: Tables, token: str = token) -> list[str]:
-                attempt = await tables.workflows.attempt(token)
+            def use_case(tables: Tables, token: str = token) -> list[str]:
+                attempt = tables.workflows.attempt(token)
                 if attempt is None or attempt.state is not State.LEAVING:
                     return []
-                return await end_attempt(tables, attempt, RETURNED, self._clock())
+                return end_attempt(tables, attempt, RETURNED, self._clock())
 
             workers = await self._store.write(use_case)
             self._machines.returned.discard(token)

@@ -13,18 +13,18 @@ from tinkbox.store.database import Tables
 from tinkbox.store.workflows import Attempt
 
 
-async def judge(tables: Tables, attempt: Attempt, disks: Sequence[Disk], now: datetime) -> Refused | None:
+def judge(tables: Tables, attempt: Attempt, disks: Sequence[Disk], now: datetime) -> Refused | None:
     """Let an attempt wipe these disks, or say why not; the same again gets the same answer.
 
     Raises Conflict when the attempt is over, or when these are not the disks that its action wipes.
     """
     if attempt.state in FINAL:
         raise Conflict(f"attempt {attempt.token} is over: it wipes nothing any more")
-    workflow = await tables.workflows.get(attempt.workflow_id)
+    workflow = tables.workflows.get(attempt.workflow_id)
     wipes = workflow.actions[attempt.position].action.wipes
     if [disk.path for disk in disks] != list(wipes):
         raise Conflict(f"attempt {attempt.token} wipes {', '.join(wipes) or 'nothing'}, by its template")
-    known = {disk.name: await tables.disks.get(attempt.worker, disk.name, workflow.id) for disk in disks}
+    known = {disk.name: tables.disks.get(attempt.worker, disk.name, workflow.id) for disk in disks}
     for disk in disks:
         not_ours = () if workflow.wipe_confirmed else foreign(disk.contents, known[disk.name])
         refused = refusal(disk, not_ours, workflow.id)
@@ -32,14 +32,14 @@ async def judge(tables: Tables, attempt: Attempt, disks: Sequence[Disk], now: da
             return refused
     for disk in disks:
         now_known = begun(disk.contents, known[disk.name])
-        await tables.disks.keep(attempt.worker, disk.name, now_known, workflow.id, attempt.token, now)
+        tables.disks.keep(attempt.worker, disk.name, now_known, workflow.id, attempt.token, now)
     return None
 
 
-async def remember(tables: Tables, attempt: Attempt, disks: Sequence[Disk], state: State, now: datetime) -> None:
+def remember(tables: Tables, attempt: Attempt, disks: Sequence[Disk], state: State, now: datetime) -> None:
     """Take note of how the disks look at the end of an attempt, as far as it was allowed to wipe them."""
-    written = await tables.disks.written_by(attempt.token) if disks else {}
+    written = tables.disks.written_by(attempt.token) if disks else {}
     for disk in disks:
         if disk.name in written and not disk.problem:
             left = ended(disk.contents, written[disk.name], succeeded=state is State.SUCCESS)
-            await tables.disks.keep(attempt.worker, disk.name, left, attempt.workflow_id, attempt.token, now)
+            tables.disks.keep(attempt.worker, disk.name, left, attempt.workflow_id, attempt.token, now)

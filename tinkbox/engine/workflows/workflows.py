@@ -23,6 +23,7 @@ from tinkbox.model.workflow import FINAL, Event, PlannedAction, State, Workflow
 from tinkbox.store.data import DataVersion
 from tinkbox.store.database import Store, Tables, UseCase
 from tinkbox.store.output import Piece
+from tinkbox.store.templates import Template
 from tinkbox.store.workflows import Attempt
 
 SHOWN_FINISHED = 50
@@ -86,18 +87,20 @@ class Workflows:
         """
         if len(devices) > MAX_DEVICES:
             raise Invalid(f"{len(devices)} devices: at most {MAX_DEVICES} fit into one workflow")
-        async with self._store.read() as tables:
-            template = await find_template(tables, template_key)
-            machine = machine or await first_known(tables, devices)
+
+        def question(tables: Tables) -> tuple[Template, Hardware | None]:
+            return find_template(tables, template_key), machine or first_known(tables, devices)
+
+        template, seen = await self._store.read(question)
         now, workflow_id = self._clock(), self._new_id()
-        rendered = await render(template.data, rendering_data(devices, machine, workflow_id))
+        rendered = await render(template.data, rendering_data(devices, seen, workflow_id))
         definition = rendered.definition
 
-        async def use_case(tables: Tables) -> list[str]:
+        def use_case(tables: Tables) -> list[str]:
             if first is not None:
-                await first(tables)
-            actions = await bind(tables, definition)
-            services = await bind_services(tables, definition, self._names, workflow_id)
+                first(tables)
+            actions = bind(tables, definition)
+            services = bind_services(tables, definition, self._names, workflow_id)
             workflow = Workflow(
                 id=workflow_id,
                 name=name or definition.name,
@@ -116,10 +119,10 @@ class Workflows:
                 ),
             )
             workers = workflow.workers()
-            await tables.workflows.insert(workflow)
-            await tables.hardware.grant_ticket(workers)
-            await tables.events.add(workflow_id, now, *history.created(workflow))
-            await _arm(tables, workflow, definition.breakpoints, breakpoints, who)
+            tables.workflows.insert(workflow)
+            tables.hardware.grant_ticket(workers)
+            tables.events.add(workflow_id, now, *history.created(workflow))
+            _arm(tables, workflow, definition.breakpoints, breakpoints, who)
             return workers
 
         workers = await self._store.write(use_case)
@@ -129,16 +132,16 @@ class Workflows:
 
     async def get(self, key: str) -> Workflow:
         """Raises NotFound, or Conflict when the key fits several."""
-        async with self._store.read() as tables:
-            return await find_workflow(tables, key)
+        return await self._store.read(lambda tables: find_workflow(tables, key))
 
     async def pages(self) -> AsyncIterator[list[Workflow]]:
         """Every workflow, oldest first, some at a time: booting machines are answered in between."""
-        async with self._store.read() as tables:
-            ids = await tables.workflows.ids()
+        ids = await self._store.read(lambda tables: tables.workflows.ids())
         for begin in range(0, len(ids), PAGE):
-            async with self._store.read() as tables:
-                yield await tables.workflows.some(ids[begin : begin + PAGE])
+            yield await self._some(ids[begin : begin + PAGE])
+
+    async def _some(self, ids: Sequence[str]) -> list[Workflow]:
+        return await self._store.read(lambda tables: tables.workflows.some(ids))
 
     async def all(self) -> list[Workflow]:
         """Every workflow, oldest first."""
@@ -146,8 +149,7 @@ class Workflows:
 
     async def attempts(self, key: str) -> list[Attempt]:
         """Every attempt at a workflow's actions, in the order in which they began; a retry hides none."""
-        async with self._store.read() as tables:
-            return await tables.workflows.attempts((await find_workflow(tables, key)).id)
+        return await self._store.read(lambda tables: tables.workflows.attempts(find_workflow(tables, key).id))
 
     async def cancel(self, key: str) -> str:
         """Have a workflow end as CANCELED, its running action stopped first; returns its id.
@@ -155,13 +157,13 @@ class Workflows:
         One that is being stopped already is left alone.  Raises Conflict when it is over.
         """
 
-        async def use_case(tables: Tables) -> tuple[str, list[str]]:
-            workflow = await find_workflow(tables, key)
+        def use_case(tables: Tables) -> tuple[str, list[str]]:
+            workflow = find_workflow(tables, key)
             if workflow.state in FINAL:
                 raise Conflict(f"workflow {workflow.id} is over already ({workflow.state})")
             if workflow.state is State.STOPPING:
                 return workflow.id, []
-            return workflow.id, await stop(tables, workflow, State.CANCELED, self._clock())
+            return workflow.id, stop(tables, workflow, State.CANCELED, self._clock())
 
         workflow_id, workers = await self._store.write(use_case)
         await tell(self._machines, self._wakeups, workers)
@@ -175,18 +177,18 @@ class Workflows:
         """
         now = self._clock()
 
-        async def use_case(tables: Tables) -> Workflow:
-            workflow = await find_workflow(tables, key)
+        def use_case(tables: Tables) -> Workflow:
+            workflow = find_workflow(tables, key)
             first = first_to_retry(workflow, from_action)
-            await tables.workflows.set_state(workflow.id, advance(WORKFLOW, workflow.state, Happening.RETRIED), now)
-            await tables.workflows.make_ready(workflow.id, first)
+            tables.workflows.set_state(workflow.id, advance(WORKFLOW, workflow.state, Happening.RETRIED), now)
+            tables.workflows.make_ready(workflow.id, first)
             runs = [self._new_token() for _ in workflow.services]
-            await tables.services.renew(workflow.id, runs)
-            await tables.events.add(workflow.id, now, *history.retried(first, runs, confirmed=confirm_wipe))
+            tables.services.renew(workflow.id, runs)
+            tables.events.add(workflow.id, now, *history.retried(first, runs, confirmed=confirm_wipe))
             if confirm_wipe:
-                await tables.workflows.confirm_wipe(workflow.id)
-            ready = await tables.workflows.get(workflow.id)
-            await tables.hardware.grant_ticket(_awaited(ready))
+                tables.workflows.confirm_wipe(workflow.id)
+            ready = tables.workflows.get(workflow.id)
+            tables.hardware.grant_ticket(_awaited(ready))
             return ready
 
         workflow = await self._store.write(use_case)
@@ -197,16 +199,16 @@ class Workflows:
     async def delete(self, key: str) -> str:
         """Forget a workflow that is not running; returns its id.  Raises Conflict while it runs."""
 
-        async def use_case(tables: Tables) -> tuple[str, list[str]]:
-            workflow = await find_workflow(tables, key)
+        def use_case(tables: Tables) -> tuple[str, list[str]]:
+            workflow = find_workflow(tables, key)
             if workflow.state in {State.RUNNING, State.STOPPING}:
                 raise Conflict(
                     f"workflow {workflow.id} is {workflow.state.lower()}: it can be deleted when it is over, "
                     "and canceled before"
                 )
-            await tables.workflows.delete(workflow.id)
+            tables.workflows.delete(workflow.id)
             if workflow.state is not State.SUCCESS:  # what did not succeed holds a ticket for the next try
-                await tables.hardware.withdraw_ticket(workflow.workers(), installed=False)
+                tables.hardware.withdraw_ticket(workflow.workers(), installed=False)
             return workflow.id, workflow.workers()
 
         workflow_id, workers = await self._store.write(use_case)
@@ -215,18 +217,15 @@ class Workflows:
 
     async def events(self, key: str) -> list[Event]:
         """What happened to a workflow, in order."""
-        async with self._store.read() as tables:
-            return await tables.events.of((await find_workflow(tables, key)).id)
+        return await self._store.read(lambda tables: tables.events.of(find_workflow(tables, key).id))
 
     async def events_after(self, sequence: int, limit: int = 500) -> list[tuple[int, Event]]:
         """The next events of any workflow, each with its place in the whole."""
-        async with self._store.read() as tables:
-            return await tables.events.after(sequence, limit)
+        return await self._store.read(lambda tables: tables.events.after(sequence, limit))
 
     async def newest_event(self) -> int:
         """The place of the newest event in the whole."""
-        async with self._store.read() as tables:
-            return await tables.events.newest()
+        return await self._store.read(lambda tables: tables.events.newest())
 
     async def changed(self, timeout: float) -> None:
         """Wait until something may have changed, at most `timeout` seconds."""
@@ -237,27 +236,28 @@ class Workflows:
 
         `offsets` maps attempt tokens to where the reader already is.
         """
-        async with self._store.read() as tables:
-            workflow = await find_workflow(tables, key)
+
+        def question(tables: Tables) -> list[Output]:
+            workflow = find_workflow(tables, key)
             return [
                 Output(
                     attempt=attempt,
                     action=workflow.actions[attempt.position].action,
-                    pieces=await tables.output.after(attempt.token, offsets.get(attempt.token, 0)),
+                    pieces=tables.output.after(attempt.token, offsets.get(attempt.token, 0)),
                 )
-                for attempt in await tables.workflows.attempts(workflow.id)
+                for attempt in tables.workflows.attempts(workflow.id)
             ]
+
+        return await self._store.read(question)
 
     async def data(self, key: str, version: int = 0) -> DataVersion | None:
         """A version of the ephemeral data, 0 the newest; None when nothing was ever written.
 
         Raises NotFound for a version that never was or is no longer kept.
         """
-        async with self._store.read() as tables:
-            workflow_id = (await find_workflow(tables, key)).id
-            if version == 0:
-                return await tables.data.newest(workflow_id)
-            versions = await tables.data.versions(workflow_id)
+        if version == 0:
+            return await self._store.read(lambda tables: tables.data.newest(find_workflow(tables, key).id))
+        versions = await self.data_versions(key)
         found = next((each for each in versions if each.version == version), None)
         if found is None or found.archive is None:
             kept = ", ".join(str(each.version) for each in versions if each.archive is not None) or "none"
@@ -266,22 +266,21 @@ class Workflows:
 
     async def data_versions(self, key: str) -> list[DataVersion]:
         """Every version of the ephemeral data, oldest first, the older ones without their archive."""
-        async with self._store.read() as tables:
-            return await tables.data.versions((await find_workflow(tables, key)).id)
+        return await self._store.read(lambda tables: tables.data.versions(find_workflow(tables, key).id))
 
 
-async def find_workflow(tables: Tables, key: str) -> Workflow:
+def find_workflow(tables: Tables, key: str) -> Workflow:
     """The one workflow that `key` means; raises NotFound or Conflict."""
-    return only(await tables.workflows.matching(key), "workflow", key)
+    return only(tables.workflows.matching(key), "workflow", key)
 
 
-async def _arm(tables: Tables, workflow: Workflow, of_template: Breakpoints, change: Change | None, who: str) -> None:
+def _arm(tables: Tables, workflow: Workflow, of_template: Breakpoints, change: Change | None, who: str) -> None:
     """Arm a new workflow's breakpoints."""
     by_person = armed(of_template, change, workflow) if change is not None else of_template
     for breakpoints, whose in ((of_template, "the template"), (by_person, who)):
-        if breakpoints != await tables.holds.armed(workflow.id):
-            await tables.holds.arm(workflow.id, breakpoints)
-            await tables.events.add(workflow.id, workflow.created_at, *history.breakpoints_armed(breakpoints, whose))
+        if breakpoints != tables.holds.armed(workflow.id):
+            tables.holds.arm(workflow.id, breakpoints)
+            tables.events.add(workflow.id, workflow.created_at, *history.breakpoints_armed(breakpoints, whose))
 
 
 def _awaited(workflow: Workflow) -> list[str]:

@@ -25,8 +25,7 @@ async def test_a_machine_is_offered_an_address_and_has_it_when_it_is_on_disk(lab
     assert lab.leases.holder(at(0)) is None
     assert await lab.acknowledged(1, at(0))
     assert lab.leases.holder(at(0)) == mac(1)
-    async with lab.store.read() as tables:
-        (kept,) = await tables.leases.all()
+    (kept,) = await lab.store.read(lambda tables: tables.leases.all())
     until = lab.clock() + timedelta(seconds=TERM)
     assert kept == replace(offered, state=LeaseState.BOUND, until=until)
     assert (kept.client_id, kept.hostname) == (b"\x01\x01", "machine-1")
@@ -299,8 +298,9 @@ async def test_what_a_full_disk_refused_is_saved_when_there_is_room_but_no_offer
         with pytest.raises(Unavailable):
             await lab.leases.save()
     await lab.leases.save()
-    async with lab.store.read() as tables:
-        assert {each.address: each.state for each in await tables.leases.all()} == {address: LeaseState.RELEASED}
+    assert await lab.store.read(lambda tables: {each.address: each.state for each in tables.leases.all()}) == {
+        address: LeaseState.RELEASED
+    }
 
 
 async def test_those_that_are_acknowledged_together_each_get_their_own_answer(lab: Lender) -> None:
@@ -320,7 +320,10 @@ async def test_many_leases_are_one_transaction(lab: Lender) -> None:
         assert offered is not None
         lab.leases.confirm(client(machine), offered.address, SUBNET)
     transactions: list[str] = []
-    await lab.store._writer.set_trace_callback(lambda text: transactions.append(text) if "SAVEPOINT" in text else None)
+    writer = lab.store._writer
+    await writer.run(
+        writer.connection.set_trace_callback, lambda text: transactions.append(text) if "SAVEPOINT" in text else None
+    )
     async with asyncio.TaskGroup() as asking:
         tasks = [asking.create_task(lab.leases.committed([at(number)])) for number in range(5)]
     assert [task.result() for task in tasks] == [{at(number)} for number in range(5)]
@@ -338,9 +341,8 @@ async def test_what_nobody_waits_for_is_saved_as_well(lab: Lender) -> None:
 
 async def eventually(lab: Lender, wanted: Callable[[list[LeaseState]], bool]) -> None:
     while True:
-        async with lab.store.read() as tables:
-            if wanted([each.state for each in await tables.leases.all()]):
-                return
+        if wanted([each.state for each in await lab.store.read(lambda tables: tables.leases.all())]):
+            return
         await asyncio.sleep(0.05)
 
 
@@ -382,8 +384,7 @@ async def test_of_leases_outside_of_every_pool_those_that_are_over_are_forgotten
     await lab.restart()
     assert lab.leases.all() == []
     await lab.leases.save()
-    async with lab.store.read() as tables:
-        assert await tables.leases.all() == strays[1:]
+    assert await lab.store.read(lambda tables: tables.leases.all()) == strays[1:]
 
 
 async def test_of_two_leases_that_a_larger_pool_brings_together_the_newer_one_is_remembered(lab: Lender) -> None:
@@ -411,5 +412,5 @@ async def test_a_machine_that_moved_on_is_remembered_by_its_newest_address(lab: 
     assert again.address == second
 
 
-async def _keep(lease: Lease, tables: Tables) -> None:
-    await tables.leases.save([lease])
+def _keep(lease: Lease, tables: Tables) -> None:
+    tables.leases.save([lease])

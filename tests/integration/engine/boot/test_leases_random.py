@@ -8,7 +8,7 @@ from ipaddress import IPv4Address
 import pytest
 
 from tests.integration.engine.appliance import mac
-from tests.integration.engine.lending import TERM, Lender, at, client
+from tests.integration.engine.lending import TERM, Lender, at, client, fill
 from tinkbox.engine.boot.leases import KEPT_OUT_SECONDS, OFFER_SECONDS
 
 
@@ -47,7 +47,7 @@ class Life:
 
     async def fill_the_disk(self) -> None:
         self.full = not self.full
-        await self.lab.store._writer.execute(f"PRAGMA query_only = {self.full}")
+        await fill(self.lab.store, full=self.full)
 
     async def crash(self) -> None:
         self.promised = dict(self.lasting)

@@ -19,8 +19,7 @@ ROUTER = IPv4Address("172.31.0.1")
 
 
 async def stored(box: Appliance) -> list[Stranger]:
-    async with box.store.read() as tables:
-        return await tables.discovery.all()
+    return await box.store.read(lambda tables: tables.discovery.all())
 
 
 @pytest.mark.parametrize(("number", "architecture"), [(0, "x86_64"), (7, "x86_64"), (11, "aarch64"), (19, "aarch64")])

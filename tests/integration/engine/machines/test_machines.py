@@ -334,8 +334,9 @@ async def test_a_full_disk_delays_saving_and_does_not_end_it(box: Appliance, mon
         box.machines.saw(mac(1), Stage.DISCOVER)
         await saved.wait()
         saving.cancel()
-    async with box.store.read() as tables:
-        assert [each.stage for each in (await tables.sightings.of([mac(1)])).values()] == [Stage.DISCOVER]
+    assert await box.store.read(lambda tables: [each.stage for each in tables.sightings.of([mac(1)]).values()]) == [
+        Stage.DISCOVER
+    ]
 
 
 async def test_while_nothing_can_be_saved_boots_go_on_and_the_newest_sightings_wait(
@@ -532,8 +533,7 @@ async def test_what_was_seen_is_saved_also_when_the_progress_was_refused(
     monkeypatch.setattr(box.store, "write", full_at_first)
     with pytest.raises(Unavailable):
         await box.machines.save()
-    async with box.store.read() as tables:
-        assert len(await tables.sightings.of([mac(1)])) == 1
+    assert len(await box.store.read(lambda tables: tables.sightings.of([mac(1)]))) == 1
 
 
 async def test_the_worker_is_seen_on_the_interface_that_the_machine_booted_from(box: Appliance) -> None:

@@ -126,11 +126,11 @@ async def test_what_is_said_twice_is_not_written_twice(box: Appliance) -> None:
     await ours.ask()
     await ours.say("", READY)
     before = await box.workflows.newest_event(), await box.workflows.get(workflow_id)
-    writes = box.store._writer.total_changes
+    writes = box.store._writer.connection.total_changes
     for _ in range(3):
         await ours.repeat()
     assert (await box.workflows.newest_event(), await box.workflows.get(workflow_id)) == before
-    assert box.store._writer.total_changes == writes
+    assert box.store._writer.connection.total_changes == writes
 
 
 async def test_a_host_says_nothing_about_what_another_one_has(box: Appliance) -> None:

@@ -100,8 +100,9 @@ async def test_what_was_removed_before_the_present_attempt_began_is_forgotten(bo
     workflow_id, worker, offer, ours, _ = await begun(box)
 
     async def removed() -> set[str]:
-        async with box.store.read() as tables:
-            return {path for each in await tables.services.written(workflow_id) for path in each.removed}
+        return await box.store.read(
+            lambda tables: {path for each in tables.services.written(workflow_id) for path in each.removed}
+        )
 
     await ours.write(a="1", b="1")
     await ours.write(b="1")
@@ -119,8 +120,7 @@ async def test_between_attempts_nobody_has_an_older_copy(box: Appliance) -> None
     await box.report(worker, offer)
     await ours.write()
     (run,) = await box.runs(workflow_id, "boot files")
-    async with box.store.read() as tables:
-        (written,) = await tables.services.written(workflow_id)
+    (written,) = await box.store.read(lambda tables: tables.services.written(workflow_id))
     assert (written.run, written.files, written.removed) == (run.token, {}, {})
 
 

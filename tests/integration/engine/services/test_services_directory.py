@@ -140,10 +140,11 @@ async def test_without_services_a_look_is_one_question(box: Appliance) -> None:
     for _ in range(3):
         await box.workflow(PLAIN, device_1=MACHINE)
     asked: list[str] = []
-    await box.store._reader.set_trace_callback(asked.append)
+    reader = box.store._reader
+    await reader.run(reader.connection.set_trace_callback, asked.append)
     await box.services.refresh()
     assert await box.services.wanted("", "") is not None
-    await box.store._reader.set_trace_callback(None)
+    await reader.run(reader.connection.set_trace_callback, None)
     assert len([each for each in asked if "SELECT" in each]) == 2, asked
 
 

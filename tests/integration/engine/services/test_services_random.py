@@ -109,16 +109,17 @@ class Lab:
                 assert (flow.state in FINAL) <= (status.standing.phase in GONE)
                 assert (status.standing.phase in {Phase.STOPPING, Phase.STOPPED}) <= (flow.state in FINAL)
         self.waiting = workflows
-        async with self.box.store.read() as tables:
-            wanted = await tables.queues.with_services()
+        wanted = await self.box.store.read(lambda tables: tables.queues.with_services())
         assert wanted.keys() == {key for key, flow in workflows.items() if flow.state not in FINAL}
         for key, flow in workflows.items():
             current = flow.current()
             assert current is not None
-            async with self.box.store.read() as tables:
-                first = await tables.queues.next_for(current.action.worker) == key
+            first = await self.next_for(current.action.worker) == key
             if flow.state not in FINAL:
                 assert wanted[key] == (flow.state is not State.PENDING or first)
+
+    async def next_for(self, worker: str) -> str | None:
+        return await self.box.store.read(lambda tables: tables.queues.next_for(worker))
 
     async def finish(self) -> None:
         """When everything is over and hosts have done as they were told, nothing is left."""

@@ -111,8 +111,7 @@ async def test_one_that_floods_with_nothing_is_cut_off_as_well(bench: Bench) -> 
 
 
 async def _saved(store: Store, machine: MacAddress) -> bool:
-    async with store.read() as tables:
-        return bool(await tables.syslog.of([machine], 9))
+    return bool(await store.read(lambda tables: tables.syslog.of([machine], 9)))
 
 
 async def test_what_waits_to_be_saved_is_bounded(bench: Bench) -> None:
@@ -138,9 +137,8 @@ async def test_only_the_newest_lines_of_each_machine_are_kept(bench: Bench) -> N
     for begin in range(0, 3 * KEPT_LINES, KEPT_LINES):
         bench.say(1, *map(str, range(begin, begin + KEPT_LINES)))
         await bench.syslog.save()
-    async with bench.store.read() as tables:
-        kept = list((await tables.syslog.of([mac(1)], 10_000)).values())
-        assert len(await tables.syslog.of([mac(2)], 10)) == 1
+    kept = list((await bench.store.read(lambda tables: tables.syslog.of([mac(1)], 10_000))).values())
+    assert len(await bench.store.read(lambda tables: tables.syslog.of([mac(2)], 10))) == 1
     assert [each.text for each in kept] == list(map(str, range(2 * KEPT_LINES, 3 * KEPT_LINES)))
 
 
@@ -166,8 +164,7 @@ async def test_what_a_full_disk_refused_is_saved_later_the_newest_of_it(
         await bench.syslog.save()
     monkeypatch.setattr(bench.store, "write", write)
     await bench.syslog.save()
-    async with bench.store.read() as tables:
-        kept = [each.text for each in (await tables.syslog.of([mac(1)], 10_000)).values()]
+    kept = await bench.store.read(lambda tables: [each.text for each in tables.syslog.of([mac(1)], 10_000).values()])
     assert kept == [*map(str, range(1, KEPT_LINES)), "meanwhile"]
 
 

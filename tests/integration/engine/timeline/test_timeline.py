@@ -147,8 +147,7 @@ async def test_a_flood_of_invented_machines_costs_known_ones_nothing_and_stays_b
     assert len(bench.timeline.machines()) == STRANGERS + 1
     assert await bench.stages(KNOWN) == [Stage.SCRIPT]
     await bench.timeline.save()
-    async with bench.store.read() as tables:
-        kept = await tables.sightings.recent(KEPT_SIGHTINGS)
+    kept = await bench.store.read(lambda tables: tables.sightings.recent(KEPT_SIGHTINGS))
     assert len(kept) == STRANGERS + 1
     assert {each.mac for each in kept.values()} == {each.mac for each in bench.timeline.machines()}
 
@@ -218,8 +217,9 @@ async def test_a_machine_that_is_no_more_takes_what_was_seen_of_it_along(bench: 
     assert bench.timeline.newest(KNOWN) is None
     await bench.timeline.save()
     assert await bench.timeline.of(KNOWN) == []
-    async with bench.store.read() as tables:
-        assert [each.mac for each in (await tables.syslog.of([KNOWN, mac(1)], 9)).values()] == [mac(1)]
+    assert await bench.store.read(
+        lambda tables: [each.mac for each in tables.syslog.of([KNOWN, mac(1)], 9).values()]
+    ) == [mac(1)]
     assert [each.stage for each in await bench.timeline.of(mac(1))] == [Stage.SCRIPT]
     bench.timeline.saw(KNOWN, Stage.DISCOVER)
     await bench.timeline.save()
@@ -247,8 +247,7 @@ async def test_what_a_full_disk_refused_is_saved_later_but_not_what_was_forgotte
         await bench.timeline.save()
     monkeypatch.setattr(bench.store, "write", write)
     await bench.timeline.save()
-    async with bench.store.read() as tables:
-        stored = await tables.sightings.of([KNOWN, mac(1), mac(2)])
+    stored = await bench.store.read(lambda tables: tables.sightings.of([KNOWN, mac(1), mac(2)]))
     assert [(each.mac, each.stage) for each in stored.values()] == [(KNOWN, Stage.DISCOVER), (KNOWN, Stage.OFFERED)]
     assert [each.facts.get("count") for each in stored.values()] == [2, None], "the newer of both is saved"
 
@@ -267,8 +266,7 @@ async def test_what_is_being_saved_is_told_all_the_while(bench: Bench, monkeypat
     assert [each.stage for each in told] == [Stage.DISCOVER]
     monkeypatch.undo()
     await bench.timeline.save()
-    async with bench.store.read() as tables:
-        (stored,) = (await tables.sightings.of([KNOWN])).values()
+    (stored,) = (await bench.store.read(lambda tables: tables.sightings.of([KNOWN]))).values()
     assert stored.facts["count"] == 2, "what was noted meanwhile is saved next"
 
 
@@ -277,5 +275,8 @@ async def test_while_the_disk_is_full_the_newest_sightings_wait(bench: Bench, mo
     for number in range(7):
         bench.timeline.saw(KNOWN, Stage.SCRIPT, str(number))
     await bench.timeline.save()
-    async with bench.store.read() as tables:
-        assert [each.detail for each in (await tables.sightings.of([KNOWN])).values()] == ["4", "5", "6"]
+    assert await bench.store.read(lambda tables: [each.detail for each in tables.sightings.of([KNOWN]).values()]) == [
+        "4",
+        "5",
+        "6",
+    ]

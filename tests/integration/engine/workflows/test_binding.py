@@ -143,8 +143,7 @@ async def served(
     ]
     text = SERVED.replace("worker: provisioner", f"worker: {worker}")
     text = text.replace("SERVICE\n", f"{service}\n{''.join(others)}")
-    async with box.store.read() as tables:
-        return await bind_services(tables, read_definition(text), names, "w1")
+    return await box.store.read(lambda tables: bind_services(tables, read_definition(text), names, "w1"))
 
 
 async def problems_of(
@@ -200,8 +199,7 @@ async def test_what_the_template_says_of_its_services_is_kept(box: Appliance) ->
 
 async def test_without_services_there_is_nothing_to_bind(box: Appliance) -> None:
     text = SERVED[: SERVED.index("services:")] + SERVED[SERVED.index("tasks:") :]
-    async with box.store.read() as tables:
-        assert await bind_services(tables, read_definition(text), NAMES, "w1") == ()
+    assert await box.store.read(lambda tables: bind_services(tables, read_definition(text), NAMES, "w1")) == ()
 
 
 @pytest.mark.parametrize(

@@ -179,8 +179,7 @@ async def test_every_disk_must_be_free_before_any_is_wiped(box: Appliance) -> No
     assert refused is not None
     assert refused.message.startswith("/dev/sdb (WD-2")
     await reported(box, offer, BAD, INSTALLED, other)
-    async with box.store.read() as tables:
-        assert await tables.disks.written_by(offer.attempt) == {}
+    assert await box.store.read(lambda tables: tables.disks.written_by(offer.attempt)) == {}
 
 
 async def test_a_disk_that_is_not_there_is_refused_whoever_confirmed(box: Appliance) -> None:

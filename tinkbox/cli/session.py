@@ -9,7 +9,8 @@ from tinkbox.cli.terminal import Terminal
 from tinkbox.client.operator import Document, Operator
 from tinkbox.client.shell import ShellConnection
 from tinkbox.model.errors import Refusal, Unavailable
-from tinkbox.wire.messages.shell import Channel, Frame, ShellEnd, control, pieces, read_control, read_status, resize
+from tinkbox.model.shells import ShellEnd
+from tinkbox.wire.messages.shell import Channel, Frame, control, pieces, read_control, read_status, resize
 
 FIRST_WAIT, LONGEST_WAIT = 0.25, 4.0
 QUIET = 3.0

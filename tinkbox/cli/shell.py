@@ -18,8 +18,9 @@ from tinkbox.cli.terminal import PIECE, Terminal, Told, is_terminal, ready
 from tinkbox.client.operator import Operator
 from tinkbox.client.shell import ShellConnection
 from tinkbox.model.errors import Invalid, Refusal, Unavailable
+from tinkbox.model.shells import ShellEnd
 from tinkbox.settings import terminal_kind
-from tinkbox.wire.messages.shell import Channel, ShellEnd, close, pieces, read_status
+from tinkbox.wire.messages.shell import Channel, close, pieces, read_status
 
 LOST = 255
 WITH_ITS_CONTAINER = (128 + signal.SIGHUP, 128 + signal.SIGTERM, 128 + signal.SIGKILL)

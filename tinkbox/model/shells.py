@@ -1,6 +1,7 @@
-"""The facts of shells in held containers, each told as an event of its workflow (`model.history`)."""
+"""Shells in held containers, and their facts, each told as an event of its workflow (`model.history`)."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
@@ -14,6 +15,34 @@ class Mode(StrEnum):
     DRIVE = "drive"
     VIEW = "view"
     TAKE = "take"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ShellWish:
+    """A shell, or with `command` that program, wanted in the held container.
+
+    With `tty` it is a terminal of `rows` x `columns` characters of the kind `term`.  `user` and `folder`, when empty,
+    are the action's own; `environment` is laid over the action's.
+    """
+
+    id: str
+    tty: bool
+    command: tuple[str, ...] = ()
+    user: str = ""
+    folder: str = ""
+    environment: Mapping[str, str] = field(default_factory=dict)
+    term: str = "xterm"
+    rows: int = 24
+    columns: int = 80
+
+
+@dataclass(frozen=True, slots=True)
+class ShellEnd:
+    """How a shell ended: its exit code, or `reason` when it has none (`model.reasons` style)."""
+
+    exit_code: int | None
+    reason: str = ""
+    message: str = ""
 
 
 def opened(action: PlannedAction, attempt: str, session: str, who: str, *, user: str, record_input: bool) -> Fact:

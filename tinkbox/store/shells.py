@@ -5,6 +5,7 @@ import sqlite3
 from dataclasses import asdict, dataclass
 from datetime import datetime
 
+from tinkbox.model.shells import ShellEnd, ShellWish
 from tinkbox.wire.messages.breakpoints import ShellWish, wish_from_document
 from tinkbox.wire.messages.shell import ShellEnd
 

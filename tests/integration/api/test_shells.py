@@ -12,19 +12,9 @@ from aiohttp import ClientWebSocketResponse, WSMsgType
 
 from tests.integration.api.door import TOKEN, Door
 from tests.integration.engine.held import hold, out, typed
+from tinkbox.model.shells import ShellEnd
 from tinkbox.wire.messages.breakpoints import MAX_WORDS
-from tinkbox.wire.messages.shell import (
-    Channel,
-    Frame,
-    ShellEnd,
-    close,
-    control,
-    decode,
-    encode,
-    read_status,
-    resize,
-    status,
-)
+from tinkbox.wire.messages.shell import Channel, Frame, close, control, decode, encode, read_status, resize, status
 from tinkbox.wire.messages.worker import Offer
 
 

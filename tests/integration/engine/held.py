@@ -11,9 +11,10 @@ from tests.integration.engine.appliance import Appliance
 from tinkbox.engine.shells.relay import Seat
 from tinkbox.engine.shells.shells import Shells
 from tinkbox.model.breakpoint import Kind
+from tinkbox.model.shells import ShellEnd, ShellWish
 from tinkbox.model.workflow import Outcome, State
-from tinkbox.wire.messages.breakpoints import Held, ShellWish
-from tinkbox.wire.messages.shell import Channel, Frame, ShellEnd, read_control, read_status
+from tinkbox.wire.messages.breakpoints import Held
+from tinkbox.wire.messages.shell import Channel, Frame, read_control, read_status
 from tinkbox.wire.messages.worker import Hello, Offer
 
 SHELL = ShellWish(id="", tty=True)

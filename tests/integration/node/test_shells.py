@@ -14,9 +14,9 @@ from tests.integration.engine.held import SHELL, Hub, hold, out, shown, typed
 from tinkbox.client.node import NodeDoor
 from tinkbox.door.problems import refusals_become_problems
 from tinkbox.model.errors import Denied, NotFound, Unavailable
-from tinkbox.model.shells import Mode
+from tinkbox.model.shells import Mode, ShellEnd
 from tinkbox.node.shells import routes
-from tinkbox.wire.messages.shell import ShellEnd, control, status
+from tinkbox.wire.messages.shell import control, status
 from tinkbox.wire.messages.worker import Credential, Offer
 
 

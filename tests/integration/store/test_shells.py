@@ -2,11 +2,10 @@ from dataclasses import replace
 from datetime import timedelta
 
 from tests.integration.store.objects import NOW, attempt
+from tinkbox.model.shells import ShellEnd, ShellWish
 from tinkbox.model.workflow import Outcome, State
 from tinkbox.store.database import Store, Tables
 from tinkbox.store.shells import Session
-from tinkbox.wire.messages.breakpoints import ShellWish
-from tinkbox.wire.messages.shell import ShellEnd
 
 LATER = NOW + timedelta(minutes=1)
 

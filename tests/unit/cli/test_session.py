@@ -10,7 +10,8 @@ import pytest
 from tinkbox.cli import session
 from tinkbox.cli.session import Session
 from tinkbox.model.errors import Conflict, Refusal, Unavailable
-from tinkbox.wire.messages.shell import Channel, Frame, ShellEnd, control, resize, status
+from tinkbox.model.shells import ShellEnd
+from tinkbox.wire.messages.shell import Channel, Frame, control, resize, status
 
 
 @dataclass

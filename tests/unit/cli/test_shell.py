@@ -6,7 +6,7 @@ import pytest
 
 from tests.unit.cli.conftest import FakeAppliance
 from tinkbox.cli.shell import banner, farewell
-from tinkbox.wire.messages.shell import ShellEnd
+from tinkbox.model.shells import ShellEnd
 
 HOLD = {
     "task": "disk",

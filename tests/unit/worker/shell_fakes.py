@@ -6,8 +6,9 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
 from tinkbox.model.errors import Refusal, Unavailable
+from tinkbox.model.shells import ShellEnd
 from tinkbox.runtime import ContainerFailed, EngineAway, ExecSpec
-from tinkbox.wire.messages.shell import Channel, Frame, ShellEnd, read_status
+from tinkbox.wire.messages.shell import Channel, Frame, read_status
 
 
 async def until(condition: object) -> None:

@@ -3,9 +3,10 @@
 from tinkbox.engine.rules.arming import armed_of
 from tinkbox.model.breakpoint import Armed
 from tinkbox.model.conditions import why_stopped
+from tinkbox.model.shells import ShellWish
 from tinkbox.model.workflow import State
 from tinkbox.store.workflows import UnderWay
-from tinkbox.wire.messages.breakpoints import Orders, Ruling, ShellWish
+from tinkbox.wire.messages.breakpoints import Orders, Ruling
 from tinkbox.wire.messages.worker import Order
 
 

@@ -15,12 +15,11 @@ from tinkbox.engine.shells.frame_queue import Outbox
 from tinkbox.engine.shells.recordings import Recording
 from tinkbox.engine.shells.scrollback import Scrollback
 from tinkbox.model.errors import Conflict
-from tinkbox.model.shells import Mode
+from tinkbox.model.shells import Mode, ShellEnd
 from tinkbox.store.shells import Session
 from tinkbox.wire.messages.shell import (
     Channel,
     Frame,
-    ShellEnd,
     control,
     pieces,
     read_control,

@@ -1,10 +1,10 @@
 """What somebody wants to run in a held container, and whether there is one."""
 
 from tinkbox.model.errors import Conflict, Forbidden, Invalid
+from tinkbox.model.shells import ShellWish
 from tinkbox.model.workflow import FINAL, PlannedAction, State, Workflow
 from tinkbox.store.database import Tables
 from tinkbox.store.workflows import Attempt
-from tinkbox.wire.messages.breakpoints import ShellWish
 
 
 def is_plain(wish: ShellWish) -> bool:

@@ -24,12 +24,10 @@ from tinkbox.engine.workflows.workflows import find_workflow
 from tinkbox.model import shells as facts
 from tinkbox.model.errors import Conflict, NotFound, Refusal, Unavailable
 from tinkbox.model.history import Fact
-from tinkbox.model.shells import Mode
+from tinkbox.model.shells import Mode, ShellEnd, ShellWish
 from tinkbox.model.workflow import Workflow
 from tinkbox.store.database import Store, Tables
 from tinkbox.store.shells import Session
-from tinkbox.wire.messages.breakpoints import ShellWish
-from tinkbox.wire.messages.shell import ShellEnd
 from tinkbox.wire.terminal.asciicast import Header
 
 MAX_LIVE = 16

@@ -18,6 +18,7 @@ from typing import Any
 
 from tinkbox.model.breakpoint import Armed, Kind, Verb, Verdict
 from tinkbox.model.errors import Invalid
+from tinkbox.model.shells import ShellWish
 from tinkbox.model.workflow import Outcome
 from tinkbox.wire.messages.json_fields import flag, mapping, member, number, read_object, text, texts
 from tinkbox.wire.messages.shell import MAX_SIZE
@@ -66,25 +67,6 @@ class Asked:
     why: str = ""
     fresh: bool = False
     shell: str = ""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ShellWish:
-    """A shell, or with `command` that program, wanted in the held container.
-
-    With `tty` it is a terminal of `rows` x `columns` characters of the kind `term`.  `user` and `folder`, when empty,
-    are the action's own; `environment` is laid over the action's.
-    """
-
-    id: str
-    tty: bool
-    command: tuple[str, ...] = ()
-    user: str = ""
-    folder: str = ""
-    environment: Mapping[str, str] = field(default_factory=dict)
-    term: str = "xterm"
-    rows: int = 24
-    columns: int = 80
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -21,6 +21,7 @@ from enum import IntEnum
 from typing import Any
 
 from tinkbox.model.errors import Invalid
+from tinkbox.model.shells import ShellEnd
 from tinkbox.wire.messages.json_fields import number, read_object, text
 
 MAX_FRAME = 64 * 1024
@@ -45,15 +46,6 @@ class Frame:
 
     channel: Channel
     content: bytes = b""
-
-
-@dataclass(frozen=True, slots=True)
-class ShellEnd:
-    """How a shell ended: its exit code, or `reason` when it has none (`model.reasons` style)."""
-
-    exit_code: int | None
-    reason: str = ""
-    message: str = ""
 
 
 def encode(frame: Frame) -> bytes:

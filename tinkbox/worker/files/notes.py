@@ -14,9 +14,9 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from tinkbox.model.errors import Invalid
+from tinkbox.model.shells import ShellEnd
 from tinkbox.model.workflow import Outcome
 from tinkbox.wire.messages.breakpoints import Held, decode_held
-from tinkbox.wire.messages.shell import ShellEnd
 from tinkbox.wire.messages.worker import Order, order_from_document, outcome_from_document
 
 _log = logging.getLogger(__name__)

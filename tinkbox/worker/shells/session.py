@@ -7,10 +7,10 @@ from contextlib import AbstractAsyncContextManager, suppress
 from functools import partial
 
 from tinkbox.model.errors import Invalid
+from tinkbox.model.shells import ShellEnd, ShellWish
 from tinkbox.runtime import ContainerFailed, EngineAway, Exec, ExecSpec, Runtime
 from tinkbox.runtime.patience import patiently
-from tinkbox.wire.messages.breakpoints import ShellWish
-from tinkbox.wire.messages.shell import Channel, Frame, ShellEnd, pieces, read_control, read_resize, status
+from tinkbox.wire.messages.shell import Channel, Frame, pieces, read_control, read_resize, status
 from tinkbox.worker.files.helper_files import ENTRYPOINT
 from tinkbox.worker.shells.line import Connection, Line
 

@@ -13,9 +13,8 @@ from functools import partial
 from types import TracebackType
 from typing import Protocol, Self
 
+from tinkbox.model.shells import ShellEnd, ShellWish
 from tinkbox.runtime import Container, Runtime
-from tinkbox.wire.messages.breakpoints import ShellWish
-from tinkbox.wire.messages.shell import ShellEnd
 from tinkbox.worker.files.notes import Notes
 from tinkbox.worker.shells.line import Connection
 from tinkbox.worker.shells.session import LOST, ShellSession, reap

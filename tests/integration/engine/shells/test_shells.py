@@ -14,11 +14,10 @@ from tinkbox.engine.shells.scrollback import Scrollback
 from tinkbox.engine.shells.shells import Opened
 from tinkbox.engine.wakeups import worker_wakeup
 from tinkbox.model.errors import Conflict, Denied, Forbidden, Invalid, NotFound, Unavailable
-from tinkbox.model.shells import Mode
+from tinkbox.model.shells import Mode, ShellEnd, ShellWish
 from tinkbox.model.workflow import State
 from tinkbox.store.shells import Session
-from tinkbox.wire.messages.breakpoints import ShellWish
-from tinkbox.wire.messages.shell import ShellEnd, control, status
+from tinkbox.wire.messages.shell import control, status
 from tinkbox.wire.messages.worker import Offer
 
 

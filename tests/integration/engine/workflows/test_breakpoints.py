@@ -10,9 +10,10 @@ from tests.integration.engine.holding import FAILING, FAILURE, FLOW, SUCCESS, be
 from tinkbox.engine.workflows.breakpoints import Change
 from tinkbox.model.breakpoint import Armed, Breakpoints, Kind, Verb, Verdict
 from tinkbox.model.errors import Conflict, Invalid, NotFound
+from tinkbox.model.shells import ShellWish
 from tinkbox.model.workflow import Outcome, State
 from tinkbox.store.shells import Session
-from tinkbox.wire.messages.breakpoints import Orders, ShellWish
+from tinkbox.wire.messages.breakpoints import Orders
 
 RETRYING = FLOW.replace("name: disk, image: x, timeout: 60", "name: disk, image: x, timeout: 60, retries: 1")
 ARMED = FLOW.replace(

@@ -15,10 +15,10 @@ from tests.integration.docker_engine import DockerEngine
 from tests.integration.registry.serving import layer
 from tinkbox.client.node import NodeDoor
 from tinkbox.model.breakpoint import Armed
+from tinkbox.model.shells import ShellEnd, ShellWish
 from tinkbox.runtime import Container, ContainerSpec
 from tinkbox.runtime.docker import DockerRuntime
-from tinkbox.wire.messages.breakpoints import ShellWish
-from tinkbox.wire.messages.shell import Channel, Frame, ShellEnd, close, control, decode, encode, read_status, resize
+from tinkbox.wire.messages.shell import Channel, Frame, close, control, decode, encode, read_status, resize
 from tinkbox.wire.messages.worker import Credential
 from tinkbox.worker.files import toolbox
 from tinkbox.worker.files.helper_files import ENTRYPOINT, READ_ONLY, HelperFiles

@@ -8,9 +8,10 @@ from tests.unit.engine.standing import ATTEMPT, DECIDED, HOLD, under_way
 from tests.unit.model.flows import action
 from tinkbox.engine.rules.orders import armed_now, given_up, wanted_of
 from tinkbox.model.breakpoint import Armed, Breakpoints
+from tinkbox.model.shells import ShellWish
 from tinkbox.model.workflow import PlannedAction, State
 from tinkbox.store.workflows import UnderWay
-from tinkbox.wire.messages.breakpoints import Orders, Ruling, ShellWish
+from tinkbox.wire.messages.breakpoints import Orders, Ruling
 from tinkbox.wire.messages.worker import Order
 
 EVERYTHING = Breakpoints(on_failure=True, before=("t/a0",), after=("t/a0",))

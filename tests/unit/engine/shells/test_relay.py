@@ -11,20 +11,9 @@ from tinkbox.engine.shells.recordings import Recordings
 from tinkbox.engine.shells.relay import Line, Relay, Seat
 from tinkbox.engine.shells.scrollback import SIZE, Scrollback
 from tinkbox.model.errors import Conflict, Invalid
-from tinkbox.model.shells import Mode
+from tinkbox.model.shells import Mode, ShellEnd, ShellWish
 from tinkbox.store.shells import Session
-from tinkbox.wire.messages.breakpoints import ShellWish
-from tinkbox.wire.messages.shell import (
-    Channel,
-    Frame,
-    ShellEnd,
-    close,
-    control,
-    read_control,
-    read_resize,
-    resize,
-    status,
-)
+from tinkbox.wire.messages.shell import Channel, Frame, close, control, read_control, read_resize, resize, status
 from tinkbox.wire.terminal.asciicast import Header, decode
 
 NOW = datetime(2026, 11, 21, tzinfo=UTC)

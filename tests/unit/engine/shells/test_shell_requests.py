@@ -6,7 +6,7 @@ import pytest
 
 from tinkbox.engine.shells.shell_requests import check, is_plain
 from tinkbox.model.errors import Invalid
-from tinkbox.wire.messages.breakpoints import ShellWish
+from tinkbox.model.shells import ShellWish
 
 SHELL = ShellWish(id="", tty=True)
 

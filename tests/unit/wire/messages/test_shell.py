@@ -5,8 +5,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tinkbox.model.errors import Invalid
+from tinkbox.model.shells import ShellEnd
 from tinkbox.wire.messages import shell
-from tinkbox.wire.messages.shell import Channel, Frame, ShellEnd
+from tinkbox.wire.messages.shell import Channel, Frame
 
 
 @given(st.sampled_from(Channel), st.binary(max_size=300))

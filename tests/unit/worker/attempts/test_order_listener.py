@@ -7,8 +7,9 @@ import pytest
 from tests.unit.worker.fakes import FakeDoor
 from tinkbox.model.breakpoint import Armed, Verb, Verdict
 from tinkbox.model.errors import Conflict, Denied, Invalid, NotFound, Refusal, Unavailable
+from tinkbox.model.shells import ShellWish
 from tinkbox.model.workflow import State
-from tinkbox.wire.messages.breakpoints import Orders, Ruling, ShellWish
+from tinkbox.wire.messages.breakpoints import Orders, Ruling
 from tinkbox.wire.messages.worker import Order
 from tinkbox.worker.attempts.order_listener import PAUSE, OrderListener
 

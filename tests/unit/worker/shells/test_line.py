@@ -8,7 +8,8 @@ import pytest
 
 from tests.unit.worker.shell_fakes import FakeConnection, FakeDoor, until
 from tinkbox.model.errors import Denied, Invalid, NotFound, Refusal, Unavailable
-from tinkbox.wire.messages.shell import Channel, Frame, ShellEnd, close, status
+from tinkbox.model.shells import ShellEnd
+from tinkbox.wire.messages.shell import Channel, Frame, close, status
 from tinkbox.worker.shells import line as line_module
 from tinkbox.worker.shells.line import Line
 

@@ -9,9 +9,9 @@ import pytest
 
 from tests.unit.worker.shell_fakes import FakeConnection, FakeDoor, FakeEngine, FakeExec, until
 from tinkbox.model.errors import NotFound
+from tinkbox.model.shells import ShellEnd, ShellWish
 from tinkbox.runtime import ContainerFailed, EngineAway, ExecSpec, patience
-from tinkbox.wire.messages.breakpoints import ShellWish
-from tinkbox.wire.messages.shell import MAX_FRAME, Channel, Frame, ShellEnd, close, control, resize
+from tinkbox.wire.messages.shell import MAX_FRAME, Channel, Frame, close, control, resize
 from tinkbox.worker.shells import line, session
 from tinkbox.worker.shells.session import ShellSession, reap
 

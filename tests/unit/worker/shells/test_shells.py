@@ -10,9 +10,8 @@ import pytest
 from tests.unit.worker.fakes import Killed
 from tests.unit.worker.shell_fakes import FakeDoor, FakeEngine, until
 from tinkbox.model.errors import NotFound, Unavailable
+from tinkbox.model.shells import ShellEnd, ShellWish
 from tinkbox.runtime import Container
-from tinkbox.wire.messages.breakpoints import ShellWish
-from tinkbox.wire.messages.shell import ShellEnd
 from tinkbox.worker.files.notes import Notes
 from tinkbox.worker.shells import line, shells
 from tinkbox.worker.shells.shells import ShellHost

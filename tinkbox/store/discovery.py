@@ -7,7 +7,7 @@ from datetime import datetime
 from tinkbox.model.discovery import Standing, Stranger
 from tinkbox.model.hardware import MacAddress
 from tinkbox.model.inventory import Inventory
-from tinkbox.wire.messages.inventory import decode, encode
+from tinkbox.store.formats.inventories import inventory_of, inventory_text
 
 
 class DiscoveryTable:
@@ -35,7 +35,7 @@ class DiscoveryTable:
                     each.port,
                     each.architecture,
                     each.boot_id,
-                    encode(each.inventory) if each.inventory else None,
+                    inventory_text(each.inventory) if each.inventory else None,
                     each.problem,
                     each.first_seen.isoformat(),
                     each.last_seen.isoformat(),
@@ -51,14 +51,14 @@ class DiscoveryTable:
         """What a machine told last; nothing when it is not there any more."""
         self._sql.execute(
             "INSERT OR REPLACE INTO inventory (hardware_id, content, told_at) SELECT id, ?2, ?3 FROM hardware WHERE id = ?1",
-            (hardware_id, encode(inventory), now.isoformat()),
+            (hardware_id, inventory_text(inventory), now.isoformat()),
         )
 
     def inventory(self, hardware_id: str) -> tuple[Inventory, datetime] | None:
         """What a machine told last, and when."""
         rows = self._sql.execute("SELECT * FROM inventory WHERE hardware_id = ?", (hardware_id,)).fetchall()
         for row in rows:
-            return decode(row["content"]), datetime.fromisoformat(row["told_at"])
+            return inventory_of(row["content"]), datetime.fromisoformat(row["told_at"])
         return None
 
 
@@ -70,7 +70,7 @@ def _stranger(row: sqlite3.Row) -> Stranger:
         port=row["port"],
         architecture=row["architecture"],
         boot_id=row["boot_id"],
-        inventory=decode(row["inventory"]) if row["inventory"] is not None else None,
+        inventory=inventory_of(row["inventory"]) if row["inventory"] is not None else None,
         problem=row["problem"],
         first_seen=datetime.fromisoformat(row["first_seen"]),
         last_seen=datetime.fromisoformat(row["last_seen"]),

@@ -1,13 +1,11 @@
 """What is remembered of machines' disks."""
 
-import json
 import sqlite3
-from collections.abc import Sequence
-from dataclasses import asdict, replace
+from dataclasses import replace
 from datetime import datetime
 
-from tinkbox.model.disks import Content, Remembered
-from tinkbox.wire.messages.disks import contents_from_document
+from tinkbox.model.disks import Remembered
+from tinkbox.store.formats.disks import contents_of, contents_text
 
 # Of one machine; one that says it has more loses the oldest.
 MAX_DISKS = 256
@@ -42,11 +40,11 @@ class DiskTable:
         self, hardware_id: str, name: str, disk: Remembered, workflow_id: str, attempt: str, now: datetime
     ) -> None:
         """Remember this of a disk, and nothing else."""
-        not_ours = None if disk.foreign is None else _text(disk.foreign)
+        not_ours = None if disk.foreign is None else contents_text(disk.foreign)
         self._sql.execute(
             "INSERT OR REPLACE INTO disk (hardware_id, name, ours, not_ours, workflow_id, attempt, changed_at) "
             "VALUES (?, ?, ?, ?, ?, ?, ?)",
-            (hardware_id, name, _text(disk.ours), not_ours, workflow_id, attempt, now.isoformat()),
+            (hardware_id, name, contents_text(disk.ours), not_ours, workflow_id, attempt, now.isoformat()),
         )
         self._sql.execute(
             "DELETE FROM disk WHERE hardware_id = ?1 AND name NOT IN "
@@ -67,10 +65,6 @@ class DiskTable:
 
 def _remembered(row: sqlite3.Row) -> Remembered:
     return Remembered(
-        ours=contents_from_document(json.loads(row["ours"])),
-        foreign=None if row["not_ours"] is None else contents_from_document(json.loads(row["not_ours"])),
+        ours=contents_of(row["ours"]),
+        foreign=None if row["not_ours"] is None else contents_of(row["not_ours"]),
     )
-
-
-def _text(contents: Sequence[Content]) -> str:
-    return json.dumps([asdict(each) for each in contents], separators=(",", ":"))

@@ -3,12 +3,11 @@
 import json
 import sqlite3
 from collections.abc import Sequence
-from dataclasses import asdict
 from datetime import datetime
 
 from tinkbox.model.breakpoint import Breakpoints, Hold, Kind, Override, Verb, Verdict
-from tinkbox.wire.messages.breakpoints import verdict_from_document
-from tinkbox.wire.messages.worker import outcome_from_document, override_from_document
+from tinkbox.store.formats.actions import outcome_of, outcome_text, override_of, override_text
+from tinkbox.store.formats.breakpoints import breakpoints_of, breakpoints_text, verdict_of, verdict_text
 
 
 class HoldTable:
@@ -24,8 +23,9 @@ class HoldTable:
 
     def arm(self, workflow_id: str, breakpoints: Breakpoints) -> None:
         """These are armed from now on, and no others."""
-        text = "" if breakpoints == Breakpoints() else json.dumps(asdict(breakpoints))
-        self._sql.execute("UPDATE workflow SET breakpoints = ? WHERE id = ?", (text, workflow_id))
+        self._sql.execute(
+            "UPDATE workflow SET breakpoints = ? WHERE id = ?", (breakpoints_text(breakpoints), workflow_id)
+        )
 
     def concerned(self) -> list[str]:
         """Ids of the workflows that are not over and have breakpoints set or an open hold, oldest first."""
@@ -49,7 +49,7 @@ class HoldTable:
                 hold.deadline.isoformat(),
                 hold.timeout,
                 hold.on_expiry,
-                None if hold.outcome is None else json.dumps(asdict(hold.outcome)),
+                None if hold.outcome is None else outcome_text(hold.outcome),
                 hold.container,
                 hold.in_place,
             ),
@@ -84,7 +84,7 @@ class HoldTable:
         cursor = self._sql.execute(
             "UPDATE hold SET verdict = ?, verdict_at = ? "
             "WHERE attempt = ? AND sequence = ? AND verdict IS NULL AND ended_at IS NULL",
-            (json.dumps(asdict(verdict)), now.isoformat(), hold.attempt, hold.sequence),
+            (verdict_text(verdict), now.isoformat(), hold.attempt, hold.sequence),
         )
         return cursor.rowcount == 1
 
@@ -127,16 +127,6 @@ def open_holds(connection: sqlite3.Connection, workflows: Sequence[str]) -> dict
     return {row["attempt"]: hold_of(row) for row in rows}
 
 
-def override_of(text: str) -> Override | None:
-    """What the column says."""
-    return override_from_document(json.loads(text)) if text else None
-
-
-def override_text(override: Override | None) -> str:
-    """What it is to say."""
-    return json.dumps(asdict(override)) if override and override != Override() else ""
-
-
 def hold_of(row: sqlite3.Row) -> Hold:
     """A row of the table."""
     return Hold(
@@ -148,25 +138,11 @@ def hold_of(row: sqlite3.Row) -> Hold:
         deadline=datetime.fromisoformat(row["deadline"]),
         timeout=row["timeout"],
         on_expiry=Verb(row["on_expiry"]),
-        outcome=outcome_from_document(json.loads(row["outcome"])) if row["outcome"] else None,
+        outcome=outcome_of(row["outcome"]),
         container=bool(row["container"]),
         in_place=bool(row["in_place"]),
         warned=bool(row["warned"]),
-        verdict=verdict_from_document(json.loads(row["verdict"])) if row["verdict"] else None,
+        verdict=verdict_of(row["verdict"]),
         verdict_at=datetime.fromisoformat(row["verdict_at"]) if row["verdict_at"] else None,
         ended_at=datetime.fromisoformat(row["ended_at"]) if row["ended_at"] else None,
-    )
-
-
-def breakpoints_of(text: str) -> Breakpoints:
-    """What the column says; nothing are the defaults."""
-    if not text:
-        return Breakpoints()
-    entry = json.loads(text)
-    return Breakpoints(
-        on_failure=entry["on_failure"],
-        before=tuple(entry["before"]),
-        after=tuple(entry["after"]),
-        timeout=entry["timeout"],
-        on_expiry=Verb(entry["on_expiry"]),
     )

@@ -3,12 +3,12 @@
 import json
 import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from datetime import datetime
 
 from tinkbox.model.services import Phase, ServiceStatus, Standing
 from tinkbox.model.workflow import FINAL, State
-from tinkbox.wire.messages.hosting import service_from_document, standing_from_document
+from tinkbox.store.formats.services import files_of, files_text, service_of, service_text, standing_of, standing_text
 
 _RUNS = """
     SELECT service_run.*, service.definition, service.run AS newest, workflow.name, workflow.state
@@ -132,7 +132,7 @@ class ServiceTable:
         """Store where a run stands now."""
         self._sql.execute(
             "UPDATE service_run SET standing = ?1, phase = ?3, changed_at = iif(phase = ?3, changed_at, ?4) WHERE token = ?2",
-            (json.dumps(asdict(standing)), standing.run, standing.phase, now.isoformat()),
+            (standing_text(standing), standing.run, standing.phase, now.isoformat()),
         )
 
     def set_ready(self, token: str, now: datetime) -> None:
@@ -154,12 +154,11 @@ class ServiceTable:
             "WHERE service.workflow_id = ? AND written != '' ORDER BY service.position",
             (workflow_id,),
         ).fetchall()
-        return [_written(row["token"], json.loads(row["written"])) for row in rows]
+        return [_written(row["token"], row["written"]) for row in rows]
 
     def set_written(self, written: Written) -> None:
-        removed = {path: at.isoformat() for path, at in written.removed.items()}
-        document = json.dumps({"files": dict(written.files), "removed": removed})
-        self._sql.execute("UPDATE service_run SET written = ? WHERE token = ?", (document, written.run))
+        text = files_text(written.files, written.removed)
+        self._sql.execute("UPDATE service_run SET written = ? WHERE token = ?", (text, written.run))
 
     def _runs(self, condition: str, values: Iterable[object]) -> list[ServiceRun]:
         return [_run(row) for row in self._sql.execute(f"{_RUNS} {condition}", tuple(values)).fetchall()]
@@ -171,7 +170,7 @@ def insert_services(sql: sqlite3.Connection, workflow_id: str, services: Sequenc
         service = each.service
         sql.execute(
             "INSERT INTO service (workflow_id, position, name, host, definition, run) VALUES (?, ?, ?, ?, ?, ?)",
-            (workflow_id, service.index, service.name, service.host, json.dumps(asdict(service)), each.standing.run),
+            (workflow_id, service.index, service.name, service.host, service_text(service), each.standing.run),
         )
         _insert_run(sql, workflow_id, service.index, each.standing)
 
@@ -193,7 +192,7 @@ def _insert_run(sql: sqlite3.Connection, workflow_id: str, position: int, standi
     sql.execute(
         "INSERT INTO service_run (token, workflow_id, position, host, phase, standing) "
         "SELECT ?, workflow_id, position, host, ?, ? FROM service WHERE workflow_id = ? AND position = ?",
-        (standing.run, standing.phase, json.dumps(asdict(standing)), workflow_id, position),
+        (standing.run, standing.phase, standing_text(standing), workflow_id, position),
     )
 
 
@@ -210,8 +209,8 @@ def _run(row: sqlite3.Row) -> ServiceRun:
 
 def _status(row: sqlite3.Row) -> ServiceStatus:
     return ServiceStatus(
-        service=service_from_document(json.loads(row["definition"])),
-        standing=standing_from_document(json.loads(row["standing"])),
+        service=service_of(row["definition"]),
+        standing=standing_of(row["standing"]),
         begun_at=_time(row["begun_at"]),
         ready_at=_time(row["ready_at"]),
         changed_at=_time(row["changed_at"]),
@@ -219,9 +218,9 @@ def _status(row: sqlite3.Row) -> ServiceStatus:
     )
 
 
-def _written(run: str, entry: Mapping[str, Mapping[str, str]]) -> Written:
-    removed = {path: datetime.fromisoformat(at) for path, at in entry["removed"].items()}
-    return Written(run=run, files=entry["files"], removed=removed)
+def _written(run: str, text: str) -> Written:
+    files, removed = files_of(text)
+    return Written(run=run, files=files, removed=removed)
 
 
 def _time(text: str | None) -> datetime | None:

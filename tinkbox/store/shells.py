@@ -1,13 +1,11 @@
 """Shells: the sessions in held containers, one of them at most as long as its attempt."""
 
-import json
 import sqlite3
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from datetime import datetime
 
 from tinkbox.model.shells import ShellEnd, ShellWish
-from tinkbox.wire.messages.breakpoints import ShellWish, wish_from_document
-from tinkbox.wire.messages.shell import ShellEnd
+from tinkbox.store.formats.shells import wish_of, wish_text
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,7 +48,7 @@ class ShellTable:
                 session.workflow_id,
                 session.who,
                 session.driver,
-                json.dumps(asdict(session.wish)),
+                wish_text(session.wish),
                 session.record_input,
                 session.opened_at.isoformat(),
             ),
@@ -127,7 +125,7 @@ def _session(row: sqlite3.Row) -> Session:
         workflow_id=row["workflow_id"],
         who=row["who"],
         driver=row["driver"],
-        wish=wish_from_document(json.loads(row["wish"])),
+        wish=wish_of(row["wish"]),
         record_input=bool(row["record_input"]),
         opened_at=datetime.fromisoformat(row["opened_at"]),
         begun_at=datetime.fromisoformat(row["begun_at"]) if row["begun_at"] else None,

@@ -10,7 +10,7 @@ from tinkbox.model.boot import Stage
 from tinkbox.model.hardware import MacAddress
 from tinkbox.model.sightings import Sighting
 from tinkbox.model.workflow import Outcome, State
-from tinkbox.wire.messages.worker import action_from_document, outcome_from_document
+from tinkbox.store.formats.actions import action_of, outcome_of
 
 KEPT_SIGHTINGS = 200
 
@@ -83,7 +83,7 @@ class SightingTable:
 
 
 def _act(row: sqlite3.Row) -> Act:
-    action = action_from_document(json.loads(row["definition"]))
+    action = action_of(row["definition"])
     return Act(
         attempt=row["token"],
         workflow_id=row["workflow_id"],
@@ -92,7 +92,7 @@ def _act(row: sqlite3.Row) -> Act:
         state=State(row["state"]),
         started_at=datetime.fromisoformat(row["started_at"]),
         ended_at=datetime.fromisoformat(row["ended_at"]) if row["ended_at"] else None,
-        outcome=outcome_from_document(json.loads(row["outcome"])) if row["outcome"] else None,
+        outcome=outcome_of(row["outcome"]),
     )
 
 

@@ -7,15 +7,16 @@ an action of its is PENDING, RUNNING, HELD or LEAVING, in one that is STOPPING o
 import json
 import sqlite3
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from datetime import datetime
 
 from tinkbox.model.breakpoint import Breakpoints, Hold, Override
 from tinkbox.model.services import ServiceStatus
 from tinkbox.model.workflow import ActionStatus, Outcome, PlannedAction, State, Workflow
-from tinkbox.store.holds import breakpoints_of, open_holds, override_of, override_text
+from tinkbox.store.formats.actions import action_of, action_text, outcome_of, outcome_text, override_of, override_text
+from tinkbox.store.formats.breakpoints import breakpoints_of
+from tinkbox.store.holds import open_holds
 from tinkbox.store.services import insert_services, services_of
-from tinkbox.wire.messages.worker import action_from_document, outcome_from_document
 
 _ACTIONS = """
     SELECT action.*, attempt.started_at, attempt.left_at, attempt.resumed_at, attempt.ended_at, attempt.outcome, hold.held_at
@@ -107,7 +108,7 @@ class WorkflowTable:
         self._sql.executemany(
             "INSERT INTO action (workflow_id, position, worker, definition, state) VALUES (?, ?, ?, ?, ?)",
             [
-                (workflow.id, each.action.index, each.action.worker, json.dumps(asdict(each.action)), each.state)
+                (workflow.id, each.action.index, each.action.worker, action_text(each.action), each.state)
                 for each in workflow.actions
             ],
         )
@@ -257,7 +258,7 @@ class WorkflowTable:
     def end_attempt(self, token: str, outcome: Outcome, now: datetime) -> None:
         self._sql.execute(
             "UPDATE attempt SET state = ?, outcome = ?, ended_at = ? WHERE token = ?",
-            (outcome.state, json.dumps(asdict(outcome)), now.isoformat(), token),
+            (outcome.state, outcome_text(outcome), now.isoformat(), token),
         )
 
     def attempt(self, token: str) -> Attempt | None:
@@ -312,7 +313,7 @@ def _under_way(row: sqlite3.Row, hold: Hold | None) -> UnderWay:
         global_timeout=row["global_timeout"],
         stop_into=_state(row["stop_into"]),
         stopped_at=_time(row["stopped_at"]),
-        action=_action(row["definition"]) if row["definition"] else None,
+        action=action_of(row["definition"]) if row["definition"] else None,
         attempt=_attempt(row) if row["token"] else None,
         failures=row["failures"] or 0,
         held_seconds=row["held_seconds"],
@@ -323,7 +324,7 @@ def _under_way(row: sqlite3.Row, hold: Hold | None) -> UnderWay:
 
 def _status(row: sqlite3.Row) -> ActionStatus:
     return ActionStatus(
-        action=_action(row["definition"]),
+        action=action_of(row["definition"]),
         state=State(row["state"]),
         failures=row["failures"],
         attempt=row["attempt"],
@@ -332,7 +333,7 @@ def _status(row: sqlite3.Row) -> ActionStatus:
         held_at=_time(row["held_at"]),
         resumed_at=_time(row["resumed_at"]),
         ended_at=_time(row["ended_at"]),
-        outcome=_outcome(row["outcome"]),
+        outcome=outcome_of(row["outcome"]),
     )
 
 
@@ -348,19 +349,11 @@ def _attempt(row: sqlite3.Row) -> Attempt:
         left_at=_time(row["left_at"]),
         resumed_at=_time(row["resumed_at"]),
         ended_at=_time(row["ended_at"]),
-        outcome=_outcome(row["outcome"]),
+        outcome=outcome_of(row["outcome"]),
         output_length=row["output_length"],
         debug=bool(row["debug"]),
         override=override_of(row["override"]),
     )
-
-
-def _action(text: str) -> PlannedAction:
-    return action_from_document(json.loads(text))
-
-
-def _outcome(text: str | None) -> Outcome | None:
-    return outcome_from_document(json.loads(text)) if text else None
 
 
 def _state(text: str) -> State | None:

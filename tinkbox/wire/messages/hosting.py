@@ -98,7 +98,7 @@ def standing_from_document(entry: Any) -> Standing:
 
 
 def service_from_document(entry: Any) -> PlannedService:
-    """The inverse of `dataclasses.asdict`, for messages and for the store; raises Invalid."""
+    """The inverse of `dataclasses.asdict`; raises Invalid."""
     entry = _object(entry, "service")
     health, restart = entry.get("health"), _object(entry.get("restart", {}), "restart")
     labels = entry.get("labels") or ()

@@ -37,23 +37,13 @@ class Accepted:
     token: str
 
 
-def encode(inventory: Inventory) -> str:
-    """As one line of JSON, for the store and for people."""
-    return json.dumps(asdict(inventory), separators=(",", ":"))
-
-
 def encode_message(message: Told | Accepted) -> str:
     """Either message, as one line of JSON."""
     return json.dumps(asdict(message), separators=(",", ":"))
 
 
-def decode(content: str | bytes) -> Inventory:
-    """Raises Invalid when it is no inventory; text that is too long is cut, what cannot be shown is left out."""
-    return inventory_from_document(read_object(content, "inventory"))
-
-
 def decode_told(content: str | bytes) -> Told:
-    """The message; raises as `decode`."""
+    """Raises Invalid when it is no inventory; text that is too long is cut, what cannot be shown is left out."""
     entry = read_object(content, "inventory")
     return Told(boot_id=_stripped(entry, "boot_id"), inventory=inventory_from_document(entry.get("inventory")))
 
@@ -65,7 +55,7 @@ def decode_accepted(content: str | bytes) -> Accepted:
 
 
 def inventory_from_document(entry: Any) -> Inventory:
-    """The inverse of `dataclasses.asdict`; raises as `decode`."""
+    """The inverse of `dataclasses.asdict`; raises as `decode_told`."""
     entry = _object(entry)
     cards = (_card(each) for each in _listed(entry, "cards", MAX_CARDS))
     return Inventory(

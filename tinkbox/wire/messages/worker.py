@@ -206,7 +206,7 @@ def override_from_document(entry: object) -> Override:
 
 
 def action_from_document(entry: Any) -> PlannedAction:
-    """The inverse of `dataclasses.asdict`, for messages and for the store."""
+    """The inverse of `dataclasses.asdict`."""
     if not isinstance(entry, dict):
         raise Invalid("action: expected an object")
     environment = entry.get("environment", {})

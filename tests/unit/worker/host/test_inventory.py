@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from tests.unit.worker.host.test_smbios import END, memory
-from tinkbox.model.inventory import Card, Disk
-from tinkbox.wire.messages.inventory import decode, encode
+from tinkbox.model.inventory import Card, Disk, Inventory
+from tinkbox.wire.messages.inventory import Told, decode_told, encode_message
 from tinkbox.worker.host.inventory import inventory
 
 MACHINE: dict[str, str | bytes] = {
@@ -62,6 +62,11 @@ def add(root: Path, name: str, content: str | bytes) -> None:
     path = root / name
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(content.encode() if isinstance(content, str) else content)
+
+
+def heard(told: Inventory) -> Inventory:
+    """What the appliance understands of it."""
+    return decode_told(encode_message(Told(boot_id="b", inventory=told))).inventory
 
 
 def test_the_machine_and_its_firmware(root: Path) -> None:
@@ -125,11 +130,11 @@ def test_nonsense_from_a_device_harms_nothing(root: Path) -> None:
     add(root, "sys/class/dmi/id/product_serial", b"\xff\xfe\x1b[31m")
     add(root, "sys/block/vda/size", "many\n")
     add(root, "proc/meminfo", "MemTotal:\n")
-    assert decode(encode(inventory(root))).serial.endswith("[31m")
+    assert heard(inventory(root)).serial.endswith("[31m")
 
 
 def test_this_very_machine_can_be_told() -> None:
     found = inventory()
     assert found.memory > 0
     assert found.processors > 0
-    assert decode(encode(found)) == found
+    assert heard(found) == found

@@ -1,0 +1,27 @@
+"""The text of a JSON column."""
+
+import json
+from typing import Any, Final
+
+_SMALL: Final = (",", ":")
+
+
+def write(entry: Any, *, small: bool = False) -> str:
+    """ASCII, so that halves of characters, which SQLite does not take, are spelled; `small` is without any spaces."""
+    return json.dumps(entry, separators=_SMALL) if small else json.dumps(entry)
+
+
+def read(text: str) -> Any:
+    """What `write` wrote.  Where a template or a person spelled half of a character, it is a `?`."""
+    entry = json.loads(text)
+    return _whole(entry) if r"\ud" in text else entry
+
+
+def _whole(entry: Any) -> Any:
+    if isinstance(entry, str):
+        return entry.encode(errors="replace").decode()
+    if isinstance(entry, list):
+        return [_whole(each) for each in entry]
+    if isinstance(entry, dict):
+        return {_whole(name): _whole(value) for name, value in entry.items()}
+    return entry

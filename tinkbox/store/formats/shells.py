@@ -1,0 +1,37 @@
+"""What a shell was asked to be."""
+
+from tinkbox.model.shells import ShellWish
+from tinkbox.store.formats.json_text import read, write
+
+
+def wish_text(wish: ShellWish) -> str:
+    """The column `wish` of a shell."""
+    return write(
+        {
+            "id": wish.id,
+            "tty": wish.tty,
+            "command": wish.command,
+            "user": wish.user,
+            "folder": wish.folder,
+            "environment": dict(wish.environment),
+            "term": wish.term,
+            "rows": wish.rows,
+            "columns": wish.columns,
+        }
+    )
+
+
+def wish_of(text: str) -> ShellWish:
+    """Reads `wish_text`."""
+    entry = read(text)
+    return ShellWish(
+        id=entry["id"],
+        tty=entry["tty"],
+        command=tuple(entry["command"]),
+        user=entry["user"],
+        folder=entry["folder"],
+        environment=entry["environment"],
+        term=entry["term"],
+        rows=entry["rows"],
+        columns=entry["columns"],
+    )

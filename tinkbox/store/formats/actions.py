@@ -32,7 +32,7 @@ def action_text(action: PlannedAction) -> str:
 
 def action_of(text: str) -> PlannedAction:
     """Reads `action_text`; what schema 1 had no word for is `retries`, `reboot`, `helper` and `wipes`."""
-    entry = read(text)
+    entry = read(text, spelled="environment")
     return PlannedAction(
         index=entry["index"],
         task=entry["task"],

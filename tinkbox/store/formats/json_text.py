@@ -11,10 +11,12 @@ def write(entry: Any, *, small: bool = False) -> str:
     return json.dumps(entry, separators=_SMALL) if small else json.dumps(entry)
 
 
-def read(text: str) -> Any:
-    """What `write` wrote.  Where a template or a person spelled half of a character, it is a `?`."""
+def read(text: str, *, spelled: str = "") -> Any:
+    """What `write` wrote.  Where a template or a person spelled half of a character, it is a `?`, but not below the key `spelled`."""
     entry = json.loads(text)
-    return _whole(entry) if r"\ud" in text else entry
+    if r"\ud" not in text:
+        return entry
+    return _whole(entry) | {spelled: entry[spelled]} if spelled else _whole(entry)
 
 
 def _whole(entry: Any) -> Any:

@@ -112,8 +112,8 @@ def _health_entry(health: HealthCheck) -> dict[str, Any]:
 def _health(entry: Mapping[str, Any]) -> HealthCheck:
     return HealthCheck(
         test=tuple(entry["test"]),
-        interval=float(entry["interval"]),
-        timeout=float(entry["timeout"]),
-        start_period=float(entry["start_period"]),
+        interval=entry["interval"],
+        timeout=entry["timeout"],
+        start_period=entry["start_period"],
         retries=entry["retries"],
     )

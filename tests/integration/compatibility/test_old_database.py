@@ -1,0 +1,125 @@
+"""A database that release 924549e wrote, with everything in it that can be stored: today's code tells the same of it.
+
+`tests/golden/release-924549e` has it as SQL, and what that release's own operator door told of it (`record_database.py.txt`
+beside them made both).
+"""
+
+import json
+import sqlite3
+from collections.abc import Callable
+from contextlib import closing
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.integration.api.door import Door, open_door
+from tests.integration.compatibility.answers import answers
+from tests.integration.engine.appliance import appliance
+from tinkbox.model.workflow import FINAL, State
+from tinkbox.store.formats.actions import action_of, action_text, outcome_of, outcome_text, override_of, override_text
+from tinkbox.store.formats.breakpoints import breakpoints_of, breakpoints_text, verdict_of, verdict_text
+from tinkbox.store.formats.disks import contents_of, contents_text
+from tinkbox.store.formats.inventories import inventory_of, inventory_text
+from tinkbox.store.formats.services import files_of, files_text, service_of, service_text, standing_of, standing_text
+from tinkbox.store.formats.shells import wish_of, wish_text
+
+RELEASE = Path(__file__).parents[2] / "golden" / "release-924549e"
+TOLD: dict[str, Any] = json.loads((RELEASE / "answers.json").read_text())
+COLUMNS: dict[str, tuple[Callable[[str], Any], Callable[[Any], str]]] = {
+    "action.definition": (action_of, action_text),
+    "action.override": (override_of, override_text),
+    "attempt.outcome": (outcome_of, outcome_text),
+    "attempt.override": (override_of, override_text),
+    "disk.not_ours": (contents_of, contents_text),
+    "disk.ours": (contents_of, contents_text),
+    "hold.outcome": (outcome_of, outcome_text),
+    "hold.verdict": (verdict_of, verdict_text),
+    "inventory.content": (inventory_of, inventory_text),
+    "service.definition": (service_of, service_text),
+    "service_run.standing": (standing_of, standing_text),
+    "service_run.written": (files_of, lambda files: files_text(*files)),
+    "shell.wish": (wish_of, wish_text),
+    "stranger.inventory": (inventory_of, inventory_text),
+    "workflow.breakpoints": (breakpoints_of, breakpoints_text),
+}
+
+
+@pytest.fixture
+def old(tmp_path: Path) -> Path:
+    """The data folder of an appliance of that release."""
+    with closing(sqlite3.connect(tmp_path / "tinkbox.sqlite")) as database:
+        database.executescript((RELEASE / "database.sql").read_text())
+    return tmp_path
+
+
+async def told_by(door: Door) -> dict[str, Any]:
+    async def ask(path: str) -> Any:
+        async with door.local.get(f"http://tinkbox{path}") as response:
+            text = await response.text()
+            is_json = response.content_type.endswith("json")
+            return (json.loads(text) if is_json else text) if response.status == 200 else [response.status, text]
+
+    door.box.clock.now = door.box.clock.now.fromisoformat(TOLD["now"])
+    await door.box.discovery.load()
+    await door.box.syslog.load()
+    return await answers(ask)
+
+
+async def test_operator_door_tells_the_same_of_an_old_database(old: Path) -> None:
+    for _ in range(2):
+        async with open_door(old) as door:
+            told = await told_by(door)
+        assert {"now", *told} == set(TOLD)
+        for path, answer in told.items():
+            assert answer == TOLD[path], path
+        (old / "operator.sock").unlink(missing_ok=True)
+
+
+async def test_everything_else_in_an_old_database_is_read(old: Path) -> None:
+    async with appliance(old / "tinkbox.sqlite") as box, box.store.read() as tables:
+        leases = await tables.leases.all()
+        firmware_traits = await tables.firmware_traits.all()
+        disks = await tables.disks.get("00000000-0000-0000-0000-00000000000d", "WD-1", "")
+        appliance_id = await tables.services.appliance_id()
+    assert [(str(each.address), each.mac, each.state, each.client_id, each.hostname, each.proven) for each in leases] == [
+        ("172.30.0.200", "08:00:27:00:00:21", "bound", b"\x01\xff\x00", "ü", True),
+        ("172.30.0.201", "08:00:27:00:00:22", "declined", b"", "", False),
+    ]  # fmt: skip
+    assert {mac: (each.secure_boot, each.local_boot, each.proven) for mac, each in firmware_traits.items()} == {
+        "08:00:27:00:00:01": (True, "no file", True),
+        "08:00:27:00:00:02": (False, "exit", False),
+    }
+    assert ([each.id for each in disks.ours], disks.foreign) == (["ours"], None)
+    assert appliance_id == "0123456789abcdef"
+
+
+async def test_work_in_an_old_database_goes_on_to_its_end(old: Path) -> None:
+    """What a machine is at is offered with the token that it had; every history adds up (`Appliance.check_histories`)."""
+    with closing(sqlite3.connect(old / "tinkbox.sqlite")) as database:
+        running = {row[0] for row in database.execute("SELECT attempt FROM action WHERE state IN ('RUNNING', 'HELD')")}
+        held = {row[0] for row in database.execute("SELECT attempt FROM hold WHERE ended_at IS NULL")}
+    async with appliance(old / "tinkbox.sqlite", numbers=count(10_000)) as box:
+        box.clock.now = box.clock.now.fromisoformat(TOLD["now"])
+        offered = set()
+        for machine in TOLD["/v1/hardware"]:
+            while (offer := await box.offer(machine["id"])) is not None and offer.attempt not in offered:
+                offered.add(offer.attempt)
+                if offer.attempt not in held and not offer.action.reboot:
+                    stop = await box.stop_order(machine["id"], offer)
+                    await box.report(machine["id"], offer, stop.state if stop else State.SUCCESS)
+        over = [each for each in await box.workflows.all() if each.state in FINAL]
+    assert running <= offered
+    assert len(over) > sum(flow["state"] in FINAL for flow in TOLD["/v1/workflows"])
+
+
+@pytest.mark.parametrize("column", COLUMNS)
+def test_old_column_is_written_letter_for_letter_as_it_was(old: Path, column: str) -> None:
+    read, write = COLUMNS[column]
+    table, name = column.split(".")
+    with closing(sqlite3.connect(old / "tinkbox.sqlite")) as database:
+        texts = [row[0] for row in database.execute(f"SELECT {name} FROM {table} WHERE coalesce({name}, '') != ''")]
+    assert texts, "the golden database has one of each"
+    for text in texts:
+        assert write(read(text)) == text

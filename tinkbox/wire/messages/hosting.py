@@ -102,7 +102,9 @@ def service_from_document(entry: Any) -> PlannedService:
     entry = _object(entry, "service")
     health, restart = entry.get("health"), _object(entry.get("restart", {}), "restart")
     labels = entry.get("labels") or ()
-    if not all(isinstance(each, list | tuple) and len(each) == 2 for each in labels):
+    if not isinstance(labels, list | tuple) or not all(
+        isinstance(each, list | tuple) and len(each) == 2 for each in labels
+    ):
         raise Invalid("service: labels are pairs")
     return PlannedService(
         index=number(entry, "index"),

@@ -11,16 +11,15 @@ A hold is named by its attempt and its number there, so the same held, resumed o
 """
 
 import hashlib
-import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import Any
 
 from tinkbox.model.breakpoint import Armed, Kind, Verb, Verdict
 from tinkbox.model.errors import Invalid
 from tinkbox.model.shells import ShellWish
 from tinkbox.model.workflow import Outcome
-from tinkbox.wire.messages.json_fields import flag, mapping, member, number, read_object, text, texts
+from tinkbox.wire.messages.json_fields import flag, mapping, member, number, read_object, text, texts, write
 from tinkbox.wire.messages.shell import MAX_SIZE
 from tinkbox.wire.messages.worker import (
     MAX_MESSAGE,
@@ -94,7 +93,7 @@ class Orders:
 
 def encode(message: Held | Resumed | Asked | Orders) -> str:
     """Any of the messages as one line of JSON."""
-    return json.dumps(asdict(message), separators=(",", ":"))
+    return write(message)
 
 
 def decode_held(content: str | bytes) -> Held:

@@ -5,15 +5,14 @@
 Asked before the action begins.  How the disks look at its end comes with the report (`wire.messages.worker`).
 """
 
-import json
 import re
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any, Final
 
 from tinkbox.model.disks import MAX_DISKS, Content, Disk, Refused
 from tinkbox.model.errors import Invalid
-from tinkbox.wire.messages.json_fields import number, read_object, text
+from tinkbox.wire.messages.json_fields import number, read_object, text, write
 
 MAX_CONTENTS: Final = 256
 MAX_TEXT: Final = 256
@@ -32,7 +31,7 @@ class Looked:
 
 
 def encode(looked: Looked) -> str:
-    return json.dumps(asdict(looked), separators=(",", ":"))
+    return write(looked)
 
 
 def decode_looked(content: str | bytes) -> Looked:
@@ -60,7 +59,7 @@ def contents_from_document(entries: Any) -> tuple[Content, ...]:
 
 
 def encode_answer(refused: Refused | None) -> str:
-    return json.dumps({} if refused is None else {"refused": asdict(refused)})
+    return write({} if refused is None else {"refused": refused})
 
 
 def decode_answer(content: str | bytes) -> Refused | None:

@@ -12,12 +12,12 @@ ended and removed, whatever it is; a run that is neither wanted nor observed is 
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import Any
 
 from tinkbox.model.errors import Invalid
 from tinkbox.model.services import HealthCheck, Phase, PlannedService, Restart, RestartPolicy, Standing
-from tinkbox.wire.messages.json_fields import mapping, member, number, read_object, text, texts
+from tinkbox.wire.messages.json_fields import mapping, member, number, read_object, text, texts, write
 from tinkbox.wire.messages.worker import MAX_MESSAGE, MAX_REASON, MAX_TAIL_LINES
 
 MAX_OBSERVED = 256
@@ -63,7 +63,7 @@ class Observed:
 
 def encode(message: Wanted | Observed) -> str:
     """Either message as one line of JSON."""
-    return json.dumps(asdict(message), separators=(",", ":"))
+    return write(message)
 
 
 def decode_wanted(content: str | bytes) -> Wanted:

@@ -4,15 +4,14 @@ POST /worker/inventory    Told -> {}, with a machine's credential or one for dis
 GET  /worker/acceptance   Accepted, or 204 while nobody has accepted it (long poll)
 """
 
-import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 from tinkbox.model.errors import Invalid
 from tinkbox.model.hardware import MacAddress
 from tinkbox.model.inventory import Card, Disk, Inventory
-from tinkbox.wire.messages.json_fields import flag, number, read_object, text
+from tinkbox.wire.messages.json_fields import flag, number, read_object, text, write
 
 MAX_INVENTORY = 256 * 1024  # bytes of the message
 MAX_TEXT = 128
@@ -39,7 +38,7 @@ class Accepted:
 
 def encode_message(message: Told | Accepted) -> str:
     """Either message, as one line of JSON."""
-    return json.dumps(asdict(message), separators=(",", ":"))
+    return write(message)
 
 
 def decode_told(content: str | bytes) -> Told:

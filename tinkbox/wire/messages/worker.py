@@ -14,9 +14,8 @@ again gets the same answer; a report on an attempt that is not the action's curr
 must not be sent again.
 """
 
-import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import Any
 
 from tinkbox.model.breakpoint import Armed, Override
@@ -24,7 +23,7 @@ from tinkbox.model.disks import Disk
 from tinkbox.model.errors import Invalid
 from tinkbox.model.workflow import FINAL, Outcome, PlannedAction, State
 from tinkbox.wire.messages.disks import disks_from_document
-from tinkbox.wire.messages.json_fields import flag, mapping, number, read_object, text, texts
+from tinkbox.wire.messages.json_fields import flag, mapping, number, read_object, text, texts, write
 
 MAX_TAIL_LINES = 20
 MAX_MESSAGE = 8_192
@@ -116,7 +115,7 @@ class Report:
 
 def encode(message: Credential | Hello | Offer | Leaving | Report) -> str:
     """Any of the messages as one line of JSON."""
-    return json.dumps(asdict(message), separators=(",", ":"))
+    return write(message)
 
 
 def decode_credential(content: str | bytes) -> Credential:

@@ -1,10 +1,11 @@
 from collections.abc import Callable
+from dataclasses import dataclass
 
 import pytest
 
 from tinkbox.model.breakpoint import Verb
 from tinkbox.model.errors import Invalid
-from tinkbox.wire.messages.json_fields import flag, mapping, member, number, read_object, text, texts
+from tinkbox.wire.messages.json_fields import flag, mapping, member, number, read_object, text, texts, write
 
 ENTRY = {"name": "disk", "words": ["a", "b"], "pairs": {"A": "1"}, "yes": True, "many": 7, "verb": "retry"}
 
@@ -56,3 +57,22 @@ def test_what_is_no_object_is_refused_by_the_messages_name(content: bytes) -> No
 def test_one_of_several_is_told_with_all_of_them() -> None:
     with pytest.raises(Invalid, match="verb is one of continue, skip, fail, retry, abort, not 'dance'"):
         member({"verb": "dance"}, "verb", Verb)
+
+
+@dataclass(frozen=True, slots=True)
+class Inner:
+    verb: Verb
+    words: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Outer:
+    b: Inner | None
+    a: dict[str, Inner]
+
+
+def test_message_is_written_as_one_line_in_the_order_of_its_fields() -> None:
+    inner = Inner(Verb.RETRY, ("ü", ""))
+    line = r'{"b":{"verb":"retry","words":["\u00fc",""]},"a":{"x":{"verb":"retry","words":["\u00fc",""]}}}'
+    assert write(Outer(inner, {"x": inner})) == line
+    assert write(Outer(None, {})) == '{"b":null,"a":{}}'

@@ -128,12 +128,12 @@ def _tree(settings: Settings, sockets: Sockets) -> list[str]:
     osie = "ready" if osie_images(settings.data / "osie") else "not built yet: tinkbox osie build"
     lines = [
         f"operator door   {settings.data}/operator.sock",
-        f"                http://{settings.operator_host}:{settings.operator_port} with the token in operator.token",
+        f"                http://{settings.operator.listen} with the token in operator.token",
     ]
     for each in sockets.networks:
         lines += _network(settings, each)
     lines += [
-        f"services        WORKFLOW.{settings.services_domain}, hosted on {settings.docker}",
+        f"services        WORKFLOW.{settings.services.domain}, hosted on {settings.docker}",
         f"OSIE            {osie}",
     ]
     branches = ["│  " if line.startswith(" ") else "├─ " for line in lines[:-1]]
@@ -147,10 +147,10 @@ def _network(settings: Settings, at: Listening) -> list[str]:
     return [
         f"node door       {at.url}",
         f"images          {at.registry}/NAME:TAG",
-        f"DHCP            {_DHCP[settings.dhcp_mode].format(at.interface.name)}",
-        f"TFTP            {address}:{settings.tftp_port}",
-        f"names           {f'{address}:{settings.dns_port} answers DNS for workflows' if at.names else 'off'}",
-        f"syslog          {f'{address}:{settings.syslog_port}' if at.syslog else 'off'}",
+        f"DHCP            {_DHCP[settings.dhcp.mode].format(at.interface.name)}",
+        f"TFTP            {address}:{settings.node.tftp_port}",
+        f"names           {f'{address}:{settings.node.dns_port} answers DNS for workflows' if at.names else 'off'}",
+        f"syslog          {f'{address}:{settings.node.syslog_port}' if at.syslog else 'off'}",
     ]
 
 

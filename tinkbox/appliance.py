@@ -89,18 +89,18 @@ class Appliance:
         self._sockets = sockets
         self._store = store
         self._loaders = load_loaders()
-        self.people: People = read_people(settings.data, settings.people)
+        self.people: People = read_people(settings.data, settings.operator.people)
         self._images = ImageStore(settings.data / "registry", clock=_now)
         self.traffic = Traffic()
         wakeups = Wakeups()
 
         # What workflows are, and what they run.
-        directory = Directory(settings.services_domain, first.url)
+        directory = Directory(settings.services.domain, first.url)
         self.machines = machines = Machines(store, wakeups, _now, _new_token, directory.supply)
         self._services = Services(store, wakeups, machines, _now, directory, address)
         self._directory = directory
         names = Names(
-            name=settings.name, address=address, domain=settings.services_domain, opened=settings.services_paths
+            name=settings.name, address=address, domain=settings.services.domain, opened=settings.services.paths
         )
         self._workflows = Workflows(store, wakeups, machines, _now, _new_id, _new_token, names)
         self._breakpoints = Breakpoints(store, wakeups, machines, _now)
@@ -122,10 +122,10 @@ class Appliance:
         )  # fmt: skip
         self._discovery = Discovery(
             store, wakeups, machines, self._workflows, _now, time.monotonic, _new_token,
-            settings.discovery_quotas, settings.discovery_rules, [each.network for each in sockets.subnets],
+            settings.discovery.quotas, settings.discovery.rules, [each.network for each in sockets.subnets],
         )  # fmt: skip
         self.booting = Booting(
-            machines, self._leases, self._discovery if settings.discovers else None, sockets.subnets, settings.dhcp_mode,
+            machines, self._leases, self._discovery if settings.discovers else None, sockets.subnets, settings.dhcp.mode,
             neighbour, time.monotonic, self._firmware_knowledge, own,
         )  # fmt: skip
         self._seen = Seen(store, machines, self._syslog, _now)
@@ -170,9 +170,9 @@ class Appliance:
         service = BootService(
             address=at.interface.address,
             url=at.url,
-            proxy=settings.dhcp_mode == "proxy",
+            proxy=settings.dhcp.mode == "proxy",
             # Option 7 names no port.
-            syslog=at.interface.address if at.syslog and settings.syslog_port == SYSLOG_PORT else None,
+            syslog=at.interface.address if at.syslog and settings.node.syslog_port == SYSLOG_PORT else None,
         )
         raspberrypi = settings.data / "raspberrypi"
         tftp_files = TftpFiles(self._loaders, self.booting, self._credential, self._boot_folder(at), raspberrypi)
@@ -184,7 +184,7 @@ class Appliance:
         if at.syslog is not None:
             parts.append(SyslogServer(at.syslog, self.booting.at, self._syslog).serve)
         if at.names is not None:
-            parts.append(NamesServer(*at.names, Zone(settings.services_domain, at.interface.address)).serve)
+            parts.append(NamesServer(*at.names, Zone(settings.services.domain, at.interface.address)).serve)
         return parts
 
     def operator_routes(self) -> list[web.RouteDef]:
@@ -192,7 +192,7 @@ class Appliance:
         settings, first = self._settings, self._sockets.first
         osie = partial(osie_images, settings.data / "osie")
         premises = Premises(
-            address=first.interface.address, since=_now(), mode=settings.dhcp_mode, subnets=self._sockets.subnets,
+            address=first.interface.address, since=_now(), mode=settings.dhcp.mode, subnets=self._sockets.subnets,
             discovers=settings.discovers,
         )  # fmt: skip
         examiner = Examiner(
@@ -205,7 +205,7 @@ class Appliance:
             firmware_traits=self._firmware_knowledge.firmware_traits,
             clock=_now,
         )
-        others = settings.dhcp_mode in OTHERS_ADDRESSES
+        others = settings.dhcp.mode in OTHERS_ADDRESSES
         return OperatorDoor(
             machines=self.machines,
             seen=self._seen,
@@ -259,8 +259,8 @@ class Appliance:
             url=at.url,
             version=__version__,
             # Machines know of no other port for names.
-            dns=str(at.interface.address) if at.names and settings.dns_port == DNS_PORT else "",
-            syslog_port=settings.syslog_port,
+            dns=str(at.interface.address) if at.names and settings.node.dns_port == DNS_PORT else "",
+            syslog_port=settings.node.syslog_port,
         )
 
     def _credential(self, plan: Plan, server: str) -> Credential:
@@ -282,8 +282,8 @@ class Appliance:
             registry="{}:{}".format(*self._sockets.images.getsockname()),
             server=self._sockets.first.url,
             privileged=False,
-            subnets=self._settings.services_subnets,
-            opened=self._settings.services_paths,
+            subnets=self._settings.services.subnets,
+            opened=self._settings.services.paths,
         )
 
 

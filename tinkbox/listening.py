@@ -72,15 +72,15 @@ def bound(settings: Settings) -> Iterator[Sockets]:
 
         interfaces = provisioning_interfaces(settings.interfaces, settings.address)
         for each in interfaces:
-            if each.address in settings.services_subnets:
+            if each.address in settings.services.subnets:
                 raise Conflict(
-                    f"{each.address} lies in services.subnets {settings.services_subnets}: name others there"
+                    f"{each.address} lies in services.subnets {settings.services.subnets}: name others there"
                 )
         yield Sockets(
             operator_local=keep(_bind_local(settings.data / "operator.sock")),
-            operator=keep(bind_tcp(address=settings.operator_host, port=settings.operator_port)),
+            operator=keep(bind_tcp(address=settings.operator.listen.host, port=settings.operator.listen.port)),
             images=keep(bind_tcp(address="127.0.0.1", port=0)),
-            subnets=settings.addressing.on([(each.name, each.network) for each in interfaces]),
+            subnets=settings.dhcp.on([(each.name, each.network) for each in interfaces]),
             networks=tuple(_listening(settings, each, keep) for each in interfaces),
         )
 
@@ -91,31 +91,31 @@ def _listening(settings: Settings, interface: ProvisioningInterface, keep: Keep)
     def udp(port: int, *, everybody: bool = False) -> socket.socket:
         return keep(bind_udp(interface=interface.name, address="" if everybody else address, port=port))
 
-    with_port = "" if settings.http_port == HTTP_PORT else f":{settings.http_port}"
-    answers = settings.dhcp_mode != "off"
+    with_port = "" if settings.node.http_port == HTTP_PORT else f":{settings.node.http_port}"
+    answers = settings.dhcp.mode != "off"
     return Listening(
         interface=interface,
         url=f"http://{address}{with_port}",
         registry=f"{address}{with_port}",
-        node=keep(bind_tcp(address=address, port=settings.http_port)),
-        tftp=udp(settings.tftp_port),
+        node=keep(bind_tcp(address=address, port=settings.node.http_port)),
+        tftp=udp(settings.node.tftp_port),
         # What is broadcast reaches only a socket that is bound to no address.
         dhcp=udp(SERVER_PORT, everybody=True) if answers else None,
         boot_server=udp(BOOT_SERVER_PORT) if answers else None,
-        syslog=udp(settings.syslog_port) if settings.syslog_port else None,
-        names=_bind_names(settings, interface, keep) if settings.services_names else None,
+        syslog=udp(settings.node.syslog_port) if settings.node.syslog_port else None,
+        names=_bind_names(settings, interface, keep) if settings.services.names else None,
     )
 
 
 def _bind_names(
     settings: Settings, interface: ProvisioningInterface, keep: Keep
 ) -> tuple[socket.socket, socket.socket]:
-    address, port = str(interface.address), settings.dns_port
+    address, port = str(interface.address), settings.node.dns_port
     try:
         udp = keep(bind_udp(interface=interface.name, address=address, port=port))
         return udp, keep(bind_tcp(address=address, port=port))
     except Unavailable as error:
-        lead = f"lead names below {settings.services_domain} to {address} with a DNS server of yours"
+        lead = f"lead names below {settings.services.domain} to {address} with a DNS server of yours"
         raise Unavailable(f"{error}; or {lead}, and set services.names: off") from None
 
 

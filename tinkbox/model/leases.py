@@ -1,6 +1,6 @@
 """Networks that machines are on, and the addresses lent to them: RFC 2131 §3 and §4.3."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from datetime import datetime
 from enum import StrEnum
 from ipaddress import IPv4Address, IPv4Network
@@ -9,19 +9,29 @@ from tinkbox.model.hardware import MacAddress
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Subnet:
-    """A network that machines are on: on one of our interfaces, or, with an empty `interface`, behind a relay.
+class LeaseTerms:
+    """What is lent on one network, and what machines are told with an address.
 
     `pool` is the first and the last address to lend, None: only what is reserved.
     """
 
-    network: IPv4Network
-    interface: str = ""
     pool: tuple[IPv4Address, IPv4Address] | None = None
     gateway: IPv4Address | None = None
     name_servers: tuple[IPv4Address, ...] = ()
     domain_name: str = ""
     lease_seconds: int = 3600
+
+    def on(self, network: IPv4Network) -> "Subnet":
+        """The network on these terms, not yet on one of our interfaces."""
+        return Subnet(network=network, **{each.name: getattr(self, each.name) for each in fields(LeaseTerms)})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Subnet(LeaseTerms):
+    """A network that machines are on: on one of our interfaces, or, with an empty `interface`, behind a relay."""
+
+    network: IPv4Network
+    interface: str = ""
 
 
 class LeaseState(StrEnum):

@@ -5,28 +5,16 @@ from pathlib import Path
 
 import pytest
 
+from tests.unit.settings.configured import loaded, problems_of
 from tinkbox.model.discovery import Quotas, Rule
-from tinkbox.model.errors import Invalid
-from tinkbox.settings import Settings, load
+from tinkbox.settings.discovery import Discovery
 
 POOL = "dhcp: {mode: pool, pool: 172.30.0.100-172.30.0.199}\n"
 
 
-def loaded(tmp_path: Path, text: str) -> Settings:
-    path = tmp_path / "tinkbox.yaml"
-    path.write_text(text)
-    return load(path)
-
-
-def problems_of(tmp_path: Path, text: str) -> list[str]:
-    with pytest.raises(Invalid) as refused:
-        loaded(tmp_path, text)
-    return [str(each) for each in refused.value.problems]
-
-
 def test_nobody_is_let_in_by_default(tmp_path: Path) -> None:
     settings = loaded(tmp_path, "")
-    assert (settings.discovers, settings.discovery_quotas, settings.discovery_rules) == (False, Quotas(), ())
+    assert (settings.discovers, settings.discovery) == (False, Discovery(quotas=Quotas(), rules=()))
 
 
 def test_every_key_is_read(tmp_path: Path) -> None:
@@ -45,8 +33,8 @@ def test_every_key_is_read(tmp_path: Path) -> None:
         "    - {match: {mac: '*'}}\n",
     )
     assert settings.discovers
-    assert settings.discovery_quotas == Quotas(all=32, port=8, forget=timedelta(hours=2))
-    assert settings.discovery_rules == (
+    assert settings.discovery.quotas == Quotas(all=32, port=8, forget=timedelta(hours=2))
+    assert settings.discovery.rules == (
         Rule(
             match={"product": "Standard PC*", "memory": ">=2G", "serial": "0017"},
             name="vm-{{serial}}",

@@ -5,10 +5,11 @@ from pathlib import Path
 
 import pytest
 
+from tests.unit.settings import configured
+from tests.unit.settings.configured import loaded
 from tinkbox.model.errors import Invalid
-from tinkbox.model.leases import Subnet
-from tinkbox.settings import Settings, load
-from tinkbox.settings_dhcp import Addressing
+from tinkbox.model.leases import LeaseTerms, Subnet
+from tinkbox.settings.dhcp import Dhcp
 
 POOL = """
 dhcp:
@@ -33,33 +34,27 @@ BEHIND = Subnet(
 )
 
 
-def loaded(tmp_path: Path, text: str) -> Settings:
-    path = tmp_path / "tinkbox.yaml"
-    path.write_text(text)
-    return load(path)
-
-
 def problems_of(tmp_path: Path, text: str) -> list[str]:
-    with pytest.raises(Invalid) as refusal:
-        loaded(tmp_path, f"dhcp: {{{text}}}")
-    return [str(problem) for problem in refusal.value.problems]
+    return configured.problems_of(tmp_path, f"dhcp: {{{text}}}")
 
 
-def problems_on(addressing: Addressing, *links: tuple[str, str]) -> list[str]:
+def problems_on(dhcp: Dhcp, *links: tuple[str, str]) -> list[str]:
     with pytest.raises(Invalid) as refusal:
-        addressing.on([(name, IPv4Network(network)) for name, network in links])
+        dhcp.on([(name, IPv4Network(network)) for name, network in links])
     return [str(problem) for problem in refusal.value.problems]
 
 
 def test_every_key_is_read(tmp_path: Path) -> None:
     settings = loaded(tmp_path, POOL)
-    assert settings.dhcp_mode == "pool"
-    assert settings.addressing == Addressing(
-        pool=(IPv4Address("172.30.0.100"), IPv4Address("172.30.0.199")),
-        gateway=IPv4Address("172.30.0.254"),
-        name_servers=(IPv4Address("172.30.0.53"), IPv4Address("172.30.0.54")),
-        domain_name="lab.example",
-        lease_seconds=5400,
+    assert settings.dhcp == Dhcp(
+        mode="pool",
+        terms=LeaseTerms(
+            pool=(IPv4Address("172.30.0.100"), IPv4Address("172.30.0.199")),
+            gateway=IPv4Address("172.30.0.254"),
+            name_servers=(IPv4Address("172.30.0.53"), IPv4Address("172.30.0.54")),
+            domain_name="lab.example",
+            lease_seconds=5400,
+        ),
         subnets=(BEHIND, Subnet(network=IPv4Network("172.32.0.0/24"))),
     )
 
@@ -69,8 +64,8 @@ def test_every_key_is_read(tmp_path: Path) -> None:
 )
 def test_without_a_pool_every_mode_but_one_is_fine(tmp_path: Path, mode: str, read: str) -> None:
     settings = loaded(tmp_path, f"dhcp: {{mode: {mode}}}")
-    assert (settings.dhcp_mode, settings.addressing) == (read, Addressing())
-    assert settings.addressing.lease_seconds == 3600
+    assert settings.dhcp == Dhcp(mode=read)
+    assert settings.dhcp.terms.lease_seconds == 3600
 
 
 def test_the_mode_pool_without_a_pool_names_the_line_to_add(tmp_path: Path) -> None:
@@ -137,38 +132,40 @@ def test_a_subnet_is_more_than_a_network(tmp_path: Path) -> None:
 
 
 def test_the_largest_pool_and_the_shortest_lease_are_taken(tmp_path: Path) -> None:
-    addressing = loaded(tmp_path, "dhcp: {pool: 10.0.0.0-10.0.255.255, lease: 10}").addressing
-    assert addressing.pool is not None
-    assert addressing.lease_seconds == 10
+    terms = loaded(tmp_path, "dhcp: {pool: 10.0.0.0-10.0.255.255, lease: 10}").dhcp.terms
+    assert terms.pool is not None
+    assert terms.lease_seconds == 10
 
 
 def test_what_stands_right_below_dhcp_is_of_the_first_interface(tmp_path: Path) -> None:
     settings = loaded(tmp_path, POOL)
-    first, further, behind = settings.addressing.on([("eth1", OWN), ("eth1.20", IPv4Network("172.32.0.0/24"))])
-    assert (first.network, first.interface, first.pool) == (OWN, "eth1", settings.addressing.pool)
+    first, further, behind = settings.dhcp.on([("eth1", OWN), ("eth1.20", IPv4Network("172.32.0.0/24"))])
+    assert (first.network, first.interface, first.pool) == (OWN, "eth1", settings.dhcp.terms.pool)
     assert (first.gateway, first.domain_name, first.lease_seconds) == (IPv4Address("172.30.0.254"), "lab.example", 5400)
     assert further == Subnet(network=IPv4Network("172.32.0.0/24"), interface="eth1.20")
     assert behind == BEHIND
 
 
 def test_the_first_interface_may_be_described_as_the_others_are() -> None:
-    (only,) = Addressing(subnets=(BEHIND,)).on([("eth1", BEHIND.network)])
+    (only,) = Dhcp(subnets=(BEHIND,)).on([("eth1", BEHIND.network)])
     assert (only.interface, only.pool) == ("eth1", BEHIND.pool)
 
 
 def test_an_interface_that_nothing_is_said_of_has_a_network_without_a_pool() -> None:
-    assert Addressing().on([("eth1", OWN)]) == (Subnet(network=OWN, interface="eth1"),)
+    assert Dhcp().on([("eth1", OWN)]) == (Subnet(network=OWN, interface="eth1"),)
 
 
 def test_what_does_not_fit_the_interfaces_is_named_at_start() -> None:
     pool = (IPv4Address("172.31.0.10"), IPv4Address("172.31.0.19"))
-    assert problems_on(Addressing(pool=pool, gateway=IPv4Address("172.31.0.1")), ("eth1", "172.30.0.0/24")) == [
+    assert problems_on(
+        Dhcp(terms=LeaseTerms(pool=pool, gateway=IPv4Address("172.31.0.1"))), ("eth1", "172.30.0.0/24")
+    ) == [
         "dhcp: pool 172.31.0.10-172.31.0.19 is not within 172.30.0.0/24, the network of eth1",
         "dhcp: gateway 172.31.0.1 cannot be reached from 172.30.0.0/24, the network of eth1",
     ]
-    assert problems_on(Addressing(subnets=(BEHIND,)), ("eth1", "172.31.0.0/16")) == [
+    assert problems_on(Dhcp(subnets=(BEHIND,)), ("eth1", "172.31.0.0/16")) == [
         "dhcp.subnets: 172.31.0.0/24 overlaps the network of eth1, which is 172.31.0.0/16: write that"
     ]
-    assert problems_on(Addressing(pool=pool, subnets=(BEHIND,)), ("eth1", "172.31.0.0/24")) == [
+    assert problems_on(Dhcp(terms=LeaseTerms(pool=pool), subnets=(BEHIND,)), ("eth1", "172.31.0.0/24")) == [
         "dhcp.subnets: 172.31.0.0/24 is the network of eth1: say all of it here, or right below dhcp"
     ]

@@ -1,0 +1,24 @@
+"""A configuration file with some text, read."""
+
+from pathlib import Path
+
+import pytest
+
+from tinkbox.model.errors import Invalid
+from tinkbox.settings import Settings, load
+
+
+def written(tmp_path: Path, text: str) -> Path:
+    path = tmp_path / "tinkbox.yaml"
+    path.write_text(text)
+    return path
+
+
+def loaded(tmp_path: Path, text: str) -> Settings:
+    return load(written(tmp_path, text), data=tmp_path)
+
+
+def problems_of(tmp_path: Path, text: str) -> list[str]:
+    with pytest.raises(Invalid) as refusal:
+        load(written(tmp_path, text))
+    return [str(problem) for problem in refusal.value.problems]

@@ -1,0 +1,37 @@
+"""What the environment says."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from tinkbox.settings.environment import ClientTarget, default_data, named_server, terminal_kind
+
+
+def test_a_server_without_a_scheme_is_http(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TINKBOX_SERVER", "other:7080")
+    monkeypatch.delenv("TINKBOX_TOKEN", raising=False)
+    assert named_server() == ClientTarget(url="http://other:7080")
+
+
+def test_without_the_variable_no_server_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TINKBOX_SERVER", "")
+    assert named_server() is None
+
+
+def test_data_is_kept_below_the_state_home_of_who_is_not_root(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "geteuid", lambda: 0)
+    assert default_data() == Path("/var/lib/tinkbox")
+    monkeypatch.setattr(os, "geteuid", lambda: 1000)
+    monkeypatch.setenv("XDG_STATE_HOME", "/state")
+    assert default_data() == Path("/state/tinkbox")
+    monkeypatch.delenv("XDG_STATE_HOME")
+    monkeypatch.setenv("HOME", "/home/anna")
+    assert default_data() == Path("/home/anna/.local/state/tinkbox")
+
+
+def test_a_terminal_without_a_name_is_an_xterm(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TERM", "screen")
+    assert terminal_kind() == "screen"
+    monkeypatch.setenv("TERM", "")
+    assert terminal_kind() == "xterm"

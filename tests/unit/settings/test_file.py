@@ -1,0 +1,45 @@
+"""The configuration file, and which appliance the commands speak to."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.unit.settings.configured import written
+from tinkbox.model.errors import Invalid, NotFound
+from tinkbox.settings import ClientTarget, client_target, load
+
+
+def test_the_command_line_overrides_the_data_folder_of_the_file(tmp_path: Path) -> None:
+    assert load(written(tmp_path, "data: /srv/tinkbox"), data=tmp_path / "d").data == tmp_path / "d"
+
+
+def test_a_relative_data_folder_is_made_absolute(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert load(written(tmp_path, "data: kept")).data == tmp_path / "kept"
+    assert load(written(tmp_path, ""), data=Path("kept")).data == tmp_path / "kept"
+
+
+@pytest.mark.parametrize("text", ["a: [", "\tx: 1", "- a", "just text"])
+def test_a_file_that_is_no_mapping_is_refused_with_its_name(tmp_path: Path, text: str) -> None:
+    with pytest.raises(Invalid, match=r"tinkbox\.yaml"):
+        load(written(tmp_path, text))
+
+
+def test_invalid_yaml_is_refused_with_its_line(tmp_path: Path) -> None:
+    with pytest.raises(Invalid) as refusal:
+        load(written(tmp_path, "interface: lab\n  dhcp: {mode: pool\n"))
+    assert (
+        str(refusal.value) == f"{tmp_path}/tinkbox.yaml is not valid YAML: line 2: mapping values are not allowed here"
+    )
+
+
+def test_a_file_named_on_the_command_line_must_be_there(tmp_path: Path) -> None:
+    with pytest.raises(NotFound, match=r"nowhere\.yaml"):
+        load(tmp_path / "nowhere.yaml")
+
+
+def test_commands_speak_to_the_named_appliance(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("TINKBOX_SERVER", "http://other:7080/")
+    monkeypatch.setenv("TINKBOX_TOKEN", "secret")
+    assert client_target() == ClientTarget(url="http://other:7080", token="secret")
+    assert client_target(tmp_path) == ClientTarget(socket=tmp_path / "operator.sock")

@@ -1,0 +1,44 @@
+"""The section `services`: names, folders and networks of workflow services on the appliance."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.unit.settings.configured import loaded, problems_of
+
+
+@pytest.mark.parametrize(("word", "answers"), [("on", True), ("off", False), ("'on'", True), ("'off'", False)])
+def test_dns_for_workflows_is_switched_by_on_and_off(tmp_path: Path, word: str, *, answers: bool) -> None:
+    assert loaded(tmp_path, f"services: {{names: {word}}}").services.names is answers
+
+
+@pytest.mark.parametrize(
+    ("setting", "problem"),
+    [
+        ("names: maybe", "expected on or off"),
+        ("domain: under_score.lab", "expected a domain such as workflows.tinkbox.internal"),
+        ("domain: .lab", "expected a domain such as"),
+        ("domain: lab..internal", "expected a domain such as"),
+        ("domain: 10.0.0.1", "expected a domain such as"),
+        ("domain: 7", "expected text"),
+        (f"domain: {'a.' * 108}b", "at most 216 characters"),
+        (f"domain: {'a' * 64}", "expected a domain such as"),
+        ("paths: srv/tinkbox", "expected an absolute path"),
+        ("paths: /srv/../etc", "expected an absolute path"),
+        ("subnets: 10.213.0.0", "is too small: every workflow with services takes a /28"),
+        ("subnets: 10.213.0.0/29", "is too small"),
+        ("subnets: 10.213.0.1/16", "expected an IPv4 network such as 10.213.0.0/16"),
+        ("subnets: fd00::/64", "expected an IPv4 network"),
+        ("subnets: some", "expected an IPv4 network"),
+    ],
+)
+def test_a_wrong_setting_of_services_is_named_with_what_is_expected(tmp_path: Path, setting: str, problem: str) -> None:
+    (found,) = problems_of(tmp_path, f"services: {{{setting}}}")
+    assert found.startswith(f"services.{setting.split(':')[0]}: ")
+    assert problem in found
+
+
+def test_the_longest_domain_and_the_smallest_network_are_taken(tmp_path: Path) -> None:
+    domain = "a." * 107 + "bc"
+    services = loaded(tmp_path, f"services: {{domain: {domain}, subnets: 10.213.0.0/28}}").services
+    assert (services.domain, str(services.subnets)) == (domain, "10.213.0.0/28")

@@ -1,0 +1,11 @@
+"""What the operator configured: each setting is declared once, with its key, default, reader and help.
+
+`appliance` has all of them, with a module for each subject; `declaration` says how one is declared.  No other package
+reads the environment.
+"""
+
+from tinkbox.settings.appliance import Settings
+from tinkbox.settings.environment import ClientTarget, terminal_kind
+from tinkbox.settings.file import client_target, load
+
+__all__ = ["ClientTarget", "Settings", "client_target", "load", "terminal_kind"]

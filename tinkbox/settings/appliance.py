@@ -1,0 +1,85 @@
+"""All settings of the appliance, with those that stand at the top of the file.
+
+To add one, declare it where its section is, and use it; the reference in docs/operating.md is printed from here.
+Parts of the appliance receive the values they need as arguments, never settings.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from ipaddress import IPv4Address
+from pathlib import Path
+
+from tinkbox.model.errors import Problem
+from tinkbox.settings import readers
+from tinkbox.settings.declaration import computed, section, setting
+from tinkbox.settings.dhcp import Dhcp, check_dhcp
+from tinkbox.settings.discovery import Discovery
+from tinkbox.settings.doors import Node, Operator
+from tinkbox.settings.environment import default_data
+from tinkbox.settings.services import Services
+
+_HEARING = ("pool", "proxy")  # modes of DHCP in which unknown machines can have an address and be answered
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """What the operator configured: frozen, complete, checked.  Problems are named in the order of these fields.
+
+    `interfaces` and `address` may be empty: then the one interface that qualifies is found at start.
+    """
+
+    data: Path = computed(
+        default_data,
+        "/var/lib/tinkbox",
+        readers.path,
+        "folder for everything that tinkbox keeps; `--data` overrides it. Without root rights the default is `tinkbox` "
+        "below `$XDG_STATE_HOME` or `~/.local/state`",
+    )
+    name: str = setting(
+        "provisioner",
+        readers.name,
+        "the appliance's name in templates, where it is the worker of a service; its address works as well",
+    )
+    operator: Operator = section(Operator)
+    dhcp: Dhcp = section(Dhcp, check_dhcp)
+    unknown_machines: str = setting(
+        "ignore",
+        readers.choice("ignore", "discover"),
+        "what to do with an unknown machine, one that no hardware document names. `discover`: let it boot, say what it "
+        "is, and wait to be accepted ([discovery.md](discovery.md)); this needs `dhcp.mode` `pool` or `proxy`",
+    )
+    discovery: Discovery = section(Discovery)
+    interfaces: tuple[str, ...] = setting(
+        (),
+        readers.texts,
+        "provisioning interfaces, the first one before the others; without it, the only interface that has an address "
+        "and no default route",
+        key="interface",
+    )
+    address: IPv4Address | None = setting(
+        None,
+        readers.address,
+        "address by which machines reach the appliance, with one interface only; without it, the interface's",
+    )
+    node: Node = section(Node)
+    docker: str = setting(
+        "unix:///var/run/docker.sock",
+        readers.text,
+        "Docker engine for workflow services; everything else works without it",
+    )
+    services: Services = section(Services)
+
+    @property
+    def discovers(self) -> bool:
+        """Whether unknown machines are let in, within quotas."""
+        return self.unknown_machines == "discover"
+
+
+def check_settings(settings: Settings, _: Sequence[str]) -> Iterator[Problem]:
+    """What does not fit together across sections."""
+    if settings.discovers and settings.dhcp.mode not in _HEARING:
+        text = "discover needs their DHCP: set dhcp.mode to pool, or to proxy beside another DHCP server"
+        yield Problem(key="unknown_machines", text=text)
+    if settings.address and len(settings.interfaces) > 1:
+        text = "which of the interfaces is it on? with several of them each has its own: leave it out"
+        yield Problem(key="address", text=text)

@@ -1,0 +1,83 @@
+"""The sections `operator` and `node`: the two doors, and what else is asked at the node door's address."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from tinkbox.model.access import OPERATOR, Right
+from tinkbox.model.errors import Invalid, Problem
+from tinkbox.settings import readers
+from tinkbox.settings.declaration import reader, setting
+
+_PERSON = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@-]{0,63}")
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoint:
+    """Where to listen over TCP."""
+
+    host: str
+    port: int
+
+    def __str__(self) -> str:
+        return f"{self.host}:{self.port}"
+
+
+@reader("`ADDRESS:PORT`")
+def endpoint(value: Any, default: Endpoint) -> Endpoint:
+    """Without an address before the colon it is the default's."""
+    found = readers.written(value)
+    if not found:
+        return default
+    host, colon, number = found.rpartition(":")
+    if not colon or not re.fullmatch(r"[0-9]{1,5}", number) or not 0 < int(number) <= readers.MAX_PORT:
+        raise Invalid(f"expected ADDRESS:PORT, not {found!r}")
+    return Endpoint(host or default.host, int(number))
+
+
+@reader(f"names, each with a list of rights: {', '.join(f'`{each}`' for each in Right)}")
+def rights_by_name(value: Any, _: Mapping[str, frozenset[Right]]) -> Mapping[str, frozenset[Right]]:
+    """Raises Invalid with a problem for each wrong name."""
+    if not isinstance(value, dict):
+        raise Invalid(f"expected names with rights, such as {{anna: [look, attach]}}, not {value!r}")
+    problems: list[Problem] = []
+    for person, rights in value.items():
+        if not isinstance(person, str) or not _PERSON.fullmatch(person) or person == OPERATOR:
+            text = "a name is letters, digits and . _ @ - in between, and not operator"
+            problems.append(Problem(key=str(person), text=text))
+        elif not isinstance(rights, list) or not rights or not all(each in list(Right) for each in rights):
+            problems.append(Problem(key=person, text=f"expected a list of {', '.join(Right)}, not {rights!r}"))
+    if problems:
+        raise Invalid("wrong names or rights", problems)
+    return {person: frozenset(map(Right, rights)) for person, rights in value.items()}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Operator:
+    """The operator door."""
+
+    listen: Endpoint = setting(
+        Endpoint("127.0.0.1", 7080),
+        endpoint,
+        "TCP address of the operator door; the unix socket `operator.sock` in the data folder is always there as well",
+    )
+    people: Mapping[str, frozenset[Right]] = setting(
+        {},
+        rights_by_name,
+        "people with a token of their own (`people/NAME.token` in the data folder), and their rights",
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Node:
+    """Ports at the address that machines know."""
+
+    http_port: int = setting(
+        80, readers.port(), "TCP port of the node door: boot files, worker protocol, image registry"
+    )
+    tftp_port: int = setting(69, readers.port(), "UDP port of TFTP, which serves boot loaders")
+    dns_port: int = setting(53, readers.port(), "UDP and TCP port of DNS; it answers for the names of workflows only")
+    syslog_port: int = setting(
+        514, readers.port(least=0), "UDP port of syslog, which takes what booting machines log; `0` turns it off"
+    )

@@ -1,0 +1,36 @@
+"""What the environment says: the only reader of its variables."""
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClientTarget:
+    """Where the operator's commands go: a URL with its token, or the socket of an appliance on this host."""
+
+    url: str = ""
+    token: str = ""
+    socket: Path | None = None
+
+
+def named_server() -> ClientTarget | None:
+    """The appliance of `TINKBOX_SERVER`, with `TINKBOX_TOKEN`; None when the variable is not set."""
+    server = os.environ.get("TINKBOX_SERVER", "")
+    if not server:
+        return None
+    url = server if "://" in server else f"http://{server}"
+    return ClientTarget(url=url.rstrip("/"), token=os.environ.get("TINKBOX_TOKEN", ""))
+
+
+def default_data() -> Path:
+    """Where the appliance keeps its state: /var/lib/tinkbox for root, else below $XDG_STATE_HOME."""
+    if os.geteuid() == 0:
+        return Path("/var/lib/tinkbox")
+    state = os.environ.get("XDG_STATE_HOME") or str(Path.home() / ".local" / "state")
+    return Path(state) / "tinkbox"
+
+
+def terminal_kind() -> str:
+    """The operator's terminal, as programs in a shell take it from `TERM`."""
+    return os.environ.get("TERM") or "xterm"

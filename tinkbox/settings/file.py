@@ -1,0 +1,58 @@
+"""The configuration file: found, read, and refused with everything that is wrong with it."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import yaml
+
+from tinkbox.model.errors import Invalid, NotFound, Problem
+from tinkbox.settings.appliance import Settings, check_settings
+from tinkbox.settings.declaration import keys_of
+from tinkbox.settings.environment import ClientTarget, named_server
+
+CONFIG = Path("/etc/tinkbox/tinkbox.yaml")
+
+
+def load(path: Path | None = None, data: Path | None = None) -> Settings:
+    """Read the configuration file; `data` overrides what it says.
+
+    Without `path` the file in /etc is read when it is there.  Raises NotFound for a file that was
+    named but is not there, and Invalid naming every problem in it.
+    """
+    chosen = path if path is not None else CONFIG
+    try:
+        text = chosen.read_text()
+    except FileNotFoundError:
+        if path is not None:
+            raise NotFound(f"no configuration file {path}: leave --config out to run with the defaults") from None
+        text = ""
+    except (OSError, UnicodeDecodeError) as error:
+        raise Invalid(f"cannot read the configuration file {chosen}: {error}") from None
+    try:
+        document = yaml.safe_load(text)
+    except yaml.YAMLError as error:
+        raise Invalid(f"{chosen} is not valid YAML: {_where_it_is_none(error)}") from None
+    problems: list[Problem] = []
+    settings = keys_of(Settings).read({} if document is None else document, "", problems, check_settings)
+    if problems:
+        raise Invalid(f"{chosen} has {len(problems)} problem(s)", problems)
+    return settings if data is None else replace(settings, data=data.absolute())
+
+
+def client_target(data: Path | None = None) -> ClientTarget:
+    """Which appliance the commands speak to.
+
+    `--data` beats `TINKBOX_SERVER` (with `TINKBOX_TOKEN`), which beats the data directory that the
+    configuration file names.
+    """
+    if data is None and (named := named_server()) is not None:
+        return named
+    return ClientTarget(socket=(data or load().data) / "operator.sock")
+
+
+def _where_it_is_none(error: yaml.YAMLError) -> str:
+    """In one line, as a person counts lines."""
+    if isinstance(error, yaml.MarkedYAMLError) and error.problem_mark is not None:
+        context = f"{error.context}, " if error.context else ""
+        return f"line {error.problem_mark.line + 1}: {context}{error.problem}"
+    return " ".join(str(error).split())

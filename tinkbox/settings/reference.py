@@ -1,0 +1,15 @@
+"""The reference of all settings, for docs/operating.md."""
+
+from tinkbox.settings.appliance import Settings
+from tinkbox.settings.declaration import Row, keys_of
+
+
+def markdown() -> str:
+    """A table of all keys: those at the top of the file first, then section by section."""
+    rows = sorted(keys_of(Settings).rows(""), key=lambda row: "." in row.key)
+    lines = [f"| `{each.key}` | {_default(each)} | {each.takes} | {each.help_text} |" for each in rows]
+    return "\n".join(["| key | default | takes | meaning |", "|---|---|---|---|", *lines])
+
+
+def _default(row: Row) -> str:
+    return f"`{row.default}`" if row.default else ""

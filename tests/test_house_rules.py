@@ -23,6 +23,12 @@ PROGRAM = sorted((ROOT / "tinkbox").rglob("*.py"))
 CAMEL_CASE = r"(?:[A-Z][a-z]+){2,}|Signal|Timeout"
 # Words that are vague, but name one thing here.
 NAMES: dict[str, str] = {}
+ENVIRONMENT = {
+    "settings/environment.py": "the one reader",
+    "engine/templates/jinja_confinement.py": "empties it",
+    "osie/build.py": "hands it on to the programs that it starts",
+    "osie/programs.py": "hands it on to the programs that it starts",
+}
 VAGUE = {"utils", "util", "helpers", "helper", "common", "base", "manager", "misc"}
 
 
@@ -59,6 +65,13 @@ def test_the_settings_in_the_docs_are_the_declarations() -> None:
     assert shown == reference.markdown(), (
         "paste the output of tinkbox.settings.reference.markdown() between the markers"
     )
+
+
+def test_only_the_settings_read_the_environment() -> None:
+    readers = {relative(path) for path in PROGRAM if re.search(r"\bos\.(environ|getenv)\b", path.read_text())}
+    strange = sorted(readers - set(ENVIRONMENT))
+    assert not strange, f"a setting is declared in tinkbox/settings and passed on as an argument: {strange}"
+    assert set(ENVIRONMENT) <= readers, f"gone, take off the list: {sorted(set(ENVIRONMENT) - readers)}"
 
 
 def test_every_reason_that_a_failure_may_get_is_documented() -> None:

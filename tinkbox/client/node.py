@@ -20,8 +20,8 @@ from tinkbox.wire.messages.disks import Looked
 from tinkbox.wire.messages.hosting import Observed, Wanted, decode_wanted
 from tinkbox.wire.messages.inventory import Accepted, Told, decode_accepted, encode_message
 from tinkbox.wire.messages.worker import Credential, Hello, Leaving, Offer, Report, decode_offer, encode
+from tinkbox.wire.polling import POLL_TIMEOUT_SECONDS
 
-POLL_SECONDS = 60.0
 REQUEST_SECONDS = 60.0
 
 
@@ -43,7 +43,7 @@ class NodeDoor:
 
     async def next(self, hello: Hello) -> Offer | None:
         """Wait for work; None when there is none yet."""
-        answer = await self._send("POST", "/worker/next", encode(hello).encode(), seconds=POLL_SECONDS)
+        answer = await self._send("POST", "/worker/next", encode(hello).encode(), seconds=POLL_TIMEOUT_SECONDS)
         return decode_offer(answer) if answer else None
 
     async def report(self, attempt: str, report: Report) -> None:
@@ -65,7 +65,7 @@ class NodeDoor:
         Raises Conflict or NotFound when the attempt is over on the appliance.
         """
         path = f"/worker/attempts/{attempt}/orders?seen={seen}"
-        answer = await self._send("GET", path, seconds=POLL_SECONDS)
+        answer = await self._send("GET", path, seconds=POLL_TIMEOUT_SECONDS)
         return decode_orders(answer) if answer else None
 
     async def held(self, attempt: str, held: Held) -> None:
@@ -99,7 +99,7 @@ class NodeDoor:
 
     async def wanted_services(self, seen: str) -> Wanted | None:
         """Wait for other services to be wanted here than those of this mark; None when it is still them."""
-        answer = await self._send("GET", f"/worker/services?seen={seen}", seconds=POLL_SECONDS)
+        answer = await self._send("GET", f"/worker/services?seen={seen}", seconds=POLL_TIMEOUT_SECONDS)
         return decode_wanted(answer) if answer else None
 
     async def observed_services(self, observed: Observed) -> None:
@@ -120,7 +120,7 @@ class NodeDoor:
 
     async def accepted(self) -> Accepted | None:
         """Wait to be accepted; None when nobody has done so yet."""
-        answer = await self._send("GET", "/worker/acceptance", seconds=POLL_SECONDS)
+        answer = await self._send("GET", "/worker/acceptance", seconds=POLL_TIMEOUT_SECONDS)
         return decode_accepted(answer) if answer else None
 
     async def _send_output(self, path: str, offset: int, chunk: bytes) -> int:

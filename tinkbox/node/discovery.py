@@ -12,8 +12,9 @@ from aiohttp import web
 from tinkbox.door.bodies import body_of
 from tinkbox.door.problems import problem
 from tinkbox.model.rates import Buckets, Rate
-from tinkbox.node.questions import POLL_SECONDS, answered, awaited, nothing_yet, worker_of
+from tinkbox.node.questions import answered, awaited, nothing_yet, worker_of
 from tinkbox.wire.messages.inventory import MAX_INVENTORY, Accepted, Told, decode_told, encode_message
+from tinkbox.wire.polling import POLL_SECONDS
 
 # A worker tells once when it starts, and one that is told to wait asks again within eight seconds.
 TELLS: Final = Rate(burst=8, a_second=0.125)

@@ -8,10 +8,11 @@ from aiohttp import web
 
 from tinkbox.door.bodies import body_of
 from tinkbox.model.services import Standing
-from tinkbox.node.questions import POLL_SECONDS, answered, awaited, nothing_yet, offset_of, worker_of
+from tinkbox.node.questions import answered, awaited, nothing_yet, offset_of, worker_of
 from tinkbox.wire.ephemeral_data import MAX_ARCHIVE
 from tinkbox.wire.messages.hosting import Wanted, decode_observed, encode
 from tinkbox.wire.messages.worker import MAX_OUTPUT_CHUNK
+from tinkbox.wire.polling import POLL_SECONDS
 
 # As many services as one host may have, each with its last lines and the longest message.
 MAX_OBSERVED_BODY = 8 * 1024 * 1024

@@ -10,7 +10,6 @@ from aiohttp import web
 
 from tinkbox.model.errors import Denied, Invalid
 
-POLL_SECONDS = 25.0
 LOOK_EVERY = 5.0
 MAX_MESSAGE_BODY = 1024 * 1024
 T = TypeVar("T")

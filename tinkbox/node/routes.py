@@ -13,7 +13,6 @@ from tinkbox.model.disks import Refused
 from tinkbox.model.sightings import Fact
 from tinkbox.node.questions import (
     MAX_MESSAGE_BODY,
-    POLL_SECONDS,
     answered,
     awaited,
     nothing_yet,
@@ -36,6 +35,7 @@ from tinkbox.wire.messages.worker import (
     decode_report,
     encode,
 )
+from tinkbox.wire.polling import POLL_SECONDS
 
 MAX_DIGITS = 12
 

@@ -27,7 +27,7 @@ from tests.integration.registry.serving import layer
 from tests.integration.worker.machine import IMAGE
 from tinkbox.client.operator import Operator
 from tinkbox.model.errors import Unavailable
-from tinkbox.node.routes import POLL_SECONDS
+from tinkbox.wire.polling import POLL_SECONDS
 
 DEADLINE = 180.0
 LINES = 300

@@ -283,7 +283,7 @@ async def test_an_appliance_that_never_answers_is_unavailable(monkeypatch: pytes
             await asyncio.Event().wait()
             return None
 
-    monkeypatch.setattr("tinkbox.client.node.POLL_SECONDS", 0.05)
+    monkeypatch.setattr("tinkbox.client.node.POLL_TIMEOUT_SECONDS", 0.05)
     async with asyncio.timeout(60), door_to(Silent()) as door:
         with pytest.raises(Unavailable, match="TimeoutError"):
             await door.next(Hello(boot_id="b"))

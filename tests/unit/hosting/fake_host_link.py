@@ -7,8 +7,7 @@ from tests.unit.worker.fakes import Faults
 from tinkbox.model.errors import Refusal
 from tinkbox.model.services import Standing
 from tinkbox.wire.messages.hosting import Wanted, WantedService
-
-POLL_SECONDS = 25.0
+from tinkbox.wire.polling import POLL_SECONDS
 
 
 class FakeHostLink:

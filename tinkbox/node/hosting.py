@@ -9,7 +9,7 @@ from aiohttp import web
 from tinkbox.door.bodies import body_of
 from tinkbox.model.services import Standing
 from tinkbox.node.questions import answered, awaited, nothing_yet, offset_of, worker_of
-from tinkbox.wire.ephemeral_data import MAX_ARCHIVE
+from tinkbox.wire.ephemeral_limits import MAX_ARCHIVE_BYTES
 from tinkbox.wire.messages.hosting import Wanted, decode_observed, encode
 from tinkbox.wire.messages.worker import MAX_OUTPUT_CHUNK
 from tinkbox.wire.polling import POLL_SECONDS
@@ -82,7 +82,7 @@ class _ServicesDoor:
 
     async def keep_data(self, request: web.Request) -> web.Response:
         host = self._host(request)
-        archive = await body_of(request, MAX_ARCHIVE)
+        archive = await body_of(request, MAX_ARCHIVE_BYTES)
         version = await self._services.keep_data(host, request.match_info["run"], archive)
         return web.json_response({"version": version})
 

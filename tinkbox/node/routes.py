@@ -19,7 +19,7 @@ from tinkbox.node.questions import (
     offset_of,
     worker_of,
 )
-from tinkbox.wire.ephemeral_data import MAX_ARCHIVE
+from tinkbox.wire.ephemeral_limits import MAX_ARCHIVE_BYTES
 from tinkbox.wire.messages import breakpoints as holds
 from tinkbox.wire.messages import disks
 from tinkbox.wire.messages.breakpoints import Asked, Held, Orders, Resumed, decode_asked, decode_held, decode_resumed
@@ -190,7 +190,7 @@ class _WorkerDoor:
 
     async def keep_data(self, request: web.Request) -> web.Response:
         worker = self._worker(request)
-        archive = await body_of(request, MAX_ARCHIVE)
+        archive = await body_of(request, MAX_ARCHIVE_BYTES)
         version = await self._attempts.keep_data(worker, request.match_info["token"], archive)
         return web.json_response({"version": version})
 

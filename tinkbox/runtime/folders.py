@@ -14,7 +14,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tinkbox.model.errors import Invalid, TooLarge
-from tinkbox.wire.ephemeral_data import MAX_BYTES, Entry, check_sizes, encode
+from tinkbox.wire.ephemeral_data import Entry, check_sizes, encode
+from tinkbox.wire.ephemeral_limits import MAX_DATA_BYTES
 
 MAX_FILES = 100_000  # more are not even counted
 MAX_DEPTH = 64
@@ -82,12 +83,14 @@ def remove(folder: Path) -> None:
 
 
 def _entries(folder: Path, mount_point: str) -> Iterator[Entry]:
-    left = MAX_BYTES
+    left = MAX_DATA_BYTES
     for found in _kept(folder, mount_point):
         content = _content(found, left + 1) if found.is_file else None
         left -= len(content or b"")
         if left < 0:
-            raise TooLarge(f"the ephemeral data grew beyond {MAX_BYTES} bytes while it was read, with {found.path}")
+            raise TooLarge(
+                f"the ephemeral data grew beyond {MAX_DATA_BYTES} bytes while it was read, with {found.path}"
+            )
         yield Entry(
             path=found.path,
             mode=found.status.st_mode & 0o777,

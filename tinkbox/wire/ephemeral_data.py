@@ -12,10 +12,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from tinkbox.model.errors import Invalid, TooLarge
+from tinkbox.wire.ephemeral_limits import MAX_ARCHIVE_BYTES, MAX_DATA_BYTES
 
-MAX_BYTES: Final = 10 * 1024 * 1024
-# Each file takes a header, padding, and at times a header for what does not fit into the first.
-MAX_ARCHIVE: Final = 12 * 1024 * 1024
 _HEADER: Final = 512
 _MAX_NAME: Final = 4096  # Linux takes no longer path
 
@@ -49,14 +47,14 @@ def encode(entries: Iterable[Entry]) -> bytes:
             else:
                 header.size = len(entry.content)
             tar.addfile(header, io.BytesIO(entry.content or b""))
-    if buffer.tell() > MAX_ARCHIVE:
+    if buffer.tell() > MAX_ARCHIVE_BYTES:
         raise _too_large(sizes)
     return buffer.getvalue()
 
 
 def check_sizes(sizes: Mapping[str, int]) -> None:
     """Raise TooLarge, naming the largest files, when files of these sizes make no archive that is kept."""
-    if sum(sizes.values()) > MAX_BYTES or len(sizes) * _HEADER > MAX_ARCHIVE:
+    if sum(sizes.values()) > MAX_DATA_BYTES or len(sizes) * _HEADER > MAX_ARCHIVE_BYTES:
         raise _too_large(sizes)
 
 
@@ -64,8 +62,10 @@ def decode(archive: bytes) -> list[Entry]:
     """The files of an archive, safe to write below a folder.  Raises Invalid or TooLarge."""
     if not archive:
         return []
-    if len(archive) > MAX_ARCHIVE:
-        raise TooLarge(f"the archive of the ephemeral data is {len(archive)} bytes, at most {MAX_ARCHIVE} are kept")
+    if len(archive) > MAX_ARCHIVE_BYTES:
+        raise TooLarge(
+            f"the archive of the ephemeral data is {len(archive)} bytes, at most {MAX_ARCHIVE_BYTES} are kept"
+        )
     entries: list[Entry] = []
     ends: set[str] = set()
     total = 0
@@ -75,8 +75,8 @@ def decode(archive: bytes) -> list[Entry]:
                 path = _inside(header.name, ends)
                 # A sparse file says a size that its few bytes in the archive do not show.
                 total += header.size
-                if total > MAX_BYTES:
-                    raise TooLarge(f"the ephemeral data exceeds {MAX_BYTES} bytes with {path}")
+                if total > MAX_DATA_BYTES:
+                    raise TooLarge(f"the ephemeral data exceeds {MAX_DATA_BYTES} bytes with {path}")
                 if not header.isdir():
                     ends.add(path)
                 if header.issym():
@@ -127,8 +127,8 @@ def _too_large(sizes: Mapping[str, int]) -> TooLarge:
     largest = sorted(sizes, key=lambda path: sizes[path], reverse=True)[:3]
     named = ", ".join(f"{path} ({sizes[path]} bytes)" for path in largest)
     return TooLarge(
-        f"the ephemeral data is {sum(sizes.values())} bytes in {len(sizes)} files, at most {MAX_BYTES} bytes are kept, "
-        f"{MAX_ARCHIVE} as an archive; largest: {named}"
+        f"the ephemeral data is {sum(sizes.values())} bytes in {len(sizes)} files, at most {MAX_DATA_BYTES} bytes are "
+        f"kept, {MAX_ARCHIVE_BYTES} as an archive; largest: {named}"
     )
 
 

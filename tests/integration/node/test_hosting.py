@@ -15,7 +15,7 @@ from tinkbox.door.problems import refusals_become_problems
 from tinkbox.model.errors import Conflict, NotFound
 from tinkbox.model.services import Phase, Standing
 from tinkbox.node.hosting import MAX_OBSERVED_BODY, routes
-from tinkbox.wire.ephemeral_data import MAX_ARCHIVE
+from tinkbox.wire.ephemeral_limits import MAX_ARCHIVE_BYTES
 from tinkbox.wire.messages.hosting import MAX_OBSERVED, Observed, Wanted, decode_wanted, encode
 from tinkbox.wire.messages.worker import MAX_MESSAGE, MAX_OUTPUT_CHUNK, MAX_TAIL_LINES
 
@@ -126,7 +126,7 @@ async def test_output_and_data_are_of_a_run_on_the_machine_that_sends_them(
         ("POST", "/r1/output", b"x", 422),
         ("POST", "/r1/output?offset=-1", b"x", 422),
         ("POST", "/r1/output?offset=0", b"x" * (MAX_OUTPUT_CHUNK + 1), 413),
-        ("PUT", "/r1/data", b"x" * (MAX_ARCHIVE + 1), 413),
+        ("PUT", "/r1/data", b"x" * (MAX_ARCHIVE_BYTES + 1), 413),
     ],
 )
 async def test_what_does_not_fit_is_refused(

@@ -5,7 +5,8 @@ import pytest
 from tests.unit.hosting.fake_host_link import FakeHostLink
 from tinkbox.hosting.data import DataKeeper
 from tinkbox.model.errors import Conflict, Denied, NotFound, Unavailable
-from tinkbox.wire.ephemeral_data import MAX_BYTES, decode
+from tinkbox.wire.ephemeral_data import decode
+from tinkbox.wire.ephemeral_limits import MAX_DATA_BYTES
 
 
 @pytest.fixture
@@ -56,7 +57,7 @@ async def test_without_a_folder_there_is_nothing_to_keep(folder: Path, host_link
 async def test_what_is_too_large_is_said_until_it_is_not_any_more(folder: Path, host_link: FakeHostLink) -> None:
     data = DataKeeper(host_link, "r1", folder)
     with (folder / "huge").open("wb") as file:
-        file.truncate(MAX_BYTES + 1)
+        file.truncate(MAX_DATA_BYTES + 1)
     await data.keep()
     assert data.trouble is not None
     assert (data.trouble[0], "huge" in data.trouble[1]) == ("DataTooLarge", True)

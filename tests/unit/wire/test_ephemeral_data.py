@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tinkbox.model.errors import Invalid, TooLarge
-from tinkbox.wire.ephemeral_data import MAX_ARCHIVE, MAX_BYTES, Entry, decode, encode, fingerprint, overlaid
+from tinkbox.wire.ephemeral_data import Entry, decode, encode, fingerprint, overlaid
+from tinkbox.wire.ephemeral_limits import MAX_ARCHIVE_BYTES, MAX_DATA_BYTES
 
 NAMES = st.text(st.characters(exclude_characters="/\0", exclude_categories=["Cs"]), min_size=1, max_size=40).filter(
     lambda name: name not in (".", "..")
@@ -168,20 +169,20 @@ def test_devices_pipes_and_hard_links_are_refused(kind: bytes) -> None:
 
 
 def test_too_much_is_refused_with_the_names_of_the_largest() -> None:
-    entries = [Entry(path="small", content=b"1"), Entry(path="large", content=b"x" * MAX_BYTES)]
-    with pytest.raises(TooLarge, match=f"largest: large \\({MAX_BYTES} bytes\\), small"):
+    entries = [Entry(path="small", content=b"1"), Entry(path="large", content=b"x" * MAX_DATA_BYTES)]
+    with pytest.raises(TooLarge, match=f"largest: large \\({MAX_DATA_BYTES} bytes\\), small"):
         encode(entries)
     assert decode(encode(entries[1:])) == entries[1:]
 
 
 def test_many_small_files_are_measured_by_what_they_take() -> None:
     with pytest.raises(TooLarge, match="as an archive"):
-        encode(Entry(path=str(number), content=b"x") for number in range(MAX_ARCHIVE // 1024))
+        encode(Entry(path=str(number), content=b"x") for number in range(MAX_ARCHIVE_BYTES // 1024))
 
 
 def test_an_archive_over_the_limit_is_not_even_read() -> None:
     with pytest.raises(TooLarge):
-        decode(b"x" * (MAX_ARCHIVE + 1))
+        decode(b"x" * (MAX_ARCHIVE_BYTES + 1))
 
 
 def test_a_sparse_file_that_says_it_is_huge_takes_no_memory() -> None:

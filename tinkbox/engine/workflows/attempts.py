@@ -26,7 +26,7 @@ from tinkbox.model.errors import Conflict, NotFound, TooLarge
 from tinkbox.model.workflow import FINAL, ActionStatus, Outcome, State, Workflow
 from tinkbox.store.database import Store, Tables
 from tinkbox.store.workflows import Attempt
-from tinkbox.wire.ephemeral_data import MAX_ARCHIVE
+from tinkbox.wire.ephemeral_limits import MAX_ARCHIVE_BYTES
 from tinkbox.wire.messages.disks import Looked
 from tinkbox.wire.messages.worker import Hello, Leaving, Offer, Report
 
@@ -183,8 +183,10 @@ class Attempts:
         The same data as the newest version's makes no new one, and what services wrote stays as they
         wrote it.  Raises TooLarge beyond the limit, Conflict when the attempt is over.
         """
-        if len(archive) > MAX_ARCHIVE:
-            raise TooLarge(f"the archive of the ephemeral data is {len(archive)} bytes, at most {MAX_ARCHIVE} are kept")
+        if len(archive) > MAX_ARCHIVE_BYTES:
+            raise TooLarge(
+                f"the archive of the ephemeral data is {len(archive)} bytes, at most {MAX_ARCHIVE_BYTES} are kept"
+            )
         attempt = await self._store.read(lambda tables: owned(tables, worker, token))
         now, workflow_id = self._clock(), attempt.workflow_id
 

@@ -16,7 +16,8 @@ from tests.integration.engine.appliance import Appliance, appliance
 from tests.integration.engine.serving import SERVED, Host, hosts, packed, served, unpacked
 from tinkbox.model.errors import Conflict, Invalid, NotFound, TooLarge
 from tinkbox.model.workflow import State
-from tinkbox.wire.ephemeral_data import MAX_ARCHIVE, MAX_BYTES, decode
+from tinkbox.wire.ephemeral_data import decode
+from tinkbox.wire.ephemeral_limits import MAX_ARCHIVE_BYTES, MAX_DATA_BYTES
 from tinkbox.wire.messages.worker import Offer
 
 
@@ -137,14 +138,14 @@ async def test_what_is_too_large_alone_or_with_everything_else_is_refused_and_ch
     workflow_id, worker, offer, ours, machine = await begun(box)
     await machine.write(small="1")
     with pytest.raises(TooLarge):
-        await box.services.keep_data("", ours.told().run, b"\0" * (MAX_ARCHIVE + 1))
-    await box.attempts.keep_data(worker, offer.attempt, packed({"image": "x" * (MAX_BYTES - 100)}))
+        await box.services.keep_data("", ours.told().run, b"\0" * (MAX_ARCHIVE_BYTES + 1))
+    await box.attempts.keep_data(worker, offer.attempt, packed({"image": "x" * (MAX_DATA_BYTES - 100)}))
     with pytest.raises(TooLarge, match="largest: image"):
         await ours.write(log="x" * 200)
     assert set(await newest(box, workflow_id)) == {"small", "image"}
     assert await ours.write(log="x" * 50) == 3
     with pytest.raises(TooLarge, match="largest: image"):
-        await box.attempts.keep_data(worker, offer.attempt, packed({"image": "x" * (MAX_BYTES - 10)}))
+        await box.attempts.keep_data(worker, offer.attempt, packed({"image": "x" * (MAX_DATA_BYTES - 10)}))
     assert set(await newest(box, workflow_id)) == {"small", "image", "log"}
 
 

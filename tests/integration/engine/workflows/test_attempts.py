@@ -8,7 +8,7 @@ from tests.integration.engine.appliance import RELAY, Appliance
 from tinkbox.model.errors import Conflict, Denied, NotFound, TooLarge
 from tinkbox.model.workflow import Outcome, State
 from tinkbox.store.output import HEAD, TAIL
-from tinkbox.wire.ephemeral_data import MAX_ARCHIVE
+from tinkbox.wire.ephemeral_limits import MAX_ARCHIVE_BYTES
 from tinkbox.wire.messages.worker import Hello, Offer, Report
 
 
@@ -207,9 +207,9 @@ async def test_too_much_data_is_refused_and_the_former_version_stays(box: Applia
     worker, offer = await started(box)
     await box.attempts.keep_data(worker, offer.attempt, b"small")
     with pytest.raises(TooLarge):
-        await box.attempts.keep_data(worker, offer.attempt, b"x" * (MAX_ARCHIVE + 1))
+        await box.attempts.keep_data(worker, offer.attempt, b"x" * (MAX_ARCHIVE_BYTES + 1))
     assert await box.attempts.data(worker, offer.attempt) == b"small"
-    assert await box.attempts.keep_data(worker, offer.attempt, b"x" * MAX_ARCHIVE) == 2
+    assert await box.attempts.keep_data(worker, offer.attempt, b"x" * MAX_ARCHIVE_BYTES) == 2
 
 
 async def test_data_of_an_attempt_that_is_over_is_not_taken(box: Appliance) -> None:

@@ -12,7 +12,8 @@ from tests.unit.model.flows import NOW
 from tinkbox.engine.workflows.ephemeral_data import Base, pushed, served
 from tinkbox.model.errors import Invalid, TooLarge
 from tinkbox.store.services import Written
-from tinkbox.wire.ephemeral_data import MAX_BYTES, Entry, decode, encode
+from tinkbox.wire.ephemeral_data import Entry, decode, encode
+from tinkbox.wire.ephemeral_limits import MAX_DATA_BYTES
 
 EMPTY = Base(version=0, archive=b"")
 Folder = dict[str, bytes]
@@ -106,7 +107,7 @@ def test_what_was_removed_before_the_action_began_is_forgotten() -> None:
 
 
 def test_what_is_no_archive_or_too_large_is_refused() -> None:
-    base = after(EMPTY, "s", {"a": b"x" * (MAX_BYTES - 5)})
+    base = after(EMPTY, "s", {"a": b"x" * (MAX_DATA_BYTES - 5)})
     with pytest.raises(TooLarge, match="largest: a "):
         with_push(base, b=b"123456")
     with pytest.raises(TooLarge, match="largest: a "):

@@ -6,6 +6,7 @@ An exception to a rule stands in a list here with its reason, and the list itsel
 import ast
 import json
 import re
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -16,11 +17,17 @@ from tinkbox.engine.templates.rendering import render, rendering_data
 from tinkbox.model import reasons, template
 from tinkbox.model.hardware import hardware_from_document, parse_hardware
 from tinkbox.model.kubernetes import SHAPES, UNHEEDED, paths
+from tinkbox.model.reasons import Giver, Reason
 from tinkbox.settings import load, reference
 
 ROOT = Path(__file__).parent.parent
 PROGRAM = sorted((ROOT / "tinkbox").rglob("*.py"))
-CAMEL_CASE = r"(?:[A-Z][a-z]+){2,}|Signal|Timeout"
+# Where the reasons are named that each of them gives.
+GIVERS = {
+    Giver.WORKER: ("worker", "runtime", "model/breakpoint.py"),
+    Giver.HOST: ("hosting", "runtime"),
+    Giver.APPLIANCE: ("engine", "model"),
+}
 # Words that are vague, but name one thing here.
 NAMES: dict[str, str] = {}
 ENVIRONMENT = {
@@ -34,6 +41,11 @@ VAGUE = {"utils", "util", "helpers", "helper", "common", "base", "manager", "mis
 
 def relative(path: Path) -> str:
     return str(path.relative_to(ROOT / "tinkbox"))
+
+
+@cache
+def parsed(path: Path) -> ast.Module:
+    return ast.parse(path.read_text())
 
 
 def test_a_file_is_named_for_what_it_holds() -> None:
@@ -74,29 +86,28 @@ def test_only_the_settings_read_the_environment() -> None:
     assert set(ENVIRONMENT) <= readers, f"gone, take off the list: {sorted(set(ENVIRONMENT) - readers)}"
 
 
-def test_every_reason_that_a_failure_may_get_is_documented() -> None:
-    sources = [
-        ROOT / "tinkbox" / part
-        for part in (
-            "worker",
-            "runtime",
-            "hosting",
-            "engine/workflows/attempts.py",
-            "engine/rules/service_readiness.py",
-        )
-    ]
-    files = [path for each in sources for path in ([each] if each.is_file() else each.glob("*.py"))]
-    given = set()
-    for path in files:
-        nodes = list(ast.walk(ast.parse(path.read_text())))
-        keys = {id(key) for node in nodes if isinstance(node, ast.Dict) for key in node.keys}
-        keys |= {id(node.slice) for node in nodes if isinstance(node, ast.Subscript)}
-        words = [node.value for node in nodes if isinstance(node, ast.Constant) and id(node) not in keys]
-        given |= {word for word in words if isinstance(word, str) and re.fullmatch(CAMEL_CASE, word)}
-    assert {"NonZeroExit", "WorkerLost", "RegistryUnreachable"} <= given
-    shown = (ROOT / "docs" / "actions.md").read_text()
-    missing = sorted(reason for reason in given if f"`{reason}`" not in shown)
-    assert not missing, f"docs/actions.md lacks {missing}"
+def reasons_named(package: str) -> set[str]:
+    """The members of `Reason` that the code of a package, or a file of it, speaks of."""
+    path = ROOT / "tinkbox" / package
+    nodes = (node for each in (path.rglob("*.py") if path.is_dir() else [path]) for node in ast.walk(parsed(each)))
+    return {node.attr for node in nodes if isinstance(node, ast.Attribute) and ast.unparse(node.value) == "Reason"}
+
+
+@pytest.mark.parametrize(("giver", "packages"), GIVERS.items(), ids=str)
+def test_every_reason_is_given_by_those_who_are_said_to_give_it(giver: Giver, packages: tuple[str, ...]) -> None:
+    named = set().union(*map(reasons_named, packages))
+    assert {reason.name for reason in Reason if giver in reason.givers} <= named
+
+
+def test_no_reason_of_ours_is_text() -> None:
+    # mypy lets nothing pass as a reason but a member of `Reason` and what is marked as text from elsewhere.
+    marked = []
+    for path in PROGRAM:
+        calls = [node for node in ast.walk(parsed(path)) if isinstance(node, ast.Call)]
+        texts = [call for call in calls if ast.unparse(call.func).split(".")[-1] == "ReasonText"]
+        ours = [text for text in texts if any(isinstance(part, ast.Constant) and part.value for part in text.args)]
+        marked += [f"{relative(path)}:{call.lineno}" for call in ours]
+    assert not marked, f"make it a member of tinkbox.model.reasons.Reason: {marked}"
 
 
 def test_the_reasons_in_the_docs_are_the_table() -> None:

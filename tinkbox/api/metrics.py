@@ -1,6 +1,7 @@
 """`/metrics`: the appliance's figures as text for Prometheus (exposition format 0.0.4).
 
-Rule 1: a label's values are bounded.  Reasons are words of actions, so only the most frequent are named.
+Rule 1: a label's values are bounded.  tinkbox's own reasons are always named; of those that are words of actions only the
+most frequent are.
 Rule 2: what can go down is a gauge; what is called `…_total` counts from the start of the process.
 """
 
@@ -12,6 +13,7 @@ from tinkbox import __version__
 from tinkbox.engine.views.metrics import BOUNDS, Durations, Figures, Waiting
 from tinkbox.model.boot import Stage
 from tinkbox.model.breakpoint import Kind, Verb
+from tinkbox.model.reasons import Reason, known
 from tinkbox.model.services import Phase
 from tinkbox.model.workflow import State
 from tinkbox.store.figures import Standing
@@ -131,12 +133,12 @@ def _standings(standings: Sequence[Standing], states: Sequence[State]) -> list[S
 
 
 def _most_frequent(standings: Sequence[Standing]) -> set[str]:
-    """The reasons that a label may name; none at all is one of them."""
+    """The reasons that a label may name: ours, and the most frequent of the actions' own; none at all is one of them."""
     found: dict[str, int] = {}
     for each in standings:
-        if REASON.fullmatch(each.reason):
+        if REASON.fullmatch(each.reason) and known(each.reason) is None:
             found[each.reason] = found.get(each.reason, 0) + each.number
-    return {"", *sorted(found, key=lambda reason: (-found[reason], reason))[:MAX_REASONS]}
+    return {"", *Reason, *sorted(found, key=lambda reason: (-found[reason], reason))[:MAX_REASONS]}
 
 
 def _stages(machines: Mapping[Stage | str, int]) -> list[Sample]:

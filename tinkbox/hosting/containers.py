@@ -8,13 +8,13 @@ from tinkbox.hosting.folder import RunFolder
 from tinkbox.hosting.networks import Networks
 from tinkbox.model.errors import Unavailable
 from tinkbox.model.image import parse_reference
+from tinkbox.model.reasons import Reason
 from tinkbox.runtime import Container, ContainerFailed, ContainerSpec
 from tinkbox.runtime.hosting import ServiceRuntime
 from tinkbox.wire.messages.hosting import WantedService
 from tinkbox.wire.routes.labels import read_labels
 
 DATA = "/workflow"
-LOST = "ContainerLost"
 LOG_BYTES = 128 * 1024 * 1024
 # A machine's worker takes what carries these for a container of an action.
 _NOT_TAKEN = frozenset({"tinkbox.worker", "tinkbox.attempt", "tinkbox.role"})
@@ -24,13 +24,13 @@ _FULL = frozenset({errno.ENOSPC, errno.EDQUOT})
 class RegistryAway(Unavailable):
     """The appliance's own registry does not answer now."""
 
-    reason = "RegistryUnreachable"
+    reason = Reason.REGISTRY_UNREACHABLE
 
 
 class StartRefused(Unavailable):
     """The engine refuses now what it did before, and may do again, as when it is about to end."""
 
-    reason = "StartFailed"
+    reason = Reason.START_FAILED
 
 
 class ServiceContainer:
@@ -57,7 +57,7 @@ class ServiceContainer:
         try:
             await self._runtime.pull(self.image)
         except ContainerFailed as error:
-            if error.reason == "RegistryUnreachable" and not parse_reference(self.service.image).host:
+            if error.reason == Reason.REGISTRY_UNREACHABLE and not parse_reference(self.service.image).host:
                 raise RegistryAway(str(error)) from None
             raise
 
@@ -83,7 +83,7 @@ class ServiceContainer:
         try:
             await self._runtime.start(container.id)
         except ContainerFailed as error:
-            if not again or error.reason == LOST:
+            if not again or error.reason == Reason.CONTAINER_LOST:
                 raise
             raise StartRefused(str(error)) from None
 
@@ -92,7 +92,7 @@ class ServiceContainer:
         try:
             self._folder.make()
         except OSError as error:
-            reason = "NoSpace" if error.errno in _FULL else "CreateFailed"
+            reason = Reason.NO_SPACE if error.errno in _FULL else Reason.CREATE_FAILED
             raise ContainerFailed(reason, f"its /workflow cannot be made: {error}") from None
 
     def volumes(self) -> tuple[str, ...]:
@@ -110,7 +110,9 @@ class ServiceContainer:
         known = self.service.ports or exposed
         routes = read_labels(self.service.labels, self.service.urls).routes
         if not known and any(route.port is None for route in routes):
-            raise ContainerFailed("NoPort", "routes lead to it, but neither the template nor its image names a port")
+            raise ContainerFailed(
+                Reason.NO_PORT, "routes lead to it, but neither the template nor its image names a port"
+            )
         return known
 
     def _checked(self, volume: str, opened: Path | None) -> str:
@@ -118,12 +120,14 @@ class ServiceContainer:
         if not separator:
             return volume  # the engine makes one for this container, and removes it with it
         if opened is None:
-            raise ContainerFailed("PathNotOpened", f"the volume {volume}: the operator opened no folder for services")
+            raise ContainerFailed(
+                Reason.PATH_NOT_OPENED, f"the volume {volume}: the operator opened no folder for services"
+            )
         real = Path(source).resolve()
         if not Path(source).is_absolute() or not real.is_relative_to(opened.resolve()):
             leads = f", and it leads to {real}" if Path(source).is_absolute() and real != Path(source) else ""
             raise ContainerFailed(
-                "PathNotOpened", f"the volume {volume}: services may mount what lies below {opened}{leads}"
+                Reason.PATH_NOT_OPENED, f"the volume {volume}: services may mount what lies below {opened}{leads}"
             )
         return f"{real}:{rest}"
 

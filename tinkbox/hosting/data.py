@@ -7,6 +7,7 @@ from pathlib import Path
 
 from tinkbox.hosting import HostLink
 from tinkbox.model.errors import Conflict, Invalid, NotFound, TooLarge
+from tinkbox.model.reasons import AnyReason, Reason
 from tinkbox.runtime.folders import mark, pack
 
 _log = logging.getLogger(__name__)
@@ -22,7 +23,7 @@ class DataKeeper:
         self._turn = asyncio.Lock()
         self._mark: int | None = None
         self._kept = ""
-        self.trouble: tuple[str, str] | None = None
+        self.trouble: tuple[AnyReason, str] | None = None
 
     async def keep(self) -> None:
         """Have the host_link keep what is there now, unless it does already; raises Unavailable or Denied."""
@@ -37,7 +38,7 @@ class DataKeeper:
                     self._mark = now
                 self.trouble = None
             except (TooLarge, Invalid) as error:
-                reason = "DataTooLarge" if isinstance(error, TooLarge) else "DataInvalid"
+                reason = Reason.DATA_TOO_LARGE if isinstance(error, TooLarge) else Reason.DATA_INVALID
                 self.trouble = (reason, f"its /workflow is not kept: {error}")
             except (NotFound, Conflict) as error:
                 self._mark = now

@@ -9,11 +9,12 @@ from functools import partial
 from typing import TypeVar
 
 from tinkbox.hosting import HostLink, Pace, Place, life
-from tinkbox.hosting.containers import LOST, ServiceContainer, found_container
+from tinkbox.hosting.containers import RegistryAway, ServiceContainer, StartRefused, found_container
 from tinkbox.hosting.data import DataKeeper
 from tinkbox.hosting.folder import RunFolder
 from tinkbox.hosting.networks import Networks
 from tinkbox.model.errors import Invalid, Refusal, Unavailable
+from tinkbox.model.reasons import NO_REASON, AnyReason, Reason
 from tinkbox.model.services import Phase, PlannedService, Standing
 from tinkbox.runtime import Container, ContainerFailed, EngineAway
 from tinkbox.runtime.carrier import Carrier
@@ -61,7 +62,7 @@ class Keeper:
         self._carrier: Carrier
         self._start = ""  # the newest that was seen, since when, and when its last lines were told
         self._since = self._told = 0.0
-        self._trouble: tuple[str, str] | None = None
+        self._trouble: tuple[AnyReason, str] | None = None
         self._unwanted = asyncio.Event()
         if wanted is None:
             self._note = life.stopping(self._note)
@@ -110,13 +111,13 @@ class Keeper:
             try:
                 await self._answered(partial(self._step, own))
             except ContainerFailed as error:
-                if error.reason != LOST:
+                if error.reason != Reason.CONTAINER_LOST:
                     self._settle(life.refused(self._note, error.reason, str(error)))
                 _log.warning("service %s: %s", own.service.name, error, extra={"action": "service.refused"})
                 self._container = None
                 await asyncio.sleep(self._pace.settled)  # one that is lost again and again is not to be run against
             except Invalid as error:
-                self._settle(life.refused(self._note, "CreateFailed", str(error)))
+                self._settle(life.refused(self._note, Reason.CREATE_FAILED, str(error)))
 
     async def _step(self, own: ServiceContainer) -> None:
         if self._container is None:
@@ -232,5 +233,7 @@ class Keeper:
         return await patiently(noting, *passing)
 
 
-def _reason(error: Exception) -> str:
-    return "EngineGone" if isinstance(error, EngineAway) else str(getattr(error, "reason", ""))
+def _reason(error: Exception) -> AnyReason:
+    if isinstance(error, EngineAway):
+        return Reason.ENGINE_GONE
+    return error.reason if isinstance(error, RegistryAway | StartRefused | ContainerFailed) else NO_REASON

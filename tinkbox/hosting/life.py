@@ -11,6 +11,7 @@ import json
 import signal
 from dataclasses import asdict, dataclass, replace
 
+from tinkbox.model.reasons import NO_REASON, AnyReason, Reason
 from tinkbox.model.services import (
     ENDED,
     SETTLED_SECONDS,
@@ -91,7 +92,7 @@ def running(note: Note, look: Look, up: float, tail: tuple[str, ...]) -> Note:
         note.standing,
         phase=phase,
         message=message,
-        reason="",
+        reason=NO_REASON,
         address=look.address,
         tail=note.standing.tail if was_ready or is_ready else tail,
     )
@@ -107,7 +108,7 @@ def ended(
     """
     name = _signal(look.exit_code)
     standing = replace(
-        note.standing, exit_code=look.exit_code, signal=name, tail=tail, address="", reason="", message=""
+        note.standing, exit_code=look.exit_code, signal=name, tail=tail, address="", reason=NO_REASON, message=""
     )
     if not alone:
         message = "the Docker engine went away or was told to end it: started again"
@@ -124,14 +125,14 @@ def ended(
     if look.exit_code == 0 and service.restart.policy is not RestartPolicy.ALWAYS:
         if look.health in (None, Health.HEALTHY) or note.ready:
             return replace(note, standing=replace(standing, phase=Phase.EXITED)), None
-        reason, message = "ServiceEnded", f"{how} before its health check succeeded"
+        reason, message = Reason.SERVICE_ENDED, f"{how} before its health check succeeded"
     else:
-        reason, message = "ServiceFailed", how + _after(row)
+        reason, message = Reason.SERVICE_FAILED, how + _after(row)
     standing = replace(standing, phase=Phase.FAILED, reason=reason, message=message)
     return replace(note, standing=standing), None
 
 
-def refused(note: Note, reason: str, message: str) -> Note:
+def refused(note: Note, reason: AnyReason, message: str) -> Note:
     """It cannot run, and never will."""
     standing = replace(note.standing, phase=Phase.FAILED, reason=reason, message=message[:MAX_MESSAGE], address="")
     return replace(note, standing=standing)
@@ -176,4 +177,4 @@ def _signal(code: int) -> str:
 
 
 def _quiet(standing: Standing, phase: Phase) -> Standing:
-    return replace(standing, phase=phase, reason="", message="", address="")
+    return replace(standing, phase=phase, reason=NO_REASON, message="", address="")

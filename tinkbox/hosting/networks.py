@@ -5,6 +5,7 @@ import logging
 from collections.abc import Callable
 
 from tinkbox.hosting import Place
+from tinkbox.model.reasons import Reason
 from tinkbox.runtime import MACHINE, ContainerFailed
 from tinkbox.runtime.hosting import Network, ServiceRuntime
 
@@ -57,7 +58,7 @@ class Networks:
                 if made is not None:
                     return made
         except ContainerFailed as error:
-            raise ContainerFailed("NetworkFailed", str(error)) from None
+            raise ContainerFailed(Reason.NETWORK_FAILED, str(error)) from None
         raise ContainerFailed(
-            "NetworkFailed", f"no subnet of {self._place.subnets} is free for the workflow's services"
+            Reason.NETWORK_FAILED, f"no subnet of {self._place.subnets} is free for the workflow's services"
         )

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from enum import StrEnum
 
+from tinkbox.model.reasons import Reason
 from tinkbox.model.workflow import Outcome, PlannedAction, State, full_name
 
 DEFAULT_HOLD_SECONDS = 1_800
@@ -141,6 +142,6 @@ def failed_at_breakpoint(outcome: Outcome | None, verdict: Verdict) -> Outcome:
     return replace(
         known,
         state=State.FAILED,
-        reason="BreakpointExpired" if expired else "FailedAtBreakpoint",
+        reason=Reason.BREAKPOINT_EXPIRED if expired else Reason.FAILED_AT_BREAKPOINT,
         message="nobody decided before the deadline" if expired else f"{verdict.who} let it fail at a breakpoint{why}",
     )

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from datetime import datetime
 
+from tinkbox.model.reasons import NO_REASON, AnyReason, Reason
 from tinkbox.model.services import ServiceStatus
 from tinkbox.model.workflow import DONE, FINAL, State, Workflow, full_name
 
@@ -29,7 +30,7 @@ def conditions(workflow: Workflow) -> tuple[Condition, ...]:
     return _started(workflow), _succeeded(workflow), *_held(workflow)
 
 
-def explanation(workflow: Workflow) -> tuple[str, str]:
+def explanation(workflow: Workflow) -> tuple[AnyReason, str]:
     """(reason, message) of how a workflow ended, or is about to; both empty when there is nothing to explain."""
     if workflow.reason:
         return workflow.reason, workflow.message
@@ -40,14 +41,14 @@ def explanation(workflow: Workflow) -> tuple[str, str]:
         if status.state in FINAL - DONE and status.outcome is not None:
             told = f": {status.outcome.message}" if status.outcome.message else ""
             return status.outcome.reason, f"{full_name(status.action)}{told}"
-    return why_stopped(State.TIMEOUT, workflow.global_timeout) if workflow.state is State.TIMEOUT else ("", "")
+    return why_stopped(State.TIMEOUT, workflow.global_timeout) if workflow.state is State.TIMEOUT else (NO_REASON, "")
 
 
-def why_stopped(into: State, global_timeout: int) -> tuple[str, str]:
+def why_stopped(into: State, global_timeout: int) -> tuple[Reason, str]:
     """(reason, message) for what is stopped into CANCELED or TIMEOUT; `global_timeout` in seconds."""
     if into is State.CANCELED:
-        return "Canceled", "the workflow was canceled"
-    return "Timeout", f"the workflow took longer than its global_timeout of {global_timeout} seconds"
+        return Reason.CANCELED, "the workflow was canceled"
+    return Reason.TIMEOUT, f"the workflow took longer than its global_timeout of {global_timeout} seconds"
 
 
 def _held(workflow: Workflow) -> tuple[Condition, ...]:
@@ -94,6 +95,7 @@ def _service(status: ServiceStatus) -> str:
 
 
 def _succeeded(workflow: Workflow) -> Condition:
+    reason: str
     reason, message = explanation(workflow)
     if workflow.state is State.SUCCESS:
         status, reason, message = "True", "Succeeded", "every action is done"

@@ -8,9 +8,8 @@ Rule 3: what cannot be looked at is not wiped.
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-NOT_EMPTY = "DiskNotEmpty"
-NOT_FOUND = "NoSuchDisk"
-UNREADABLE = "DiskUnreadable"
+from tinkbox.model.reasons import NO_REASON, AnyReason, Reason
+
 TOLD = 6
 # One action may wipe so many.
 MAX_DISKS = 64
@@ -35,14 +34,14 @@ class Disk:
     """One disk as its machine sees it: `path` is what the template calls it, `name` what it is known by.
 
     `name` is its serial number, or where it is plugged in when it has none.  `size` is in bytes.  `problem` says why it
-    could not be looked at, `reason` in one word (NoSuchDisk, DiskUnreadable); its contents are not known then.
+    could not be looked at, `reason` in one word; its contents are not known then.
     """
 
     path: str
     name: str = ""
     size: int = 0
     contents: tuple[Content, ...] = ()
-    reason: str = ""
+    reason: AnyReason = NO_REASON
     problem: str = ""
 
 
@@ -62,7 +61,7 @@ class Remembered:
 class Refused:
     """Why a disk is not wiped, and what a person can do about it."""
 
-    reason: str
+    reason: AnyReason
     message: str
 
 
@@ -92,11 +91,11 @@ def ended(contents: Sequence[Content], remembered: Remembered, *, succeeded: boo
 def refusal(disk: Disk, not_ours: Sequence[Content], workflow_id: str) -> Refused | None:
     """Why the disk must not be wiped without a person's word; None: it may be."""
     if disk.problem:
-        return Refused(reason=disk.reason or UNREADABLE, message=disk.problem)
+        return Refused(reason=disk.reason or Reason.DISK_UNREADABLE, message=disk.problem)
     if not not_ours:
         return None
     return Refused(
-        reason=NOT_EMPTY,
+        reason=Reason.DISK_NOT_EMPTY,
         message=f"{disk.path} ({disk.name}, {_size(disk.size)}) holds what no workflow put there: {listed(not_ours)}; "
         f"if it can go: tinkbox workflow retry {workflow_id} --confirm-wipe",
     )

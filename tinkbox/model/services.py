@@ -6,6 +6,8 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Final
 
+from tinkbox.model.reasons import NO_REASON, AnyReason
+
 DEFAULT_READY_SECONDS: Final = 300
 DEFAULT_RESTARTS: Final = 5
 MAX_RESTARTS: Final = 1_000
@@ -136,7 +138,7 @@ class Standing:
     restarts: int = 0
     exit_code: int | None = None
     signal: str = ""
-    reason: str = ""
+    reason: AnyReason = NO_REASON
     message: str = ""
     tail: tuple[str, ...] = ()
     address: str = ""

@@ -6,6 +6,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Any
 
+from tinkbox.model.reasons import NO_REASON, AnyReason
 from tinkbox.model.services import ServiceStatus
 
 
@@ -37,14 +38,14 @@ class Outcome:
     """How an attempt ended.
 
     `exit_code` is None when no process ran to its end; `signal` is the name of the signal that ended it,
-    such as SIGKILL.  `reason` is CamelCase, `message` is for people (seed: Tink Worker Failure Reasons);
+    such as SIGKILL.  `reason` is CamelCase, one of ours or the action's own; `message` is for people (seed: Tink Worker Failure Reasons);
     `hint` says what to do (`model.reasons`); `tail` holds the last output lines.
     """
 
     state: State
     exit_code: int | None = None
     signal: str = ""
-    reason: str = ""
+    reason: AnyReason = NO_REASON
     message: str = ""
     hint: str = ""
     tail: tuple[str, ...] = ()
@@ -126,7 +127,7 @@ class Workflow:
     stop_into: State | None = None
     stopped_at: datetime | None = None
     services: tuple[ServiceStatus, ...] = ()
-    reason: str = ""
+    reason: AnyReason = NO_REASON
     message: str = ""
     service: str = ""
     wipe_confirmed: bool = False

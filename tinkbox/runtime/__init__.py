@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass, field
 from typing import Final, Protocol
 
+from tinkbox.model.reasons import AnyReason
 from tinkbox.model.services import HealthCheck
 
 MACHINE: Final = "host"  # the network of the machine itself
@@ -17,9 +18,9 @@ class EngineAway(Exception):
 
 
 class ContainerFailed(Exception):
-    """The engine refuses, and would refuse again.  `reason` is CamelCase, `str()` is for people."""
+    """The engine refuses, and would refuse again; `str()` is for people."""
 
-    def __init__(self, reason: str, message: str) -> None:
+    def __init__(self, reason: AnyReason, message: str) -> None:
         super().__init__(message)
         self.reason = reason
 

@@ -15,6 +15,7 @@ from typing import Self
 import aiodocker
 import aiohttp
 
+from tinkbox.model.reasons import Reason
 from tinkbox.runtime import Container, ContainerSpec, Ended, EngineAway, Exec, ExecSpec, ImageCommand
 from tinkbox.runtime.docker_documents import container_config, ended_alone, network, seen
 from tinkbox.runtime.docker_exec import started
@@ -61,14 +62,14 @@ class DockerRuntime:
 
     async def version(self) -> str:
         """The engine's version; raises EngineAway when it does not answer."""
-        with self._faults("EngineFailed"):
+        with self._faults(Reason.ENGINE_FAILED):
             return str((await self._docker.version())["Version"])
 
     async def shares_mounts(self) -> bool:
         scheme, _, path = self._url.partition("://")
         if scheme != "unix":
             return False
-        with self._faults("EngineFailed"), socket.socket(socket.AF_UNIX) as connection:
+        with self._faults(Reason.ENGINE_FAILED), socket.socket(socket.AF_UNIX) as connection:
             connection.setblocking(False)
             connection.connect(path)
             pid, _, _ = _PEER.unpack(connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _PEER.size))
@@ -78,12 +79,12 @@ class DockerRuntime:
             return False
 
     async def pull(self, image: str) -> None:
-        with self._faults("ImagePullFailed"):
+        with self._faults(Reason.IMAGE_PULL_FAILED):
             await self._docker.images.pull(image)
 
     async def find(self, labels: Mapping[str, str]) -> list[Container]:
         wanted = [f"{name}={value}" for name, value in labels.items()]
-        with self._faults("EngineFailed"):
+        with self._faults(Reason.ENGINE_FAILED):
             found = await self._docker.containers.list(all=True, filters={"label": wanted})
         return [
             Container(
@@ -96,33 +97,33 @@ class DockerRuntime:
         ]
 
     async def create(self, spec: ContainerSpec) -> Container:
-        with self._faults("CreateFailed"):
+        with self._faults(Reason.CREATE_FAILED):
             made = await self._docker.containers.create(container_config(spec), name=spec.name or None)
         return Container(id=made.id, started=False, labels=spec.labels)
 
     async def start(self, container_id: str) -> None:
-        with self._faults("StartFailed"):
+        with self._faults(Reason.START_FAILED):
             await self._docker.containers.container(container_id).start()
 
     async def wait(self, container_id: str) -> Ended:
         container = self._docker.containers.container(container_id)
-        with self._faults("ContainerLost"):
+        with self._faults(Reason.CONTAINER_LOST):
             await container.wait()
             state = (await container.show())["State"]
         if state.get("Error"):
-            raise meaning("StartFailed", 0, str(state["Error"]))
+            raise meaning(Reason.START_FAILED, 0, str(state["Error"]))
         return Ended(exit_code=int(state["ExitCode"]), out_of_memory=bool(state["OOMKilled"]))
 
     async def stop(self, container_id: str, grace: int) -> None:
-        with self._faults("EngineFailed", ignored=(_GONE, _NOT_MODIFIED)):
+        with self._faults(Reason.ENGINE_FAILED, ignored=(_GONE, _NOT_MODIFIED)):
             await self._docker.containers.container(container_id).stop(t=grace, timeout=grace + 30)
 
     async def remove(self, container_id: str) -> None:
-        with self._faults("EngineFailed", ignored=(_GONE,)):
+        with self._faults(Reason.ENGINE_FAILED, ignored=(_GONE,)):
             await self._docker.containers.container(container_id).delete(force=True, v=True)
 
     async def image_command(self, image: str) -> ImageCommand:
-        with self._faults("EngineFailed"):
+        with self._faults(Reason.ENGINE_FAILED):
             config = (await self._docker.images.inspect(image))["Config"] or {}
         return ImageCommand(entrypoint=tuple(config.get("Entrypoint") or ()), command=tuple(config.get("Cmd") or ()))
 
@@ -130,7 +131,7 @@ class DockerRuntime:
         # The container's state tells it only once its first process is gone; the engine keeps its last 256 events.
         chosen = json.dumps({"container": [container_id], "event": ["oom"]})
         request = self._docker._query("events", params={"since": "1", "filters": chosen})  # noqa: SLF001
-        with self._faults("EngineFailed"):
+        with self._faults(Reason.ENGINE_FAILED):
             try:
                 async with asyncio.timeout(_OOM_SECONDS), request as response, response:
                     if await response.content.readline():
@@ -143,18 +144,18 @@ class DockerRuntime:
         return await started(self._docker, self._url, container_id, spec)
 
     async def changed_bytes(self, container_id: str) -> int:
-        with self._faults("ContainerLost"):
+        with self._faults(Reason.CONTAINER_LOST):
             shown = await self._docker.containers.container(container_id).show(size=1)
         return int(shown["SizeRw"])
 
     async def commit(self, container_id: str, image: str) -> None:
         repository, _, tag = image.rpartition(":")
-        with self._faults("CommitFailed"):
+        with self._faults(Reason.COMMIT_FAILED):
             container = self._docker.containers.container(container_id)
             await container.commit(repository=repository, tag=tag, pause=False)
 
     async def remove_image(self, image: str) -> None:
-        with self._faults("EngineFailed", ignored=(_GONE,)):
+        with self._faults(Reason.ENGINE_FAILED, ignored=(_GONE,)):
             await self._docker.images.delete(image)
 
     async def output(self, container_id: str) -> AsyncIterator[bytes]:
@@ -164,7 +165,7 @@ class DockerRuntime:
             params={"stdout": "1", "stderr": "1", "follow": "1"},
             timeout=aiohttp.ClientTimeout(total=None),
         )
-        with self._faults("ContainerLost"):
+        with self._faults(Reason.CONTAINER_LOST):
             async with request as response, response:
                 while True:
                     try:
@@ -177,12 +178,12 @@ class DockerRuntime:
                         return
 
     async def look(self, container_id: str) -> Look:
-        with self._faults("ContainerLost"):
+        with self._faults(Reason.CONTAINER_LOST):
             async with asyncio.timeout(_LOOK_SECONDS):
                 return seen(await self._docker.containers.container(container_id).show())
 
     async def ended_alone(self, container_id: str) -> bool:
-        with self._faults("EngineFailed"):
+        with self._faults(Reason.ENGINE_FAILED):
             now = datetime.fromisoformat((await self._docker.system.info())["SystemTime"])
             # What the engine remembers of its newest 256 events, which it does not from one life to the next.
             wanted = {
@@ -195,7 +196,7 @@ class DockerRuntime:
         return ended_alone([str(json.loads(line)["Action"]) for line in lines])
 
     async def networks(self) -> list[Network]:
-        with self._faults("EngineFailed"):
+        with self._faults(Reason.ENGINE_FAILED):
             return [network(each) for each in await self._docker.networks.list()]
 
     async def create_network(self, name: str, subnet: IPv4Network, labels: Mapping[str, str]) -> Network | None:
@@ -206,7 +207,7 @@ class DockerRuntime:
             "IPAM": {"Config": [{"Subnet": str(subnet)}]},
             "Labels": dict(labels),
         }
-        with self._faults("EngineFailed"):
+        with self._faults(Reason.ENGINE_FAILED):
             try:
                 made = await self._docker.networks.create(config)
             except aiodocker.exceptions.DockerError as error:
@@ -216,8 +217,8 @@ class DockerRuntime:
         return Network(id=made.id, subnets=(subnet,), labels=labels)
 
     async def remove_network(self, network_id: str) -> None:
-        with self._faults("EngineFailed", ignored=(_GONE,)):
+        with self._faults(Reason.ENGINE_FAILED, ignored=(_GONE,)):
             await (await self._docker.networks.get(network_id)).delete()
 
-    def _faults(self, reason: str, ignored: tuple[int, ...] = ()) -> AbstractContextManager[None]:
+    def _faults(self, reason: Reason, ignored: tuple[int, ...] = ()) -> AbstractContextManager[None]:
         return faults(self._url, reason, ignored)

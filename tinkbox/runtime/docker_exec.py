@@ -9,6 +9,7 @@ from typing import Any
 
 import aiodocker
 
+from tinkbox.model.reasons import Reason
 from tinkbox.runtime import ExecSpec
 from tinkbox.runtime.docker_faults import faults
 from tinkbox.runtime.words import meaning
@@ -31,14 +32,14 @@ class DockerExec:
         self._no_more_input = False
 
     async def read(self) -> tuple[int, bytes] | None:
-        with faults(self._url, "ExecFailed"):
+        with faults(self._url, Reason.EXEC_FAILED):
             message = await self._stream.read_out()
         return None if message is None else (message.stream, message.data)
 
     async def write(self, content: bytes) -> None:
         # What its end, or the engine's, leaves unread is nobody's loss.
         if not self._no_more_input and self._transport() is not None:
-            with faults(self._url, "ExecFailed"):
+            with faults(self._url, Reason.EXEC_FAILED):
                 await self._stream.write_in(content)
 
     async def close_input(self) -> None:
@@ -47,21 +48,21 @@ class DockerExec:
             await self.write(_END_OF_FILE)
         elif not self._no_more_input and (transport := self._transport()) is not None:
             self._no_more_input = True
-            with faults(self._url, "ExecFailed"):
+            with faults(self._url, Reason.EXEC_FAILED):
                 transport.write_eof()
 
     async def resize(self, rows: int, columns: int) -> None:
-        with faults(self._url, "ExecFailed", ignored=_ENDED):
+        with faults(self._url, Reason.EXEC_FAILED, ignored=_ENDED):
             await self._process.resize(h=rows, w=columns)
 
     async def exit_code(self) -> int | None:
-        with faults(self._url, "ExecFailed"):
+        with faults(self._url, Reason.EXEC_FAILED):
             state = await self._process.inspect()
         code: int | None = None if state["Running"] else state["ExitCode"]
         return code
 
     async def close(self) -> None:
-        with faults(self._url, "ExecFailed"):
+        with faults(self._url, Reason.EXEC_FAILED):
             await self._stream.close()
 
     def _transport(self) -> Any:
@@ -72,7 +73,7 @@ class DockerExec:
 
 async def started(docker: aiodocker.Docker, url: str, container_id: str, spec: ExecSpec) -> DockerExec:
     """Start a process in a container; raises EngineAway, or ContainerFailed: ExecFailed."""
-    with faults(url, "ExecFailed"):
+    with faults(url, Reason.EXEC_FAILED):
         process = await docker.containers.container(container_id).exec(
             list(spec.command),
             stdin=True,
@@ -87,7 +88,7 @@ async def started(docker: aiodocker.Docker, url: str, container_id: str, spec: E
             await stream.__aenter__()
             if not await _began(process):
                 # The connection stands before the engine tries, hence it says here what went wrong.
-                raise meaning("ExecFailed", 0, await _said(stream))
+                raise meaning(Reason.EXEC_FAILED, 0, await _said(stream))
             if spec.tty:
                 await begun.resize(spec.rows, spec.columns)
         except BaseException:

@@ -6,6 +6,7 @@ from contextlib import contextmanager
 import aiodocker
 import aiohttp
 
+from tinkbox.model.reasons import Reason
 from tinkbox.runtime import EngineAway
 from tinkbox.runtime.words import meaning
 
@@ -13,7 +14,7 @@ _NOT_CONNECTED = 900  # aiodocker's own status for an engine that it cannot reac
 
 
 @contextmanager
-def faults(url: str, reason: str, ignored: tuple[int, ...] = ()) -> Iterator[None]:
+def faults(url: str, reason: Reason, ignored: tuple[int, ...] = ()) -> Iterator[None]:
     """Raise EngineAway or ContainerFailed instead; `reason` stands for what the engine at `url` is asked.
 
     Answers with one of the `ignored` statuses are no fault.

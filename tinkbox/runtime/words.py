@@ -7,12 +7,19 @@ Each row was met on a real engine (tests/integration/runtime/test_words.py provo
 import re
 from dataclasses import dataclass
 
+from tinkbox.model.reasons import Reason
 from tinkbox.runtime import ContainerFailed
 
 MAX_WORDS = 900
 _GONE = 404
-_PULL, _CREATE, _START, _EXEC, _ANY = "ImagePullFailed", "CreateFailed", "StartFailed", "ExecFailed", "EngineFailed"
-_BEGINNINGS = {_START: "BadCommand", _EXEC: _EXEC}  # what it is called when there is no such program
+_PULL, _CREATE, _START, _EXEC, _ANY = (
+    Reason.IMAGE_PULL_FAILED,
+    Reason.CREATE_FAILED,
+    Reason.START_FAILED,
+    Reason.EXEC_FAILED,
+    Reason.ENGINE_FAILED,
+)
+_BEGINNINGS = {_START: Reason.BAD_COMMAND, _EXEC: _EXEC}  # what it is called when there is no such program
 _NOISE = re.compile(r"^.*unable to start container process: (?:error during container init: )?", re.DOTALL)
 _UNKNOWN = re.compile(r": unknown(?=:|$)")  # how containerd ends an error that it has no class for
 _OVERLAP = re.compile(r"pool overlaps|overlapping IPv4|conflicts with network", re.IGNORECASE)
@@ -23,49 +30,49 @@ _PROGRAM = re.compile(r'exec: "(?P<program>[^"]*)": (?P<why>.*)', re.DOTALL)
 class _Row:
     """Text that says `reason` when the engine was asked for one of `asked` (empty: whatever it was asked)."""
 
-    asked: tuple[str, ...]
-    reason: str
+    asked: tuple[Reason, ...]
+    reason: Reason
     words: re.Pattern[str]
     means: str
 
 
-def _row(asked: str, reason: str, words: str, means: str) -> _Row:
-    return _Row(tuple(asked.split()), reason, re.compile(words, re.IGNORECASE), means)
+def _row(asked: tuple[Reason, ...], reason: Reason, words: str, means: str) -> _Row:
+    return _Row(asked, reason, re.compile(words, re.IGNORECASE), means)
 
 
 _ROWS = (
-    _row("", "NoSpace", r"no space left on device|disk quota exceeded", "there is no space left for it"),
+    _row((), Reason.NO_SPACE, r"no space left on device|disk quota exceeded", "there is no space left for it"),
     _row(
-        _PULL, "ImageNotAllowed",
+        (_PULL,), Reason.IMAGE_NOT_ALLOWED,
         r"unauthorized|access denied|\bdenied:|authentication required|no basic auth|HTTP 40[13] ",
         "the registry does not give this image away: it wants a login, or does not have it",
     ),
     _row(
-        _PULL, "ImageCorrupt",
+        (_PULL,), Reason.IMAGE_CORRUPT,
         r"verification failed|failed to register layer|invalid tar header|unknown blob|blob unknown|checksum"
         r"|does not match digest|unexpected end of JSON",
         "the image arrived damaged",
     ),
     _row(
-        _PULL, "WrongPlatform", r"no matching manifest for|no match for platform",
+        (_PULL,), Reason.WRONG_PLATFORM, r"no matching manifest for|no match for platform",
         "the registry has this image, but not for this machine's processor",
     ),
     _row(
-        _PULL, "RegistryUnreachable",
+        (_PULL,), Reason.REGISTRY_UNREACHABLE,
         r"connect: |connection reset|timeout|timed out|deadline exceeded|\bEOF\b|no such host|no route to host"
         r"|network is unreachable|server misbehaving|HTTP status: 5\d\d",
         "the registry does not answer",
     ),
     _row(
-        _PULL, "ImageNotFound", r"not found|manifest unknown|name unknown|does not exist|HTTP 404 ",
+        (_PULL,), Reason.IMAGE_NOT_FOUND, r"not found|manifest unknown|name unknown|does not exist|HTTP 404 ",
         "the registry does not have this image",
     ),
-    _row(f"{_CREATE} {_ANY}", "ImageNotFound", r"no such image", "the image is not there"),
-    _row(_CREATE, "BadCommand", r"no command specified", "neither the template nor its image says what to run"),
-    _row(_START, "ContainerLost", r"no such container", "its container was removed"),
-    _row(_START, "OutOfMemory", r"OOM-killed|cannot allocate memory", "memory ran out when it was to begin"),
+    _row((_CREATE, _ANY), Reason.IMAGE_NOT_FOUND, r"no such image", "the image is not there"),
+    _row((_CREATE,), Reason.BAD_COMMAND, r"no command specified", "neither the template nor its image says what to run"),
+    _row((_START,), Reason.CONTAINER_LOST, r"no such container", "its container was removed"),
+    _row((_START,), Reason.OUT_OF_MEMORY, r"OOM-killed|cannot allocate memory", "memory ran out when it was to begin"),
     _row(
-        f"{_CREATE} {_START}", "MountFailed",
+        (_CREATE, _START), Reason.MOUNT_FAILED,
         r"invalid volume specification|invalid mount config|invalid mode:|duplicate mount point"
         r"|for a local volume name|mount source path|error mounting|failed to mount|cannot be mounted"
         r"|not a shared mount|not a shared or slave mount|read-only file system",
@@ -74,7 +81,7 @@ _ROWS = (
 )  # fmt: skip
 
 
-def meaning(asked: str, status: int, text: str) -> ContainerFailed:
+def meaning(asked: Reason, status: int, text: str) -> ContainerFailed:
     """What the engine's refusal means, when `asked` is the reason that stands for what it was asked."""
     program = _PROGRAM.search(text)
     if program and asked in _BEGINNINGS:
@@ -83,13 +90,13 @@ def meaning(asked: str, status: int, text: str) -> ContainerFailed:
         if (not row.asked or asked in row.asked) and row.words.search(text):
             return ContainerFailed(row.reason, f"{row.means}: {_tidy(text)}")
     if asked == _PULL and status == _GONE:
-        return ContainerFailed("ImageNotFound", f"the registry does not have this image: {_tidy(text)}")
+        return ContainerFailed(Reason.IMAGE_NOT_FOUND, f"the registry does not have this image: {_tidy(text)}")
     return ContainerFailed(asked, _tidy(text))
 
 
 def bad_command(program: str, why: str) -> ContainerFailed:
     """What it means that a container's program cannot be executed, `why` as runc says it."""
-    return ContainerFailed("BadCommand", _said(program, why))
+    return ContainerFailed(Reason.BAD_COMMAND, _said(program, why))
 
 
 def overlaps(text: str) -> bool:

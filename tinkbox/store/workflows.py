@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from tinkbox.model.breakpoint import Breakpoints, Hold, Override
+from tinkbox.model.reasons import ReasonText
 from tinkbox.model.services import ServiceStatus
 from tinkbox.model.workflow import ActionStatus, Outcome, PlannedAction, State, Workflow
 from tinkbox.store.formats.actions import action_of, action_text, outcome_of, outcome_text, override_of, override_text
@@ -298,7 +299,7 @@ def _workflow(row: sqlite3.Row, actions: Sequence[ActionStatus], services: Seque
         stop_into=_state(row["stop_into"]),
         stopped_at=_time(row["stopped_at"]),
         services=tuple(services),
-        reason=row["reason"],
+        reason=ReasonText(row["reason"]),
         message=row["message"],
         service=row["service"],
         wipe_confirmed=bool(row["wipe_confirmed"]),

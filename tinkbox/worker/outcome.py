@@ -12,6 +12,7 @@ from dataclasses import replace
 
 from tinkbox.model.breakpoint import DEADLINE, Verb, Verdict, failed_at_breakpoint
 from tinkbox.model.errors import Invalid, TooLarge
+from tinkbox.model.reasons import AnyReason, Reason, ReasonText
 from tinkbox.model.workflow import Outcome, State
 from tinkbox.runtime import ContainerFailed, Ended
 from tinkbox.runtime.words import bad_command
@@ -43,11 +44,11 @@ def failed(ended: Ended, told: Told, tail: Tail, *, engine_was_away: bool) -> Ou
     code = ended.exit_code
     name = _signal_name(code)
     if ended.out_of_memory:
-        reason, message = "OutOfMemory", "the kernel killed the action, or a part of it, because memory ran out"
+        reason, message = Reason.OUT_OF_MEMORY, "the kernel killed the action, or a part of it, because memory ran out"
     elif code in _LOST_WITH_THE_ENGINE and engine_was_away:
-        reason, message = "EngineRestarted", "the Docker engine ended, and the action with it"
+        reason, message = Reason.ENGINE_RESTARTED, "the Docker engine ended, and the action with it"
     elif (no_program := _no_program(code, tail)) and not told.both:
-        return refused(ContainerFailed("BadCommand", no_program), told, tail)
+        return refused(ContainerFailed(Reason.BAD_COMMAND, no_program), told, tail)
     else:
         return _in_its_own_words(code, name, told, tail)
     return Outcome(
@@ -67,14 +68,14 @@ def data_refused(error: Invalid | TooLarge, told: Told, tail: Tail) -> Outcome:
     )
 
 
-def data_reason(error: Invalid | TooLarge) -> str:
+def data_reason(error: Invalid | TooLarge) -> Reason:
     """The reason when ephemeral data cannot be packed or unpacked."""
-    return "DataTooLarge" if isinstance(error, TooLarge) else "DataInvalid"
+    return Reason.DATA_TOO_LARGE if isinstance(error, TooLarge) else Reason.DATA_INVALID
 
 
-def stopped(order: Order, missing: str, told: Told, tail: Tail) -> Outcome:
+def stopped(order: Order, missing: Reason | None, told: Told, tail: Tail) -> Outcome:
     """It was stopped; `missing` is the reason of what was waited for when that was not the action itself."""
-    reason = "Canceled" if order.state is State.CANCELED else missing or "Timeout"
+    reason = Reason.CANCELED if order.state is State.CANCELED else missing or Reason.TIMEOUT
     return Outcome(state=order.state, reason=reason, message=_with(order.message, told), tail=tail)
 
 
@@ -82,7 +83,7 @@ def not_begun(program: str, failure: StartFailure) -> ContainerFailed:
     """The helper could not execute the action's program: said as the engine says it of one without a helper."""
     if failure.interpreter or failure.number == errno.ENOEXEC:
         why = "exec format error" if failure.number == errno.ENOEXEC else "no such file or directory"
-        return ContainerFailed("BadCommand", _no_program_said(program, why))
+        return ContainerFailed(Reason.BAD_COMMAND, _no_program_said(program, why))
     if failure.number == errno.ENOENT:
         return bad_command(program, "no such file" if "/" in program else "$PATH")
     return bad_command(program, "permission denied" if failure.number == errno.EACCES else os.strerror(failure.number))
@@ -124,15 +125,16 @@ def went_with_the_machine(ended: Ended, *, engine_was_away: bool) -> bool:
 
 
 def _in_its_own_words(code: int, name: str, told: Told, tail: Tail) -> Outcome:
-    reason, message = told.reason, told.message
+    message = told.message
+    reason: AnyReason = ReasonText(told.reason)
     if reason and (len(reason) > MAX_REASON or not REASON.match(reason)):
-        message = _joined(f"the action's reason {reason!r} is not one CamelCase word", message)
-        reason = "InvalidReason"
+        message = _joined(f"the action's reason {told.reason!r} is not one CamelCase word", message)
+        reason = Reason.INVALID_REASON
     if not message:
         message = f"the action was ended by {name}" if name else f"the action ended with exit code {code}"
         if tail:
             message = f"{message}; the last it printed: {tail[-1][:_MAX_LINE]}"
-    generic = "Signal" if name else "NonZeroExit"
+    generic = Reason.SIGNAL if name else Reason.NON_ZERO_EXIT
     return Outcome(
         state=State.FAILED, exit_code=code, signal=name, reason=reason or generic, message=message, tail=tail
     )

@@ -12,7 +12,7 @@ from tests.integration.cli.serving import configure, serving
 from tests.integration.docker_engine import DockerEngine
 from tests.integration.runtime.test_words import bad_registry
 from tests.integration.worker.machine import BUSYBOX, Lab, until
-from tinkbox.model.reasons import REASONS
+from tinkbox.model.reasons import Reason
 
 WAIT = "while [ ! -e /marks/{0} ]; do /bin/busybox sleep 0.02; done\n"
 FLOOD = '/bin/busybox yes "a very long message" | /bin/busybox head -c 300000000 >/dev/message; '
@@ -190,7 +190,7 @@ def test_too_much_data_leaves_the_version_before_it(lab: Lab) -> None:
 def test_every_reason_met_here_has_a_hint(lab: Lab) -> None:
     own = {"DiskTooSmall", "First", "Flooded", "NotRoot", "InDev", ""}
     met = {each.reason for each in CASES.values()} - own
-    assert met <= set(REASONS)
+    assert met <= set(Reason)
     listed = json.loads(lab.tinkbox("workflow", "list", "--format", "json"))
     assert len(listed) >= len(CASES)
 

@@ -11,6 +11,7 @@ from tinkbox.api.metrics import MAX_REASONS, page
 from tinkbox.engine.views.metrics import Figures, Tally, Waiting
 from tinkbox.model.boot import Stage
 from tinkbox.model.breakpoint import Kind
+from tinkbox.model.reasons import Reason
 from tinkbox.model.services import Phase
 from tinkbox.model.workflow import Event, State
 from tinkbox.store.figures import Sizes, Standing
@@ -69,6 +70,14 @@ def test_workflows_and_actions_are_counted_by_state_and_reason() -> None:
     assert value(samples, "tinkbox_workflows", state="CANCELED", reason="") == 0
     assert value(samples, "tinkbox_actions", state="SKIPPED", reason="") == 4
     assert value(samples, "tinkbox_actions", state="TIMEOUT", reason="Timeout") == 5
+
+
+def test_own_reasons_are_always_named() -> None:
+    invented = [standing(State.FAILED, 9, f"Reason{number:04}") for number in range(MAX_REASONS)]
+    ours = [standing(State.FAILED, 1, reason.value) for reason in Reason]
+    samples = parsed(page(figures(actions=[*invented, *ours]), {}))
+    assert all(value(samples, "tinkbox_actions", state="FAILED", reason=reason.value) == 1 for reason in Reason)
+    assert not any(dict(labels).get("reason") == "Other" for _, labels in samples)
 
 
 def test_actions_cannot_make_up_labels_without_end() -> None:

@@ -3,9 +3,6 @@
 from dataclasses import replace
 
 from tinkbox.model.disks import (
-    NOT_EMPTY,
-    NOT_FOUND,
-    UNREADABLE,
     Content,
     Disk,
     Refused,
@@ -16,6 +13,7 @@ from tinkbox.model.disks import (
     listed,
     refusal,
 )
+from tinkbox.model.reasons import Reason
 
 TABLE = Content(kind="GPT", id="aaaa", label="2 partitions")
 ROOT = Content(kind="ext4", id="bbbb", label="root", offset=1 << 20)
@@ -60,7 +58,7 @@ def test_who_failed_may_not_have_touched_what_was_there_before() -> None:
 def test_a_refusal_names_the_disk_what_is_on_it_and_the_word_that_is_missing() -> None:
     refused = refusal(DISK, (TABLE, ROOT), "w1")
     assert refused == Refused(
-        reason=NOT_EMPTY,
+        reason=Reason.DISK_NOT_EMPTY,
         message='/dev/sda (WD-1, 4 TiB) holds what no workflow put there: GPT "2 partitions", ext4 "root" at 1 MiB; '
         "if it can go: tinkbox workflow retry w1 --confirm-wipe",
     )
@@ -68,11 +66,11 @@ def test_a_refusal_names_the_disk_what_is_on_it_and_the_word_that_is_missing() -
 
 
 def test_what_cannot_be_looked_at_is_refused_whatever_is_not_foreign() -> None:
-    gone = Disk(path="/dev/sdz", reason=NOT_FOUND, problem="there is no /dev/sdz")
-    assert refusal(gone, (), "w1") == Refused(reason=NOT_FOUND, message="there is no /dev/sdz")
+    gone = Disk(path="/dev/sdz", reason=Reason.NO_SUCH_DISK, problem="there is no /dev/sdz")
+    assert refusal(gone, (), "w1") == Refused(reason=Reason.NO_SUCH_DISK, message="there is no /dev/sdz")
     unsaid = refusal(replace(gone, reason=""), (), "w1")
     assert unsaid is not None
-    assert unsaid.reason == UNREADABLE
+    assert unsaid.reason == Reason.DISK_UNREADABLE
 
 
 def test_a_disk_with_many_things_on_it_is_told_in_one_line() -> None:

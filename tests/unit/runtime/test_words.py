@@ -2,7 +2,7 @@
 
 import pytest
 
-from tinkbox.model.reasons import REASONS
+from tinkbox.model.reasons import Reason
 from tinkbox.runtime.words import MAX_WORDS, meaning
 
 RUNC = "failed to create shim task: OCI runtime create failed: runc create failed: unable to start container process: "
@@ -62,7 +62,7 @@ STARTS = [
 def test_the_engines_words_have_a_reason_and_stay_readable(asked: str, text: str, reason: str) -> None:
     error = meaning(asked, 500, text)
     assert error.reason == reason
-    assert reason in REASONS
+    assert reason in set(Reason)
     assert "OCI runtime" not in str(error)
     assert not str(error).endswith(": unknown")
 

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from tinkbox.model.breakpoint import DEADLINE, Verb, Verdict
 from tinkbox.model.errors import Invalid, TooLarge
-from tinkbox.model.reasons import REASONS
+from tinkbox.model.reasons import Reason
 from tinkbox.model.workflow import Outcome, State
 from tinkbox.runtime import ContainerFailed, Ended
 from tinkbox.wire.messages.worker import MAX_MESSAGE, MAX_REASON, Order
@@ -153,7 +153,7 @@ def test_a_failure_always_has_a_reason_of_one_word_and_a_message_that_fits(
 def test_every_reason_given_here_has_its_hint() -> None:
     given = {failed(3).reason, failed(137).reason, failed(3, Told("a b", "")).reason}
     given |= {"OutOfMemory", "EngineRestarted", "BadCommand", "DataTooLarge", "DataInvalid", "Timeout", "Canceled"}
-    assert given | {"EngineGone", "RegistryUnreachable", "WrongPlatform"} <= set(REASONS)
+    assert given | {"EngineGone", "RegistryUnreachable", "WrongPlatform"} <= set(Reason)
 
 
 ANNA, NOBODY = Verdict(verb=Verb.FAIL, who="anna", why="wrong disk"), Verdict(verb=Verb.FAIL, who=DEADLINE)

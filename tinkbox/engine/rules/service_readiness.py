@@ -1,5 +1,6 @@
 """Whether the services of a workflow let it begin.  Pure: no clock, no store."""
 
+from tinkbox.model.reasons import Reason
 from tinkbox.model.services import Phase, ServiceStatus
 from tinkbox.model.workflow import Outcome, State
 from tinkbox.wire.messages.worker import MAX_MESSAGE
@@ -17,9 +18,9 @@ def not_ready(status: ServiceStatus, seconds: float) -> Outcome | None:
     if status.ready_at is not None:
         return None
     if standing.phase is Phase.FAILED:
-        reason, message = standing.reason or "ServiceFailed", f"service {name}: {standing.message or 'it ended'}"
+        reason, message = standing.reason or Reason.SERVICE_FAILED, f"service {name}: {standing.message or 'it ended'}"
     elif status.begun_at is not None and seconds >= status.service.timeout:
-        reason = "ServiceNotReady"
+        reason = Reason.SERVICE_NOT_READY
         message = f"service {name} was not ready within {status.service.timeout} seconds, but {standing.phase.lower()}"
         if standing.message:
             message += f": {standing.message}"

@@ -11,6 +11,7 @@ from datetime import datetime, timedelta
 
 from tinkbox.model.breakpoint import Hold, Kind, Verb, Verdict, failed_at_breakpoint
 from tinkbox.model.errors import Conflict, Invalid
+from tinkbox.model.reasons import Reason
 from tinkbox.model.workflow import Outcome, State
 from tinkbox.wire.messages.breakpoints import MAX_WHY, MAX_WORDS
 
@@ -22,7 +23,7 @@ VERBS: Mapping[Kind, tuple[Verb, ...]] = {
 MAX_WARNING = 300
 LOST = Outcome(
     state=State.FAILED,
-    reason="BreakpointLost",
+    reason=Reason.BREAKPOINT_LOST,
     message="the machine booted again while this action was held, and what was held is gone",
 )
 

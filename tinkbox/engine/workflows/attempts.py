@@ -23,6 +23,7 @@ from tinkbox.model import history
 from tinkbox.model.breakpoint import Armed, Hold
 from tinkbox.model.disks import Refused
 from tinkbox.model.errors import Conflict, NotFound, TooLarge
+from tinkbox.model.reasons import Reason
 from tinkbox.model.workflow import FINAL, ActionStatus, Outcome, State, Workflow
 from tinkbox.store.database import Store, Tables
 from tinkbox.store.workflows import Attempt
@@ -267,7 +268,7 @@ class Attempts:
 
 LOST = Outcome(
     state=State.FAILED,
-    reason="WorkerLost",
+    reason=Reason.WORKER_LOST,
     message="the machine booted again while this action ran, so nobody knows how far it came",
 )
 

@@ -21,6 +21,7 @@ from tinkbox.engine.workflows.holds import expire, warn
 from tinkbox.model.breakpoint import Hold
 from tinkbox.model.conditions import why_stopped
 from tinkbox.model.errors import Unavailable
+from tinkbox.model.reasons import Reason
 from tinkbox.model.services import ServiceStatus
 from tinkbox.model.workflow import Outcome, PlannedAction, State
 from tinkbox.store.database import Store, Tables
@@ -182,7 +183,7 @@ def _outcome(what: Due, under_way: UnderWay, action: PlannedAction) -> Outcome:
         return unconfirmed(under_way.hold)
     if what is Due.RETURN:
         message = f"the machine went away by intention, and was not seen again within {action.timeout} seconds"
-        return Outcome(state=State.FAILED, reason="NeverReturned", message=message)
+        return Outcome(state=State.FAILED, reason=Reason.NEVER_RETURNED, message=message)
     if what is Due.STOP and under_way.stop_into is not None:
         reason, message = why_stopped(under_way.stop_into, under_way.global_timeout)
         return Outcome(
@@ -192,6 +193,6 @@ def _outcome(what: Due, under_way: UnderWay, action: PlannedAction) -> Outcome:
         )
     return Outcome(
         state=State.TIMEOUT,
-        reason="Timeout",
+        reason=Reason.TIMEOUT,
         message=f"the action has {action.timeout} seconds, and its worker did not report any end of it",
     )

@@ -12,6 +12,7 @@ from typing import Any, Final
 
 from tinkbox.model.disks import MAX_DISKS, Content, Disk, Refused
 from tinkbox.model.errors import Invalid
+from tinkbox.model.reasons import ReasonText
 from tinkbox.wire.messages.json_fields import number, read_object, text, write
 
 MAX_CONTENTS: Final = 256
@@ -70,7 +71,7 @@ def decode_answer(content: str | bytes) -> Refused | None:
         return None
     if not isinstance(refused, dict):
         raise Invalid("disks: refused is an object")
-    return Refused(reason=text(refused, "reason"), message=text(refused, "message"))
+    return Refused(reason=ReasonText(text(refused, "reason")), message=text(refused, "message"))
 
 
 def _disk(entry: Any) -> Disk:
@@ -81,7 +82,7 @@ def _disk(entry: Any) -> Disk:
         name=_clean(text(entry, "name", "")),
         size=_bytes(entry, "size"),
         contents=contents_from_document(entry.get("contents", [])),
-        reason=_clean(text(entry, "reason", "")),
+        reason=ReasonText(_clean(text(entry, "reason", ""))),
         problem=_clean(text(entry, "problem", ""), MAX_PROBLEM),
     )
 

@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tinkbox.model.errors import Invalid
+from tinkbox.model.reasons import ReasonText
 from tinkbox.model.services import HealthCheck, Phase, PlannedService, Restart, RestartPolicy, Standing
 from tinkbox.wire.messages.json_fields import mapping, member, number, read_object, text, texts, write
 from tinkbox.wire.messages.worker import MAX_MESSAGE, MAX_REASON, MAX_TAIL_LINES
@@ -89,7 +90,7 @@ def standing_from_document(entry: Any) -> Standing:
         restarts=number(entry, "restarts", 0),
         exit_code=None if entry.get("exit_code") is None else number(entry, "exit_code"),
         signal=text(entry, "signal", "")[:MAX_REASON],
-        reason=text(entry, "reason", "")[:MAX_REASON],
+        reason=ReasonText(text(entry, "reason", "")[:MAX_REASON]),
         message=text(entry, "message", "")[:MAX_MESSAGE],
         tail=texts(entry, "tail")[-MAX_TAIL_LINES:],
         address=text(entry, "address", "")[:64],

@@ -21,6 +21,7 @@ from typing import Any
 from tinkbox.model.breakpoint import Armed, Override
 from tinkbox.model.disks import Disk
 from tinkbox.model.errors import Invalid
+from tinkbox.model.reasons import ReasonText
 from tinkbox.model.workflow import FINAL, Outcome, PlannedAction, State
 from tinkbox.wire.messages.disks import disks_from_document
 from tinkbox.wire.messages.json_fields import flag, mapping, number, read_object, text, texts, write
@@ -240,7 +241,7 @@ def outcome_from_document(entry: Any) -> Outcome:
         state=_state(entry, "outcome"),
         exit_code=None if entry.get("exit_code") is None else number(entry, "exit_code"),
         signal=text(entry, "signal", "")[:MAX_REASON],
-        reason=text(entry, "reason", "")[:MAX_REASON],
+        reason=ReasonText(text(entry, "reason", "")[:MAX_REASON]),
         message=text(entry, "message", "")[:MAX_MESSAGE],
         hint=text(entry, "hint", "")[:MAX_MESSAGE],
         tail=texts(entry, "tail")[-MAX_TAIL_LINES:],

@@ -9,6 +9,7 @@ from typing import TypeVar
 from tinkbox.model.breakpoint import Kind
 from tinkbox.model.errors import Conflict, Invalid, NotFound, TooLarge, Unavailable
 from tinkbox.model.image import parse_reference
+from tinkbox.model.reasons import Reason
 from tinkbox.model.workflow import Outcome, State
 from tinkbox.runtime import Container, ContainerFailed, Ended, EngineAway
 from tinkbox.runtime.carrier import Carrier
@@ -116,7 +117,7 @@ class ActionProcess:
         notes, attempt = self._machine.folder.notes, self._offer.attempt
         container = await self._containers.found(role)
         if container is None and notes.start(attempt, role) and not self._offer.left:
-            raise ContainerFailed("ContainerLost", "its container was removed, and is not started a second time")
+            raise ContainerFailed(Reason.CONTAINER_LOST, "its container was removed, and is not started a second time")
         if container is None:
             await prepare()
             container = await self._containers.made(role, command, lambda: self._arming.policy)
@@ -161,7 +162,7 @@ class ActionProcess:
             await self._machine.runtime.pull(self._containers.image)
         except ContainerFailed as error:
             ours = not parse_reference(self._action.image).host
-            if ours and error.reason == "RegistryUnreachable":
+            if ours and error.reason == Reason.REGISTRY_UNREACHABLE:
                 raise RegistryAway(str(error)) from None
             raise
 
@@ -216,12 +217,12 @@ class ActionProcess:
         waiting = f", waiting for: {missing}" if missing else ""
         late = f"the action did not end within {self._action.timeout} seconds{waiting}"
         late_order = Order(state=State.TIMEOUT, message=late)
-        reason = _MISSING.get(type(missing), "")
+        reason = _MISSING.get(type(missing))
         if order is None and self._arming.kind(Outcome(state=State.TIMEOUT)) is not None:
             return await self._late(container, late_order, reason)
         return Stand(outcome=await self.stop(order or late_order, reason), final=True)
 
-    async def _late(self, container: Container | None, order: Order, missing: str) -> Stand:
+    async def _late(self, container: Container | None, order: Order, missing: Reason | None) -> Stand:
         """Have what took too long run no more, but leave its container to be held."""
         _log.info("stopping the action: %s", order.message, extra={"action": "attempt.stop"})
         held = None
@@ -234,14 +235,14 @@ class ActionProcess:
         outcome = verdict.stopped(order, missing, self.told(), self.carrier.tail)
         return Stand(outcome=outcome, kind=held.kind if held is not None else None)
 
-    async def stop(self, order: Order, missing: str = "") -> Outcome:
+    async def stop(self, order: Order, missing: Reason | None = None) -> Outcome:
         _log.info("stopping the action: %s", order.message, extra={"action": "attempt.stop"})
         self._machine.folder.notes.keep_stop(self._offer.attempt, order)
         return await self.stopped(order, missing)
 
-    async def stopped(self, order: Order, missing: str = "") -> Outcome:
+    async def stopped(self, order: Order, missing: Reason | None = None) -> Outcome:
         if not await self.halted(ACTION):
-            outcome = verdict.stopped(order, missing or "EngineGone", self.told(), self.carrier.tail)
+            outcome = verdict.stopped(order, missing or Reason.ENGINE_GONE, self.told(), self.carrier.tail)
             return verdict.noted(outcome, "whether its container still runs is not known")
         outcome = verdict.stopped(order, missing, self.told(), self.carrier.tail)
         outcome = verdict.noted(outcome, await self.data_kept_if_possible())
@@ -285,7 +286,7 @@ class ActionProcess:
             await self.halted(role)
         except ContainerFailed as error:
             # Without its image the action failed, and so must the hook: that is said already.
-            note = "" if error.reason == "ImageNotFound" else f"{role} did not run: {error}"
+            note = "" if error.reason == Reason.IMAGE_NOT_FOUND else f"{role} did not run: {error}"
             await self.carrier.end_if_it_ends()
         return verdict.noted(outcome, note)
 
@@ -321,4 +322,4 @@ async def _prepared() -> None:
     """A hook runs from the image that is there already."""
 
 
-_MISSING: dict[type, str] = {EngineAway: "EngineGone", RegistryAway: "RegistryUnreachable"}
+_MISSING: dict[type, Reason] = {EngineAway: Reason.ENGINE_GONE, RegistryAway: Reason.REGISTRY_UNREACHABLE}

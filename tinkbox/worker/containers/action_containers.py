@@ -9,6 +9,7 @@ from pathlib import Path
 from tinkbox.model.breakpoint import Armed, Override
 from tinkbox.model.errors import Invalid, TooLarge
 from tinkbox.model.image import parse_reference
+from tinkbox.model.reasons import Reason
 from tinkbox.runtime import Container, ContainerFailed, ContainerSpec, Runtime
 from tinkbox.wire.messages.worker import Credential, Offer
 from tinkbox.worker import outcome as verdict
@@ -47,7 +48,7 @@ class Containers:
             target = (rest or source).split(":")[0].rstrip("/") or "/"
             if target in own or Path(TARGET) in (Path(target), *Path(target).parents):
                 raise ContainerFailed(
-                    "MountFailed", f"the volume {volume} takes the place of tinkbox's own {target}: take it off"
+                    Reason.MOUNT_FAILED, f"the volume {volume} takes the place of tinkbox's own {target}: take it off"
                 )
 
     def unpack_data(self, archive: bytes) -> None:
@@ -169,7 +170,7 @@ def _local_faults() -> Iterator[None]:
     try:
         yield
     except Invalid as error:
-        raise ContainerFailed("BadCommand", str(error)) from None
+        raise ContainerFailed(Reason.BAD_COMMAND, str(error)) from None
     except OSError as error:
-        reason = "NoSpace" if error.errno in _FULL else "CreateFailed"
+        reason = Reason.NO_SPACE if error.errno in _FULL else Reason.CREATE_FAILED
         raise ContainerFailed(reason, f"the worker's own files cannot be written: {error}") from None

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from tinkbox.model.breakpoint import Armed, Kind
+from tinkbox.model.reasons import Reason
 from tinkbox.runtime import ContainerFailed, Ended, EngineAway, Runtime
 from tinkbox.runtime.patience import patiently
 from tinkbox.worker import outcome as verdict
@@ -104,7 +105,7 @@ class Helped:
             try:
                 await patiently(partial(self._runtime.wait, container_id), EngineAway)
             except ContainerFailed as error:
-                if error.reason == "ContainerLost":
+                if error.reason == Reason.CONTAINER_LOST:
                     return
             try:
                 await patiently(partial(self.hold_again, container_id), EngineAway)

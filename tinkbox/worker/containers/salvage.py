@@ -7,6 +7,7 @@ import hashlib
 from dataclasses import replace
 from pathlib import Path
 
+from tinkbox.model.reasons import Reason
 from tinkbox.runtime import Container, ContainerFailed, ContainerSpec, Runtime
 
 HOLD = "hold"  # the role of such a container
@@ -58,7 +59,7 @@ async def _check_size(runtime: Runtime, dead: Container) -> None:
     size, most = await runtime.changed_bytes(dead.id), limit(MEMORY.read_text())
     if size > most:
         raise ContainerFailed(
-            "TooLargeToHold",
+            Reason.TOO_LARGE_TO_HOLD,
             f"the action wrote {size // _MIB} MiB into its container, of which a copy would have to be made to hold it; "
             f"at most {most // _MIB} MiB are copied with the memory there is now",
         )

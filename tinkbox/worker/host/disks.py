@@ -8,7 +8,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
-from tinkbox.model.disks import NOT_FOUND, UNREADABLE, Disk
+from tinkbox.model.disks import Disk
+from tinkbox.model.reasons import Reason
 from tinkbox.wire.disk.partitions import contents
 from tinkbox.wire.messages.disks import MAX_CONTENTS
 
@@ -35,7 +36,7 @@ async def _within(patience: float, path: str, sys: Path) -> Disk:
             return await asyncio.to_thread(look_at, path, sys)
     except TimeoutError:
         problem = f"{path} did not answer within {patience:g} seconds, so nobody knows what is on it"
-        return Disk(path=path, reason=UNREADABLE, problem=problem)
+        return Disk(path=path, reason=Reason.DISK_UNREADABLE, problem=problem)
 
 
 def look_at(path: str, sys: Path = SYS) -> Disk:
@@ -47,10 +48,12 @@ def look_at(path: str, sys: Path = SYS) -> Disk:
     try:
         found = os.fstat(device)
         if not stat.S_ISBLK(found.st_mode):
-            return Disk(path=path, reason=NOT_FOUND, problem=f"{path} is no disk: {_there(sys)}")
+            return Disk(path=path, reason=Reason.NO_SUCH_DISK, problem=f"{path} is no disk: {_there(sys)}")
         size = os.lseek(device, 0, os.SEEK_END)
         if not size:
-            return Disk(path=path, reason=UNREADABLE, problem=f"{path} has no medium in it, or one of no size")
+            return Disk(
+                path=path, reason=Reason.DISK_UNREADABLE, problem=f"{path} has no medium in it, or one of no size"
+            )
         seen = contents(lambda offset, length: os.pread(device, length, offset), size)[:MAX_CONTENTS]
         return Disk(path=path, name=_name(found.st_rdev, sys) or path, size=size, contents=seen)
     except OSError as error:
@@ -61,9 +64,9 @@ def look_at(path: str, sys: Path = SYS) -> Disk:
 
 def _problem(path: str, error: OSError, sys: Path) -> Disk:
     if error.errno in (errno.ENOENT, errno.ENOTDIR, errno.ELOOP, errno.ENXIO, errno.ENODEV):
-        return Disk(path=path, reason=NOT_FOUND, problem=f"there is no {path} on this machine: {_there(sys)}")
+        return Disk(path=path, reason=Reason.NO_SUCH_DISK, problem=f"there is no {path} on this machine: {_there(sys)}")
     problem = f"{path} cannot be read ({error.strerror}), so nobody knows what is on it"
-    return Disk(path=path, reason=UNREADABLE, problem=problem)
+    return Disk(path=path, reason=Reason.DISK_UNREADABLE, problem=problem)
 
 
 def _there(sys: Path) -> str:

@@ -7,6 +7,7 @@ from contextlib import AbstractAsyncContextManager, suppress
 from functools import partial
 
 from tinkbox.model.errors import Invalid
+from tinkbox.model.reasons import Reason
 from tinkbox.model.shells import ShellEnd, ShellWish
 from tinkbox.runtime import ContainerFailed, EngineAway, Exec, ExecSpec, Runtime
 from tinkbox.runtime.patience import patiently
@@ -14,7 +15,6 @@ from tinkbox.wire.messages.shell import Channel, Frame, pieces, read_control, re
 from tinkbox.worker.files.helper_files import ENTRYPOINT
 from tinkbox.worker.shells.line import Connection, Line
 
-LOST = "ShellLost"
 SETTLE = 0.05  # a window that is dragged has many sizes
 _ROOT = "0"
 _FIRST_LOOK, _LONGEST_LOOK = 0.02, 1.0
@@ -83,7 +83,7 @@ class ShellSession:
         except ContainerFailed as error:
             return ShellEnd(None, error.reason, str(error))
         except EngineAway as error:
-            return ShellEnd(None, LOST, str(error))
+            return ShellEnd(None, Reason.SHELL_LOST, str(error))
         finally:
             self._begun.set()
         try:
@@ -91,7 +91,7 @@ class ShellSession:
                 await self._print(self._process)
             return ShellEnd(await self._exit_code(self._process))
         except ContainerFailed as error:
-            return ShellEnd(None, LOST, f"the engine has lost it: {error}")
+            return ShellEnd(None, Reason.SHELL_LOST, f"the engine has lost it: {error}")
         finally:
             with suppress(EngineAway):
                 await self._process.close()

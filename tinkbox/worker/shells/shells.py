@@ -13,16 +13,19 @@ from functools import partial
 from types import TracebackType
 from typing import Protocol, Self
 
+from tinkbox.model.reasons import Reason
 from tinkbox.model.shells import ShellEnd, ShellWish
 from tinkbox.runtime import Container, Runtime
 from tinkbox.worker.files.notes import Notes
 from tinkbox.worker.shells.line import Connection
-from tinkbox.worker.shells.session import LOST, ShellSession, reap
+from tinkbox.worker.shells.session import ShellSession, reap
 
 LEAVE_SECONDS = 10.0
 TELL_SECONDS = 5.0
-_WORKER_RESTARTED = ShellEnd(None, LOST, "the worker on the machine was started again, and its shells with it")
-_BROKEN = ShellEnd(None, LOST, "the worker failed to serve it; its log says more")
+_WORKER_RESTARTED = ShellEnd(
+    None, Reason.SHELL_LOST, "the worker on the machine was started again, and its shells with it"
+)
+_BROKEN = ShellEnd(None, Reason.SHELL_LOST, "the worker failed to serve it; its log says more")
 _log = logging.getLogger(__name__)
 
 

@@ -8,7 +8,7 @@ from tests.integration.engine.appliance import HELLO, RELAY, Appliance, mac
 from tests.integration.engine.flows import LIMITED, REBOOT, RETRIES
 from tinkbox.model.boot import Asker, Boot, Client
 from tinkbox.model.errors import Conflict
-from tinkbox.model.reasons import REASONS
+from tinkbox.model.reasons import Reason
 from tinkbox.model.workflow import State
 from tinkbox.wire.messages.worker import Offer, Order
 
@@ -87,7 +87,7 @@ async def test_the_report_of_an_earlier_attempt_comes_too_late(box: Appliance) -
 
 
 async def test_the_hint_is_kept_with_our_own_reasons_and_with_no_others(box: Appliance) -> None:
-    for reason, expected in (("NoSpace", REASONS["NoSpace"].hint), ("DiskNotFound", "")):
+    for reason, expected in (("NoSpace", Reason.NO_SPACE.hint), ("DiskNotFound", "")):
         worker, offer = await begun(box)
         for _ in range(2):  # the hint does not make a doubled report another one
             await box.report(worker, offer, State.FAILED, reason=reason, hint="the worker's own is not asked")

@@ -5,8 +5,9 @@ from dataclasses import replace
 import pytest
 
 from tests.integration.engine.appliance import Appliance
-from tinkbox.model.disks import NOT_EMPTY, NOT_FOUND, Content, Disk, Refused
+from tinkbox.model.disks import Content, Disk, Refused
 from tinkbox.model.errors import Conflict, NotFound
+from tinkbox.model.reasons import Reason
 from tinkbox.model.workflow import Outcome, State
 from tinkbox.wire.messages.disks import Looked
 from tinkbox.wire.messages.worker import Offer, Report
@@ -82,11 +83,11 @@ async def test_a_disk_with_something_on_it_is_refused_with_what_it_is(box: Appli
     offer = await begun(box)
     refused = await asked(box, offer, FULL)
     assert refused is not None
-    assert refused.reason == NOT_EMPTY
+    assert refused.reason == Reason.DISK_NOT_EMPTY
     assert 'ext4 "photos"' in refused.message
     assert f"tinkbox workflow retry {offer.workflow_id} --confirm-wipe" in refused.message
     # Refused, it changes nothing: neither by its end nor by asking again.
-    await reported(box, offer, Outcome(state=State.FAILED, reason=NOT_EMPTY), FULL)
+    await reported(box, offer, Outcome(state=State.FAILED, reason=Reason.DISK_NOT_EMPTY), FULL)
     await box.workflows.retry(offer.workflow_id)
     assert await asked(box, await offered(box), FULL) == refused
 
@@ -95,7 +96,7 @@ async def test_a_disk_with_something_on_it_is_refused_with_what_it_is(box: Appli
 async def test_a_persons_word_lets_it_go_at_once_or_when_it_is_taken_up_again(box: Appliance, when) -> None:
     offer = await begun(box, confirm_wipe=when == "create")
     if when == "retry":
-        await reported(box, offer, Outcome(state=State.FAILED, reason=NOT_EMPTY))
+        await reported(box, offer, Outcome(state=State.FAILED, reason=Reason.DISK_NOT_EMPTY))
         await box.workflows.retry(offer.workflow_id, confirm_wipe=True)
         offer = await offered(box)
     assert await asked(box, offer, FULL) is None
@@ -184,8 +185,10 @@ async def test_every_disk_must_be_free_before_any_is_wiped(box: Appliance) -> No
 
 async def test_a_disk_that_is_not_there_is_refused_whoever_confirmed(box: Appliance) -> None:
     offer = await begun(box, confirm_wipe=True)
-    gone = Disk(path="/dev/sda", reason=NOT_FOUND, problem="there is no /dev/sda on this machine")
-    assert await asked(box, offer, gone) == Refused(reason=NOT_FOUND, message="there is no /dev/sda on this machine")
+    gone = Disk(path="/dev/sda", reason=Reason.NO_SUCH_DISK, problem="there is no /dev/sda on this machine")
+    assert await asked(box, offer, gone) == Refused(
+        reason=Reason.NO_SUCH_DISK, message="there is no /dev/sda on this machine"
+    )
 
 
 async def test_a_disk_that_vanished_meanwhile_is_not_forgotten(box: Appliance) -> None:

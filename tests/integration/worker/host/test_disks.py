@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.unit.wire.disk_images import DISK_ID, Image
-from tinkbox.model.disks import UNREADABLE
+from tinkbox.model.reasons import Reason
 from tinkbox.worker.host.disks import SYS, look_at
 
 
@@ -64,5 +64,5 @@ def test_a_device_of_no_size_is_not_taken_for_an_empty_disk(tmp_path: Path) -> N
     (tmp_path / "disk").write_bytes(b"")
     with attached(tmp_path / "disk") as device:
         disk = look_at(device, SYS)
-    assert (disk.reason, disk.contents) == (UNREADABLE, ())
+    assert (disk.reason, disk.contents) == (Reason.DISK_UNREADABLE, ())
     assert "no size" in disk.problem

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tinkbox.model.disks import NOT_FOUND, UNREADABLE
+from tinkbox.model.reasons import Reason
 from tinkbox.worker.host.disks import look, look_at
 
 
@@ -21,14 +21,14 @@ def sys_tree(tmp_path) -> Path:
 
 def test_a_disk_that_is_not_there_is_told_with_those_that_are(sys_tree) -> None:
     disk = look_at("/dev/no-such-disk", sys_tree)
-    assert (disk.reason, disk.contents, disk.name) == (NOT_FOUND, (), "")
+    assert (disk.reason, disk.contents, disk.name) == (Reason.NO_SUCH_DISK, (), "")
     assert disk.problem == "there is no /dev/no-such-disk on this machine: it has /dev/sda, /dev/vda"
 
 
 @pytest.mark.parametrize("path", ["/dev/null", "/etc/passwd", "/dev"])
 def test_what_is_no_block_device_is_no_disk(sys_tree, path) -> None:
     disk = look_at(path, sys_tree)
-    assert disk.reason == NOT_FOUND
+    assert disk.reason == Reason.NO_SUCH_DISK
     assert disk.problem.startswith(f"{path} is no disk: it has /dev/sda")
 
 
@@ -38,7 +38,12 @@ def test_a_machine_without_disks_says_so(tmp_path) -> None:
 
 @pytest.mark.parametrize(
     ("number", "reason"),
-    [(errno.EIO, UNREADABLE), (errno.EPERM, UNREADABLE), (errno.ENXIO, NOT_FOUND), (errno.ENOMEDIUM, UNREADABLE)],
+    [
+        (errno.EIO, Reason.DISK_UNREADABLE),
+        (errno.EPERM, Reason.DISK_UNREADABLE),
+        (errno.ENXIO, Reason.NO_SUCH_DISK),
+        (errno.ENOMEDIUM, Reason.DISK_UNREADABLE),
+    ],
 )
 def test_a_disk_that_fails_is_told_apart_from_one_that_is_gone(sys_tree, monkeypatch, number, reason) -> None:
     def failing(*_: object) -> int:
@@ -48,7 +53,7 @@ def test_a_disk_that_fails_is_told_apart_from_one_that_is_gone(sys_tree, monkeyp
     disk = look_at("/dev/sda", sys_tree)
     assert disk.reason == reason
     assert "/dev/sda" in disk.problem
-    assert (os.strerror(number) in disk.problem) is (reason == UNREADABLE)
+    assert (os.strerror(number) in disk.problem) is (reason == Reason.DISK_UNREADABLE)
 
 
 async def test_a_disk_that_never_answers_is_not_waited_for(monkeypatch) -> None:
@@ -63,7 +68,7 @@ async def test_a_disk_that_never_answers_is_not_waited_for(monkeypatch) -> None:
         (disk,) = await look(["/dev/sda"], patience=0.05)
     finally:
         answers.set()
-    assert disk.reason == UNREADABLE
+    assert disk.reason == Reason.DISK_UNREADABLE
     assert disk.problem == "/dev/sda did not answer within 0.05 seconds, so nobody knows what is on it"
 
 

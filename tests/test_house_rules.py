@@ -8,17 +8,19 @@ import json
 import re
 from functools import cache
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
 from tinkbox.engine.documents.kubernetes import take, take_hardware
-from tinkbox.engine.rules.transitions import mermaid
+from tinkbox.engine.rules import transitions as engine_states
 from tinkbox.engine.templates.rendering import render, rendering_data
 from tinkbox.model import reasons, template
 from tinkbox.model.hardware import hardware_from_document, parse_hardware
 from tinkbox.model.kubernetes import SHAPES, UNHEEDED, paths
 from tinkbox.model.reasons import Giver, Reason
 from tinkbox.settings import load, reference
+from tinkbox.worker import transitions as worker_states
 
 ROOT = Path(__file__).parent.parent
 PROGRAM = sorted((ROOT / "tinkbox").rglob("*.py"))
@@ -63,12 +65,11 @@ def test_no_test_waits_by_sleeping() -> None:
     assert not sleepers, f"wait for what you wait for, with a deadline: {sleepers}"
 
 
-def test_the_state_diagrams_in_the_docs_are_the_tables() -> None:
+@pytest.mark.parametrize(("name", "module"), [("states", engine_states), ("attempt", worker_states)])
+def test_the_state_diagrams_in_the_docs_are_the_tables(name: str, module: ModuleType) -> None:
     text = (ROOT / "docs" / "architecture.md").read_text()
-    shown = text.split("<!-- states:begin -->")[1].split("<!-- states:end -->")[0].strip()
-    assert shown == mermaid().strip(), (
-        "paste the output of tinkbox.engine.rules.transitions.mermaid() between the markers"
-    )
+    shown = text.split(f"<!-- {name}:begin -->")[1].split(f"<!-- {name}:end -->")[0].strip()
+    assert shown == module.mermaid().strip(), f"paste the output of {module.__name__}.mermaid() between the markers"
 
 
 def test_the_settings_in_the_docs_are_the_declarations() -> None:

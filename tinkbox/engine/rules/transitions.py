@@ -8,6 +8,7 @@ Rule 3: success is final; every other end has one way out, a person's retry.
 from collections.abc import Mapping
 from enum import StrEnum
 
+from tinkbox.model.diagram import state_diagram
 from tinkbox.model.errors import Conflict
 from tinkbox.model.workflow import State
 
@@ -92,11 +93,4 @@ def advance(table: Table, state: State, happening: Happening) -> State:
 
 def mermaid() -> str:
     """Both tables as diagrams for the documentation."""
-    return f"An action:\n\n{_diagram(ACTION)}\n\nA workflow:\n\n{_diagram(WORKFLOW)}"
-
-
-def _diagram(table: Table) -> str:
-    left = {before for before, _ in table}
-    lines = [f"    {before} --> {after}: {happening}" for (before, happening), after in table.items()]
-    ends = [f"    {state} --> [*]" for state in dict.fromkeys(table.values()) if state not in left]
-    return "\n".join(["```mermaid", "stateDiagram-v2", f"    [*] --> {State.PENDING}", *lines, *ends, "```"])
+    return f"An action:\n\n{state_diagram(ACTION, State.PENDING)}\n\nA workflow:\n\n{state_diagram(WORKFLOW, State.PENDING)}"

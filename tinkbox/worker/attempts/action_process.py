@@ -1,9 +1,12 @@
-"""An action's process on this machine: started once, waited for, stopped, its words and its data."""
+"""An action's process on this machine: started once, waited for, stopped, its words and its data.
+
+What a step returns says what happened; `worker.transitions` says what state follows.
+"""
 
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from contextlib import suppress
 from typing import TypeVar
 
 from tinkbox.model.breakpoint import Kind
@@ -19,11 +22,12 @@ from tinkbox.wire.messages.worker import Leaving, Offer, Order
 from tinkbox.worker import outcome as verdict
 from tinkbox.worker.attempts.arming import Arming
 from tinkbox.worker.attempts.order_listener import OrderListener
-from tinkbox.worker.attempts.patience import Patience
+from tinkbox.worker.attempts.patience import EngineGone, Patience
 from tinkbox.worker.containers.action_containers import ACTION, Containers
 from tinkbox.worker.containers.helped_container import Helped, Stopped
 from tinkbox.worker.files.failure_files import Told
 from tinkbox.worker.machine import Machine
+from tinkbox.worker.transitions import AttemptEvent, Step
 
 GRACE = 10
 MAX_HOOK_SECONDS = 600.0
@@ -31,21 +35,6 @@ MAX_HOOK_SECONDS = 600.0
 ENGINE_SECONDS = GRACE + 10.0
 _log = logging.getLogger(__name__)
 T = TypeVar("T")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Stand:
-    """Where an action stands: how its process ended, and where its helper holds it, if it does.
-
-    What is `final` has nothing behind it any more: no breakpoint, no hook, and with no outcome no report.
-    `kept` tells that all there is to say about its data was said, `decided` that nothing holds it any more.
-    """
-
-    outcome: Outcome | None
-    kind: Kind | None = None
-    final: bool = False
-    kept: bool = False
-    decided: bool = False
 
 
 class RegistryAway(Unavailable):
@@ -85,16 +74,18 @@ class ActionProcess:
         if not self.carrier.carries:
             self.carrier.begin(container)
 
-    async def tried(self, seconds: float) -> Stand:
-        """Have the action's process run, for the first time or again, and see what comes of it."""
+    async def tried(self, seconds: float) -> Step:
+        """RUNNING: have the action's process run, for the first time or again, and see what comes of it."""
         try:
             async with self._listener.within(seconds):
                 ended = await self.run(ACTION, self._action.command, self._prepare)
+        except NothingToBegin:
+            return Step(event=AttemptEvent.MACHINE_LEAVES)
         except TimeoutError:
             return await self._cut_short()
         except ContainerFailed as error:
             await self.carrier.end_if_it_ends()
-            return Stand(outcome=verdict.refused(error, self.told(), self.carrier.tail))
+            return self.failed(verdict.refused(error, self.told(), self.carrier.tail))
         return await self._ended(ended)
 
     async def run(self, role: str, command: tuple[str, ...], prepare: Callable[[], Awaitable[None]]) -> Ended | Stopped:
@@ -166,29 +157,30 @@ class ActionProcess:
                 raise RegistryAway(str(error)) from None
             raise
 
-    async def _ended(self, come: Ended | Stopped) -> Stand:
+    async def _ended(self, come: Ended | Stopped) -> Step:
         """The action's process ended by itself, or its helper holds it."""
         kind = come.kind if isinstance(come, Stopped) else None
         if kind is Kind.BEFORE:
-            return Stand(outcome=None, kind=kind)
+            return Step(event=AttemptEvent.REACHES_BREAKPOINT, kind=kind)
         await (self.carrier.end() if kind is None else self.carrier.settle())
         told, tail = self.told(), self.carrier.tail
         refusal = self._helped.refusal() if self._helped is not None else None
         if refusal is not None:
-            return Stand(outcome=verdict.refused(refusal, told, tail), kind=kind)
+            return self.failed(verdict.refused(refusal, told, tail), kind)
         ended = await self._told_apart(come) if isinstance(come, Stopped) else come
         away = self._patience.engine_was_away
         if self._action.reboot and verdict.went_with_the_machine(ended, engine_was_away=away):
-            return await self.going()
+            return Step(event=AttemptEvent.MACHINE_LEAVES)
         if ended.exit_code != 0:
-            return Stand(outcome=verdict.failed(ended, told, tail, engine_was_away=away), kind=kind)
+            return self.failed(verdict.failed(ended, told, tail, engine_was_away=away), kind)
         try:
             await self.keep_data()
         except (Invalid, TooLarge) as error:
-            return Stand(outcome=verdict.data_refused(error, told, tail), kind=kind and Kind.FAILURE, kept=True)
+            refused = verdict.data_refused(error, told, tail)
+            return self._held_or(AttemptEvent.FAILS_KEPT, refused, kind and Kind.FAILURE)
         except (NotFound, Conflict) as error:
             _log.warning("the data is not wanted: %s", error, extra={"action": "data.stale"})
-        return Stand(outcome=verdict.succeeded(told, tail), kind=kind)
+        return self._held_or(AttemptEvent.SUCCEEDS, verdict.succeeded(told, tail), kind)
 
     async def _told_apart(self, stopped: Stopped) -> Ended:
         """How a process ended whose container goes on: only the engine knows of memory that ran out."""
@@ -198,13 +190,13 @@ class ActionProcess:
             memory = bool(await self.if_engine_answers(lambda: self._machine.runtime.ran_out_of_memory(container.id)))
         return Ended(exit_code=stopped.exit_code or 0, out_of_memory=memory)
 
-    async def _cut_short(self) -> Stand:
+    async def _cut_short(self) -> Step:
         """Time is up, or an order came; but the action may have ended by itself meanwhile."""
         runtime, missing = self._machine.runtime, self._patience.missing
         container = await self.if_engine_answers(lambda: self._containers.found(ACTION))
         order = self._listener.order
         if container is None and self._offer.left and order is None:
-            return await self.going()
+            return Step(event=AttemptEvent.MACHINE_LEAVES)
         held = self._helped.held() if self._helped is not None and container is not None else None
         if container is not None and (container.ended or held is not None):
             self.carry(container)
@@ -213,16 +205,16 @@ class ActionProcess:
                     return await self._ended(await self._patience.until_answered(lambda: runtime.wait(container.id)))
                 return await self._ended(held)
             except ContainerFailed as error:
-                return Stand(outcome=verdict.refused(error, self.told(), self.carrier.tail))
+                return self.failed(verdict.refused(error, self.told(), self.carrier.tail))
         waiting = f", waiting for: {missing}" if missing else ""
         late = f"the action did not end within {self._action.timeout} seconds{waiting}"
         late_order = Order(state=State.TIMEOUT, message=late)
         reason = _MISSING.get(type(missing))
         if order is None and self._arming.kind(Outcome(state=State.TIMEOUT)) is not None:
             return await self._late(container, late_order, reason)
-        return Stand(outcome=await self.stop(order or late_order, reason), final=True)
+        return self.to_stop(order or late_order, reason)
 
-    async def _late(self, container: Container | None, order: Order, missing: Reason | None) -> Stand:
+    async def _late(self, container: Container | None, order: Order, missing: Reason | None) -> Step:
         """Have what took too long run no more, but leave its container to be held."""
         _log.info("stopping the action: %s", order.message, extra={"action": "attempt.stop"})
         held = None
@@ -233,25 +225,57 @@ class ActionProcess:
         else:
             await self.carrier.settle()
         outcome = verdict.stopped(order, missing, self.told(), self.carrier.tail)
-        return Stand(outcome=outcome, kind=held.kind if held is not None else None)
+        return self.failed(outcome, held.kind if held is not None else None)
 
-    async def stop(self, order: Order, missing: Reason | None = None) -> Outcome:
+    def failed(self, outcome: Outcome, kind: Kind | None = None) -> Step:
+        """It did not succeed; `kind` is where its helper holds it, if it does."""
+        return self._held_or(AttemptEvent.FAILS, outcome, kind)
+
+    def _held_or(self, event: AttemptEvent, outcome: Outcome, kind: Kind | None) -> Step:
+        """It ended so, unless its helper holds it there, or the worker is to."""
+        where = kind or self._arming.kind(outcome)
+        if where is None:
+            return Step(event=event, outcome=outcome)
+        return Step(event=AttemptEvent.REACHES_BREAKPOINT, outcome=outcome, kind=where)
+
+    def to_stop(self, order: Order, missing: Reason | None = None, event: AttemptEvent = AttemptEvent.STOPS) -> Step:
+        """It is to be stopped, which is noted before it is done."""
         _log.info("stopping the action: %s", order.message, extra={"action": "attempt.stop"})
         self._machine.folder.notes.keep_stop(self._offer.attempt, order)
-        return await self.stopped(order, missing)
+        return Step(event=event, order=order, missing=missing)
 
-    async def stopped(self, order: Order, missing: Reason | None = None) -> Outcome:
+    async def stopped(self, order: Order, missing: Reason | None = None) -> Step:
+        """STOPPING: have its container run no more."""
         if not await self.halted(ACTION):
             outcome = verdict.stopped(order, missing or Reason.ENGINE_GONE, self.told(), self.carrier.tail)
-            return verdict.noted(outcome, "whether its container still runs is not known")
+            unknown = verdict.noted(outcome, "whether its container still runs is not known")
+            return Step(event=AttemptEvent.ENGINE_STAYS_AWAY, outcome=unknown)
         outcome = verdict.stopped(order, missing, self.told(), self.carrier.tail)
-        outcome = verdict.noted(outcome, await self.data_kept_if_possible())
-        return await self.with_hook(outcome) if outcome.state is State.TIMEOUT else outcome
+        return Step(event=AttemptEvent.STOPPED, outcome=outcome)
+
+    async def kept(self, outcome: Outcome) -> Step:
+        """KEEPING: send the data of what did not succeed, where that is possible."""
+        note = await self.data_kept_if_possible()
+        return Step(event=AttemptEvent.KEPT, outcome=verdict.noted(outcome, note))
+
+    async def hooked(self, outcome: Outcome) -> Step:
+        """HOOK: run its on-failure or on-timeout; none follows a cancellation."""
+        if outcome.state is not State.CANCELED:
+            outcome = await self._with_hook(outcome)
+        return Step(event=AttemptEvent.HOOK_ENDS, outcome=outcome)
+
+    async def going(self) -> Step:
+        """LEAVING: the machine goes away by intention, unless an order comes first."""
+        if self._machine.folder.reboot_wanted and self._listener.order is None:
+            return Step(event=AttemptEvent.MACHINE_GOES)
+        _log.info("waiting for the machine to go away", extra={"action": "attempt.leaving"})
+        return self.to_stop(await self._listener.ordered())
 
     async def halted(self, role: str) -> bool:
         """Have the container of this role run no more, and all of its output; False when the engine stays away."""
-        container = await self.if_engine_answers(lambda: self._containers.halted(role, GRACE))
-        if self._patience.engine_gone:
+        try:
+            container = await self._patience.within(ENGINE_SECONDS, lambda: self._containers.halted(role, GRACE))
+        except EngineGone:
             self.carrier.drop()
             return False
         if container is not None and container.started:
@@ -259,14 +283,7 @@ class ActionProcess:
         await self.carrier.end()
         return True
 
-    async def going(self) -> Stand:
-        """The machine goes away by intention: nothing is told, unless an order comes first."""
-        if self._machine.folder.reboot_wanted and self._listener.order is None:
-            return Stand(outcome=None, final=True)
-        _log.info("waiting for the machine to go away", extra={"action": "attempt.leaving"})
-        return Stand(outcome=await self.stop(await self._listener.ordered()), final=True)
-
-    async def with_hook(self, outcome: Outcome) -> Outcome:
+    async def _with_hook(self, outcome: Outcome) -> Outcome:
         """2020's on-timeout and on-failure: the command in a new container of the same image, which changes nothing."""
         late = outcome.state is State.TIMEOUT and self._action.on_timeout
         role, command = ("on-timeout", late) if late else ("on-failure", self._action.on_failure)
@@ -315,7 +332,10 @@ class ActionProcess:
         return self._machine.folder.words.told(self._offer.attempt, ACTION)
 
     async def if_engine_answers(self, ask: Callable[[], Awaitable[T]]) -> T | None:
-        return await self._patience.within(ENGINE_SECONDS, ask)
+        """The answer, None when the engine stays away."""
+        with suppress(EngineGone):
+            return await self._patience.within(ENGINE_SECONDS, ask)
+        return None
 
 
 async def _prepared() -> None:

@@ -1,4 +1,4 @@
-"""One attempt at one action: from the offer to the outcome.
+"""One attempt at one action: from the offer to the outcome, by the table in `worker.transitions`.
 
 Exactly once: a container carries its attempt's token as a label, is looked for before one is made,
 and is removed only after the report was answered.
@@ -14,10 +14,10 @@ from tinkbox.model.breakpoint import Kind, Verb, Verdict
 from tinkbox.model.errors import Invalid, Refusal, TooLarge
 from tinkbox.model.workflow import Outcome, State
 from tinkbox.runtime import Container, ContainerFailed
-from tinkbox.wire.messages.breakpoints import Orders, Ruling
+from tinkbox.wire.messages.breakpoints import Orders
 from tinkbox.wire.messages.worker import Offer
 from tinkbox.worker import outcome as verdict
-from tinkbox.worker.attempts.action_process import ActionProcess, NothingToBegin, Stand
+from tinkbox.worker.attempts.action_process import ActionProcess
 from tinkbox.worker.attempts.arming import Arming
 from tinkbox.worker.attempts.holding import Holding
 from tinkbox.worker.attempts.order_listener import OrderListener, unwanted
@@ -26,7 +26,10 @@ from tinkbox.worker.containers.action_containers import ACTION, Containers
 from tinkbox.worker.containers.helped_container import Helped
 from tinkbox.worker.machine import Machine
 from tinkbox.worker.shells.shells import ShellHost
+from tinkbox.worker.transitions import TABLE, AttemptEvent, AttemptState, NoSuchStep, Step, advance
 
+# What there is nothing left to do for but to tell, or not even that.
+_DONE = frozenset({AttemptState.ENDED, AttemptState.AWAY})
 _log = logging.getLogger(__name__)
 
 
@@ -46,6 +49,7 @@ class AttemptRun:
         self._shells = ShellHost(machine.runtime, machine.door, offer.attempt, machine.folder.notes)
         self._patience = Patience()
         self._process: ActionProcess
+        self._state = AttemptState.OFFERED
 
     async def outcome(self) -> Outcome | None:
         """Do what the offer says, or go on with it, and tell how it ended.  Takes as long as the action.
@@ -55,30 +59,33 @@ class AttemptRun:
         notes, attempt = self._machine.folder.notes, self._offer.attempt
         notes.begin(attempt)
         outcome = notes.outcome(attempt)
-        if outcome is None:
-            async with asyncio.TaskGroup() as group:
-                helped = self._helper if self._arming.helped else None
-                self._process = ActionProcess(
-                    self._machine,
-                    self._offer,
-                    self._listener,
-                    self._containers,
-                    helped,
-                    self._arming,
-                    self._patience,
-                    group,
-                )
-                listening = group.create_task(self._listener.listen())
-                async with self._shells:
-                    outcome = await self._carried_out()
-                listening.cancel()
-            if outcome is not None:
-                notes.keep_outcome(attempt, outcome)
+        if outcome is not None:
+            self._state = advance(self._state, AttemptEvent.HAD_ENDED)
+            return outcome
+        async with asyncio.TaskGroup() as group:
+            helped = self._helper if self._arming.helped else None
+            self._process = ActionProcess(
+                self._machine,
+                self._offer,
+                self._listener,
+                self._containers,
+                helped,
+                self._arming,
+                self._patience,
+                group,
+            )
+            listening = group.create_task(self._listener.listen())
+            async with self._shells:
+                outcome = await self._carried_out()
+            listening.cancel()
+        if outcome is not None:
+            notes.keep_outcome(attempt, outcome)
         return outcome
 
     async def clean_up(self) -> None:
         """Remove the attempt's containers and files, once nobody needs them any more."""
         folder, attempt = self._machine.folder, self._offer.attempt
+        self._state = advance(self._state, AttemptEvent.ANSWERED)
         try:
             await self._patience.until_answered(self._containers.remove_all)
         except ContainerFailed as error:
@@ -88,43 +95,58 @@ class AttemptRun:
         folder.notes.forget(attempt)
 
     async def _carried_out(self) -> Outcome | None:
-        unfinished = self._holding.unfinished
-        begun = self._machine.folder.notes.stop(self._offer.attempt)
-        try:
-            if unfinished is not None and unfinished.command is not None:
-                return await self._held_through(await self._resumed(*unfinished.command))
-            if unfinished is not None:
-                held = unfinished.held
-                return await self._held_through(Stand(outcome=held.outcome, kind=held.kind))
-            if begun is not None:
-                return await self._process.stopped(begun)
-            return await self._held_through(await self._begun())
-        except NothingToBegin:
-            return (await self._process.going()).outcome
-        except Refusal as error:
-            return await self._process.stop(unwanted(error))
+        """From state to state, until there is nothing more to do but to tell how it ended."""
+        step = self._taken_up()
+        self._state = advance(self._state, step.event)
+        while self._state not in _DONE:
+            try:
+                step = await self._go_on(step)
+            except Refusal as error:
+                if (self._state, AttemptEvent.UNWANTED) not in TABLE:
+                    raise
+                step = self._process.to_stop(unwanted(error), event=AttemptEvent.UNWANTED)
+            self._state = advance(self._state, step.event)
+        return step.outcome
 
-    async def _begun(self) -> Stand:
-        """The action runs, or the worker holds before it has a container."""
-        begun = self._offer.left or self._machine.folder.notes.start(self._offer.attempt, ACTION)
+    def _taken_up(self) -> Step:
+        """What is to be done, by the notes of a worker before this one if there are any."""
+        notes, attempt, unfinished = self._machine.folder.notes, self._offer.attempt, self._holding.unfinished
+        if unfinished is not None and unfinished.command is not None:
+            return Step(event=AttemptEvent.RESUMES, command=unfinished.command)
+        if unfinished is not None:
+            return _held(unfinished.held.kind, unfinished.held.outcome)
+        order = notes.stop(attempt)
+        if order is not None:
+            return Step(event=AttemptEvent.STOPS, order=order)
+        begun = self._offer.left or notes.start(attempt, ACTION)
         if self._arming.worker_holds_before and not begun and not self._holding.was_before:
-            return Stand(outcome=None, kind=Kind.BEFORE)
-        return await self._process.tried(self._offer.remaining)
+            return _held(Kind.BEFORE)
+        return Step(event=AttemptEvent.BEGINS, seconds=self._offer.remaining)
 
-    async def _held_through(self, stand: Stand) -> Outcome | None:
-        """From hold to hold and run to run, until there is an outcome."""
-        while not stand.final:
-            kind = stand.kind or (None if stand.outcome is None else self._arming.kind(stand.outcome))
-            if kind is None or stand.decided:
-                return await self._settled(stand)
-            ruling = await self._ruled(kind, stand.outcome)
-            if ruling is None:
-                return await self._process.stop(await self._listener.ordered())
-            stand = await self._decided(ruling.verdict, stand.outcome)
-        return stand.outcome
+    async def _go_on(self, step: Step) -> Step:
+        """Do what there is to do in the state that `step` led to; returns what happened next."""
+        process, outcome = self._process, step.outcome
+        match self._state:
+            case AttemptState.RUNNING:
+                return await process.tried(step.seconds)
+            case AttemptState.LEAVING:
+                return await process.going()
+            case AttemptState.HELD if step.kind is not None:
+                return await self._ruled(step.kind, outcome)
+            case AttemptState.RESUMING:
+                return await self._resumed(*step.command)
+            case AttemptState.CLOSING if step.verdict is not None:
+                return await self._closed(step.verdict, outcome)
+            case AttemptState.STOPPING if step.order is not None:
+                return await process.stopped(step.order, step.missing)
+            case AttemptState.KEEPING if outcome is not None:
+                return await process.kept(outcome)
+            case AttemptState.HOOK if outcome is not None:
+                return await process.hooked(outcome)
+        raise NoSuchStep(f"nothing is known to do for an attempt that is {self._state} after: {step.event}")
 
-    async def _ruled(self, kind: Kind, outcome: Outcome | None) -> Ruling | None:
-        """Hold the action, and wait for the verdict; None when an order to stop comes first."""
+    async def _ruled(self, kind: Kind, outcome: Outcome | None) -> Step:
+        """HELD: hold the action, and wait for the verdict, or for an order to stop."""
         container, in_place, note = await self._container_to_hold()
         outcome = outcome and verdict.noted(outcome, note)
         keep = None
@@ -135,7 +157,10 @@ class AttemptRun:
             keep = partial(self._helper.keep, container.id)
             with _unwritten("what is held is not described"):
                 self._files.describe(self._offer, kind, outcome)
-        return await self._holding.ruled(kind, outcome, in_place=in_place, keep=keep)
+        ruling = await self._holding.ruled(kind, outcome, in_place=in_place, keep=keep)
+        if ruling is None:
+            return self._process.to_stop(await self._listener.ordered())
+        return await self._decided(ruling.verdict, outcome)
 
     async def _container_to_hold(self) -> tuple[Container | None, bool, str]:
         """What there is to look into, whether the action can run again in it, and why there is nothing."""
@@ -152,47 +177,52 @@ class AttemptRun:
             await ask(lambda: self._helper.hold_again(found.id))
         return found, True, ""
 
-    async def _decided(self, ruled: Verdict, outcome: Outcome | None) -> Stand:
-        """Carry out the verdict."""
+    async def _decided(self, ruled: Verdict, outcome: Outcome | None) -> Step:
+        """What a verdict has happen next."""
         _log.info("%s decided: %s %s", ruled.who, ruled.verb, ruled.why, extra={"action": "attempt.verdict"})
         if ruled.verb is Verb.ABORT:
-            return Stand(outcome=await self._process.stop(await self._listener.ordered()), final=True)
+            return self._process.to_stop(await self._listener.ordered())
         if ruled.verb is Verb.CONTINUE and outcome is None:
-            return await self._resumed(self._files.next_command(), "run" if self._helper.held() else "")
+            return self._to_resume("run" if self._helper.held() else "")
         if ruled.verb is Verb.RETRY and not ruled.fresh:
-            return await self._again(ruled)
+            self._machine.folder.words.clear(self._offer.attempt, ACTION)
+            self._files.change_command_line(ruled.command, ruled.environment)
+            self._process.carrier.begin_run()
+            return self._to_resume("retry")
+        return Step(event=AttemptEvent.CLOSES, outcome=outcome, verdict=ruled)
+
+    def _to_resume(self, verb: str) -> Step:
+        return Step(event=AttemptEvent.RESUMES, command=(self._files.next_command(), verb))
+
+    async def _closed(self, ruled: Verdict, outcome: Outcome | None) -> Step:
+        """CLOSING: end what was held as the verdict says."""
         await self._shells.leave()
         await self._process.halted(ACTION)
         if outcome is None:
-            return Stand(outcome=verdict.not_run(ruled), kept=True, decided=True)
+            skipped = verdict.not_run(ruled)
+            event = AttemptEvent.SUCCEEDS if skipped.state is State.SUCCESS else AttemptEvent.FAILS_KEPT
+            return Step(event=event, outcome=skipped)
         if ruled.verb is Verb.RETRY:
             note = await self._process.data_kept_if_possible()
-            return Stand(outcome=verdict.noted(outcome, note), final=True)
+            return Step(event=AttemptEvent.TRIED_ANEW, outcome=verdict.noted(outcome, note))
         if ruled.verb is Verb.FAIL:
-            return Stand(outcome=verdict.given_up(outcome, ruled), decided=True)
+            return Step(event=AttemptEvent.FAILS, outcome=verdict.given_up(outcome, ruled))
         try:
             await self._process.keep_data()
         except (Invalid, TooLarge) as error:
             refused = verdict.data_refused(error, self._process.told(), outcome.tail)
-            return Stand(outcome=refused, kept=True, decided=True)
-        return Stand(outcome=verdict.continued(outcome, ruled), decided=True)
+            return Step(event=AttemptEvent.FAILS_KEPT, outcome=refused)
+        return Step(event=AttemptEvent.SUCCEEDS, outcome=verdict.continued(outcome, ruled))
 
-    async def _again(self, ruled: Verdict) -> Stand:
-        """Run the action once more in its container as it is."""
-        self._machine.folder.words.clear(self._offer.attempt, ACTION)
-        self._files.change_command_line(ruled.command, ruled.environment)
-        self._process.carrier.begin_run()
-        return await self._resumed(self._files.next_command(), "retry")
-
-    async def _resumed(self, number: int, verb: str) -> Stand:
-        """Have the helper carry out this command, unless it did, and the action run."""
+    async def _resumed(self, number: int, verb: str) -> Step:
+        """RESUMING: have the helper carry out this command, unless it did, and the action run."""
         if verb and self._files.status().command < number:
             try:
                 await self._patience.until_answered(self._held_again_if_it_ended)
             except ContainerFailed as error:
-                return Stand(outcome=verdict.refused(error, self._process.told(), ()))
+                return self._process.failed(verdict.refused(error, self._process.told(), ()))
         await self._holding.resume(number, verb)
-        return await self._process.tried(self._action.timeout)
+        return Step(event=AttemptEvent.RUNS, seconds=self._action.timeout)
 
     async def _held_again_if_it_ended(self) -> None:
         """With the engine the container may have ended: what it is told it hears only when it runs."""
@@ -202,20 +232,16 @@ class AttemptRun:
         if container is not None and container.ended:
             await self._helper.hold_again(container.id)
 
-    async def _settled(self, stand: Stand) -> Outcome | None:
-        """What there is still to do where nothing holds it: keep the data of a failure, and run its hook."""
-        outcome = stand.outcome
-        if outcome is None or outcome.state is State.SUCCESS:
-            return outcome
-        note = "" if stand.kept else await self._process.data_kept_if_possible()
-        return await self._process.with_hook(verdict.noted(outcome, note))
-
     def _hear(self, orders: Orders) -> None:
         self._arming.armed = orders.armed
         if self._arming.helped:
             with _unwritten("the helper does not know what is armed"):
                 self._helper.arm(self._arming.policy)
         self._shells.wanted(orders.shells)
+
+
+def _held(kind: Kind, outcome: Outcome | None = None) -> Step:
+    return Step(event=AttemptEvent.REACHES_BREAKPOINT, outcome=outcome, kind=kind)
 
 
 @contextmanager

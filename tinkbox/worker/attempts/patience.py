@@ -13,17 +13,19 @@ _log = logging.getLogger(__name__)
 T = TypeVar("T")
 
 
+class EngineGone(Exception):
+    """The engine did not help within the time there was."""
+
+
 class Patience:
     """With engine and appliance, over one attempt.
 
-    `missing` is what is being waited for now, `engine_was_away` tells whether the engine ever was, `engine_gone`
-    that it did not help within the time there was when it was asked last.
+    `missing` is what is being waited for now, `engine_was_away` tells whether the engine ever was.
     """
 
     def __init__(self) -> None:
         self.missing: Exception | None = None
         self.engine_was_away = False
-        self.engine_gone = False
 
     async def until_answered(self, ask: Callable[[], Awaitable[T]]) -> T:
         """Ask again for as long as the engine or the appliance is away."""
@@ -40,14 +42,11 @@ class Patience:
 
         return await patiently(noting, EngineAway, Unavailable, Denied)
 
-    async def within(self, seconds: float, ask: Callable[[], Awaitable[T]]) -> T | None:
-        """The answer, or None and `engine_gone` when the engine stays away, or cannot do it."""
-        self.engine_gone = True
+    async def within(self, seconds: float, ask: Callable[[], Awaitable[T]]) -> T:
+        """The answer; raises EngineGone when the engine stays away, or cannot do it."""
         try:
             async with asyncio.timeout(seconds):
-                answer = await self.until_answered(ask)
+                return await self.until_answered(ask)
         except (TimeoutError, ContainerFailed) as error:
             _log.warning("the engine does not help: %s", error or "no answer", extra={"action": "engine.gone"})
-            return None
-        self.engine_gone = False
-        return answer
+            raise EngineGone from None

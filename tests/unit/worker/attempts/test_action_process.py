@@ -1,4 +1,4 @@
-"""One run of an action's process: how it stands when it ended, is held, or took too long."""
+"""One run of an action's process: what happened when it ended, is held, or took too long."""
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -17,13 +17,14 @@ from tinkbox.model.workflow import State
 from tinkbox.runtime import ContainerSpec, EngineAway
 from tinkbox.wire.ephemeral_data import Entry, encode
 from tinkbox.wire.messages.worker import Offer
-from tinkbox.worker.attempts.action_process import ActionProcess, Stand
+from tinkbox.worker.attempts.action_process import ActionProcess
 from tinkbox.worker.attempts.arming import Arming
 from tinkbox.worker.attempts.order_listener import OrderListener
 from tinkbox.worker.attempts.patience import Patience
 from tinkbox.worker.containers.action_containers import Containers
 from tinkbox.worker.containers.helped_container import Helped
 from tinkbox.worker.machine import nothing_to_gather
+from tinkbox.worker.transitions import AttemptEvent, Step
 
 Gather = Callable[[str], Awaitable[None]]
 ON_FAILURE = replace(OFFER, armed=Armed(on_failure=True))
@@ -45,42 +46,52 @@ async def process(
         made.carrier.drop()
 
 
-async def stood(folder: Path, program: Program, offer: Offer = ON_FAILURE, seconds: float = 60) -> Stand:
+async def tried(folder: Path, program: Program, offer: Offer = ON_FAILURE, seconds: float = 60) -> Step:
     async with process(folder, program, offer) as made:
         return await made.tried(seconds)
 
 
 async def test_a_success_ends_and_a_failure_is_held_where_that_is_armed(tmp_path: Path) -> None:
-    good = await stood(tmp_path / "good", Program())
-    assert (good.outcome and good.outcome.state, good.kind, good.final) == (State.SUCCESS, None, False)
-    bad = await stood(tmp_path / "bad", Program(exit_code=7, work=tells("DiskNotFound", "no disk")))
-    assert (bad.outcome and bad.outcome.reason, bad.kind, bad.final) == ("DiskNotFound", Kind.FAILURE, False)
-    bare = await stood(tmp_path / "bare", Program(exit_code=7), OFFER)
-    assert (bare.outcome and bare.outcome.exit_code, bare.kind) == (7, None)
+    good = await tried(tmp_path / "good", Program())
+    assert (good.event, good.outcome and good.outcome.state) == (AttemptEvent.SUCCEEDS, State.SUCCESS)
+    bad = await tried(tmp_path / "bad", Program(exit_code=7, work=tells("DiskNotFound", "no disk")))
+    assert (bad.event, bad.kind) == (AttemptEvent.REACHES_BREAKPOINT, Kind.FAILURE)
+    assert bad.outcome
+    assert bad.outcome.reason == "DiskNotFound"
+    bare = await tried(tmp_path / "bare", Program(exit_code=7), OFFER)
+    assert (bare.event, bare.outcome and bare.outcome.exit_code) == (AttemptEvent.FAILS, 7)
 
 
 async def test_before_it_begins_it_has_no_outcome(tmp_path: Path) -> None:
-    stand = await stood(tmp_path, Program(), replace(OFFER, armed=Armed(before=True)))
-    assert stand == Stand(outcome=None, kind=Kind.BEFORE)
+    step = await tried(tmp_path, Program(), replace(OFFER, armed=Armed(before=True)))
+    assert step == Step(event=AttemptEvent.REACHES_BREAKPOINT, kind=Kind.BEFORE)
 
 
 async def test_memory_that_ran_out_is_known_though_the_container_goes_on(tmp_path: Path) -> None:
-    stand = await stood(tmp_path, Program(exit_code=137, out_of_memory=True))
-    assert (stand.outcome and stand.outcome.reason, stand.kind) == ("OutOfMemory", Kind.FAILURE)
+    step = await tried(tmp_path, Program(exit_code=137, out_of_memory=True))
+    assert (step.outcome and step.outcome.reason, step.kind) == ("OutOfMemory", Kind.FAILURE)
 
 
-async def test_what_took_too_long_is_held_where_that_is_armed_and_over_where_not(tmp_path: Path) -> None:
-    held = await stood(tmp_path / "held", Program(lasts=True), seconds=0.01)
-    assert (held.outcome and held.outcome.state, held.kind, held.final) == (State.TIMEOUT, Kind.FAILURE, False)
-    over = await stood(tmp_path / "over", Program(lasts=True), OFFER, seconds=0.01)
-    assert (over.outcome and over.outcome.state, over.kind, over.final) == (State.TIMEOUT, None, True)
+async def test_what_took_too_long_is_held_where_that_is_armed_and_stopped_where_not(tmp_path: Path) -> None:
+    held = await tried(tmp_path / "held", Program(lasts=True), seconds=0.01)
+    assert (held.event, held.kind) == (AttemptEvent.REACHES_BREAKPOINT, Kind.FAILURE)
+    assert held.outcome
+    assert held.outcome.state is State.TIMEOUT
+    late = await tried(tmp_path / "late", Program(lasts=True), OFFER, seconds=0.01)
+    assert (late.event, late.outcome) == (AttemptEvent.STOPS, None)
+    assert late.order
+    assert late.order.state is State.TIMEOUT
 
 
-@pytest.mark.parametrize("armed", [Armed(), Armed(on_failure=True)])
-async def test_what_never_began_has_no_container_to_be_held_in(tmp_path: Path, armed: Armed) -> None:
+@pytest.mark.parametrize(
+    ("armed", "event"), [(Armed(), AttemptEvent.FAILS), (Armed(on_failure=True), AttemptEvent.REACHES_BREAKPOINT)]
+)
+async def test_what_never_began_has_no_container_to_be_held_in(
+    tmp_path: Path, armed: Armed, event: AttemptEvent
+) -> None:
     offer = replace(OFFER, armed=armed, action=replace(OFFER.action, image="missing:v1"))
-    stand = await stood(tmp_path, Program(), offer)
-    assert (stand.outcome and stand.outcome.reason, stand.kind, stand.final) == ("ImageNotFound", None, False)
+    step = await tried(tmp_path, Program(), offer)
+    assert (step.event, step.outcome and step.outcome.reason) == (event, "ImageNotFound")
 
 
 class Gathering:
@@ -108,9 +119,8 @@ async def gathered(folder: Path, gathering: Gathering) -> bytes:
         found = place.read_bytes() if place.exists() else b""
 
     async with process(folder, Program(work=work), OFFER, gathering.door, gathering.gather) as made:
-        stand = await made.tried(60)
-    assert stand.outcome
-    assert stand.outcome.state is State.SUCCESS
+        step = await made.tried(60)
+    assert step.event is AttemptEvent.SUCCEEDS
     return found
 
 

@@ -8,9 +8,8 @@ from datetime import datetime
 from typing import Any
 
 from tinkbox.engine.machines.machines import MachineStatus
-from tinkbox.engine.rules.verdicts import VERBS
 from tinkbox.engine.workflows.breakpoints import Standing
-from tinkbox.model.breakpoint import Breakpoints, Hold, Verdict
+from tinkbox.model.breakpoint import Breakpoints, Hold, Verdict, verdicts
 from tinkbox.model.conditions import conditions, explanation
 from tinkbox.model.errors import Refusal
 from tinkbox.model.firmware_traits import FirmwareTraits
@@ -219,7 +218,7 @@ def hold(each: Hold, action: PlannedAction) -> Document:
         "outcome": _outcome(each.outcome),
         "container": each.container,
         "in_place": each.in_place,
-        "verdicts": [] if each.verdict else list(VERBS[each.kind]),
+        "verdicts": [] if each.verdict else list(verdicts(each.kind)),
         "verdict": _verdict(each.verdict),
         "decided_at": _time(each.verdict_at),
         "ended_at": _time(each.ended_at),

@@ -5,7 +5,7 @@ import json
 import shlex
 import sys
 import textwrap
-from collections.abc import Awaitable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Iterable, Iterator, Sequence
 from operator import itemgetter
 
 from tinkbox.cli.appliance import ask, ask_each, read_text
@@ -14,6 +14,7 @@ from tinkbox.cli.happenings import ACTION_STATES, action_status, concerns_action
 from tinkbox.cli.intake import read_devices, say_notes
 from tinkbox.cli.output import Column, Document, clean, fields, moment, show, show_texts
 from tinkbox.client.operator import Operator
+from tinkbox.model.breakpoint import VERDICTS, Kind
 
 COLUMNS: Sequence[Column] = (
     ("Workflow ID", lambda workflow: workflow["id"]),
@@ -31,12 +32,6 @@ EVENTS: Sequence[Column] = (
     ("Action Status", action_status),
 )
 ENDS = {f"workflow.{end}": end for end in ("succeeded", "failed", "timeout", "canceled")}
-# What a person decides about a hold, the likeliest first.
-VERDICTS: Mapping[str, Sequence[str]] = {
-    "before": ("continue", "skip", "fail", "abort"),
-    "failure": ("retry", "continue", "fail", "abort"),
-    "after": ("continue", "retry", "fail", "abort"),
-}
 WIDTH = 100
 
 
@@ -172,7 +167,7 @@ def _block(title: str, parts: Iterable[Sequence[str]]) -> Iterator[tuple[str, ob
 def _way_on(chosen: argparse.Namespace, held: Document) -> str:
     """What to type when something is held."""
     program = f"tinkbox --data {shlex.quote(str(chosen.data))}" if chosen.data else "tinkbox"
-    first, *others = VERDICTS[held["breakpoint"]]
+    first, *others = VERDICTS[Kind(held["breakpoint"])]
     key = held["workflow_id"][:8]
     return (
         f"    look into it:  {program} breakpoint shell {key}\n"

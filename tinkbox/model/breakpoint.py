@@ -35,6 +35,12 @@ class Verb(StrEnum):
     ABORT = "abort"
 
 
+# Which verdicts there are on each kind of hold, the likeliest first.
+VERDICTS: Mapping[Kind, tuple[Verb, ...]] = {
+    Kind.BEFORE: (Verb.CONTINUE, Verb.SKIP, Verb.FAIL, Verb.ABORT),
+    Kind.FAILURE: (Verb.RETRY, Verb.CONTINUE, Verb.FAIL, Verb.ABORT),
+    Kind.AFTER: (Verb.CONTINUE, Verb.RETRY, Verb.FAIL, Verb.ABORT),
+}
 # What may end a hold by itself: whatever its kind, each of these is a verdict on it.
 ON_EXPIRY = (Verb.FAIL, Verb.CONTINUE, Verb.ABORT)
 
@@ -130,6 +136,11 @@ class Hold:
     def lasted(self, now: datetime) -> float:
         """For how many seconds the action was held, up to `now` if it still is."""
         return ((self.ended_at or now) - self.held_at).total_seconds()
+
+
+def verdicts(kind: Kind) -> tuple[Verb, ...]:
+    """The verdicts that there are on this kind of hold, in the order of `Verb`, as documents and refusals list them."""
+    return tuple(verb for verb in Verb if verb in VERDICTS[kind])
 
 
 def failed_at_breakpoint(outcome: Outcome | None, verdict: Verdict) -> Outcome:

@@ -8,6 +8,7 @@ import pytest
 from tests.unit.cli.conftest import Printed
 from tinkbox.cli.breakpoint_parser import BY_HEART, command_apart
 from tinkbox.cli.parser import parse
+from tinkbox.model.breakpoint import ON_EXPIRY, Verb
 
 Tinkbox = Callable[..., Printed]
 COMMANDS = {
@@ -86,3 +87,12 @@ def test_a_verbs_help_begins_with_its_line_in_the_list_and_tells_more(tinkbox: T
     assert f"{about[0].upper()}{about[1:]}. " in shown
     assert shown.startswith(f"usage: tinkbox breakpoint {verb} [-h]")
     assert "WORKFLOW" in shown
+
+
+def test_what_may_end_a_hold_is_what_the_appliance_takes() -> None:
+    for verb in Verb:
+        if verb in ON_EXPIRY:
+            assert parse(["breakpoint", "arm", "w", "--on-expiry", verb.value]).on_expiry == verb.value
+        else:
+            with pytest.raises(SystemExit):
+                parse(["breakpoint", "arm", "w", "--on-expiry", verb.value])

@@ -5,7 +5,17 @@ from datetime import timedelta
 import pytest
 
 from tests.unit.model.flows import NOW, action
-from tinkbox.model.breakpoint import Armed, Breakpoints, Hold, Kind, Verb, Verdict, failed_at_breakpoint
+from tinkbox.model.breakpoint import (
+    VERDICTS,
+    Armed,
+    Breakpoints,
+    Hold,
+    Kind,
+    Verb,
+    Verdict,
+    failed_at_breakpoint,
+    verdicts,
+)
 from tinkbox.model.workflow import Outcome, State
 
 FULL = Breakpoints(on_failure=True, before=("t/a0",), after=("t/a1", "t/a0"))
@@ -61,3 +71,14 @@ def test_what_had_not_failed_says_who_let_it_fail() -> None:
     assert (before.state, before.exit_code, before.message) == (State.FAILED, None, "anna let it fail at a breakpoint")
     expired = failed_at_breakpoint(None, Verdict(verb=Verb.FAIL, who="deadline"))
     assert (expired.reason, "nobody decided" in expired.message) == ("BreakpointExpired", True)
+
+
+def test_verdicts_are_listed_the_likeliest_first_and_for_documents_in_one_order() -> None:
+    assert {kind: [verb.value for verb in VERDICTS[kind]] for kind in Kind} == {
+        Kind.BEFORE: ["continue", "skip", "fail", "abort"],
+        Kind.FAILURE: ["retry", "continue", "fail", "abort"],
+        Kind.AFTER: ["continue", "retry", "fail", "abort"],
+    }
+    assert [verb.value for verb in verdicts(Kind.BEFORE)] == ["continue", "skip", "fail", "abort"]
+    for kind in (Kind.FAILURE, Kind.AFTER):
+        assert [verb.value for verb in verdicts(kind)] == ["continue", "fail", "retry", "abort"]

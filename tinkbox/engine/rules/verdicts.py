@@ -1,25 +1,19 @@
 """What a verdict may say, and what follows from it.  Pure.
 
-Rule 1: each kind of hold has its verbs; any other is refused, and the refusal names them.
+Rule 1: each kind of hold has its verdicts (`model.breakpoint.VERDICTS`); any other is refused, and the refusal names them.
 Rule 2: an end that contradicts the verdict is no end of a held action: without one it cannot succeed.
 Rule 3: what nobody knows the end of is never run again by itself.
 """
 
-from collections.abc import Mapping
 from dataclasses import replace
 from datetime import datetime, timedelta
 
-from tinkbox.model.breakpoint import Hold, Kind, Verb, Verdict, failed_at_breakpoint
+from tinkbox.model.breakpoint import Hold, Kind, Verb, Verdict, failed_at_breakpoint, verdicts
 from tinkbox.model.errors import Conflict, Invalid
 from tinkbox.model.reasons import Reason
 from tinkbox.model.workflow import Outcome, State
 from tinkbox.wire.messages.breakpoints import MAX_WHY, MAX_WORDS
 
-VERBS: Mapping[Kind, tuple[Verb, ...]] = {
-    Kind.BEFORE: (Verb.CONTINUE, Verb.SKIP, Verb.FAIL, Verb.ABORT),
-    Kind.FAILURE: (Verb.CONTINUE, Verb.FAIL, Verb.RETRY, Verb.ABORT),
-    Kind.AFTER: (Verb.CONTINUE, Verb.FAIL, Verb.RETRY, Verb.ABORT),
-}
 MAX_WARNING = 300
 LOST = Outcome(
     state=State.FAILED,
@@ -34,11 +28,11 @@ def judged(verdict: Verdict, hold: Hold) -> Verdict:
     Raises Conflict when it is none on a hold of this kind, Invalid when it asks for what only a retry does, or for
     what no process can be given.
     """
-    if verdict.verb not in VERBS[hold.kind]:
+    if verdict.verb not in verdicts(hold.kind):
         where = {Kind.BEFORE: "before it begins", Kind.FAILURE: "because it failed", Kind.AFTER: "after its end"}
         raise Conflict(
             f"{verdict.verb} is no verdict on an action that is held {where[hold.kind]}: "
-            f"there is {', '.join(VERBS[hold.kind])}"
+            f"there is {', '.join(verdicts(hold.kind))}"
         )
     changes = verdict.command is not None or bool(verdict.environment)
     if verdict.verb is not Verb.RETRY and (verdict.fresh or changes):

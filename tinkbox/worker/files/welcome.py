@@ -3,7 +3,7 @@
 import re
 from collections.abc import Mapping
 
-from tinkbox.model.breakpoint import Kind
+from tinkbox.model.breakpoint import Kind, Verb, verdicts
 from tinkbox.model.workflow import Outcome, PlannedAction
 from tinkbox.wire.messages.worker import Offer
 
@@ -12,22 +12,21 @@ _WHERE: Mapping[Kind, str] = {
     Kind.FAILURE: "is held after it failed",
     Kind.AFTER: "is held after it succeeded",
 }
-_AFTER_ITS_END = {
-    "debug-continue [WHY]": "let it count as success, and go on",
-    "debug-continue-failure [WHY]": "let it fail, as the template says",
-    "debug-retry [--fresh] [WHY]": "run it again here as things are now, or in a new container",
-    "debug-abort [WHY]": "cancel the workflow",
+_COMMANDS: Mapping[Verb, str] = {
+    Verb.CONTINUE: "debug-continue [WHY]",
+    Verb.SKIP: "debug-skip [WHY]",
+    Verb.FAIL: "debug-continue-failure [WHY]",
+    Verb.RETRY: "debug-retry [--fresh] [WHY]",
+    Verb.ABORT: "debug-abort [WHY]",
 }
-_COMMANDS: Mapping[Kind, Mapping[str, str]] = {
-    Kind.BEFORE: {
-        "debug-continue [WHY]": "run it",
-        "debug-skip [WHY]": "do not run it, and go on as if it had succeeded",
-        "debug-continue-failure [WHY]": "do not run it, and let it fail",
-        "debug-abort [WHY]": "cancel the workflow",
-    },
-    Kind.FAILURE: _AFTER_ITS_END,
-    Kind.AFTER: _AFTER_ITS_END,
+_EFFECTS: Mapping[Verb, str] = {
+    Verb.CONTINUE: "let it count as success, and go on",
+    Verb.SKIP: "do not run it, and go on as if it had succeeded",
+    Verb.FAIL: "let it fail, as the template says",
+    Verb.RETRY: "run it again here as things are now, or in a new container",
+    Verb.ABORT: "cancel the workflow",
 }
+_BEFORE_IT_BEGINS: Mapping[Verb, str] = {Verb.CONTINUE: "run it", Verb.FAIL: "do not run it, and let it fail"}
 
 
 def about(offer: Offer, kind: Kind, outcome: Outcome | None) -> str:
@@ -43,7 +42,8 @@ def about(offer: Offer, kind: Kind, outcome: Outcome | None) -> str:
         said = {"ended": _ended(outcome), "reason": outcome.reason, "message": outcome.message, "hint": outcome.hint}
         lines += [f"{name:<9} {words}" for name, words in said.items() if words]
     lines += ["", "What can be done:"]
-    lines += [f"  {command:<31} {effect}" for command, effect in _COMMANDS[kind].items()]
+    effects = {**_EFFECTS, **_BEFORE_IT_BEGINS} if kind is Kind.BEFORE else _EFFECTS
+    lines += [f"  {_COMMANDS[verb]:<31} {effects[verb]}" for verb in verdicts(kind)]
     lines += ["", "Its command line and what surrounds it are in /tinkbox/debug/info."]
     return _steerless("\n".join(lines)) + "\n"
 

@@ -40,8 +40,14 @@ def test_a_failure_is_told_with_all_that_is_known_of_it() -> None:
 def test_what_has_not_begun_can_be_skipped_and_not_tried_again() -> None:
     text = about(OFFER, Kind.BEFORE, None)
     assert text.startswith("Action os/write is held before it begins.\n")
-    assert "debug-skip" in text
-    assert "debug-retry" not in text
+    assert (
+        "What can be done:\n"
+        "  debug-continue [WHY]            run it\n"
+        "  debug-skip [WHY]                do not run it, and go on as if it had succeeded\n"
+        "  debug-continue-failure [WHY]    do not run it, and let it fail\n"
+        "  debug-abort [WHY]               cancel the workflow\n"
+        "\n"
+    ) in text
     assert "ended" not in text
 
 

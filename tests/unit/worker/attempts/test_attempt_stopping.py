@@ -5,6 +5,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from itertools import count
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -17,6 +18,7 @@ from tinkbox.runtime import ContainerSpec
 from tinkbox.wire.ephemeral_data import decode
 from tinkbox.wire.messages.worker import Offer, Order
 from tinkbox.worker.attempts.attempt import AttemptRun
+from tinkbox.worker.attempts.order_listener import OrderListener
 from tinkbox.worker.main import serve
 
 pytestmark = pytest.mark.usefixtures("with_and_without_helper")
@@ -180,10 +182,52 @@ async def test_a_timeout_with_an_engine_that_is_gone_is_told_without_it(
     assert runtime.containers == {}
 
 
-async def served(folder: Path, where: str, faults: Faults) -> tuple[Outcome, FakeRuntime, FakeDoor, int]:
-    """An action that takes too long, or is canceled, with a fault; a killed worker is started again."""
-    door = FakeDoor([replace(OFFER, action=replace(ACTION, on_timeout=("hurry",)), remaining=0.02)])
-    runtime = FakeRuntime({IMAGE: Program(output=b"one\n", lasts=True), f"{IMAGE} hurry": Program(output=b"hurried\n")})
+@pytest.fixture
+def leashes(monkeypatch: pytest.MonkeyPatch) -> list[OrderListener]:
+    """Those of the attempts that are begun, the newest last."""
+    made: list[OrderListener] = []
+
+    class Noted(OrderListener):
+        def __init__(self, *words: Any) -> None:
+            super().__init__(*words)
+            made.append(self)
+
+    monkeypatch.setattr("tinkbox.worker.attempts.attempt.OrderListener", Noted)
+    return made
+
+
+def late_when_quiet(leashes: list[OrderListener], calls: Callable[[], int]) -> Callable[[ContainerSpec], None]:
+    """The work of a program whose time is up once nobody has called anybody for a while, however slow this host is."""
+
+    def work(spec: ContainerSpec) -> None:
+        loop, listener = asyncio.get_running_loop(), leashes[-1]
+
+        def look(before: int, quiet: int) -> None:
+            if listener._limit is None or listener._limit.expired():
+                return
+            if quiet == 300:
+                listener._limit.reschedule(loop.time())
+            else:
+                loop.call_soon(look, calls(), quiet + 1 if calls() == before else 0)
+
+        loop.call_soon(look, -1, 0)
+
+    return work
+
+
+async def served(
+    folder: Path, where: str, faults: Faults, leashes: list[OrderListener] | None = None
+) -> tuple[Outcome, FakeRuntime, FakeDoor, int]:
+    """An action that takes too long, with a fault; a killed worker is started again.
+
+    With `leashes` its time is up when it was quiet for a while, without them soon.
+    """
+    remaining = 0.02 if leashes is None else 60.0
+    door = FakeDoor([replace(OFFER, action=replace(ACTION, on_timeout=("hurry",)), remaining=remaining)])
+    program = Program(output=b"one\n", lasts=True)
+    runtime = FakeRuntime({IMAGE: program, f"{IMAGE} hurry": Program(output=b"hurried\n")})
+    if leashes is not None:
+        program.work = late_when_quiet(leashes, lambda: len(runtime.faults.calls) + len(door.faults.calls))
     (runtime if where == "engine" else door).faults = faults
     for lives in count(1):
         try:
@@ -214,11 +258,11 @@ async def test_a_worker_killed_at_any_call_of_a_timeout_reports_a_timeout(
 
 @pytest.mark.parametrize(("where", "error"), [("engine", AWAY[0]), ("appliance", AWAY[1])])
 async def test_an_engine_or_appliance_away_at_any_call_of_a_timeout_changes_nothing(
-    where: str, error: Exception, tmp_path: Path
+    where: str, error: Exception, tmp_path: Path, leashes: list[OrderListener]
 ) -> None:
-    undisturbed, runtime, door, _ = await served(tmp_path / "undisturbed", where, Faults())
+    undisturbed, runtime, door, _ = await served(tmp_path / "undisturbed", where, Faults(), leashes)
     for at in range(len((runtime if where == "engine" else door).faults.calls)):
-        outcome, runtime, door, lives = await served(tmp_path / str(at), where, Faults(error, at, True))
+        outcome, runtime, door, lives = await served(tmp_path / str(at), where, Faults(error, at, True), leashes)
         assert (lives, outcome) == (1, undisturbed)
         assert (runtime.starts(), runtime.starts("on-timeout")) == (1, 1)
         assert door.printed["a1"] == b"one\nhurried\n"

@@ -148,7 +148,7 @@ class AttemptRun:
     async def _ruled(self, kind: Kind, outcome: Outcome | None) -> Step:
         """HELD: hold the action, and wait for the verdict, or for an order to stop."""
         container, in_place, note = await self._container_to_hold()
-        outcome = outcome and verdict.noted(outcome, note)
+        told = outcome and verdict.noted(outcome, note)
         keep = None
         if container is not None:
             if in_place:  # what holds a copy prints nothing, and would never end
@@ -156,8 +156,8 @@ class AttemptRun:
             self._shells.enter(container)
             keep = partial(self._helper.keep, container.id)
             with _unwritten("what is held is not described"):
-                self._files.describe(self._offer, kind, outcome)
-        ruling = await self._holding.ruled(kind, outcome, in_place=in_place, keep=keep)
+                self._files.describe(self._offer, kind, told)
+        ruling = await self._holding.ruled(kind, told, in_place=in_place, keep=keep)
         if ruling is None:
             return self._process.to_stop(await self._listener.ordered())
         return await self._decided(ruling.verdict, outcome)

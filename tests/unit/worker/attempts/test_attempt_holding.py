@@ -11,7 +11,9 @@ from tests.unit.worker.actions import ACTION, HOOKED, IMAGE, OFFER, bound, machi
 from tests.unit.worker.fakes import FakeDoor, FakeRuntime, Faults, Killed
 from tests.unit.worker.programs import Program
 from tinkbox.model.breakpoint import Armed, Kind, Verb, Verdict
+from tinkbox.model.reasons import Reason
 from tinkbox.model.workflow import Outcome, State
+from tinkbox.runtime import ContainerFailed
 from tinkbox.wire.messages.breakpoints import Orders, Ruling
 from tinkbox.wire.messages.worker import Offer, Order
 from tinkbox.worker.attempts.attempt import AttemptRun
@@ -251,6 +253,24 @@ async def test_without_a_helper_a_copy_is_held_until_the_verdict(
     roles = [each.spec.labels["tinkbox.role"] for each in runtime.removed]
     assert roles[0] == "hold"
     assert (runtime.starts("action"), runtime.starts("on-failure")) == (1, hooks)
+
+
+async def test_that_nobody_can_look_into_it_is_told_of_the_hold_and_not_of_the_end(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def full(*words: object) -> None:
+        raise ContainerFailed(Reason.COMMIT_FAILED, "no space")
+
+    monkeypatch.setattr(FakeRuntime, "commit", full)
+    offer = replace(ON_FAILURE, action=replace(ACTION, helper=False))
+    outcome, _, door = await held(
+        offer, Program(work=tells("Broken", "it broke"), **FAILS), tmp_path, verdict(Verb.FAIL)
+    )
+    assert (door.holds[1].container, door.holds[1].outcome and door.holds[1].outcome.message) == (
+        False, "it broke; nobody can look into it: no space",
+    )  # fmt: skip
+    assert outcome is not None
+    assert outcome.message == "it broke; anna let it fail"
 
 
 async def restarted(

@@ -74,25 +74,57 @@ def begins(boot: Sequence[Sighting], seen: Sighting) -> bool:
     return any(each.facts.get("asker") != asker for each in boot)
 
 
-def repeated(boot: Sequence[Sighting], seen: Sighting) -> int | None:
-    """The index of the sighting that this one repeats, or None when it says something new."""
-    if seen.stage in _WAITING:
-        return len(boot) - 1 if boot and boot[-1].stage is seen.stage else None
+class Entry:
+    """A sighting under its number, and how often it was repeated since: that costs no more than a count."""
+
+    __slots__ = ("_again", "_last", "_told", "detail", "first", "number", "stage")
+
+    def __init__(self, number: int, first: Sighting) -> None:
+        self.number = number
+        self.first = first
+        self.stage, self.detail = first.stage, first.detail
+        self._again = 0
+        self._last: datetime | None = None
+        self._told = first
+
+    @property
+    def ended(self) -> datetime:
+        """When it was made for the last time."""
+        return ended_at(self.first) if self._last is None else self._last
+
+    def repeat(self, at: datetime) -> None:
+        """It was made once more."""
+        self._again += 1
+        self._last = at
+
+    @property
+    def sighting(self) -> Sighting:
+        """As it was first, with its `count` and the seconds that it `lasted` when it was repeated.
+
+        The same object for as long as it is not repeated once more.
+        """
+        if self._last is not None and self._told.facts.get("count") != self._count:
+            lasted = round((self._last - self.first.at).total_seconds(), 3)
+            self._told = replace(self.first, facts={**self.first.facts, "count": self._count, "lasted": lasted})
+        return self._told
+
+    @property
+    def _count(self) -> int:
+        return int(self.first.facts.get("count", 1)) + self._again
+
+
+def repeated(boot: Sequence[Entry], stage: Stage, detail: str, at: datetime) -> Entry | None:
+    """The one that a sighting repeats, or None when it says something new."""
+    if stage in _WAITING:
+        return boot[-1] if boot and boot[-1].stage is stage else None
     for index in range(len(boot) - 1, max(-1, len(boot) - 1 - LOOKED_BACK), -1):
         known = boot[index]
         if known.stage not in _ROUNDS:
             return None
-        if known.stage is seen.stage and known.detail == seen.detail:
-            lately = seen.at - ended_at(known) <= REPEATED_WITHIN
-            return index if lately or seen.stage in _RENEWED else None
+        if known.stage is stage and known.detail == detail:
+            lately = at - known.ended <= REPEATED_WITHIN
+            return known if lately or stage in _RENEWED else None
     return None
-
-
-def again(known: Sighting, seen: Sighting) -> Sighting:
-    """A sighting that was repeated: as it was first, with its `count` and the seconds that it `lasted`."""
-    count = int(known.facts.get("count", 1)) + 1
-    lasted = round((seen.at - known.at).total_seconds(), 3)
-    return replace(known, facts={**known.facts, "count": count, "lasted": lasted})
 
 
 def ended_at(sighting: Sighting) -> datetime:

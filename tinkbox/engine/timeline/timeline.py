@@ -5,12 +5,12 @@ own, so that a flood of invented MACs costs a known machine nothing.
 """
 
 import asyncio
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
 from typing import NoReturn
 
 from tinkbox.engine.batch_saving import keep_saving
-from tinkbox.engine.timeline.sighting_rules import MAX_DETAIL, again, begins, cleaned_facts, repeated
+from tinkbox.engine.timeline.sighting_rules import MAX_DETAIL, Entry, begins, cleaned_facts, repeated
 from tinkbox.model.boot import Stage
 from tinkbox.model.hardware import MacAddress
 from tinkbox.model.rates import Buckets, Rate
@@ -42,11 +42,11 @@ class Timeline:
         self._clock = clock
         self._ring = ring
         self._known = known
-        self._boots: dict[MacAddress, list[tuple[int, Sighting]]] = {}
+        self._boots: dict[MacAddress, list[Entry]] = {}
         self._strangers: dict[MacAddress, None] = {}  # those seen last at the end
         self._new_strangers = Buckets(NEW_STRANGERS, 1)
         self._next = 1
-        self._unsaved: dict[int, Sighting] = {}
+        self._unsaved: dict[int, Entry] = {}
         self._forgotten: set[MacAddress] = set()
         self._noted = asyncio.Event()
 
@@ -54,22 +54,24 @@ class Timeline:
         """Take up what is stored; once, before anything is served."""
         stored = await self._store.read(lambda tables: tables.sightings.recent(KEPT_OF_BOOT))
         for number, sighting in stored.items():
-            self._place(number, sighting)
+            self._place(Entry(number, sighting))
             self._next = number + 1
-        by_age = sorted(self._boots, key=lambda mac: self._boots[mac][-1][0])
+        by_age = sorted(self._boots, key=lambda mac: self._boots[mac][-1].number)
         self._strangers = {mac: None for mac in by_age if not self._known(mac)}
         self._bound_strangers()
 
     def saw(self, mac: MacAddress, stage: Stage, detail: str = "", **facts: Fact) -> bool:
         """Note that a machine was seen; whether it was (a flood of new strangers is cut off)."""
+        return self.noted(mac, stage, detail, facts) is not None
+
+    def noted(self, mac: MacAddress, stage: Stage, detail: str, facts: Mapping[str, Fact]) -> Entry | None:
+        """The same; returns what stands there as the newest of this machine by now."""
         if not self._admitted(mac):
-            return False
-        now = self._clock()
-        seen = Sighting(mac=mac, at=now, stage=stage, detail=one_line(detail, MAX_DETAIL), facts=cleaned_facts(facts))
-        self._note(seen)
+            return None
+        newest = self._note(mac, stage, one_line(detail, MAX_DETAIL), facts)
         self._noted.set()
         self._ring()
-        return True
+        return newest
 
     def follows(self, mac: MacAddress) -> bool:
         """Whether there is a machine with this MAC: a known one, or one that was seen."""
@@ -78,19 +80,18 @@ class Timeline:
     def newest(self, mac: MacAddress) -> Sighting | None:
         """What was last seen of a machine."""
         boot = self._boots.get(mac)
-        return boot[-1][1] if boot else None
+        return boot[-1].sighting if boot else None
 
     def machines(self) -> list[Sighting]:
         """What was last seen of every machine, those seen last first."""
         newest = [boot[-1] for boot in self._boots.values()]
-        return [sighting for _, sighting in sorted(newest, key=lambda each: each[0], reverse=True)]
+        return [each.sighting for each in sorted(newest, key=lambda each: each.number, reverse=True)]
 
     async def of(self, *macs: MacAddress) -> list[Sighting]:
         """Everything that is kept of a machine with these MACs, oldest first."""
-        unsaved = dict(self._unsaved)
+        unsaved = {number: each.sighting for number, each in self._unsaved.items() if each.first.mac in macs}
         stored = await self._store.read(lambda tables: tables.sightings.of(macs))
-        mine = {number: each for number, each in unsaved.items() if each.mac in macs}
-        return [sighting for _, sighting in sorted({**stored, **mine}.items())]
+        return [sighting for _, sighting in sorted({**stored, **unsaved}.items())]
 
     def forget(self, macs: Iterable[MacAddress]) -> None:
         """These belong to no machine any more."""
@@ -100,7 +101,7 @@ class Timeline:
         for mac in gone:
             self._boots.pop(mac, None)
             self._strangers.pop(mac, None)
-        self._unsaved = {number: each for number, each in self._unsaved.items() if each.mac not in gone}
+        self._unsaved = {number: each for number, each in self._unsaved.items() if each.first.mac not in gone}
         self._forgotten |= gone
         self._noted.set()
 
@@ -110,7 +111,7 @@ class Timeline:
 
     async def save(self) -> None:
         """Save what was noted up to now; what a full disk refuses waits, the newest of it."""
-        sightings = dict(self._unsaved)
+        sightings = {number: each.sighting for number, each in self._unsaved.items()}
         forgotten, self._forgotten = self._forgotten, set()
         try:
             await self._store.write(lambda tables: _save(tables, forgotten, sightings))
@@ -119,7 +120,9 @@ class Timeline:
             self._forgotten |= forgotten
             raise
         # What was repeated meanwhile is newer than what was saved.
-        self._unsaved = {number: each for number, each in self._unsaved.items() if each is not sightings.get(number)}
+        self._unsaved = {
+            number: each for number, each in self._unsaved.items() if each.sighting is not sightings.get(number)
+        }
 
     def _admitted(self, mac: MacAddress) -> bool:
         """Whether there is room for sightings of this machine; the stranger seen longest ago makes room for a new one."""
@@ -140,29 +143,31 @@ class Timeline:
             else:
                 self.forget([mac])
 
-    def _note(self, seen: Sighting) -> None:
-        boot = self._boots.get(seen.mac, [])
-        repeats = repeated([sighting for _, sighting in boot], seen)
-        if repeats is not None:
-            number, first = boot[repeats]
-            boot[repeats] = (number, again(first, seen))
-            self._unsaved[number] = boot[repeats][1]
-            return
-        number, self._next = self._next, self._next + 1
-        self._place(number, seen)
-        self._unsaved[number] = seen
+    def _note(self, mac: MacAddress, stage: Stage, detail: str, facts: Mapping[str, Fact]) -> Entry:
+        """Returns the newest of this machine."""
+        now, boot = self._clock(), self._boots.get(mac)
+        repeats = repeated(boot, stage, detail, now) if boot else None
+        if boot and repeats is not None:
+            repeats.repeat(now)
+            self._unsaved[repeats.number] = repeats
+            return boot[-1]
+        seen = Sighting(mac=mac, at=now, stage=stage, detail=detail, facts=cleaned_facts(facts))
+        entry, self._next = Entry(self._next, seen), self._next + 1
+        self._place(entry)
+        self._unsaved[entry.number] = entry
         # Seldom: it takes a moment, and only a disk that refuses for long lets so many wait.
         if len(self._unsaved) > 2 * MAX_UNSAVED:
             self._bound_unsaved()
+        return entry
 
     def _bound_unsaved(self) -> None:
         self._unsaved = {number: self._unsaved[number] for number in sorted(self._unsaved)[-MAX_UNSAVED:]}
 
-    def _place(self, number: int, seen: Sighting) -> None:
-        boot = self._boots.setdefault(seen.mac, [])
-        if begins([sighting for _, sighting in boot], seen):
+    def _place(self, entry: Entry) -> None:
+        boot = self._boots.setdefault(entry.first.mac, [])
+        if begins([each.sighting for each in boot], entry.first):
             boot.clear()
-        boot.append((number, seen))
+        boot.append(entry)
         if len(boot) > KEPT_OF_BOOT:
             del boot[1]  # how it began stays
 

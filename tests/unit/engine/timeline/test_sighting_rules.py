@@ -9,7 +9,7 @@ from tinkbox.engine.timeline.sighting_rules import (
     MAX_FACT,
     MAX_FACTS,
     MAX_NAME,
-    again,
+    Entry,
     begins,
     cleaned_facts,
     ended_at,
@@ -27,8 +27,8 @@ def seen(stage: Stage, at: float = 0, detail: str = "", **facts: Fact) -> Sighti
     return Sighting(mac=MAC, at=START + timedelta(seconds=at), stage=stage, detail=detail, facts=facts)
 
 
-def discover(asker: Asker, at: float = 0) -> Sighting:
-    return seen(Stage.DISCOVER, at, asker, asker=asker)
+def discover(asker: Asker, at: float = 0, **facts: Fact) -> Sighting:
+    return seen(Stage.DISCOVER, at, asker, asker=asker, **facts)
 
 
 FIRMWARE = [discover(Asker.PXE), seen(Stage.OFFERED), seen(Stage.REQUESTED), seen(Stage.LEASED)]
@@ -70,7 +70,7 @@ def test_a_boot_begins_where_firmware_asks_or_after_a_pause(
         ([*FIRMWARE[:3], seen(Stage.REFUSED)], discover(Asker.PXE, 8), 0),
         ([discover(Asker.PXE)], discover(Asker.IPXE, 8), None),
         ([discover(Asker.PXE)], discover(Asker.PXE, 121), None),
-        ([again(discover(Asker.PXE), discover(Asker.PXE, 100))], discover(Asker.PXE, 200), 0),
+        ([discover(Asker.PXE, count=2, lasted=100)], discover(Asker.PXE, 200), 0),
         ([*LOADED], discover(Asker.PXE, 8), None),
         ([seen(Stage.LEASED)], seen(Stage.LEASED, 100_000), 0),
         ([seen(Stage.LEASED, detail="172.30.0.1")], seen(Stage.LEASED, 1, "172.30.0.2"), None),
@@ -88,16 +88,25 @@ def test_a_boot_begins_where_firmware_asks_or_after_a_pause(
     ],
 )
 def test_what_goes_round_repeats_what_was_seen(boot: list[Sighting], next_one: Sighting, expected: int | None) -> None:
-    assert repeated(boot, next_one) == expected
+    entries = [Entry(number, each) for number, each in enumerate(boot)]
+    found = repeated(entries, next_one.stage, next_one.detail, next_one.at)
+    assert (found and found.number) == expected
 
 
 def test_a_repeated_sighting_stays_as_it_was_and_counts() -> None:
     first = seen(Stage.DISCOVER, 1, "PXE", secs=0)
-    twice = again(first, seen(Stage.DISCOVER, 5, "PXE", secs=4))
+    entry = Entry(1, first)
+    assert entry.sighting is first
+    entry.repeat(START + timedelta(seconds=5))
+    twice = entry.sighting
     assert twice == seen(Stage.DISCOVER, 1, "PXE", secs=0, count=2, lasted=4.0)
-    thrice = again(twice, seen(Stage.DISCOVER, 13.5, "PXE", secs=12))
+    assert entry.sighting is twice
+    entry = Entry(1, twice)  # read from the store again
+    assert entry.ended == START + timedelta(seconds=5)
+    entry.repeat(START + timedelta(seconds=13.5))
+    thrice = entry.sighting
     assert (thrice.facts["count"], thrice.facts["lasted"]) == (3, 12.5)
-    assert (ended_at(first), ended_at(thrice)) == (first.at, START + timedelta(seconds=13.5))
+    assert (ended_at(first), ended_at(thrice)) == (first.at, START + timedelta(seconds=13.5)) == (first.at, entry.ended)
 
 
 def test_facts_are_few_and_short_and_json_can_say_them() -> None:

@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import NoReturn
 
 from tinkbox.engine.batch_saving import keep_saving
-from tinkbox.engine.machines.firmware_rules import Watched, learn, shows_system
+from tinkbox.engine.machines.firmware_rules import NOTHING_YET, Watched, learn, shows_system, teaches
 from tinkbox.model.boot import Plan, Stage
 from tinkbox.model.firmware_traits import FirmwareTraits, LocalBoot
 from tinkbox.model.hardware import Hardware, MacAddress
@@ -46,7 +46,7 @@ class FirmwareKnowledge:
 
     def firmware_traits(self, mac: MacAddress) -> FirmwareTraits:
         """What was learned of this machine."""
-        return self._watched(mac).firmware_traits
+        return self.watched(mac).firmware_traits
 
     def of(self, hardware: Hardware) -> FirmwareTraits:
         """What was learned of a machine's firmware, on whichever interface it boots from."""
@@ -55,10 +55,16 @@ class FirmwareKnowledge:
 
     def applied(self, plan: Plan) -> Plan:
         """The plan with the loader and the way to the disk that this machine takes."""
-        return self._watched(plan.interface.mac).applied(plan)
+        return self.watched(plan.interface.mac).applied(plan)
+
+    def watched(self, mac: MacAddress) -> Watched:
+        """What is known of the firmware behind a MAC: the same object for as long as nothing else is."""
+        return self._machines.get(mac) or self._strangers.get(mac) or NOTHING_YET
 
     def saw(self, mac: MacAddress, stage: Stage, facts: Mapping[str, Fact]) -> LocalBoot | None:
         """Learn from a sighting; returns the way when the machine was just left to its disk by being offered nothing."""
+        if not teaches(stage, facts) and mac not in self._strangers:
+            return None
         seen = Sighting(mac=mac, at=self._clock(), stage=stage, facts=facts)
         before, after = self._learn(mac, seen)
         if shows_system(seen):
@@ -83,14 +89,11 @@ class FirmwareKnowledge:
 
     def _learn(self, mac: MacAddress, seen: Sighting) -> tuple[Watched, Watched]:
         """What was known of the firmware behind a MAC, and what is known now."""
-        before = self._watched(mac)
+        before = self.watched(mac)
         after = learn(before, seen)
-        if after != before or mac in self._strangers:
+        if (after is not before and after != before) or mac in self._strangers:
             self._keep(mac, after, changed=after.firmware_traits != before.firmware_traits)
         return before, after
-
-    def _watched(self, mac: MacAddress) -> Watched:
-        return self._machines.get(mac) or self._strangers.get(mac) or Watched()
 
     def _keep(self, mac: MacAddress, watched: Watched, *, changed: bool) -> None:
         stranger = self._strangers.pop(mac, None)

@@ -9,6 +9,7 @@ Rule 2: a machine that was told to boot its disk, and begins anew before its dis
 the next way is tried.  A way that worked once is only given up when it fails repeatedly.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from enum import Enum
@@ -16,7 +17,7 @@ from typing import Final
 
 from tinkbox.model.boot import Asker, Boot, Loader, Plan, Stage
 from tinkbox.model.firmware_traits import FirmwareTraits, LocalBoot
-from tinkbox.model.sightings import Sighting
+from tinkbox.model.sightings import Fact, Sighting
 
 UNSIGNED: Final = frozenset({"snponly.efi", "ipxe.efi"})
 SIGNED: Final = frozenset({"shimx64.efi", "grubx64.efi"})
@@ -100,6 +101,22 @@ class Watched:
         return replace(plan, loader=Loader.GRUB) if signed else plan
 
 
+NOTHING_YET: Final = Watched()
+
+
+def teaches(stage: Stage, facts: Mapping[str, Fact]) -> bool:
+    """Whether anything could be learned of a sighting; of most there is nothing, whatever is known."""
+    match stage:
+        case Stage.OFFERED:
+            return facts.get("boot") == Boot.LOCAL_DISK and not facts.get("file")
+        case Stage.REQUESTED | Stage.LEASED:
+            return facts.get("boot") == Boot.NOTHING
+        case Stage.DISCOVER | Stage.DISK_BOOTED | Stage.LOADER:
+            return True
+        case _:
+            return stage in _RUNS
+
+
 def shows_system(seen: Sighting) -> bool:
     """Whether it was the system on the machine's disk."""
     match seen.stage:
@@ -114,7 +131,7 @@ def shows_system(seen: Sighting) -> bool:
 def learn(known: Watched, seen: Sighting) -> Watched:
     """What is known after this was seen."""
     if shows_system(seen):
-        return _disk_booted(replace(known, http_since=None))
+        return _disk_booted(known if known.http_since is None else replace(known, http_since=None))
     match seen.stage:
         case Stage.DISCOVER:
             asker = seen.facts.get("asker")
@@ -139,7 +156,8 @@ def _recognised(known: Watched, seen: Sighting) -> Watched:
     if architecture is None and platform is None:
         return known
     bios = platform == "pcbios" if architecture is None else architecture == 0
-    return replace(known, platform=Platform.BIOS if bios else Platform.UEFI)
+    found = Platform.BIOS if bios else Platform.UEFI
+    return known if known.platform is found else replace(known, platform=found)
 
 
 def _disk_booted(known: Watched) -> Watched:
@@ -158,19 +176,23 @@ def _disk_booted(known: Watched) -> Watched:
 def _began(known: Watched, asker: Asker, at: datetime) -> Watched:
     """Firmware, or iPXE, asks: which may say something about what came before."""
     if asker is Asker.IPXE:
-        known = replace(known, started=None, firmware_traits=replace(known.firmware_traits, secure_boot=False))
+        if known.started is not None or known.firmware_traits.secure_boot:
+            known = replace(known, started=None, firmware_traits=replace(known.firmware_traits, secure_boot=False))
         if known.began not in {None, Asker.IPXE}:
             return known  # the one that we gave
     elif known.started is not None:
         name, fetched = known.started
         known = replace(known, started=None)
         known = replace(known, firmware_traits=_refused(known, name, at - fetched))
-    known = _asked_over_http(known, at) if asker is Asker.HTTP else replace(known, http_since=None)
+    if asker is Asker.HTTP:
+        known = _asked_over_http(known, at)
+    elif known.http_since is not None:
+        known = replace(known, http_since=None)
     if known.told is not None and asker in {known.began, None}:
         known = _came_back(known, at)
     elif known.told is not None and known.began is not None:
         return known  # after PXE, firmware tries HTTP on the same card before it comes to the disk
-    return replace(known, began=asker)
+    return known if known.began is asker else replace(known, began=asker)
 
 
 def _asked_over_http(known: Watched, at: datetime) -> Watched:

@@ -39,14 +39,11 @@ class Pool:
         self.subnet = subnet
         self._first, self._last = int(first), int(last)
         self._never_lent = self._first
-        self._fixed = {
-            subnet.gateway,
-            *subnet.name_servers,
-            subnet.network.network_address,
-            subnet.network.broadcast_address,
-        }
+        ends = subnet.network.network_address, subnet.network.broadcast_address
+        self._fixed = {int(each) for each in (subnet.gateway, *subnet.name_servers, *ends) if each is not None}
         self._reserved = reserved
-        self._held: dict[IPv4Address, Held] = {}
+        # By number: an address itself takes its time as a key, and this is looked up a dozen times for each question.
+        self._held: dict[int, Held] = {}
         self._address_of: dict[MacAddress, IPv4Address] = {}
         # When to look whether an address is free: a heap, and for each address which entry of it counts.
         self._looks: list[tuple[float, int]] = []
@@ -57,15 +54,15 @@ class Pool:
 
     def held(self, address: IPv4Address) -> Held | None:
         """What was last put for an address, over or not."""
-        return self._held.get(address)
+        return self._held.get(int(address))
 
     def everything(self) -> list[Held]:
         """What was last put for each address, over or not, in the order of the addresses."""
-        return [self._held[address] for address in sorted(self._held)]
+        return [self._held[number] for number in sorted(self._held)]
 
     def holder(self, address: IPv4Address, now: float) -> MacAddress | None:
         """The machine that was offered or lent an address, None: nobody now."""
-        held = self._held.get(address)
+        held = self._held.get(int(address))
         return held.lease.mac if held and held.ends > now and held.lease.state in _HOLDING else None
 
     def declined(self, mac: MacAddress, now: float) -> int:
@@ -94,23 +91,24 @@ class Pool:
     def put(self, lease: Lease, ends: float) -> None:
         """From now on this is what is known of the address; who had it before has it no more."""
         self._forget(lease.address)
-        self._held[lease.address] = Held(lease=lease, ends=ends)
+        number = int(lease.address)
+        self._held[number] = Held(lease=lease, ends=ends)
         if lease.state not in KEPT_OUT:
             self._address_of[lease.mac] = lease.address
-        self._look(int(lease.address), ends)
+        self._look(number, ends)
 
     def _forget(self, address: IPv4Address) -> None:
-        held = self._held.pop(address, None)
+        held = self._held.pop(int(address), None)
         if held is None:
             return
         if self._address_of.get(held.lease.mac) == address:
             del self._address_of[held.lease.mac]
 
     def _is_reserved(self, address: IPv4Address) -> bool:
-        return address in self._fixed or self._reserved(address)
+        return int(address) in self._fixed or self._reserved(address)
 
     def _free(self, address: IPv4Address, now: float) -> bool:
-        held = self._held.get(address)
+        held = self._held.get(int(address))
         return (held is None or held.ends <= now) and not self._is_reserved(address)
 
     def _fresh(self) -> IPv4Address | None:
@@ -119,7 +117,7 @@ class Pool:
             number = self._never_lent
             self._never_lent += 1
             address = IPv4Address(number)
-            if address in self._held:
+            if number in self._held:
                 continue  # somebody wanted just this one
             self._look(number, _SINCE_EVER)
             if not self._is_reserved(address):
@@ -133,7 +131,7 @@ class Pool:
                 continue  # a sooner look was asked for meanwhile
             del self._next_look[number]
             address = IPv4Address(number)
-            held = self._held.get(address)
+            held = self._held.get(number)
             due = held.ends if held else when
             if self._is_reserved(address):
                 due = max(due, now + LOOK_AGAIN)

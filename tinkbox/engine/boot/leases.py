@@ -43,7 +43,7 @@ class Leases:
         self._store = store
         self._clock = clock
         self._monotonic = monotonic
-        self._pools = {each.network: Pool(each, reserved) for each in subnets if each.pool}
+        self._pools = [Pool(each, reserved) for each in {each.network: each for each in subnets if each.pool}.values()]
         self._on_disk: dict[IPv4Address, Lease] = {}
         self._unsaved: set[IPv4Address] = set()
         self._noted = asyncio.Event()
@@ -72,12 +72,12 @@ class Leases:
 
         When it is not `proven`, whether somebody else uses it is to be found out before it is offered.
         """
-        pool, now = self._pools.get(subnet.network), self._monotonic()
+        pool, now = self._pool_of(subnet), self._monotonic()
         if pool is None:
             return None
         had = pool.address_of(client.mac)
         address = pool.choose(client.mac, client.wanted, now)
-        if had is not None and had != address:
+        if had is not None and had is not address and had != address:
             self._note(had)  # it is reserved by now, and the disk still has it as lent
         if address is None:
             self._say_exhausted(pool, client.mac)
@@ -97,12 +97,12 @@ class Leases:
 
         It may be acknowledged once `committed` says so.
         """
-        pool = self._pools.get(subnet.network)
+        pool = self._pool_of(subnet)
         held = pool.held(address) if pool else None
         if not pool or not held or pool.holder(address, self._monotonic()) != client.mac:
             return None
-        self._note(address)
-        return self._put(pool, client, replace(held.lease, state=LeaseState.BOUND), pool.subnet.lease_seconds)
+        self._note(held.lease.address)
+        return self._put(pool, client, held.lease, pool.subnet.lease_seconds, LeaseState.BOUND)
 
     async def committed(self, addresses: Collection[IPv4Address]) -> set[IPv4Address]:
         """Wait until what was confirmed is on disk; returns those of these addresses that may be acknowledged.
@@ -113,8 +113,9 @@ class Leases:
             await self.save()
         except Unavailable as error:
             self._say_failing(error)
-        kept = {each for each in addresses if self._is_kept(each)}
-        for lost in set(addresses) - kept:
+        asked = set(addresses)
+        kept = {each for each in asked if self._is_kept(each)}
+        for lost in asked - kept:
             self._take_back(lost)
         return kept
 
@@ -162,7 +163,7 @@ class Leases:
     def all(self) -> list[Lease]:
         """Every lease, in the order of the addresses, also those that are over; and every offer that is not."""
         now = self._monotonic()
-        known = [held for pool in self._pools.values() for held in pool.everything()]
+        known = [held for pool in self._pools for held in pool.everything()]
         return [_shown(held, now) for held in known if held.ends > now or held.lease.state is not LeaseState.OFFERED]
 
     async def run(self) -> NoReturn:
@@ -173,9 +174,9 @@ class Leases:
         """Save what was noted up to now, together; raises Unavailable when the disk refuses."""
         async with self._saving:
             addresses, self._unsaved = self._unsaved, set()
-            known = [held.lease for each in addresses if (held := self._find(each)[1])]
-            newest = [each for each in known if each.state is not LeaseState.OFFERED]
-            gone = [each for each in addresses if self._find(each)[1] is None]
+            found = [(each, self._find(each)[1]) for each in addresses]
+            newest = [held.lease for _, held in found if held and held.lease.state is not LeaseState.OFFERED]
+            gone = [address for address, held in found if held is None]
 
             def use_case(tables: Tables) -> None:
                 tables.leases.save(newest)
@@ -205,9 +206,18 @@ class Leases:
         if pool and held and held.lease.state is LeaseState.BOUND:
             pool.put(replace(held.lease, state=LeaseState.OFFERED), self._monotonic() + OFFER_SECONDS)
 
-    def _put(self, pool: Pool, client: Client, lease: Lease, seconds: int) -> Lease:
-        until = self._clock() + timedelta(seconds=seconds)
-        lease = replace(lease, until=until, client_id=client.client_id, hostname=client.hostname or lease.hostname)
+    def _put(
+        self, pool: Pool, client: Client, lease: Lease, seconds: int, state: LeaseState = LeaseState.OFFERED
+    ) -> Lease:
+        lease = Lease(
+            address=lease.address,
+            mac=lease.mac,
+            state=state,
+            until=self._clock() + timedelta(seconds=seconds),
+            client_id=client.client_id,
+            hostname=client.hostname or lease.hostname,
+            proven=lease.proven,
+        )
         pool.put(lease, self._monotonic() + seconds)
         return lease
 
@@ -222,8 +232,16 @@ class Leases:
 
     def _find(self, address: IPv4Address) -> tuple[Pool | None, Held | None]:
         """The pool that has an address, and what was last noted of it."""
-        pool = next((each for each in self._pools.values() if address in each), None)
-        return pool, pool.held(address) if pool else None
+        for pool in self._pools:
+            if address in pool:
+                return pool, pool.held(address)
+        return None, None
+
+    def _pool_of(self, subnet: Subnet) -> Pool | None:
+        for pool in self._pools:
+            if pool.subnet is subnet or pool.subnet.network == subnet.network:
+                return pool
+        return None
 
     def _note(self, address: IPv4Address) -> None:
         self._unsaved.add(address)

@@ -35,7 +35,7 @@ class Lab:
     def knows(self, mac: MacAddress) -> bool:
         return mac in self._machines
 
-    def boot_plan(self, client: Client, interface: str) -> Plan | None:
+    def plan_for(self, client: Client, interface: str) -> Plan | None:
         addresses = self._machines.get(client.mac)
         if addresses is None:
             return None

@@ -11,6 +11,7 @@ from uuid import UUID
 
 from tests.integration.store.stores import opened_store
 from tinkbox.engine.discovery.discovery import Discovery
+from tinkbox.engine.machines.boot_plan import dhcp_plan
 from tinkbox.engine.machines.machines import Machines
 from tinkbox.engine.services.routing_table import Directory
 from tinkbox.engine.services.services import Services
@@ -24,6 +25,7 @@ from tinkbox.engine.workflows.breakpoints import Breakpoints
 from tinkbox.engine.workflows.deadlines import Deadlines
 from tinkbox.engine.workflows.returns import Returns
 from tinkbox.engine.workflows.workflows import Workflows
+from tinkbox.model.boot import Plan
 from tinkbox.model.hardware import MacAddress, parse_hardware
 from tinkbox.model.history import History, fold
 from tinkbox.model.workflow import Outcome, State
@@ -131,6 +133,11 @@ class Appliance:
 
     async def gather(self, workflow_id: str) -> None:
         """What services wrote until now is handed over: by default they write nothing."""
+
+    def dhcp_plan(self, number: int, *, netboots: bool = True) -> Plan | None:
+        """What a machine is told that asks by DHCP."""
+        facts = self.machines.boot_facts(mac(number))
+        return dhcp_plan(facts, netboots=netboots) if facts else None
 
     async def machine(self, number: int) -> str:
         """Push the hardware of machine `number`; returns its id."""

@@ -58,7 +58,7 @@ class Lab:
     def knows(self, mac: MacAddress) -> bool:
         return mac in self._known
 
-    def boot_plan(self, client: Client, interface: str) -> Plan | None:
+    def plan_for(self, client: Client, interface: str) -> Plan | None:
         if client.mac not in self._known or (self.lends and not self.pool):
             return None
         boot = Boot.OSIE if client.netboots else Boot.NOTHING

@@ -31,7 +31,7 @@ class BootServer:
         self._service = service
         self._rate_limit = rate_limit
         self._replies = Replies(listening, interface)
-        self._reporter = DhcpReporter(planner, service)
+        self._reporter = DhcpReporter(planner, service, rate_limit.monotonic)
         self.malformed = 0
         self.throttled = 0
 
@@ -58,7 +58,7 @@ class BootServer:
         if request.op is not Op.REQUEST:
             return
         client = identify(request)
-        plan = self._planner.boot_plan(client, self._interface)
+        plan = self._planner.plan_for(client, self._interface)
         if plan is None:
             self._reporter.unanswered(request, client, self._planner.silence(client, self._interface))
             return

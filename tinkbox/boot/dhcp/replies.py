@@ -4,6 +4,7 @@ import fcntl
 import logging
 import socket
 import struct
+from dataclasses import dataclass
 
 from tinkbox.model.hardware import MacAddress
 from tinkbox.wire.dhcp.packets import EVERYBODY, Packet, destination, encode
@@ -11,7 +12,24 @@ from tinkbox.wire.dhcp.packets import EVERYBODY, Packet, destination, encode
 _SIOCSARP = 0x8955
 _ARPHRD_ETHER = 1
 _ATF_COM = 2
+_EVERYBODY = str(EVERYBODY)
 _log = logging.getLogger(__name__)
+
+
+_BEFORE_XID, _BEHIND_XID = slice(0, 4), slice(8, None)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sendable:
+    """A reply as bytes, but for its `xid`, and where it goes.
+
+    `introduction` tells the kernel the hardware address of a machine that has none to be asked for: an `arpreq` (arp(7)).
+    """
+
+    before: bytes
+    behind: bytes
+    to: tuple[str, int]
+    introduction: bytes | None
 
 
 class Replies:
@@ -26,16 +44,28 @@ class Replies:
         self._interface = interface
         self.failed = 0
 
-    def send(self, request: Packet, reply: Packet) -> bool:
-        """Send a reply to where RFC 2131 §4.1 says; whether the network took it."""
+    def made(self, request: Packet, reply: Packet) -> Sendable:
+        """A reply that is ready to go to where RFC 2131 §4.1 says."""
         to = destination(request, reply)
-        address, flags = to.address, 0
+        octets = encode(reply, request.longest_answer)
+        return Sendable(
+            before=octets[_BEFORE_XID],
+            behind=octets[_BEHIND_XID],
+            to=(str(to.address), to.port),
+            introduction=None if to.mac is None else self._introduction(to.mac, to.address.packed),
+        )
+
+    def send(self, reply: Sendable, xid: bytes) -> bool:
+        """Send a reply to a question with this `xid`; whether the network took it."""
+        to, flags = reply.to, 0
         # The machine does not answer ARP for an address it does not have yet, so the kernel is told
         # its hardware address; where that is not allowed, everybody hears it (RFC 2131 §4.1 permits it).
-        if to.mac is not None:
+        if reply.introduction is not None:
             # It is on this link, also where its network is another than ours: no router is to have this.
-            address, flags = (address if self._introduce(to.mac, address.packed) else EVERYBODY), socket.MSG_DONTROUTE
-        return self._send(encode(reply, request.longest_answer), flags, (str(address), to.port))
+            flags = socket.MSG_DONTROUTE
+            if not self._introduce(reply.introduction):
+                to = _EVERYBODY, to[1]
+        return self._send(reply.before + xid + reply.behind, flags, to)
 
     def send_back(self, request: Packet, reply: Packet, peer: tuple[str, int]) -> bool:
         """Send a reply to where the question came from; whether the network took it."""
@@ -52,8 +82,8 @@ class Replies:
             return False
         return True
 
-    def _introduce(self, mac: MacAddress, address: bytes) -> bool:
-        request = struct.pack(
+    def _introduction(self, mac: MacAddress, address: bytes) -> bytes:
+        return struct.pack(
             "HH4s8xH6s8xi16x16s",
             socket.AF_INET,
             0,
@@ -63,8 +93,10 @@ class Replies:
             _ATF_COM,
             self._interface.encode(),
         )
+
+    def _introduce(self, introduction: bytes) -> bool:
         try:
-            fcntl.ioctl(self._socket, _SIOCSARP, request)
+            fcntl.ioctl(self._socket, _SIOCSARP, introduction)
         except OSError:
             return False
         return True

@@ -1,7 +1,10 @@
 """Tells what was seen of a machine's DHCP: to its timeline, and to the log."""
 
 import logging
-from typing import Protocol
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from math import inf
+from typing import Final, Protocol
 
 from tinkbox.model.boot import Asker, Client, Plan, Silence, Stage
 from tinkbox.model.hardware import MacAddress
@@ -9,6 +12,7 @@ from tinkbox.model.sightings import Fact
 from tinkbox.wire.dhcp.packets import NOWHERE, MessageType, Option, Packet
 from tinkbox.wire.dhcp.pxe import BootService
 
+LOGGED_EVERY: Final = 1.0
 _OSIE = b"tinkbox-osie"
 _STAGES = {MessageType.OFFER: Stage.OFFERED, MessageType.ACK: Stage.LEASED}
 _log = logging.getLogger(__name__)
@@ -21,35 +25,93 @@ class Timeline(Protocol):
     def saw(self, mac: MacAddress, stage: Stage, detail: str = "", **facts: Fact) -> None: ...
 
 
-class DhcpReporter:
-    """Of the machines on one interface."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Note:
+    """What is to be noted of a machine."""
 
-    def __init__(self, timeline: Timeline, service: BootService) -> None:
+    stage: Stage
+    detail: str
+    facts: Mapping[str, Fact]
+
+
+@dataclass(slots=True, kw_only=True)
+class Told:
+    """What is told of an answer whenever it is given: `line` in the log, at most once a second; `notes` every time."""
+
+    mac: MacAddress
+    level: int
+    line: str
+    notes: tuple[Note, ...]
+    logged: float = -inf
+    unlogged: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Arrival:
+    """What is told of a question whenever it is asked: whether a boot begins, and who asks, where that is noted."""
+
+    begins: bool
+    note: Note | None
+
+
+class DhcpReporter:
+    """Of the machines on one interface; `monotonic` is a clock in seconds."""
+
+    def __init__(self, timeline: Timeline, service: BootService, monotonic: Callable[[], float]) -> None:
         self._timeline = timeline
         self._service = service
+        self._monotonic = monotonic
 
-    def arrived(self, request: Packet, client: Client) -> None:
+    def arrived(self, mac: MacAddress, arrival: Arrival, xid: bytes, secs: bytes) -> None:
         """A packet came that is worth an answer, whoever sent it."""
-        if client.netboots or _begins(request):
-            self._timeline.booted(client.mac)
-        if client.netboots and request.message_type is MessageType.DISCOVER:
-            self._timeline.saw(client.mac, Stage.DISCOVER, who(client), **_asking(request, client))
+        if arrival.begins:
+            self._timeline.booted(mac)
+        if (note := arrival.note) is not None:
+            own: dict[str, Fact] = {"asker": "", "xid": int.from_bytes(xid, "big"), "secs": int.from_bytes(secs, "big")}
+            self._timeline.saw(mac, note.stage, note.detail, **{**own, **note.facts})
 
-    def answered(self, request: Packet, client: Client, plan: Plan, reply: Packet) -> None:
+    def answered(self, told: Told) -> None:
         """The machine was told something."""
+        if _log.isEnabledFor(told.level):
+            self._log(told)
+        for note in told.notes:
+            self._timeline.saw(told.mac, note.stage, note.detail, **note.facts)
+
+    def telling(self, request: Packet, client: Client, plan: Plan, reply: Packet) -> Told:
+        """What is to be told of an answer."""
         kind = reply.message_type
-        level = logging.INFO if client.netboots or kind is MessageType.NAK else logging.DEBUG
-        told = f": {reply.file}" if reply.file else ""
+        file = f": {reply.file}" if reply.file else ""
         name = kind.name if kind else ""
-        extra = {"action": "dhcp.reply", "mac": client.mac}
-        _log.log(level, "%s to %s (%s), %s%s", name, client.mac, who(client), reply.yiaddr, told, extra=extra)
+        return Told(
+            mac=client.mac,
+            level=logging.INFO if client.netboots or kind is MessageType.NAK else logging.DEBUG,
+            line=f"{name} to {client.mac} ({who(client)}), {reply.yiaddr}{file}",
+            notes=self._notes(request, client, plan, reply),
+        )
+
+    def _log(self, told: Told) -> None:
+        """A machine that asks in a loop does not fill the log with it."""
+        now = self._monotonic()
+        if now - told.logged < LOGGED_EVERY:
+            told.unlogged += 1
+            return
+        extra = {"action": "dhcp.reply", "mac": told.mac}
+        if told.unlogged:
+            _log.log(told.level, "%s (and %d times before that)", told.line, told.unlogged, extra=extra)
+        else:
+            _log.log(told.level, "%s", told.line, extra=extra)
+        told.logged, told.unlogged = now, 0
+
+    def _notes(self, request: Packet, client: Client, plan: Plan, reply: Packet) -> tuple[Note, ...]:
+        kind = reply.message_type
         if kind is MessageType.NAK:
             wanted = str(client.wanted or NOWHERE)
-            self._timeline.saw(client.mac, Stage.REFUSED, f"{wanted}, {who(client)}", wanted=wanted)
-        elif not client.netboots:
-            self._system_asked(request, client, str(reply.yiaddr))
-        elif kind is not None and request.message_type is not MessageType.INFORM:
-            self._granted(client, plan, reply, kind)
+            return (Note(stage=Stage.REFUSED, detail=f"{wanted}, {who(client)}", facts={"wanted": wanted}),)
+        if not client.netboots:
+            return _system_asked(request, client, str(reply.yiaddr))
+        if kind is not None and request.message_type is not MessageType.INFORM:
+            return self._granted(client, plan, reply, kind)
+        return ()
 
     def unanswered(self, request: Packet, client: Client, why: Silence) -> None:
         """The machine was told nothing."""
@@ -57,7 +119,8 @@ class DhcpReporter:
         if not client.netboots:
             # Another server gives a known machine its address.
             if why is Silence.NO_ADDRESS:
-                self._system_asked(request, client)
+                for note in _system_asked(request, client):
+                    self._timeline.saw(client.mac, note.stage, note.detail, **note.facts)
             return
         if why is Silence.NOTHING_TO_SAY:
             return
@@ -87,24 +150,18 @@ class DhcpReporter:
         _log.info("boot file of %s (%s): %s", client.mac, who(client), reply.file, extra=extra)
         self._timeline.saw(client.mac, Stage.BOOT_SERVER, f"{reply.file}, {who(client)}", file=reply.file)
 
-    def _granted(self, client: Client, plan: Plan, reply: Packet, kind: MessageType) -> None:
+    def _granted(self, client: Client, plan: Plan, reply: Packet, kind: MessageType) -> tuple[Note, ...]:
         mode = "proxy" if self._service.proxy else "pool" if plan.lease is not None else "reservation"
         address = "" if reply.yiaddr == NOWHERE else str(reply.yiaddr)
         server = str(reply.address(Option.SERVER_ID) or NOWHERE)
         facts: dict[str, Fact] = {"address": address, "server": server, "boot": plan.boot.value}
         facts |= {"file": reply.file, "mode": mode}
         detail = f"{address or 'boot file only'}, {who(client)}"
-        if kind is MessageType.ACK:
-            self._timeline.saw(client.mac, Stage.REQUESTED, detail, **facts)
+        stages = [Stage.REQUESTED] if kind is MessageType.ACK else []
         # A proxy gives no address, so there is none that the machine could be said to have.
         if kind is MessageType.OFFER or address:
-            self._timeline.saw(client.mac, _STAGES[kind], detail, **facts)
-
-    def _system_asked(self, request: Packet, client: Client, address: str = "") -> None:
-        if _begins(request):
-            detail = ", ".join(each for each in (address, client.vendor_class) if each)
-            facts = {"vendor_class": client.vendor_class, "hostname": client.hostname}
-            self._timeline.saw(client.mac, Stage.DISK_BOOTED, detail, address=address, **facts)
+            stages.append(_STAGES[kind])
+        return tuple(Note(stage=stage, detail=detail, facts=facts) for stage in stages)
 
 
 def who(client: Client) -> str:
@@ -113,8 +170,25 @@ def who(client: Client) -> str:
     return client.asker if known else f"{client.asker}, architecture {client.architecture}"
 
 
-def _asking(request: Packet, client: Client) -> dict[str, Fact]:
-    facts: dict[str, Fact] = {"asker": client.asker.value, "xid": request.xid, "secs": request.secs}
+def arrival(request: Packet, client: Client) -> Arrival:
+    """What is to be told of a question."""
+    asks = client.netboots and request.message_type is MessageType.DISCOVER
+    return Arrival(
+        begins=client.netboots or _begins(request),
+        note=Note(stage=Stage.DISCOVER, detail=who(client), facts=_asking(client)) if asks else None,
+    )
+
+
+def _system_asked(request: Packet, client: Client, address: str = "") -> tuple[Note, ...]:
+    if not _begins(request):
+        return ()
+    detail = ", ".join(each for each in (address, client.vendor_class) if each)
+    facts = {"address": address, "vendor_class": client.vendor_class, "hostname": client.hostname}
+    return (Note(stage=Stage.DISK_BOOTED, detail=detail, facts=facts),)
+
+
+def _asking(client: Client) -> dict[str, Fact]:
+    facts: dict[str, Fact] = {"asker": client.asker.value}
     if client.architecture is not None:
         facts["architecture"] = client.architecture
     if client.relay != NOWHERE:

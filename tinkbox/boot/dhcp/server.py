@@ -1,5 +1,8 @@
 """The DHCP server: receives, asks what to say, sends.  All decisions are in `wire.dhcp.pxe` and the engine.
 
+A question is read once and an answer is made once: both are kept, the answer for as long as the plan that it was made of
+is the machine's.  The one way of a datagram is `_receive`, `_handle`, `_answer`, `_say`, whether it was asked before or not.
+
 Nothing here waits for a disk or a network but two things, each beside the others: the acknowledgement of an address of a
 pool, until that is written down, and the first offer of one, until it is known that nobody else has it.
 """
@@ -8,11 +11,11 @@ import asyncio
 import logging
 import socket
 from collections.abc import Collection
-from dataclasses import dataclass, replace
 from ipaddress import IPv4Address
 from typing import NoReturn, Protocol
 
 from tinkbox.boot.dhcp.flood_filter import FloodFilter
+from tinkbox.boot.dhcp.questions import SECS, XID, Answer, Question, Questions, question_of
 from tinkbox.boot.dhcp.rate_limit import RateLimit
 from tinkbox.boot.dhcp.replies import Replies
 from tinkbox.boot.dhcp.reporting import DhcpReporter, Timeline
@@ -20,8 +23,7 @@ from tinkbox.boot.network.datagrams import reading, received
 from tinkbox.model.boot import Client, Plan, Silence
 from tinkbox.model.hardware import MacAddress
 from tinkbox.model.leases import Lease, Subnet
-from tinkbox.wire.dhcp.clients import identify
-from tinkbox.wire.dhcp.packets import MalformedPacket, MessageType, Op, Option, Packet, decode
+from tinkbox.wire.dhcp.packets import MalformedPacket, MessageType, Op, Packet, decode
 from tinkbox.wire.dhcp.pxe import BootService, answer, is_for, refusal
 from tinkbox.wire.dhcp.relay_agent import relay_agent
 
@@ -31,18 +33,21 @@ MAX_PROVING = 256
 PROBES = 4
 _GIADDR, _MAC = slice(24, 28), slice(28, 34)
 _LINK = bytes(4)
+_MAC_OCTETS = 6
 _log = logging.getLogger(__name__)
 
 
 class Planner(Timeline, Protocol):
     """Whoever can tell a machine on an interface what to do, from memory.
 
-    No plan means silence, and `silence` tells why.  `subnet_of` is the network that the machine is on.  `known` are the
-    MACs of those that are let in whatever comes.
+    No plan means silence, and `silence` tells why.  A plan is the same object for as long as what was made of it may be
+    told again.  `subnet_of` is the network that the machine is on.  `known` are the MACs of those that are let in
+    whatever comes, and `knows` tells whether a MAC is one of them.
     """
 
     def known(self) -> Collection[MacAddress]: ...
-    def boot_plan(self, client: Client, interface: str) -> Plan | None: ...
+    def knows(self, mac: MacAddress) -> bool: ...
+    def plan_for(self, client: Client, interface: str) -> Plan | None: ...
     def silence(self, client: Client, interface: str) -> Silence: ...
     def subnet_of(self, client: Client, interface: str) -> Subnet | None: ...
 
@@ -69,14 +74,6 @@ class Prober(Protocol):
     async def free(self, address: IPv4Address, interface: str, asker: MacAddress | None = None) -> bool: ...
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Answer:
-    request: Packet
-    client: Client
-    plan: Plan
-    reply: Packet
-
-
 class DhcpServer:
     """Answers on a socket made by `sockets.bind_udp(interface=…, address="", port=67)`; one for each interface."""
 
@@ -98,11 +95,12 @@ class DhcpServer:
         self._service = service
         self._rate_limit = rate_limit
         self._replies = Replies(listening, interface)
-        self._reporter = DhcpReporter(planner, service)
+        self._reporter = DhcpReporter(planner, service, rate_limit.monotonic)
+        self._questions = Questions()
         self._flood_filter = FloodFilter(listening, planner.known, rate_limit.monotonic)
         self._tasks = asyncio.TaskGroup()
-        self._proving: dict[MacAddress, tuple[Packet, Client]] = {}
-        self._confirmed: list[_Answer] = []
+        self._proving: dict[MacAddress, tuple[Question, bytes]] = {}
+        self._confirmed: list[tuple[Answer, bytes]] = []
         self._confirming = asyncio.Event()
         self.malformed = 0
         self.throttled = 0
@@ -122,24 +120,36 @@ class DhcpServer:
 
     def _receive(self, datagram: bytes) -> None:
         # Whoever is on the link itself is stopped before anything is parsed; a relay's packets say more of where from.
-        relayed = datagram[_GIADDR] != _LINK
-        if len(datagram) >= _MAC.stop and not relayed and not self._rate_limit.admits(datagram[_MAC]):
-            self._drop(datagram[_MAC])
+        mac, relayed = datagram[_MAC], datagram[_GIADDR] != _LINK
+        if not relayed and len(mac) == _MAC_OCTETS and not self._rate_limit.admits(mac):
+            self._drop(mac)
             return
+        question = self._questions.find(mac, datagram)
+        if question is not None:
+            if relayed and not self._rate_limit.admits(mac, question.port):
+                self._drop(mac)
+                return
+        else:
+            request = self._request(datagram)
+            if request is None:
+                return
+            port = request.giaddr.packed + relay_agent(request).circuit if relayed else b""
+            if relayed and not self._rate_limit.admits(mac, port):
+                self._drop(mac)
+                return
+            question = question_of(request, port, self._service)
+            if self._planner.knows(request.mac):
+                self._questions.keep(mac, datagram, question)
+        self._handle(question, datagram[XID], datagram[SECS])
+
+    def _request(self, datagram: bytes) -> Packet | None:
         try:
             request = decode(datagram)
         except MalformedPacket as error:
             self.malformed += 1
             _log.debug("dropped: %s", error, extra={"action": "dhcp.malformed"})
-            return
-        if request.op is not Op.REQUEST:
-            return
-        if relayed:
-            mac, port = request.mac.octets, request.giaddr.packed + relay_agent(request).circuit
-            if not self._rate_limit.admits(mac, port):
-                self._drop(mac)
-                return
-        self._handle(request, identify(request))
+            return None
+        return request if request.op is Op.REQUEST else None
 
     def _drop(self, mac: bytes) -> None:
         """Leave a packet of whoever asks too often; of which every first, second, fourth, eighth, … is told."""
@@ -148,39 +158,52 @@ class DhcpServer:
         if self.throttled & (self.throttled - 1) == 0:
             self._reporter.too_often(MacAddress.from_bytes(mac), self.throttled)
 
-    def _handle(self, request: Packet, client: Client) -> None:
-        self._reporter.arrived(request, client)
-        if request.message_type in (MessageType.RELEASE, MessageType.DECLINE):
+    def _handle(self, question: Question, xid: bytes, secs: bytes) -> None:
+        request, client = question.request, question.client
+        self._reporter.arrived(client.mac, question.arrival, xid, secs)
+        if question.gives_back:
             self._given_back(request, client)
             return
-        if _chose_another(request, self._service):
+        if question.for_another:
             self._reporter.unanswered(request, client, Silence.OTHER_SERVER)
             return
-        plan = self._planner.boot_plan(client, self._interface)
+        plan = self._planner.plan_for(client, self._interface)
         if plan is None:
             self._reporter.unanswered(request, client, self._planner.silence(client, self._interface))
         else:
-            self._answer(request, client, plan)
+            self._answer(question, plan, xid)
 
-    def _answer(self, request: Packet, client: Client, plan: Plan) -> None:
-        reply = answer(request, client, plan, self._service)
-        if isinstance(reply, Silence):
-            self._reporter.unanswered(request, client, reply)
-            return
-        chosen = _Answer(request=request, client=client, plan=plan, reply=reply)
-        asked, said = request.message_type, reply.message_type
-        if plan.lease is None or asked is MessageType.INFORM or said is MessageType.NAK:
-            self._say(chosen)
+    def _answer(self, question: Question, plan: Plan, xid: bytes) -> None:
+        chosen = question.answer
+        if chosen is None or chosen.plan is not plan:
+            reply = answer(question.request, question.client, plan, self._service)
+            if isinstance(reply, Silence):
+                self._reporter.unanswered(question.request, question.client, reply)
+                return
+            chosen = question.answer = self._made(question, plan, reply)
+        if plan.lease is None or not chosen.lends:
+            self._say(chosen, xid)
         elif not plan.lease.proven:  # also one that a machine remembers, and we do not
-            self._prove(request, client)
-        elif said is MessageType.ACK:
-            self._confirm(chosen)
+            self._prove(question, xid)
+        elif chosen.acknowledges:
+            self._confirm(question, chosen, xid)
         else:
-            self._say(chosen)
+            self._say(chosen, xid)
 
-    def _say(self, chosen: _Answer) -> None:
-        if self._replies.send(chosen.request, chosen.reply):
-            self._reporter.answered(chosen.request, chosen.client, chosen.plan, chosen.reply)
+    def _made(self, question: Question, plan: Plan, reply: Packet) -> Answer:
+        request, client, said = question.request, question.client, reply.message_type
+        return Answer(
+            plan=plan,
+            address=reply.yiaddr,
+            lends=request.message_type is not MessageType.INFORM and said is not MessageType.NAK,
+            acknowledges=said is MessageType.ACK,
+            sendable=self._replies.made(request, reply),
+            told=self._reporter.telling(request, client, plan, reply),
+        )
+
+    def _say(self, chosen: Answer, xid: bytes) -> None:
+        if self._replies.send(chosen.sendable, xid):
+            self._reporter.answered(chosen.told)
 
     def _given_back(self, request: Packet, client: Client) -> None:
         """RELEASE and DECLINE: RFC 2131 §4.3.3 and §4.3.4.  Neither has an answer."""
@@ -194,13 +217,15 @@ class DhcpServer:
         if self._planner.silence(client, self._interface) is not Silence.UNKNOWN:
             self._reporter.declined(client)
 
-    def _confirm(self, chosen: _Answer) -> None:
+    def _confirm(self, question: Question, chosen: Answer, xid: bytes) -> None:
         """Lend the address; the acknowledgement follows when that is on disk."""
-        subnet = self._planner.subnet_of(chosen.client, self._interface)
-        if subnet is None or self._leases.confirm(chosen.client, chosen.reply.yiaddr, subnet) is None:
-            self._say(replace(chosen, reply=refusal(chosen.request, self._service, "this address is not lent to you")))
+        client = question.client
+        subnet = self._planner.subnet_of(client, self._interface)
+        if subnet is None or self._leases.confirm(client, chosen.address, subnet) is None:
+            reply = refusal(question.request, self._service, "this address is not lent to you")
+            self._say(self._made(question, chosen.plan, reply), xid)
             return
-        self._confirmed.append(chosen)
+        self._confirmed.append((chosen, xid))
         self._confirming.set()
 
     async def _acknowledge(self) -> NoReturn:
@@ -209,36 +234,39 @@ class DhcpServer:
             await self._confirming.wait()
             self._confirming.clear()
             confirmed, self._confirmed = self._confirmed, []
-            kept = await self._leases.committed([each.reply.yiaddr for each in confirmed])
-            for each in confirmed:
-                if each.reply.yiaddr in kept:
-                    self._say(each)  # the others ask again
+            kept = await self._leases.committed([each.address for each, _ in confirmed])
+            for number, (each, xid) in enumerate(confirmed, 1):
+                if each.address in kept:
+                    self._say(each, xid)  # the others ask again
+                if number % DRAIN == 0:
+                    await asyncio.sleep(0)  # others have their turn
 
-    def _prove(self, request: Packet, client: Client) -> None:
+    def _prove(self, question: Question, xid: bytes) -> None:
         """Find out whether anybody has the address, and answer then to the newest that the machine said."""
-        asked_before = client.mac in self._proving
+        mac = question.client.mac
+        asked_before = mac in self._proving
         if not asked_before and len(self._proving) >= MAX_PROVING:
             return  # it asks again
-        self._proving[client.mac] = request, client
+        self._proving[mac] = question, xid
         if not asked_before:
-            self._tasks.create_task(self._answer_proven(client.mac))
+            self._tasks.create_task(self._answer_proven(mac))
 
     async def _answer_proven(self, mac: MacAddress) -> None:
         try:
             found = await self._find_free(mac)
         finally:
-            request, client = self._proving.pop(mac)
-        plan = self._planner.boot_plan(client, self._interface) if found else None
+            question, xid = self._proving.pop(mac)
+        plan = self._planner.plan_for(question.client, self._interface) if found else None
         if plan is not None and (plan.lease is None or plan.lease.proven):
-            self._answer(request, client, plan)
+            self._answer(question, plan, xid)
         else:
-            self._reporter.unanswered(request, client, Silence.NO_ADDRESS)
+            self._reporter.unanswered(question.request, question.client, Silence.NO_ADDRESS)
 
     async def _find_free(self, mac: MacAddress) -> bool:
         """Whether the address that the planner has for a machine is proven now; taken ones it replaces by others."""
         for _ in range(PROBES):
-            _, client = self._proving[mac]
-            plan = self._planner.boot_plan(client, self._interface)
+            question, _ = self._proving[mac]
+            plan = self._planner.plan_for(question.client, self._interface)
             if plan is None or plan.lease is None or plan.lease.proven:
                 return plan is not None
             address = plan.lease.address
@@ -249,8 +277,3 @@ class DhcpServer:
             _log.warning("%s is not lent to %s: another machine uses it", address, mac, extra=extra)
             self._leases.taken(address)
         return False
-
-
-def _chose_another(request: Packet, service: BootService) -> bool:
-    selecting = request.message_type is MessageType.REQUEST and Option.SERVER_ID in request.options
-    return selecting and not is_for(request, service)

@@ -7,20 +7,24 @@ Rule 2: where somebody else gives the addresses, to the host that the kernel rea
 behind a router, where that cannot be seen, only for ten minutes after the machine's DHCP came by.
 """
 
+from collections import OrderedDict
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from ipaddress import AddressValueError, IPv4Address
 from typing import Protocol
 
 from tinkbox.engine.boot.leases import Leases
+from tinkbox.engine.machines.boot_plan import BootFacts, dhcp_plan, netboot_plan
 from tinkbox.engine.machines.firmware_knowledge import FirmwareKnowledge
+from tinkbox.engine.machines.firmware_rules import NOTHING_YET, Watched
 from tinkbox.engine.machines.machines import Machines
 from tinkbox.model.boot import Boot, Client, Plan, Silence, Stage
 from tinkbox.model.hardware import Interface, MacAddress
-from tinkbox.model.leases import Subnet
+from tinkbox.model.leases import Lease, Subnet
 from tinkbox.model.sightings import Fact
 
 BEHIND_ROUTER_SECONDS = 600.0
+MAX_KEPT = 20_000
 _NOWHERE = IPv4Address(0)
 # Modes in which another server gives the addresses.
 OTHERS_ADDRESSES = frozenset({"proxy", "off"})
@@ -31,6 +35,17 @@ class Strangers(Protocol):
 
     def plan(self, client: Client, interface: Interface, port: str = "") -> Plan | None: ...
     def script_plan(self, mac: MacAddress, interface: Interface) -> Plan | None: ...
+
+
+@dataclass(slots=True)
+class _Kept:
+    """What was decided of a known machine, and what that rests on; `lent` is the same with an address of `subnet`."""
+
+    facts: BootFacts
+    watched: Watched
+    plan: Plan | None
+    subnet: Subnet | None = None
+    lent: Plan | None = None
 
 
 class Booting:
@@ -64,7 +79,8 @@ class Booting:
         # On a link between two hosts both ends are hosts' (RFC 3021).
         wide = [each.network for each in subnets if each.network.num_addresses > 2]
         self._unfit = {*own, *(end for each in wide for end in (each.network_address, each.broadcast_address))}
-        self._behind_router: dict[MacAddress, float] = {}
+        self._behind_router: OrderedDict[MacAddress, float] = OrderedDict()
+        self._kept: dict[tuple[MacAddress, bool], _Kept] = {}
 
     def subnet_of(self, client: Client, interface: str) -> Subnet | None:
         """The network that a machine is on, which asks on an interface, or through a relay.
@@ -85,17 +101,26 @@ class Booting:
         """Every MAC that a hardware document names."""
         return self._machines.macs()
 
-    def boot_plan(self, client: Client, interface: str) -> Plan | None:
-        """What to tell a machine that asks by DHCP; None is silence, and `silence` says why."""
-        decided = self._decided(client, interface)
-        plan = self._addressed(self._as_learned(decided), client, interface) if decided else None
+    def plan_for(self, client: Client, interface: str) -> Plan | None:
+        """What to tell a machine that asks by DHCP; None is silence, and `silence` says why.
+
+        Of a known machine it is the same object for as long as nothing else is to be told, so that an answer that was
+        made of it can be kept; its lease is then as it was when this was first decided, but for the address.
+        """
+        kept = self._known(client)
+        plan = kept.plan if kept else self._of_stranger(client, interface)
+        if plan is not None and plan.interface.address is None and self._mode == "pool":
+            plan = self._with_lease(plan, kept, client, interface)
+        elif plan is not None and not self._may_be_told(plan, client.mac):
+            plan = None
         if plan is not None and client.relay != _NOWHERE:
             self._came_by(client.mac)
         return plan
 
     def silence(self, client: Client, interface: str) -> Silence:
         """Why a machine for which there is no plan gets none."""
-        decided = self._decided(client, interface)
+        kept = self._known(client)
+        decided = kept.plan if kept else self._of_stranger(client, interface)
         if decided is not None:
             gives = self._mode not in OTHERS_ADDRESSES
             return Silence.UNFIT_ADDRESS if gives and decided.interface.address in self._unfit else Silence.NO_ADDRESS
@@ -110,8 +135,8 @@ class Booting:
             address = IPv4Address(peer)
         except AddressValueError:
             return None
-        if self.knows(mac):
-            plan = self._machines.netboot_plan(mac)
+        if facts := self._machines.boot_facts(mac):
+            plan = netboot_plan(facts)
         else:
             plan = self._strangers.script_plan(mac, Interface(mac=mac)) if self._strangers else None
         if plan is not None and self._is_at(plan.interface, address):
@@ -137,7 +162,7 @@ class Booting:
 
     def saw(self, mac: MacAddress, stage: Stage, detail: str = "", **facts: Fact) -> None:
         """Note that a machine, known or not, was seen at a stage of its boot."""
-        self._machines.saw(mac, stage, detail, **facts)
+        self._machines.noted(mac, stage, detail, facts)
         way = self._firmware_knowledge.saw(mac, stage, facts) if self._firmware_knowledge else None
         if way is not None:
             self.saw(mac, Stage.LOCAL_DISK, way, way=way.value)
@@ -168,37 +193,62 @@ class Booting:
     def _came_by(self, mac: MacAddress) -> None:
         """A machine behind a router asked; those that did so too long ago are forgotten."""
         now = self._monotonic()
-        self._behind_router.pop(mac, None)
         self._behind_router[mac] = now
-        while now - next(iter(self._behind_router.values())) > BEHIND_ROUTER_SECONDS:
-            self._behind_router.pop(next(iter(self._behind_router)))
+        self._behind_router.move_to_end(mac)
+        while now - self._behind_router[oldest := next(iter(self._behind_router))] > BEHIND_ROUTER_SECONDS:
+            del self._behind_router[oldest]
 
     def _as_learned(self, plan: Plan) -> Plan:
         return self._firmware_knowledge.applied(plan) if self._firmware_knowledge else plan
 
-    def _decided(self, client: Client, interface: str) -> Plan | None:
-        """The plan, yet without an address of a pool."""
-        if self.knows(client.mac):
-            return self._machines.boot_plan(client)
-        return self._strangers.plan(client, Interface(mac=client.mac), interface) if self._strangers else None
-
-    def _addressed(self, plan: Plan, client: Client, interface: str) -> Plan | None:
-        """The plan with the address to give; None: there is none."""
-        if self._mode in OTHERS_ADDRESSES:
-            if plan.boot is Boot.NOTHING:
-                return None
-            return replace(plan, interface=replace(plan.interface, address=None))
-        reserved = plan.interface.address
-        if reserved in self._unfit:
+    def _known(self, client: Client) -> _Kept | None:
+        """What is decided of a known machine, yet without an address of a pool."""
+        facts = self._machines.boot_facts(client.mac)
+        if facts is None:
             return None
-        if reserved is not None:
-            # One that the pool lent before it was reserved becomes free when its holder asks for more time.
-            return plan if self._leases.holder(reserved) in (None, client.mac) else None
+        key = client.mac, client.netboots
+        watched = self._firmware_knowledge.watched(client.mac) if self._firmware_knowledge else NOTHING_YET
+        kept = self._kept.get(key)
+        if kept is None or kept.facts is not facts or kept.watched is not watched:
+            plan = dhcp_plan(facts, netboots=client.netboots)
+            kept = _Kept(facts, watched, self._beside_others(watched.applied(plan)) if plan else None)
+            if len(self._kept) >= MAX_KEPT:  # of machines that are no more, mostly
+                self._kept.clear()
+            self._kept[key] = kept
+        return kept
+
+    def _of_stranger(self, client: Client, interface: str) -> Plan | None:
+        plan = self._strangers.plan(client, Interface(mac=client.mac), interface) if self._strangers else None
+        return self._beside_others(self._as_learned(plan)) if plan else None
+
+    def _beside_others(self, plan: Plan) -> Plan:
+        """The plan, without an address where other servers give them."""
+        if self._mode not in OTHERS_ADDRESSES or plan.interface.address is None:
+            return plan
+        return replace(plan, interface=replace(plan.interface, address=None))
+
+    def _may_be_told(self, plan: Plan, mac: MacAddress) -> bool:
+        """Whether a plan with a reserved address, or with none, can be told to a machine now."""
+        if self._mode in OTHERS_ADDRESSES:
+            return plan.boot is not Boot.NOTHING
+        reserved = plan.interface.address
+        if reserved is None or reserved in self._unfit:
+            return False
+        # One that the pool lent before it was reserved becomes free when its holder asks for more time.
+        return self._leases.holder(reserved) in (None, mac)
+
+    def _with_lease(self, plan: Plan, kept: _Kept | None, client: Client, interface: str) -> Plan | None:
+        """The plan with an address of the pool; None: there is none."""
         subnet = self.subnet_of(client, interface)
-        lease = self._leases.offer(client, subnet) if subnet is not None and self._mode == "pool" else None
+        lease = self._leases.offer(client, subnet) if subnet is not None else None
         if subnet is None or lease is None:
             return None
-        return replace(plan, lease=lease, interface=_lent(plan.interface, lease.address, subnet))
+        if kept and kept.lent and kept.subnet is subnet and _same_address(kept.lent.lease, lease):
+            return kept.lent
+        lent = replace(plan, lease=lease, interface=_lent(plan.interface, lease.address, subnet))
+        if kept:
+            kept.subnet, kept.lent = subnet, lent
+        return lent
 
     def _is_at(self, interface: Interface, address: IPv4Address) -> bool:
         mac = interface.mac
@@ -216,6 +266,10 @@ class Booting:
             return False
         asked = self._behind_router.get(mac)
         return asked is not None and self._monotonic() - asked <= BEHIND_ROUTER_SECONDS
+
+
+def _same_address(before: Lease | None, lease: Lease) -> bool:
+    return before is not None and before.address == lease.address and before.proven == lease.proven
 
 
 def _lent(interface: Interface, address: IPv4Address, subnet: Subnet) -> Interface:

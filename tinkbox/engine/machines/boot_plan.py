@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from tinkbox.model.boot import Boot, Client, Plan, Stage, Supply
+from tinkbox.model.boot import Boot, Plan, Stage, Supply
 from tinkbox.model.hardware import Interface
 
 MAX_BOOTS = 3
@@ -27,7 +27,7 @@ class BootFacts:
     supply: Supply | None = None
 
 
-def boot_plan(facts: BootFacts, client: Client) -> Plan | None:
+def dhcp_plan(facts: BootFacts, *, netboots: bool) -> Plan | None:
     """What to tell a machine that asks by DHCP; None is silence.
 
     The seed's rule: a machine with a ticket boots the OSIE, or what its workflow supplies, one without it is left
@@ -37,7 +37,7 @@ def boot_plan(facts: BootFacts, client: Client) -> Plan | None:
     """
     if not facts.interface.dhcp:
         return None
-    if not client.netboots:
+    if not netboots:
         return Plan(boot=Boot.NOTHING, hardware_id=facts.hardware_id, interface=facts.interface)
     return netboot_plan(facts)
 

@@ -6,7 +6,7 @@ Booting machines are answered from memory; what is noted about them is saved in 
 import asyncio
 import hashlib
 from collections import deque
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -14,14 +14,15 @@ from typing import NoReturn
 
 from tinkbox.engine.batch_saving import keep_saving
 from tinkbox.engine.lookup import only
-from tinkbox.engine.machines.boot_plan import BootFacts, boot_plan, netboot_plan, parked_reason
+from tinkbox.engine.machines.boot_plan import BootFacts, parked_reason
+from tinkbox.engine.timeline.sighting_rules import Entry
 from tinkbox.engine.timeline.stalls import stalled
 from tinkbox.engine.timeline.timeline import Timeline
 from tinkbox.engine.wakeups import CHANGES, RETURNS, Wakeups
-from tinkbox.model.boot import Client, Plan, Stage, Supply
+from tinkbox.model.boot import Stage, Supply
 from tinkbox.model.errors import Conflict, Denied, Invalid
 from tinkbox.model.hardware import Hardware, MacAddress, primary
-from tinkbox.model.sightings import Fact, Sighting
+from tinkbox.model.sightings import Fact
 from tinkbox.store.database import Store, Tables
 from tinkbox.store.hardware import MachineRecord
 from tinkbox.wire.messages.worker import Credential
@@ -75,6 +76,7 @@ class Machines:
         self._by_token: dict[bytes, str] = {}
         self._workflow_names: dict[str, str] = {}
         self._past_boots: dict[str, deque[str]] = {}
+        self._boot_facts: dict[MacAddress, tuple[MachineRecord, BootFacts]] = {}
         self.returned: set[str] = set()
         self.timeline = Timeline(store, clock, lambda: wakeups.wake(CHANGES), self._by_mac.__contains__)
         self._changed: set[str] = set()
@@ -145,15 +147,36 @@ class Machines:
 
     # What booting machines ask.  Nothing below waits for a disk.
 
-    def boot_plan(self, client: Client) -> Plan | None:
-        """What to tell a machine that asks by DHCP; None is silence."""
-        facts = self._facts(client.mac)
-        return boot_plan(facts, client) if facts else None
+    def boot_facts(self, mac: MacAddress) -> BootFacts | None:
+        """What is decided from about a machine that boots; None when it is unknown.
 
-    def netboot_plan(self, mac: MacAddress) -> Plan | None:
-        """What to tell a machine that netboots, wherever it is; None when it is unknown, or not permitted."""
-        facts = self._facts(mac)
-        return netboot_plan(facts) if facts else None
+        It is the same object for as long as nothing of it has changed, so that what was made of it can be kept.
+        """
+        record = self._records.get(self._by_mac.get(mac, ""))
+        if record is None:
+            return None
+        hardware_id = record.hardware.id
+        workflow, supply = self._workflow_names.get(hardware_id, ""), self._supply(hardware_id)
+        before, facts = self._boot_facts.get(mac, (None, None))
+        if before is record and facts is not None and facts.supply == supply and facts.workflow == workflow:
+            return facts
+        interface = record.hardware.interface(mac)
+        if interface is None:
+            return None
+        newest = BootFacts(
+            hardware_id=hardware_id,
+            interface=interface,
+            ticket=record.ticket,
+            installed=record.installed,
+            boots=record.boots,
+            furthest=record.furthest,
+            left=bool(record.leaving) and not record.wanted,
+            workflow=workflow,
+            supply=supply,
+        )
+        facts = facts if facts == newest else newest
+        self._boot_facts[mac] = record, facts
+        return facts
 
     def mac_at(self, address: str) -> MacAddress | None:
         """The MAC of the interface that an IPv4 address is reserved for."""
@@ -176,8 +199,13 @@ class Machines:
 
     def saw(self, mac: MacAddress, stage: Stage, detail: str = "", **facts: Fact) -> None:
         """Note that a machine, known or not, was seen at a stage of its boot: `detail` for people, `facts` for rules."""
-        if self.timeline.saw(mac, stage, detail, **facts) and mac in self._by_mac:
-            self._note(self._by_mac[mac], stage, self.timeline.newest(mac))
+        self.noted(mac, stage, detail, facts)
+
+    def noted(self, mac: MacAddress, stage: Stage, detail: str, facts: Mapping[str, Fact]) -> None:
+        """The same."""
+        newest = self.timeline.noted(mac, stage, detail, facts)
+        if newest is not None and (hardware_id := self._by_mac.get(mac)):
+            self._note(hardware_id, stage, newest)
 
     def booted(self, mac: MacAddress) -> None:
         """Note that a machine is in its first minutes: one that went away by intention is back."""
@@ -289,37 +317,20 @@ class Machines:
         ] or [record for identity, record in self._records.items() if key and identity.startswith(key.lower())]
         return only(found, "hardware", key)
 
-    def _facts(self, mac: MacAddress) -> BootFacts | None:
-        record = self._records.get(self._by_mac.get(mac, ""))
-        interface = record.hardware.interface(mac) if record else None
-        if record is None or interface is None:
-            return None
-        return BootFacts(
-            hardware_id=record.hardware.id,
-            interface=interface,
-            ticket=record.ticket,
-            installed=record.installed,
-            boots=record.boots,
-            furthest=record.furthest,
-            left=bool(record.leaving) and not record.wanted,
-            workflow=self._workflow_names.get(record.hardware.id, ""),
-            supply=self._supply(record.hardware.id),
-        )
-
     def _seen_last(self, hardware: Hardware) -> MacAddress:
         """The interface that it boots from: the one that was seen last, else the one it is shown by."""
         seen = [each for each in map(self.timeline.newest, (each.mac for each in hardware.interfaces)) if each]
         return max(seen, key=lambda each: each.at).mac if seen else primary(hardware).mac
 
-    def _note(self, hardware_id: str, stage: Stage, newest: Sighting | None) -> None:
-        record = self._records[hardware_id]
+    def _note(self, hardware_id: str, stage: Stage, newest: Entry) -> None:
+        record = before = self._records[hardware_id]
         if stage in _BOOTS and record.ticket:
             record = replace(record, boots=record.boots + 1)
         if stage in _BOOT_PROGRESS:
             record = replace(record, furthest=max(record.furthest or stage, stage, key=_BOOT_PROGRESS.index))
-        if newest is not None:
-            record = replace(record, stage=newest.stage, stage_at=newest.at)
-        if record != self._records[hardware_id]:
+        if record.stage is not newest.stage or record.stage_at != newest.first.at:
+            record = replace(record, stage=newest.stage, stage_at=newest.first.at)
+        if record is not before and record != before:
             self._records[hardware_id] = record
             self._remember(hardware_id)
 
@@ -361,6 +372,7 @@ class Machines:
             self._past_boots.pop(hardware_id, None)
         self._by_token.pop(_digest(record.token), None)
         for interface in record.hardware.interfaces:
+            self._boot_facts.pop(interface.mac, None)
             # Another machine may have taken a card over already.
             if self._by_mac.get(interface.mac) == hardware_id:
                 del self._by_mac[interface.mac]

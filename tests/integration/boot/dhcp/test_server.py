@@ -31,7 +31,7 @@ INTERFACE = Interface(mac=MacAddress("08:00:27:00:00:01"), address=A("172.30.0.5
     name_servers=(A("9.9.9.9"), A("1.1.1.1")), time_servers=(A("172.30.0.3"),),
     routes=(Route(network=IPv4Network("10.0.0.0/8"), router=A("172.30.0.9")),))
 class One(Lab):
-    def boot_plan(self, client, interface):
+    def plan_for(self, client, interface):
         return Plan(boot=Boot.NOTHING, hardware_id="h", interface=INTERFACE) if self.knows(client.mac) else None
     def saw(self, mac, stage, detail="", **facts): pass
 lab = One({INTERFACE.mac: {}})

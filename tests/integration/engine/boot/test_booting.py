@@ -57,7 +57,7 @@ class Lab:
         )
 
     def plan(self, machine: int, asker: Asker = Asker.PXE, relay: str = "0.0.0.0") -> Plan | None:
-        return self.booting.boot_plan(Client(mac=mac(machine), asker=asker, relay=IPv4Address(relay)), "eth1")
+        return self.booting.plan_for(Client(mac=mac(machine), asker=asker, relay=IPv4Address(relay)), "eth1")
 
     def given(self, machine: int, asker: Asker = Asker.PXE, relay: str = "0.0.0.0") -> IPv4Address | None:
         plan = self.plan(machine, asker, relay)
@@ -66,7 +66,7 @@ class Lab:
 
     def silence(self, machine: int, asker: Asker = Asker.PXE) -> Silence:
         client = Client(mac=mac(machine), asker=asker)
-        assert self.booting.boot_plan(client, "eth1") is None
+        assert self.booting.plan_for(client, "eth1") is None
         return self.booting.silence(client, "eth1")
 
     def has_script(self, machine: int, peer: str) -> bool:

@@ -10,19 +10,19 @@ import pytest
 from tests.integration.engine.appliance import RELAY, Appliance, address, appliance, hardware, mac
 from tinkbox.engine.machines.boot_plan import MAX_BOOTS
 from tinkbox.engine.machines.machines import Machines
-from tinkbox.model.boot import Asker, Boot, Client, Plan, Stage, Supply
+from tinkbox.model.boot import Asker, Boot, Plan, Stage, Supply
 from tinkbox.model.errors import Conflict, Denied, NotFound, Unavailable
 from tinkbox.model.hardware import parse_hardware
 from tinkbox.model.workflow import State
 
 
 def netboot(box: Appliance, number: int = 1) -> Boot | None:
-    plan = box.machines.boot_plan(Client(mac=mac(number), asker=Asker.PXE))
+    plan = box.dhcp_plan(number)
     return plan.boot if plan else None
 
 
 def script(box: Appliance, number: int = 1) -> Plan | None:
-    plan = box.machines.netboot_plan(mac(number))
+    plan = box.dhcp_plan(number)
     if plan is not None:
         box.machines.saw(mac(number), Stage.PARKED if plan.boot is Boot.PARKED else Stage.SCRIPT)
     return plan
@@ -36,7 +36,7 @@ async def test_unknown_machines_and_those_without_a_ticket_are_met_with_silence(
 
 async def test_an_installed_system_gets_its_address_with_or_without_a_ticket(box: Appliance) -> None:
     await box.machine(1)
-    plan = box.machines.boot_plan(Client(mac=mac(1)))
+    plan = box.dhcp_plan(1, netboots=False)
     assert plan is not None
     assert plan.boot is Boot.NOTHING
     assert str(plan.interface.address) == address(1)
@@ -191,7 +191,7 @@ async def test_a_machine_boots_what_its_own_workflow_supplies_and_others_the_osi
         await box.workflow(device_1=number)
     await supplied(box, ready=True)
     assert (netboot(box, 1), netboot(box, 2)) == (Boot.WORKFLOW, Boot.OSIE)
-    plan = box.machines.netboot_plan(mac(1))
+    plan = box.dhcp_plan(1)
     assert plan is not None
     assert plan.script == "http://w.lab/auto.ipxe"
 
@@ -292,8 +292,8 @@ async def test_what_was_noted_and_not_saved_yet_outlives_what_is_read_from_the_s
 async def test_the_plan_names_the_workflow_on_whose_behalf_a_machine_boots(box: Appliance) -> None:
     await box.machine(1)
     await box.workflow()
-    assert box.machines.netboot_plan(mac(2)) is None
-    plan = box.machines.netboot_plan(mac(1))
+    assert box.dhcp_plan(2) is None
+    plan = box.dhcp_plan(1)
     assert plan is not None
     assert plan.workflow == "hello_world_workflow"
 
@@ -355,7 +355,7 @@ async def test_while_nothing_can_be_saved_boots_go_on_and_the_newest_sightings_w
         box.machines.saw(mac(1), Stage.DISCOVER, str(number))
         with pytest.raises(Unavailable):
             await box.machines.save()
-    assert box.machines.netboot_plan(mac(1)) is not None
+    assert box.dhcp_plan(1) is not None
     monkeypatch.setattr(box.store, "write", write)
     await box.machines.save()
     assert [each.detail for each in await box.machines.timeline.of(mac(1))] == ["2", "3", "4"]

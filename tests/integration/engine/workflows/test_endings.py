@@ -4,9 +4,9 @@ import asyncio
 
 import pytest
 
-from tests.integration.engine.appliance import HELLO, RELAY, Appliance, mac
+from tests.integration.engine.appliance import HELLO, RELAY, Appliance
 from tests.integration.engine.flows import LIMITED, REBOOT, RETRIES
-from tinkbox.model.boot import Asker, Boot, Client
+from tinkbox.model.boot import Boot
 from tinkbox.model.errors import Conflict
 from tinkbox.model.reasons import Reason
 from tinkbox.model.workflow import State
@@ -37,7 +37,7 @@ async def told(box: Appliance, key: str) -> list[str]:
 
 
 def netboot(box: Appliance, number: int = 1) -> Boot | None:
-    plan = box.machines.boot_plan(Client(mac=mac(number), asker=Asker.PXE))
+    plan = box.dhcp_plan(number)
     return plan.boot if plan else None
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from tests.integration.engine.appliance import Appliance, appliance, mac
 from tests.integration.engine.flows import PARTING, REBOOT, THROUGH
-from tinkbox.model.boot import Asker, Boot, Client
+from tinkbox.model.boot import Boot
 from tinkbox.model.errors import Conflict, NotFound, Unavailable
 from tinkbox.model.workflow import State
 from tinkbox.wire.messages.worker import Offer
@@ -25,7 +25,7 @@ async def left(box: Appliance, text: str, **devices: int) -> tuple[str, Offer]:
 
 
 def netboot(box: Appliance) -> Boot | None:
-    plan = box.machines.boot_plan(Client(mac=mac(1), asker=Asker.PXE))
+    plan = box.dhcp_plan(1)
     return plan.boot if plan else None
 
 
@@ -112,7 +112,7 @@ async def test_a_machine_with_more_to_do_boots_the_osie(box: Appliance) -> None:
     _, offer = await left(box, THROUGH)
     for _ in range(2):
         assert netboot(box) is Boot.OSIE
-        plan = box.machines.netboot_plan(mac(1))
+        plan = box.dhcp_plan(1)
         assert plan is not None
         assert plan.boot is Boot.OSIE
         box.machines.booted(mac(1))

@@ -8,7 +8,7 @@ from ipaddress import IPv4Address
 import pytest
 
 from tests.unit.boot.dhcp_bench import FIRMWARE, INSTALLED, INTERFACE, SERVICE, Lab
-from tinkbox.boot.dhcp.reporting import DhcpReporter, who
+from tinkbox.boot.dhcp.reporting import LOGGED_EVERY, DhcpReporter, arrival, who
 from tinkbox.model.boot import Asker, Boot, Client, Plan, Silence, Stage
 from tinkbox.model.leases import Lease, LeaseState
 from tinkbox.wire.dhcp.clients import identify
@@ -26,13 +26,19 @@ def told(request: Packet, plan: Plan = PLAN, service: BootService = SERVICE) -> 
     lab, client = Lab([]), identify(request)
     reply = answer(request, client, plan, service)
     assert isinstance(reply, Packet)
-    DhcpReporter(lab, service).answered(request, client, plan, reply)
+    reporter = witness_of(lab, service)
+    reporter.answered(reporter.telling(request, client, plan, reply))
     return lab
+
+
+def witness_of(lab: Lab, service: BootService = SERVICE) -> DhcpReporter:
+    return DhcpReporter(lab, service, lambda: 0.0)
 
 
 def arrived(request: Packet) -> Lab:
     lab = Lab([])
-    DhcpReporter(lab, SERVICE).arrived(request, identify(request))
+    xid, secs = request.xid.to_bytes(4, "big"), request.secs.to_bytes(2, "big")
+    witness_of(lab).arrived(request.mac, arrival(request, identify(request)), xid, secs)
     return lab
 
 
@@ -102,6 +108,24 @@ def test_an_installed_system_that_begins_is_told_and_one_that_runs_is_not() -> N
     assert told(replace(INSTALLED, options={**INSTALLED.options, 60: b"tinkbox-osie"}), plan).seen == []
 
 
+def test_same_answer_is_logged_once_a_second_and_noted_every_time(caplog: pytest.LogCaptureFixture) -> None:
+    lab, now = Lab([]), [100.0]
+    reporter, client = DhcpReporter(lab, SERVICE, lambda: now[0]), identify(FIRMWARE)
+    reply = answer(FIRMWARE, client, PLAN, SERVICE)
+    assert isinstance(reply, Packet)
+    telling = reporter.telling(FIRMWARE, client, PLAN, reply)
+    with caplog.at_level(logging.INFO):
+        for _ in range(3):
+            reporter.answered(telling)
+        now[0] += LOGGED_EVERY
+        reporter.answered(telling)
+        now[0] += LOGGED_EVERY
+        reporter.answered(telling)
+    line = "OFFER to 08:00:27:00:00:02 (PXE, architecture 7), 172.30.0.5: snponly.efi"
+    assert caplog.messages == [line, f"{line} (and 2 times before that)", line]
+    assert [stage for _, stage, _ in lab.seen] == [Stage.OFFERED] * 5
+
+
 def test_firmware_that_only_informs_itself_comes_no_further() -> None:
     inform = replace(FIRMWARE, ciaddr=IPv4Address("172.30.0.77"), options={**FIRMWARE.options, 53: b"\x08"})
     assert told(inform).seen == []
@@ -112,7 +136,7 @@ def test_firmware_that_only_informs_itself_comes_no_further() -> None:
 )
 def test_why_firmware_is_not_answered_is_told(why: Silence) -> None:
     lab = Lab([])
-    DhcpReporter(lab, SERVICE).unanswered(FIRMWARE, identify(FIRMWARE), why)
+    witness_of(lab).unanswered(FIRMWARE, identify(FIRMWARE), why)
     assert lab.seen == [(FIRMWARE.mac, Stage.IGNORED, f"{why} (PXE, architecture 7)")]
     assert lab.facts == [{"why": why.value}]
 
@@ -120,20 +144,20 @@ def test_why_firmware_is_not_answered_is_told(why: Silence) -> None:
 @pytest.mark.parametrize(("request_", "why"), [(INSTALLED, Silence.UNKNOWN), (FIRMWARE, Silence.NOTHING_TO_SAY)])
 def test_who_wants_nothing_of_us_is_not_told_of(request_: Packet, why: Silence) -> None:
     lab = Lab([])
-    DhcpReporter(lab, SERVICE).unanswered(request_, identify(request_), why)
+    witness_of(lab).unanswered(request_, identify(request_), why)
     assert lab.seen == []
 
 
 def test_a_known_system_that_another_server_gives_its_address_is_told_of() -> None:
     lab = Lab([])
-    DhcpReporter(lab, SERVICE).unanswered(INSTALLED, identify(INSTALLED), Silence.NO_ADDRESS)
+    witness_of(lab).unanswered(INSTALLED, identify(INSTALLED), Silence.NO_ADDRESS)
     assert lab.seen == [(INSTALLED.mac, Stage.DISK_BOOTED, "udhcp 1.35.0")]
 
 
 def test_on_port_4011_the_boot_file_is_told(caplog: pytest.LogCaptureFixture) -> None:
     lab, client = Lab([]), identify(FIRMWARE)
     with caplog.at_level(logging.INFO):
-        DhcpReporter(lab, SERVICE).boot_server_answered(client, replace(FIRMWARE, file="snponly.efi"))
+        witness_of(lab).boot_server_answered(client, replace(FIRMWARE, file="snponly.efi"))
     assert lab.seen == [(FIRMWARE.mac, Stage.BOOT_SERVER, "snponly.efi, PXE, architecture 7")]
     assert lab.facts == [{"file": "snponly.efi"}]
     assert caplog.records[0].getMessage() == "boot file of 08:00:27:00:00:02 (PXE, architecture 7): snponly.efi"
@@ -142,7 +166,7 @@ def test_on_port_4011_the_boot_file_is_told(caplog: pytest.LogCaptureFixture) ->
 def test_a_conflict_is_a_warning(caplog: pytest.LogCaptureFixture) -> None:
     lab = Lab([])
     client = replace(identify(FIRMWARE), wanted=IPv4Address("172.30.0.5"))
-    DhcpReporter(lab, SERVICE).declined(client)
+    witness_of(lab).declined(client)
     assert lab.seen == [(FIRMWARE.mac, Stage.DECLINED, "172.30.0.5")]
     assert [record.levelno for record in caplog.records] == [logging.WARNING]
 

@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from tinkbox.engine.machines.boot_plan import MAX_BOOTS, BootFacts, boot_plan, parked_reason
-from tinkbox.model.boot import Asker, Boot, Client, Stage, Supply
+from tinkbox.engine.machines.boot_plan import MAX_BOOTS, BootFacts, dhcp_plan, parked_reason
+from tinkbox.model.boot import Boot, Stage, Supply
 from tinkbox.model.hardware import Interface, MacAddress
 
 MAC = MacAddress("08:00:27:00:00:01")
@@ -47,9 +47,9 @@ def facts(*, allow_pxe: bool = True, **changes: object) -> BootFacts:
     ],
 )
 def test_the_seeds_rule(known: BootFacts, boot: Boot | None) -> None:
-    plan = boot_plan(known, Client(mac=MAC, asker=Asker.PXE))
+    plan = dhcp_plan(known, netboots=True)
     assert (plan.boot if plan else None) is boot
-    installed = boot_plan(known, Client(mac=MAC))
+    installed = dhcp_plan(known, netboots=False)
     assert installed is not None
     assert installed.boot is Boot.NOTHING
 
@@ -58,13 +58,12 @@ def test_the_seeds_rule(known: BootFacts, boot: Boot | None) -> None:
 def test_an_interface_without_dhcp_is_not_answered(netboots: bool) -> None:
     silent = facts(ticket=True)
     silent = replace(silent, interface=replace(silent.interface, dhcp=False))
-    assert boot_plan(silent, Client(mac=MAC, asker=Asker.PXE if netboots else Asker.SYSTEM)) is None
+    assert dhcp_plan(silent, netboots=netboots) is None
 
 
 def test_a_machine_is_told_where_its_script_is_only_once_it_is_there() -> None:
-    client = Client(mac=MAC, asker=Asker.PXE)
     ready, waiting, parked = (
-        boot_plan(facts(ticket=True, **known), client)
+        dhcp_plan(facts(ticket=True, **known), netboots=True)
         for known in ({"supply": SUPPLY}, {"supply": NOT_YET}, {"supply": SUPPLY, "boots": MAX_BOOTS})
     )
     assert ready is not None
@@ -73,7 +72,7 @@ def test_a_machine_is_told_where_its_script_is_only_once_it_is_there() -> None:
     assert (waiting.script, waiting.reason) == ("", "service boot is starting")
     assert parked is not None
     assert parked.script == ""
-    mute = boot_plan(facts(ticket=True, supply=replace(NOT_YET, standing="")), client)
+    mute = dhcp_plan(facts(ticket=True, supply=replace(NOT_YET, standing="")), netboots=True)
     assert mute is not None
     assert mute.reason == "service boot is not ready"
 

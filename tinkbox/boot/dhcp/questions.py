@@ -1,0 +1,97 @@
+"""What machines ask by DHCP, read once: whoever asks the same again costs no more reading, and maybe no new answer.
+
+A machine asks the same a few times in every boot, and each time only two fields differ: `xid`, which is to come back, and
+`secs`.  Everything else decides about the answer, so that a datagram without these two is what its question is known by.
+"""
+
+from dataclasses import dataclass
+from ipaddress import IPv4Address
+from typing import Final
+
+from tinkbox.boot.dhcp.replies import Sendable
+from tinkbox.boot.dhcp.reporting import Arrival, Told, arrival
+from tinkbox.model.boot import Client, Plan
+from tinkbox.wire.dhcp.clients import identify
+from tinkbox.wire.dhcp.packets import MessageType, Option, Packet
+from tinkbox.wire.dhcp.pxe import BootService, is_for
+
+XID: Final = slice(4, 8)
+SECS: Final = slice(8, 10)
+KEPT_OF_MACHINE: Final = 8  # two of firmware, two of iPXE, three of the OSIE
+KEPT_MACHINES: Final = 2048
+LONGEST_KEPT: Final = 600
+_BEFORE, _BEHIND = slice(0, 4), slice(10, None)
+
+
+@dataclass(slots=True, kw_only=True)
+class Answer:
+    """What is said to a question while `plan` is what is decided, and what is told of it.
+
+    `lends` and `acknowledges` tell whether it gives `address`, if the plan has a lease, and for good.
+    """
+
+    plan: Plan
+    address: IPv4Address
+    lends: bool
+    acknowledges: bool
+    sendable: Sendable
+    told: Told
+
+
+@dataclass(slots=True, kw_only=True)
+class Question:
+    """What was asked; `request` has `xid` and `secs` of the first who asked.
+
+    `port` is where it came in, as far as a relay says.  With `gives_back` the machine needs its address no more, or cannot
+    use it; `for_another`: it chose another server.  `answer` is the last that was made.
+    """
+
+    request: Packet
+    client: Client
+    port: bytes
+    arrival: Arrival
+    gives_back: bool
+    for_another: bool
+    answer: Answer | None = None
+
+
+class Questions:
+    """Those of known machines, the newest of each: nobody can crowd out what another machine asked."""
+
+    def __init__(self) -> None:
+        self._of_machines: dict[bytes, dict[bytes, Question]] = {}
+
+    def __len__(self) -> int:
+        return sum(map(len, self._of_machines.values()))
+
+    def find(self, mac: bytes, datagram: bytes) -> Question | None:
+        """The question that a datagram of this machine asks, when it was kept."""
+        kept = self._of_machines.get(mac)
+        return kept.get(datagram[_BEFORE] + datagram[_BEHIND]) if kept else None
+
+    def keep(self, mac: bytes, datagram: bytes, question: Question) -> None:
+        """Remember what a datagram of a known machine asks."""
+        if len(datagram) > LONGEST_KEPT:
+            return
+        kept = self._of_machines.get(mac)
+        if kept is None:
+            if len(self._of_machines) >= KEPT_MACHINES:
+                del self._of_machines[next(iter(self._of_machines))]
+            kept = self._of_machines[mac] = {}
+        if len(kept) >= KEPT_OF_MACHINE:
+            del kept[next(iter(kept))]
+        kept[datagram[_BEFORE] + datagram[_BEHIND]] = question
+
+
+def question_of(request: Packet, port: bytes, service: BootService) -> Question:
+    """What a packet asks of us."""
+    client = identify(request)
+    selecting = request.message_type is MessageType.REQUEST and Option.SERVER_ID in request.options
+    return Question(
+        request=request,
+        client=client,
+        port=port,
+        arrival=arrival(request, client),
+        gives_back=request.message_type in (MessageType.RELEASE, MessageType.DECLINE),
+        for_another=selecting and not is_for(request, service),
+    )

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tinkbox.model.reasons import REASONS
+from tinkbox.model.reasons import Reason
 from tinkbox.wire.ephemeral_limits import MAX_ARCHIVE_BYTES, MAX_DATA_BYTES
 
 DOCS = Path(__file__).parent.parent.parent.parent / "docs"
@@ -18,4 +18,4 @@ def test_an_archive_has_room_for_headers_beside_the_data() -> None:
 def test_the_docs_name_the_limit(page: str) -> None:
     shown = f"{MAX_DATA_BYTES // 1024**2} MiB"
     assert shown in (DOCS / page).read_text()
-    assert shown in REASONS["DataTooLarge"].means
+    assert shown in Reason.DATA_TOO_LARGE.means

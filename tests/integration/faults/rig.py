@@ -5,7 +5,6 @@ import base64
 import json
 import signal
 import subprocess
-import sys
 from collections import defaultdict
 from collections.abc import AsyncIterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -53,11 +52,11 @@ _engine_starter = ThreadPoolExecutor(1)
 
 
 class Appliance:
-    """`tinkbox serve`, which can be killed and started again on the same data; `program` is how tinkbox is run."""
+    """`tinkbox serve`, which can be killed and started again on the same data; `program` is how tinkbox is run, from its next start on."""
 
     def __init__(self, configuration: Configuration, program: Sequence[str] = PROGRAM) -> None:
         self.configuration = configuration
-        self._program = program
+        self.program = program
         self._running = ExitStack()
         self._process: subprocess.Popen[str] | None = None
         self._said = ""
@@ -78,7 +77,7 @@ class Appliance:
     def start(self) -> None:
         """Start it and wait until it serves; nothing when it does already."""
         if not self.alive:
-            self._process = self._running.enter_context(serving(self.configuration, self._program))
+            self._process = self._running.enter_context(serving(self.configuration, self.program))
 
     def restart(self) -> None:
         """kill -9, and start it again."""
@@ -98,13 +97,14 @@ class Appliance:
 
 
 class Worker:
-    """`tinkbox --worker` on a machine whose wall clock and boot id are what files say."""
+    """`tinkbox --worker` on a machine whose wall clock and boot id are what files say; `program` as of the appliance."""
 
-    def __init__(self, folder: Path, door: str, docker: str) -> None:
+    def __init__(self, folder: Path, door: str, docker: str, program: Sequence[str] = PROGRAM) -> None:
+        self.program = program
         self._folder = folder
         self._log = folder / "worker.log"
         self._log.touch()
-        self._command = [sys.executable, "-m", "tinkbox", "--worker", "--no-privileged", "--docker", docker]
+        self._command = ["--worker", "--no-privileged", "--docker", docker]
         self._command += ["--credential", str(folder / "worker.json"), "--data", str(folder / "worker")]
         self._command += ["--server", door]
         self._process: subprocess.Popen[bytes] | None = None
@@ -133,7 +133,7 @@ class Worker:
 
     def start(self) -> None:
         own = 'mount --bind "$0" /proc/sys/kernel/random/boot_id && exec "$@"'
-        command = ["unshare", "--mount", "sh", "-c", own, str(self._folder / "boot_id"), *self._command]
+        command = ["unshare", "--mount", "sh", "-c", own, str(self._folder / "boot_id"), *self.program, *self._command]
         clock = {"PYTHONPATH": str(Path(__file__).parent / "clock"), "FAULTS_CLOCK": str(self._folder / "clock")}
         environment = {**clean_environment(), **clock}
         with self._log.open("ab") as log:
@@ -175,7 +175,7 @@ class Rig:
         for action in self.actions:
             if not self.script.waits(action):
                 self.allow(action)
-        await self._create({name: options for name in self.actions if only in ("", name)})
+        await self.create({name: options for name in self.actions if only in ("", name)})
         self.worker.start()
         async with asyncio.timeout(DEADLINE):
             events = await self._events()
@@ -184,7 +184,7 @@ class Rig:
                     await self.reboot()
                 await asyncio.sleep(0.05)  # the events are asked for, as their stream breaks off with the appliance
                 events = await self._events()
-        left = await self._left()
+        left = await self.left()
         return await self._facts(events, left)
 
     def allow(self, action: str) -> None:
@@ -234,7 +234,8 @@ class Rig:
             ("what the appliance said", self.appliance.said),
         ]
 
-    async def _create(self, options: Mapping[str, Mapping[str, object]]) -> None:
+    async def create(self, options: Mapping[str, Mapping[str, object]]) -> None:
+        """Create the workflow, with more for some of its actions."""
         command = ["/bin/busybox", "sh", "-c", ACTION]
         actions = [
             {"name": name, "image": IMAGE, "command": command, "timeout": 60, **options.get(name, {})}
@@ -257,7 +258,7 @@ class Rig:
         except Unavailable:
             return []
 
-    async def _left(self) -> list[str]:
+    async def left(self) -> list[str]:
         """The containers that are still there when a worker that asks for more has had time to clean up.
 
         One that was killed behind its last report knows only by an empty answer that the report arrived.

@@ -4,8 +4,7 @@
 reads the environment.
 """
 
-from tinkbox.settings.appliance import Settings
 from tinkbox.settings.environment import ClientTarget, terminal_kind
 from tinkbox.settings.file import client_target, load
 
-__all__ = ["ClientTarget", "Settings", "client_target", "load", "terminal_kind"]
+__all__ = ["ClientTarget", "client_target", "load", "terminal_kind"]

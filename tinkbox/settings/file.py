@@ -1,24 +1,34 @@
-"""The configuration file: found, read, and refused with everything that is wrong with it."""
+"""The configuration file: found, read, and refused with everything that is wrong with it.
+
+Most commands only ask which appliance they speak to, and start the quicker for what is not imported then.
+"""
 
 from dataclasses import replace
 from pathlib import Path
-
-import yaml
+from typing import TYPE_CHECKING
 
 from tinkbox.model.errors import Invalid, NotFound, Problem
-from tinkbox.settings.appliance import Settings, check_settings
-from tinkbox.settings.declaration import keys_of
-from tinkbox.settings.environment import ClientTarget, named_server
+from tinkbox.settings.environment import ClientTarget, default_data, named_server
+
+if TYPE_CHECKING:
+    import yaml
+
+    from tinkbox.settings.appliance import Settings
 
 CONFIG = Path("/etc/tinkbox/tinkbox.yaml")
 
 
-def load(path: Path | None = None, data: Path | None = None) -> Settings:
+def load(path: Path | None = None, data: Path | None = None) -> "Settings":
     """Read the configuration file; `data` overrides what it says.
 
     Without `path` the file in /etc is read when it is there.  Raises NotFound for a file that was
     named but is not there, and Invalid naming every problem in it.
     """
+    import yaml
+
+    from tinkbox.settings.appliance import Settings, check_settings
+    from tinkbox.settings.declaration import keys_of
+
     chosen = path if path is not None else CONFIG
     try:
         text = chosen.read_text()
@@ -47,11 +57,23 @@ def client_target(data: Path | None = None) -> ClientTarget:
     """
     if data is None and (named := named_server()) is not None:
         return named
-    return ClientTarget(socket=(data or load().data) / "operator.sock")
+    return ClientTarget(socket=(data or _configured_data()) / "operator.sock")
 
 
-def _where_it_is_none(error: yaml.YAMLError) -> str:
+def _configured_data() -> Path:
+    try:
+        CONFIG.stat()
+    except FileNotFoundError:
+        return default_data().absolute()
+    except OSError:
+        pass  # reading says what is wrong
+    return load().data
+
+
+def _where_it_is_none(error: "yaml.YAMLError") -> str:
     """In one line, as a person counts lines."""
+    import yaml
+
     if isinstance(error, yaml.MarkedYAMLError) and error.problem_mark is not None:
         context = f"{error.context}, " if error.context else ""
         return f"line {error.problem_mark.line + 1}: {context}{error.problem}"

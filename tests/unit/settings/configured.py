@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 
 from tinkbox.model.errors import Invalid
-from tinkbox.settings import Settings, load
+from tinkbox.settings import load
+from tinkbox.settings.appliance import Settings
 
 
 def written(tmp_path: Path, text: str) -> Path:

@@ -77,6 +77,8 @@ def test_the_mode_pool_without_a_pool_names_the_line_to_add(tmp_path: Path) -> N
 def test_a_pool_that_cannot_be_read_is_one_problem(tmp_path: Path) -> None:
     (problem,) = problems_of(tmp_path, "mode: pool, pool: 172.30.0.0/24")
     assert "expected FIRST-LAST" in problem
+    (problem,) = problems_of(tmp_path, "mode: pool, subnets: [{network: 10.0.0.0/8, pool: some}]")
+    assert problem.startswith("dhcp.subnets[0].pool: expected FIRST-LAST")
 
 
 def test_a_pool_behind_a_relay_is_enough_for_the_mode_pool(tmp_path: Path) -> None:

@@ -86,3 +86,12 @@ def test_where_their_dhcp_is_not_answered_they_cannot_be_let_in(tmp_path: Path, 
 )
 def test_what_is_wrong_is_named_with_its_key(tmp_path: Path, discovery: str, problem: str) -> None:
     assert any(each.startswith(problem) for each in problems_of(tmp_path, f"discovery: {discovery}"))
+
+
+def test_every_problem_of_a_rule_is_named_at_once_and_none_twice(tmp_path: Path) -> None:
+    rule = "{match: {serial: 0017, colour: red}, name: '{{x}}', devices: {a: 0017, b: '{{y}}'}}"
+    found = problems_of(tmp_path, f"discovery: {{rules: [{rule}]}}")
+    assert [each.split(": ")[0] for each in found] == [
+        f"discovery.rules[0].{key}"
+        for key in ("match.serial", "match.colour", "name", "devices.a", "devices.b", "devices")
+    ]

@@ -1,12 +1,15 @@
 """The configuration file, and which appliance the commands speak to."""
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 from tests.unit.settings.configured import written
 from tinkbox.model.errors import Invalid, NotFound
-from tinkbox.settings import ClientTarget, client_target, load
+from tinkbox.settings import ClientTarget, client_target, file, load
+from tinkbox.settings.environment import default_data
 
 
 def test_the_command_line_overrides_the_data_folder_of_the_file(tmp_path: Path) -> None:
@@ -43,3 +46,28 @@ def test_commands_speak_to_the_named_appliance(monkeypatch: pytest.MonkeyPatch, 
     monkeypatch.setenv("TINKBOX_TOKEN", "secret")
     assert client_target() == ClientTarget(url="http://other:7080", token="secret")
     assert client_target(tmp_path) == ClientTarget(socket=tmp_path / "operator.sock")
+
+
+def test_without_a_server_commands_speak_to_the_configured_data_folder(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.delenv("TINKBOX_SERVER", raising=False)
+    monkeypatch.setattr(file, "CONFIG", written(tmp_path, "data: /srv/tinkbox"))
+    assert client_target() == ClientTarget(socket=Path("/srv/tinkbox/operator.sock"))
+    monkeypatch.setattr(file, "CONFIG", written(tmp_path, "data: 5"))
+    with pytest.raises(Invalid, match="1 problem"):
+        client_target()
+    monkeypatch.setattr(file, "CONFIG", tmp_path / "nowhere.yaml")
+    assert client_target() == ClientTarget(socket=default_data() / "operator.sock")
+    monkeypatch.setattr(file, "CONFIG", written(tmp_path, "") / "no-folder.yaml")
+    with pytest.raises(Invalid, match="cannot read the configuration file"):
+        client_target()
+
+
+def test_which_appliance_is_found_without_what_only_reading_the_file_takes() -> None:
+    script = (
+        "import sys, tinkbox.settings as settings; from pathlib import Path; settings.client_target(Path('/x'));"
+        "print([each for each in sys.modules if each == 'yaml' or each == 'tinkbox.settings.appliance'])"
+    )
+    done = subprocess.run([sys.executable, "-c", script], check=True, capture_output=True, text=True)
+    assert done.stdout.strip() == "[]"

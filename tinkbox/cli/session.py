@@ -89,16 +89,16 @@ class Session:
         # Whoever took the keyboard once does not take it back from whoever took it since.
         self._mode = "view" if self._mode == "view" else "drive"
         try:
-            await connection.send(resize(*self._terminal.size))
-            while (frame := await connection.receive()) is not None:
+            await connection.send_frame(resize(*self._terminal.size))
+            while (frame := await connection.receive_frame()) is not None:
                 if frame.channel is Channel.STATUS:
                     return read_status(frame)
-                await self._take(frame)
+                await self._show_frame(frame)
             return None
         finally:
             self._connection = None
 
-    async def _take(self, frame: Frame) -> None:
+    async def _show_frame(self, frame: Frame) -> None:
         if frame.channel in (Channel.STDOUT, Channel.STDERR):
             self._there = True
             self._place += len(frame.content)
@@ -120,7 +120,7 @@ class Session:
         if not yours:
             await self._terminal.say(f"{driver} types here, and you look on; Enter ~t takes the keyboard")
         elif before is not None:
-            await self._send(resize(*self._terminal.size))
+            await self._send_if_connected(resize(*self._terminal.size))
             await self._terminal.say("you type now")
 
     async def _typed(self) -> None:
@@ -130,11 +130,11 @@ class Session:
             for each in escapes.read(content):
                 if isinstance(each, bytes):
                     for frame in pieces(Channel.STDIN, each):
-                        await self._send(frame)
+                        await self._send_if_connected(frame)
                 elif each is Wish.DETACH:
                     return
                 elif each is Wish.TAKE:
-                    await self._send(control({"take": True}))
+                    await self._send_if_connected(control({"take": True}))
                 else:
                     await self._terminal.say(HELP)
 
@@ -142,15 +142,15 @@ class Session:
         while True:
             await self._terminal.resized.wait()
             self._terminal.resized.clear()
-            await self._send(resize(*self._terminal.size))
+            await self._send_if_connected(resize(*self._terminal.size))
 
     async def _hinted(self) -> None:
         await asyncio.sleep(QUIET)
         if not self._there:
             await self._terminal.say("waiting for the machine; Enter ~. leaves")
 
-    async def _send(self, frame: Frame) -> None:
+    async def _send_if_connected(self, frame: Frame) -> None:
         """Nothing is kept for a connection that is lost: what it is typed into then is not what one sees."""
         if self._connection is not None:
             with suppress(Unavailable):
-                await self._connection.send(frame)
+                await self._connection.send_frame(frame)

@@ -135,7 +135,7 @@ async def _carried(connection: ShellConnection) -> ShellEnd:
 
 async def _printed(connection: ShellConnection) -> ShellEnd:
     streams = {Channel.STDOUT: sys.stdout, Channel.STDERR: sys.stderr}
-    while (frame := await connection.receive()) is not None:
+    while (frame := await connection.receive_frame()) is not None:
         if frame.channel in streams:
             streams[frame.channel].buffer.write(frame.content)
             streams[frame.channel].buffer.flush()
@@ -150,8 +150,8 @@ async def _feed(connection: ShellConnection) -> None:
         if sys.stdin is not None and not sys.stdin.isatty():
             async for content in _read(sys.stdin.buffer):
                 for frame in pieces(Channel.STDIN, content):
-                    await connection.send(frame)
-        await connection.send(close(Channel.STDIN))
+                    await connection.send_frame(frame)
+        await connection.send_frame(close(Channel.STDIN))
 
 
 async def _read(stream: BinaryIO) -> AsyncIterator[bytes]:

@@ -22,14 +22,14 @@ class ShellConnection:
     def __init__(self, websocket: aiohttp.ClientWebSocketResponse) -> None:
         self._socket = websocket
 
-    async def send(self, frame: Frame) -> None:
+    async def send_frame(self, frame: Frame) -> None:
         """Raises Unavailable when the connection is broken."""
         try:
             await self._socket.send_bytes(encode(frame))
         except (aiohttp.ClientError, OSError) as error:
             raise _broken(error) from None
 
-    async def receive(self) -> Frame | None:
+    async def receive_frame(self) -> Frame | None:
         """The next frame, None when the other side has said all.
 
         Raises Unavailable when the connection is broken, and Invalid for what is no frame.

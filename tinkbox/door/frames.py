@@ -19,14 +19,14 @@ _REASON = 120  # bytes, of the 123 that fit (RFC 6455, 5.5)
 class Side(Protocol):
     """Whom the frames are for, and where they come from.
 
-    It is hung up on when `take` or `cut` raises CutOff.
+    It is hung up on when `next_frame` or `until_cut_off` raises CutOff.
     """
 
     @property
     def tty(self) -> bool: ...
-    async def take(self) -> Frame | None: ...
-    async def give(self, frame: Frame) -> None: ...
-    async def cut(self) -> NoReturn: ...
+    async def next_frame(self) -> Frame | None: ...
+    async def deliver(self, frame: Frame) -> None: ...
+    async def until_cut_off(self) -> NoReturn: ...
 
 
 class _Over(Exception):
@@ -62,7 +62,7 @@ class _Carrier:
         await self.socket.prepare(self._request)
         try:
             async with asyncio.TaskGroup() as group:
-                for part in (self._outwards(), self._inwards(), self._side.cut()):
+                for part in (self._outwards(), self._inwards(), self._side.until_cut_off()):
                     group.create_task(part)
         except* (_Over, ConnectionError):
             pass
@@ -75,7 +75,7 @@ class _Carrier:
             await self.socket.close(code=code, message=str(refusal).encode()[:_REASON])
 
     async def _outwards(self) -> NoReturn:
-        while (frame := await self._side.take()) is not None:
+        while (frame := await self._side.next_frame()) is not None:
             await self.socket.send_bytes(encode(frame))
         # A connection that is closed over what it was sent and did not read loses its own last words.
         await self.socket.send_frame(_GOODBYE, WSMsgType.CLOSE)
@@ -86,5 +86,5 @@ class _Carrier:
         async for message in self.socket:
             if message.type is not WSMsgType.BINARY:
                 raise Invalid("a shell's frames are binary")
-            await self._side.give(decode(message.data))
+            await self._side.deliver(decode(message.data))
         raise _Over

@@ -78,12 +78,12 @@ async def test_a_shell_over_a_websocket_with_a_ticket_and_no_token(held: Held) -
     ):
         (wish,) = (await held.door.breakpoints.orders(held.worker, held.offer.attempt)).shells
         assert (wish.tty, wish.rows, wish.columns, wish.term) == (True, 50, 132, "xterm-256color")
-        await line.give(out(b"/ # "))
+        await line.deliver(out(b"/ # "))
         await shown(client, b"/ # ")
         await client.send_bytes(encode(typed("grün\r".encode())))
         await client.send_bytes(encode(resize(20, 40)))
-        assert [await line.take() for _ in range(2)] == [typed("grün\r".encode()), resize(20, 40)]
-        await line.give(status(ShellEnd(4)))
+        assert [await line.next_frame() for _ in range(2)] == [typed("grün\r".encode()), resize(20, 40)]
+        await line.deliver(status(ShellEnd(4)))
         assert read_status(await frame(client, Channel.STATUS)) == ShellEnd(4)
         assert (await client.receive()).type is WSMsgType.CLOSE
         assert client.close_code == 1000
@@ -140,18 +140,18 @@ async def test_two_viewers_and_a_driver_over_websockets(held: Held) -> None:
         held.attached(opened) as anna,
         held.door.shells.served(held.worker, held.offer.attempt, opened["id"]) as line,
     ):
-        await line.give(out(b"before "))
+        await line.deliver(out(b"before "))
         watching = await held.open("attach-token", mode="view")
         taking = await held.open("attach-token", session=opened["id"])
         async with held.attached(watching, mode="view") as ben, held.attached(taking, mode="take", after="3") as cleo:
-            await line.give(out(b"after"))
+            await line.deliver(out(b"after"))
             await shown(anna, b"before after")
             await shown(ben, b"before after")
             await shown(cleo, b"ore after")
             await anna.send_bytes(encode(typed(b"a")))
             await ben.send_bytes(encode(typed(b"b")))
             await cleo.send_bytes(encode(typed(b"c")))
-            while (found := await line.take()) is not None and found.channel is not Channel.STDIN:
+            while (found := await line.next_frame()) is not None and found.channel is not Channel.STDIN:
                 pass
             assert found == typed(b"c")
             await ben.send_bytes(encode(control({"take": True})))
@@ -169,12 +169,12 @@ async def test_a_client_that_reads_nothing_is_hung_up_on_and_the_others_do_not_n
         seen = 0
         while len((await held.door.done("GET", held.path))[0]["people"]) == 2:
             for _ in range(20):
-                await line.give(out(b"x" * 65_000))
+                await line.deliver(out(b"x" * 65_000))
                 while seen < 65_000:
                     seen += len((await frame(anna, Channel.STDOUT)).content)
                 seen -= 65_000
         await anna.send_bytes(encode(typed(b"still here")))
-        while await line.take() != typed(b"still here"):
+        while await line.next_frame() != typed(b"still here"):
             pass
 
 
@@ -186,10 +186,10 @@ async def test_a_command_has_two_streams_a_half_closed_input_and_a_status(held: 
     ):
         await client.send_bytes(encode(typed(b"b\na\n")))
         await client.send_bytes(encode(close(Channel.STDIN)))
-        assert [await line.take() for _ in range(2)] == [typed(b"b\na\n"), close(Channel.STDIN)]
-        await line.give(out(b"a\nb\n"))
-        await line.give(Frame(Channel.STDERR, b"oh"))
-        await line.give(status(ShellEnd(2)))
+        assert [await line.next_frame() for _ in range(2)] == [typed(b"b\na\n"), close(Channel.STDIN)]
+        await line.deliver(out(b"a\nb\n"))
+        await line.deliver(Frame(Channel.STDERR, b"oh"))
+        await line.deliver(status(ShellEnd(2)))
         channels = (Channel.STDOUT, Channel.STDERR, Channel.STATUS)
         assert [(await frame(client, *channels)).content for _ in range(2)] == [b"a\nb\n", b"oh"]
         assert read_status(await frame(client, *channels)) == ShellEnd(2)
@@ -212,8 +212,8 @@ async def test_the_last_words_reach_a_client_that_is_still_sending(held: Held) -
                     return
 
         group.create_task(send())
-        await line.take()
-        await line.give(status(ShellEnd(0)))
+        await line.next_frame()
+        await line.deliver(status(ShellEnd(0)))
         assert read_status(await frame(client, Channel.STATUS)) == ShellEnd(0)
         await client.receive()
 
@@ -225,8 +225,8 @@ async def test_a_recording_has_the_output_and_not_what_was_typed(held: Held) -> 
         held.door.shells.served(held.worker, held.offer.attempt, opened["id"]) as line,
     ):
         await client.send_bytes(encode(typed(b"secret\r")))
-        assert await line.take() == typed(b"secret\r")
-        await line.give(out(b"Password: "))
+        assert await line.next_frame() == typed(b"secret\r")
+        await line.deliver(out(b"Password: "))
         await shown(client, b"Password: ")
     async with held.door.local.get(f"http://tinkbox/v1/shells/{opened['id'][:13]}/recording") as response:
         assert response.content_type == "application/x-asciicast"
@@ -293,7 +293,7 @@ async def test_a_session_is_listed_with_its_end(held: Held, tmp_path: Path) -> N
         held.attached(opened) as client,
         held.door.shells.served(held.worker, held.offer.attempt, opened["id"]) as line,
     ):
-        await line.give(status(ShellEnd(None, "ExecFailed", "no such program")))
+        await line.deliver(status(ShellEnd(None, "ExecFailed", "no such program")))
         await frame(client, Channel.STATUS)
     (listed,) = await held.door.done("GET", held.path)
     recording = tmp_path / "recordings" / held.offer.workflow_id / f"{opened['id']}.cast"

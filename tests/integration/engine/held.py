@@ -93,7 +93,7 @@ async def shown(seat: Seat, what: bytes | ShellEnd) -> bytes:
     """What a client is shown until it contains `what`, or ends like that."""
     seen = b""
     async with asyncio.timeout(60):
-        while (frame := await seat.take()) is not None:
+        while (frame := await seat.next_frame()) is not None:
             if frame.channel in (Channel.STDOUT, Channel.STDERR):
                 seen += frame.content
                 if isinstance(what, bytes) and what in seen:
@@ -107,7 +107,7 @@ async def shown(seat: Seat, what: bytes | ShellEnd) -> bytes:
 async def told(seat: Seat, name: str) -> object:
     """The next thing of that name that a client is told."""
     async with asyncio.timeout(60):
-        while (frame := await seat.take()) is not None:
+        while (frame := await seat.next_frame()) is not None:
             if frame.channel is Channel.CONTROL and name in read_control(frame):
                 return read_control(frame)[name]
     raise AssertionError("hung up on")

@@ -53,14 +53,14 @@ async def test_frames_pass_between_a_worker_and_a_client(hub: Hub, url: str, off
         door.shell(offer.attempt, opened.id, tty=True) as worker,
         asyncio.timeout(60),
     ):
-        await worker.send(out(b"/ # "))
+        await worker.send_frame(out(b"/ # "))
         await shown(anna, b"/ # ")
-        await anna.give(typed(b"exit\r"))
-        assert await worker.receive() == typed(b"exit\r")
-        await worker.send(status(ShellEnd(0)))
+        await anna.deliver(typed(b"exit\r"))
+        assert await worker.receive_frame() == typed(b"exit\r")
+        await worker.send_frame(status(ShellEnd(0)))
         await shown(anna, ShellEnd(0))
-        assert await worker.receive() == control({"end": True})
-        assert await worker.receive() is None
+        assert await worker.receive_frame() == control({"end": True})
+        assert await worker.receive_frame() is None
 
 
 async def test_a_worker_that_dials_again_takes_its_shell_over(hub: Hub, url: str, offer: Offer) -> None:
@@ -73,8 +73,8 @@ async def test_a_worker_that_dials_again_takes_its_shell_over(hub: Hub, url: str
         door.shell(offer.attempt, opened.id, tty=True) as second,
     ):
         with pytest.raises(Unavailable):
-            await first.receive()
-        await second.send(out(b"again"))
+            await first.receive_frame()
+        await second.send_frame(out(b"again"))
         await shown(anna, b"again")
 
 
@@ -111,4 +111,4 @@ async def test_a_worker_is_hung_up_on_when_the_appliance_stops(hub: Hub, url: st
     ):
         await hub.stop()
         with pytest.raises(Unavailable):
-            await worker.receive()
+            await worker.receive_frame()

@@ -58,10 +58,10 @@ class FakeOperator:
         finally:
             self.frames.pop(0)
 
-    async def send(self, frame: Frame) -> None:
+    async def send_frame(self, frame: Frame) -> None:
         self.sent.append(frame)
 
-    async def receive(self) -> Frame | None:
+    async def receive_frame(self) -> Frame | None:
         await asyncio.sleep(0)
         assert isinstance(self.frames[0], list)
         if not self.frames[0]:

@@ -63,8 +63,8 @@ async def nothing(socket: web.WebSocketResponse) -> None:
 async def test_frames_of_every_size_go_both_ways(content: bytes) -> None:
     async with connected(echo) as connection:
         for channel in (Channel.STDOUT, Channel.CLOSE):
-            await connection.send(Frame(channel, content))
-            assert await connection.receive() == Frame(channel, content)
+            await connection.send_frame(Frame(channel, content))
+            assert await connection.receive_frame() == Frame(channel, content)
 
 
 async def test_what_is_larger_than_a_frame_breaks_the_connection() -> None:
@@ -73,12 +73,12 @@ async def test_what_is_larger_than_a_frame_breaks_the_connection() -> None:
 
     async with connected(too_much) as connection:
         with pytest.raises(Unavailable):
-            await connection.receive()
+            await connection.receive_frame()
 
 
 async def test_an_end_in_order_is_no_failure() -> None:
     async with connected(nothing) as connection:
-        assert await connection.receive() is None
+        assert await connection.receive_frame() is None
 
 
 async def test_an_appliance_that_goes_away_did_not_say_all() -> None:
@@ -87,7 +87,7 @@ async def test_an_appliance_that_goes_away_did_not_say_all() -> None:
 
     async with connected(going_away) as connection:
         with pytest.raises(Unavailable):
-            await connection.receive()
+            await connection.receive_frame()
 
 
 async def test_a_connection_that_breaks_off_is_unavailable_for_both_directions() -> None:
@@ -98,9 +98,9 @@ async def test_a_connection_that_breaks_off_is_unavailable_for_both_directions()
 
     async with connected(break_off) as connection:
         with pytest.raises(Unavailable):
-            await connection.receive()
+            await connection.receive_frame()
         with pytest.raises(Unavailable):
-            await connection.send(TYPED)
+            await connection.send_frame(TYPED)
 
 
 @pytest.mark.parametrize("content", [b"", b"\x09of no channel", "text"])
@@ -110,7 +110,7 @@ async def test_what_is_no_frame_is_refused(content: bytes | str) -> None:
 
     async with connected(say) as connection:
         with pytest.raises((Invalid, Unavailable)):
-            await connection.receive()
+            await connection.receive_frame()
 
 
 @pytest.mark.parametrize(
@@ -149,8 +149,8 @@ async def test_the_node_door_connects_where_the_shell_is_with_the_machines_crede
     async with serving(echo, asked) as server:
         credential = Credential(server=str(server.make_url("")).rstrip("/"), registry="r", worker="w", token="secret")
         async with NodeDoor(credential) as door, door.shell("attempt-1", "s1", tty=True) as connection:
-            await connection.send(TYPED)
-            assert await connection.receive() == TYPED
+            await connection.send_frame(TYPED)
+            assert await connection.receive_frame() == TYPED
     (request,) = asked
     assert request.path == "/worker/attempts/attempt-1/shells/s1"
     assert request.headers["Authorization"] == "Bearer secret"
@@ -168,11 +168,11 @@ async def test_who_answers_no_ping_is_gone_unless_it_may_stand_still(monkeypatch
     monkeypatch.setattr("tinkbox.client.shell.CLOSE_SECONDS", 0.05)
     async with connected(deaf) as connection:
         with pytest.raises(Unavailable):
-            await connection.receive()
+            await connection.receive_frame()
     async with connected(deaf, tty=False) as connection:
         with pytest.raises(TimeoutError):
             async with asyncio.timeout(0.3):
-                await connection.receive()
+                await connection.receive_frame()
 
 
 async def test_the_kernel_notices_when_the_other_host_is_gone() -> None:

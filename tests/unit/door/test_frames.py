@@ -22,11 +22,11 @@ class Side:
         self.tty = tty
         self.outbox = Outbox()
         self.given: asyncio.Queue[Frame] = asyncio.Queue()
-        self.take, self.cut = self.outbox.take, self.outbox.cut
+        self.next_frame, self.until_cut_off = self.outbox.take, self.outbox.cut
         self._refusal = refusal
         self.request: web.Request | None = None
 
-    async def give(self, frame: Frame) -> None:
+    async def deliver(self, frame: Frame) -> None:
         if self._refusal is not None:
             raise self._refusal
         self.given.put_nowait(frame)

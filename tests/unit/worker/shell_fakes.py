@@ -111,13 +111,13 @@ class FakeConnection:
         self.room.set()
         self.say(Unavailable("the connection broke"))
 
-    async def send(self, frame: Frame) -> None:
+    async def send_frame(self, frame: Frame) -> None:
         await self.room.wait()
         if self.broken:
             raise Unavailable("the connection broke")
         self.sent.append(frame)
 
-    async def receive(self) -> Frame | None:
+    async def receive_frame(self) -> Frame | None:
         said = await self._said.get()
         if isinstance(said, Refusal):
             raise said

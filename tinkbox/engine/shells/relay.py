@@ -52,17 +52,17 @@ class Seat:
         self._outbox = outbox
         self._behind = False
 
-    async def take(self) -> Frame | None:
+    async def next_frame(self) -> Frame | None:
         """What to send to the client next; None when there is nothing more.  Raises CutOff."""
         if self._outbox.empty:
             self._catch_up()
         return await self._outbox.take()
 
-    async def give(self, frame: Frame) -> None:
+    async def deliver(self, frame: Frame) -> None:
         """What came from the client; raises Invalid for what is no sense."""
-        await self._relay.said(self, frame)
+        await self._relay.deliver_from_client(self, frame)
 
-    async def cut(self) -> NoReturn:
+    async def until_cut_off(self) -> NoReturn:
         """Wait until the client is to be hung up on; raises CutOff."""
         await self._outbox.cut()
 
@@ -105,15 +105,15 @@ class Line:
         self._relay = relay
         self._outbox = outbox
 
-    async def take(self) -> Frame | None:
+    async def next_frame(self) -> Frame | None:
         """What to send to the worker next; None when there is nothing more.  Raises CutOff."""
         return await self._outbox.take()
 
-    async def give(self, frame: Frame) -> None:
+    async def deliver(self, frame: Frame) -> None:
         """What came from the worker; raises Invalid for what is no sense."""
-        await self._relay.heard(self, frame)
+        await self._relay.deliver_from_worker(self, frame)
 
-    async def cut(self) -> NoReturn:
+    async def until_cut_off(self) -> NoReturn:
         """Wait until the worker is to be hung up on; raises CutOff."""
         await self._outbox.cut()
 
@@ -214,7 +214,7 @@ class Relay:
                 for seat in self._seats:
                     seat.tell({"notice": "the machine's connection is lost: waiting for it"})
 
-    async def heard(self, line: Line, frame: Frame) -> None:
+    async def deliver_from_worker(self, line: Line, frame: Frame) -> None:
         """Something came from the worker; nothing that comes on a connection it gave up counts."""
         if line is not self._line:
             return
@@ -230,7 +230,7 @@ class Relay:
                 self._active = True
                 await self._driver.room()
 
-    async def said(self, seat: Seat, frame: Frame) -> None:
+    async def deliver_from_client(self, seat: Seat, frame: Frame) -> None:
         """Something came from a client; only the driver's typing counts."""
         if frame.channel is Channel.CONTROL:
             if read_control(frame).get("take") is True and self.tty:

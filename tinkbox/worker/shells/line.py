@@ -17,21 +17,21 @@ _log = logging.getLogger(__name__)
 class Connection(Protocol):
     """One connection; `client.shell` has what is raised."""
 
-    async def send(self, frame: Frame) -> None: ...
-    async def receive(self) -> Frame | None: ...
+    async def send_frame(self, frame: Frame) -> None: ...
+    async def receive_frame(self) -> Frame | None: ...
 
 
 class Line:
-    """`dial` makes a connection, `take` is given every frame that comes, one after the other.
+    """`dial` makes a connection, `arrived` is given every frame that comes, one after the other.
 
     Of what is on its way when a connection breaks, some may be lost; what comes behind it waits for the next one.
     """
 
     def __init__(
-        self, dial: Callable[[], AbstractAsyncContextManager[Connection]], take: Callable[[Frame], Awaitable[None]]
+        self, dial: Callable[[], AbstractAsyncContextManager[Connection]], arrived: Callable[[Frame], Awaitable[None]]
     ) -> None:
         self._dial = dial
-        self._take = take
+        self._arrived = arrived
         self._connection: Connection | None = None
         self._changed = asyncio.Event()
         self._last: Frame | None = None
@@ -48,9 +48,9 @@ class Line:
                         await self._say_last(connection)
                     self._connection = connection
                     self._changed.set()
-                    while (frame := await connection.receive()) is not None:
+                    while (frame := await connection.receive_frame()) is not None:
                         wait = FIRST_WAIT
-                        await self._take(frame)
+                        await self._arrived(frame)
             except Refusal as error:
                 # Also where there is no such shell: orders tell whether it is wanted.
                 _log.info("%s; dialling again in %.2f s", error, wait, extra={"action": "shell.redials"})
@@ -59,7 +59,7 @@ class Line:
             await asyncio.sleep(wait)
             wait = min(2 * wait, LONGEST_WAIT)
 
-    async def send(self, frame: Frame) -> None:
+    async def send_when_up(self, frame: Frame) -> None:
         """Send as soon as the line is up and the appliance has room."""
         while not self._hung_up:
             connection = self._connection
@@ -68,7 +68,7 @@ class Line:
                 await self._changed.wait()
                 continue
             try:
-                await connection.send(frame)
+                await connection.send_frame(frame)
             except Refusal:
                 # Whoever listens on it notices too, and dials again.
                 if self._connection is connection:
@@ -90,5 +90,5 @@ class Line:
 
     async def _say_last(self, connection: Connection) -> None:
         assert self._last is not None, "there is more to say"
-        await connection.send(self._last)
+        await connection.send_frame(self._last)
         self.finished.set()

@@ -42,7 +42,7 @@ class ShellSession:
         self._wish = wish
         self._ended = ended
         self._end = end
-        self._line = Line(dial, self._take)
+        self._line = Line(dial, self._frame_from_appliance)
         self._process: Exec | None = None
         self._begun = asyncio.Event()
         self._over = asyncio.Event()
@@ -100,7 +100,7 @@ class ShellSession:
         while (printed := await process.read()) is not None:
             stream, content = printed
             for frame in pieces(_CHANNELS.get(stream, Channel.STDOUT), content):
-                await self._line.send(frame)
+                await self._line.send_when_up(frame)
 
     async def _exit_code(self, process: Exec) -> int:
         wait = _FIRST_LOOK
@@ -109,7 +109,7 @@ class ShellSession:
             wait = min(2 * wait, _LONGEST_LOOK)
         return code
 
-    async def _take(self, frame: Frame) -> None:
+    async def _frame_from_appliance(self, frame: Frame) -> None:
         """What comes from the appliance."""
         try:
             if frame.channel is Channel.CONTROL and read_control(frame).get("end") is True:

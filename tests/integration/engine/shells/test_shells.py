@@ -52,14 +52,14 @@ async def test_a_shell_is_served_from_its_first_client_until_it_ends(hub: Hub, w
     async with hub.shells.attached(opened.id, opened.ticket, Mode.DRIVE) as anna:
         assert await wanted(hub, worker, offer) == [opened.id]
         async with hub.shells.served(worker, offer.attempt, opened.id) as line:
-            await line.give(out(b"/ # "))
+            await line.deliver(out(b"/ # "))
             await shown(anna, b"/ # ")
-            await anna.give(typed(b"exit 3\r"))
-            assert await line.take() == typed(b"exit 3\r")
-            await line.give(status(ShellEnd(3)))
+            await anna.deliver(typed(b"exit 3\r"))
+            assert await line.next_frame() == typed(b"exit 3\r")
+            await line.deliver(status(ShellEnd(3)))
             await shown(anna, ShellEnd(3))
-            assert await anna.take() is None
-            assert [await line.take() for _ in range(2)] == [control({"end": True}), None]
+            assert await anna.next_frame() is None
+            assert [await line.next_frame() for _ in range(2)] == [control({"end": True}), None]
     assert await wanted(hub, worker, offer) == []
     content = (hub.folder / "recordings" / offer.workflow_id / f"{opened.id}.cast").read_bytes()
     assert await hub.events(offer.workflow_id) == [
@@ -134,20 +134,20 @@ async def test_two_viewers_and_a_driver(hub: Hub, worker: str, offer: Offer) -> 
         hub.shells.attached(opened.id, opened.ticket, Mode.DRIVE) as anna,
         hub.shells.served(worker, offer.attempt, opened.id) as line,
     ):
-        await line.give(out(b"before"))
+        await line.deliver(out(b"before"))
         ben_ticket, cleo_ticket = [(await hub.shells.join(offer.workflow_id, who)).ticket for who in ("ben", "cleo")]
         async with (
             hub.shells.attached(opened.id, ben_ticket, Mode.VIEW) as ben,
             hub.shells.attached(opened.id, cleo_ticket, Mode.TAKE) as cleo,
         ):
-            await line.give(out(b" after"))
+            await line.deliver(out(b" after"))
             for seat in (anna, ben, cleo):
                 assert await shown(seat, b"after") == b"before after"
             (listed,) = await hub.shells.listed(offer.workflow_id)
             assert listed.people == (("anna", False), ("ben", False), ("cleo", True))
             assert listed.session.driver == "cleo"
-            await anna.give(typed(b"no"))
-            await ben.give(control({"take": True}))
+            await anna.deliver(typed(b"no"))
+            await ben.deliver(control({"take": True}))
     assert [event for event in await hub.events(offer.workflow_id) if event[0] != "shell.opened"] == [
         ("shell.attached", {"session": opened.id, "who": "anna", "driver": True}),
         ("shell.attached", {"session": opened.id, "who": "ben", "driver": False}),
@@ -167,7 +167,7 @@ async def test_a_shell_survives_its_driver_and_the_appliance(hub: Hub, worker: s
         hub.shells.attached(opened.id, opened.ticket, Mode.DRIVE) as anna,
         hub.shells.served(worker, offer.attempt, opened.id) as line,
     ):
-        await line.give(out("grün\r\n".encode()))
+        await line.deliver(out("grün\r\n".encode()))
         assert await told(anna, "place") == 0
     await hub.restart()
     assert await wanted(hub, worker, offer) == [opened.id]
@@ -177,7 +177,7 @@ async def test_a_shell_survives_its_driver_and_the_appliance(hub: Hub, worker: s
         hub.shells.attached(again.id, again.ticket, Mode.DRIVE) as anna,
         hub.shells.served(worker, offer.attempt, opened.id) as line,
     ):
-        await line.give(out(b"more"))
+        await line.deliver(out(b"more"))
         assert await shown(anna, b"more") == "grün\r\nmore".encode()
 
 
@@ -187,7 +187,7 @@ async def test_who_was_there_before_is_shown_only_what_they_missed(hub: Hub, wor
         hub.shells.attached(opened.id, opened.ticket, Mode.DRIVE),
         hub.shells.served(worker, offer.attempt, opened.id) as line,
     ):
-        await line.give(out(b"seen unseen"))
+        await line.deliver(out(b"seen unseen"))
     again = await hub.shells.join(offer.workflow_id, "anna", opened.id)
     async with hub.shells.attached(again.id, again.ticket, Mode.DRIVE, after=5) as anna:
         assert await shown(anna, b"unseen") == b"unseen"
@@ -204,7 +204,7 @@ async def test_everybody_is_hung_up_on_when_the_appliance_stops(hub: Hub, worker
         await hub.stop()
         for side in (anna, line):
             with pytest.raises(CutOff):
-                await side.cut()
+                await side.until_cut_off()
     assert "shell.detached" not in kinds(await hub.events(offer.workflow_id))
     # Whoever is told that it is over would not come again.
     with pytest.raises(Unavailable):
@@ -236,8 +236,8 @@ async def test_a_command_runs_for_its_client(hub: Hub, worker: str, offer: Offer
         hub.shells.attached(opened.id, opened.ticket, Mode.DRIVE) as anna,
         hub.shells.served(worker, offer.attempt, opened.id) as line,
     ):
-        await line.give(out(b"text"))
-        await line.give(status(ShellEnd(0)))
+        await line.deliver(out(b"text"))
+        await line.deliver(status(ShellEnd(0)))
         assert await shown(anna, ShellEnd(0)) == b"text"
     told_of = await hub.events(offer.workflow_id)
     assert kinds(told_of) == ["shell.opened", "shell.command", "shell.attached", "shell.ended"]
@@ -253,7 +253,7 @@ async def test_a_command_ends_with_its_client(hub: Hub, worker: str, offer: Offe
     async with hub.shells.served(worker, offer.attempt, opened.id) as line:
         async with hub.shells.attached(opened.id, opened.ticket, Mode.DRIVE):
             pass
-        assert await line.take() == control({"end": True})
+        assert await line.next_frame() == control({"end": True})
     assert await wanted(hub, worker, offer) == []
     assert (await hub.events(offer.workflow_id))[-1][1]["reason"] == "ClientGone"
 
@@ -266,7 +266,7 @@ async def test_a_command_whose_client_was_lost_in_a_restart_is_ended(hub: Hub, w
         await hub.restart()
         async with hub.shells.served(worker, offer.attempt, opened.id) as line:
             await hub.shells.sweep()
-            assert await line.take() == control({"end": True})
+            assert await line.next_frame() == control({"end": True})
     assert await wanted(hub, worker, offer) == []
 
 
@@ -290,7 +290,7 @@ async def test_a_shell_without_a_driver_is_ended_after_a_quarter_of_an_hour(
         end = ShellEnd(None, "Idle", "nobody was there to type")
         await shown(ben, end)
         async with asyncio.timeout(60):
-            while await line.take() != control({"end": True}):
+            while await line.next_frame() != control({"end": True}):
                 pass
     assert await wanted(hub, worker, offer) == []
     assert (await hub.events(offer.workflow_id))[-1][1]["reason"] == "Idle"
@@ -359,11 +359,11 @@ async def test_a_hold_lasts_while_its_shell_is_used(hub: Hub, worker: str, offer
     ):
         await hub.shells.sweep()
         assert hub.touched == []
-        await anna.give(typed(b"x"))
+        await anna.deliver(typed(b"x"))
         await hub.shells.sweep()
         await hub.shells.sweep()
         assert hub.touched == [offer.attempt]
-        await line.give(out(b"x"))
+        await line.deliver(out(b"x"))
         await hub.shells.sweep()
         assert hub.touched == [offer.attempt] * 2
 
@@ -432,7 +432,7 @@ async def test_whoever_looks_on_needs_a_shell_that_is_there(hub: Hub, worker: st
         hub.shells.attached(opened.id, opened.ticket, Mode.DRIVE) as anna,
         hub.shells.served(worker, offer.attempt, opened.id) as line,
     ):
-        await line.give(status(ShellEnd(5)))
+        await line.deliver(status(ShellEnd(5)))
         await shown(anna, ShellEnd(5))
     with pytest.raises(Conflict, match="is over: it ended with status 5"):
         await hub.shells.join(offer.workflow_id, "ben", opened.id)
@@ -445,7 +445,7 @@ async def test_nobody_comes_to_what_is_over(hub: Hub, worker: str, offer: Offer)
         hub.shells.attached(opened.id, opened.ticket, Mode.DRIVE) as anna,
         hub.shells.served(worker, offer.attempt, opened.id) as line,
     ):
-        await line.give(status(ShellEnd(0)))
+        await line.deliver(status(ShellEnd(0)))
         await shown(anna, ShellEnd(0))
     with pytest.raises(NotFound):
         async with hub.shells.attached(opened.id, late.ticket, Mode.VIEW):
@@ -461,8 +461,8 @@ async def test_an_end_that_is_reported_again_changes_nothing(hub: Hub, worker: s
         hub.shells.attached(opened.id, opened.ticket, Mode.DRIVE),
         hub.shells.served(worker, offer.attempt, opened.id) as line,
     ):
-        await line.give(status(ShellEnd(0)))
-        await line.give(status(ShellEnd(1)))
+        await line.deliver(status(ShellEnd(0)))
+        await line.deliver(status(ShellEnd(1)))
     assert [event[1]["exit_code"] for event in await hub.events(offer.workflow_id) if event[0] == "shell.ended"] == [0]
 
 

@@ -83,7 +83,7 @@ async def cut_off(side: Seat | Line) -> None:
     """Wait until somebody is hung up on."""
     with pytest.raises(CutOff):
         async with asyncio.timeout(60):
-            await side.cut()
+            await side.until_cut_off()
 
 
 async def shown(seat: Seat, count: int) -> list[Frame]:
@@ -91,7 +91,7 @@ async def shown(seat: Seat, count: int) -> list[Frame]:
     found: list[Frame] = []
     async with asyncio.timeout(60):
         while len(found) < count:
-            frame = await seat.take()
+            frame = await seat.next_frame()
             assert frame is not None
             found += [] if frame.channel is Channel.CONTROL else [frame]
     return found
@@ -102,7 +102,7 @@ async def told(seat: Seat) -> list[dict[str, object]]:
     seat.tell({"last": True})
     found: list[dict[str, object]] = []
     while {"last": True} not in found:
-        frame = await seat.take()
+        frame = await seat.next_frame()
         assert frame is not None
         found += [dict(read_control(frame))] if frame.channel is Channel.CONTROL else []
     return found[:-1]
@@ -112,9 +112,9 @@ async def test_what_the_driver_types_reaches_the_shell_and_what_it_prints_everyb
     relay = made.relay()
     anna, ben = relay.join("anna", Mode.DRIVE, 0), relay.join("ben", Mode.VIEW, 0)
     line = relay.connect()
-    await anna.give(typed("ls\r"))
-    assert [await line.take() for _ in range(2)] == [resize(23, 80), typed("ls\r")]
-    await line.give(out("file"))
+    await anna.deliver(typed("ls\r"))
+    assert [await line.next_frame() for _ in range(2)] == [resize(23, 80), typed("ls\r")]
+    await line.deliver(out("file"))
     assert (await shown(anna, 2))[1] == (await shown(ben, 2))[1] == out("file")
     assert relay.people() == [("anna", True), ("ben", False)]
 
@@ -123,10 +123,10 @@ async def test_what_a_viewer_types_is_dropped(made: Made) -> None:
     relay = made.relay()
     anna, ben = relay.join("anna", Mode.DRIVE, 0), relay.join("ben", Mode.DRIVE, 0)
     line = relay.connect()
-    await ben.give(typed("rm -rf /\r"))
-    await ben.give(resize(1, 1))
-    await anna.give(typed("x"))
-    assert [await line.take() for _ in range(2)] == [resize(23, 80), typed("x")]
+    await ben.deliver(typed("rm -rf /\r"))
+    await ben.deliver(resize(1, 1))
+    await anna.deliver(typed("x"))
+    assert [await line.next_frame() for _ in range(2)] == [resize(23, 80), typed("x")]
 
 
 async def test_somebody_takes_the_keyboard_and_both_are_told(made: Made, keeper: Keeper) -> None:
@@ -134,15 +134,15 @@ async def test_somebody_takes_the_keyboard_and_both_are_told(made: Made, keeper:
     anna, ben = relay.join("anna", Mode.DRIVE, 0), relay.join("ben", Mode.VIEW, 0)
     await told(anna)
     await told(ben)
-    await ben.give(control({"take": True}))
+    await ben.deliver(control({"take": True}))
     assert await told(anna) == [{"driver": "ben", "yours": False, "connected": False}]
     assert await told(ben) == [{"driver": "ben", "yours": True, "connected": False}]
-    await ben.give(control({"take": True}))
+    await ben.deliver(control({"take": True}))
     assert keeper.told == [("driver", "ben", "anna")]
     line = relay.connect()
-    await anna.give(typed("no"))
-    await ben.give(typed("yes"))
-    assert [await line.take() for _ in range(2)] == [resize(23, 80), typed("yes")]
+    await anna.deliver(typed("no"))
+    await ben.deliver(typed("yes"))
+    assert [await line.next_frame() for _ in range(2)] == [resize(23, 80), typed("yes")]
 
 
 async def test_who_comes_to_take_drives_and_who_comes_later_to_drive_looks_on(made: Made) -> None:
@@ -177,28 +177,28 @@ async def test_a_driver_who_leaves_frees_the_seat(made: Made) -> None:
 async def test_who_comes_later_sees_what_was_printed_before(made: Made) -> None:
     relay = made.relay()
     line = relay.connect()
-    await line.give(out("one\r\n"))
-    await line.give(out("two\r\n"))
+    await line.deliver(out("one\r\n"))
+    await line.deliver(out("two\r\n"))
     anna = relay.join("anna", Mode.DRIVE, 0)
     assert await shown(anna, 1) == [out("one\r\ntwo\r\n")]
     assert (await told(anna))[-1] == {"place": 10}
     ben = relay.join("ben", Mode.DRIVE, 5)
     assert await shown(ben, 1) == [out("two\r\n")]
-    await line.give(out("three"))
+    await line.deliver(out("three"))
     assert (await shown(ben, 2))[1] == out("three")
 
 
 async def test_a_shell_goes_on_when_the_appliance_was_started_again(made: Made) -> None:
     before = made.relay()
     line = before.connect()
-    await line.give(out("one\r\n"))
+    await line.deliver(out("one\r\n"))
     before.stop_recording()
     scrollback = Scrollback()
     for content in made.recordings.output("w", "s"):
         scrollback.add(content)
     relay = made.relay(replace(SHELL, begun_at=NOW), scrollback=scrollback)
     anna = relay.join("anna", Mode.DRIVE, 0)
-    await relay.connect().give(out("two"))
+    await relay.connect().deliver(out("two"))
     assert [frame.content for frame in await shown(anna, 3) if frame.channel is Channel.STDOUT] == [b"one\r\n", b"two"]
     assert made.recorded() == [("o", "one\r\n"), ("o", "two")]
 
@@ -209,7 +209,7 @@ async def test_a_program_is_nudged_to_draw_its_screen_anew_for_who_comes_later(m
     line = relay.connect()
     relay.join("ben", Mode.VIEW, 0)
     async with asyncio.timeout(60):
-        assert [await line.take() for _ in range(2)] == [resize(23, 80), resize(24, 80)]
+        assert [await line.next_frame() for _ in range(2)] == [resize(23, 80), resize(24, 80)]
 
 
 async def test_a_nudge_leaves_the_size_that_the_driver_chose_meanwhile(made: Made) -> None:
@@ -217,16 +217,16 @@ async def test_a_nudge_leaves_the_size_that_the_driver_chose_meanwhile(made: Mad
     anna = relay.join("anna", Mode.DRIVE, 0)
     line = relay.connect()
     relay.join("ben", Mode.VIEW, 0)
-    await anna.give(resize(50, 132))
+    await anna.deliver(resize(50, 132))
     async with asyncio.timeout(60):
-        assert [await line.take() for _ in range(3)] == [resize(23, 80), resize(50, 132), resize(50, 132)]
+        assert [await line.next_frame() for _ in range(3)] == [resize(23, 80), resize(50, 132), resize(50, 132)]
 
 
 async def test_the_size_follows_the_driver_and_viewers_are_told(made: Made) -> None:
     relay = made.relay()
     anna, ben = relay.join("anna", Mode.DRIVE, 0), relay.join("ben", Mode.VIEW, 0)
-    await anna.give(resize(50, 132))
-    await anna.give(resize(50, 132))
+    await anna.deliver(resize(50, 132))
+    await anna.deliver(resize(50, 132))
     assert [read_resize(frame) for frame in await shown(ben, 2)] == [(24, 80), (50, 132)]
     assert made.recorded() == [("r", "132x50")]
 
@@ -239,10 +239,10 @@ async def test_a_viewer_who_takes_nothing_is_hung_up_on_and_the_shell_does_not_w
     async with asyncio.timeout(60), asyncio.TaskGroup() as group:
         cut = group.create_task(cut_off(ben))
         while not cut.done():
-            await line.give(out(b"x" * 60_000))
+            await line.deliver(out(b"x" * 60_000))
             seen += sum(len(frame.content) for frame in await shown(anna, 1))
             await asyncio.sleep(0)  # what nobody waits for lets no timer run
-        await anna.give(typed("still here"))
+        await anna.deliver(typed("still here"))
     assert seen > 10 * LIMIT
 
 
@@ -251,16 +251,16 @@ async def test_a_viewer_who_is_slow_skips_and_sees_the_end(made: Made) -> None:
     anna, ben = relay.join("anna", Mode.DRIVE, 0), relay.join("ben", Mode.VIEW, 0)
     line = relay.connect()
     for number in range(100):
-        await line.give(out(b"%05d\n" % number * 2_000))
+        await line.deliver(out(b"%05d\n" % number * 2_000))
         await shown(anna, 1)
     seen, frames = b"", []
     while not seen.endswith(b"00099\n"):
-        frames.append(await ben.take())
+        frames.append(await ben.next_frame())
         assert frames[-1] is not None
         seen += frames[-1].content if frames[-1].channel is Channel.STDOUT else b""
     assert LIMIT < len(seen) < 2 * LIMIT + SIZE
     assert any(frame and b"too slow" in frame.content for frame in frames)
-    await line.give(out("next"))
+    await line.deliver(out("next"))
     assert await shown(ben, 1) == [out("next")]
 
 
@@ -269,15 +269,15 @@ async def test_a_viewer_who_is_slow_sees_the_end_also_of_a_shell_that_is_over(ma
     anna, ben = relay.join("anna", Mode.DRIVE, 0), relay.join("ben", Mode.VIEW, 0)
     line = relay.connect()
     for number in range(100):
-        await line.give(out(b"%05d\n" % number * 2_000))
+        await line.deliver(out(b"%05d\n" % number * 2_000))
         await shown(anna, 1)
     # Who types now must see everything from now on, but first what they missed.
-    await ben.give(control({"take": True}))
+    await ben.deliver(control({"take": True}))
     seen = b""
     async with asyncio.TaskGroup() as group:
-        giving = group.create_task(line.give(out("last words\n")))
+        giving = group.create_task(line.deliver(out("last words\n")))
         giving.add_done_callback(lambda _: relay.finish(ShellEnd(0)))
-        while (frame := await ben.take()) is not None:
+        while (frame := await ben.next_frame()) is not None:
             await asyncio.sleep(0)
             seen += frame.content if frame.channel is Channel.STDOUT else b""
             last = frame
@@ -302,15 +302,15 @@ async def test_the_driver_sets_the_pace_of_a_shell_until_they_stand_still(made: 
     async with asyncio.timeout(60), asyncio.TaskGroup() as group:
         cut = group.create_task(cut_off(anna))
         for _ in range(6):
-            giving = group.create_task(line.give(out(b"x" * LIMIT)))
+            giving = group.create_task(line.deliver(out(b"x" * LIMIT)))
             await asyncio.sleep(0.1)
             assert not giving.done()
             await shown(anna, 1)
             await giving
         assert not cut.done()
-        await line.give(out(b"x" * LIMIT))
+        await line.deliver(out(b"x" * LIMIT))
         await cut
-        await line.give(out(b"x" * LIMIT))
+        await line.deliver(out(b"x" * LIMIT))
 
 
 async def test_a_command_waits_for_its_reader_and_nothing_is_lost(made: Made) -> None:
@@ -318,7 +318,7 @@ async def test_a_command_waits_for_its_reader_and_nothing_is_lost(made: Made) ->
     anna = relay.join("anna", Mode.DRIVE, 0)
     line = relay.connect()
     async with asyncio.timeout(60), asyncio.TaskGroup() as group:
-        giving = group.create_task(line.give(out(b"x" * LIMIT)))
+        giving = group.create_task(line.deliver(out(b"x" * LIMIT)))
         await asyncio.sleep(0.1)
         assert not giving.done()
         await shown(anna, 1)
@@ -330,10 +330,10 @@ async def test_input_waits_for_a_machine_that_takes_none(made: Made) -> None:
     anna = relay.join("anna", Mode.DRIVE, 0)
     line = relay.connect()
     async with asyncio.timeout(60), asyncio.TaskGroup() as group:
-        giving = group.create_task(anna.give(typed("x" * 65_535)))
+        giving = group.create_task(anna.deliver(typed("x" * 65_535)))
         await asyncio.sleep(0.05)
         assert not giving.done()
-        await line.take()
+        await line.next_frame()
         await giving
 
 
@@ -342,9 +342,9 @@ async def test_what_was_typed_while_the_machine_was_away_reaches_it(made: Made) 
     anna = relay.join("anna", Mode.DRIVE, 0)
     first = relay.connect()
     relay.disconnect(first)
-    await anna.give(typed("x"))
+    await anna.deliver(typed("x"))
     second = relay.connect()
-    assert await second.take() == typed("x")
+    assert await second.next_frame() == typed("x")
     assert [each["notice"] for each in await told(anna) if "notice" in each] == [
         "the machine's connection is lost: waiting for it",
         "the machine is connected again",
@@ -358,9 +358,9 @@ async def test_a_machine_that_dials_again_replaces_its_older_connection(made: Ma
     second = relay.connect()
     await cut_off(first)
     with pytest.raises(CutOff):
-        await first.take()
-    await first.give(out("old"))
-    await second.give(out("new"))
+        await first.next_frame()
+    await first.deliver(out("old"))
+    await second.deliver(out("new"))
     relay.disconnect(first)
     assert (await shown(anna, 2))[1] == out("new")
     assert not [each for each in await told(anna) if "lost" in str(each.get("notice"))]
@@ -370,12 +370,12 @@ async def test_a_command_has_separate_streams_and_an_end_of_its_input(made: Made
     relay = made.relay(COMMAND)
     anna = relay.join("anna", Mode.DRIVE, 0)
     line = relay.connect()
-    await anna.give(typed("in"))
-    await anna.give(resize(1, 1))
-    await anna.give(close(Channel.STDIN))
-    assert [await line.take() for _ in range(2)] == [typed("in"), close(Channel.STDIN)]
-    await line.give(out("out"))
-    await line.give(Frame(Channel.STDERR, b"err"))
+    await anna.deliver(typed("in"))
+    await anna.deliver(resize(1, 1))
+    await anna.deliver(close(Channel.STDIN))
+    assert [await line.next_frame() for _ in range(2)] == [typed("in"), close(Channel.STDIN)]
+    await line.deliver(out("out"))
+    await line.deliver(Frame(Channel.STDERR, b"err"))
     assert await shown(anna, 2) == [out("out"), Frame(Channel.STDERR, b"err")]
     assert made.recorded() == [("o", "out"), ("o", "err")]
 
@@ -393,9 +393,9 @@ async def test_the_end_of_a_drivers_input_is_not_the_end_of_a_shell(made: Made) 
     relay = made.relay()
     anna = relay.join("anna", Mode.DRIVE, 0)
     line = relay.connect()
-    await anna.give(close(Channel.STDIN))
-    await anna.give(typed("x"))
-    assert await line.take() == typed("x")
+    await anna.deliver(close(Channel.STDIN))
+    await anna.deliver(typed("x"))
+    assert await line.next_frame() == typed("x")
 
 
 async def test_the_end_comes_last_for_everybody(made: Made, keeper: Keeper) -> None:
@@ -403,15 +403,15 @@ async def test_the_end_comes_last_for_everybody(made: Made, keeper: Keeper) -> N
     anna = relay.join("anna", Mode.DRIVE, 0)
     line = relay.connect()
     end = ShellEnd(7)
-    await line.give(out("bye"))
-    await line.give(status(end))
+    await line.deliver(out("bye"))
+    await line.deliver(status(end))
     assert keeper.told == [("over", end)]
     relay.finish(end)
     assert (await shown(anna, 3))[1:] == [out("bye"), status(end)]
     async with asyncio.timeout(60):
-        assert await anna.take() is None
-        assert [await line.take() for _ in range(2)] == [control({"end": True}), None]
-    await line.give(out("late"))
+        assert await anna.next_frame() is None
+        assert [await line.next_frame() for _ in range(2)] == [control({"end": True}), None]
+    await line.deliver(out("late"))
     assert made.recorded() == [("o", "bye")]
 
 
@@ -422,7 +422,7 @@ async def test_typing_is_recorded_only_when_asked_for_and_who_types_is_told(made
         relay.connect()
         notices = [each for each in await told(anna) if "notice" in each]
         assert notices == ([{"notice": "what is typed here is recorded"}] if session.record_input else [])
-        await anna.give(typed("secret"))
+        await anna.deliver(typed("secret"))
         relay.stop_recording()
         assert made.recorded() == ([("i", "secret")] if session.record_input else [])
 
@@ -430,15 +430,15 @@ async def test_typing_is_recorded_only_when_asked_for_and_who_types_is_told(made
 async def test_a_shell_is_in_use_when_somebody_types_or_sees_it_print(made: Made) -> None:
     relay = made.relay()
     line = relay.connect()
-    await line.give(out("x"))
+    await line.deliver(out("x"))
     assert not relay.was_active()
     anna = relay.join("anna", Mode.DRIVE, 0)
-    await line.give(out("x"))
+    await line.deliver(out("x"))
     assert [relay.was_active(), relay.was_active()] == [True, False]
-    await anna.give(typed("x"))
+    await anna.deliver(typed("x"))
     assert [relay.was_active(), relay.was_active()] == [True, False]
     relay.leave(anna)
-    await line.give(out("x"))
+    await line.deliver(out("x"))
     assert not relay.was_active()
 
 
@@ -447,7 +447,7 @@ async def test_what_is_no_sense_is_refused(made: Made, frame: Frame) -> None:
     relay = made.relay()
     anna = relay.join("anna", Mode.DRIVE, 0)
     with pytest.raises(Invalid):
-        await anna.give(frame)
+        await anna.deliver(frame)
 
 
 async def test_frames_of_other_channels_are_dropped(made: Made) -> None:
@@ -455,12 +455,12 @@ async def test_frames_of_other_channels_are_dropped(made: Made) -> None:
     anna = relay.join("anna", Mode.DRIVE, 0)
     line = relay.connect()
     for channel in (Channel.STDOUT, Channel.STDERR, Channel.STATUS):
-        await anna.give(Frame(channel, b"{}"))
+        await anna.deliver(Frame(channel, b"{}"))
     for channel in (Channel.STDIN, Channel.RESIZE, Channel.CLOSE):
-        await line.give(Frame(channel, b"{}"))
-    await anna.give(typed("x"))
-    await line.give(out("x"))
-    assert await line.take() == typed("x")
+        await line.deliver(Frame(channel, b"{}"))
+    await anna.deliver(typed("x"))
+    await line.deliver(out("x"))
+    assert await line.next_frame() == typed("x")
     assert (await shown(anna, 2))[1] == out("x")
 
 

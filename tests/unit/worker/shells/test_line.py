@@ -53,8 +53,8 @@ async def kept(door: FakeDoor) -> AsyncIterator[Kept]:
 
 async def test_frames_go_both_ways_in_order() -> None:
     async with kept(FakeDoor()) as it:
-        await it.line.send(ONE)
-        await it.line.send(TWO)
+        await it.line.send_when_up(ONE)
+        await it.line.send_when_up(TWO)
         connection = await it.connection()
         assert connection.sent == [ONE, TWO]
         connection.say(close(Channel.STDIN), ONE)
@@ -66,7 +66,7 @@ async def test_a_line_that_ends_is_dialled_again(end: Refusal | None) -> None:
     async with kept(FakeDoor()) as it:
         (await it.connection()).say(end)
         second = await it.connection(1)
-        await it.line.send(TWO)
+        await it.line.send_when_up(TWO)
         assert second.sent == [TWO]
 
 
@@ -75,7 +75,7 @@ async def test_whatever_the_appliance_answers_it_is_asked_again(refusal: Refusal
     async with kept(FakeDoor(refusal=refusal)) as it:
         await until(lambda: it.door.dialled > 3)
         it.door.refusal = None
-        await it.line.send(ONE)
+        await it.line.send_when_up(ONE)
         assert it.connections[0].sent == [ONE]
 
 
@@ -105,7 +105,7 @@ async def test_the_waits_grow_and_are_short_again_after_something_came(monkeypat
 async def test_what_could_not_be_sent_is_sent_on_the_next_connection() -> None:
     async with kept(FakeDoor(room=False)) as it, asyncio.TaskGroup() as group:
         first = await it.connection()
-        sending = group.create_task(it.line.send(ONE))
+        sending = group.create_task(it.line.send_when_up(ONE))
         await asyncio.sleep(0.02)
         assert not sending.done(), "it waits for room"
         it.door.room = True
@@ -117,7 +117,7 @@ async def test_what_could_not_be_sent_is_sent_on_the_next_connection() -> None:
 async def test_a_late_failure_of_the_old_connection_is_none_of_the_new_one() -> None:
     async with kept(FakeDoor(room=False)) as it, asyncio.TaskGroup() as group:
         old = await it.connection()
-        sending = group.create_task(it.line.send(ONE))
+        sending = group.create_task(it.line.send_when_up(ONE))
         await asyncio.sleep(0.02)
         it.door.room = True
         old.say(None)
@@ -131,7 +131,7 @@ async def test_a_late_failure_of_the_old_connection_is_none_of_the_new_one() -> 
 async def test_the_last_frame_is_said_on_every_connection() -> None:
     async with kept(FakeDoor()) as it:
         first = await it.connection()
-        await it.line.send(ONE)
+        await it.line.send_when_up(ONE)
         await it.line.finish(LAST)
         assert first.sent == [ONE, LAST]
         assert it.line.finished.is_set()
@@ -150,9 +150,9 @@ async def test_the_last_frame_waits_for_an_appliance_that_is_away() -> None:
 
 async def test_nobody_waits_for_a_line_that_was_hung_up() -> None:
     async with kept(FakeDoor(refusal=Unavailable("away"))) as it, asyncio.TaskGroup() as group:
-        sending = group.create_task(it.line.send(ONE))
+        sending = group.create_task(it.line.send_when_up(ONE))
         await asyncio.sleep(0.02)
         assert not sending.done()
         it.line.hang_up()
         await sending
-        await it.line.send(TWO)
+        await it.line.send_when_up(TWO)

@@ -75,13 +75,13 @@ async def prepare(operator_socket: Path, archive: Path, workers: Mapping[str, Pa
     )
     task = f'  - name: nothing\n    worker: "{{{{.device_1}}}}"\n    actions:\n{actions}'
     async with Operator(socket=operator_socket) as operator:
-        await operator.load_images(archive)
-        await operator.create_template("bench", f'version: "0.1"\nname: bench\nglobal_timeout: 600\ntasks:\n{task}')
+        await operator.images.load(archive)
+        await operator.templates.create("bench", f'version: "0.1"\nname: bench\nglobal_timeout: 600\ntasks:\n{task}')
         for number, (mac, folder) in enumerate(workers.items(), 2):
             dhcp = {"mac": mac, "ip": {"address": f"127.0.0.{number}", "netmask": "255.0.0.0"}}
             hardware = {"id": str(uuid.uuid4()), "network": {"interfaces": [{"dhcp": dhcp}]}}
-            await operator.push_hardware(json.dumps(hardware).encode())
-            (folder / CREDENTIAL).write_text(json.dumps(await operator.credential(mac)))
+            await operator.hardware.push(json.dumps(hardware).encode())
+            (folder / CREDENTIAL).write_text(json.dumps(await operator.hardware.credential(mac)))
 
 
 @contextmanager
@@ -101,7 +101,7 @@ async def workflow(operator_socket: Path, mac: str = MAC) -> float:
     async with asyncio.timeout(SECONDS), Operator(socket=operator_socket) as operator:
         events = operator.events()
         await anext(events)  # from here on nothing is missed
-        await operator.create_workflow("bench", {"device_1": mac})
+        await operator.workflows.create("bench", {"device_1": mac})
         begun = []
         async for _, event in events:
             if event and event["kind"] == "action.started":

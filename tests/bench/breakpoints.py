@@ -97,8 +97,8 @@ async def held(operator_socket: Path, marks: Path) -> str:
         f'tasks:\n  - name: held\n    worker: "{{{{.device_1}}}}"\n    actions:\n      - {action}\n'
     )
     async with asyncio.timeout(SECONDS), Operator(socket=operator_socket) as operator:
-        await operator.create_template("held", text)
-        created = await operator.create_workflow("held", {"device_1": HELPED})
+        await operator.templates.create("held", text)
+        created = await operator.workflows.create("held", {"device_1": HELPED})
         await again_held(operator, created["id"], 0)
     return str(created["id"])
 
@@ -131,7 +131,7 @@ async def verdicts(stands: Held) -> Comparison:
         container = await docker.containers.get(stands.container)
 
         async def retry() -> None:
-            await operator.decide(stands.workflow, {"verb": "retry"})
+            await operator.breakpoints.decide(stands.workflow, {"verb": "retry"})
 
         async def run() -> None:
             execution = await container.exec(MARK)
@@ -177,7 +177,7 @@ async def again_held(operator: Operator, workflow_id: str, after: int) -> None:
     """Wait until it is held behind the hold of this number."""
     async with asyncio.timeout(SECONDS):
         while True:
-            hold = (await operator.workflow_breakpoints(workflow_id))["held"]
+            hold = (await operator.breakpoints.get(workflow_id))["held"]
             if hold is not None and hold["sequence"] > after:
                 return
             await asyncio.sleep(0.01)

@@ -64,12 +64,12 @@ async def prepare(operator_socket: Path, machines: Sequence[tuple[str, str]], ne
     """Make the machines known, and give each the ticket without which it may not netboot."""
     async with Operator(socket=operator_socket) as operator:
         for mac, address in machines:
-            await operator.push_hardware(document(mac, address, network))
+            await operator.hardware.push(document(mac, address, network))
         for number, first in enumerate(range(0, len(machines), MACHINES)):
             some = machines[first : first + MACHINES]
             devices = {f"device_{each}": mac for each, (mac, _) in enumerate(some)}
-            template = await operator.create_template(f"bench-{number}", template_for(devices))
-            await operator.create_workflow(template["id"], devices)
+            template = await operator.templates.create(f"bench-{number}", template_for(devices))
+            await operator.workflows.create(template["id"], devices)
 
 
 def document(mac: str, address: str, network: IPv4Interface) -> bytes:

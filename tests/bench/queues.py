@@ -133,13 +133,13 @@ async def prepare(operator_socket: Path) -> Queues:
     )
     queues: dict[Credential, list[str]] = {}
     async with Operator(socket=operator_socket) as operator:
-        await operator.create_template("bench", TEMPLATE + actions)
+        await operator.templates.create("bench", TEMPLATE + actions)
         for number in range(WORKERS):
-            await operator.push_hardware(document(number))
-            queues[Credential(**await operator.credential(mac(number)))] = []
+            await operator.hardware.push(document(number))
+            queues[Credential(**await operator.hardware.credential(mac(number)))] = []
         for _ in range(WORKFLOWS):
             for number, queue in enumerate(queues.values()):
-                created = await operator.create_workflow("bench", {"device_1": mac(number)})
+                created = await operator.workflows.create("bench", {"device_1": mac(number)})
                 queue.append(created["id"])
     return queues
 
@@ -208,6 +208,6 @@ async def listen(door: NodeDoor, offer: Offer) -> None:
 async def check_success(operator_socket: Path) -> None:
     """Raises Wrong unless the appliance says that every workflow succeeded, so that nothing is left to be offered."""
     async with Operator(socket=operator_socket) as operator:
-        states = [each["state"] for each in await operator.workflows()]
+        states = [each["state"] for each in await operator.workflows.all()]
     if states != [State.SUCCESS] * WORKERS * WORKFLOWS:
         raise Wrong(f"{states.count(State.SUCCESS)} of {len(states)} workflows succeeded")

@@ -6,7 +6,6 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from tinkbox.cli.appliance import ask
 from tinkbox.cli.output import Column, Document, clean, moment, show
-from tinkbox.client.operator import Operator
 from tinkbox.model.duration import show_duration
 from tinkbox.model.errors import Invalid
 
@@ -31,7 +30,7 @@ UNEXPLAINED = "a failure counts as success only with a reason: give it with --wh
 
 
 def show_list(chosen: argparse.Namespace) -> None:
-    show(chosen, ask(chosen, Operator.breakpoints), COLUMNS)
+    show(chosen, ask(chosen, lambda operator: operator.breakpoints.all()), COLUMNS)
 
 
 def arm(chosen: argparse.Namespace) -> None:
@@ -42,11 +41,11 @@ def arm(chosen: argparse.Namespace) -> None:
         change["timeout"] = chosen.timeout
     if chosen.on_expiry is not None:
         change["on_expiry"] = chosen.on_expiry
-    _say_armed("Armed", ask(chosen, lambda operator: operator.arm(chosen.key, change)))
+    _say_armed("Armed", ask(chosen, lambda operator: operator.breakpoints.arm(chosen.key, change)))
 
 
 def clear(chosen: argparse.Namespace) -> None:
-    standing = ask(chosen, lambda operator: operator.clear(chosen.key, change_of(chosen)))
+    standing = ask(chosen, lambda operator: operator.breakpoints.clear(chosen.key, change_of(chosen)))
     _say_armed("Cleared", standing)
 
 
@@ -58,12 +57,12 @@ def decide(chosen: argparse.Namespace) -> None:
         verdict["environment"] = dict(chosen.environment)
         if chosen.command:
             verdict["command"] = list(chosen.command)
-    hold = ask(chosen, lambda operator: operator.decide(chosen.key, verdict))
+    hold = ask(chosen, lambda operator: operator.breakpoints.decide(chosen.key, verdict))
     print(clean(f"{DECIDED[chosen.verb]} {full_name(hold)}: {follows(hold)}"))
 
 
 def extend(chosen: argparse.Namespace) -> None:
-    hold = ask(chosen, lambda operator: operator.extend(chosen.key, chosen.seconds, chosen.why))
+    hold = ask(chosen, lambda operator: operator.breakpoints.extend(chosen.key, chosen.seconds, chosen.why))
     print(clean(f"Extended {full_name(hold)}: held until {until(hold)}"))
 
 
@@ -163,7 +162,7 @@ def _asked_why(chosen: argparse.Namespace) -> str:
     """Why a failure counts as success, from whoever sits at the terminal; nothing for what needs no reason."""
     if chosen.verb != "continue":
         return ""
-    held = ask(chosen, lambda operator: operator.workflow_breakpoints(chosen.key))["held"]
+    held = ask(chosen, lambda operator: operator.breakpoints.get(chosen.key))["held"]
     if held is None or held["verdict"] or not failed(held):
         return ""  # nothing to excuse, or the appliance says what is wrong
     if sys.stdin is None or not sys.stdin.isatty():

@@ -8,7 +8,6 @@ from collections.abc import Sequence
 
 from tinkbox.cli.appliance import ask, ask_each
 from tinkbox.cli.output import Column, Document, clean, moment, show
-from tinkbox.client.operator import Operator
 from tinkbox.model.errors import Invalid
 
 VERSIONS: Sequence[Column] = (
@@ -27,7 +26,7 @@ def data(chosen: argparse.Namespace) -> int:
     if chosen.list:
         _show_versions(chosen)
         return 0
-    for found in ask_each(chosen, lambda operator, key: operator.workflow_data(key, chosen.data_version)):
+    for found in ask_each(chosen, lambda operator, key: operator.workflows.data(key, chosen.data_version)):
         if chosen.latest:
             print("Latest workflow data version:", found["version"])
         elif chosen.metadata:
@@ -63,7 +62,7 @@ def _print_data(found: Document) -> None:
 
 
 def _show_versions(chosen: argparse.Namespace) -> None:
-    for versions in ask_each(chosen, Operator.workflow_data_versions):
+    for versions in ask_each(chosen, lambda operator, key: operator.workflows.data_versions(key)):
         wanted = [each for each in versions if chosen.data_version in (0, each["version"])]
         if chosen.format in ("table", "csv") and not chosen.quiet:
             lines = [
@@ -96,7 +95,7 @@ def _save(chosen: argparse.Namespace) -> int:
 
     if len(chosen.keys) != 1:
         raise Invalid("--save takes the data of one workflow at a time")
-    found = ask(chosen, lambda operator: operator.workflow_data(chosen.keys[0], chosen.data_version))
+    found = ask(chosen, lambda operator: operator.workflows.data(chosen.keys[0], chosen.data_version))
     broken = [file["error"] for file in found["files"] if "error" in file]
     if broken:
         raise Invalid(f"version {found['version']} of the data cannot be read: {broken[0]}")

@@ -6,7 +6,6 @@ from typing import Any
 
 from tinkbox.cli.appliance import ask, ask_each
 from tinkbox.cli.output import Column, Document, clean, fields, moment, show
-from tinkbox.client.operator import Operator
 
 _GIB = 2**30
 COLUMNS: Sequence[Column] = (
@@ -24,7 +23,7 @@ COLUMNS: Sequence[Column] = (
 
 def discovered(chosen: argparse.Namespace) -> None:
     """Who waits, and below it why a rule that holds for one has not accepted it."""
-    strangers = ask(chosen, Operator.discovered)
+    strangers = ask(chosen, lambda operator: operator.discovered.all())
     show(chosen, strangers, COLUMNS, key="mac")
     if chosen.format == "table" and not chosen.quiet:
         for each in strangers:
@@ -42,14 +41,14 @@ def accept(chosen: argparse.Namespace) -> None:
         "confirm_wipe": chosen.confirm_wipe,
     }
     asked = {name: value for name, value in wanted.items() if value}
-    accepted = ask(chosen, lambda operator: operator.accept_machine(chosen.mac, asked))
+    accepted = ask(chosen, lambda operator: operator.discovered.accept(chosen.mac, asked))
     print(f"Accepted {chosen.mac} as {accepted['name']}:  {accepted['id']}")
     if accepted["workflow"]:
         print("Created Workflow: ", accepted["workflow"])
 
 
 def refuse(chosen: argparse.Namespace) -> None:
-    for refused in ask_each(chosen, Operator.refuse_machine):
+    for refused in ask_each(chosen, lambda operator, key: operator.discovered.refuse(key)):
         print(f"Refused {refused['mac']}")
 
 

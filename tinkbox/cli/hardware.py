@@ -25,7 +25,7 @@ COLUMNS: Sequence[Column] = (
 
 def push(chosen: argparse.Namespace) -> None:
     text = read_input(chosen.file, "hardware document")
-    say_notes(ask(chosen, lambda operator: operator.push_hardware(text)))
+    say_notes(ask(chosen, lambda operator: operator.hardware.push(text)))
     print(_logged("Hardware data pushed successfully"))
 
 
@@ -33,13 +33,13 @@ def show_list(chosen: argparse.Namespace) -> None:
     if chosen.seen:
         show_seen(chosen)
     else:
-        _show_all(chosen, ask(chosen, Operator.hardware))
+        _show_all(chosen, ask(chosen, lambda operator: operator.hardware.all()))
 
 
 def get(chosen: argparse.Namespace) -> None:
     """The machines and how far their boots came, also of one that nobody knows; without keys the list."""
     if not chosen.keys:
-        _show_all(chosen, ask(chosen, Operator.hardware))
+        _show_all(chosen, ask(chosen, lambda operator: operator.hardware.all()))
         return
     machines = ask_each(chosen, _with_timeline)
     _show_all(chosen, machines)
@@ -63,15 +63,15 @@ def firmware(firmware_traits: Mapping[str, Any]) -> str:
 
 async def _with_timeline(operator: Operator, key: str) -> Document:
     try:
-        return {**await operator.machine(key), "timeline": await operator.timeline(key)}
+        return {**await operator.hardware.get(key), "timeline": await operator.hardware.timeline(key)}
     except NotFound:
         with suppress(NotFound):
-            return stranger(await operator.seen_machine(key))
+            return stranger(await operator.seen.get(key))
         raise
 
 
 def by_id(chosen: argparse.Namespace) -> None:
-    for machine in ask_each(chosen, Operator.machine):
+    for machine in ask_each(chosen, lambda operator, key: operator.hardware.get(key)):
         print(json.dumps(machine["document"]))
 
 
@@ -94,7 +94,7 @@ def by_ip(chosen: argparse.Namespace) -> None:
 
 
 def delete(chosen: argparse.Namespace) -> None:
-    for deleted in ask_each(chosen, Operator.delete_hardware):
+    for deleted in ask_each(chosen, lambda operator, key: operator.hardware.delete(key)):
         print(_logged(f"Hardware data with id {deleted['id']} deleted successfully"))
 
 
@@ -106,7 +106,7 @@ def watch(chosen: argparse.Namespace) -> None:
         known: dict[str, object] = {}
         while True:
             for key in chosen.keys:
-                document = (await operator.machine(key))["document"]
+                document = (await operator.hardware.get(key))["document"]
                 if known.get(key) != document:
                     known[key] = document
                     print(json.dumps(document), flush=True)
@@ -116,7 +116,7 @@ def watch(chosen: argparse.Namespace) -> None:
 
 
 def credential(chosen: argparse.Namespace) -> None:
-    print(json.dumps(ask(chosen, lambda operator: operator.credential(chosen.key))))
+    print(json.dumps(ask(chosen, lambda operator: operator.hardware.credential(chosen.key))))
 
 
 def _show_all(chosen: argparse.Namespace, machines: Sequence[Document]) -> None:
@@ -129,7 +129,7 @@ def _show_all(chosen: argparse.Namespace, machines: Sequence[Document]) -> None:
 
 def _by_address(chosen: argparse.Namespace, address: str, kind: str) -> None:
     try:
-        machine = ask(chosen, lambda operator: operator.machine(address))
+        machine = ask(chosen, lambda operator: operator.hardware.get(address))
     except NotFound:
         raise NotFound(f"{kind} address not found in the database {address}") from None
     if chosen.details:

@@ -22,7 +22,7 @@ def load(chosen: argparse.Namespace) -> None:
             if not path.is_file():
                 raise NotFound(f"no file {path}: name an archive that `docker save` made")
             try:
-                names = await operator.load_images(path)
+                names = await operator.images.load(path)
             except OSError as error:
                 raise NotFound(f"cannot read {path}: {error.strerror}") from None
             for name in names:
@@ -32,12 +32,14 @@ def load(chosen: argparse.Namespace) -> None:
 
 
 def show_list(chosen: argparse.Namespace) -> None:
-    images = [{"reference": _reference(image), **image} for image in ask(chosen, Operator.images)]
+    images = [
+        {"reference": _reference(image), **image} for image in ask(chosen, lambda operator: operator.images.all())
+    ]
     show(chosen, images, COLUMNS, key="reference")
 
 
 def delete(chosen: argparse.Namespace) -> None:
-    ask_each(chosen, Operator.delete_image)
+    ask_each(chosen, lambda operator, key: operator.images.delete(key))
 
 
 def _reference(image: Document) -> str:

@@ -5,7 +5,6 @@ from collections.abc import Sequence
 
 from tinkbox.cli.appliance import ask
 from tinkbox.cli.output import Column, moment, show
-from tinkbox.client.operator import Operator
 
 COLUMNS: Sequence[Column] = (
     ("IP Address", lambda lease: lease["address"]),
@@ -18,4 +17,4 @@ COLUMNS: Sequence[Column] = (
 
 
 def show_list(chosen: argparse.Namespace) -> None:
-    show(chosen, ask(chosen, Operator.leases), COLUMNS, key="address")
+    show(chosen, ask(chosen, lambda operator: operator.leases.all()), COLUMNS, key="address")

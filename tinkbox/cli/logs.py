@@ -21,9 +21,9 @@ def logs(chosen: argparse.Namespace) -> None:
     """
 
     async def printed(operator: Operator) -> None:
-        workflow_id = (await operator.workflow(chosen.key))["id"]
+        workflow_id = (await operator.workflows.get(chosen.key))["id"]
         page = Page(sys.stdout, sys.stderr, _attempt)
-        await _read(page, lambda place: operator.workflow_output(workflow_id, place, follow=chosen.follow))
+        await _read(page, lambda place: operator.workflows.output(workflow_id, place, follow=chosen.follow))
 
     ask(chosen, printed)
 
@@ -36,7 +36,7 @@ def logs_of_service(chosen: argparse.Namespace) -> None:
 
         async def stream(place: str) -> Stream:
             nonlocal key
-            async for reached, piece in operator.service_output(key, place, follow=chosen.follow):
+            async for reached, piece in operator.services.output(key, place, follow=chosen.follow):
                 if piece is not None:
                     # From now on it is this one, whatever else will be called so.
                     key = f"{piece['workflow_id']}/{piece['service']}"

@@ -7,7 +7,6 @@ from pathlib import Path
 
 from tinkbox.cli.appliance import ask
 from tinkbox.cli.output import Column, show
-from tinkbox.client.operator import Operator
 from tinkbox.model.errors import Invalid
 from tinkbox.settings import load
 
@@ -30,7 +29,7 @@ def build(chosen: argparse.Namespace) -> None:
 
 
 def show_list(chosen: argparse.Namespace) -> None:
-    show(chosen, ask(chosen, Operator.osie), COLUMNS, key="architecture")
+    show(chosen, ask(chosen, lambda operator: operator.osie.all()), COLUMNS, key="architecture")
 
 
 def _executable(named: Path | None) -> Path:

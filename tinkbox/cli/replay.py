@@ -20,7 +20,7 @@ LONGEST_PAUSE = 2.0
 
 def replay(chosen: argparse.Namespace) -> None:
     """Show it as it was, on a terminal at its pace; elsewhere all that was printed, at once."""
-    content = ask(chosen, lambda operator: operator.recording(chosen.session))
+    content = ask(chosen, lambda operator: operator.shells.recording(chosen.session))
     if chosen.raw is not None:
         _write(chosen.raw, content)
         return

@@ -5,7 +5,6 @@ from collections.abc import Sequence
 
 from tinkbox.cli.appliance import ask
 from tinkbox.cli.output import Column, Document, clean, moment, show, table
-from tinkbox.client.operator import Operator
 
 MACHINES: Sequence[Column] = (
     ("MAC Address", lambda seen: seen["mac"]),
@@ -24,7 +23,7 @@ SIGHTINGS: Sequence[Column] = (
 
 def show_seen(chosen: argparse.Namespace) -> None:
     """Every MAC that was seen, known or not."""
-    show(chosen, ask(chosen, Operator.seen), MACHINES, key="mac")
+    show(chosen, ask(chosen, lambda operator: operator.seen.all()), MACHINES, key="mac")
 
 
 def stranger(seen: Document) -> Document:

@@ -6,7 +6,6 @@ from datetime import UTC, datetime
 
 from tinkbox.cli.appliance import ask, ask_each
 from tinkbox.cli.output import Column, Document, show
-from tinkbox.client.operator import Operator
 from tinkbox.model.duration import show_duration
 
 SHOWN_LETTERS = 120
@@ -24,9 +23,13 @@ COLUMNS: Sequence[Column] = (
 
 def show_list(chosen: argparse.Namespace) -> None:
     if chosen.keys:
-        listed = [service for services in ask_each(chosen, Operator.services) for service in services]
+        listed = [
+            service
+            for services in ask_each(chosen, lambda operator, key: operator.services.all(key))
+            for service in services
+        ]
     else:
-        listed = ask(chosen, Operator.services)
+        listed = ask(chosen, lambda operator: operator.services.all())
     show(chosen, listed, COLUMNS)
 
 

@@ -53,7 +53,7 @@ class Session:
             wait, opened = 0.0, self._opened
             while True:
                 try:
-                    async with self._operator.attach(
+                    async with self._operator.shells.attach(
                         opened, tty=True, mode=self._mode, after=self._place
                     ) as connection:
                         if wait:
@@ -79,7 +79,7 @@ class Session:
             wait = min(2 * wait, LONGEST_WAIT) or FIRST_WAIT
             await asyncio.sleep(wait)
             try:
-                return wait, await self._operator.open_shell(self._key, {"session": self._opened["id"]})
+                return wait, await self._operator.shells.open(self._key, {"session": self._opened["id"]})
             except Unavailable:
                 continue
 

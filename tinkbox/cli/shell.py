@@ -43,11 +43,11 @@ def shell(chosen: argparse.Namespace) -> int:
 
 
 async def _interactive(operator: Operator, chosen: argparse.Namespace) -> int:
-    standing = await operator.workflow_breakpoints(chosen.key)
+    standing = await operator.breakpoints.get(chosen.key)
     workflow_id, terminal = standing["id"], Terminal()
     rows, columns = terminal.size
     asked = {"tty": True, "term": terminal_kind(), "rows": rows, "columns": columns, "mode": chosen.mode}
-    opened = await operator.open_shell(workflow_id, {**_wish(chosen), **asked})
+    opened = await operator.shells.open(workflow_id, {**_wish(chosen), **asked})
     _say(banner(standing))
     end, refusal = None, None
     async with terminal:
@@ -56,7 +56,7 @@ async def _interactive(operator: Operator, chosen: argparse.Namespace) -> int:
         except Refusal as error:
             refusal = error
     with suppress(Unavailable):
-        standing = await operator.workflow_breakpoints(workflow_id)
+        standing = await operator.breakpoints.get(workflow_id)
     _say(["", *farewell(standing, opened["id"], end)])  # whatever line the cursor was left in
     if refusal is not None:
         raise refusal
@@ -104,8 +104,10 @@ def _command(chosen: argparse.Namespace) -> int:
         raise Invalid("a command is run for whoever gives it: --view and --take are for shells")
 
     async def run(operator: Operator) -> ShellEnd:
-        opened = await operator.open_shell(chosen.key, {**_wish(chosen), "tty": False, "command": list(chosen.command)})
-        async with operator.attach(opened, tty=False) as connection:
+        opened = await operator.shells.open(
+            chosen.key, {**_wish(chosen), "tty": False, "command": list(chosen.command)}
+        )
+        async with operator.shells.attach(opened, tty=False) as connection:
             return await _carried(connection)
 
     try:

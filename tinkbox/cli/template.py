@@ -7,7 +7,6 @@ from pathlib import Path
 from tinkbox.cli.appliance import ask, ask_each, read_text
 from tinkbox.cli.intake import read_devices, say_notes
 from tinkbox.cli.output import Column, clean, moment, show, show_texts
-from tinkbox.client.operator import Operator
 from tinkbox.model.errors import Invalid, Problem
 
 COLUMNS: Sequence[Column] = (
@@ -20,33 +19,33 @@ COLUMNS: Sequence[Column] = (
 
 def create(chosen: argparse.Namespace) -> None:
     text = read_text(chosen.file, "template")
-    answer = ask(chosen, lambda operator: operator.create_template(chosen.name or "", text))
+    answer = ask(chosen, lambda operator: operator.templates.create(chosen.name or "", text))
     say_notes(answer)
     for created in answer.get("created", [answer]):
         print("Created Template: ", created["id"])
 
 
 def show_list(chosen: argparse.Namespace) -> None:
-    show(chosen, ask(chosen, Operator.templates), COLUMNS)
+    show(chosen, ask(chosen, lambda operator: operator.templates.all()), COLUMNS)
 
 
 def get(chosen: argparse.Namespace) -> None:
     if not chosen.keys:
         show_list(chosen)
         return
-    show_texts(chosen, ask_each(chosen, Operator.template), COLUMNS, "data")
+    show_texts(chosen, ask_each(chosen, lambda operator, key: operator.templates.get(key)), COLUMNS, "data")
 
 
 def update(chosen: argparse.Namespace) -> None:
     text = read_text(chosen.file, "template") if chosen.file is not None or chosen.name is None else None
     if text is None and chosen.name is None:
         raise Invalid("nothing to update: give --name, --file, or both")
-    updated = ask(chosen, lambda operator: operator.update_template(chosen.key, chosen.name, text))
+    updated = ask(chosen, lambda operator: operator.templates.update(chosen.key, chosen.name, text))
     print("Updated Template: ", updated["id"])
 
 
 def delete(chosen: argparse.Namespace) -> None:
-    ask_each(chosen, Operator.delete_template)
+    ask_each(chosen, lambda operator, key: operator.templates.delete(key))
 
 
 def validate(chosen: argparse.Namespace) -> int:
@@ -59,7 +58,7 @@ def validate(chosen: argparse.Namespace) -> int:
         asked["data"] = read_text(file, "template")
     if chosen.hardware is not None:
         asked["hardware"] = read_devices(chosen.hardware)
-    answer = ask(chosen, lambda operator: operator.validate_template(asked))
+    answer = ask(chosen, lambda operator: operator.templates.validate(asked))
     say_notes(answer)
     for verdict in answer["verdicts"]:
         what = " for ".join(clean(each) for each in (verdict["template"], verdict["machine"]) if each)

@@ -39,31 +39,31 @@ def create(chosen: argparse.Namespace) -> None:
     armed, confirmed = breakpoints_of(chosen.breakpoints), chosen.confirm_wipe
     if chosen.template is None:
         text = read_text(chosen.file, "kind: Workflow")
-        answer = ask(chosen, lambda operator: operator.create_workflows(text, armed, confirm_wipe=confirmed))
+        answer = ask(chosen, lambda operator: operator.workflows.create_from(text, armed, confirm_wipe=confirmed))
         say_notes(answer)
     else:
         devices = read_devices(chosen.hardware)
         answer = ask(
             chosen,
-            lambda operator: operator.create_workflow(chosen.template, devices, armed, confirm_wipe=confirmed),
+            lambda operator: operator.workflows.create(chosen.template, devices, armed, confirm_wipe=confirmed),
         )
     for created in answer.get("created", [answer]):
         print("Created Workflow: ", created["id"])
 
 
 def show_list(chosen: argparse.Namespace) -> None:
-    show(chosen, ask(chosen, Operator.workflows), COLUMNS)
+    show(chosen, ask(chosen, lambda operator: operator.workflows.all()), COLUMNS)
 
 
 def get(chosen: argparse.Namespace) -> None:
     if not chosen.keys:
         show_list(chosen)
         return
-    show_texts(chosen, ask_each(chosen, Operator.workflow), COLUMNS, "text")
+    show_texts(chosen, ask_each(chosen, lambda operator, key: operator.workflows.get(key)), COLUMNS, "text")
 
 
 def state(chosen: argparse.Namespace) -> None:
-    stands = ask(chosen, lambda operator: operator.workflow_state(chosen.key))
+    stands = ask(chosen, lambda operator: operator.workflows.state(chosen.key))
     if chosen.format != "table" or chosen.quiet:
         plain = [name for name, value in stands.items() if name != "held" and not isinstance(value, list)]
         show(chosen, [stands], [(name, itemgetter(name)) for name in plain], key="state")
@@ -82,7 +82,7 @@ def state(chosen: argparse.Namespace) -> None:
 
 
 def events(chosen: argparse.Namespace) -> None:
-    for happened in ask_each(chosen, Operator.workflow_events):
+    for happened in ask_each(chosen, lambda operator, key: operator.workflows.events(key)):
         shown = happened
         if chosen.format in ("table", "csv"):
             shown = [event for event in happened if concerns_action(event)]
@@ -90,14 +90,14 @@ def events(chosen: argparse.Namespace) -> None:
 
 
 def cancel(chosen: argparse.Namespace) -> None:
-    for canceled in ask_each(chosen, Operator.cancel_workflow):
+    for canceled in ask_each(chosen, lambda operator, key: operator.workflows.cancel(key)):
         # What runs is told to stop first.
         print("Canceled Workflow: " if canceled["state"] == "CANCELED" else "Canceling Workflow: ", canceled["id"])
 
 
 def retry(chosen: argparse.Namespace) -> None:
     def once_more(operator: Operator, key: str) -> Awaitable[Document]:
-        return operator.retry_workflow(key, chosen.first, confirm_wipe=chosen.confirm_wipe)
+        return operator.workflows.retry(key, chosen.first, confirm_wipe=chosen.confirm_wipe)
 
     for retried in ask_each(chosen, once_more):
         print("Retried Workflow: ", retried["id"])
@@ -110,11 +110,11 @@ def watch(chosen: argparse.Namespace) -> int:
     from tinkbox.model.errors import Unavailable
 
     async def watched(operator: Operator) -> int:
-        workflow_id = (await operator.workflow(chosen.key))["id"]
+        workflow_id = (await operator.workflows.get(chosen.key))["id"]
         shown = 0
         while True:
             try:
-                happened = await operator.workflow_events(workflow_id, shown)
+                happened = await operator.workflows.events(workflow_id, shown)
             except Unavailable as error:
                 print(f"tinkbox: {clean(str(error))}; trying again", file=sys.stderr)
                 await asyncio.sleep(2)
@@ -132,7 +132,7 @@ def watch(chosen: argparse.Namespace) -> int:
 
 
 def delete(chosen: argparse.Namespace) -> None:
-    ask_each(chosen, Operator.delete_workflow)
+    ask_each(chosen, lambda operator, key: operator.workflows.delete(key))
 
 
 def _end(happened: Sequence[Document]) -> str | None:

@@ -256,12 +256,12 @@ async def test_the_client_speaks_of_services_as_the_door_does(door: Door) -> Non
     await host.print("boot files", b"hello")
     await host.say("boot files", Phase.EXITED, exit_code=0)
     async with asyncio.timeout(SOON), Operator(socket=door.path) as operator:
-        assert await operator.services() == await operator.services("a+b & c=d%20/é")
+        assert await operator.services.all() == await operator.services.all("a+b & c=d%20/é")
         for key in ("boot files", "a+b & c=d%20/é/boot files", f"{workflow_id}/boot files"):
-            pieces = [each async for each in operator.service_output(key, follow=True)]
+            pieces = [each async for each in operator.services.output(key, follow=True)]
             assert [(place, piece and piece["output"]) for place, piece in pieces] == [("0", None), ("5", "aGVsbG8=")]
         with pytest.raises(NotFound, match="nothing"):
-            await operator.services("nothing")
+            await operator.services.all("nothing")
 
 
 async def test_metrics_count_the_services_of_workflows_that_are_not_over(door: Door) -> None:

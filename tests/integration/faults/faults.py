@@ -76,7 +76,7 @@ async def clock_a_day_behind(rig: Rig, exchange: Exchange) -> None:
 
 async def canceled(rig: Rig, exchange: Exchange) -> None:
     """The operator cancels the workflow."""
-    await rig.operator.cancel_workflow(rig.workflow)
+    await rig.operator.workflows.cancel(rig.workflow)
 
 
 async def machine_goes(rig: Rig, exchange: Exchange) -> None:

@@ -152,7 +152,7 @@ class Hosting:
     async def services(self) -> list[dict[str, Any]]:
         """The workflow's services in the operator's eyes; none while the appliance is away."""
         try:
-            return await self.operator.services(self.workflow)
+            return await self.operator.services.all(self.workflow)
         except Unavailable:
             return [{"state": "unknown"}]
 
@@ -241,7 +241,7 @@ class Hosting:
 
     async def _events(self) -> list[dict[str, Any]]:
         try:
-            return await self.operator.workflow_events(self.workflow)
+            return await self.operator.workflows.events(self.workflow)
         except Unavailable:
             return []
 
@@ -257,8 +257,8 @@ async def workflow_with(
     """Create a workflow of a service and a task; returns its id."""
     template = {"version": "0.1", "name": "hosted", "services": [service], "tasks": [task]}
     name = f"hosted-{next(_numbers)}"
-    await operator.create_template(name, json.dumps(template))
-    return str((await operator.create_workflow(name, {"device_1": mac(machine)}))["id"])
+    await operator.templates.create(name, json.dumps(template))
+    return str((await operator.workflows.create(name, {"device_1": mac(machine)}))["id"])
 
 
 async def _until(done: Callable[[], Awaitable[bool]]) -> None:
@@ -293,8 +293,8 @@ async def hosting_in(
         await prepare(appliance, engine, folder)
         document = hardware(1)
         document["network"]["interfaces"][0]["dhcp"]["ip"]["address"] = MACHINE
-        await operator.push_hardware(json.dumps(document).encode())
-        (folder / "worker.json").write_text(json.dumps(await operator.credential(mac(1))))
+        await operator.hardware.push(json.dumps(document).encode())
+        (folder / "worker.json").write_text(json.dumps(await operator.hardware.credential(mac(1))))
         stack.callback(hosting.stop)
         stack.callback(hosting.clear)
         # What is being started again would stay behind.

@@ -249,12 +249,12 @@ class Rig:
         }
         template = {"version": "0.1", "name": "test", "global_timeout": 600, "tasks": [task]}
         name = f"template-{next(_numbers)}"
-        await self.operator.create_template(name, json.dumps(template))
-        self.workflow = (await self.operator.create_workflow(name, {"device_1": self.machine}))["id"]
+        await self.operator.templates.create(name, json.dumps(template))
+        self.workflow = (await self.operator.workflows.create(name, {"device_1": self.machine}))["id"]
 
     async def _events(self) -> list[dict[str, Any]]:
         try:
-            return await self.operator.workflow_events(self.workflow)
+            return await self.operator.workflows.events(self.workflow)
         except Unavailable:
             return []
 
@@ -275,12 +275,12 @@ class Rig:
 
     async def _facts(self, events: list[dict[str, Any]], left: list[str]) -> Facts:
         printed: defaultdict[str, bytes] = defaultdict(bytes)
-        async for _, piece in self.operator.workflow_output(self.workflow, follow=False):
+        async for _, piece in self.operator.workflows.output(self.workflow, follow=False):
             if piece is not None:
                 printed[piece["attempt"]] += base64.b64decode(piece["output"])
-        data = await self.operator.workflow_data(self.workflow, 0)
+        data = await self.operator.workflows.data(self.workflow, 0)
         files = {file["path"]: base64.b64decode(file.get("content", "")).decode() for file in data["files"]}
-        stands = await self.operator.workflow(self.workflow)
+        stands = await self.operator.workflows.get(self.workflow)
         starts = self.folder / "marks" / "starts"
         story = self.script.story
         return Facts(
@@ -316,7 +316,7 @@ async def prepare(appliance: Appliance, engine: DockerEngine, folder: Path) -> N
     await asyncio.to_thread(engine.cli, "save", "-o", archive, IMAGE)
     await asyncio.to_thread(engine.cli, "rmi", IMAGE)
     async with Operator(socket=appliance.socket) as operator:
-        await operator.load_images(archive)
+        await operator.images.load(archive)
 
 
 @asynccontextmanager
@@ -330,8 +330,8 @@ async def rig_in(
     docker = Wire("docker", Path(engine.url.removeprefix("unix://")), script.heard)
     (folder / "marks").mkdir()
     async with Operator(socket=appliance.socket) as operator:
-        await operator.push_hardware(json.dumps(hardware(number)).encode())
-        credential = await operator.credential(mac(number))
+        await operator.hardware.push(json.dumps(hardware(number)).encode())
+        credential = await operator.hardware.credential(mac(number))
         (folder / "worker.json").write_text(json.dumps(credential))
         async with door.open(sockets), docker.open(sockets):
             worker = Worker(folder, door.url, docker.url)

@@ -85,7 +85,7 @@ async def test_each_has_the_outcome_that_is_documented(hosting: Hosting) -> None
     operator = hosting.operator
     workflows = {}
     for number, (case, (wanted, _)) in enumerate(CASES.items(), start=1):
-        await operator.push_hardware(json.dumps(hardware(number)).encode())
+        await operator.hardware.push(json.dumps(hardware(number)).encode())
         task = {
             "name": "task",
             "worker": "{{.device_1}}",
@@ -101,10 +101,14 @@ async def becomes(hosting: Hosting, workflow: str, outcome: Outcome, case: str) 
     """Wait until the service stands where it should, and compare."""
     operator = hosting.operator
     (stands,) = await eventually(
-        lambda: operator.services(workflow), lambda one: one[0]["state"] == outcome.service, f"the outcome of {case}"
+        lambda: operator.services.all(workflow),
+        lambda one: one[0]["state"] == outcome.service,
+        f"the outcome of {case}",
     )
     told = await eventually(
-        lambda: operator.workflow(workflow), lambda it: it["state"] == outcome.workflow, f"what {case} means for it"
+        lambda: operator.workflows.get(workflow),
+        lambda it: it["state"] == outcome.workflow,
+        f"what {case} means for it",
     )
     if outcome.reason:
         (why,) = [each for each in told["conditions"] if each["type"] == "Succeeded"]
@@ -113,7 +117,7 @@ async def becomes(hosting: Hosting, workflow: str, outcome: Outcome, case: str) 
     else:
         assert stands["ready_at"] is not None, case
     if outcome.seconds:
-        (ready,) = [each for each in await operator.workflow_events(workflow) if each["kind"] == "service.ready"]
+        (ready,) = [each for each in await operator.workflows.events(workflow) if each["kind"] == "service.ready"]
         assert ready["seconds"] >= outcome.seconds, case
 
 
@@ -121,15 +125,15 @@ async def ends_when_canceled(hosting: Hosting, workflows: Mapping[str, str]) -> 
     """Whatever is left is ended, also what does not hear SIGTERM, and nothing stays behind."""
     for case, (_, outcome) in CASES.items():
         if outcome.workflow == "PENDING":
-            await hosting.operator.cancel_workflow(workflows[case])
+            await hosting.operator.workflows.cancel(workflows[case])
     (deaf,) = await eventually(
-        lambda: hosting.operator.services(workflows["ignores SIGTERM"]),
+        lambda: hosting.operator.services.all(workflows["ignores SIGTERM"]),
         lambda one: one[0]["state"] == "STOPPED",
         "its end by force",
     )
     assert (deaf["exit_code"], deaf["signal"]) == (137, "SIGKILL")
     await eventually(lambda: asyncio.to_thread(hosting.left), lambda left: not left, "the engine to be empty")
-    states = {case: (await hosting.operator.services(workflow))[0]["state"] for case, workflow in workflows.items()}
+    states = {case: (await hosting.operator.services.all(workflow))[0]["state"] for case, workflow in workflows.items()}
     assert states == {
         case: outcome.service if outcome.service in ("EXITED", "FAILED") else "STOPPED"
         for case, (_, outcome) in CASES.items()

@@ -105,7 +105,7 @@ async def test_the_outcome_is_the_same_and_nothing_is_left(hosting: Hosting) -> 
     events = await hosting.run()
     kinds = [event["kind"] for event in events]
     assert kinds[-1] in ("workflow.succeeded", "service.stopping", "service.stopped"), events
-    assert (await hosting.operator.workflow(hosting.workflow))["state"] == State.SUCCESS
+    assert (await hosting.operator.workflows.get(hosting.workflow))["state"] == State.SUCCESS
     assert kinds.index("service.ready") < kinds.index("action.started")
     assert len(hosting.starts()) == kinds.count("action.started") == 1
     assert hosting.left() == []

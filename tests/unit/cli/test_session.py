@@ -41,7 +41,11 @@ class FakeOperator:
     asked: list[object] = field(default_factory=list)
     sent: list[Frame] = field(default_factory=list)
 
-    async def open_shell(self, key: str, wish: dict[str, object]) -> dict[str, object]:
+    @property
+    def shells(self) -> "FakeOperator":
+        return self
+
+    async def open(self, key: str, wish: dict[str, object]) -> dict[str, object]:
         self.asked.append((key, wish))
         return {"id": "s", "ticket": "another"}
 

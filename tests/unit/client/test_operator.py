@@ -11,6 +11,7 @@ import pytest
 from aiohttp import web
 
 from tinkbox.client.operator import Operator, Unreachable
+from tinkbox.client.operator.connection import Connection
 from tinkbox.model.errors import Denied, NotFound, Unavailable
 
 
@@ -61,18 +62,18 @@ async def operator_of(door: RecordingDoor, folder: Path, token: str = "") -> Asy
 async def test_a_key_of_any_letters_stays_one_part_of_the_path(tmp_path: Path, key: str, sent: str) -> None:
     door = RecordingDoor()
     async with operator_of(door, tmp_path) as operator:
-        await operator.machine(key)
+        await operator.hardware.get(key)
         assert door.asked == [("GET", f"/v1/hardware/{sent}", b"")]
 
 
 async def test_the_token_is_shown_when_there_is_one(tmp_path: Path) -> None:
     door = RecordingDoor(answer=b"[]")
     async with operator_of(door, tmp_path, token="secret") as operator:
-        await operator.hardware()
+        await operator.hardware.all()
         assert door.headers["Authorization"] == "Bearer secret"
     (tmp_path / "s").unlink(missing_ok=True)
     async with operator_of(door, tmp_path) as operator:
-        await operator.hardware()
+        await operator.hardware.all()
         assert "Authorization" not in door.headers
 
 
@@ -80,12 +81,12 @@ async def test_what_is_sent_is_json_or_the_bytes_as_given(tmp_path: Path) -> Non
     door = RecordingDoor()
     (tmp_path / "archive").write_bytes(b"\x00archive")
     async with operator_of(door, tmp_path) as operator:
-        await operator.push_hardware(b"not even json")
-        await operator.update_template("x", None, "text")
-        await operator.create_workflow("t", {"device_1": "08:00:27:00:00:01"})
+        await operator.hardware.push(b"not even json")
+        await operator.templates.update("x", None, "text")
+        await operator.workflows.create("t", {"device_1": "08:00:27:00:00:01"})
         door.answer = b'{"loaded": ["a:v1"]}'
-        assert await operator.load_images(tmp_path / "archive") == ["a:v1"]
-        await operator.delete_image("a&b=c:v1")
+        assert await operator.images.load(tmp_path / "archive") == ["a:v1"]
+        await operator.images.delete("a&b=c:v1")
     assert [body for _, _, body in door.asked[:1]] == [b"not even json"]
     assert json.loads(door.asked[1][2]) == {"name": None, "data": "text"}
     assert json.loads(door.asked[2][2]) == {"template": "t", "hardware": {"device_1": "08:00:27:00:00:01"}}
@@ -97,15 +98,15 @@ async def test_what_is_asked_about_breakpoints(tmp_path: Path) -> None:
     door = RecordingDoor()
     one = "/v1/workflows/w%2F1/breakpoints"
     async with operator_of(door, tmp_path) as operator:
-        await operator.workflow_breakpoints("w/1")
-        await operator.arm("w/1", {"on_failure": True})
-        await operator.clear("w/1", {})
-        await operator.decide("w/1", {"verb": "fail"})
-        await operator.extend("w/1", 60, "why")
-        await operator.create_workflow("t", {}, {"on_failure": True})
-        await operator.create_workflows("kind: Workflow", {"after": ["a"]})
+        await operator.breakpoints.get("w/1")
+        await operator.breakpoints.arm("w/1", {"on_failure": True})
+        await operator.breakpoints.clear("w/1", {})
+        await operator.breakpoints.decide("w/1", {"verb": "fail"})
+        await operator.breakpoints.extend("w/1", 60, "why")
+        await operator.workflows.create("t", {}, {"on_failure": True})
+        await operator.workflows.create_from("kind: Workflow", {"after": ["a"]})
         door.answer = b"[]"
-        await operator.breakpoints()
+        await operator.breakpoints.all()
     assert [(method, path, json.loads(body or b"null")) for method, path, body in door.asked] == [
         ("GET", one, None),
         ("POST", f"{one}/arm", {"on_failure": True}),
@@ -129,14 +130,14 @@ async def test_events_come_with_the_number_to_go_on_from(tmp_path: Path) -> None
         assert door.headers["Last-Event-ID"] == "5"
 
 
-class CutUp(Operator):
+class CutUp(Connection):
     """Gets what the appliance streams cut at a byte."""
 
     def __init__(self, stream: bytes, cut: int) -> None:
-        super().__init__(url="http://nobody")
+        super().__init__(None, "http://nobody", "")
         self._pieces = (stream[:cut], stream[cut:])
 
-    async def _stream(self, path: str, headers: Mapping[str, str]) -> AsyncIterator[bytes]:
+    async def stream(self, path: str, headers: Mapping[str, str]) -> AsyncIterator[bytes]:
         for piece in self._pieces:
             yield piece
 
@@ -144,15 +145,16 @@ class CutUp(Operator):
 async def test_events_may_be_cut_anywhere_on_their_way() -> None:
     stream = 'id: 5\nevent: a\ndata: {"kind": "täglich"}\n\n: still here\n\nid: 6\ndata: {}\n\n'.encode()
     for cut in range(len(stream)):
-        async with CutUp(stream, cut) as operator:
-            assert [each async for each in operator.events()] == [(5, {"kind": "täglich"}), (6, {})], cut
+        operator = Operator(url="http://nobody")
+        operator.connection = CutUp(stream, cut)
+        assert [each async for each in operator.events()] == [(5, {"kind": "täglich"}), (6, {})], cut
 
 
 @pytest.mark.parametrize("answer", [b"<html>", b"null", b"7", b"\xff"])
 async def test_an_answer_that_is_no_document_is_told(tmp_path: Path, answer: bytes) -> None:
     door = RecordingDoor(answer=answer)
     async with operator_of(door, tmp_path) as operator:
-        for question in (operator.hardware(), operator.machine("x")):
+        for question in (operator.hardware.all(), operator.hardware.get("x")):
             with pytest.raises(Unavailable, match="is that an appliance of this version"):
                 await question
 
@@ -160,12 +162,12 @@ async def test_an_answer_that_is_no_document_is_told(tmp_path: Path, answer: byt
 async def test_nobody_there_is_told_with_the_place_and_the_remedy(tmp_path: Path) -> None:
     async with Operator(socket=tmp_path / "nobody") as operator:
         with pytest.raises(Unreachable, match="is `tinkbox serve` running") as refusal:
-            await operator.hardware()
+            await operator.hardware.all()
         assert str(refusal.value).startswith(f"no appliance answers at {tmp_path}/nobody (No such file or directory): ")
     for url in ("http://127.0.0.1:1", "not a url", "ftp://x"):
         async with Operator(url=url) as operator:
             with pytest.raises(Unreachable):
-                await operator.hardware()
+                await operator.hardware.all()
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can give up its rights")
@@ -177,7 +179,7 @@ async def test_whoever_may_not_use_the_door_is_told_so(tmp_path: Path) -> None:
             with pytest.raises(
                 Unreachable, match=r"no right to use .*/operator\.sock: run as the user of the appliance"
             ):
-                await operator.hardware()
+                await operator.hardware.all()
         finally:
             os.seteuid(0)
 
@@ -185,7 +187,7 @@ async def test_whoever_may_not_use_the_door_is_told_so(tmp_path: Path) -> None:
 async def test_a_stream_that_is_cut_off_is_told_after_what_came(tmp_path: Path) -> None:
     door = RecordingDoor(answer=b'id: 3\ndata: {"output": ""}\n\nid: 4\ndata: {"outp', broken=True)
     async with operator_of(door, tmp_path) as operator:
-        stream = operator.workflow_output("x", follow=True)
+        stream = operator.workflows.output("x", follow=True)
         assert await anext(stream) == ("3", {"output": ""})
         with pytest.raises(Unreachable):
             await anext(stream)
@@ -197,13 +199,13 @@ async def test_output_ends_only_when_the_appliance_says_so(tmp_path: Path) -> No
         read = []
 
         async def read_on() -> None:
-            async for each in operator.workflow_output("a/b", follow=False):
+            async for each in operator.workflows.output("a/b", follow=False):
                 read.append(each)
 
         with pytest.raises(Unreachable, match="cut off"):
             await read_on()
         door.answer += b"event: end\ndata: {}\n\n"
-        assert [each async for each in operator.workflow_output("a/b", "5.2", follow=True)] == read
+        assert [each async for each in operator.workflows.output("a/b", "5.2", follow=True)] == read
     assert read == [("0", None), ("5.2", {"output": "eA=="})]
     assert [path for _, path, _ in door.asked] == [f"/v1/workflows/a%2Fb/logs?follow={number}" for number in (0, 1)]
     assert (door.headers["Last-Event-ID"], door.headers["Accept"]) == ("5.2", "text/event-stream")
@@ -212,8 +214,8 @@ async def test_output_ends_only_when_the_appliance_says_so(tmp_path: Path) -> No
 async def test_a_workflow_is_canceled_and_retried(tmp_path: Path) -> None:
     door = RecordingDoor()
     async with operator_of(door, tmp_path) as operator:
-        await operator.cancel_workflow("a b")
-        await operator.retry_workflow("a b", "os/disk")
+        await operator.workflows.cancel("a b")
+        await operator.workflows.retry("a b", "os/disk")
     assert [(method, path) for method, path, _ in door.asked] == [
         ("POST", "/v1/workflows/a%20b/cancel"), ("POST", "/v1/workflows/a%20b/retry"),
     ]  # fmt: skip
@@ -224,9 +226,9 @@ async def test_refusals_come_back_from_documents_and_streams(tmp_path: Path) -> 
     door = RecordingDoor(answer=b'{"detail": "no such workflow"}', status=404)
     async with operator_of(door, tmp_path) as operator:
         with pytest.raises(NotFound, match="no such workflow"):
-            await operator.workflow("x")
+            await operator.workflows.get("x")
         with pytest.raises(NotFound, match="no such workflow"):
-            await anext(operator.workflow_output("x", follow=False))
+            await anext(operator.workflows.output("x", follow=False))
         door.status = 401
         with pytest.raises(Denied):
             await operator.status()

@@ -1,0 +1,72 @@
+"""The operator's client: what the operator door can do, by noun.
+
+Answers are the JSON documents of `api.documents`; a refusal of the appliance is raised here as it was there.  Whatever is
+asked raises Unreachable when no appliance answers.
+"""
+
+import json
+from collections.abc import AsyncIterator
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Self
+from urllib.parse import urlencode
+
+from tinkbox.client.operator.breakpoints import Breakpoints, Shells
+from tinkbox.client.operator.connection import Connection, Document, Unreachable
+from tinkbox.client.operator.hardware import Discovered, Hardware, Leases, Seen
+from tinkbox.client.operator.images import Images, Osie
+from tinkbox.client.operator.services import Services
+from tinkbox.client.operator.templates import Templates
+from tinkbox.client.operator.workflows import Workflows
+
+if TYPE_CHECKING:
+    from tinkbox.wire.messages.status import Snapshot
+
+__all__ = ["Document", "Operator", "Unreachable"]
+
+
+class Operator:
+    """An async context manager.  Give the unix socket of an appliance on this host, or URL and token of another."""
+
+    def __init__(self, *, socket: Path | None = None, url: str = "", token: str = "") -> None:
+        self.connection = connection = Connection(socket, url, token)
+        self.hardware = Hardware(connection)
+        self.leases = Leases(connection)
+        self.seen = Seen(connection)
+        self.discovered = Discovered(connection)
+        self.templates = Templates(connection)
+        self.workflows = Workflows(connection)
+        self.breakpoints = Breakpoints(connection)
+        self.shells = Shells(connection)
+        self.services = Services(connection)
+        self.images = Images(connection)
+        self.osie = Osie(connection)
+
+    async def __aenter__(self) -> Self:
+        await self.connection.open()
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.connection.close()
+
+    async def status(self) -> "Snapshot":
+        """The appliance at a glance."""
+        from tinkbox.wire.messages.status import decode_snapshot
+
+        return decode_snapshot(await self.connection.send("GET", "/v1/status"))
+
+    async def doctor(self, machine: str = "") -> Document:
+        """What the boot doctor says of a machine, or of the appliance and whom it saw; it listens for some seconds."""
+        return await self.connection.document("GET", f"/v1/doctor?{urlencode({'machine': machine})}")
+
+    async def events(self, after: int | None = None) -> AsyncIterator[tuple[int, Document | None]]:
+        """Every event after the one of this number, or every new one; with its number, to go on from.
+
+        Before the first comes the number that they are counted from, without an event.
+        """
+        headers = {} if after is None else {"Last-Event-ID": str(after)}
+        async for fields in self.connection.sent_events("/v1/events", headers):
+            if "id" in fields:
+                yield int(fields["id"]), json.loads(fields["data"]) if "data" in fields else None

@@ -1,0 +1,34 @@
+"""Images that actions run from, and the in-memory operating system."""
+
+from pathlib import Path
+
+from tinkbox.client.operator.connection import Connection, Document, part
+
+
+class Images:
+    """The appliance's own registry."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+
+    async def all(self) -> list[Document]:
+        return await self._connection.documents("/v1/images")
+
+    async def load(self, path: Path) -> list[str]:
+        """Send an image archive; returns the names it held."""
+        with path.open("rb") as archive:
+            answer = await self._connection.upload("/v1/images", archive)
+        return [str(name) for name in answer["loaded"]]
+
+    async def delete(self, reference: str) -> None:
+        await self._connection.send("DELETE", f"/v1/images?reference={part(reference)}")
+
+
+class Osie:
+    """What was built of the in-memory operating system."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+
+    async def all(self) -> list[Document]:
+        return await self._connection.documents("/v1/osie")

@@ -1,0 +1,32 @@
+"""Templates."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from tinkbox.client.operator.connection import Connection, Document, part
+
+
+class Templates:
+    """Stored templates; a key is an id, a unique beginning of one, or a name."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+
+    async def all(self) -> list[Document]:
+        return await self._connection.documents("/v1/templates")
+
+    async def create(self, name: str, data: str) -> Document:
+        return await self._connection.document("POST", "/v1/templates", {"name": name, "data": data})
+
+    async def validate(self, asked: Mapping[str, Any]) -> Document:
+        """Give `data` or the key of a stored `template`, and `hardware` when it is not for every machine."""
+        return await self._connection.document("POST", "/v1/templates/validate", dict(asked))
+
+    async def get(self, key: str) -> Document:
+        return await self._connection.document("GET", f"/v1/templates/{part(key)}")
+
+    async def update(self, key: str, name: str | None, data: str | None) -> Document:
+        return await self._connection.document("PUT", f"/v1/templates/{part(key)}", {"name": name, "data": data})
+
+    async def delete(self, key: str) -> Document:
+        return await self._connection.document("DELETE", f"/v1/templates/{part(key)}")

@@ -1,0 +1,76 @@
+"""Workflows: their lives, their events, their output and their ephemeral data."""
+
+from collections.abc import AsyncIterator, Mapping
+from typing import Any
+
+from tinkbox.client.operator.connection import Connection, Document, part
+
+
+class Workflows:
+    """A key is an id, a unique beginning of one, or the name of the newest so called."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+
+    async def all(self) -> list[Document]:
+        return await self._connection.documents("/v1/workflows")
+
+    async def create(
+        self,
+        template: str,
+        hardware: Mapping[str, Any],
+        breakpoints: Mapping[str, Any] | None = None,
+        *,
+        confirm_wipe: bool = False,
+    ) -> Document:
+        asked = {"template": template, "hardware": dict(hardware)}
+        return await self._create(asked, breakpoints, confirm_wipe=confirm_wipe)
+
+    async def create_from(
+        self, documents: str, breakpoints: Mapping[str, Any] | None = None, *, confirm_wipe: bool = False
+    ) -> Document:
+        """Create every `kind: Workflow` of a file."""
+        return await self._create({"documents": documents}, breakpoints, confirm_wipe=confirm_wipe)
+
+    async def get(self, key: str) -> Document:
+        return await self._connection.document("GET", f"/v1/workflows/{part(key)}")
+
+    async def delete(self, key: str) -> Document:
+        return await self._connection.document("DELETE", f"/v1/workflows/{part(key)}")
+
+    async def state(self, key: str) -> Document:
+        return await self._connection.document("GET", f"/v1/workflows/{part(key)}/state")
+
+    async def cancel(self, key: str) -> Document:
+        return await self._connection.document("POST", f"/v1/workflows/{part(key)}/cancel")
+
+    async def retry(self, key: str, first: str | None, *, confirm_wipe: bool = False) -> Document:
+        """Resume a workflow at the action called `first`, None: at the one it stopped at."""
+        asked = {"from": first, **_confirmed(yes=confirm_wipe)}
+        return await self._connection.document("POST", f"/v1/workflows/{part(key)}/retry", asked)
+
+    async def events(self, key: str, after: int = 0) -> list[Document]:
+        """The workflow's events behind the one of this number."""
+        return await self._connection.documents(f"/v1/workflows/{part(key)}/events?after={after}")
+
+    async def data(self, key: str, version: int) -> Document:
+        """A version of the ephemeral data with its files, 0: the newest."""
+        return await self._connection.document("GET", f"/v1/workflows/{part(key)}/data?version={version}")
+
+    async def data_versions(self, key: str) -> list[Document]:
+        return await self._connection.documents(f"/v1/workflows/{part(key)}/data/versions")
+
+    def output(self, key: str, place: str = "", *, follow: bool) -> AsyncIterator[tuple[str, Document | None]]:
+        """What the actions print behind `place`; `Connection.output` says how, and what is raised."""
+        return self._connection.output(f"/v1/workflows/{part(key)}/logs?follow={int(follow)}", place)
+
+    async def _create(self, asked: Document, breakpoints: Mapping[str, Any] | None, *, confirm_wipe: bool) -> Document:
+        armed = {"breakpoints": dict(breakpoints)} if breakpoints else {}
+        return await self._connection.document(
+            "POST", "/v1/workflows", {**asked, **armed, **_confirmed(yes=confirm_wipe)}
+        )
+
+
+def _confirmed(*, yes: bool) -> Document:
+    """A person's word that disks may be wiped, as the API takes it."""
+    return {"confirm_wipe": True} if yes else {}

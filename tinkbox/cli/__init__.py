@@ -6,6 +6,10 @@ Each command imports what it needs when it runs, so that help and version stay q
 import os
 import sys
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import argparse
 
 DONE, FAILED, UNREACHABLE, INTERRUPTED = 0, 1, 3, 130
 
@@ -16,7 +20,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     0 done; 1 it failed, with one line that says what, why and what to do; 2 the command line was
     wrong; 3 the appliance cannot be reached.
     """
-    from tinkbox.cli.parser import parse
+    from tinkbox.cli.command_line import parse
 
     try:
         try:
@@ -31,16 +35,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return DONE
 
 
-def _run(chosen: object) -> int:
-    from importlib import import_module
-
-    from tinkbox.cli.output import clean
+def _run(chosen: "argparse.Namespace") -> int:
+    from tinkbox.cli.output.printable import clean
     from tinkbox.model.errors import Invalid, Refusal
 
-    module, _, name = str(getattr(chosen, "run", "")).partition(":")
     try:
-        status = getattr(import_module(f"tinkbox.cli.{module}"), name)(chosen)
-        return int(status or DONE)
+        return int(chosen.run(chosen) or DONE)
     except Refusal as refusal:
         print(clean(f"tinkbox: {refusal}"), file=sys.stderr)
         for problem in refusal.problems if isinstance(refusal, Invalid) else ():

@@ -10,7 +10,7 @@ import pytest
 from tests.integration.api.door import Door
 from tests.integration.api.resuming import Resuming
 from tinkbox.api import logs
-from tinkbox.cli.happenings import told
+from tinkbox.cli.wording.events import told
 from tinkbox.client.operator import Operator
 from tinkbox.model.errors import NotFound
 from tinkbox.model.services import APPLIANCE, Phase, Standing

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tinkbox.cli.parser import parse
+from tinkbox.cli.command_line import parse
 
 RELEASE = Path(__file__).parents[2] / "golden" / "release-924549e"
 LINES = (RELEASE / "commands.txt").read_text().splitlines()

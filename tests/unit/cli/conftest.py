@@ -1,5 +1,6 @@
 """The command line in this process, against an appliance that answers what a test wrote down."""
 
+import argparse
 import io
 import json
 import sys
@@ -73,6 +74,11 @@ class Printed:
     status: int
     out: str
     err: str
+
+
+def run_of(chosen: argparse.Namespace) -> str:
+    """What carries a command out, as `module:function` below `tinkbox.cli.nouns`."""
+    return f"{chosen.run.__module__.removeprefix('tinkbox.cli.nouns.')}:{chosen.run.__name__}"
 
 
 @pytest.fixture

@@ -108,3 +108,13 @@ def test_help_and_version_load_nothing_heavy(arguments: list[str]) -> None:
     ended = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
     assert ended.stdout
     assert ended.stderr == "[]\n"
+
+
+def test_nouns_load_what_is_heavy_only_for_the_verbs_that_need_it() -> None:
+    code = (
+        "import sys; from tinkbox.cli.command_line import command_line; from tinkbox.cli.nouns import NOUNS\n"
+        f"command_line(list(NOUNS)); print([name for name in {(*HEAVY, 'tinkbox.client', 'tinkbox.engine')} "
+        "if name in sys.modules])"
+    )
+    ended = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert ended.stdout == "[]\n"

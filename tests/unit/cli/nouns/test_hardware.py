@@ -1,0 +1,171 @@
+"""`tinkbox hardware`, with the words of 2020's `tink`."""
+
+import json
+import re
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from tests.unit.cli.conftest import FakeAppliance, Printed
+from tests.unit.cli.documents import AT, DOCUMENT, MACHINE, MACHINE_ID
+from tinkbox.cli.nouns.hardware import firmware
+
+TIMELINE = [{"at": AT, "stage": "discovered", "detail": "PXEClient\x07"}, {"at": AT, "stage": "kernel", "detail": ""}]
+Tinkbox = Callable[..., Printed]
+
+
+@pytest.fixture
+def machines(appliance: FakeAppliance) -> FakeAppliance:
+    appliance.answers = {
+        "GET /v1/hardware": [MACHINE],
+        "POST /v1/hardware": {"id": MACHINE_ID},
+        f"DELETE /v1/hardware/{MACHINE_ID}": {"id": MACHINE_ID},
+        "DELETE /v1/hardware/0eba": {"id": MACHINE_ID},
+        "GET /v1/hardware/machine-1/credential": {"server": "http://172.30.0.1", "token": "secret"},
+    }
+    for key in (MACHINE_ID, "08:00:27:00:00:01", "172.30.0.11"):
+        appliance.answers[f"GET /v1/hardware/{key}"] = MACHINE
+        appliance.answers[f"GET /v1/hardware/{key}/timeline"] = TIMELINE
+    return appliance
+
+
+def test_pushing_says_so_as_gos_logger_did(tinkbox: Tinkbox, machines: FakeAppliance) -> None:
+    printed = tinkbox("hardware", "push", stdin=b"{}").out
+    assert re.fullmatch(r"\d{4}/\d\d/\d\d \d\d:\d\d:\d\d Hardware data pushed successfully\n", printed)
+
+
+def test_pushing_names_what_is_not_honoured(tinkbox: Tinkbox, machines: FakeAppliance) -> None:
+    notes = [{"line": 7, "key": "spec.bmcRef", "text": "not honoured: no BMC"}]
+    machines.answers["POST /v1/hardware"] = {"id": MACHINE_ID, "pushed": [], "notes": notes}
+    pushed = tinkbox("hardware", "push", stdin=b"kind: Hardware")
+    assert (pushed.status, pushed.err) == (0, "tinkbox: line 7, spec.bmcRef: not honoured: no BMC\n")
+    assert machines.asked == [("POST /v1/hardware", b"kind: Hardware")]
+
+
+def test_the_list_has_a_line_for_each_interface(tinkbox: Tinkbox, machines: FakeAppliance) -> None:
+    assert tinkbox("hardware", "list").out == (
+        "+--------------------------------------+-------------------+-------------+-----------+\n"
+        "| ID                                   | MAC ADDRESS       | IP ADDRESS  | HOSTNAME  |\n"
+        "+--------------------------------------+-------------------+-------------+-----------+\n"
+        "| 0eba0bf8-3772-4b4a-ab9f-6ebe93b90a94 | 08:00:27:00:00:01 | 172.30.0.11 | machine-1 |\n"
+        "| 0eba0bf8-3772-4b4a-ab9f-6ebe93b90a94 | 08:00:27:00:00:02 |             |           |\n"
+        "+--------------------------------------+-------------------+-------------+-----------+\n"
+    )
+    assert tinkbox("hardware", "get").out == tinkbox("hardware", "list").out
+    assert tinkbox("hardware", "list", "-q").out == f"{MACHINE_ID}\n"
+    assert tinkbox("hardware", "list", "--format", "csv", "--no-headers").out.splitlines() == [
+        f"{MACHINE_ID},08:00:27:00:00:01,172.30.0.11,machine-1",
+        f"{MACHINE_ID},08:00:27:00:00:02,,",
+    ]
+    assert json.loads(tinkbox("hardware", "list", "--format", "json").out) == [MACHINE]
+
+
+def test_a_machine_is_its_document_on_one_line(tinkbox: Tinkbox, machines: FakeAppliance) -> None:
+    assert tinkbox("hardware", "id", MACHINE_ID, MACHINE_ID).out == f"{json.dumps(DOCUMENT)}\n" * 2
+
+
+def test_every_format_of_one_machine_works(tinkbox: Tinkbox, machines: FakeAppliance) -> None:
+    assert tinkbox("hardware", "get", MACHINE_ID, "-q").out == f"{MACHINE_ID}\n"
+    assert json.loads(tinkbox("hardware", "get", MACHINE_ID, "--format", "json").out) == [
+        {**MACHINE, "timeline": TIMELINE}
+    ]
+    assert tinkbox("hardware", "get", MACHINE_ID, "--format", "csv").out.splitlines() == [
+        "ID,MAC Address,IP Address,Hostname",
+        f"{MACHINE_ID},08:00:27:00:00:01,172.30.0.11,machine-1",
+        f"{MACHINE_ID},08:00:27:00:00:02,,",
+    ]
+
+
+@pytest.mark.parametrize(("verb", "key"), [("mac", "08-00-27-00-00-01"), ("ip", "172.30.0.11")])
+def test_an_address_shows_its_interface_only(tinkbox: Tinkbox, machines: FakeAppliance, verb: str, key: str) -> None:
+    assert tinkbox("hardware", verb, key).out == (
+        "+-------------+--------------------------------------+\n"
+        "| FIELD NAME  | VALUE                                |\n"
+        "+-------------+--------------------------------------+\n"
+        "| ID          | 0eba0bf8-3772-4b4a-ab9f-6ebe93b90a94 |\n"
+        "| MAC Address | 08:00:27:00:00:01                    |\n"
+        "| IP Address  | 172.30.0.11                          |\n"
+        "| Hostname    | machine-1                            |\n"
+        "+-------------+--------------------------------------+\n"
+    )
+    assert json.loads(tinkbox("hardware", verb, "-d", key).out) == DOCUMENT
+
+
+@pytest.mark.parametrize(
+    ("verb", "key", "told"),
+    [
+        ("mac", "zz", "invalid mac: 'zz' (expected six octets, like 08:00:27:00:00:01)"),
+        ("ip", "172.30.0", "invalid ip: 172.30.0"),
+        ("mac", "08:00:27:00:00:09", "MAC address not found in the database 08:00:27:00:00:09"),
+        ("ip", "172.30.0.99", "IP address not found in the database 172.30.0.99"),
+    ],
+)
+def test_a_wrong_or_unknown_address_is_told(
+    tinkbox: Tinkbox, machines: FakeAppliance, verb: str, key: str, told: str
+) -> None:
+    failed = tinkbox("hardware", verb, key)
+    assert (failed.status, failed.out, failed.err) == (1, "", f"tinkbox: {told}\n")
+
+
+def test_deleting_names_the_id_whatever_it_was_called_by(tinkbox: Tinkbox, machines: FakeAppliance) -> None:
+    printed = tinkbox("hardware", "delete", "0eba").out
+    assert re.fullmatch(rf"\S+ \S+ Hardware data with id {MACHINE_ID} deleted successfully\n", printed)
+
+
+def test_a_machine_is_shown_with_its_boot_timeline(tinkbox: Tinkbox, machines: FakeAppliance) -> None:
+    assert tinkbox("hardware", "get", MACHINE_ID).out == tinkbox("hardware", "list").out + (
+        "+-------------------------------+------------+------------+\n"
+        "| AT                            | STAGE      | DETAIL     |\n"
+        "+-------------------------------+------------+------------+\n"
+        "| 2020-07-08 15:17:02 +0000 UTC | discovered | PXEClient  |\n"
+        "| 2020-07-08 15:17:02 +0000 UTC | kernel     |            |\n"
+        "+-------------------------------+------------+------------+\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("habits", "line"),
+    [
+        ({"secure_boot": True, "local_boot": "", "proven": False}, "takes signed boot loaders only (Secure Boot)"),
+        ({"secure_boot": False, "local_boot": "GRUB", "proven": True}, "way to its disk: GRUB, which worked"),
+        (
+            {"secure_boot": True, "local_boot": "exit", "proven": False},
+            "takes signed boot loaders only (Secure Boot); way to its disk: exit, not seen to work yet",
+        ),
+    ],
+)
+def test_what_was_learned_of_its_firmware_is_one_line(firmware_traits: dict[str, Any], line: str) -> None:
+    assert firmware(firmware_traits) == f"firmware: {line}\n"
+
+
+def test_nothing_learned_is_nothing_said() -> None:
+    assert firmware({"secure_boot": False, "local_boot": "", "proven": False}) == ""
+
+
+def test_below_the_timeline_stands_that_a_machine_gets_no_further(tinkbox: Tinkbox, machines: FakeAppliance) -> None:
+    machines.answers[f"GET /v1/hardware/{MACHINE_ID}"] = {**MACHINE, "stalled": "stalled here for 40 s"}
+    shown = tinkbox("hardware", "get", MACHINE_ID).out
+    assert shown.endswith("+------------+\nstalled here for 40 s\n")
+
+
+def test_a_credential_is_json_for_a_file(tinkbox: Tinkbox, machines: FakeAppliance) -> None:
+    assert json.loads(tinkbox("hardware", "credential", "machine-1").out)["token"] == "secret"
+
+
+def test_watching_prints_a_document_once_and_ends_when_the_machine_is_gone(
+    tinkbox: Tinkbox, machines: FakeAppliance, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looks = []
+
+    async def look_again(seconds: float) -> None:
+        looks.append(seconds)
+        if len(looks) == 2:
+            machines.answers[f"GET /v1/hardware/{MACHINE_ID}"] = {**MACHINE, "document": {"id": "changed"}}
+        if len(looks) == 4:
+            del machines.answers[f"GET /v1/hardware/{MACHINE_ID}"]
+
+    monkeypatch.setattr("asyncio.sleep", look_again)
+    watched = tinkbox("hardware", "watch", MACHINE_ID)
+    assert watched.out.splitlines() == [json.dumps(DOCUMENT), '{"id": "changed"}']
+    assert watched.status == 1

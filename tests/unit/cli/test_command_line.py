@@ -1,0 +1,145 @@
+"""The command line of 2020's `tink`, and what tinkbox adds to it."""
+
+import argparse
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests import golden
+from tests.unit.cli.conftest import run_of
+from tinkbox.cli import nouns
+from tinkbox.cli.command_line import command_apart, command_line, parse
+from tinkbox.cli.nouns import NOUNS
+
+FOLDER = Path(nouns.__file__).parent
+ID = "75ab8483-6f42-42a9-a80d-a9f6196130df"
+COMMANDS = {
+    "hardware push --file a.json": ("hardware:push", {"file": Path("a.json")}),
+    "hardware push": ("hardware:push", {"file": None}),
+    "hardware list": ("hardware:show_list", {"format": "table", "no_headers": False, "quiet": False}),
+    "hardware get": ("hardware:get", {"keys": []}),
+    f"hardware id {ID} x": ("hardware:by_id", {"keys": [ID, "x"]}),
+    "hardware mac 08:00:27:00:00:01 -d": ("hardware:by_mac", {"details": True}),
+    "hardware ip 172.30.0.11 --details": ("hardware:by_ip", {"details": True}),
+    "hardware delete x": ("hardware:delete", {"keys": ["x"]}),
+    "hardware watch x": ("hardware:watch", {"keys": ["x"]}),
+    "hardware credential 08:00:27:00:00:01": ("hardware:credential", {"key": "08:00:27:00:00:01"}),
+    "template create -n hello -p t.yaml": ("template:create", {"name": "hello", "file": Path("t.yaml")}),
+    "template create --name hello --path t.yaml": ("template:create", {"name": "hello", "file": Path("t.yaml")}),
+    "template create -n hello --file t.yaml": ("template:create", {"name": "hello", "file": Path("t.yaml")}),
+    "template list -q": ("template:show_list", {"quiet": True}),
+    f"template get {ID} --format json": ("template:get", {"keys": [ID], "format": "json"}),
+    f"template update {ID} -n new": ("template:update", {"key": ID, "name": "new", "file": None}),
+    f"template delete {ID}": ("template:delete", {"keys": [ID]}),
+    "template validate": ("template:validate", {"file": None}),
+    f"workflow create -t {ID} -r {{}}": ("workflow:create", {"template": ID, "hardware": "{}"}),
+    f"workflow create --template {ID} --hardware {{}}": ("workflow:create", {"template": ID, "hardware": "{}"}),
+    "workflow create --breakpoint on-failure --breakpoint before=disk/wipe": (
+        "workflow:create",
+        {"template": None, "breakpoints": [("on-failure", ""), ("before", "disk/wipe")]},
+    ),
+    "workflow list --no-headers": ("workflow:show_list", {"no_headers": True}),
+    f"workflow get {ID}": ("workflow:get", {"keys": [ID]}),
+    f"workflow state {ID}": ("workflow:state", {"key": ID}),
+    f"workflow events {ID} x": ("workflow:events", {"keys": [ID, "x"]}),
+    f"workflow data {ID} -v 3": ("workflow_data:data", {"keys": [ID], "data_version": 3, "metadata": False}),
+    f"workflow data {ID} --version 3 -m": ("workflow_data:data", {"data_version": 3, "metadata": True}),
+    f"workflow data {ID} -l": ("workflow_data:data", {"data_version": 0, "latest": True}),
+    f"workflow data {ID} --list --format yaml": ("workflow_data:data", {"list": True, "format": "yaml"}),
+    f"workflow data {ID} --save DIR -v 2": ("workflow_data:data", {"save": Path("DIR"), "data_version": 2}),
+    f"workflow cancel {ID} x": ("workflow:cancel", {"keys": [ID, "x"]}),
+    f"workflow retry {ID}": ("workflow:retry", {"keys": [ID], "first": None}),
+    f"workflow retry {ID} --from os/disk": ("workflow:retry", {"keys": [ID], "first": "os/disk"}),
+    f"workflow retry {ID} --confirm-wipe": ("workflow:retry", {"keys": [ID], "confirm_wipe": True}),
+    "workflow create -t a -r {} --confirm-wipe": ("workflow:create", {"confirm_wipe": True}),
+    f"workflow logs -f {ID}": ("workflow:logs", {"key": ID, "follow": True}),
+    f"workflow watch {ID}": ("workflow:watch", {"key": ID}),
+    f"workflow delete {ID} x": ("workflow:delete", {"keys": [ID, "x"]}),
+    "image load a.tar b.tar": ("image:load", {"files": [Path("a.tar"), Path("b.tar")]}),
+    "image list": ("image:show_list", {"format": "table"}),
+    "image delete a:v1": ("image:delete", {"keys": ["a:v1"]}),
+    "osie build --output o --cache c --executable e": (
+        "osie:build",
+        {"output": Path("o"), "cache": Path("c"), "executable": Path("e"), "architecture": "x86_64"},
+    ),
+    "osie build --architecture aarch64": ("osie:build", {"architecture": "aarch64", "executable": None}),
+    "osie list --format yaml": ("osie:show_list", {"format": "yaml"}),
+    "events watch": ("events:watch", {"after": None}),
+    "events watch --after 7": ("events:watch", {"after": 7}),
+    "status": ("status:show", {"data": None}),
+    "version": ("version:show_version", {}),
+    "--version": ("version:show_version", {}),
+    "serve": ("serve:serve", {"config": None, "data": None, "check": False}),
+    "serve --config c.yaml --data d --check": (
+        "serve:serve",
+        {"config": Path("c.yaml"), "data": Path("d"), "check": True},
+    ),
+    "--data d hardware list": ("hardware:show_list", {"data": Path("d")}),
+    "--data d serve": ("serve:serve", {"data": Path("d")}),
+    "--worker": ("worker:work", {"server": None, "credential": None, "docker": None, "no_privileged": False}),
+    "--worker --no-debug": ("worker:work", {"no_debug": True}),
+    "--worker --server http://a --credential w.json --docker unix:///d --data d --no-privileged": (
+        "worker:work",
+        {
+            "server": "http://a",
+            "credential": Path("w.json"),
+            "docker": "unix:///d",
+            "data": Path("d"),
+            "no_privileged": True,
+        },
+    ),
+}
+
+
+@pytest.mark.parametrize("line", COMMANDS)
+def test_a_command_is_understood(line: str) -> None:
+    run, values = COMMANDS[line]
+    chosen = parse(line.split())
+    assert run_of(chosen) == run
+    assert {name: getattr(chosen, name) for name in values} == values
+
+
+def test_2020s_name_of_a_flag_may_have_a_space() -> None:
+    assert parse(["workflow", "data", ID, "--latest version"]).latest
+
+
+@pytest.mark.parametrize("line", ["hardware list --form json", "--work", "hardware pu"])
+def test_abbreviations_are_refused_for_they_break_when_a_flag_is_added(line: str) -> None:
+    with pytest.raises(SystemExit) as stop:
+        parse(line.split())
+    assert stop.value.code == 2
+
+
+def test_every_noun_has_a_module_of_its_name() -> None:
+    assert {path.stem for path in FOLDER.glob("[a-z]*.py")} >= set(NOUNS)
+
+
+def flags_of(parser: argparse.ArgumentParser, words: str) -> Iterator[str]:
+    """A line for every flag and argument of every command, with all that a script can rely on."""
+    for action in parser._actions:
+        if isinstance(action, argparse._SubParsersAction):
+            for name, below in action.choices.items():
+                yield from flags_of(below, f"{words} {name}")
+        elif not isinstance(action, argparse._HelpAction):
+            facts = [*action.option_strings] or [f"<{action.dest}>"]
+            facts += [f"nargs={action.nargs}"] if action.nargs is not None else []
+            facts += [f"choices={','.join(action.choices)}"] if action.choices else []
+            plain = isinstance(action.default, str | int | float) and action.default not in ("", argparse.SUPPRESS)
+            facts += [f"default={action.default}"] if plain else []
+            yield " ".join([words, *facts])
+
+
+def test_old_scripts_find_every_flag() -> None:
+    before = golden.text("cli/flags.txt").splitlines()
+    missing = set(before) - set(flags_of(command_line(list(NOUNS)), "tinkbox"))
+    assert len(before) > 150
+    assert not missing, f"old scripts use these: {sorted(missing)}"
+
+
+def test_a_command_is_cut_off_at_the_first_pair_of_dashes_of_a_breakpoint_alone() -> None:
+    assert command_apart(["breakpoint", "retry", "w", "--", "a", "--", "b"]) == (
+        ["breakpoint", "retry", "w"], ["a", "--", "b"],
+    )  # fmt: skip
+    for arguments in (["workflow", "get", "--", "w"], ["breakpoint", "retry", "w"], ["get", "--", "breakpoint"]):
+        assert command_apart(arguments) == (arguments, ())

@@ -1,0 +1,70 @@
+"""Where documents come from."""
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.unit.cli.conftest import FakeAppliance, Printed
+from tinkbox.cli.documents import read_devices
+from tinkbox.model.errors import Invalid
+
+Tinkbox = Callable[..., Printed]
+PUSHED = "POST /v1/hardware"
+
+
+@pytest.fixture
+def pushes(appliance: FakeAppliance) -> FakeAppliance:
+    appliance.answers[PUSHED] = {"id": "x"}
+    return appliance
+
+
+def test_a_document_is_read_from_standard_input(tinkbox: Tinkbox, pushes: FakeAppliance) -> None:
+    assert tinkbox("hardware", "push", stdin=b'{"id": 1}').status == 0
+    assert pushes.asked == [(PUSHED, b'{"id": 1}')]
+
+
+def test_a_named_file_beats_standard_input(tinkbox: Tinkbox, pushes: FakeAppliance, tmp_path: Path) -> None:
+    (tmp_path / "a.json").write_bytes(b'{"id": 2}')
+    assert tinkbox("hardware", "push", "--file", str(tmp_path / "a.json"), stdin=b"from cron").status == 0
+    assert pushes.asked == [(PUSHED, b'{"id": 2}')]
+
+
+def test_a_file_that_is_not_there_is_told(tinkbox: Tinkbox, pushes: FakeAppliance, tmp_path: Path) -> None:
+    failed = tinkbox("hardware", "push", "--file", str(tmp_path / "no.json"))
+    assert (failed.status, failed.err) == (1, f"tinkbox: cannot read {tmp_path}/no.json: No such file or directory\n")
+    assert pushes.asked == []
+
+
+class Terminal:
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.mark.parametrize("stdin", [Terminal(), None])
+def test_nothing_is_awaited_from_a_terminal_or_a_closed_input(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, stdin: Terminal | None
+) -> None:
+    from tinkbox.cli import main
+
+    monkeypatch.setattr(sys, "stdin", stdin)
+    assert main(["template", "create", "-n", "x"]) == 1
+    assert capsys.readouterr().err == "tinkbox: either pipe the template or name its file with --file\n"
+
+
+def test_a_template_that_is_no_text_is_told(tinkbox: Tinkbox, appliance: FakeAppliance) -> None:
+    failed = tinkbox("template", "validate", stdin=b"\xff\xfe")
+    assert failed.status == 1
+    assert failed.err.startswith("tinkbox: the template is not UTF-8 text: ")
+    assert appliance.asked == []
+
+
+def test_a_device_map_is_a_json_object() -> None:
+    assert read_devices('{"device_1": "m"}') == {"device_1": "m"}
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", "7", "device_1"])
+def test_what_is_no_device_map_is_refused_with_an_example(text: str) -> None:
+    with pytest.raises(Invalid, match="device_1"):
+        read_devices(text)

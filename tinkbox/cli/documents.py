@@ -1,0 +1,41 @@
+"""Documents that commands take: from a file, standard input or a flag."""
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+from tinkbox.model.errors import Invalid, NotFound
+
+_EXAMPLE = '{"device_1": "08:00:27:00:00:01"}'
+
+
+def read_input(path: Path | None, what: str) -> bytes:
+    """The named file, else standard input.  What is named beats what is piped, also where there is no terminal."""
+    if path is not None:
+        try:
+            return path.read_bytes()
+        except OSError as error:
+            raise NotFound(f"cannot read {path}: {error.strerror}") from None
+    if sys.stdin is None or sys.stdin.isatty():
+        raise Invalid(f"either pipe the {what} or name its file with --file")
+    return sys.stdin.buffer.read()
+
+
+def read_text(path: Path | None, what: str) -> str:
+    """The same as text; raises Invalid for what is not UTF-8."""
+    try:
+        return read_input(path, what).decode()
+    except UnicodeDecodeError as error:
+        raise Invalid(f"the {what} is not UTF-8 text: {error}") from None
+
+
+def read_devices(text: str) -> dict[str, Any]:
+    """The map of `-r`; raises Invalid."""
+    try:
+        devices = json.loads(text)
+    except ValueError as error:
+        raise Invalid(f"-r is not valid JSON ({error}): expected a map such as {_EXAMPLE}") from None
+    if not isinstance(devices, dict):
+        raise Invalid(f"-r is a map of device names to addresses, such as {_EXAMPLE}")
+    return devices

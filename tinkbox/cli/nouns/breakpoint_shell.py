@@ -1,0 +1,170 @@
+"""`tinkbox breakpoint shell`: a terminal in a held container, or one command there."""
+
+import argparse
+import signal
+import sys
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from tinkbox.cli.connection import ask
+from tinkbox.cli.flags import KEY, Verbs, add_verb, assignment
+from tinkbox.cli.output.formats import Document
+from tinkbox.cli.output.printable import clean
+from tinkbox.cli.wording.holds import HELD, ended, full_name, until
+from tinkbox.model.errors import Invalid, Refusal, Unavailable
+from tinkbox.model.shells import ShellEnd
+
+if TYPE_CHECKING:
+    from tinkbox.client.operator import Operator
+
+USAGE = """\
+tinkbox breakpoint shell [-h] [--view | --take] [--user USER] [--folder DIR] [--env NAME=VALUE] [--record-input]
+                                WORKFLOW [-- COMMAND ...]"""
+LOST = 255
+WITH_ITS_CONTAINER = (128 + signal.SIGHUP, 128 + signal.SIGTERM, 128 + signal.SIGKILL)
+TAIL = 8
+
+
+def declare(verbs: "Verbs[argparse.ArgumentParser]") -> None:
+    verb = add_verb(
+        verbs,
+        "shell",
+        shell,
+        "a terminal in the held container, or one command there",
+        "It has the action's own user, folder and environment. Enter ~. leaves it, and the same again comes back to "
+        "it; whoever opens one that somebody types in looks on. What it prints is recorded. With a COMMAND, standard "
+        "input, output and error are the command's, and so is the exit status; 255 says that there is none.",
+    )
+    verb.usage = USAGE
+    verb.add_argument("key", metavar="WORKFLOW", help=KEY)
+    mode = verb.add_mutually_exclusive_group()
+    mode.add_argument("--view", action="store_const", const="view", dest="mode", help="look on, and open none")
+    mode.add_argument("--take", action="store_const", const="take", dest="mode", help="take over the keyboard")
+    verb.add_argument("--user", default="", metavar="USER", help="NAME, UID or UID:GID instead of the action's own")
+    verb.add_argument("--folder", default="", metavar="DIR", help="begin there")
+    verb.add_argument(
+        "--env",
+        dest="environment",
+        action="append",
+        type=assignment,
+        metavar="NAME=VALUE",
+        default=[],
+        help="set a variable, over those of the action; may be repeated",
+    )
+    verb.add_argument("--record-input", action="store_true", help="record what is typed too, passwords with it")
+    verb.set_defaults(mode="drive", command=())
+
+
+def shell(chosen: argparse.Namespace) -> int:
+    """Returns the command's exit status, LOST when it has none; 0 when a shell was ended or left in good order."""
+    from tinkbox.cli.terminal.raw_terminal import Told, is_terminal
+
+    if chosen.command:
+        return _command(chosen)
+    if not is_terminal():
+        raise Invalid(
+            "there is no terminal here to open a shell in; for one command: "
+            f"tinkbox breakpoint shell {chosen.key} -- COMMAND"
+        )
+    try:
+        return ask(chosen, lambda operator: _interactive(operator, chosen))
+    except Told as told:
+        return 128 + told.number
+
+
+async def _interactive(operator: "Operator", chosen: argparse.Namespace) -> int:
+    from tinkbox.cli.terminal.raw_terminal import Terminal
+    from tinkbox.cli.terminal.shell_session import Session
+    from tinkbox.settings import terminal_kind
+
+    standing = await operator.breakpoints.get(chosen.key)
+    workflow_id, terminal = standing["id"], Terminal()
+    rows, columns = terminal.size
+    asked = {"tty": True, "term": terminal_kind(), "rows": rows, "columns": columns, "mode": chosen.mode}
+    opened = await operator.shells.open(workflow_id, {**_wish(chosen), **asked})
+    _say(banner(standing))
+    end, refusal = None, None
+    async with terminal:
+        try:
+            end = await Session(operator, workflow_id, opened, chosen.mode, terminal).run()
+        except Refusal as error:
+            refusal = error
+    with suppress(Unavailable):
+        standing = await operator.breakpoints.get(workflow_id)
+    _say(["", *farewell(standing, opened["id"], end)])  # whatever line the cursor was left in
+    if refusal is not None:
+        raise refusal
+    return LOST if end is not None and end.exit_code is None else 0
+
+
+def banner(standing: Document) -> Iterator[str]:
+    """What is held and how it came there, for somebody who is about to look into it."""
+    hold, workflow = standing["held"], standing["id"][:8]
+    if hold is None:
+        return
+    outcome = hold["outcome"] or {"message": "", "hint": "", "tail": ()}
+    yield f"{full_name(hold)} of {standing['name']} ({workflow}) is held {HELD[hold['kind']]}"
+    yield f"  ended   {ended(hold['outcome'])}"
+    yield from (f"          {line}" for text in (outcome["message"], outcome["hint"]) for line in text.splitlines())
+    yield from (f"        | {line}" for line in outcome["tail"][-TAIL:])
+    yield f"  until   {until(hold)}"
+    if hold["verdicts"]:
+        yield f"  decide  tinkbox breakpoint {'|'.join(hold['verdicts'])} {workflow}; or in the shell, see debug-info"
+    yield "  keys    Enter ~. leaves the shell, which goes on; Enter ~? tells more"
+
+
+def farewell(standing: Document, session: str, end: "ShellEnd | None") -> Iterator[str]:
+    """What has become of the shell, and what is left to do; `end` is None when it goes on."""
+    hold, workflow = standing["held"], standing["id"][:8]
+    if end is None:
+        yield f"left: the shell goes on, and tinkbox breakpoint shell {workflow} comes back to it"
+    elif hold is None and end.exit_code in WITH_ITS_CONTAINER:
+        yield "the shell ended with its container: the action is not held any more"
+    elif end.exit_code is None:
+        yield f"the shell is over: {end.message or end.reason}"
+    else:
+        yield f"the shell ended with status {end.exit_code}"
+    yield f"  recorded  tinkbox breakpoint replay {session[:8]}"
+    if hold is None:
+        yield f"  workflow  {standing['state']}, nothing of it is held any more"
+    else:
+        yield f"  held      {full_name(hold)} until {until(hold)}"
+        if hold["verdicts"]:
+            yield f"  decide    tinkbox breakpoint {'|'.join(hold['verdicts'])} {workflow}"
+
+
+def _command(chosen: argparse.Namespace) -> int:
+    from tinkbox.cli.terminal.remote_command import carry
+
+    if chosen.mode != "drive":
+        raise Invalid("a command is run for whoever gives it: --view and --take are for shells")
+
+    async def run(operator: "Operator") -> ShellEnd:
+        wish = {**_wish(chosen), "tty": False, "command": list(chosen.command)}
+        opened = await operator.shells.open(chosen.key, wish)
+        async with operator.shells.attach(opened, tty=False) as connection:
+            return await carry(connection)
+
+    try:
+        end = ask(chosen, run)
+    except Refusal as refusal:
+        # Every other status may be the command's own.
+        end = ShellEnd(None, message=str(refusal))
+    if end.exit_code is None:
+        _say([f"tinkbox: {end.message or end.reason}"])
+    return LOST if end.exit_code is None else end.exit_code
+
+
+def _wish(chosen: argparse.Namespace) -> Document:
+    return {
+        "user": chosen.user,
+        "folder": chosen.folder,
+        "environment": dict(chosen.environment),
+        "record_input": chosen.record_input,
+    }
+
+
+def _say(lines: Iterable[str]) -> None:
+    for line in lines:
+        print(clean(line), file=sys.stderr)

@@ -1,0 +1,34 @@
+"""`tinkbox serve`."""
+
+import argparse
+import logging
+import sys
+from pathlib import Path
+
+from tinkbox.cli.flags import carry_out
+
+
+def declare(noun: argparse.ArgumentParser) -> None:
+    carry_out(noun, serve)
+    noun.add_argument("--config", type=Path, metavar="FILE", help="default: /etc/tinkbox/tinkbox.yaml when it exists")
+    noun.add_argument("--data", type=Path, metavar="DIR", default=argparse.SUPPRESS, help="beats the configuration")
+    noun.add_argument("--check", action="store_true", help="look at everything, say what is wrong, and end")
+
+
+def serve(chosen: argparse.Namespace) -> int:
+    import asyncio
+
+    from tinkbox.app import check
+    from tinkbox.app import serve as run
+    from tinkbox.settings import load
+
+    settings = load(chosen.config, chosen.data)
+    if chosen.check:
+        return 0 if asyncio.run(check(settings, _say)) else 1
+    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(message)s", stream=sys.stderr)
+    asyncio.run(run(settings, _say))
+    return 0
+
+
+def _say(line: str) -> None:
+    print(line, flush=True)

@@ -1,0 +1,126 @@
+"""`tinkbox service`: the services of workflows, where they stand and what they print."""
+
+import argparse
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+from tinkbox.cli.connection import ask, ask_each
+from tinkbox.cli.flags import add_listing, add_verb, add_verbs
+from tinkbox.cli.output.followed_output import Stream, follow, name_of_run
+from tinkbox.cli.output.formats import Column, Document, show
+from tinkbox.model.duration import show_duration
+
+if TYPE_CHECKING:
+    from tinkbox.client.operator import Operator
+
+STORY = """\
+Look at the containers that workflows have in the background: what a machine boots from, or what it sends things to.
+
+They start before the first action of their workflow, which begins when every one of them was ready, and they are
+ended and removed when it is over. What becomes of a service in between hurts only the actions that need it.
+"""
+STATES = """\
+states:
+  PENDING      its host has not begun with it: the workflow is not next on its machine, or the host is away
+  STARTING     its image is fetched, its container is made, or its health check has not succeeded yet
+  READY        it is up, and healthy where it has a health check
+  UNHEALTHY    it was ready, and its health check fails; it goes on running
+  RESTARTING   it ended and is started again after 1, 2, 4, ... seconds
+  EXITED       it ended well, and is not started again
+  FAILED       it ended badly or could not start, and is not started again
+  STOPPING     its workflow is over, and it was told to end; after 10 seconds it is killed
+  STOPPED      it was ended because its workflow is over
+"""
+SHOWN_LETTERS = 120
+
+
+def trouble(service: Document) -> str:
+    """What there is to say of a service that is not as it should be: `ServiceFailed: ended with exit code 1`."""
+    told = ": ".join(part for part in (service["reason"], service["message"]) if part)
+    return told if len(told) <= SHOWN_LETTERS else told[: SHOWN_LETTERS - 1] + "…"
+
+
+COLUMNS: Sequence[Column] = (
+    Column("Workflow", lambda service: f"{service['workflow']} ({service['workflow_id'][:8]})"),
+    Column("Service", "name"),
+    Column("Host", "host"),
+    Column("State", "state"),
+    Column("Restarts", "restarts"),
+    Column("Ready After", lambda service: _between(service["begun_at"], service["ready_at"])),
+    Column("Age", lambda service: _between(service["begun_at"], now().isoformat())),
+    Column("Reason", trouble),
+)
+
+
+def declare(noun: argparse.ArgumentParser) -> None:
+    verbs = add_verbs(noun, STORY, STATES)
+    add_listing(
+        add_verb(
+            verbs,
+            "list",
+            show_list,
+            "where the services of workflows stand",
+            "Without a KEY, which names a workflow, of all that are not over and of the newest others.",
+        ),
+        keys="*",
+    )
+    verb = add_verb(
+        verbs,
+        "logs",
+        logs,
+        "what a service printed",
+        "Into a pipe or file it is the bytes themselves; which run they are of goes to standard error: there is one for "
+        "each time that the workflow was taken up, whatever the service was restarted in it.",
+    )
+    verb.usage = "tinkbox service logs [-h] [-f] [WORKFLOW/]SERVICE"
+    verb.add_argument(
+        "key",
+        metavar="SERVICE",
+        help="WORKFLOW/SERVICE, the workflow being an id, a unique beginning of one, or a name; or SERVICE alone, for "
+        "the newest workflow that has one so called",
+    )
+    verb.add_argument("-f", "--follow", action="store_true", help="go on until it ended and is not started again")
+
+
+def show_list(chosen: argparse.Namespace) -> None:
+    if chosen.keys:
+        listed = [
+            service
+            for services in ask_each(chosen, lambda operator, key: operator.services.all(key))
+            for service in services
+        ]
+    else:
+        listed = ask(chosen, lambda operator: operator.services.all())
+    show(chosen, listed, COLUMNS)
+
+
+def logs(chosen: argparse.Namespace) -> None:
+    """Print what a service printed, in each of its runs (`output.followed_output`)."""
+
+    async def printed(operator: "Operator") -> None:
+        key = chosen.key
+
+        async def stream(place: str) -> Stream:
+            nonlocal key
+            async for reached, piece in operator.services.output(key, place, follow=chosen.follow):
+                if piece is not None:
+                    # From now on it is this one, whatever else will be called so.
+                    key = f"{piece['workflow_id']}/{piece['service']}"
+                yield reached, piece
+
+        await follow(stream, name_of_run)
+
+    ask(chosen, printed)
+
+
+def now() -> datetime:
+    """The time here: clocks that differ make an age wrong, and nothing else."""
+    return datetime.now(UTC)
+
+
+def _between(begin: str | None, end: str | None) -> str:
+    if not begin or not end:
+        return ""
+    seconds = (datetime.fromisoformat(end) - datetime.fromisoformat(begin)).total_seconds()
+    return show_duration(max(0.0, seconds))

@@ -1,0 +1,93 @@
+"""`tinkbox template`."""
+
+import argparse
+from collections.abc import Sequence
+from pathlib import Path
+
+from tinkbox.cli.connection import ask, ask_each
+from tinkbox.cli.documents import read_devices, read_text
+from tinkbox.cli.flags import add_keys, add_listing, add_text_source, add_verb, add_verbs
+from tinkbox.cli.output.formats import Column, show, show_notes, show_texts
+from tinkbox.cli.output.printable import clean, moment
+from tinkbox.model.errors import Invalid, Problem
+
+COLUMNS: Sequence[Column] = (
+    Column("Template ID", "id"),
+    Column("Template Name", "name"),
+    Column("Created At", "created_at", moment),
+    Column("Updated At", "updated_at", moment),
+)
+
+
+def declare(noun: argparse.ArgumentParser) -> None:
+    verbs = add_verbs(noun)
+    verb = add_verb(verbs, "create", create, "store a template")
+    verb.add_argument("-n", "--name", help="letters, digits, dot, dash and underscore; a kind: Template has its own")
+    add_text_source(verb)
+    add_listing(add_verb(verbs, "list", show_list, "every template"))
+    add_listing(add_verb(verbs, "get", get, "a template's text, or the list"), keys="*")
+    verb = add_verb(verbs, "update", update, "change a template; existing workflows stay as they are")
+    verb.add_argument("key", metavar="TEMPLATE")
+    verb.add_argument("-n", "--name")
+    add_text_source(verb)
+    add_keys(add_verb(verbs, "delete", delete, "forget templates"))
+    verb = add_verb(verbs, "validate", validate, "say what is wrong with a template, for every machine")
+    verb.add_argument("source", nargs="?", metavar="FILE|KEY", help="a file, or a stored template")
+    verb.add_argument("-r", "--hardware", metavar="JSON", help="for these devices only")
+    add_text_source(verb)
+
+
+def create(chosen: argparse.Namespace) -> None:
+    text = read_text(chosen.file, "template")
+    answer = ask(chosen, lambda operator: operator.templates.create(chosen.name or "", text))
+    show_notes(answer)
+    for created in answer.get("created", [answer]):
+        print("Created Template: ", created["id"])
+
+
+def show_list(chosen: argparse.Namespace) -> None:
+    show(chosen, ask(chosen, lambda operator: operator.templates.all()), COLUMNS)
+
+
+def get(chosen: argparse.Namespace) -> None:
+    if not chosen.keys:
+        show_list(chosen)
+        return
+    show_texts(chosen, ask_each(chosen, lambda operator, key: operator.templates.get(key)), COLUMNS, "data")
+
+
+def update(chosen: argparse.Namespace) -> None:
+    text = read_text(chosen.file, "template") if chosen.file is not None or chosen.name is None else None
+    if text is None and chosen.name is None:
+        raise Invalid("nothing to update: give --name, --file, or both")
+    updated = ask(chosen, lambda operator: operator.templates.update(chosen.key, chosen.name, text))
+    print("Updated Template: ", updated["id"])
+
+
+def delete(chosen: argparse.Namespace) -> None:
+    ask_each(chosen, lambda operator, key: operator.templates.delete(key))
+
+
+def validate(chosen: argparse.Namespace) -> int:
+    """Say for each machine whether the template renders; 0 only when it does for all of them."""
+    asked: dict[str, object] = {}
+    file = Path(chosen.source) if chosen.source and Path(chosen.source).is_file() else chosen.file
+    if chosen.source and file is None:
+        asked["template"] = chosen.source
+    else:
+        asked["data"] = read_text(file, "template")
+    if chosen.hardware is not None:
+        asked["hardware"] = read_devices(chosen.hardware)
+    answer = ask(chosen, lambda operator: operator.templates.validate(asked))
+    show_notes(answer)
+    for verdict in answer["verdicts"]:
+        what = " for ".join(clean(each) for each in (verdict["template"], verdict["machine"]) if each)
+        print(f"{what or 'the template'}: {'problems' if verdict['problems'] else 'ok'}")
+        for problem in verdict["problems"]:
+            print(clean(f"  {Problem(**problem)}"))
+    failed = sum(bool(verdict["problems"]) for verdict in answer["verdicts"])
+    if not answer["verdicts"]:
+        print("the template is valid, and no machine is known to render it for")
+    elif not failed:
+        print("the template is valid")
+    return 1 if failed else 0

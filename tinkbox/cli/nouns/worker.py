@@ -1,0 +1,27 @@
+"""`tinkbox --worker`: the program on a machine, told by flags of the program itself."""
+
+import argparse
+from pathlib import Path
+
+
+def add_flags(program: argparse.ArgumentParser) -> None:
+    worker = program.add_argument_group("worker", "inside the in-memory operating system of a machine")
+    worker.add_argument("--worker", action="store_true", help="run the actions of this machine's workflows")
+    worker.add_argument("--server", metavar="URL", help="the node door, instead of the credential's")
+    worker.add_argument("--credential", type=Path, metavar="FILE", help="from `tinkbox hardware credential`")
+    worker.add_argument("--docker", metavar="URL", help="the Docker engine (unix:///var/run/docker.sock)")
+    worker.add_argument("--no-privileged", action="store_true", help="run actions without privileges")
+    worker.add_argument("--no-debug", action="store_true", help="hold no action at a breakpoint and open no shell")
+
+
+def work(chosen: argparse.Namespace) -> int:
+    import logging
+
+    from tinkbox.worker.main import work as run
+
+    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(message)s", datefmt="%H:%M:%S")
+    data = chosen.data or Path("/worker")
+    return run(
+        chosen.server, chosen.credential, chosen.docker, data,
+        privileged=not chosen.no_privileged, debug=not chosen.no_debug,
+    )  # fmt: skip

@@ -1,0 +1,130 @@
+"""`tinkbox workflow data`."""
+
+import argparse
+import base64
+import json
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from tinkbox.cli.connection import ask, ask_each
+from tinkbox.cli.flags import Verbs, add_keys, add_listing, add_verb
+from tinkbox.cli.output.formats import Column, Document, show
+from tinkbox.cli.output.printable import clean, moment
+from tinkbox.model.errors import Invalid
+
+
+def _kind(file: Document) -> str:
+    if "link" in file:
+        return f"link to {file['link']}"
+    if "error" in file:
+        return str(file["error"])
+    if "mode" not in file:
+        return ""
+    return "file" if "size" in file else "folder"
+
+
+VERSIONS: Sequence[Column] = (
+    Column("Version", "version"),
+    Column("Name", "path"),
+    Column("Size", lambda file: file.get("size", "")),
+    Column("Kind", _kind),
+    Column("Updated At", "at", moment),
+)
+
+
+def declare(verbs: "Verbs[argparse.ArgumentParser]") -> None:
+    verb = add_listing(add_keys(add_verb(verbs, "data", data, "a workflow's ephemeral data")))
+    verb.add_argument("-v", "--version", type=int, default=0, dest="data_version", metavar="N", help="0: the newest")
+    what = verb.add_mutually_exclusive_group()
+    what.add_argument("-m", "--metadata", action="store_true", help="about the data")
+    what.add_argument("-l", "--latest", action="store_true", help="the newest version's number")
+    what.add_argument("--latest version", action="store_true", dest="latest", help=argparse.SUPPRESS)  # as 2020 had it
+    what.add_argument("--list", action="store_true", help="the files of every version that is kept")
+    what.add_argument("--save", type=Path, metavar="DIR", help="write the files below DIR, which is new or empty")
+
+
+def data(chosen: argparse.Namespace) -> int:
+    """Print, list or save a workflow's ephemeral data; 1 when a file could not be saved."""
+    if chosen.save is not None:
+        return _save(chosen)
+    if chosen.list:
+        _show_versions(chosen)
+        return 0
+    for found in ask_each(chosen, lambda operator, key: operator.workflows.data(key, chosen.data_version)):
+        if chosen.latest:
+            print("Latest workflow data version:", found["version"])
+        elif chosen.metadata:
+            print(json.dumps(_metadata(found)))
+        else:
+            _print_data(found)
+    return 0
+
+
+def _metadata(found: Document) -> Document:
+    """In the words of 2020, and what there is beyond them."""
+    if not found["version"]:
+        return {}
+    return {
+        "worker-id": found["worker"],
+        "action-name": found["action"],
+        "task-name": found["task"],
+        "updated-at": found["at"],
+        "sha256": found["sha256"],
+        "version": found["version"],
+        "size": found["size"],
+        "files": [{name: value for name, value in file.items() if name != "content"} for file in found["files"]],
+    }
+
+
+def _print_data(found: Document) -> None:
+    files = {each["path"]: each for each in found["files"]}
+    content = base64.b64decode(files["data"]["content"]) if "content" in files.get("data", {}) else b"{}"
+    sys.stdout.buffer.write(content if content.endswith(b"\n") else content + b"\n")
+    for name, each in files.items():
+        if name != "data" and "size" in each:
+            print(f"tinkbox: there is also {clean(name)}, {each['size']} bytes (--save DIR saves it)", file=sys.stderr)
+
+
+def _show_versions(chosen: argparse.Namespace) -> None:
+    for versions in ask_each(chosen, lambda operator, key: operator.workflows.data_versions(key)):
+        wanted = [each for each in versions if chosen.data_version in (0, each["version"])]
+        if chosen.format in ("table", "csv") and not chosen.quiet:
+            lines = [
+                {"version": each["version"], "at": each["at"], **file}
+                for each in wanted
+                for file in each["files"] or [_nothing(each)]
+            ]
+            show(chosen, lines, VERSIONS)
+        else:
+            show(chosen, wanted, VERSIONS, key="version")
+
+
+def _nothing(version: Document) -> Document:
+    return {"path": "(no files)" if version["kept"] else "(no longer kept)"}
+
+
+def _save(chosen: argparse.Namespace) -> int:
+    from tinkbox.cli.output.saved_files import save
+    from tinkbox.wire.ephemeral_data import Entry
+
+    if len(chosen.keys) != 1:
+        raise Invalid("--save takes the data of one workflow at a time")
+    found = ask(chosen, lambda operator: operator.workflows.data(chosen.keys[0], chosen.data_version))
+    broken = [file["error"] for file in found["files"] if "error" in file]
+    if broken:
+        raise Invalid(f"version {found['version']} of the data cannot be read: {broken[0]}")
+    entries = [
+        Entry(
+            path=file["path"],
+            mode=file.get("mode", 0o777),
+            content=base64.b64decode(file["content"]) if "content" in file else None,
+            link=file.get("link"),
+        )
+        for file in found["files"]
+    ]
+    left_out = save(entries, chosen.save)
+    for each in left_out:
+        print(f"tinkbox: not saved: {clean(each)}", file=sys.stderr)
+    print(f"Saved {len(entries) - len(left_out)} files of version {found['version']} to {chosen.save}")
+    return 1 if left_out else 0

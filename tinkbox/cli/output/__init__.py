@@ -1,0 +1,1 @@
+"""How results look: tables, JSON, CSV, YAML, and what machines printed."""

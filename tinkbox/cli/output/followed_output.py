@@ -1,0 +1,104 @@
+"""What actions and services print, shown byte by byte, without loss or repetition over a restart of the appliance.
+
+Which attempt or run it is of, and what of it was not kept, goes to standard error.
+"""
+
+import codecs
+import sys
+from collections.abc import AsyncIterator, Callable
+from typing import TextIO
+
+from tinkbox.cli.output.formats import Document
+from tinkbox.cli.output.printable import clean, clean_block
+from tinkbox.model.errors import Unavailable
+
+Stream = AsyncIterator[tuple[str, Document | None]]
+
+
+async def follow(stream: Callable[[str], Stream], whose: Callable[[Document], tuple[str, str]]) -> None:
+    """Show what a stream brings, from the place on where it was cut off; `whose` is as for Page."""
+    import asyncio
+
+    page, place = Page(sys.stdout, sys.stderr, whose), ""
+    while True:
+        try:
+            async for reached, piece in stream(place):
+                place = reached
+                if piece is not None:
+                    page.show(piece)
+            return
+        except Unavailable as error:
+            if not place:
+                raise
+            print(f"tinkbox: {clean(str(error))}; trying again", file=sys.stderr)
+        await asyncio.sleep(1)
+
+
+def name_of_attempt(piece: Document) -> tuple[str, str]:
+    return piece["attempt"], f"{piece['task']} / {piece['action']}{_again('attempt', piece)}"
+
+
+def name_of_run(piece: Document) -> tuple[str, str]:
+    return piece["run"], f"{piece['service']}{_again('run', piece)}"
+
+
+def _again(what: str, piece: Document) -> str:
+    return f", {what} {piece['number']}" if piece["number"] > 1 else ""
+
+
+class Page:
+    """Where output is shown: on a terminal without what could steer it, elsewhere as it is.
+
+    `whose` gives the token of what printed a piece, and its name.
+    """
+
+    def __init__(self, out: TextIO, err: TextIO, whose: Callable[[Document], tuple[str, str]]) -> None:
+        self._out = out
+        self._err = err
+        self._whose = whose
+        self._token = ""
+        self._in_line = False
+        self._shown = _Decoder()
+
+    def show(self, piece: Document) -> None:
+        """Show one piece, under a line that names what printed it when that is another than the last."""
+        import base64
+
+        token, name = self._whose(piece)
+        if token != self._token:
+            self._token, self._shown = token, _Decoder()
+            self._say(f"==> {name} <==")
+        if piece["missing"]:
+            self._say(f"[{piece['missing']} bytes were not kept]")
+        self._put(base64.b64decode(piece["output"]))
+
+    def _say(self, line: str) -> None:
+        if self._in_line:
+            # Where both are the same terminal, this would be taken for output.
+            self._out.write("\n")
+            self._out.flush()
+            self._in_line = False
+        print(clean(line), file=self._err, flush=True)
+
+    def _put(self, content: bytes) -> None:
+        if self._out.isatty():
+            text = self._shown.text(content)
+            self._out.write(text)
+            self._in_line = bool(text) and not text.endswith("\n")
+        else:
+            self._out.buffer.write(content)
+        self._out.flush()
+
+
+class _Decoder:
+    """Bytes of one attempt as text that cannot steer a terminal, though they be cut anywhere."""
+
+    def __init__(self) -> None:
+        self._utf8 = codecs.getincrementaldecoder("utf-8")(errors="replace")
+        self._held = ""
+
+    def text(self, content: bytes) -> str:
+        text = self._held + self._utf8.decode(content)
+        # Only what comes next says whether this ends a line alone.
+        self._held = "\r" if text.endswith("\r") else ""
+        return clean_block(text.removesuffix("\r"))

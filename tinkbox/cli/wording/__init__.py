@@ -1,0 +1,1 @@
+"""What the appliance answers, in a person's words."""

@@ -17,7 +17,7 @@ NOUNS: Final[Mapping[str, str]] = {
     "image": "the images that actions run from",
     "osie": "the in-memory operating system",
     "events": "what happens",
-    "status": "the appliance at a glance, live in a terminal",
+    "status": "the appliance at a glance, live in a terminal; q ends it",
     "doctor": "why machines do not boot; exit status 1 when there is a fault",
     "version": "the program's version",
 }

@@ -11,8 +11,8 @@ from functools import partial
 from aiohttp import web
 
 from tinkbox import __version__
-from tinkbox.api.people import People, read_people
 from tinkbox.api.routes import OperatorDoor
+from tinkbox.api.tokens import People, read_people
 from tinkbox.boot.dhcp.address_probe import Prober
 from tinkbox.boot.dhcp.boot_server import BootServer
 from tinkbox.boot.dhcp.other_servers import other_servers_on

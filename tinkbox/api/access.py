@@ -1,6 +1,5 @@
-"""Who may do what at the operator door, and what it takes in."""
+"""Who may do what at the operator door."""
 
-import json
 import pwd
 import socket
 import struct
@@ -10,13 +9,10 @@ from typing import Any
 from aiohttp import web
 from aiohttp.typedefs import Middleware
 
-from tinkbox.door.bodies import body_of
 from tinkbox.door.problems import Handler
 from tinkbox.model.access import Caller, Right, operator
-from tinkbox.model.errors import Denied, Forbidden, Invalid
+from tinkbox.model.errors import Denied, Forbidden
 
-MAX_DOCUMENT = 4 * 1024 * 1024
-MAX_DIGITS = 18
 TICKETED = "/v1/shells/{id}/attach"
 _BEARER = web.RequestKey("bearer", Caller)
 _UCRED = struct.Struct("3i")  # unix(7), SO_PEERCRED: pid, uid, gid
@@ -91,29 +87,3 @@ def _user(uid: int) -> str:
         return pwd.getpwuid(uid).pw_name
     except KeyError:
         return f"uid {uid}"
-
-
-async def read_object(request: web.Request) -> dict[str, Any]:
-    """The request's JSON object; raises Invalid or TooLarge."""
-    try:
-        document = json.loads(await body_of(request, MAX_DOCUMENT))
-        # JSON can spell what is no text: half of a surrogate pair.
-        json.dumps(document, ensure_ascii=False).encode()
-    except (ValueError, RecursionError) as error:
-        raise Invalid(f"invalid json: {error}") from None
-    if not isinstance(document, dict):
-        raise Invalid("invalid json: expected an object")
-    return document
-
-
-def text_field(document: dict[str, Any], name: str) -> str:
-    """A required text of a document."""
-    value = document.get(name)
-    if not isinstance(value, str) or not value:
-        raise Invalid(f"{name} is required and is text")
-    return value
-
-
-def is_number(text: str) -> bool:
-    """Whether this is a whole number that the store can count to."""
-    return text.isascii() and text.isdecimal() and len(text) <= MAX_DIGITS

@@ -20,8 +20,8 @@ from aiohttp.typedefs import Middleware
 from tests.integration.engine.appliance import Appliance, appliance
 from tests.integration.engine.held import Hub
 from tinkbox.api.access import bearer_only
-from tinkbox.api.people import People
 from tinkbox.api.routes import OperatorDoor
+from tinkbox.api.tokens import People
 from tinkbox.door.problems import refusals_become_problems
 from tinkbox.engine.doctor.case import OsieSize
 from tinkbox.engine.doctor.examiner import Examiner, Premises

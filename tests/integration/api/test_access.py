@@ -11,7 +11,8 @@ from aiohttp import web
 
 from tests.integration.api.door import PEOPLE, TOKEN, Door
 from tests.integration.engine.appliance import hardware
-from tinkbox.api.access import MAX_DOCUMENT, TICKETED, bearer_only, caller
+from tinkbox.api.access import TICKETED, bearer_only, caller
+from tinkbox.api.requests import MAX_DOCUMENT
 from tinkbox.door.problems import refusals_become_problems
 from tinkbox.model.access import Right
 

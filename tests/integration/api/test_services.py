@@ -9,7 +9,7 @@ import pytest
 
 from tests.integration.api.door import Door
 from tests.integration.api.resuming import Resuming
-from tinkbox.api import logs
+from tinkbox.api import event_stream
 from tinkbox.cli.wording.events import told
 from tinkbox.client.operator import Operator
 from tinkbox.model.errors import NotFound
@@ -37,7 +37,7 @@ tasks:
 @pytest.fixture(autouse=True)
 def looking_often(monkeypatch: pytest.MonkeyPatch) -> None:
     """A bell that rings between two looks is made up for by looking; do not wait long for that."""
-    monkeypatch.setattr(logs, "LOOK_EVERY", 0.02)
+    monkeypatch.setattr(event_stream, "LOOK_EVERY", 0.02)
 
 
 class Host:

@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from tinkbox.api import documents
+from tinkbox.api.routes.events import event_document
 from tinkbox.cli.output.formats import Document
 from tinkbox.cli.wording.events import action_status, concerns_action, line_of, told, undecided
 from tinkbox.model import history, shells
@@ -27,7 +27,7 @@ UNTIL = "until 2026-11-21 03:30:00 +0000 UTC, then fail"
 def event(fact: history.Fact) -> Document:
     """A fact as the appliance answers with it."""
     kind, data = fact
-    document = documents.event(Event(workflow_id="f", number=3, at=AT, kind=kind, data=data))
+    document = event_document(Event(workflow_id="f", number=3, at=AT, kind=kind, data=data))
     decoded: Document = json.loads(json.dumps(document))
     return decoded
 

@@ -1,18 +1,22 @@
-"""The operator door's routes about breakpoints: what is armed, what is held, and who decides."""
+"""`/v1/breakpoints` and `/v1/workflows/KEY/breakpoints`: what is armed, what is held, and who decides."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from typing import Any
 
 from aiohttp import web
 
-from tinkbox.api import documents
-from tinkbox.api.access import caller, needing, read_object
-from tinkbox.engine.workflows.breakpoints import Breakpoints, Change
+from tinkbox.api.access import caller, needing
+from tinkbox.api.json_values import Document, outcome, time
+from tinkbox.api.requests import key_of, read_object
+from tinkbox.engine.workflows.breakpoints import Breakpoints, Change, Standing
 from tinkbox.engine.workflows.workflows import Workflows
 from tinkbox.model.access import Right
-from tinkbox.model.breakpoint import DEFAULT_HOLD_SECONDS, Hold, Verb
+from tinkbox.model.breakpoint import DEFAULT_HOLD_SECONDS, Hold, Verb, Verdict, verdicts
 from tinkbox.model.duration import parse_duration
 from tinkbox.model.errors import Invalid, Problem
+from tinkbox.model.workflow import PlannedAction
+from tinkbox.store.workflows import Attempt
 from tinkbox.wire.messages.breakpoints import verdict_from_document
 from tinkbox.wire.messages.json_fields import flag, member, text, texts
 
@@ -54,29 +58,29 @@ class _BreakpointDoor:
         self._workflows = workflows
 
     async def list_all(self, _: web.Request) -> web.Response:
-        return web.json_response([documents.breakpoints(each) for each in await self._breakpoints.all()])
+        return web.json_response([breakpoints_document(each) for each in await self._breakpoints.all()])
 
     async def show(self, request: web.Request) -> web.Response:
-        standing = await self._breakpoints.standing(_key(request))
+        standing = await self._breakpoints.standing(key_of(request))
         made = await self._workflows.attempts(standing.workflow.id)
-        return web.json_response({**documents.breakpoints(standing), "holds": documents.holds(standing, made)})
+        return web.json_response({**breakpoints_document(standing), "holds": hold_documents(standing, made)})
 
     async def arm(self, request: web.Request) -> web.Response:
         change = change_from_document(await read_object(request))
-        await self._breakpoints.arm(_key(request), change, caller(request).name)
+        await self._breakpoints.arm(key_of(request), change, caller(request).name)
         return await self._standing(request)
 
     async def clear(self, request: web.Request) -> web.Response:
         """With nothing named, everything is cleared."""
         document = await read_object(request) if request.can_read_body else {}
         change = change_from_document(document, PLACES) if document else None
-        await self._breakpoints.clear(_key(request), change, caller(request).name)
+        await self._breakpoints.clear(key_of(request), change, caller(request).name)
         return await self._standing(request)
 
     async def decide(self, request: web.Request) -> web.Response:
         known = _known(await read_object(request), VERDICT)
         verdict = verdict_from_document({**known, "who": caller(request).name})
-        return await self._answer(await self._breakpoints.resolve(_key(request), verdict))
+        return await self._answer(await self._breakpoints.resolve(key_of(request), verdict))
 
     async def extend(self, request: web.Request) -> web.Response:
         """`seconds` is a number or a duration such as 30m."""
@@ -84,20 +88,16 @@ class _BreakpointDoor:
         known = _known(document, ("seconds", "why"))
         seconds = _seconds(known.get("seconds", DEFAULT_HOLD_SECONDS))
         why = text(known, "why", "")
-        return await self._answer(await self._breakpoints.extend(_key(request), seconds, caller(request).name, why))
+        return await self._answer(await self._breakpoints.extend(key_of(request), seconds, caller(request).name, why))
 
     async def _standing(self, request: web.Request) -> web.Response:
-        return web.json_response(documents.breakpoints(await self._breakpoints.standing(_key(request))))
+        return web.json_response(breakpoints_document(await self._breakpoints.standing(key_of(request))))
 
     async def _answer(self, hold: Hold) -> web.Response:
         workflow = await self._workflows.get(hold.workflow_id)
         made = await self._workflows.attempts(hold.workflow_id)
         position = next(each.position for each in made if each.token == hold.attempt)
-        return web.json_response(documents.hold(hold, workflow.actions[position].action))
-
-
-def _key(request: web.Request) -> str:
-    return request.match_info["key"]
+        return web.json_response(hold_document(hold, workflow.actions[position].action))
 
 
 def _known(entry: object, names: tuple[str, ...]) -> Mapping[str, Any]:
@@ -116,3 +116,62 @@ def _seconds(value: object) -> int:
     if isinstance(value, bool) or not isinstance(value, int | str):
         raise Invalid(f"{value!r} is no duration: give seconds as a number, or text such as 30m")
     return value if isinstance(value, int) else parse_duration(value)
+
+
+def breakpoints_document(standing: Standing) -> Document:
+    """What is armed of a workflow, and the hold it is in, if any."""
+    flow = standing.workflow
+    return {
+        "id": flow.id,
+        "name": flow.name,
+        "state": flow.state,
+        "armed": asdict(standing.breakpoints),
+        "held": held_document(standing),
+    }
+
+
+def hold_documents(standing: Standing, made: Sequence[Attempt]) -> list[Document]:
+    """Every hold of a workflow, oldest first; `made` are its attempts."""
+    positions = {each.token: each.position for each in made}
+    actions = standing.workflow.actions
+    return [
+        hold_document(each, actions[positions[each.attempt]].action)
+        for each in standing.holds
+        if each.attempt in positions
+    ]
+
+
+def hold_document(each: Hold, action: PlannedAction) -> Document:
+    """A hold of an action; `verdicts` are those that may be given on it, none when it has one."""
+    return {
+        "workflow_id": each.workflow_id,
+        "task": action.task,
+        "action": action.name,
+        "worker": action.worker,
+        "attempt": each.attempt,
+        "sequence": each.sequence,
+        "kind": each.kind,
+        "since": time(each.held_at),
+        "deadline": time(each.deadline),
+        "timeout": each.timeout,
+        "on_expiry": each.on_expiry,
+        "outcome": outcome(each.outcome),
+        "container": each.container,
+        "in_place": each.in_place,
+        "verdicts": [] if each.verdict else list(verdicts(each.kind)),
+        "verdict": _verdict(each.verdict),
+        "decided_at": time(each.verdict_at),
+        "ended_at": time(each.ended_at),
+    }
+
+
+def held_document(standing: Standing) -> Document | None:
+    found = standing.hold
+    if found is None:
+        return None
+    action = next(each.action for each in standing.workflow.actions if each.attempt == found.attempt)
+    return hold_document(found, action)
+
+
+def _verdict(given: Verdict | None) -> Document | None:
+    return asdict(given) if given else None

@@ -1,30 +1,18 @@
-"""The operator door's routes about what was seen of machines, known or not.
+"""`/v1/seen`, what was seen of machines, registered or not, and `/v1/hardware/KEY/timeline`.
 
-GET /v1/seen                                 every MAC that was seen, with where it stands
-GET /v1/seen/KEY                             one of them with its timeline; KEY is a MAC, or a key of known hardware
-GET /v1/hardware/KEY/timeline                the timeline alone
+KEY is a MAC, or a key of registered hardware.
 """
-
-from collections.abc import Sequence
-from typing import Protocol
 
 from aiohttp import web
 
-from tinkbox.api.access import is_number, needing
-from tinkbox.api.documents import Document
-from tinkbox.engine.machines.boot_history import SHOWN_LINES, SeenMachine
+from tinkbox.api.access import needing
+from tinkbox.api.json_values import Document
+from tinkbox.api.requests import is_number, key_of
+from tinkbox.engine.machines.boot_history import SHOWN_LINES, Seen, SeenMachine
 from tinkbox.model.access import Right
 from tinkbox.model.errors import Invalid
 from tinkbox.model.sightings import Sighting
 from tinkbox.store.syslog import KEPT_LINES
-
-
-class Seen(Protocol):
-    """What was seen of machines (`engine.machines.boot_history`)."""
-
-    async def all(self) -> Sequence[SeenMachine]: ...
-    async def get(self, key: str) -> SeenMachine: ...
-    async def story(self, key: str, lines: int) -> Sequence[Sighting]: ...
 
 
 def routes(seen: Seen) -> list[web.RouteDef]:
@@ -34,13 +22,13 @@ def routes(seen: Seen) -> list[web.RouteDef]:
         return web.json_response([machine(each) for each in await seen.all()])
 
     async def show(request: web.Request) -> web.Response:
-        key = request.match_info["key"]
+        key = key_of(request)
         found = machine(await seen.get(key))
         told = await seen.story(key, _lines(request))
         return web.json_response({**found, "timeline": [sighting(each) for each in told]})
 
     async def timeline(request: web.Request) -> web.Response:
-        told = await seen.story(request.match_info["key"], _lines(request))
+        told = await seen.story(key_of(request), _lines(request))
         return web.json_response([sighting(each) for each in told])
 
     return needing(

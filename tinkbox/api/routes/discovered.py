@@ -1,4 +1,4 @@
-"""The operator door's routes about machines that nobody knows: who waits, who is accepted, who is refused."""
+"""`/v1/discovered`: unknown machines that introduced themselves: who waits, who is accepted, who is refused."""
 
 from dataclasses import asdict
 from datetime import datetime
@@ -6,7 +6,8 @@ from typing import Any
 
 from aiohttp import web
 
-from tinkbox.api.access import caller, needing, read_object
+from tinkbox.api.access import caller, needing
+from tinkbox.api.requests import key_of, read_object
 from tinkbox.engine.discovery.discovery import Discovery
 from tinkbox.model.access import Right
 from tinkbox.model.discovery import Stranger
@@ -79,4 +80,4 @@ def inventory(told: tuple[Inventory, datetime] | None) -> dict[str, Any] | None:
 
 
 def _mac(request: web.Request) -> MacAddress:
-    return MacAddress(request.match_info["key"])
+    return MacAddress(key_of(request))

@@ -1,26 +1,19 @@
-"""The operator door's route for the boot doctor.
+"""`/v1/doctor`: what the boot doctor says.
 
-GET /v1/doctor                 the appliance, and every machine in trouble that was seen today
-GET /v1/doctor?machine=KEY     one machine: a MAC, known or not, or a key of known hardware
+Of the appliance and every machine in trouble that was seen today, or with `?machine=KEY` of one machine: a MAC, known or
+not, or a key of known hardware.
 """
 
 from collections.abc import Sequence
-from typing import Protocol
 
 from aiohttp import web
 
 from tinkbox.api.access import needing
-from tinkbox.api.documents import Document
-from tinkbox.engine.doctor.examiner import Examination
+from tinkbox.api.json_values import Document
+from tinkbox.engine.doctor.examiner import Examiner
 from tinkbox.model.access import Right
 from tinkbox.model.diagnosis import Diagnosis
 from tinkbox.wire.dhcp.foreign_servers import ForeignLines
-
-
-class Examiner(Protocol):
-    """Whoever examines (`engine.doctor.examiner`)."""
-
-    async def examine(self, key: str) -> Examination: ...
 
 
 def routes(examiner: Examiner, foreign: Sequence[ForeignLines]) -> list[web.RouteDef]:

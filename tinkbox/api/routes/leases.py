@@ -1,14 +1,11 @@
-"""The operator door's route about the addresses that are lent.
-
-GET /v1/leases                               every address of a pool that was lent, in their order
-"""
+"""`/v1/leases`: every address of a pool that was lent, in their order."""
 
 from collections.abc import Callable, Sequence
 
 from aiohttp import web
 
 from tinkbox.api.access import needing
-from tinkbox.api.documents import Document
+from tinkbox.api.json_values import Document
 from tinkbox.model.access import Right
 from tinkbox.model.hardware import MacAddress
 from tinkbox.model.leases import Lease

@@ -4,7 +4,12 @@ import json
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
-from tinkbox.api import documents
+from tinkbox.api.json_values import Document
+from tinkbox.api.routes.breakpoints import breakpoints_document, hold_documents
+from tinkbox.api.routes.events import event_document
+from tinkbox.api.routes.services import service_document
+from tinkbox.api.routes.workflow_data import data_document, version_documents
+from tinkbox.api.routes.workflows import attempt_documents, state_document, workflow_document
 from tinkbox.engine.workflows.breakpoints import Standing
 from tinkbox.model.breakpoint import Breakpoints, Hold, Kind, Verb, Verdict
 from tinkbox.model.services import Phase, PlannedService, ServiceStatus
@@ -39,8 +44,8 @@ def hold(attempt: str = "", **changes: object) -> Hold:
     return Hold(**{**fields, **changes})
 
 
-def state_of(flow: Workflow, *holds: Hold) -> documents.Document:
-    return documents.state(Standing(workflow=flow, breakpoints=Breakpoints(), holds=holds))
+def state_of(flow: Workflow, *holds: Hold) -> Document:
+    return state_document(Standing(workflow=flow, breakpoints=Breakpoints(), holds=holds))
 
 
 def test_progress_counts_the_actions_that_succeeded() -> None:
@@ -60,7 +65,7 @@ def test_a_failed_actions_state_says_why() -> None:
 
 
 def test_a_workflow_is_json_with_what_is_not_yet_as_null() -> None:
-    document = json.loads(json.dumps(documents.workflow(workflow(action(0, State.PENDING)), {})))
+    document = json.loads(json.dumps(workflow_document(workflow(action(0, State.PENDING)), {})))
     (only,) = document["actions"]
     assert (only["started_at"], only["ended_at"], only["outcome"], only["command"]) == (None, None, None, [])
     assert document["created_at"] == "2026-11-21T03:00:00+00:00"
@@ -82,7 +87,7 @@ SERVICE = ServiceStatus(
 
 def test_a_service_says_where_it_stands_and_what_it_is_asked_for_by() -> None:
     flow = replace(workflow(action(0, State.PENDING)), services=(SERVICE,))
-    (document,) = json.loads(json.dumps(documents.workflow(flow, {})["services"]))
+    (document,) = json.loads(json.dumps(workflow_document(flow, {})["services"]))
     assert document == {
         "name": "boot files", "host": "provisioner", "machine": "", "image": "boot-files:v1", "state": "FAILED",
         "restarts": 5, "begun_at": "2026-11-21T03:00:00+00:00", "ready_at": None,
@@ -96,13 +101,13 @@ def test_a_service_says_where_it_stands_and_what_it_is_asked_for_by() -> None:
 def test_the_machine_that_hosts_a_service_goes_by_its_hostname_where_it_has_one() -> None:
     planned = replace(SERVICE.service, host="m1", address="08:00:27:00:00:01")
     for names, host in (({"m1": "server001"}, "server001"), ({"m1": ""}, planned.address), ({}, planned.address)):
-        document = documents.service(replace(SERVICE, service=planned), names)
+        document = service_document(replace(SERVICE, service=planned), names)
         assert (document["host"], document["machine"]) == (host, "m1")
 
 
 def test_an_events_facts_stand_beside_its_number() -> None:
     fact = Event(workflow_id="f", number=3, at=AT, kind="action.started", data={"task": "t", "state": State.RUNNING})
-    assert documents.event(fact) == {
+    assert event_document(fact) == {
         "workflow_id": "f", "number": 3, "at": "2026-11-21T03:00:00+00:00", "kind": "action.started", "task": "t",
         "state": "RUNNING",
     }  # fmt: skip
@@ -124,7 +129,7 @@ def test_every_attempt_is_listed_and_counted_by_its_action() -> None:
         attempt("z", 1),
     ]
     flow = workflow(action(0, State.SUCCESS), action(1, State.RUNNING))
-    first, second, third = json.loads(json.dumps(documents.attempts(flow, made)))
+    first, second, third = json.loads(json.dumps(attempt_documents(flow, made)))
     assert first == {
         "attempt": "x", "index": 0, "task": "t", "action": "a0", "number": 1, "worker": "w", "state": "FAILED",
         "started_at": "2026-11-21T03:00:00+00:00", "ended_at": "2026-11-21T03:00:00+00:00", "output_bytes": 7,
@@ -138,7 +143,7 @@ def test_every_attempt_is_listed_and_counted_by_its_action() -> None:
 
 
 def test_conditions_have_the_words_of_kubernetes() -> None:
-    (started, succeeded) = documents.workflow(workflow(action(0, State.RUNNING)), {})["conditions"]
+    (started, succeeded) = workflow_document(workflow(action(0, State.RUNNING)), {})["conditions"]
     assert set(started) == {"type", "status", "reason", "message", "lastTransitionTime"}
     assert (started["type"], succeeded["type"], succeeded["status"]) == ("Started", "Succeeded", "Unknown")
     assert state_of(workflow(action(0, State.RUNNING)))["conditions"] == [started, succeeded]
@@ -171,24 +176,24 @@ VERSION = DataVersion(version=1, at=AT, worker="w", size=4, digest="d", archive=
 
 
 def test_data_that_is_no_archive_is_told_instead_of_failing() -> None:
-    (file,) = documents.data(VERSION, FLOW, [])["files"]
+    (file,) = data_document(VERSION, FLOW, [])["files"]
     assert file["path"] == ""
     assert file["error"]
-    assert documents.data(replace(VERSION, archive=None), FLOW, []) == {"version": 0, "files": []}
-    assert documents.data(None, FLOW, []) == {"version": 0, "files": []}
+    assert data_document(replace(VERSION, archive=None), FLOW, []) == {"version": 0, "files": []}
+    assert data_document(None, FLOW, []) == {"version": 0, "files": []}
 
 
 def test_data_names_the_action_that_wrote_it() -> None:
     later = AT + timedelta(seconds=9)
     made = [attempt("x", 0), attempt("y", 1, worker="another"), attempt("z", 1, started_at=later)]
     for at, expected in ((AT, ("t", "a0")), (later, ("t", "a1")), (AT - timedelta(seconds=1), ("", ""))):
-        document = documents.data(replace(VERSION, at=at), FLOW, made)
+        document = data_document(replace(VERSION, at=at), FLOW, made)
         assert (document["task"], document["action"]) == expected
 
 
 def test_versions_of_the_data_are_listed_without_what_is_in_them() -> None:
     archive = encode([Entry(path="a", content=b"12345"), Entry(path="b", link="a")])
-    old, new = documents.data_versions([replace(VERSION, archive=None), replace(VERSION, version=2, archive=archive)])
+    old, new = version_documents([replace(VERSION, archive=None), replace(VERSION, version=2, archive=archive)])
     assert (old["version"], old["kept"], old["files"]) == (1, False, [])
     assert (new["version"], new["kept"]) == (2, True)
     assert new["files"] == [{"path": "a", "mode": 0o644, "size": 5}, {"path": "b", "link": "a"}]
@@ -234,7 +239,7 @@ def test_every_hold_is_listed_with_its_action_though_a_later_attempt_runs() -> N
     made = [attempt("x", 0), attempt("y", 0), attempt("z", 1)]
     listed = (hold("x", ended_at=AT), hold("y", ended_at=AT), hold("y", sequence=2, ended_at=AT), hold("z"))
     standing = Standing(workflow=flow, breakpoints=Breakpoints(), holds=listed)
-    assert [(each["action"], each["attempt"], each["sequence"]) for each in documents.holds(standing, made)] == [
+    assert [(each["action"], each["attempt"], each["sequence"]) for each in hold_documents(standing, made)] == [
         ("a0", "x", 1), ("a0", "y", 1), ("a0", "y", 2), ("a1", "z", 1),
     ]  # fmt: skip
 
@@ -242,7 +247,7 @@ def test_every_hold_is_listed_with_its_action_though_a_later_attempt_runs() -> N
 def test_what_is_armed_is_told_with_what_is_held() -> None:
     armed = Breakpoints(on_failure=True, before=("t/a0",), timeout=60, on_expiry=Verb.ABORT)
     flow = workflow(replace(action(0, State.HELD), attempt="x"))
-    told = json.loads(json.dumps(documents.breakpoints(Standing(workflow=flow, breakpoints=armed, holds=(hold("x"),)))))
+    told = json.loads(json.dumps(breakpoints_document(Standing(workflow=flow, breakpoints=armed, holds=(hold("x"),)))))
     assert (told["id"], told["name"], told["state"], told["held"]["action"]) == ("f", "n", "RUNNING", "a0")
     assert told["armed"] == {
         "on_failure": True, "before": ["t/a0"], "after": [], "timeout": 60, "on_expiry": "abort",

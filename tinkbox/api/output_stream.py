@@ -1,4 +1,4 @@
-"""Output and events as streams.  Server-sent events resume after the `Last-Event-ID` that they gave, also after a restart.
+"""What actions and services print, as text or as server-sent events.
 
 What prints does so in runs: an action in its attempts, a service in one for each time that its workflow was taken up.
 The id of a piece of output is the reader's place in the whole: how far it is in each run, in the order in which they
@@ -6,39 +6,21 @@ began.  Runs are only ever added, so a place stays what it was.
 """
 
 import base64
-import json
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
 
 from aiohttp import web
 
-from tinkbox.api.access import is_number
-from tinkbox.api.documents import event
-from tinkbox.engine.workflows.workflows import Output
+from tinkbox.api import event_stream
+from tinkbox.api.event_stream import EVENT_STREAM, KEEP_ALIVE, sent, streamed
+from tinkbox.api.requests import is_number
+from tinkbox.engine.workflows.workflows import Workflows
 from tinkbox.model.errors import NotFound
-from tinkbox.model.workflow import FINAL, Event, Workflow
+from tinkbox.model.workflow import FINAL
 from tinkbox.store.output import Piece
 
-LOOK_EVERY = 5.0
-KEEP_ALIVE = b": still here\n\n"
-EVENT_STREAM = "text/event-stream"
 NOWHERE = (0,)
-
-
-class Events(Protocol):
-    """Where events come from."""
-
-    async def events_after(self, sequence: int) -> list[tuple[int, Event]]: ...
-    async def changed(self, timeout: float) -> None: ...
-
-
-class Attempts(Protocol):
-    """Where the output of actions comes from."""
-
-    async def get(self, key: str) -> Workflow: ...
-    async def output(self, key: str, offsets: Mapping[str, int]) -> list[Output]: ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,15 +61,15 @@ Source = Callable[[Mapping[str, int]], Awaitable[Look]]
 Changed = Callable[[float], Awaitable[None]]
 
 
-def output_of_actions(attempts: Attempts, workflow_id: str) -> Source:
+def output_of_actions(workflows: Workflows, workflow_id: str) -> Source:
     """What the actions of a workflow print, until it is over."""
 
     async def look(offsets: Mapping[str, int]) -> Look:
         # The state is read first: what ended before this look has all its output in it.
-        workflow = await attempts.get(workflow_id)
+        workflow = await workflows.get(workflow_id)
         numbers: Counter[int] = Counter()
         runs = []
-        for output in await attempts.output(workflow_id, offsets):
+        for output in await workflows.output(workflow_id, offsets):
             action = output.action
             numbers[action.index] += 1
             number = numbers[action.index]
@@ -113,16 +95,6 @@ async def answer(request: web.Request, source: Source, changed: Changed) -> web.
         return await streamed(request, stream_text(source, changed, follow=follow), "text/plain")
     place = request.headers.get("Last-Event-ID", "")
     return await streamed(request, stream_output(source, changed, place, follow=follow), EVENT_STREAM)
-
-
-async def streamed(request: web.Request, chunks: AsyncIterator[bytes], content_type: str) -> web.StreamResponse:
-    """Send each chunk as it comes."""
-    response = web.StreamResponse(headers={"Content-Type": content_type, "Cache-Control": "no-store"})
-    await response.prepare(request)
-    async for chunk in chunks:
-        await response.write(chunk)
-    await response.write_eof()
-    return response
 
 
 class Reading:
@@ -165,7 +137,7 @@ async def read_output(source: Source, changed: Changed, reading: Reading, *, fol
         yield reading.behind(look.runs)
         if look.over or not follow:
             return
-        await changed(LOOK_EVERY)
+        await changed(event_stream.LOOK_EVERY)
 
 
 async def stream_text(source: Source, changed: Changed, *, follow: bool) -> AsyncIterator[bytes]:
@@ -187,34 +159,12 @@ async def stream_output(source: Source, changed: Changed, place: str, *, follow:
     It begins behind `place`, which is the beginning when it is none.
     """
     reading = Reading(place)
-    yield _sent(reading.place)
+    yield sent(reading.place)
     async for look in read_output(source, changed, reading, follow=follow):
         for said in look:
             output = base64.b64encode(said.chunk).decode()
             document = {**said.run.about, "start": said.start, "missing": said.missing, "output": output}
-            yield _sent(said.place, "output", document)
+            yield sent(said.place, "output", document)
         if not look:
             yield KEEP_ALIVE
     yield b"event: end\ndata: {}\n\n"
-
-
-async def stream_events(source: Events, after: int) -> AsyncIterator[bytes]:
-    """Every event after the one of this number, then every new one, for ever.
-
-    It begins with that number alone, so that who was cut off before the first event can resume too.
-    """
-    yield _sent(str(after))
-    while True:
-        found = await source.events_after(after)
-        for sequence, fact in found:
-            after = sequence
-            yield _sent(str(sequence), fact.kind, event(fact))
-        if not found:
-            yield KEEP_ALIVE
-            await source.changed(LOOK_EVERY)
-
-
-def _sent(identity: str, kind: str = "", document: object = None) -> bytes:
-    """One server-sent event; without a kind it only names the place to go on from."""
-    what = f"event: {kind}\ndata: {json.dumps(document)}\n" if kind else ""
-    return f"id: {identity}\n{what}\n".encode()

@@ -1,4 +1,4 @@
-"""The operator door's routes to shells in held containers.
+"""`/v1/workflows/KEY/shells` and `/v1/shells`: shells in held containers, and their recordings.
 
 Who may attach gets a ticket for a session, and with it, once, a WebSocket, which a browser can give no token.
 """
@@ -8,7 +8,8 @@ from typing import Any
 
 from aiohttp import web
 
-from tinkbox.api.access import TICKETED, caller, is_number, needing, read_object
+from tinkbox.api.access import TICKETED, caller, needing
+from tinkbox.api.requests import is_number, key_of, read_object
 from tinkbox.door.frames import carry, expect_websocket
 from tinkbox.engine.shells.shells import Listed, Opened, Shells
 from tinkbox.model.access import Right
@@ -39,13 +40,13 @@ class _ShellDoor:
 
     async def open(self, request: web.Request) -> web.Response:
         """A shell or a command, as `wire.messages.breakpoints.ShellWish` has it; with `session`, or to `view`, one that is there."""
-        key, who = request.match_info["key"], caller(request).name
+        key, who = key_of(request), caller(request).name
         opened = await self._opened(key, who, await read_object(request))
         answer = {"id": opened.id, "ticket": opened.ticket, "fresh": opened.fresh}
         return web.json_response(answer, status=201 if opened.fresh else 200)
 
     async def show(self, request: web.Request) -> web.Response:
-        return web.json_response([_document(each) for each in await self._shells.listed(request.match_info["key"])])
+        return web.json_response([_document(each) for each in await self._shells.listed(key_of(request))])
 
     async def attach(self, request: web.Request) -> web.StreamResponse:
         expect_websocket(request)

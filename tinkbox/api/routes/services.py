@@ -1,41 +1,30 @@
-"""The operator door's routes about services: where they stand, and what they print.
-
-    GET /v1/services                                   every service
-    GET /v1/services?workflow=KEY                      those of one workflow
-    GET /v1/services/logs?service=[WORKFLOW/]SERVICE   what one printed; `follow` and events are as for workflows
+"""`/v1/services`: where services stand, and what they print.
 
 Keys stand in the query, where a name may have any letters: a space is `%20` or `+`, and `/` may stand as it is.
 """
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Protocol
 
 from aiohttp import web
 
-from tinkbox.api import documents
 from tinkbox.api.access import needing
-from tinkbox.api.logs import Changed, Look, Run, Source, answer
-from tinkbox.engine.services.services import Listed, Printed
+from tinkbox.api.json_values import Document, time
+from tinkbox.api.output_stream import Changed, Look, Run, Source, answer
+from tinkbox.api.routes.hardware import hostnames
+from tinkbox.engine.machines.machines import Machines
+from tinkbox.engine.services.services import Printed, Services
 from tinkbox.model.access import Right
 from tinkbox.model.errors import Invalid
-from tinkbox.model.services import ENDED
-
-Hostnames = Callable[[], Awaitable[Mapping[str, str]]]
-
-
-class Services(Protocol):
-    """What is to be seen of services (`engine.services.services`)."""
-
-    async def all(self, key: str = "") -> list[Listed]: ...
-    async def logs(self, key: str, offsets: Mapping[str, int]) -> list[Printed]: ...
+from tinkbox.model.reasons import hint
+from tinkbox.model.services import ENDED, ServiceStatus
 
 
 def routes(
-    services: Services, url_of: Callable[[str], str], hostnames: Hostnames, changed: Changed
+    services: Services, url_of: Callable[[str], str], machines: Machines, changed: Changed
 ) -> list[web.RouteDef]:
-    """`url_of` is where machines reach the services of a workflow, `hostnames` are those of machines by their id."""
-    door = _ServiceDoor(services=services, url_of=url_of, hostnames=hostnames, changed=changed)
+    """`url_of` is where machines reach the services of a workflow."""
+    door = _ServiceDoor(services=services, url_of=url_of, machines=machines, changed=changed)
     return needing(Right.LOOK, web.get("/v1/services", door.show_list), web.get("/v1/services/logs", door.logs))
 
 
@@ -61,11 +50,12 @@ def _run(printed: Printed, number: int) -> Run:
 class _ServiceDoor:
     services: Services
     url_of: Callable[[str], str]
-    hostnames: Hostnames
+    machines: Machines
     changed: Changed
 
     async def show_list(self, request: web.Request) -> web.Response:
-        hostnames = await self.hostnames()
+        """Every service, or with `?workflow=KEY` those of one workflow."""
+        named = await hostnames(self.machines)
         return web.json_response(
             [
                 {
@@ -74,13 +64,14 @@ class _ServiceDoor:
                     "workflow": each.workflow,
                     "workflow_state": each.state,
                     "url": self.url_of(each.workflow_id),
-                    **documents.service(each.status, hostnames),
+                    **service_document(each.status, named),
                 }
                 for each in await self.services.all(request.query.get("workflow", ""))
             ]
         )
 
     async def logs(self, request: web.Request) -> web.StreamResponse:
+        """What `?service=[WORKFLOW/]SERVICE` printed; `follow` and events are as for workflows."""
         key = request.query.get("service", "")
         if not key:
             raise Invalid("which service? give ?service=[WORKFLOW/]SERVICE")
@@ -88,3 +79,36 @@ class _ServiceDoor:
         printed = (await self.services.logs(key, {}))[0]
         found = f"{printed.workflow_id}/{printed.status.service.name}"
         return await answer(request, output_of_service(self.services, found), self.changed)
+
+
+def service_document(status: ServiceStatus, hostnames: Mapping[str, str]) -> Document:
+    """Where the newest run of a service stands.
+
+    `host` is the machine's hostname, or what the template calls it or the appliance; `machine` is its id, empty for the
+    appliance.  `routes` are the rules and URLs that requests are for it by.  `address` and `ports` are where the
+    appliance reaches it.
+    """
+    planned, standing = status.service, status.standing
+    rules = [value for name, value in planned.labels if name.endswith(".rule")]
+    return {
+        "name": planned.name,
+        "host": hostnames.get(planned.host) or planned.address,
+        "machine": planned.host,
+        "image": planned.image,
+        "state": standing.phase,
+        "restarts": standing.restarts,
+        "begun_at": time(status.begun_at),
+        "ready_at": time(status.ready_at),
+        "changed_at": time(status.changed_at),
+        "exit_code": standing.exit_code,
+        "signal": standing.signal,
+        "reason": standing.reason,
+        "message": standing.message,
+        "hint": hint(standing.reason),
+        "last_output": list(standing.tail),
+        "output_bytes": status.output_length,
+        "run": standing.run,
+        "routes": [*rules, *planned.urls],
+        "address": standing.address,
+        "ports": list(standing.ports),
+    }

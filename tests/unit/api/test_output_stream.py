@@ -4,7 +4,7 @@ import asyncio
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 
-from tinkbox.api.logs import output_of_actions, stream_text
+from tinkbox.api.output_stream import output_of_actions, stream_text
 from tinkbox.engine.workflows.workflows import Output
 from tinkbox.model.workflow import ActionStatus, PlannedAction, State, Workflow
 from tinkbox.store.output import Piece

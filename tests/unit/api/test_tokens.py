@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tinkbox.api.people import People, read_people
+from tinkbox.api.tokens import People, read_people
 from tinkbox.model.access import Caller, Right
 from tinkbox.model.errors import Forbidden, Unavailable
 

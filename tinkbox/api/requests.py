@@ -1,0 +1,60 @@
+"""What a request says, read: its JSON object, the key in its path, numbers in its query."""
+
+import json
+from collections.abc import Mapping
+from typing import Any, Final
+
+from aiohttp import web
+
+from tinkbox.door.bodies import body_of
+from tinkbox.model.errors import Invalid
+
+MAX_DOCUMENT: Final = 4 * 1024 * 1024
+MAX_DIGITS: Final = 18
+
+
+async def read_object(request: web.Request) -> dict[str, Any]:
+    """The request's JSON object; raises Invalid or TooLarge."""
+    try:
+        document = json.loads(await body_of(request, MAX_DOCUMENT))
+        # JSON can spell what is no text: half of a surrogate pair.
+        json.dumps(document, ensure_ascii=False).encode()
+    except (ValueError, RecursionError) as error:
+        raise Invalid(f"invalid json: {error}") from None
+    if not isinstance(document, dict):
+        raise Invalid("invalid json: expected an object")
+    return document
+
+
+def text_field(document: Mapping[str, Any], name: str) -> str:
+    """A required text of a document."""
+    value = document.get(name)
+    if not isinstance(value, str) or not value:
+        raise Invalid(f"{name} is required and is text")
+    return value
+
+
+def is_number(text: str) -> bool:
+    """Whether this is a whole number that the store can count to."""
+    return text.isascii() and text.isdecimal() and len(text) <= MAX_DIGITS
+
+
+def key_of(request: web.Request) -> str:
+    """Which one is asked for."""
+    return request.match_info["key"]
+
+
+def number(request: web.Request, name: str) -> int:
+    """A whole number in the query, 0 when it is not there; raises Invalid."""
+    given = request.query.get(name, "0")
+    if not is_number(given):
+        raise Invalid(f"{name} is a whole number such as 3, not {given[:40]!r}")
+    return int(given)
+
+
+def devices_of(document: Mapping[str, Any]) -> dict[str, str]:
+    """The template's devices, by name; raises Invalid."""
+    devices = document.get("hardware")
+    if not isinstance(devices, dict) or not all(isinstance(each, str) for each in devices.values()):
+        raise Invalid('hardware is a map of device names to addresses, such as {"device_1": "08:00:27:00:00:01"}')
+    return devices

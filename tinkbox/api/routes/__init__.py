@@ -1,0 +1,99 @@
+"""The operator door: a module for each noun of its URLs, composed here.
+
+Each declares its routes with the right that they need and the JSON that they answer; what they ask of the engine is one
+call each, and refusals are mapped at the edge (`door.problems`).
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from aiohttp import web
+
+from tinkbox.api.metrics import Answers
+from tinkbox.api.routes import (
+    breakpoints,
+    discovered,
+    doctor,
+    events,
+    hardware,
+    images,
+    leases,
+    metrics,
+    osie,
+    seen,
+    services,
+    shells,
+    status,
+    templates,
+    workflow_data,
+    workflows,
+)
+from tinkbox.engine.discovery.discovery import Discovery
+from tinkbox.engine.doctor.examiner import Examiner
+from tinkbox.engine.machines.boot_history import Seen
+from tinkbox.engine.machines.machines import Machines
+from tinkbox.engine.services.routing_table import Directory
+from tinkbox.engine.services.services import Services
+from tinkbox.engine.shells.shells import Shells
+from tinkbox.engine.templates.templates import Templates
+from tinkbox.engine.views.metrics import Meter
+from tinkbox.engine.views.overview import Overview
+from tinkbox.engine.workflows.breakpoints import Breakpoints
+from tinkbox.engine.workflows.workflows import Workflows
+from tinkbox.model.firmware_traits import FirmwareTraits
+from tinkbox.model.hardware import Hardware
+from tinkbox.model.leases import Lease
+from tinkbox.wire.dhcp.foreign_servers import ForeignLines
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OperatorDoor:
+    """Everything the operator door speaks to.
+
+    `server` and `registry` are how machines reach the node door; `osie` lists what was built;
+    `foreign` is what other DHCP servers have to be told, empty where they are told nothing;
+    `answers` counts those of the node door (`door.traffic`); `leases` lists the addresses of pools;
+    `firmware_traits` is what was learned of a machine's firmware.
+    """
+
+    machines: Machines
+    seen: Seen
+    discovery: Discovery
+    examiner: Examiner
+    foreign: Sequence[ForeignLines]
+    templates: Templates
+    workflows: Workflows
+    overview: Overview
+    breakpoints: Breakpoints
+    services: Services
+    directory: Directory
+    shells: Shells
+    images: images.Images
+    meter: Meter
+    answers: Answers
+    leases: Callable[[], Sequence[Lease]]
+    osie: Callable[[], Sequence[Mapping[str, Any]]]
+    server: str
+    registry: str
+    firmware_traits: Callable[[Hardware], FirmwareTraits] = lambda _: FirmwareTraits()
+
+    def routes(self) -> list[web.RouteDef]:
+        return [
+            *hardware.routes(self.machines, self.discovery, self.firmware_traits, self.server, self.registry),
+            *leases.routes(self.leases, self.machines.holder),
+            *seen.routes(self.seen),
+            *discovered.routes(self.discovery),
+            *doctor.routes(self.examiner, self.foreign),
+            *templates.routes(self.templates, self.machines),
+            *workflows.routes(self.workflows, self.machines, self.breakpoints),
+            *workflow_data.routes(self.workflows),
+            *breakpoints.routes(self.breakpoints, self.workflows),
+            *shells.routes(self.shells),
+            *services.routes(self.services, self.directory.url_of, self.machines, self.workflows.changed),
+            *images.routes(self.images),
+            *osie.routes(self.osie),
+            *events.routes(self.workflows),
+            *status.routes(self.overview),
+            *metrics.routes(self.meter, self.answers),
+        ]

@@ -1,0 +1,49 @@
+"""`/v1/events`: every event as it happens."""
+
+from collections.abc import AsyncIterator
+
+from aiohttp import web
+
+from tinkbox.api import event_stream
+from tinkbox.api.access import needing
+from tinkbox.api.event_stream import EVENT_STREAM, KEEP_ALIVE, sent, streamed
+from tinkbox.api.json_values import Document, time
+from tinkbox.api.requests import is_number
+from tinkbox.engine.workflows.workflows import Workflows
+from tinkbox.model.access import Right
+from tinkbox.model.workflow import Event
+
+
+def routes(workflows: Workflows) -> list[web.RouteDef]:
+    async def watch(request: web.Request) -> web.StreamResponse:
+        given = request.headers.get("Last-Event-ID", "")
+        after = int(given) if is_number(given) else await workflows.newest_event()
+        return await streamed(request, stream_events(workflows, after), EVENT_STREAM)
+
+    return needing(Right.LOOK, web.get("/v1/events", watch))
+
+
+async def stream_events(source: Workflows, after: int) -> AsyncIterator[bytes]:
+    """Every event after the one of this number, then every new one, for ever.
+
+    It begins with that number alone, so that who was cut off before the first event can resume too.
+    """
+    yield sent(str(after))
+    while True:
+        found = await source.events_after(after)
+        for sequence, fact in found:
+            after = sequence
+            yield sent(str(sequence), fact.kind, event_document(fact))
+        if not found:
+            yield KEEP_ALIVE
+            await source.changed(event_stream.LOOK_EVERY)
+
+
+def event_document(fact: Event) -> Document:
+    return {
+        "workflow_id": fact.workflow_id,
+        "number": fact.number,
+        "at": time(fact.at),
+        "kind": fact.kind,
+        **dict(fact.data),
+    }

@@ -1,0 +1,112 @@
+"""`/v1/hardware`: registered machines.  KEY is an id, a unique beginning of one, a MAC, an address or a hostname."""
+
+import asyncio
+from collections.abc import Callable, Sequence
+from dataclasses import asdict
+
+from aiohttp import web
+
+from tinkbox.api.access import needing
+from tinkbox.api.json_values import Document, time
+from tinkbox.api.requests import MAX_DOCUMENT, key_of
+from tinkbox.api.routes import discovered
+from tinkbox.door.bodies import body_of
+from tinkbox.engine.discovery.discovery import Discovery
+from tinkbox.engine.documents.kubernetes import has_objects, take_hardware
+from tinkbox.engine.machines.machines import Machines, MachineStatus
+from tinkbox.model.access import Right
+from tinkbox.model.errors import Problem
+from tinkbox.model.firmware_traits import FirmwareTraits
+from tinkbox.model.hardware import Hardware, parse_hardware, primary
+
+
+def routes(
+    machines: Machines,
+    discovery: Discovery,
+    habits_of: Callable[[Hardware], FirmwareTraits],
+    server: str,
+    registry: str,
+) -> list[web.RouteDef]:
+    """`habits_of` is what was learned of a machine's firmware; `server` and `registry` are how machines reach the node door."""
+
+    async def show_list(_: web.Request) -> web.Response:
+        return web.json_response([hardware_document(each) for each in await machines.all()])
+
+    async def push(request: web.Request) -> web.Response:
+        return web.json_response(await push_documents(machines, await body_of(request, MAX_DOCUMENT)))
+
+    async def show(request: web.Request) -> web.Response:
+        status = await machines.get(key_of(request))
+        told = discovered.inventory(await discovery.inventory(status.hardware.id))
+        learned = habits_document(habits_of(status.hardware))
+        return web.json_response({**hardware_document(status), "habits": learned, "inventory": told})
+
+    async def delete(request: web.Request) -> web.Response:
+        return web.json_response({"id": await machines.delete(key_of(request))})
+
+    async def credential(request: web.Request) -> web.Response:
+        made = machines.credential(key_of(request), server, registry)
+        return web.json_response(
+            {"server": made.server, "registry": made.registry, "worker": made.worker, "token": made.token}
+        )
+
+    return [
+        *needing(Right.LOOK, web.get("/v1/hardware", show_list), web.get("/v1/hardware/{key}", show)),
+        *needing(
+            Right.OPERATE,
+            web.post("/v1/hardware", push),
+            web.delete("/v1/hardware/{key}", delete),
+            web.get("/v1/hardware/{key}/credential", credential),
+        ),
+    ]
+
+
+def hardware_document(status: MachineStatus) -> Document:
+    interfaces = [
+        {"mac": each.mac, "address": str(each.address or ""), "hostname": each.hostname}
+        for each in status.hardware.interfaces
+    ]
+    return {
+        "id": status.hardware.id,
+        "interfaces": interfaces,
+        "ticket": status.ticket,
+        "installed": status.installed,
+        "boots": status.boots,
+        "parked": status.parked,
+        "stage": status.stage or "",
+        "stage_at": time(status.stage_at),
+        "stalled": status.stalled,
+        "last_contact": time(status.last_contact),
+        "created_at": time(status.created_at),
+        "updated_at": time(status.updated_at),
+        "document": dict(status.hardware.document),
+    }
+
+
+def habits_document(learned: FirmwareTraits) -> Document:
+    return {
+        "secure_boot": learned.secure_boot,
+        "local_boot": learned.local_boot or "",
+        "proven": learned.proven,
+    }
+
+
+async def hostnames(machines: Machines) -> dict[str, str]:
+    """Of every machine, by its id."""
+    return {each.hardware.id: primary(each.hardware).hostname for each in await machines.all()}
+
+
+async def push_documents(machines: Machines, body: bytes) -> Document:
+    """Store one machine of 2020's form, or every `kind: Hardware` of a file."""
+    text = body.decode(errors="replace")
+    notes: Sequence[Problem] = ()
+    if has_objects(text):
+        pushed, notes = await asyncio.to_thread(take_hardware, text)
+    else:
+        pushed = [parse_hardware(body)]
+    await machines.push(*pushed)
+    return {
+        "id": pushed[0].id,
+        "pushed": [{"id": each.id, "name": each.name} for each in pushed],
+        "notes": [asdict(each) for each in notes],
+    }

@@ -1,0 +1,41 @@
+"""`/v1/images`: the images that actions run from."""
+
+from collections.abc import AsyncIterator, Mapping, Sequence
+from typing import Any, Protocol
+
+from aiohttp import web
+
+from tinkbox.api.access import needing
+from tinkbox.model.access import Right
+from tinkbox.model.errors import Invalid
+
+
+class Images(Protocol):
+    """The image registry, as far as the operator loads, lists and deletes images.
+
+    A Protocol because a floor is to be kept: `registry`, which has it, is this floor's neighbour.
+    """
+
+    async def load(self, stream: AsyncIterator[bytes]) -> Sequence[str]: ...
+    async def images(self) -> Sequence[Mapping[str, Any]]: ...
+    async def delete(self, reference: str) -> None: ...
+
+
+def routes(images: Images) -> list[web.RouteDef]:
+    async def show_list(_: web.Request) -> web.Response:
+        return web.json_response([dict(each) for each in await images.images()])
+
+    async def load(request: web.Request) -> web.Response:
+        return web.json_response({"loaded": list(await images.load(request.content.iter_any()))})
+
+    async def delete(request: web.Request) -> web.Response:
+        reference = request.query.get("reference", "")
+        if not reference:
+            raise Invalid("which image? give ?reference=name:tag")
+        await images.delete(reference)
+        return web.json_response({})
+
+    return [
+        *needing(Right.LOOK, web.get("/v1/images", show_list)),
+        *needing(Right.OPERATE, web.post("/v1/images", load), web.delete("/v1/images", delete)),
+    ]

@@ -1,0 +1,18 @@
+"""`/metrics`."""
+
+from aiohttp import web
+
+from tinkbox.api.access import needing
+from tinkbox.api.metrics import CONTENT_TYPE, Answers, page
+from tinkbox.engine.views.metrics import Meter
+from tinkbox.model.access import Right
+
+
+def routes(meter: Meter, answers: Answers) -> list[web.RouteDef]:
+    """`answers` counts those of the node door (`door.traffic`)."""
+
+    async def metrics(_: web.Request) -> web.Response:
+        figures = await meter.figures()
+        return web.Response(body=page(figures, answers).encode(), headers={"Content-Type": CONTENT_TYPE})
+
+    return needing(Right.LOOK, web.get("/metrics", metrics))

@@ -1,0 +1,16 @@
+"""`/v1/osie`: what was built of the in-memory operating system."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from aiohttp import web
+
+from tinkbox.api.access import needing
+from tinkbox.model.access import Right
+
+
+def routes(osie: Callable[[], Sequence[Mapping[str, Any]]]) -> list[web.RouteDef]:
+    async def show_list(_: web.Request) -> web.Response:
+        return web.json_response([dict(each) for each in osie()])
+
+    return needing(Right.LOOK, web.get("/v1/osie", show_list))

@@ -1,0 +1,163 @@
+"""`/v1/templates`."""
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from typing import Any
+
+from aiohttp import web
+
+from tinkbox.api.access import needing
+from tinkbox.api.json_values import Document, machine_names, time
+from tinkbox.api.requests import devices_of, key_of, read_object, text_field
+from tinkbox.engine.documents.kubernetes import has_objects, take
+from tinkbox.engine.machines.machines import Machines
+from tinkbox.engine.templates.templates import Templates
+from tinkbox.engine.templates.validation import Verdict, validate
+from tinkbox.model.access import Right
+from tinkbox.model.errors import Invalid, Problem
+from tinkbox.model.hardware import Hardware
+from tinkbox.store.templates import Template
+
+
+def routes(templates: Templates, machines: Machines) -> list[web.RouteDef]:
+    async def show_list(_: web.Request) -> web.Response:
+        return web.json_response([template_document(each) for each in await templates.all()])
+
+    async def create(request: web.Request) -> web.Response:
+        document = await read_object(request)
+        name = text_field(document, "name") if document.get("name") else ""
+        answer = await create_documents(templates, name, text_field(document, "data"))
+        return web.json_response(answer, status=201)
+
+    async def check(request: web.Request) -> web.Response:
+        document = await read_object(request)
+        asked = {name: text_field(document, name) for name in ("template", "data") if document.get(name) is not None}
+        if len(asked) != 1:
+            raise Invalid("give the data of a template, or the key of a stored template")
+        devices = devices_of(document) if document.get("hardware") is not None else None
+        return web.json_response(await validate_documents(templates, machines, asked, devices))
+
+    async def show(request: web.Request) -> web.Response:
+        return web.json_response(template_document(await templates.get(key_of(request))))
+
+    async def update(request: web.Request) -> web.Response:
+        document = await read_object(request)
+        given = {name: text_field(document, name) for name in ("name", "data") if document.get(name) is not None}
+        if not given:
+            raise Invalid("nothing to update: give a name, data, or both")
+        if "data" in given:
+            given["data"] = await template_text(given["data"])
+        return web.json_response({"id": await templates.update(key_of(request), **given)})
+
+    async def delete(request: web.Request) -> web.Response:
+        return web.json_response({"id": await templates.delete(key_of(request))})
+
+    return [
+        *needing(
+            Right.LOOK,
+            web.get("/v1/templates", show_list),
+            web.post("/v1/templates/validate", check),
+            web.get("/v1/templates/{key}", show),
+        ),
+        *needing(
+            Right.OPERATE,
+            web.post("/v1/templates", create),
+            web.put("/v1/templates/{key}", update),
+            web.delete("/v1/templates/{key}", delete),
+        ),
+    ]
+
+
+def template_document(stored: Template) -> Document:
+    return {
+        "id": stored.id,
+        "name": stored.name,
+        "created_at": time(stored.created_at),
+        "updated_at": time(stored.updated_at),
+        "data": stored.data,
+    }
+
+
+async def create_documents(templates: Templates, name: str, text: str) -> Document:
+    """Store a template under a name, or every `kind: Template` of a file under its own."""
+    notes: Sequence[Problem] = ()
+    if has_objects(text):
+        texts, notes = await asyncio.to_thread(_template_texts, text)
+        if name and len(texts) > 1:
+            raise Invalid(f"{len(texts)} templates cannot have one name: leave -n out")
+        texts = {name: next(iter(texts.values()))} if name else texts
+    elif name:
+        texts = {name: text}
+    else:
+        raise Invalid("a template needs a name: give it with -n")
+    created = await templates.create_all(texts)
+    listed = [{"id": template_id, "name": each} for each, template_id in zip(texts, created, strict=True)]
+    return {"id": created[0], "created": listed, "notes": [asdict(each) for each in notes]}
+
+
+async def template_text(text: str) -> str:
+    """The text of the one template that is meant, out of a `kind: Template` when it is in one."""
+    if not has_objects(text):
+        return text
+    texts, _ = await asyncio.to_thread(_template_texts, text)
+    if len(texts) > 1:
+        raise Invalid(f"there are {len(texts)} templates in it, and one is asked for: {', '.join(texts)}")
+    return next(iter(texts.values()))
+
+
+async def validate_documents(
+    templates: Templates, machines: Machines, document: Mapping[str, Any], devices: Mapping[str, str] | None
+) -> Document:
+    """Render templates for machines without storing anything: `data` is a text, `template` the key of a stored one."""
+    notes: Sequence[Problem] = ()
+    if document.get("template") is not None:
+        stored = await templates.get(str(document["template"]))
+        texts = {stored.name: stored.data}
+    else:
+        text = str(document.get("data") or "")
+        texts = {"": text}
+        if has_objects(text):
+            texts, notes = await asyncio.to_thread(_template_texts, text)
+    known = [each.hardware for each in await machines.all()]
+    verdicts = [
+        _verdict(name, each) for name, text in texts.items() for each in await _judged(name, text, known, devices)
+    ]
+    return {"verdicts": verdicts, "notes": [asdict(each) for each in notes]}
+
+
+def _template_texts(text: str) -> tuple[dict[str, str], tuple[Problem, ...]]:
+    taken = take(text, "Template")
+    problems = [
+        each.problem("spec.data", "the text is required") for each in taken.objects if not each.spec.get("data")
+    ]
+    names = [each.name for each in taken.objects]
+    problems += [
+        each.problem("metadata.name", f"a second Template {each.name}")
+        for place, each in enumerate(taken.objects)
+        if each.name in names[:place]
+    ]
+    if problems:
+        raise Invalid(f"invalid Template: {len(problems)} problem(s)", problems)
+    return {each.name: each.spec["data"] for each in taken.objects}, taken.notes
+
+
+async def _judged(
+    name: str, text: str, known: Sequence[Hardware], devices: Mapping[str, str] | None
+) -> Sequence[Verdict]:
+    try:
+        return await validate(text, known, devices)
+    except Invalid as error:
+        raise Invalid(f"{name}: {error}" if name else str(error), error.problems) from None
+
+
+def _verdict(template: str, verdict: Verdict) -> Document:
+    machine = verdict.machine
+    names = [each for each in machine_names(machine) if each] if machine else []
+    return {
+        "template": template,
+        "id": machine.id if machine else "",
+        "machine": next(iter(names), machine.interfaces[0].mac if machine else ""),
+        "devices": dict(verdict.devices),
+        "problems": [asdict(each) for each in verdict.problems],
+    }

@@ -1,0 +1,97 @@
+"""`/v1/workflows/KEY/data`: the ephemeral data of workflows."""
+
+import base64
+from collections.abc import Sequence
+
+from aiohttp import web
+
+from tinkbox.api.access import needing
+from tinkbox.api.json_values import Document, time
+from tinkbox.api.requests import key_of, number
+from tinkbox.engine.workflows.workflows import Workflows
+from tinkbox.model.access import Right
+from tinkbox.model.errors import Refusal
+from tinkbox.model.workflow import Workflow
+from tinkbox.store.data import DataVersion
+from tinkbox.store.workflows import Attempt
+from tinkbox.wire.ephemeral_data import Entry, decode
+
+
+def routes(workflows: Workflows) -> list[web.RouteDef]:
+    async def show(request: web.Request) -> web.Response:
+        """With the content of its files; `?version=N`, the newest without it."""
+        workflow = await workflows.get(key_of(request))
+        version = await workflows.data(workflow.id, number(request, "version"))
+        return web.json_response(data_document(version, workflow, await workflows.attempts(workflow.id)))
+
+    async def versions(request: web.Request) -> web.Response:
+        return web.json_response(version_documents(await workflows.data_versions(key_of(request))))
+
+    return needing(
+        Right.LOOK,
+        web.get("/v1/workflows/{key}/data", show),
+        web.get("/v1/workflows/{key}/data/versions", versions),
+    )
+
+
+def data_document(version: DataVersion | None, flow: Workflow, made: Sequence[Attempt]) -> Document:
+    """A version of the ephemeral data with its files; version 0 when nothing was ever written.
+
+    `made` are the attempts of its workflow: a worker makes one after another, so the last one that had begun wrote it.
+    """
+    if version is None or version.archive is None:
+        return {"version": 0, "files": []}
+    writer = next((each for each in reversed(made) if _may_have_written(each, version)), None)
+    action = flow.actions[writer.position].action if writer else None
+    return {
+        **_version(version),
+        "task": action.task if action else "",
+        "action": action.name if action else "",
+        "files": _files(version.archive),
+    }
+
+
+def _may_have_written(attempt: Attempt, version: DataVersion) -> bool:
+    return attempt.worker == version.worker and attempt.started_at <= version.at
+
+
+def version_documents(versions: Sequence[DataVersion]) -> list[Document]:
+    """Every version, oldest first: of those that are kept with the files, but without what is in them."""
+    return [
+        {
+            **_version(each),
+            "kept": each.archive is not None,
+            "files": [_without_content(file) for file in _files(each.archive or b"")],
+        }
+        for each in versions
+    ]
+
+
+def _version(version: DataVersion) -> Document:
+    return {
+        "version": version.version,
+        "at": time(version.at),
+        "worker": version.worker,
+        "size": version.size,
+        "sha256": version.digest,
+    }
+
+
+def _without_content(file: Document) -> Document:
+    return {name: value for name, value in file.items() if name != "content"}
+
+
+def _files(archive: bytes) -> list[Document]:
+    try:
+        return [_file(entry) for entry in decode(archive)]
+    except Refusal as error:
+        return [{"path": "", "error": str(error)}]
+
+
+def _file(entry: Entry) -> Document:
+    if entry.link is not None:
+        return {"path": entry.path, "link": entry.link}
+    if entry.content is None:
+        return {"path": entry.path, "mode": entry.mode}
+    content = base64.b64encode(entry.content).decode()
+    return {"path": entry.path, "mode": entry.mode, "size": len(entry.content), "content": content}

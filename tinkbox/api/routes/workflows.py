@@ -1,0 +1,231 @@
+"""`/v1/workflows`: what is done with machines.  KEY is an id, a unique beginning of one, or the name of the newest so called."""
+
+import json
+from collections import Counter
+from collections.abc import AsyncIterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+
+from aiohttp import web
+
+from tinkbox.api.access import caller, needing
+from tinkbox.api.event_stream import streamed
+from tinkbox.api.json_values import Document, outcome, time
+from tinkbox.api.kubernetes_workflows import create_workflows
+from tinkbox.api.output_stream import answer, output_of_actions
+from tinkbox.api.requests import devices_of, key_of, number, read_object, text_field
+from tinkbox.api.routes.breakpoints import change_from_document, held_document
+from tinkbox.api.routes.events import event_document
+from tinkbox.api.routes.hardware import hostnames
+from tinkbox.api.routes.services import service_document
+from tinkbox.engine.machines.machines import Machines
+from tinkbox.engine.workflows.breakpoints import Breakpoints, Standing
+from tinkbox.engine.workflows.workflows import Workflows
+from tinkbox.model.access import Right
+from tinkbox.model.conditions import conditions, explanation
+from tinkbox.model.reasons import hint
+from tinkbox.model.workflow import DONE, ActionStatus, Outcome, State, Workflow, progress
+from tinkbox.store.workflows import Attempt
+from tinkbox.wire.messages.json_fields import flag
+
+
+def routes(workflows: Workflows, machines: Machines, breakpoints: Breakpoints) -> list[web.RouteDef]:
+    door = _WorkflowDoor(workflows=workflows, machines=machines, breakpoints=breakpoints)
+    return [
+        *needing(
+            Right.LOOK,
+            web.get("/v1/workflows", door.show_list),
+            web.get("/v1/workflows/{key}", door.show),
+            web.get("/v1/workflows/{key}/state", door.state),
+            web.get("/v1/workflows/{key}/events", door.events),
+            web.get("/v1/workflows/{key}/logs", door.logs),
+        ),
+        *needing(
+            Right.OPERATE,
+            web.post("/v1/workflows", door.create),
+            web.delete("/v1/workflows/{key}", door.delete),
+            web.post("/v1/workflows/{key}/cancel", door.cancel),
+            web.post("/v1/workflows/{key}/retry", door.retry),
+        ),
+    ]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _WorkflowDoor:
+    workflows: Workflows
+    machines: Machines
+    breakpoints: Breakpoints
+
+    async def show_list(self, request: web.Request) -> web.StreamResponse:
+        return await streamed(
+            request, _listed(self.workflows.pages(), await hostnames(self.machines)), "application/json"
+        )
+
+    async def create(self, request: web.Request) -> web.Response:
+        document = await read_object(request)
+        wanted = document.get("breakpoints")
+        change = None if wanted is None else change_from_document(wanted)
+        who, confirmed = caller(request).name, flag(document, "confirm_wipe")
+        if document.get("documents") is not None:
+            text = text_field(document, "documents")
+            answer = await create_workflows(self.machines, self.workflows, text, change, who, confirm_wipe=confirmed)
+        else:
+            template, devices = text_field(document, "template"), devices_of(document)
+            made = await self.workflows.create(template, devices, breakpoints=change, who=who, confirm_wipe=confirmed)
+            answer = {"id": made}
+        return web.json_response(answer, status=201)
+
+    async def show(self, request: web.Request) -> web.Response:
+        workflow = await self.workflows.get(key_of(request))
+        made = await self.workflows.attempts(workflow.id)
+        document = workflow_document(workflow, await hostnames(self.machines))
+        return web.json_response({**document, "attempts": attempt_documents(workflow, made)})
+
+    async def delete(self, request: web.Request) -> web.Response:
+        return web.json_response({"id": await self.workflows.delete(key_of(request))})
+
+    async def cancel(self, request: web.Request) -> web.Response:
+        return await self._standing(await self.workflows.cancel(key_of(request)))
+
+    async def retry(self, request: web.Request) -> web.Response:
+        document = await read_object(request) if request.can_read_body else {}
+        action = text_field(document, "from") if document.get("from") is not None else None
+        confirmed = flag(document, "confirm_wipe")
+        return await self._standing(await self.workflows.retry(key_of(request), action, confirm_wipe=confirmed))
+
+    async def _standing(self, workflow_id: str) -> web.Response:
+        return web.json_response({"id": workflow_id, "state": (await self.workflows.get(workflow_id)).state})
+
+    async def state(self, request: web.Request) -> web.Response:
+        return web.json_response(state_document(await self.breakpoints.standing(key_of(request))))
+
+    async def events(self, request: web.Request) -> web.Response:
+        after = number(request, "after")
+        happened = await self.workflows.events(key_of(request))
+        return web.json_response([event_document(each) for each in happened if each.number > after])
+
+    async def logs(self, request: web.Request) -> web.StreamResponse:
+        workflow = await self.workflows.get(key_of(request))
+        return await answer(request, output_of_actions(self.workflows, workflow.id), self.workflows.changed)
+
+
+async def _listed(pages: AsyncIterator[Sequence[Workflow]], hostnames: Mapping[str, str]) -> AsyncIterator[bytes]:
+    """A JSON list, page by page."""
+    before = b"["
+    async for listed in pages:
+        for workflow in listed:
+            yield before + json.dumps(workflow_document(workflow, hostnames)).encode()
+            before = b",\n"
+    yield b"[]" if before == b"[" else b"]"
+
+
+def workflow_document(flow: Workflow, hostnames: Mapping[str, str]) -> Document:
+    """`hostnames` are those of machines by their id."""
+    return {
+        "id": flow.id,
+        "name": flow.name,
+        "state": flow.state,
+        "template_id": flow.template_id,
+        "devices": dict(flow.devices),
+        "created_at": time(flow.created_at),
+        "started_at": time(flow.started_at),
+        "updated_at": time(flow.updated_at),
+        "global_timeout": flow.global_timeout,
+        "conditions": _conditions(flow),
+        "actions": [_action(each) for each in flow.actions],
+        "services": [service_document(each, hostnames) for each in flow.services],
+        "text": flow.text,
+    }
+
+
+def attempt_documents(flow: Workflow, made: Sequence[Attempt]) -> list[Document]:
+    """Every attempt at a workflow's actions in the order in which they began; `number` counts those at one action."""
+    numbers: Counter[int] = Counter()
+    listed = []
+    for each in made:
+        numbers[each.position] += 1
+        action = flow.actions[each.position].action
+        listed.append(
+            {
+                "attempt": each.token,
+                "index": each.position,
+                "task": action.task,
+                "action": action.name,
+                "number": numbers[each.position],
+                "worker": each.worker,
+                "state": each.state,
+                "started_at": time(each.started_at),
+                "ended_at": time(each.ended_at),
+                "outcome": outcome(each.outcome),
+                "output_bytes": each.output_length,
+            }
+        )
+    return listed
+
+
+def state_document(standing: Standing) -> Document:
+    """Where a workflow stands, in the words of 2020's `tink workflow state`.
+
+    Reason and message are those of the action's newest attempt, or of the process that is held, else those of the
+    whole workflow's end.
+    """
+    flow = standing.workflow
+    current = flow.current()
+    action = current.action if current else None
+    reached = current.state if current else State.PENDING
+    held = standing.hold
+    ended = held.outcome if held else current.outcome if current else None
+    outcome = ended or _unattempted(flow)
+    return {
+        "workflow_id": flow.id,
+        "state": flow.state,
+        # The last action stands for all of them when every one is done, be it that it was skipped.
+        "progress": progress(
+            action.index if action else 0, State.SUCCESS if reached in DONE else reached, len(flow.actions)
+        ),
+        "current_task": action.task if action else "",
+        "current_action": action.name if action else "",
+        "current_worker": action.worker if action else "",
+        "current_action_state": reached,
+        "failures": current.failures if current else 0,
+        "retries": action.retries if action else 0,
+        "reason": outcome.reason,
+        "message": outcome.message,
+        "hint": outcome.hint,
+        "exit_code": outcome.exit_code,
+        "signal": outcome.signal,
+        "last_output": list(outcome.tail),
+        "held": held_document(standing),
+        "conditions": _conditions(flow),
+    }
+
+
+def _unattempted(flow: Workflow) -> Outcome:
+    """What there is to say where no attempt has ended: of a workflow that is stopped, or ended between two actions."""
+    reason, message = explanation(flow)
+    return Outcome(state=flow.state, reason=reason, message=message, hint=hint(reason))
+
+
+def _action(status: ActionStatus) -> Document:
+    return {
+        **asdict(status.action),
+        "state": status.state,
+        "failures": status.failures,
+        "attempt": status.attempt,
+        "started_at": time(status.started_at),
+        "ended_at": time(status.ended_at),
+        "outcome": outcome(status.outcome),
+    }
+
+
+def _conditions(flow: Workflow) -> list[Document]:
+    """In the words of Kubernetes."""
+    return [
+        {
+            "type": each.type,
+            "status": each.status,
+            "reason": each.reason,
+            "message": each.message,
+            "lastTransitionTime": time(each.at),
+        }
+        for each in conditions(flow)
+    ]

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tinkbox.cli.connection import ask, ask_each
-from tinkbox.cli.documents import read_input
 from tinkbox.cli.flags import add_keys, add_listing, add_verb, add_verbs
+from tinkbox.cli.input_documents import read_input
 from tinkbox.cli.nouns import hardware_discovery, hardware_leases
 from tinkbox.cli.output.formats import Column, Document, show, show_notes
 from tinkbox.cli.output.printable import moment

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from tinkbox.cli.connection import ask, ask_each
-from tinkbox.cli.documents import read_devices, read_text
 from tinkbox.cli.flags import add_keys, add_listing, add_text_source, add_verb, add_verbs
+from tinkbox.cli.input_documents import read_devices, read_text
 from tinkbox.cli.output.formats import Column, show, show_notes, show_texts
 from tinkbox.cli.output.printable import clean, moment
 from tinkbox.model.errors import Invalid, Problem

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tinkbox.cli.connection import ask, ask_each
-from tinkbox.cli.documents import read_devices, read_text
 from tinkbox.cli.flags import add_confirmation, add_keys, add_listing, add_verb, add_verbs
+from tinkbox.cli.input_documents import read_devices, read_text
 from tinkbox.cli.nouns import workflow_data
 from tinkbox.cli.output.followed_output import follow, name_of_attempt
 from tinkbox.cli.output.formats import Column, Document, show, show_notes, show_texts

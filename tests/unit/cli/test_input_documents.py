@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.unit.cli.conftest import FakeAppliance, Printed
-from tinkbox.cli.documents import read_devices
+from tinkbox.cli.input_documents import read_devices
 from tinkbox.model.errors import Invalid
 
 Tinkbox = Callable[..., Printed]

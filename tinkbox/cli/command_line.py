@@ -5,7 +5,8 @@ from collections.abc import Sequence
 from importlib import import_module
 from pathlib import Path
 
-from tinkbox.cli.nouns import NOUNS, render, version, worker
+from tinkbox.cli import render
+from tinkbox.cli.nouns import NOUNS, version, worker
 
 DESCRIPTION = "Takes machines from bare metal to installed system."
 

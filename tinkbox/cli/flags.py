@@ -4,9 +4,6 @@ import argparse
 from collections.abc import Callable
 from pathlib import Path
 
-from tinkbox.model.duration import parse_duration
-from tinkbox.model.errors import Invalid
-
 FORMATS = ("table", "json", "csv", "yaml")
 KEY = "an id, a unique beginning of one, or a name"
 Run = Callable[[argparse.Namespace], int | None]
@@ -66,6 +63,9 @@ def add_confirmation(verb: argparse.ArgumentParser) -> None:
 
 def duration(text: str) -> int:
     """An argument's seconds."""
+    from tinkbox.model.duration import parse_duration
+    from tinkbox.model.errors import Invalid
+
     try:
         return parse_duration(text)
     except Invalid as error:

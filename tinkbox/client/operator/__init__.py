@@ -1,6 +1,6 @@
 """The operator's client: what the operator door can do, by noun.
 
-Answers are the JSON documents of `api.documents`; a refusal of the appliance is raised here as it was there.  Whatever is
+Answers are the JSON documents of `api.routes`; a refusal of the appliance is raised here as it was there.  Whatever is
 asked raises Unreachable when no appliance answers.
 """
 

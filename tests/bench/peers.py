@@ -1,6 +1,8 @@
 """The programs that one would run instead, configured for the same work; both are ready when they are returned."""
 
+import json
 from collections.abc import Callable, Iterable, Mapping
+from ipaddress import IPv4Address, IPv4Interface
 from pathlib import Path
 from subprocess import Popen
 
@@ -64,6 +66,10 @@ tftp-root={work}
 """
 
 
+# Its lease file is a journal, which it does not flush; what it says of each packet is turned off.
+_KEA_LOG = [{"name": "kea-dhcp4", "severity": "ERROR", "output_options": [{"output": "stdout"}]}]
+
+
 def start_nginx(
     network: Network, work: Path, root: Path, listens: str = "", where: Callable[..., list[str]] = as_server
 ) -> None:
@@ -113,3 +119,35 @@ def start_dnsmasq(
     with (work / "dnsmasq.log").open("wb") as log:
         network.start(as_server("dnsmasq", f"--conf-file={path}"), stdout=log)
     until(pid.exists, "dnsmasq")  # it writes the file when it has bound all its sockets
+
+
+def start_kea(
+    network: Network,
+    work: Path,
+    address: IPv4Interface,
+    reservations: Iterable[tuple[str, str]],
+    pool: tuple[IPv4Address, IPv4Address],
+) -> None:
+    """DHCP for reserved addresses and for a pool, with its lease file.  Stops with the network."""
+    path, log = work / "kea.conf", work / "kea.log"
+    subnet = {
+        "subnet": str(address.network),
+        "pools": [{"pool": f"{pool[0]} - {pool[1]}"}],
+        "option-data": [{"name": "routers", "data": str(address.ip)}],
+        "boot-file-name": "snponly.efi",
+        "next-server": str(address.ip),
+        "reservations": [{"hw-address": mac, "ip-address": reserved} for mac, reserved in reservations],
+    }
+    leases = {"type": "memfile", "persist": True, "name": str(work / "kea-leases.csv"), "lfc-interval": 0}
+    served = {
+        "interfaces-config": {"interfaces": [network.interface], "dhcp-socket-type": "udp"},
+        "lease-database": leases,
+        "valid-lifetime": 86_400,
+        "subnet4": [subnet],
+        "loggers": _KEA_LOG,
+    }
+    path.write_text(json.dumps({"Dhcp4": served}))
+    places = [f"KEA_PIDFILE_DIR={work}", f"KEA_LOCKFILE_DIR={work}"]
+    with log.open("wb") as written:
+        network.start(["env", *places, *as_server("kea-dhcp4", "-c", path)], stdout=written)
+    until(lambda: network.run(["ss", "-lnuH", "sport = 67"]) != "", "Kea")

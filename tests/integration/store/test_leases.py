@@ -40,3 +40,15 @@ async def test_what_is_forgotten_is_gone_and_nothing_else(store: Store) -> None:
     await store.write(lambda tables: tables.leases.save([LENT, OTHER]))
     await store.write(lambda tables: tables.leases.forget([LENT.address, IPv4Address("10.0.0.1")]))
     assert await kept(store) == [OTHER]
+
+
+async def test_any_number_of_leases_is_saved_at_once_new_ones_beside_known_ones(store: Store) -> None:
+    many = {number: replace(LENT, address=LENT.address + number, hostname=f"lab-{number}") for number in range(200)}
+    for count in (1, 64, 65, 200, 130):
+        many |= {number: replace(many[number], hostname=f"{count}-{number}") for number in range(0, count, 3)}
+        saved = [many[number] for number in range(count)]
+        await store.write(lambda tables, saved=saved: tables.leases.save(saved))  # type: ignore[misc]
+        assert sorted(await kept(store), key=lambda each: each.address)[:count] == saved
+    assert len(await kept(store)) == 200
+    await store.write(lambda tables: tables.leases.save([]))
+    assert len(await kept(store)) == 200

@@ -5,8 +5,10 @@ from datetime import UTC, datetime, timedelta
 from functools import reduce
 
 import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
 
-from tinkbox.engine.machines.firmware_rules import Platform, Watched, learn
+from tinkbox.engine.machines.firmware_rules import Platform, Watched, learn, teaches
 from tinkbox.model.boot import Asker, Boot, Loader, Plan, Stage
 from tinkbox.model.firmware_traits import FirmwareTraits, LocalBoot
 from tinkbox.model.hardware import Interface, MacAddress
@@ -279,3 +281,38 @@ def test_without_any_dhcp_of_ours_the_script_alone_tells_that_it_is_back() -> No
 @pytest.mark.parametrize("stage", [Stage.KERNEL, Stage.LOADER, Stage.DISCOVER, Stage.OFFERED])
 def test_what_says_nothing_changes_nothing(stage: Stage) -> None:
     assert watch((0, stage, {})) == Watched()
+
+
+_ways = st.none() | st.sampled_from(LocalBoot)
+_moments = st.integers(0, 1_000).map(lambda seconds: START + timedelta(seconds=seconds))
+_firmware = st.builds(
+    Watched,
+    firmware_traits=st.builds(FirmwareTraits, secure_boot=st.booleans(), local_boot=_ways, proven=st.booleans()),
+    platform=st.none() | st.sampled_from(Platform),
+    began=st.none() | st.sampled_from(Asker),
+    http_since=st.none() | _moments,
+    started=st.none() | st.tuples(st.sampled_from(["snponly.efi", "shimx64.efi"]), _moments),
+    told=st.none() | st.tuples(st.sampled_from(LocalBoot), _moments),
+    failures=st.integers(0, 3),
+)
+_facts = st.fixed_dictionaries(
+    {},
+    optional={
+        "asker": st.sampled_from([each.value for each in Asker]),
+        "architecture": st.sampled_from([0, 7]),
+        "boot": st.sampled_from([each.value for each in Boot]),
+        "file": st.sampled_from(["", "snponly.efi"]),
+        "name": st.sampled_from(["snponly.efi", "shimx64.efi", "kernel"]),
+        "platform": st.sampled_from(["pcbios", "efi"]),
+        "way": st.sampled_from([each.value for each in LocalBoot]),
+    },
+)
+
+
+@given(known=_firmware, stage=st.sampled_from(Stage), facts=_facts, at=_moments)
+@settings(max_examples=1000)
+def test_sighting_that_teaches_nothing_changes_nothing_that_is_known(
+    known: Watched, stage: Stage, facts: dict[str, Fact], at: datetime
+) -> None:
+    assume(not teaches(stage, facts))
+    assert learn(known, Sighting(mac=MAC, at=at, stage=stage, facts=facts)) == known

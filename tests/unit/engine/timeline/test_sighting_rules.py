@@ -4,6 +4,8 @@ import json
 from datetime import UTC, datetime, timedelta
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from tinkbox.engine.timeline.sighting_rules import (
     MAX_FACT,
@@ -107,6 +109,22 @@ def test_a_repeated_sighting_stays_as_it_was_and_counts() -> None:
     thrice = entry.sighting
     assert (thrice.facts["count"], thrice.facts["lasted"]) == (3, 12.5)
     assert (ended_at(first), ended_at(thrice)) == (first.at, START + timedelta(seconds=13.5)) == (first.at, entry.ended)
+
+
+@given(st.lists(st.floats(0, 10_000, allow_nan=False), min_size=1, max_size=20), st.sets(st.integers(0, 20)))
+def test_repeated_sighting_is_told_the_same_whenever_one_looks(times: list[float], looks: set[int]) -> None:
+    """One that is counted tells what one would tell that was made anew at every repetition."""
+    first = seen(Stage.DISCOVER, times[0], "PXE", secs=0)
+    entry, expected = Entry(1, first), first
+    for number, seconds in enumerate(times[1:], 2):
+        at = START + timedelta(seconds=seconds)
+        entry.repeat(at)
+        lasted = round((at - first.at).total_seconds(), 3)
+        expected = seen(Stage.DISCOVER, times[0], "PXE", secs=0, count=number, lasted=lasted)
+        if number in looks:
+            assert entry.sighting == expected
+    assert entry.sighting == expected
+    assert abs(entry.ended - ended_at(expected)) < timedelta(milliseconds=1)
 
 
 def test_facts_are_few_and_short_and_json_can_say_them() -> None:

@@ -65,6 +65,15 @@ class Pool:
         held = self._held.get(int(address))
         return held.lease.mac if held and held.ends > now and held.lease.state in _HOLDING else None
 
+    def lent(self, address: IPv4Address, now: float) -> Lease | None:
+        """The lease of an address that is lent, and not only offered; None: it is not now."""
+        held = self._held.get(int(address))
+        return held.lease if held and held.ends > now and held.lease.state is LeaseState.BOUND else None
+
+    def is_reserved(self, address: IPv4Address) -> bool:
+        """Whether an address is not to be lent, because it is somebody's."""
+        return int(address) in self._fixed or self._reserved(address)
+
     def declined(self, mac: MacAddress, now: float) -> int:
         """How many addresses are kept out because this machine said that somebody else uses them."""
         kept_out = (each for each in self._held.values() if each.lease.state is LeaseState.DECLINED)
@@ -80,7 +89,7 @@ class Pool:
         None: every address is held.
         """
         known = self._address_of.get(mac)
-        if known is not None and not self._is_reserved(known):
+        if known is not None and not self.is_reserved(known):
             return known
         if known is not None:
             self._forget(known)
@@ -104,12 +113,9 @@ class Pool:
         if self._address_of.get(held.lease.mac) == address:
             del self._address_of[held.lease.mac]
 
-    def _is_reserved(self, address: IPv4Address) -> bool:
-        return int(address) in self._fixed or self._reserved(address)
-
     def _free(self, address: IPv4Address, now: float) -> bool:
         held = self._held.get(int(address))
-        return (held is None or held.ends <= now) and not self._is_reserved(address)
+        return (held is None or held.ends <= now) and not self.is_reserved(address)
 
     def _fresh(self) -> IPv4Address | None:
         """The next one that was never lent."""
@@ -120,7 +126,7 @@ class Pool:
             if number in self._held:
                 continue  # somebody wanted just this one
             self._look(number, _SINCE_EVER)
-            if not self._is_reserved(address):
+            if not self.is_reserved(address):
                 return address
         return None
 
@@ -133,7 +139,7 @@ class Pool:
             address = IPv4Address(number)
             held = self._held.get(number)
             due = held.ends if held else when
-            if self._is_reserved(address):
+            if self.is_reserved(address):
                 due = max(due, now + LOOK_AGAIN)
             self._look(number, due)
             if due <= when:

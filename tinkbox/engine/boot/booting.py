@@ -25,7 +25,6 @@ from tinkbox.model.sightings import Fact
 
 BEHIND_ROUTER_SECONDS = 600.0
 MAX_KEPT = 20_000
-_NOWHERE = IPv4Address(0)
 # Modes in which another server gives the addresses.
 OTHERS_ADDRESSES = frozenset({"proxy", "off"})
 
@@ -72,6 +71,9 @@ class Booting:
         self._leases = leases
         self._strangers = strangers
         self._subnets = subnets
+        self._networks = [
+            (each, int(each.network.network_address), int(each.network.broadcast_address)) for each in subnets
+        ]
         self._mode = mode
         self._neighbours = neighbours
         self._monotonic = monotonic
@@ -87,11 +89,18 @@ class Booting:
 
         One that renews its lease asks without its relay, on whichever interface leads to us.
         """
-        if client.relay != _NOWHERE:
-            return next((each for each in self._subnets if client.relay in each.network), None)
-        if client.held != _NOWHERE and (own := [each for each in self._subnets if client.held in each.network]):
-            return own[0]
+        relay, held = int(client.relay), int(client.held)
+        if relay:
+            return self._network_of(relay)
+        if held and (own := self._network_of(held)):
+            return own
         return next((each for each in self._subnets if each.interface == interface), None)
+
+    def _network_of(self, address: int) -> Subnet | None:
+        for each, first, last in self._networks:
+            if first <= address <= last:
+                return each
+        return None
 
     def knows(self, mac: MacAddress) -> bool:
         """Whether a hardware document names it."""
@@ -113,7 +122,7 @@ class Booting:
             plan = self._with_lease(plan, kept, client, interface)
         elif plan is not None and not self._may_be_told(plan, client.mac):
             plan = None
-        if plan is not None and client.relay != _NOWHERE:
+        if plan is not None and int(client.relay):
             self._came_by(client.mac)
         return plan
 

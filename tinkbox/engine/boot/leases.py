@@ -76,6 +76,8 @@ class Leases:
         if pool is None:
             return None
         had = pool.address_of(client.mac)
+        if had is not None and (lent := pool.lent(had, now)) is not None and not pool.is_reserved(had):
+            return lent
         address = pool.choose(client.mac, client.wanted, now)
         if had is not None and had is not address and had != address:
             self._note(had)  # it is reserved by now, and the disk still has it as lent
@@ -85,8 +87,6 @@ class Leases:
         held = pool.held(address)
         if held is not None and pool.holder(address, now) == client.mac:
             lease = held.lease
-            if lease.state is LeaseState.BOUND:
-                return lease
         else:
             self._exhausted.discard(pool)
             lease = Lease(address=address, mac=client.mac, state=LeaseState.OFFERED, until=self._clock())

@@ -35,9 +35,9 @@ CERTIFICATES = "etc/ssl/certs/ca-certificates.crt"
 # Brought by dependencies for the sake of an installed system; no action calls them.
 LEFT_OUT = (
     "debconf", "dpkg", "openssl", "perl-base", "tar", "readline-common", "media-types", "tzdata", "libsqlite3-0",
-    "libreadline8", "libncursesw6", "libtinfo6", "libdb5.3", "libselinux1", "libpcre2-8-0", "libkrb5-3",
+    "libreadline8*", "libncursesw6", "libtinfo6", "libdb5.3*", "libselinux1", "libpcre2-8-0", "libkrb5-3",
     "libgssapi-krb5-2", "libkrb5support0", "libk5crypto3", "libkeyutils1", "libcom-err2",
-    "libnsl2", "libtirpc3", "libtirpc-common", "libstdc++6",
+    "libnsl2", "libtirpc3*", "libtirpc-common", "libstdc++6", "openssl-provider-legacy", "netbase",
 )  # fmt: skip
 # Parts of packages, as patterns below the root.
 PRUNED = (

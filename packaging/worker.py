@@ -32,9 +32,9 @@ PYTHON = f"python{sys.version_info.major}.{sys.version_info.minor}"
 PACKAGES = (f"{PYTHON}-minimal", f"lib{PYTHON}-stdlib", "libstdc++6", "busybox-static")
 # The OSIE has these itself, or no program of the worker's calls them.
 LEFT_OUT = (
-    "debconf", "dpkg", "libc6", "libdb5.3", "libgcc-s1", "libncursesw6", "libreadline8", "libselinux1", "libpcre2-8-0",
+    "debconf", "dpkg", "libc6", "libdb5.3*", "libgcc-s1", "libncursesw6", "libreadline8*", "libselinux1", "libpcre2-8-0",
     "media-types", "perl-base", "readline-common", "tar", "libgssapi-krb5-2", "libk5crypto3", "libkeyutils1", "libkrb5-3",
-    "libkrb5support0", "libcom-err2", "libnsl2", "libtirpc3", "libtirpc-common", "libtinfo6",
+    "libkrb5support0", "libcom-err2", "libnsl2", "libtirpc3*", "libtirpc-common", "libtinfo6", "netbase", "openssl-provider-legacy",
 )  # fmt: skip
 # What of Python no part of tinkbox imports.
 PRUNED = (

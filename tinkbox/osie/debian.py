@@ -13,6 +13,7 @@ import subprocess
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Final
 
@@ -43,12 +44,17 @@ def unpack(
 ) -> tuple[Package, ...]:
     """Unpack these packages and what they depend on, but not the excluded, into the folder `root`.
 
+    `exclude` are names, or patterns of names (`libperl5.*`) where releases differ.  Everything comes to lie below
+    `root`/usr, with /bin, /lib and the others as links to it, whether packages still name those places (Debian 12) or not
+    any more (Debian 13).
     `architecture` is Debian's name for one that is not this machine's.  `cache` keeps what was downloaded and what was
     resolved: the second time neither mirror nor network is needed, and the versions are the same.  Remove it to get
     newer ones.  Returns what was unpacked.
     Raises Invalid for a package that the sources do not have, Unavailable when they cannot be reached.
     """
-    if wrong := [name for name in (*packages, *exclude) if not _NAME.fullmatch(name)]:
+    wrong = [name for name in packages if not _NAME.fullmatch(name)]
+    wrong += [pattern for pattern in exclude if not _NAME.fullmatch(pattern.replace("*", "+"))]
+    if wrong:
         raise Invalid(f"no names of Debian packages: {', '.join(map(repr, wrong))}")
     folder = cache.absolute() / "-".join(filter(None, (_release(), architecture)))
     with _alone_in(folder):
@@ -63,6 +69,9 @@ def unpack(
         root.mkdir(parents=True, exist_ok=True)
         for package in wanted:
             _extract(apt.archives / package.file_name, root)
+    for name in ("bin", "lib", "lib64", "sbin"):
+        _merge(root / name, root / "usr" / name)
+        (root / name).symlink_to(f"usr/{name}")
     return wanted
 
 
@@ -159,7 +168,21 @@ def _fetch(apt: Apt, packages: Sequence[str], exclude: Sequence[str]) -> tuple[P
 
 
 def _without(exclude: Sequence[str], packages: Sequence[Package]) -> tuple[Package, ...]:
-    return tuple(package for package in packages if package.name not in exclude)
+    return tuple(package for package in packages if not any(fnmatchcase(package.name, each) for each in exclude))
+
+
+def _merge(source: Path, target: Path) -> None:
+    """Move what is in one folder into another, which may have folders of the same names."""
+    target.mkdir(parents=True, exist_ok=True)
+    if not source.exists():
+        return
+    for path in source.iterdir():
+        there = target / path.name
+        if path.is_dir() and not path.is_symlink() and there.is_dir():
+            _merge(path, there)
+        else:
+            path.replace(there)
+    source.rmdir()
 
 
 def _remembered(kept: Path) -> tuple[Package, ...]:

@@ -22,6 +22,27 @@ def test_what_is_excluded_is_neither_downloaded_nor_unpacked(mirror, tmp_path) -
     assert not list((tmp_path / "cache").rglob("libc6*.deb"))
 
 
+def test_excluded_packages_may_be_named_by_a_pattern(mirror, tmp_path) -> None:
+    unpack(["zstd"], tmp_path / "root", cache=tmp_path / "cache", exclude=["libc*", "zlib1g.*"])
+    assert unpacked(tmp_path / "root") == {"zlib1g", "zstd"}
+
+
+def test_old_and_new_packages_unpack_to_the_same_places(mirror, tmp_path) -> None:
+    mirror.content("zlib1g", "lib/triplet/libz.so.1", "of Debian 12")
+    mirror.content("zlib1g", "usr/lib/triplet/libz.a")
+    mirror.content("libc6", "usr/lib/triplet/libc.so.6", "of Debian 13")
+    mirror.content("zstd", "bin/zstd", mode=0o755)
+    root = tmp_path / "root"
+    unpack(["zstd"], root, cache=tmp_path / "cache")
+    assert {name: str((root / name).readlink()) for name in ("bin", "lib", "lib64", "sbin")} == {
+        name: f"usr/{name}" for name in ("bin", "lib", "lib64", "sbin")
+    }
+    assert (root / "usr/lib/triplet/libz.so.1").read_text() == "of Debian 12"
+    assert (root / "lib/triplet/libc.so.6").read_text() == "of Debian 13"
+    assert (root / "usr/lib/triplet/libz.a").exists()
+    assert (root / "usr/bin/zstd").stat().st_mode & 0o111
+
+
 def test_the_second_time_neither_apt_nor_the_network_is_asked(mirror, tmp_path) -> None:
     unpack(["zstd"], tmp_path / "one", cache=tmp_path / "cache")
     before = mirror.calls()

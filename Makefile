@@ -1,4 +1,4 @@
-# What a person types.  On a fresh Debian or Ubuntu as root every target installs what it needs:
+# What a person types.  On a fresh Debian 12 or 13 as root every target installs what it needs:
 # Debian packages by apt-get, Python packages into .venv.
 
 PYTHON   ?= /usr/bin/python3
@@ -10,8 +10,9 @@ SOURCES  := $(shell find tinkbox -name '*.py' -o -name '*.sql') $(wildcard tinkb
 LOADERS  := tinkbox/boot/loaders/undionly.kpxe tinkbox/boot/loaders/ipxe-arm64.efi tinkbox/boot/loaders/grubx64.efi
 TOOLS    := tinkbox/worker/tools/entrypoint
 HELPER   := $(wildcard packaging/helper/*.[ch])
+ONEFILE  := packaging/tinkbox.spec $(wildcard packaging/onefile/*)
 
-PACKAGES_BUILD := python3 python3-venv libpython3.11 binutils ipxe
+PACKAGES_BUILD := python3 python3-venv libpython3-dev zlib1g-dev libexpat1-dev gcc libc6-dev binutils ipxe
 PACKAGES_ARM64 := gcc-aarch64-linux-gnu libc6-dev-arm64-cross
 PACKAGES_HELPER := gcc libc6-dev busybox-static
 PACKAGES_LAB   := qemu-system-x86 qemu-utils ovmf seabios ipxe-qemu iproute2 busybox-static e2fsprogs mtools dosfstools \
@@ -20,6 +21,7 @@ PACKAGES_TEST  := iptables docker.io skopeo curl tcpdump tftp-hpa atftp udhcpc b
                   isc-dhcp-client dhcpcd-base kea-admin qemu-system-arm qemu-efi-aarch64
 PACKAGES_BENCH := wrk gcc libc6-dev
 # Debian starts some of these as soon as they are installed; the tests want the programs only, so they are unpacked.
+# A library that Debian 13 calls …t64, for its times of 64 bits, has its old name here.
 PEERS          := isc-dhcp-relay isc-dhcp-server kea-dhcp4-server openipmi libopenipmi0 libpopt0
 
 CFLAGS_HELPER := -std=gnu11 -Os -Wall -Wextra -Wshadow -Wconversion -Wno-sign-conversion -Werror -static -s
@@ -38,12 +40,11 @@ help:
 	@echo "make osie      the in-memory operating system's kernel and ramdisk; make osie-aarch64: those for arm64"
 
 # Only what is missing is asked for, so that a prepared machine needs no package mirror.
+GET := apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends
 define install
 	@missing=""; for name in $(1); do \
 	    dpkg-query -W -f '$${db:Status-Status}' $$name 2>/dev/null | grep -qx installed || missing="$$missing $$name"; done; \
-	if [ -n "$$missing" ]; then \
-	    echo "installing$$missing"; \
-	    apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $$missing >/dev/null; fi
+	if [ -n "$$missing" ]; then echo "installing$$missing"; $(GET) $$missing >/dev/null; fi
 endef
 
 packages-build:
@@ -58,6 +59,7 @@ packages-lab:
 packages-test:
 	@command -v nginx >/dev/null || { mkdir -p $(BUILD) && touch $(BUILD)/.nginx-is-new; }
 	$(call install,$(PACKAGES_TEST))
+	@command -v docker >/dev/null || { $(GET) docker-cli >/dev/null; }  # in Debian 12 a part of docker.io
 	@if [ -e $(BUILD)/.nginx-is-new ]; then rm $(BUILD)/.nginx-is-new; \
 	    { systemctl disable --now nginx || service nginx stop; } >/dev/null 2>&1 || true; fi
 packages-bench:
@@ -84,8 +86,7 @@ tinkbox/boot/loaders/undionly.kpxe: | packages-build
 # With musl the helper has a tenth of the size, but is no worse without.
 helper: $(TOOLS)
 $(TOOLS): $(HELPER) tinkbox/__init__.py | packages-helper
-	-@command -v musl-gcc >/dev/null || { apt-get update -qq && \
-	    DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends musl-tools >/dev/null; }
+	-@command -v musl-gcc >/dev/null || { $(GET) musl-tools >/dev/null; }
 	mkdir -p $(@D)
 	install -m 0755 /bin/busybox $(@D)/busybox
 	$(@D)/busybox --list >$(@D)/applets
@@ -96,7 +97,7 @@ $(TOOLS): $(HELPER) tinkbox/__init__.py | packages-helper
 	$$compiler $(CFLAGS_HELPER) -DVERSION="\"$$version\"" -o $@ $(filter %.c,$^)
 
 binary: dist/tinkbox
-dist/tinkbox: $(SOURCES) $(LOADERS) $(TOOLS) packaging/tinkbox.spec $(BIN)/.ready
+dist/tinkbox: $(SOURCES) $(LOADERS) $(TOOLS) $(ONEFILE) $(BIN)/.ready
 	$(BIN)/pyinstaller --log-level ERROR --noconfirm --distpath dist --workpath $(BUILD)/pyinstaller packaging/tinkbox.spec
 	dist/tinkbox version
 
@@ -119,8 +120,10 @@ $(BUILD)/images/.ready: $(wildcard examples/actions/* examples/actions/*/*) pack
 
 $(BUILD)/peers/%/.ready:
 	mkdir -p $(BUILD)/peers
-	cd $(BUILD)/peers && { apt-get download -qq $* || { apt-get update -qq && apt-get download -qq $*; }; } 2>/dev/null
-	cd $(BUILD)/peers && dpkg-deb --extract $*_*.deb $* && touch $*/.ready
+	cd $(BUILD)/peers && rm -f $*_*.deb $*t64_*.deb && \
+	    get() { apt-get download -qq $* 2>/dev/null || apt-get download -qq $*t64 2>/dev/null; } && \
+	    { get || { apt-get update -qq && get; }; }
+	cd $(BUILD)/peers && dpkg-deb --extract $$(ls -d $*_*.deb $*t64_*.deb 2>/dev/null) $* && touch $*/.ready
 
 # The boot files are those of the OSIE.
 $(BUILD)/images/.services: $(wildcard examples/services/*/*) packaging/images.py $(BUILD)/osie/x86_64/initramfs

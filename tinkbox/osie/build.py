@@ -9,6 +9,7 @@ import subprocess
 import tempfile
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
+from importlib import resources
 from pathlib import Path
 from typing import Final
 
@@ -27,11 +28,11 @@ PACKAGES: Final = ("busybox-static", "docker.io", "ca-certificates", "zlib1g", "
 TOOLS: Final = ("busybox-static", "zstd")
 # What the packages depend on for an installed system's sake; no program below needs it.
 LEFT_OUT: Final = (
-    "adduser", "coreutils", "cpio", "debconf", "dmsetup", "dpkg", "init-system-helpers", "initramfs-tools",
-    "initramfs-tools-core", "iptables", "klibc-utils", "libdb5.3", "libfile-find-rule-perl", "libgdbm-compat4", "libgdbm6",
-    "libklibc", "libnumber-compare-perl", "libpam-modules", "libpam-modules-bin", "libpam0g", "libperl5.36", "libsemanage2",
-    "libsepol2", "libtext-glob-perl", "linux-base", "openssl", "passwd", "perl", "perl-base", "perl-modules-5.36",
-    "sysvinit-utils", "tar", "tini", "udev", "usrmerge",
+    "adduser", "base-passwd", "coreutils", "cpio", "debconf", "dmsetup", "dpkg", "dracut-install", "init-system-helpers",
+    "initramfs-tools*", "iptables", "klibc-utils", "libdb5.3*", "libfile-find-rule-perl", "libgdbm*", "libklibc",
+    "libnumber-compare-perl", "libpam-modules", "libpam-modules-bin", "libpam0g", "libperl5.*", "libsemanage2", "libsepol2",
+    "libsystemd-shared", "libtext-glob-perl", "linux-base", "login.defs", "mount", "openssl", "openssl-provider-legacy",
+    "passwd", "perl", "perl-base", "perl-modules-5.*", "systemd", "sysvinit-utils", "tar", "tini", "udev", "usrmerge",
 )  # fmt: skip
 PROGRAMS: Final = (
     "usr/sbin/dockerd", "usr/bin/containerd", "usr/bin/containerd-shim-runc-v2", "usr/sbin/runc",
@@ -39,7 +40,7 @@ PROGRAMS: Final = (
 # Loaded while running, or by the executable, so that no program's list names them.
 LIBRARIES: Final = ("libz.so.1", "libdl.so.2", "libpthread.so.0", "librt.so.1", "libutil.so.1", "libm.so.6", "libgcc_s.so.1",
                     "libnss_files.so.2", "libnss_dns.so.2", "libresolv.so.2")  # fmt: skip
-FILES: Final = Path(__file__).parent / "files"
+FILES: Final = resources.files("tinkbox.osie") / "files"
 SCRIPTS: Final = ("setup", "network", "lease", "clock", "syslog", "engine", "identity", "worker", "leave")
 COMPRESSION: Final = "-15"
 
@@ -117,10 +118,10 @@ def compose(packages: Path, kernel: str, worker: Executable, architecture: Archi
         tree.file(f"usr/lib/{architecture.triplet}/{name}", path, 0o755)
     tree.file(f"usr/{architecture.loader}", packages / architecture.loader, 0o755)
     tree.files_below(packages / "lib" / "modules" / kernel, f"usr/lib/modules/{kernel}")
-    tree.file("init", FILES / "init", 0o755)
-    tree.file("osie/words", FILES / "words")
+    tree.file("init", (FILES / "init").read_bytes(), 0o755)
+    tree.file("osie/words", (FILES / "words").read_bytes())
     for script in SCRIPTS:
-        tree.file(f"osie/{script}", FILES / script, 0o755)
+        tree.file(f"osie/{script}", (FILES / script).read_bytes(), 0o755)
     _settings(tree, packages)
     return tree
 

@@ -1,4 +1,4 @@
-"""Starting this machine's own programs, also from the packed executable."""
+"""Starting this machine's own programs."""
 
 import os
 import subprocess
@@ -26,12 +26,5 @@ def run(command: Sequence[str], *, folder: Path | None = None) -> subprocess.Com
 
 
 def environment(ours: Mapping[str, str]) -> dict[str, str]:
-    """An environment for other programs: messages in English, no questions, this machine's own libraries.
-
-    The packed executable (PyInstaller) puts its libraries into LD_LIBRARY_PATH and keeps the old value aside.
-    """
-    theirs = {**ours, "LC_ALL": "C", "DEBIAN_FRONTEND": "noninteractive"}
-    theirs.pop("LD_LIBRARY_PATH", None)
-    if (before := theirs.pop("LD_LIBRARY_PATH_ORIG", None)) is not None:
-        theirs["LD_LIBRARY_PATH"] = before
-    return theirs
+    """An environment for other programs: messages in English, no questions."""
+    return {**ours, "LC_ALL": "C", "DEBIAN_FRONTEND": "noninteractive"}

@@ -1,8 +1,12 @@
-"""The packed executable renders templates as the program from source does."""
+"""The packed executable does what the program from source does, wherever programs are allowed to start."""
 
+import subprocess
 from pathlib import Path
 
+import pytest
+
 from tests.integration.cli.serving import ROOT, configure, run_here, serving
+from tinkbox import __version__
 
 PACKED = ROOT / "dist" / "tinkbox"
 TEMPLATE = """\
@@ -15,8 +19,12 @@ tasks:
 """
 
 
-def test_templates_render_in_processes_that_use_what_is_unpacked_already(tmp_path: Path) -> None:
+@pytest.fixture(autouse=True)
+def packed() -> None:
     assert PACKED.exists(), f"{PACKED.relative_to(ROOT)} is missing: `make test` builds it before it runs the tests"
+
+
+def test_templates_render_and_nothing_is_unpacked(tmp_path: Path) -> None:
     unpacked = tmp_path / "unpacked"
     unpacked.mkdir()
     configuration = configure(tmp_path)
@@ -38,5 +46,28 @@ def test_templates_render_in_processes_that_use_what_is_unpacked_already(tmp_pat
         status, said = validated(TEMPLATE.replace("EXPRESSION", "{{ 9 ** (9 ** 9) }}"))
         assert (status, "rendering takes more than 5 seconds" in said) == (1, True)
         assert validated(jinja)[0] == 0
-        assert len(list(unpacked.iterdir())) == 1
+        assert list(unpacked.iterdir()) == []
     assert list(unpacked.iterdir()) == []
+
+
+def test_it_starts_where_no_folder_lets_programs_be_mapped() -> None:
+    # What a hardened host does to /tmp, here done to everything that can be written.
+    script = """
+        exec 3<"$1"
+        mount -t tmpfs -o mode=755 program /mnt && cp /proc/self/fd/3 /mnt/tinkbox && chmod 755 /mnt/tinkbox
+        for each in /tmp /var/tmp /dev/shm /run; do mount -t tmpfs -o noexec,mode=1777 closed $each; done
+        cd /tmp; cp /bin/true true; ./true && exit 9
+        /mnt/tinkbox --data /tmp/data serve --check
+        /mnt/tinkbox version
+    """
+    command = ["unshare", "--mount", "sh", "-c", script, "sh", str(PACKED)]
+    ended = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert ended.returncode == 0, ended.stderr
+    assert ended.stdout.endswith(f"tinkbox {__version__}\n")
+    assert "Docker engine" in ended.stdout, ended.stderr  # the last that it looks at
+    assert "Traceback" not in ended.stderr
+
+
+def test_no_home_and_no_environment_are_needed() -> None:
+    ended = subprocess.run(["env", "-i", str(PACKED), "version"], capture_output=True, text=True, check=True)
+    assert (ended.stdout, ended.stderr) == (f"tinkbox {__version__}\n", "")

@@ -4,15 +4,9 @@ from tinkbox.model.errors import Unavailable
 from tinkbox.osie.programs import environment, run
 
 
-def test_other_programs_do_not_get_the_packed_executables_libraries() -> None:
-    assert "LD_LIBRARY_PATH" not in environment({"LD_LIBRARY_PATH": "/tmp/_MEI1"})
-
-
-def test_other_programs_get_the_library_path_they_had() -> None:
-    got = environment({"LD_LIBRARY_PATH": "/tmp/_MEI1:/opt/lib", "LD_LIBRARY_PATH_ORIG": "/opt/lib", "HOME": "/root"})
-    assert got["LD_LIBRARY_PATH"] == "/opt/lib"
-    assert "LD_LIBRARY_PATH_ORIG" not in got
-    assert got["HOME"] == "/root"
+def test_other_programs_get_the_environment_that_we_have() -> None:
+    got = environment({"LD_LIBRARY_PATH": "/opt/lib", "HOME": "/root", "LC_ALL": "de_DE.UTF-8"})
+    assert (got["LD_LIBRARY_PATH"], got["HOME"], got["LC_ALL"]) == ("/opt/lib", "/root", "C")
 
 
 def test_messages_are_in_english(monkeypatch) -> None:

@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
+from importlib.resources.abc import Traversable
 from pathlib import Path
 from typing import Final, Protocol
 
@@ -17,7 +18,7 @@ from tinkbox.boot.dhcp.reporting import Timeline
 from tinkbox.boot.http.credential_ramdisk import WITH_CREDENTIAL, credential_ramdisk
 from tinkbox.boot.http.file_responses import Delivery
 from tinkbox.boot.http.kernel_command_line import kernel_arguments, syslog
-from tinkbox.boot.http.loaders import FOLDER, LOADERS
+from tinkbox.boot.http.loaders import FOLDER, LOADERS, loader_path
 from tinkbox.model.boot import Boot, Plan, Stage
 from tinkbox.model.errors import Invalid, NotFound
 from tinkbox.model.hardware import MacAddress
@@ -55,7 +56,7 @@ class BootFolder:
     osie: Path
     url: str
     version: str
-    loaders: Path = FOLDER
+    loaders: Traversable = FOLDER
     dns: str = ""
     syslog_port: int = 0
 
@@ -114,23 +115,25 @@ class _BootDoor:
             raise NotFound(
                 f"there is no {name[:40]} of an OSIE for {architecture[:40]}: `tinkbox osie list` shows what was built"
             )
-        return self._delivery(request, path, OSIE_FILES[name], "application/octet-stream")
+        return self._delivery(request, name, path, OSIE_FILES[name], "application/octet-stream")
 
     async def loader(self, request: web.Request) -> web.StreamResponse:
         name = request.match_info["name"]
-        path = self._folder.loaders / name
-        if name not in LOADERS or not path.is_file():
+        path = loader_path(self._folder.loaders, name) if name in LOADERS else None
+        if path is None:
             raise NotFound("no such boot loader")
-        return self._delivery(request, path, Stage.LOADER, "application/efi")
+        return self._delivery(request, name, path, Stage.LOADER, "application/efi")
 
-    def _delivery(self, request: web.Request, path: Path, stage: Stage, content_type: str) -> web.StreamResponse:
-        delivered = partial(self._delivered, request.remote or "", path, stage, self._monotonic())
+    def _delivery(
+        self, request: web.Request, name: str, path: Path, stage: Stage, content_type: str
+    ) -> web.StreamResponse:
+        delivered = partial(self._delivered, request.remote or "", name, path, stage, self._monotonic())
         return Delivery(path, content_type, delivered)
 
-    def _delivered(self, peer: str, path: Path, stage: Stage, began: float) -> None:
+    def _delivered(self, peer: str, name: str, path: Path, stage: Stage, began: float) -> None:
         size, seconds = path.stat().st_size, round(self._monotonic() - began, 3)
-        detail = f"{path.name}, {size} bytes in {seconds:.1f} s over HTTP"
-        facts: dict[str, Fact] = {"name": path.name, "bytes": size, "seconds": seconds, "over": "http"}
+        detail = f"{name}, {size} bytes in {seconds:.1f} s over HTTP"
+        facts: dict[str, Fact] = {"name": name, "bytes": size, "seconds": seconds, "over": "http"}
         self._planner.saw_address(peer, stage, detail, **facts)
 
     def _plan(self, request: web.Request) -> tuple[MacAddress, Plan]:

@@ -47,7 +47,7 @@ async def _ask(text: str, several: Sequence[Mapping[str, Any]]) -> list[str | Pr
         stdin=asyncio.subprocess.PIPE,
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.DEVNULL,
-        cwd=Path(tinkbox.__file__).parent.parent,
+        cwd=_folder(),
         start_new_session=True,
     )
     try:
@@ -83,6 +83,14 @@ async def _exchange(process: asyncio.subprocess.Process, request: bytes) -> byte
     return bytes(said)
 
 
+def _packed() -> bool:
+    return bool(getattr(sys, "frozen", False))
+
+
 def _program() -> list[str]:
-    packed = bool(getattr(sys, "frozen", False))
-    return [sys.executable, "--render"] if packed else [sys.executable, "-m", "tinkbox", "--render"]
+    return [sys.executable, "--render"] if _packed() else [sys.executable, "-m", "tinkbox", "--render"]
+
+
+def _folder() -> Path:
+    """Where Python finds tinkbox; the packed executable has it in itself."""
+    return Path("/") if _packed() else Path(tinkbox.__file__).parent.parent

@@ -1,11 +1,14 @@
 """The tools that travel inside the program, for containers: the helper, and busybox with its licence."""
 
 from contextlib import suppress
+from importlib import resources
+from importlib.resources.abc import Traversable
 from pathlib import Path
+from typing import Final
 
 from tinkbox.model.errors import Unavailable
 
-TOOLS = Path(__file__).parents[1] / "tools"
+TOOLS: Final = resources.files("tinkbox.worker") / "tools"
 DEBUG_COMMANDS = (
     "debug-continue",
     "debug-continue-failure",
@@ -17,7 +20,7 @@ DEBUG_COMMANDS = (
 )
 
 
-def install(folder: Path, source: Path = TOOLS) -> Path:
+def install(folder: Path, source: Traversable = TOOLS) -> Path:
     """Lay the tools out as containers see them below /tinkbox; returns the folder.
 
     Containers may be running what is there: a file that is the same is left alone, another takes its place at

@@ -1,10 +1,12 @@
 """The boot loaders inside the program."""
 
+import os
 from pathlib import Path
 
 import pytest
 
-from tinkbox.boot.http.loaders import LOADERS, load_loaders
+from tinkbox.boot.http import loaders as module
+from tinkbox.boot.http.loaders import LOADERS, load_loaders, loader_path
 from tinkbox.model.errors import Unavailable
 from tinkbox.wire.dhcp.pxe import PROGRAMS, SIGNED_PROGRAMS
 
@@ -36,3 +38,44 @@ def test_a_missing_loader_says_how_to_get_it(tmp_path: Path) -> None:
     (tmp_path / "undionly.kpxe").write_bytes(b"")
     with pytest.raises(Unavailable, match=r"snponly\.efi\): run `make loaders`"):
         load_loaders(tmp_path)
+
+
+class Carried:
+    """A folder inside the packed executable: it has content, and no path."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    def __truediv__(self, name: str) -> "Carried":
+        return Carried(self._path / name)
+
+    def is_file(self) -> bool:
+        return self._path.is_file()
+
+    def read_bytes(self) -> bytes:
+        return self._path.read_bytes()
+
+
+@pytest.mark.parametrize("forbidden", [False, True])
+def test_a_loader_without_a_file_of_its_own_becomes_one_in_no_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, forbidden: bool
+) -> None:
+    def refused(name: str) -> int:
+        raise PermissionError(name)
+
+    folder = Carried(gathered(tmp_path))
+    monkeypatch.setattr(module, "FOLDER", folder)
+    if forbidden:
+        monkeypatch.setattr(module.os, "memfd_create", refused)
+    module._unnamed.cache_clear()
+    path = loader_path(folder, "ipxe.efi")
+    assert path is not None
+    assert (path.read_bytes(), path.stat().st_size) == (b"ipxe.efi", 8)
+    assert path == loader_path(folder, "ipxe.efi")
+    assert loader_path(folder, "missing.efi") is None
+    module._unnamed.cache_clear()
+    os.close(int(path.name))
+
+
+def test_a_loader_that_is_a_file_is_sent_as_it_is(tmp_path: Path) -> None:
+    assert loader_path(gathered(tmp_path), "ipxe.efi") == tmp_path / "ipxe.efi"

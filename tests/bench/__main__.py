@@ -2,17 +2,19 @@
 
     python -m tests.bench [actions] [breakpoints] [queues] [http] [proxy] [dhcp] [storm] [start]
 
-Without names all of them run, in about a quarter of an hour.  Nothing is judged here: a figure belongs to the machine
-and the moment, a ratio to the program.
+Without names all of them run, in about a quarter of an hour.  Each figure is printed as soon as it is known.  A benchmark
+that fails takes none of the others with it; it is told, and the exit status is 1.  Nothing is judged here: a figure belongs
+to the machine and the moment, a ratio to the program.
 """
 
 import argparse
 import sys
-from collections.abc import Callable, Iterable, Mapping
+import traceback
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from examples.lab.processes import signals_unwind
 from tests.bench import actions, breakpoints, dhcp, http, proxy, queues, start, storm
-from tests.bench.figures import Comparison, table
+from tests.bench.figures import Comparison, heading, line
 from tests.bench.lab import ToolMissing, need
 
 BENCHMARKS: Mapping[str, Callable[[], Iterable[Comparison]]] = {
@@ -49,21 +51,42 @@ def main() -> int:
         parser.error(f"no benchmark {', '.join(unknown)}: there are {', '.join(BENCHMARKS)}")
     try:
         with signals_unwind():
-            need({tool: package for name in chosen for tool, package in TOOLS[name].items()})
-            found = [comparison for name in chosen for comparison in _run(name)]
-    except ToolMissing as missing:
-        print(missing, file=sys.stderr)
-        return 1
+            failed = run(chosen)
     except KeyboardInterrupt:
         print("\ninterrupted", file=sys.stderr)
         return 130
-    print(f"{table(found)}\n\n{NOTE}")
-    return 0
+    for name, why in failed.items():
+        print(f"{name} failed: {why}", file=sys.stderr)
+    return 1 if failed else 0
 
 
-def _run(name: str) -> Iterable[Comparison]:
-    print(f"{name} …", file=sys.stderr, flush=True)
-    return BENCHMARKS[name]()
+def run(names: Sequence[str]) -> dict[str, str]:
+    """Run them and print what they find; returns why some failed, by their names."""
+    failed = {name: why for name in names if (why := _missing(name))}
+    for name, why in failed.items():
+        print(f"{name} cannot run: {why}", file=sys.stderr)
+    if able := [name for name in names if name not in failed]:
+        print(heading(), flush=True)
+    for name in able:
+        print(f"{name} …", file=sys.stderr, flush=True)
+        try:
+            for comparison in BENCHMARKS[name]():
+                print(line(comparison), flush=True)
+        except Exception as error:
+            traceback.print_exc()
+            failed[name] = str(error) or type(error).__name__
+    if able:
+        print(f"\n{NOTE}", flush=True)
+    return failed
+
+
+def _missing(name: str) -> str:
+    """What a benchmark needs and is not there, in one line."""
+    try:
+        need(TOOLS[name])
+    except ToolMissing as missing:
+        return "; ".join(str(missing).splitlines())
+    return ""
 
 
 if __name__ == "__main__":

@@ -1,11 +1,13 @@
-"""What a benchmark found, and the table that shows it."""
+"""What a benchmark found, and the lines that show it."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from statistics import median
 from typing import Literal
 
 TITLES = ("what", "unit", "tinkbox", "peer", "peer's", "ratio", "rounds", "better")
+# The least width of each column: a line is shown before the next one is known.
+_WIDTHS = (52, 11, 9, 34, 9, 6, 18, 0)
 _RIGHT = {"tinkbox", "peer's", "ratio"}
 
 
@@ -45,15 +47,18 @@ class Comparison:
         )
 
 
-def table(comparisons: Iterable[Comparison]) -> str:
-    """All of them, one line each, aligned."""
-    rows = [TITLES, *(each.cells for each in comparisons)]
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    return "\n".join(_aligned(row, widths) for row in rows)
+def heading() -> str:
+    """The line above all others."""
+    return _aligned(TITLES)
 
 
-def _aligned(row: Sequence[str], widths: Sequence[int]) -> str:
-    cells = zip(row, TITLES, widths, strict=True)
+def line(comparison: Comparison) -> str:
+    """One comparison, below the heading."""
+    return _aligned(comparison.cells)
+
+
+def _aligned(row: Sequence[str]) -> str:
+    cells = zip(row, TITLES, _WIDTHS, strict=True)
     return "  ".join(f"{cell:>{width}}" if title in _RIGHT else f"{cell:<{width}}" for cell, title, width in cells)
 
 

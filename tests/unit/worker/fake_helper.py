@@ -43,7 +43,7 @@ class FakeHelper:
             return self._again()
         if verb == "signal" and self._program is not None:
             return None if self._program.ignores == rest else self._ended(128 + int(rest[0]))
-        return int(rest[0]) if verb == "exit" else None
+        return None
 
     def _again(self) -> int | None:
         words = (self._control / "argv").read_bytes().decode().split("\0")[:-1]

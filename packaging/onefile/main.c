@@ -78,14 +78,26 @@ static PyStatus configure(PyConfig *config, int count, char **words)
         status = PyConfig_SetString(config, *each, L"");
     if (!PyStatus_Exception(status))
         status = PyConfig_SetBytesArgv(config, count, words);
-    if (!PyStatus_Exception(status))
-        status = PyConfig_SetString(config, &config->run_command, L"import carried; carried.start()");
     config->module_search_paths_set = 1;
     config->install_signal_handlers = 1;
     config->parse_argv = 0;
     config->site_import = 0;
     config->write_bytecode = 0;
     return status;
+}
+
+/* Run carried.start(), which ends by an exception: SystemExit, whose status becomes ours, or one that is shown. */
+static int start(void)
+{
+    PyObject *carrier = PyImport_ImportModule("carried");
+    PyObject *done = carrier ? PyObject_CallMethod(carrier, "start", NULL) : NULL;
+
+    Py_XDECREF(carrier);
+    if (!done)
+        PyErr_Print();
+    Py_XDECREF(done);
+    Py_FinalizeEx();
+    return 1;
 }
 
 int main(int count, char **words)
@@ -109,5 +121,5 @@ int main(int count, char **words)
     PyConfig_Clear(&config);
     if (PyStatus_Exception(status))
         Py_ExitStatusException(status);
-    return Py_RunMain();
+    return start();
 }

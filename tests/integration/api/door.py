@@ -23,12 +23,12 @@ from tinkbox.api.access import bearer_only
 from tinkbox.api.routes import OperatorDoor
 from tinkbox.api.tokens import People
 from tinkbox.door.problems import refusals_become_problems
-from tinkbox.engine.doctor.case import OsieSize
-from tinkbox.engine.doctor.examiner import Examiner, Premises
-from tinkbox.engine.machines.boot_history import Seen
-from tinkbox.engine.shells.shells import Shells
+from tinkbox.engine.doctor.doctor.case import OsieSize
+from tinkbox.engine.doctor.doctor.examiner import Examiner, Premises
+from tinkbox.engine.machines.machines.boot_history import Seen
+from tinkbox.engine.shells.shells.shells import Shells
 from tinkbox.engine.views.metrics import Meter
-from tinkbox.engine.workflows.breakpoints import Breakpoints
+from tinkbox.engine.workflows.workflows.breakpoints import Breakpoints
 from tinkbox.model.access import Caller, Right, operator
 from tinkbox.model.diagnosis import Rival
 from tinkbox.model.firmware_traits import FirmwareTraits
@@ -91,9 +91,7 @@ def examiner(box: Appliance, seen: Seen) -> Examiner:
 
     premises = Premises(address=IPv4Address("172.30.0.1"), since=box.clock(), mode="reservation")
     osie = [OsieSize(architecture="x86_64", ramdisk=80 << 20)]
-    return Examiner(
-        box.machines, seen, premises, nobody, lambda: osie, no_inventory, lambda _: FirmwareTraits(), box.clock
-    )
+    return Examiner(box.machines, seen, premises, nobody, lambda: osie, no_inventory, lambda _: FirmwareTraits(), box.clock)
 
 
 @asynccontextmanager

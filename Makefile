@@ -151,7 +151,7 @@ check: $(BIN)/.ready loaders helper packages-lab
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-cache
-	$(BIN)/python -m pytest -q $(TOGETHER) tests/unit tests/test_house_rules.py
+	$(BIN)/python -m pytest -q $(TOGETHER) tests/unit tests/test_*.py
 
 # The tests wider: a thousand times the examples of property tests, but of those that are bounded for their cost; every cell of
 # the fault matrix; both firmwares.

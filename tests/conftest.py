@@ -1,12 +1,16 @@
 import os
+import tempfile
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
+from _pytest.terminal import TerminalReporter
 from hypothesis import settings
 from xdist.remote import Producer
-from xdist.workermanage import NodeManager
+from xdist.workermanage import NodeManager, WorkerController
 
 from examples.lab.network import Network
+from tests import durations, rotation
 from tests.integration.docker_engine import DockerEngine, docker_engine_in
 from tests.processes import BothEnds, how_many, place_in_order
 
@@ -31,9 +35,53 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> BothEnd
     return BothEnds(config, log)
 
 
+SHARED = pytest.StashKey["tempfile.TemporaryDirectory[str]"]()
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    if not hasattr(config, "workerinput"):
+        config.stash[SHARED] = tempfile.TemporaryDirectory(prefix="tinkbox-tests-")
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_configure_node(node: WorkerController) -> None:
+    node.workerinput["shared"] = node.config.stash[SHARED].name
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    if SHARED in config.stash:
+        config.stash[SHARED].cleanup()
+
+
+def pytest_report_header() -> str:
+    return rotation.told()
+
+
+def pytest_terminal_summary(terminalreporter: TerminalReporter) -> None:
+    reports = [
+        each for found in terminalreporter.stats.values() for each in found if isinstance(each, pytest.TestReport)
+    ]
+    if not reports:
+        return
+    terminalreporter.section("time")
+    for line in durations.account(reports):
+        terminalreporter.write_line(line)
+    if taken := sorted({each.nodeid for each in reports if "rotating" in each.keywords}):
+        terminalreporter.section(rotation.told())
+        for test in taken:
+            terminalreporter.write_line(test)
+
+
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     if hasattr(config, "workerinput"):  # one of several processes
         items.sort(key=lambda item: place_in_order(item.nodeid))
+
+
+@pytest.fixture(scope="session")
+def shared_folder(request: pytest.FixtureRequest) -> Path:
+    """A folder of this run that all its processes see; it goes with the run."""
+    worker = getattr(request.config, "workerinput", None)
+    return Path(worker["shared"] if worker else request.config.stash[SHARED].name)
 
 
 @pytest.fixture(scope="session")

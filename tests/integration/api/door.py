@@ -91,7 +91,9 @@ def examiner(box: Appliance, seen: Seen) -> Examiner:
 
     premises = Premises(address=IPv4Address("172.30.0.1"), since=box.clock(), mode="reservation")
     osie = [OsieSize(architecture="x86_64", ramdisk=80 << 20)]
-    return Examiner(box.machines, seen, premises, nobody, lambda: osie, no_inventory, lambda _: FirmwareTraits(), box.clock)
+    return Examiner(
+        box.machines, seen, premises, nobody, lambda: osie, no_inventory, lambda _: FirmwareTraits(), box.clock
+    )
 
 
 @asynccontextmanager

@@ -4,9 +4,10 @@ The turn is a number.  It is made from the commit that is checked out, so the sa
 next one others.  TESTS_TURN=NUMBER chooses a turn; every run prints its own.
 """
 
+import hashlib
 import os
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Final, TypeVar
@@ -38,6 +39,11 @@ def taken(cells: Sequence[Cell], number: int, at: int) -> list[Cell]:
     """So many neighbouring cells; the next turn takes those behind them, and behind the last comes the first."""
     first = at * number
     return [cells[(first + place) % len(cells)] for place in range(min(number, len(cells)))]
+
+
+def mixed(cells: Sequence[Cell], name: Callable[[Cell], str] = str) -> list[Cell]:
+    """The cells in an order that has nothing to do with theirs, and is the same everywhere: neighbours have little in common."""
+    return sorted(cells, key=lambda cell: hashlib.sha256(name(cell).encode()).digest())
 
 
 def marks(cell: Cell, cells: Sequence[Cell], number: int) -> tuple[pytest.MarkDecorator, ...]:

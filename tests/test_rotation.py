@@ -18,6 +18,11 @@ def test_every_cell_is_taken_within_as_many_turns_as_there_are_cells(cells: int,
     assert {len(set(turn)) for turn in taken} == {min(number, cells)}
 
 
+def test_mixed_cells_are_all_there_and_always_in_the_same_order() -> None:
+    assert rotation.mixed(range(8)) == rotation.mixed([*range(7, -1, -1)])
+    assert sorted(rotation.mixed(range(8))) == [*range(8)] != rotation.mixed(range(8))
+
+
 def test_the_turn_that_is_told_is_taken(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(rotation.VARIABLE, "17")
     assert rotation.turn() == 17

@@ -1,12 +1,13 @@
 """Every fault at every transition of an action: the worker's and the appliance's own processes, and a real engine.
 
-A cell that is not of the core waits for `make campaign`.
+Each run of `make test` takes some of the cells in turn (tests/rotation.py), `make campaign` all of them.
 """
 
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable
 
 import pytest
 
+from tests import rotation
 from tests.integration.faults.faults import (
     FAULTS,
     Fault,
@@ -14,7 +15,6 @@ from tests.integration.faults.faults import (
     answer_lost,
     appliance_killed,
     canceled,
-    clock_a_day_ahead,
     connection_cut,
     engine_killed,
     machine_goes,
@@ -30,23 +30,6 @@ from tests.integration.faults.rig import Rig
 from tests.integration.faults.verdict import Expected, complaints
 from tests.integration.faults.wire import Moment
 
-CORE = {
-    worker_killed: set(TRANSITIONS),
-    worker_killed_when_it_had_asked: {"about to start", "report sent"},
-    answer_lost: {
-        "offer asked",
-        "about to create",
-        "about to start",
-        "data sent",
-        "report sent",
-        "report acknowledged",
-    },
-    appliance_killed: {"offer answered", "running", "data sent", "report sent", "report taken", "report acknowledged"},
-    engine_killed: {"container created", "started", "running", "ended"},
-    connection_cut: {"container created", "running", "report sent"},
-    reports_doubled: {"offer asked", "running", "report taken"},
-    clock_a_day_ahead: {"running"},
-}
 AFTER_THE_OFFER = [transition for transition in TRANSITIONS if transition != "offer asked"]
 # What ran in a container that died with the engine cannot go on, and is not repeated.
 ENDED_BY_THE_ENGINE = {(engine_killed, "started"), (engine_killed, "running")}
@@ -61,12 +44,21 @@ CELLS = [
 ]
 
 
-def cell(fault: Fault, transition: str) -> object:
-    marks = () if transition in CORE.get(fault, ()) else pytest.mark.campaign
-    return pytest.param(fault, transition, id=f"{name(fault)} at {transition}", marks=marks)
+Cell = tuple[Fault, str]
 
 
-@pytest.mark.parametrize(("fault", "transition"), [cell(*each) for each in CELLS])
+def called(cell: Cell) -> str:
+    fault, transition = cell
+    return f"{name(fault)} at {transition}"
+
+
+def in_turn(cells: list[Cell], number: int) -> list[object]:
+    """Parameters, of which a run takes so many."""
+    mixed = rotation.mixed(cells, called)
+    return [pytest.param(*cell, id=called(cell), marks=rotation.marks(cell, mixed, number)) for cell in cells]
+
+
+@pytest.mark.parametrize(("fault", "transition"), in_turn(CELLS, 12))
 async def test_nothing_is_lost_and_nothing_runs_twice(fault: Fault, transition: str, rig: Rig) -> None:
     expected = Expected()
     if (fault, transition) in ENDED_BY_THE_ENGINE:
@@ -75,11 +67,13 @@ async def test_nothing_is_lost_and_nothing_runs_twice(fault: Fault, transition: 
     assert complaints(await rig.run(), expected) == []
 
 
-def row(transitions: Iterable[str], core: Collection[str] = ()) -> list[object]:
-    return [pytest.param(each, marks=() if each in core else pytest.mark.campaign) for each in transitions]
+def row(transitions: Iterable[str], number: int = 1) -> list[object]:
+    """Transitions, of which a run takes so many."""
+    mixed = rotation.mixed([*transitions])
+    return [pytest.param(each, marks=rotation.marks(each, mixed, number)) for each in mixed]
 
 
-@pytest.mark.parametrize("transition", row(AFTER_THE_OFFER, core=("offer answered", "started", "report sent")))
+@pytest.mark.parametrize("transition", row(AFTER_THE_OFFER, 2))
 async def test_a_report_that_is_late_does_not_touch_the_next_attempt(transition: str, rig: Rig) -> None:
     late = LateReport(refused=True)
     plan(rig, late.power_cut_behind_it, "report sent", "subject")
@@ -102,13 +96,13 @@ async def test_a_report_that_was_answered_before_a_retry_may_come_again(transiti
     assert complaints(await rig.run(retries=1), Expected(retries=1)) == []
 
 
-@pytest.mark.parametrize("transition", row(["started", "running"], core=["running"]))
+@pytest.mark.parametrize("transition", row(["started", "running"]))
 async def test_an_action_that_died_with_the_engine_is_tried_again_when_it_may(transition: str, rig: Rig) -> None:
     plan(rig, engine_killed, transition, "subject")
     assert complaints(await rig.run(retries=1), Expected(retries=1)) == []
 
 
-@pytest.mark.parametrize("transition", row(TRANSITIONS, core=("offer answered", "running", "report sent")))
+@pytest.mark.parametrize("transition", row(TRANSITIONS, 2))
 async def test_a_canceled_workflow_ends_wherever_it_is(transition: str, rig: Rig) -> None:
     plan(rig, canceled, transition, "subject", goes_on=False)
     facts = await rig.run()
@@ -124,17 +118,14 @@ LEAVING_CELLS = [
 ]
 
 
-@pytest.mark.campaign
-@pytest.mark.parametrize(
-    ("fault", "transition"), LEAVING_CELLS, ids=[f"{name(fault)} at {where}" for fault, where in LEAVING_CELLS]
-)
+@pytest.mark.parametrize(("fault", "transition"), in_turn(LEAVING_CELLS, 2))
 async def test_a_machine_that_goes_away_is_never_sent_away_twice(fault: Fault, transition: str, rig: Rig) -> None:
     plan(rig, fault, transition, "subject", goes_on=False)
     plan(rig, machine_goes, "running", "subject", goes_on=False)
     assert complaints(await rig.run(only="subject", reboot=True), Expected(leaves="subject")) == []
 
 
-@pytest.mark.parametrize("transition", row(TRANSITIONS, core=("report sent", "report acknowledged")))
+@pytest.mark.parametrize("transition", row(TRANSITIONS))
 async def test_a_machine_that_shall_boot_again_begins_nothing_before(transition: str, rig: Rig) -> None:
     plan(rig, worker_killed, transition, "subject")
     facts = await rig.run(only="subject", volumes=[f"{rig.folder / 'worker'}:/worker"])

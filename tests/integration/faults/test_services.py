@@ -1,12 +1,13 @@
 """kill -9 of the appliance, and of the engine it hosts services on, at each stage of a service's life.
 
 Whatever dies when: the workflow succeeds, its action runs once and finds what the service handed over, the machine reaches
-the service while the action runs, and nothing is left afterwards.  A cell that is not of the core waits for `make campaign`.
+the service while the action runs, and nothing is left afterwards.  Each run of `make test` takes some of the
+cells in turn (tests/rotation.py), `make campaign` all of them.
 """
 
 import asyncio
 import tempfile
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,8 +15,9 @@ from pathlib import Path
 import pytest
 
 from examples.lab.network import Network
+from tests import rotation
 from tests.integration.docker_engine import DockerEngine, docker_engine_in
-from tests.integration.faults.hosting import MACHINE, RUNNING, STAGES, Hosting, hosting_in
+from tests.integration.faults.hosting import MACHINE, STAGES, Hosting, hosting_in
 from tests.integration.faults.wire import Exchange
 from tinkbox.model.workflow import State
 
@@ -52,11 +54,7 @@ def _restart(engine: DockerEngine) -> None:
 
 
 FAULTS = (appliance_killed, engine_killed, both_killed)
-CORE = {
-    appliance_killed: {"container created", "started", RUNNING, "stopped"},
-    engine_killed: {"about to pull", RUNNING, "about to stop"},
-    both_killed: {RUNNING},
-}
+A_RUN = 4
 
 
 @dataclass(frozen=True)
@@ -79,15 +77,16 @@ def place() -> Iterator[Place]:
             yield Place(network, engine, machine)
 
 
-CELLS = [
-    pytest.param(
-        (fault, stage),
-        id=f"{fault.__name__} at {stage}",
-        marks=() if stage in CORE[fault] else pytest.mark.campaign,
-    )
-    for fault in FAULTS
-    for stage in STAGES
-]
+Cell = tuple[Callable[[Hosting, Exchange | None], Awaitable[None]], str]
+CELLS: list[Cell] = [(fault, stage) for fault in FAULTS for stage in STAGES]
+
+
+def called(cell: Cell) -> str:
+    fault, stage = cell
+    return f"{fault.__name__} at {stage}"
+
+
+MIXED = rotation.mixed(CELLS, called)
 
 
 @pytest.fixture
@@ -100,7 +99,11 @@ async def hosting(request: pytest.FixtureRequest, tmp_path: Path, place: Place) 
             yield hosting
 
 
-@pytest.mark.parametrize("hosting", CELLS, indirect=True)
+@pytest.mark.parametrize(
+    "hosting",
+    [pytest.param(cell, id=called(cell), marks=rotation.marks(cell, MIXED, A_RUN)) for cell in CELLS],
+    indirect=True,
+)
 async def test_the_outcome_is_the_same_and_nothing_is_left(hosting: Hosting) -> None:
     events = await hosting.run()
     kinds = [event["kind"] for event in events]

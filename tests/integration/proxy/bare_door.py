@@ -13,7 +13,7 @@ from aiohttp import web
 
 from tests.integration.proxy.door import DOMAIN, EVERYTHING, hosted, status
 from tinkbox.door.problems import refusals_become_problems
-from tinkbox.engine.services.services.routing_table import Directory
+from tinkbox.engine.services.routing_table import Directory
 from tinkbox.proxy.proxy import Proxy
 
 

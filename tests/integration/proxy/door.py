@@ -13,7 +13,7 @@ from typing import Any
 from aiohttp import ClientSession, DummyCookieJar, TCPConnector, web
 
 from tinkbox.door.problems import refusals_become_problems
-from tinkbox.engine.services.services.routing_table import Directory, Hosted
+from tinkbox.engine.services.routing_table import Directory, Hosted
 from tinkbox.model.services import APPLIANCE, Phase, PlannedService, ServiceStatus, Standing
 from tinkbox.model.workflow import State
 from tinkbox.proxy.proxy import Proxy

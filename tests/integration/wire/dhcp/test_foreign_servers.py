@@ -13,7 +13,7 @@ import pytest
 
 from examples.lab.network import BRIDGE, Network
 from tests.machine.hosts import Host
-from tinkbox.wire.dhcp.packets.foreign_servers import foreign_lines
+from tinkbox.wire.dhcp.foreign_servers import foreign_lines
 
 ROOT = Path(__file__).parents[4]
 PEERS = ROOT / "build" / "peers"
@@ -34,9 +34,9 @@ TOLD = [
 ASK = """
 import json, select, sys, time
 from dataclasses import replace
-from tinkbox.boot.dhcp.server.other_servers import _broadcast, _listening, discover
-from tinkbox.wire.dhcp.packets.packets import MalformedPacket, MessageType, Option, decode
-from tinkbox.wire.dhcp.packets.udp_frames import decode as decode_frame
+from tinkbox.boot.dhcp.other_servers import _broadcast, _listening, discover
+from tinkbox.wire.dhcp.packets import MalformedPacket, MessageType, Option, decode
+from tinkbox.wire.dhcp.udp_frames import decode as decode_frame
 
 def ask(number, vendor, architecture, user_class):
     question = discover(number.to_bytes(9, "big"))

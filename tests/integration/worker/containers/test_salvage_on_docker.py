@@ -12,8 +12,8 @@ from tests.integration.registry.serving import layer
 from tinkbox.model.breakpoint import Armed
 from tinkbox.runtime import Container, ContainerFailed, ContainerSpec, ExecSpec
 from tinkbox.runtime.docker import DockerRuntime
-from tinkbox.worker.containers.action_containers import salvage as salvage_module
-from tinkbox.worker.containers.action_containers.salvage import copy_of, discard, salvage
+from tinkbox.worker.containers import salvage as salvage_module
+from tinkbox.worker.containers.salvage import copy_of, discard, salvage
 from tinkbox.worker.files import toolbox
 from tinkbox.worker.files.helper_files import ENTRYPOINT, READ_ONLY, HelperFiles
 

@@ -23,7 +23,7 @@ from tinkbox.wire.messages.worker import Credential
 from tinkbox.worker.files import toolbox
 from tinkbox.worker.files.helper_files import ENTRYPOINT, READ_ONLY, HelperFiles
 from tinkbox.worker.files.notes import Notes
-from tinkbox.worker.shells.shells.shells import ShellHost
+from tinkbox.worker.shells.shells import ShellHost
 
 IMAGE = "tools/shells:v1"
 BUSYBOX = "/bin/busybox"

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tinkbox.boot.dhcp.server.address_probe import _echoes
+from tinkbox.boot.dhcp.address_probe import _echoes
 
 IP = bytes([0x46]) + bytes(23)  # a header with one word of options
 

@@ -10,12 +10,12 @@ from ipaddress import IPv4Address
 import pytest
 
 from tests.unit.boot.dhcp_bench import FIRMWARE, INSTALLED, SERVICE, Lab, until
-from tinkbox.boot.dhcp.server.boot_server import BootServer
-from tinkbox.boot.dhcp.server.rate_limit import RateLimit
+from tinkbox.boot.dhcp.boot_server import BootServer
+from tinkbox.boot.dhcp.rate_limit import RateLimit
 from tinkbox.boot.network.sockets import bind_udp
 from tinkbox.model.boot import Stage
 from tinkbox.model.hardware import MacAddress
-from tinkbox.wire.dhcp.packets.packets import MessageType, Op, Packet, decode, encode
+from tinkbox.wire.dhcp.packets import MessageType, Op, Packet, decode, encode
 
 ASKING = replace(FIRMWARE, ciaddr=IPv4Address("172.30.0.77"), options={**FIRMWARE.options, 53: b"\x03"})
 

@@ -8,10 +8,10 @@ import pytest
 
 from tests.unit.boot.dhcp_bench import FIRMWARE
 from tests.unit.boot.filtered_line import let_in, line
-from tinkbox.boot.dhcp.server import flood_filter as flood_filter
-from tinkbox.boot.dhcp.server.flood_filter import ENOUGH, MAX_KNOWN, NOISY, WINDOW, FloodFilter
+from tinkbox.boot.dhcp import flood_filter as flood_filter
+from tinkbox.boot.dhcp.flood_filter import ENOUGH, MAX_KNOWN, NOISY, WINDOW, FloodFilter
 from tinkbox.model.hardware import MacAddress
-from tinkbox.wire.dhcp.packets.packets import decode, encode
+from tinkbox.wire.dhcp.packets import decode, encode
 
 KNOWN, OTHER, HOSTILE = (MacAddress(f"08:00:27:00:00:{last}") for last in ("01", "02", "66"))
 STRANGERS = 640

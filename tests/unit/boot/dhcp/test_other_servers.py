@@ -5,13 +5,13 @@ from ipaddress import IPv4Address
 
 import pytest
 
-from tinkbox.boot.dhcp.server.other_servers import discover, read_offer
+from tinkbox.boot.dhcp.other_servers import discover, read_offer
 from tinkbox.model.diagnosis import Rival
 from tinkbox.model.hardware import MacAddress
-from tinkbox.wire.dhcp.packets.clients import identify
-from tinkbox.wire.dhcp.packets.packets import MessageType, Op, Option, Packet, encode
-from tinkbox.wire.dhcp.packets.udp_frames import UdpFrame
-from tinkbox.wire.dhcp.packets.udp_frames import encode as encode_frame
+from tinkbox.wire.dhcp.clients import identify
+from tinkbox.wire.dhcp.packets import MessageType, Op, Option, Packet, encode
+from tinkbox.wire.dhcp.udp_frames import UdpFrame
+from tinkbox.wire.dhcp.udp_frames import encode as encode_frame
 
 QUESTION = discover(bytes(range(9)))
 OFFER = Packet(

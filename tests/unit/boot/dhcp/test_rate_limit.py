@@ -1,6 +1,6 @@
 """Who may ask how often."""
 
-from tinkbox.boot.dhcp.server.rate_limit import (
+from tinkbox.boot.dhcp.rate_limit import (
     MACHINE,
     MACHINE_ANYWHERE,
     REMEMBERED,

@@ -12,9 +12,9 @@ from tinkbox.boot.dhcp.reporting import LOGGED_EVERY, DhcpReporter, arrival, who
 from tinkbox.boot.dhcp.server.reporting import DhcpReporter, who
 from tinkbox.model.boot import Asker, Boot, Client, Plan, Silence, Stage
 from tinkbox.model.leases import Lease, LeaseState
-from tinkbox.wire.dhcp.packets.clients import identify
-from tinkbox.wire.dhcp.packets.packets import Packet
-from tinkbox.wire.dhcp.packets.pxe import BootService, answer
+from tinkbox.wire.dhcp.clients import identify
+from tinkbox.wire.dhcp.packets import Packet
+from tinkbox.wire.dhcp.pxe import BootService, answer
 
 PLAN = Plan(boot=Boot.OSIE, hardware_id="h", interface=INTERFACE)
 LEASE = Lease(

@@ -8,7 +8,7 @@ import pytest
 
 from tests.unit.boot.dhcp_bench import FIRMWARE, INSTALLED, INTERFACE, IPXE, SERVICE, serving
 from tinkbox.model.boot import Stage
-from tinkbox.wire.dhcp.packets.packets import MessageType, Op, encode
+from tinkbox.wire.dhcp.packets import MessageType, Op, encode
 
 CHOSEN = {53: b"\x03", 50: b"\xac\x1e\0\5", 54: b"\xac\x1e\0\1"}
 
@@ -153,7 +153,7 @@ async def test_a_reply_that_cannot_be_sent_is_logged_told_to_nobody_and_the_next
 
 
 async def test_what_machines_are_told_stands_in_the_log(caplog: pytest.LogCaptureFixture) -> None:
-    with caplog.at_level(logging.INFO, "tinkbox.boot.dhcp.server.reporting"):
+    with caplog.at_level(logging.INFO, "tinkbox.boot.dhcp.reporting"):
         async with serving() as bench:
             bench.say(FIRMWARE, INSTALLED)
             await bench.hear()

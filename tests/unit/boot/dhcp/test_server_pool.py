@@ -5,9 +5,9 @@ from dataclasses import replace
 from ipaddress import IPv4Address
 
 from tests.unit.boot.dhcp_bench import FIRMWARE, INSTALLED, IPXE, Bench, serving, until
-from tinkbox.boot.dhcp.server import server as dhcp
+from tinkbox.boot.dhcp import server as dhcp
 from tinkbox.model.boot import Stage
-from tinkbox.wire.dhcp.packets.packets import MessageType, Packet
+from tinkbox.wire.dhcp.packets import MessageType, Packet
 
 POOL = ("172.30.0.100", "172.30.0.101", "172.30.0.102")
 FIRST, SECOND = (IPv4Address(each) for each in POOL[:2])

@@ -8,7 +8,7 @@ import pytest
 from tinkbox.boot.http import loaders as module
 from tinkbox.boot.http.loaders import LOADERS, load_loaders, loader_path
 from tinkbox.model.errors import Unavailable
-from tinkbox.wire.dhcp.packets.pxe import PROGRAMS, SIGNED_PROGRAMS
+from tinkbox.wire.dhcp.pxe import PROGRAMS, SIGNED_PROGRAMS
 
 
 def gathered(folder: Path) -> Path:

@@ -5,7 +5,7 @@ import struct
 
 import pytest
 
-from tinkbox.boot.tftp.server.packet_layouts import MAX_LAYOUTS, Layouts
+from tinkbox.boot.tftp.packet_layouts import MAX_LAYOUTS, Layouts
 from tinkbox.wire.tftp import Blocks
 
 FILE = bytes(range(256)) * 20  # ten blocks of 512, and an empty one

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from tinkbox.boot.tftp.server.path_mtu import ETHERNET, path_mtu
+from tinkbox.boot.tftp.path_mtu import ETHERNET, path_mtu
 
 
 def test_the_loopback_interface_carries_what_it_says() -> None:

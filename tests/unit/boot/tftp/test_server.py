@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from tinkbox.boot.network.sockets import bind_udp
-from tinkbox.boot.tftp.server import server as tftp
-from tinkbox.boot.tftp.server.server import TftpServer
+from tinkbox.boot.tftp import server as tftp
+from tinkbox.boot.tftp.server import TftpServer
 from tinkbox.model.boot import Stage
 from tinkbox.model.sightings import Fact
 from tinkbox.wire.tftp import RETRIES, RETRIES_UNHEARD

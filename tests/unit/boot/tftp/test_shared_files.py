@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tinkbox.boot.tftp.server.shared_files import SharedFiles
+from tinkbox.boot.tftp.shared_files import SharedFiles
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from tinkbox.boot.tftp.server import udp_segmentation as bursts
+from tinkbox.boot.tftp import udp_segmentation as bursts
 
 Pair = tuple[socket.socket, socket.socket]
 

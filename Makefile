@@ -138,25 +138,40 @@ LAB := packages-lab dist/tinkbox $(BUILD)/osie/x86_64/initramfs $(BUILD)/images/
 demo: $(LAB)
 	@$(BIN)/python -m examples.demo --firmware $(FIRMWARE) --tinkbox dist/tinkbox --build $(BUILD)
 
-TESTED := packages-test $(LAB) $(BUILD)/osie/aarch64/initramfs $(BUILD)/images/.services $(PEERS:%=$(BUILD)/peers/%/.ready)
+# What the tests use, as far as it can be made side by side: what installs packages, or asks apt for some, comes before it.
+TESTED := dist/tinkbox $(BUILD)/osie/x86_64/initramfs $(BUILD)/images/.ready $(BUILD)/images/.services $(BUILD)/demo/disk.img.zst
+BEFORE_TESTED := packages-build packages-helper packages-lab packages-test loaders helper $(PEERS:%=$(BUILD)/peers/%/.ready) $(BIN)/.ready
+SIDE_BY_SIDE := $(MAKE) --no-print-directory -j $$(nproc)
+.PHONY: tested lint unit
+tested: $(TESTED)
 
 # In several processes at once; tests/processes.py says how many, and which takes what.
 TOGETHER := -n auto --dist loadfile
 
-test: $(TESTED)
+# What only some of the cells need that are this run's turn (tests/rotation.py), tests.machine.matrix names.
+test: $(BEFORE_TESTED)
+	+@needed=$$($(BIN)/python -m tests.machine.matrix) && { [ -z "$$needed" ] || $(MAKE) --no-print-directory packages-arm64; } && \
+	$(SIDE_BY_SIDE) tested $$needed
 	$(BIN)/python -m pytest $(TOGETHER) tests --ignore=tests/bench -m "not campaign"
 
 check: $(BIN)/.ready loaders helper packages-lab
+	+$(SIDE_BY_SIDE) lint unit
+
+lint: $(BIN)/.ready
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
-	$(BIN)/mypy
 	$(BIN)/lint-imports --no-cache
+	$(BIN)/mypy
+
+unit: $(BIN)/.ready
 	$(BIN)/python -m pytest -q $(TOGETHER) tests/unit tests/test_*.py
 
 # The tests wider: a thousand times the examples of property tests, but of those that are bounded for their cost; every cell of
-# the fault matrix; both firmwares.
-campaign: $(TESTED)
-	HYPOTHESIS_PROFILE=deep $(BIN)/python -m pytest tests --ignore=tests/bench --timeout 7200
+# the fault matrix; every firmware in every mode of DHCP.  PART is what to run of it, such as tests/machine/test_firmware.py.
+PART := tests
+campaign: $(BEFORE_TESTED) packages-arm64
+	+$(SIDE_BY_SIDE) tested osie-aarch64
+	HYPOTHESIS_PROFILE=deep $(BIN)/python -m pytest $(PART) --ignore=tests/bench --timeout 7200
 
 bench: packages-test packages-bench $(LAB)
 	@$(BIN)/python -m tests.bench

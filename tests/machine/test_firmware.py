@@ -1,29 +1,20 @@
 """Every kind of firmware in every mode of DHCP, to the worker's first contact: the matrix of docs/firmware.md."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Any, Final
 
 import pytest
 
 from examples.lab.firmware import FIRMWARES, Firmware
 from examples.lab.network import BRIDGE
+from tests import rotation
 from tests.machine.hosts import FAR, FAR_ROUTER, Host, give_addresses, relay_to_far_network
 from tests.machine.lab import PATIENCE, ROOT, Lab, laboratory, mac, shell, until
+from tests.machine.matrix import A_RUN, CELLS, MODES, Mode
 from tinkbox.model.boot import Stage
 
-Mode = Literal["reservation", "pool", "proxy", "relay"]
-MODES: Final[tuple[Mode, ...]] = ("reservation", "pool", "proxy", "relay")
-# One cell of every row is for every day; the rest is for the campaign.
-DAILY: Final[Mapping[Firmware, Mode]] = {
-    "bios": "relay",
-    "bios-pxe": "pool",
-    "uefi": "proxy",
-    "uefi-http": "reservation",
-    "secure": "reservation",
-    "arm64": "pool",
-}
 # GRUB asks the server that the address came with, and knows nothing of our offer: that server has to name us.
 NAMED: Final[frozenset[Firmware]] = frozenset({"secure"})
 ONE = 1
@@ -31,15 +22,6 @@ OTHER_SERVER = "172.30.0.3"
 DOCS = ROOT / "docs" / "firmware.md"
 POOL = "dhcp: {mode: pool, pool: 172.30.0.100-172.30.0.199}\n"
 PROXY = "dhcp: {mode: proxy}\n"
-
-
-def cells() -> Iterator[Any]:
-    for firmware in FIRMWARES:
-        for mode in MODES:
-            marks = [pytest.mark.machine, pytest.mark.timeout(1200)]
-            if DAILY[firmware] != mode:
-                marks.append(pytest.mark.campaign)
-            yield pytest.param(firmware, mode, id=f"{firmware}-{mode}", marks=marks)
 
 
 @contextmanager
@@ -69,7 +51,12 @@ def told(firmware: Firmware, mode: Mode) -> dict[str, Any]:
             return {**arch, "ip": None}
 
 
-@pytest.mark.parametrize(("firmware", "mode"), [*cells()])
+@pytest.mark.machine
+@pytest.mark.timeout(1200)
+@pytest.mark.parametrize(
+    ("firmware", "mode"),
+    [pytest.param(*cell, id="-".join(cell), marks=rotation.marks(cell, CELLS, A_RUN)) for cell in CELLS],
+)
 def test_a_machine_boots_to_its_workers_first_contact(firmware: Firmware, mode: Mode, tmp_path: Path) -> None:
     with network(firmware, mode, tmp_path) as (lab, bridge):
         lab.push(ONE, **told(firmware, mode))
@@ -94,6 +81,4 @@ def test_the_documented_matrix_is_this_one() -> None:
 
 
 def _mark(firmware: Firmware, mode: Mode) -> str:
-    if mode == "proxy" and firmware in NAMED:
-        return "boots, see below"
-    return "boots, daily" if DAILY[firmware] == mode else "boots"
+    return "boots, see below" if mode == "proxy" and firmware in NAMED else "boots"

@@ -1,7 +1,7 @@
 """Which cells of a large matrix a run of `make test` takes; `make campaign` takes all of them.
 
-The turn is a number.  It is made from the commit that is checked out, so the same commit takes the same cells everywhere, and the
-next one others.  TESTS_TURN=NUMBER chooses a turn; every run prints its own.
+The turn is a number.  It is made from the commit that is checked out, so one commit takes the same cells everywhere, and
+another one others.  TESTS_TURN=NUMBER chooses a turn; every run prints its own.
 """
 
 import hashlib
@@ -46,9 +46,9 @@ def mixed(cells: Sequence[Cell], name: Callable[[Cell], str] = str) -> list[Cell
     return sorted(cells, key=lambda cell: hashlib.sha256(name(cell).encode()).digest())
 
 
-def marks(cell: Cell, cells: Sequence[Cell], number: int) -> tuple[pytest.MarkDecorator, ...]:
-    """The marks of a cell of which `make test` takes only `number` a run."""
-    return (pytest.mark.rotating,) if cell in taken(cells, number, turn()) else (pytest.mark.campaign,)
+def mark(cell: Cell, cells: Sequence[Cell], number: int = 1) -> pytest.MarkDecorator:
+    """The mark of a cell of which `make test` takes only `number` a run."""
+    return pytest.mark.rotating if cell in taken(cells, number, turn()) else pytest.mark.campaign
 
 
 def told() -> str:

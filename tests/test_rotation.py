@@ -27,7 +27,7 @@ def test_the_turn_that_is_told_is_taken(monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.setenv(rotation.VARIABLE, "17")
     assert rotation.turn() == 17
     assert "TESTS_TURN=17" in rotation.told()
-    assert [rotation.marks(cell, range(10), 3) == (pytest.mark.rotating,) for cell in range(10)] == [
+    assert [rotation.mark(cell, range(10), 3) == pytest.mark.rotating for cell in range(10)] == [
         rotation.taken(range(10), 3, 17).count(cell) == 1 for cell in range(10)
     ]
 

@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from examples.lab.machine import EmulatorDied
+from tests import rotation
 from tests.machine.lab import ROOT, built, until
 from tinkbox.model.boot import Stage
 
@@ -130,7 +131,7 @@ def mounts(*what: str) -> list[str]:
     return [line for line in lines if any(each in line for each in what)]
 
 
-@pytest.mark.parametrize("firmware", ["bios", "uefi"])
+@pytest.mark.parametrize("firmware", [pytest.param(each, marks=rotation.mark(each, [*STAGES])) for each in STAGES])
 def test_the_demo_installs_a_machine_and_accounts_for_its_time(firmware: str) -> None:
     with demo(firmware) as running:
         printed = list(running.lines())

@@ -9,6 +9,7 @@ import pytest
 
 from examples.lab.machine import Machine, empty_disk
 from examples.lab.network import BRIDGE
+from tests import rotation
 from tests.machine.hosts import Host, give_addresses
 from tests.machine.lab import Lab, laboratory, mac, shell, until
 from tests.machine.management import controller
@@ -36,6 +37,8 @@ discovery:
 """
 IDENTITY = "type=1,manufacturer=Seed Works,product=Model 1,serial=M-17"
 CONTROLLER = "172.30.9.17"
+# Who accepts the machine: each a boot, of which a run takes one.
+PERSON, A_RULE, BESIDE_ANOTHER = ACCEPTED_BY = ("person", "rule", "person, beside another DHCP server")
 
 
 @contextmanager
@@ -78,6 +81,7 @@ def works(lab: Lab, machine: Machine, workflow: str) -> None:
     assert machine.running
 
 
+@rotation.mark(PERSON, ACCEPTED_BY)
 def test_a_machine_that_nobody_knows_is_accepted_with_a_template_and_works_without_booting_again(
     shell_archive: Path,
 ) -> None:
@@ -111,6 +115,7 @@ def test_a_machine_that_nobody_knows_is_accepted_with_a_template_and_works_witho
         assert lab.json("hardware", "discovered") == []
 
 
+@rotation.mark(A_RULE, ACCEPTED_BY)
 def test_a_rule_accepts_a_machine_and_binds_its_template(shell_archive: Path) -> None:
     with stranger(DISCOVERING + RULE, shell_archive) as (lab, machine):
         template(lab, "target")
@@ -123,7 +128,7 @@ def test_a_rule_accepts_a_machine_and_binds_its_template(shell_archive: Path) ->
         assert known["inventory"]["disks"][1]["serial"] == "DISK-17"
 
 
-@pytest.mark.campaign
+@rotation.mark(BESIDE_ANOTHER, ACCEPTED_BY)
 @pytest.mark.timeout(1200)
 def test_beside_another_dhcp_server_it_is_discovered_as_well(shell_archive: Path) -> None:
     with laboratory(configured=BESIDE) as lab, Host(lab.network, [(BRIDGE, "172.30.0.3")]) as other:

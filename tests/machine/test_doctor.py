@@ -4,7 +4,7 @@ Those that real clients can have without a machine are in tests/integration/app/
 """
 
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from examples.lab.network import BRIDGE
+from tests import rotation
 from tests.machine.hosts import Host
 from tests.machine.lab import PATIENCE, Lab, built, laboratory, mac, osie_without_worker, shell, until
 from tinkbox.model.boot import Stage
@@ -23,6 +24,12 @@ YEAR = timedelta(days=365.25)
 OTHER = "172.30.0.3"
 DISK_TO_WRITE = "/dev/sdz"
 CABLE = "tap1"  # of a lab's first machine
+# Each takes a boot or several, and a run takes two of them.
+FAULTS = SECURE, FOREIGN_LOADER, LOOP, OLD_CLOCK, SILENT, LITTLE_MEMORY = (
+    *("secure boot", "foreign loader", "boot loop"),
+    *("old clock", "silent worker", "little memory"),
+)
+A_RUN = 2
 
 
 def osie_with(folder: Path, files: Mapping[str, bytes]) -> Path:
@@ -48,6 +55,7 @@ def said(lab: Lab, number: int, rule: str) -> dict[str, Any]:
     return diagnosed(lab, number, rule)[rule]
 
 
+@rotation.mark(SECURE, FAULTS, A_RUN)
 def test_secure_boot_that_refuses_ipxe() -> None:
     with laboratory() as lab:
         lab.push(ONE)
@@ -60,7 +68,7 @@ def test_secure_boot_that_refuses_ipxe() -> None:
         assert found["SizeProbe"]["gravity"] == "harmless"
 
 
-@pytest.mark.campaign
+@rotation.mark(FOREIGN_LOADER, FAULTS, A_RUN)
 def test_a_bios_loader_for_uefi_of_another_server(tmp_path: Path) -> None:
     """The other server gives every machine the same file, as many a guide has it; we only answer machines with work."""
     with laboratory(configured="dhcp: {mode: proxy}\n") as lab, Host(lab.network, [(BRIDGE, OTHER)]) as other:
@@ -78,27 +86,22 @@ def test_a_bios_loader_for_uefi_of_another_server(tmp_path: Path) -> None:
         assert (found["gravity"], "undionly.kpxe is no program" in found["cause"]) == ("fault", True)
 
 
-@pytest.fixture(scope="module")
-def vain(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
-    """A lab with an OSIE that starts no worker."""
-    with laboratory(osie_without_worker(tmp_path_factory.mktemp("osie"))) as lab:
+@rotation.mark(LOOP, FAULTS, A_RUN)
+def test_a_machine_that_boots_again_and_again(tmp_path: Path) -> None:
+    with laboratory(osie_without_worker(tmp_path)) as lab:
         lab.route()
-        yield lab
+        lab.push(ONE)
+        lab.workflow(ONE, shell("install", "true"))
+        lab.machine(ONE, memory=512).power_on()
+        found = said(lab, ONE, "BootLoop")
+        assert found["gravity"] == "fault"
+        assert sum("a boot that ended with" in each for each in found["evidence"]) == 3
+        # iPXE says how much memory there is.
+        (script, *_) = [each for each in lab.appliance.timeline(mac(ONE)) if each["stage"] == Stage.SCRIPT]
+        assert script["facts"]["memory"] == 512
 
 
-@pytest.mark.campaign
-def test_a_machine_that_boots_again_and_again(vain: Lab) -> None:
-    vain.push(ONE)
-    vain.workflow(ONE, shell("install", "true"))
-    vain.machine(ONE, memory=512).power_on()
-    found = said(vain, ONE, "BootLoop")
-    assert found["gravity"] == "fault"
-    assert sum("a boot that ended with" in each for each in found["evidence"]) == 3
-    # iPXE says how much memory there is.
-    (script, *_) = [each for each in vain.appliance.timeline(mac(ONE)) if each["stage"] == Stage.SCRIPT]
-    assert script["facts"]["memory"] == 512
-
-
+@rotation.mark(OLD_CLOCK, FAULTS, A_RUN)
 def test_an_old_clock_and_a_disk_that_is_not_there(shell_archive: Path) -> None:
     with laboratory() as lab:
         lab.route()
@@ -126,7 +129,7 @@ def test_an_old_clock_and_a_disk_that_is_not_there(shell_archive: Path) -> None:
         assert (found["rule"], found["gravity"]) == ("DiskNotFound", "fault")
 
 
-@pytest.mark.campaign
+@rotation.mark(SILENT, FAULTS, A_RUN)
 def test_an_osie_whose_worker_is_silent(tmp_path: Path) -> None:
     """A worker that ends at once, and a cable that is pulled when the OSIE was fetched."""
     with laboratory(osie_with(tmp_path, {"usr/bin/tinkbox": b"#!/bin/sh\nexit 1\n"})) as lab:
@@ -146,7 +149,7 @@ def test_an_osie_whose_worker_is_silent(tmp_path: Path) -> None:
         assert lab.stages(ONE).count(Stage.CLOCK) == 1
 
 
-@pytest.mark.campaign
+@rotation.mark(LITTLE_MEMORY, FAULTS, A_RUN)
 def test_a_machine_with_too_little_memory_for_the_osie() -> None:
     with laboratory() as lab:
         lab.route()

@@ -55,7 +55,7 @@ def told(firmware: Firmware, mode: Mode) -> dict[str, Any]:
 @pytest.mark.timeout(1200)
 @pytest.mark.parametrize(
     ("firmware", "mode"),
-    [pytest.param(*cell, id="-".join(cell), marks=rotation.marks(cell, CELLS, A_RUN)) for cell in CELLS],
+    [pytest.param(*cell, id="-".join(cell), marks=rotation.mark(cell, CELLS, A_RUN)) for cell in CELLS],
 )
 def test_a_machine_boots_to_its_workers_first_contact(firmware: Firmware, mode: Mode, tmp_path: Path) -> None:
     with network(firmware, mode, tmp_path) as (lab, bridge):

@@ -8,12 +8,15 @@ from typing import Any
 import pytest
 
 from examples.lab.firmware import Firmware
+from tests import rotation
 from tests.machine.disks import INSTALLED, installed_before, under_a_name_of_its_own
 from tests.machine.lab import PATIENCE, Lab, installed_disk, laboratory, mac, until
 from tinkbox.model.boot import Stage
 
 pytestmark = pytest.mark.machine
 ONE = 1
+# The way that leads to the disk: each takes boots of its own, and a run takes one of them.
+SANBOOT, EXIT, FALLBACK = WAYS = ("sanboot", "exit", "exit, then grub")
 # What UEFI firmware says when it finds nothing to boot any more: its shell, or its menu.
 NOTHING_TO_BOOT = "UEFI Interactive Shell"
 
@@ -51,8 +54,13 @@ def since_told(lab: Lab) -> list[str]:
     return stages[len(stages) - 1 - stages[::-1].index(Stage.LOCAL_DISK) :] if Stage.LOCAL_DISK in stages else []
 
 
-@pytest.mark.campaign
-@pytest.mark.parametrize(("firmware", "way"), [("bios", "sanboot"), ("uefi", "exit")])
+@pytest.mark.parametrize(
+    ("firmware", "way"),
+    [
+        pytest.param("bios", SANBOOT, marks=rotation.mark(SANBOOT, WAYS)),
+        pytest.param("uefi", EXIT, marks=rotation.mark(EXIT, WAYS)),
+    ],
+)
 def test_the_first_way_of_each_firmware_leads_to_an_ordinary_disk(firmware: Firmware, way: str) -> None:
     with laboratory() as lab:
         installed_before(lab, ONE)
@@ -64,6 +72,7 @@ def test_the_first_way_of_each_firmware_leads_to_an_ordinary_disk(firmware: Firm
         assert set(ways(lab)) == {way}
 
 
+@rotation.mark(FALLBACK, WAYS)
 def test_a_way_that_fails_is_followed_by_the_next_and_the_one_that_works_is_remembered() -> None:
     with laboratory() as lab:
         installed_before(lab, ONE)

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from tests import rotation
 from tests.machine.disks import INSTALLED, installed_before, signed
 from tests.machine.lab import PATIENCE, Lab, installed_disk, laboratory, mac, shell, until
 from tinkbox.model.boot import Stage
@@ -11,6 +12,8 @@ from tinkbox.model.workflow import State
 
 pytestmark = pytest.mark.machine
 ONE = 1
+# What is started through signed loaders: a run takes one of them.
+OSIE, DISK = STARTED = ("osie", "disk")
 
 
 def refused(lab: Lab) -> bool:
@@ -24,7 +27,7 @@ def fetched(lab: Lab) -> list[str]:
     return [each["facts"].get("name", "") or each["facts"]["file"] for each in seen]
 
 
-@pytest.mark.campaign
+@rotation.mark(OSIE, STARTED)
 def test_after_one_reset_it_boots_to_its_worker_through_what_is_signed(shell_archive: Path) -> None:
     with laboratory() as lab:
         lab.push(ONE)
@@ -42,6 +45,7 @@ def test_after_one_reset_it_boots_to_its_worker_through_what_is_signed(shell_arc
         assert refused(lab)
 
 
+@rotation.mark(DISK, STARTED)
 def test_with_nothing_to_install_grub_starts_what_is_signed_on_the_disk() -> None:
     with laboratory() as lab:
         installed_before(lab, ONE)

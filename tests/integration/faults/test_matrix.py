@@ -55,7 +55,7 @@ def called(cell: Cell) -> str:
 def in_turn(cells: list[Cell], number: int) -> list[object]:
     """Parameters, of which a run takes so many."""
     mixed = rotation.mixed(cells, called)
-    return [pytest.param(*cell, id=called(cell), marks=rotation.marks(cell, mixed, number)) for cell in cells]
+    return [pytest.param(*cell, id=called(cell), marks=rotation.mark(cell, mixed, number)) for cell in cells]
 
 
 @pytest.mark.parametrize(("fault", "transition"), in_turn(CELLS, 12))
@@ -70,7 +70,7 @@ async def test_nothing_is_lost_and_nothing_runs_twice(fault: Fault, transition: 
 def row(transitions: Iterable[str], number: int = 1) -> list[object]:
     """Transitions, of which a run takes so many."""
     mixed = rotation.mixed([*transitions])
-    return [pytest.param(each, marks=rotation.marks(each, mixed, number)) for each in mixed]
+    return [pytest.param(each, marks=rotation.mark(each, mixed, number)) for each in mixed]
 
 
 @pytest.mark.parametrize("transition", row(AFTER_THE_OFFER, 2))

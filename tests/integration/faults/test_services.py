@@ -101,7 +101,7 @@ async def hosting(request: pytest.FixtureRequest, tmp_path: Path, place: Place) 
 
 @pytest.mark.parametrize(
     "hosting",
-    [pytest.param(cell, id=called(cell), marks=rotation.marks(cell, MIXED, A_RUN)) for cell in CELLS],
+    [pytest.param(cell, id=called(cell), marks=rotation.mark(cell, MIXED, A_RUN)) for cell in CELLS],
     indirect=True,
 )
 async def test_the_outcome_is_the_same_and_nothing_is_left(hosting: Hosting) -> None:

@@ -164,7 +164,7 @@ lint: $(BIN)/.ready
 	$(BIN)/mypy
 
 unit: $(BIN)/.ready
-	$(BIN)/python -m pytest -q $(TOGETHER) tests/unit tests/test_*.py
+	$(BIN)/python -m pytest -q $(TOGETHER) -n $$(nproc) tests/unit tests/test_*.py
 
 # The tests wider: a thousand times the examples of property tests, but of those that are bounded for their cost; every cell of
 # the fault matrix; every firmware in every mode of DHCP.  PART is what to run of it, such as tests/machine/test_firmware.py.

@@ -1,20 +1,25 @@
 import asyncio
+import os
+import sys
 import tempfile
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
 import pytest
 
-from tests.integration.cli.serving import configure
+from tests.integration.cli.serving import PROGRAM, configure
 from tests.integration.docker_engine import DockerEngine
 from tests.integration.faults.rig import Appliance, Rig, prepare, rig_in
+
+IMPATIENT = [sys.executable, "-m", "tests.integration.faults.impatient"]
 
 
 @pytest.fixture(scope="module")
 def standing(tmp_path_factory: pytest.TempPathFactory, docker_engine: DockerEngine) -> Iterator[Appliance]:
     """An appliance for all cells of a file, each of which has a machine of its own."""
     folder = tmp_path_factory.mktemp("appliance")
-    appliance = Appliance(configure(folder))
+    deep = os.environ.get("HYPOTHESIS_PROFILE") == "deep"
+    appliance = Appliance(configure(folder), PROGRAM if deep else IMPATIENT)
     appliance.start()
     asyncio.run(prepare(appliance, docker_engine, folder))
     yield appliance

@@ -18,14 +18,17 @@ class ConsoleTimeout(TimeoutError):
 
 
 class Console:
-    """Reads `stream` to its end in a thread of its own and keeps everything in the file `path` too.
+    """Reads `stream` to its end in a thread of its own and keeps everything in the file `path` too, behind what was `shown`.
 
     Who waits when the stream is over calls `at_end` first, which may raise what it knows better than "the machine is off".
     """  # fmt: skip
 
-    def __init__(self, stream: IO[bytes], path: Path, at_end: Callable[[], object] = lambda: None) -> None:
+    def __init__(
+        self, stream: IO[bytes], path: Path, at_end: Callable[[], object] = lambda: None, shown: bytes = b""
+    ) -> None:
         self._lines: list[str] = []
         self._unfinished = ""
+        self._take(shown)
         self._ended = False
         self._changed = threading.Condition()  # of a lock that `tail` may take again
         self._stream = stream
@@ -94,14 +97,17 @@ class Console:
             while chunk := self._stream.read1(65_536):  # type: ignore[attr-defined]
                 log.write(chunk)
                 with self._changed:
-                    *lines, self._unfinished = _LINE_END.split(self._unfinished + chunk.decode("latin-1"))
-                    self._lines += _readable(lines)
+                    self._take(chunk)
                     self._changed.notify_all()
         with self._changed:
             self._lines += _readable([self._unfinished])
             self._unfinished = ""
             self._ended = True
             self._changed.notify_all()
+
+    def _take(self, chunk: bytes) -> None:
+        *lines, self._unfinished = _LINE_END.split(self._unfinished + chunk.decode("latin-1"))
+        self._lines += _readable(lines)
 
 
 def _readable(lines: list[str]) -> list[str]:

@@ -1,10 +1,9 @@
 """A machine: real firmware (`firmware.FIRMWARES`), an empty disk, a network card, a serial console."""
 
 import contextlib
-import json
+import shlex
 import shutil
 import signal
-import socket
 import subprocess
 from collections.abc import Sequence
 from pathlib import Path
@@ -13,11 +12,14 @@ from typing import Final, Self
 
 from examples.lab.console import Console
 from examples.lab.firmware import BOARDS, Firmware, arguments
+from examples.lab.monitor import Monitor
 from examples.lab.network import BRIDGE, Network
 from examples.lab.processes import stop
 
 PROMPT_SECONDS = 180.0
 GONE_SECONDS = 30.0
+# As fast as a disk takes it: a machine that is being saved stands still.
+_BYTES_A_SECOND = 1 << 36
 
 
 class EmulatorDied(RuntimeError):
@@ -111,15 +113,62 @@ class Machine:
 
     def power_on(self) -> None:
         """Press the button; returns at once, or when what this firmware wants was typed."""
-        assert not self.running, "the machine is on already"
-        self._qmp_path.unlink(missing_ok=True)
-        self._victims = victims_of_memory()
-        self._process = self._network.start(self.command(), stdin=subprocess.PIPE, stdout=subprocess.PIPE)
-        assert self._process.stdout is not None
-        self._console = Console(self._process.stdout, self.console_log, at_end=self._ended)
+        self._start()
         for prompt, keys in self._board.typed:
             self.console.wait_for_text(prompt, PROMPT_SECONDS)
             self.type(keys)
+
+    def save(self, folder: Path) -> None:
+        """Write what it is at this moment into `folder`: memory, processor, console, disk, firmware.  It is off afterwards.
+
+        `freeze` it before, when others have to stand still at the same moment.
+        """
+        folder.mkdir(parents=True)
+        with Monitor(self._qmp_path) as monitor:
+            monitor.tell("stop")
+            monitor.tell("migrate-set-capabilities", capabilities=[{"capability": "events", "state": True}])
+            monitor.tell("migrate-set-parameters", **{"max-bandwidth": _BYTES_A_SECOND})
+            monitor.tell("migrate", uri=f"exec:cat > {shlex.quote(str(folder / 'state'))}")
+            monitor.migrated()
+        self.power_off()
+        for file in self._kept():
+            _copy(file, folder / file.name)
+
+    def load(self, folder: Path) -> None:
+        """Be what was saved in `folder` by a machine like this one, standing still; `go_on` lets it run.
+
+        Its console shows what it had shown.  Raises MonitorRefused when the emulator does not take it.
+        """
+        for file in self._kept():
+            _copy(folder / file.name, file)
+        self._start("-S", "-incoming", "defer", shown=self.console_log.read_bytes())
+        with Monitor(self._qmp_path) as monitor:
+            monitor.tell("migrate-set-capabilities", capabilities=[{"capability": "events", "state": True}])
+            monitor.tell("migrate-incoming", uri=f"exec:cat {shlex.quote(str(folder / 'state'))}")
+            monitor.migrated()
+
+    def freeze(self) -> None:
+        """Let it stand still, as if no time passed for it."""
+        with Monitor(self._qmp_path) as monitor:
+            monitor.tell("stop")
+
+    def go_on(self) -> None:
+        """Let it run again after `freeze` or `load`."""
+        with Monitor(self._qmp_path) as monitor:
+            monitor.tell("cont")
+
+    def _start(self, *more: str, shown: bytes = b"") -> None:
+        assert not self.running, "the machine is on already"
+        self._qmp_path.unlink(missing_ok=True)
+        self._victims = victims_of_memory()
+        command = [*self.command(), *more]
+        self._process = self._network.start(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        assert self._process.stdout is not None
+        self._console = Console(self._process.stdout, self.console_log, at_end=self._ended, shown=shown)
+
+    def _kept(self) -> list[Path]:
+        """The files that belong to its state."""
+        return [self.disk, self.console_log, *([self._variables] if self._board.variables is not None else [])]
 
     def type(self, keys: str) -> None:
         """Type a line on its serial console, each key when the one before it has appeared: firmware remembers few."""
@@ -145,17 +194,8 @@ class Machine:
 
     def reset(self) -> None:
         """Press the reset button."""
-        with contextlib.closing(socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)) as line:
-            line.settimeout(60)
-            line.connect(str(self._qmp_path))
-            with line.makefile("rw") as talk:
-                talk.readline()  # the greeting
-                for command in ("qmp_capabilities", "system_reset"):
-                    talk.write(json.dumps({"execute": command}) + "\n")
-                    talk.flush()
-                    while "return" not in (answer := json.loads(talk.readline())):
-                        if "error" in answer:
-                            raise RuntimeError(f"the machine refused {command}: {answer['error']}")
+        with Monitor(self._qmp_path) as monitor:
+            monitor.tell("system_reset")
 
     def wait_until_off(self, timeout: float) -> None:
         """Wait until the machine has powered itself off."""
@@ -188,3 +228,8 @@ class Machine:
         command += ["-drive", f"if=none,id=disk,format=raw,file={self.disk},cache=writeback"]
         command += ["-device", f"virtio-blk-pci,drive=disk,bootindex={disk}", "-device", "virtio-rng-pci"]
         return [*command, *self._extra]
+
+
+def _copy(source: Path, target: Path) -> None:
+    """A file with its holes."""
+    subprocess.run(["cp", "--sparse=always", "--reflink=auto", source, target], check=True, timeout=120)

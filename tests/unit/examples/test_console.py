@@ -82,3 +82,13 @@ def test_a_caller_may_give_up_meanwhile(serial: Serial) -> None:
 
     with pytest.raises(InterruptedError):
         serial.console.wait_for("never", 600, during=give_up)
+
+
+def test_what_was_shown_before_is_still_there(tmp_path: Path) -> None:
+    reading, writing = os.pipe()
+    console = Console(os.fdopen(reading, "rb"), tmp_path / "console.log", shown=b"booted\r\nthe worker ")
+    os.write(writing, b"waits\r\n")
+    assert console.wait_for("worker", 60) == "the worker waits"
+    os.close(writing)
+    console.close()
+    assert console.lines == ["booted", "the worker waits"]

@@ -23,16 +23,25 @@ class ApplianceFailed(Exception):
 class Appliance:
     """`tinkbox serve` with a data directory of its own inside the lab's network; stops with the network.
 
-    `configuration` is what it is told, beyond its interface when that is not named there.
+    `configuration` is what it is told, beyond its interface when that is not named there.  `data` is what another left
+    behind, of which it begins with a copy.
     """
 
     def __init__(
-        self, network: Network, executable: Sequence[str], work: Path, osie: Path, configuration: str = ""
+        self,
+        network: Network,
+        executable: Sequence[str],
+        work: Path,
+        osie: Path,
+        configuration: str = "",
+        data: Path | None = None,
     ) -> None:
         self.data = work / "data"
         self.log = work / "appliance.log"
         self._executable = list(executable)
         shutil.rmtree(self.data, ignore_errors=True)
+        if data is not None:
+            shutil.copytree(data, self.data)
         shutil.copytree(osie, self.data / "osie", copy_function=_link)
         file = work / "tinkbox.yaml"
         own = "" if "interface:" in configuration else CONFIGURATION.format(network=network)

@@ -21,11 +21,12 @@ from types import ModuleType
 from typing import Any, Literal, TypeVar
 from uuid import uuid4
 
-from examples.demo.appliance import Appliance
+from examples.demo.appliance import Appliance, ApplianceFailed
 from examples.lab.firmware import Firmware
 from examples.lab.machine import Machine
 from examples.lab.network import Network
 from examples.lab.processes import signals_unwind
+from tests.integration.cli.serving import run_here
 from tests.integration.docker_engine import DockerEngine, docker_engine_in
 from tests.machine.hosts import Host
 from tinkbox.model.workflow import State
@@ -62,14 +63,28 @@ def until(done: Callable[[], T], what: str, timeout: float = PATIENCE) -> T:
 
 
 class KillableAppliance(Appliance):
-    """An appliance that can be killed and started again on the same data."""
+    """The packed appliance, which can be killed and started again on the same data.
 
-    def __init__(self, network: Network, work: Path, osie: Path, configuration: str) -> None:
+    Its operator's commands run in this process, for the packed program takes half a second to start; `typed` starts it.
+    """
+
+    def __init__(self, network: Network, work: Path, osie: Path, configuration: str, data: Path | None = None) -> None:
         self._network = network
         self._configuration = work / "tinkbox.yaml"
         # What the executable unpacks stays behind when it is killed: in a folder that goes with the lab.
         executable = ["env", f"TMPDIR={work}", str(built("dist/tinkbox"))]
-        super().__init__(network, executable, work, osie, configuration)
+        super().__init__(network, executable, work, osie, configuration, data)
+
+    def command(self, *words: str | Path) -> str:
+        """What a command of the operator prints."""
+        ended = run_here("--data", str(self.data), *map(str, words))
+        if ended.status:
+            raise ApplianceFailed(f"tinkbox {' '.join(map(str, words))}: {(ended.err or ended.out).strip()}")
+        return ended.out
+
+    def typed(self, *words: str | Path) -> str:
+        """The same by the packed program, as a person starts it."""
+        return super().command(*words)
 
     def kill(self) -> None:
         """SIGKILL to all its processes; returns when they are gone."""
@@ -135,17 +150,19 @@ class Gate:
 class Lab:
     """`network`, `appliance`, `gate`; machines are plugged in with `machine` and leave with the lab.
 
-    `configuration` is what the appliance is told beyond its network.
+    `configuration` is what the appliance is told beyond its network, `data` what an earlier one left behind.
     """
 
-    def __init__(self, network: Network, work: Path, osie: Path, plugged: ExitStack, configuration: str) -> None:
+    def __init__(
+        self, network: Network, work: Path, osie: Path, plugged: ExitStack, configuration: str, data: Path | None
+    ) -> None:
         self.network = network
         self.work = work
         self._engine: DockerEngine | None = None
         self._plugged = plugged
         self.machines: list[Machine] = []
         self.gate = Gate(network, work)
-        self.appliance = KillableAppliance(network, work, osie, configuration)
+        self.appliance = KillableAppliance(network, work, osie, configuration, data)
 
     def machine(self, number: int, firmware: Firmware = "bios", **more: Any) -> Machine:
         """Plug in machine `number`, off."""
@@ -271,12 +288,17 @@ class Lab:
 
 @contextmanager
 def laboratory(
-    osie: Path | None = None, *, hosting: bool = False, domain: str = "", configured: str = ""
+    osie: Path | None = None,
+    *,
+    hosting: bool = False,
+    domain: str = "",
+    configured: str = "",
+    data: Path | None = None,
 ) -> Iterator[Lab]:
     """A lab that serves this OSIE, or the built one; everything goes with it.
 
     One that is `hosting` has an engine for services, which machines reach below `domain` or the default.  `configured`
-    is what else stands in its configuration.
+    is what else stands in its configuration, `data` what an earlier appliance left behind.
     """
     with ExitStack() as stack:
         stack.enter_context(signals_unwind())
@@ -288,7 +310,7 @@ def laboratory(
             configuration += f"docker: {engine.url}\n"
         if domain:
             configuration += f"services: {{domain: {domain}}}\n"
-        lab = Lab(network, work, osie or built("build/osie/x86_64").parent, stack, configuration)
+        lab = Lab(network, work, osie or built("build/osie/x86_64").parent, stack, configuration, data)
         if engine is not None:
             lab.host(engine)
         open_labs.append(lab)

@@ -5,6 +5,7 @@ import pytest
 
 from examples.lab.machine import EmulatorDied
 from tests.machine.lab import open_labs, shell_image
+from tests.machine.waiting import saved_once
 
 HERE = Path(__file__).parent
 
@@ -20,6 +21,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def shell_archive(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The image that the short actions of these tests run from."""
     return shell_image(tmp_path_factory.mktemp("shell"))
+
+
+@pytest.fixture(scope="session")
+def waiting(shared_folder: Path, shell_archive: Path) -> Path:
+    """The saved machines whose workers wait, for `laboratory_with`."""
+    return saved_once(shared_folder, shell_archive)
 
 
 @pytest.hookimpl(wrapper=True)

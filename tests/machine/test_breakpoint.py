@@ -11,12 +11,14 @@ from typing import Any
 
 import pytest
 
-from tests.machine.lab import Lab, built, laboratory, shell, shown, until
+from tests import rotation
+from tests.machine.lab import Lab, built, shell, shown, until
+from tests.machine.matrix import AT_BREAKPOINT, RETURNS
 from tests.machine.terminal import Terminal
+from tests.machine.waiting import ONE, laboratory_with
 from tinkbox.model.workflow import State
 
 pytestmark = pytest.mark.machine
-ONE = 1
 INSTALL, LOST = "install", "lost"
 # It mounts, leaves a process behind, and finds no disk: all of that is there when somebody looks.
 INSTALLS = """
@@ -46,15 +48,8 @@ class Repaired:
 
 
 @pytest.fixture(scope="module")
-def lab(shell_archive: Path) -> Iterator[Lab]:
-    with laboratory() as lab:
-        lab.route()
-        lab.push(ONE)
-        lab.load(shell_archive)
-        # It needs a reason to boot as soon as it asks; it stays for what comes later.
-        begun = lab.workflow(ONE, shell("begin", "true"))
-        lab.machine(ONE, memory=1024).power_on()
-        assert lab.ended(begun).state is State.SUCCESS
+def lab(waiting: Path) -> Iterator[Lab]:
+    with laboratory_with(waiting, [ONE]) as lab:
         yield lab
 
 
@@ -100,7 +95,7 @@ def held(lab: Lab, workflow: str) -> None:
     assert State.HELD in lab.actions(workflow).values(), lab.appliance.command("workflow", "state", workflow)
 
 
-def test_a_failed_action_is_repaired_by_hand_and_succeeds(repaired: Repaired) -> None:
+def test_failed_action_is_repaired_by_hand_and_succeeds(repaired: Repaired) -> None:
     lab = repaired.lab
     assert lab.actions(repaired.workflow) == {INSTALL: State.SUCCESS}
     assert "installed on /dev/vda" in lab.appliance.command("workflow", "logs", repaired.workflow)
@@ -109,12 +104,12 @@ def test_a_failed_action_is_repaired_by_hand_and_succeeds(repaired: Repaired) ->
         assert kinds.count(kind) == 1, kinds
 
 
-def test_it_is_found_as_its_process_left_it(repaired: Repaired) -> None:
+def test_shell_shows_what_the_failed_process_left(repaired: Repaired) -> None:
     for seen in ("DiskNotFound", "there is no /dev/sdz", "half", "sleep 7654321"):
         assert seen in repaired.text, repaired.text
 
 
-def test_the_machines_console_says_what_to_type(repaired: Repaired) -> None:
+def test_console_says_what_to_type(repaired: Repaired) -> None:
     (machine,) = repaired.lab.machines
     assert shown(machine, f"tinkbox breakpoint shell {repaired.workflow}") == 1
 
@@ -125,14 +120,15 @@ def test_every_kind_of_privileged_action_is_held(lab: Lab, kind: str) -> None:
         ONE, shell("fails", "echo Own >/dev/reason; exit 9", **KINDS[kind]), breakpoints=["on-failure"]
     )
     held(lab, workflow)
-    seen = lab.appliance.command("breakpoint", "shell", workflow, "--", "/bin/busybox", "cat", "/dev/reason")
+    seen = lab.appliance.typed("breakpoint", "shell", workflow, "--", "/bin/busybox", "cat", "/dev/reason")
     assert seen.strip() == "Own"
     lab.appliance.command("breakpoint", "continue", workflow, "-m", "seen")
     lab.ended(workflow)
     assert lab.actions(workflow) == {"fails": State.SUCCESS}
 
 
-def test_a_machine_that_loses_power_while_it_is_held_has_lost_it(lab: Lab) -> None:
+@rotation.mark(AT_BREAKPOINT, RETURNS)
+def test_power_cut_at_a_breakpoint_is_breakpoint_lost(lab: Lab) -> None:
     workflow = lab.workflow(ONE, shell(LOST, "exit 7"), breakpoints=["on-failure"])
     held(lab, workflow)
     (machine,) = lab.machines

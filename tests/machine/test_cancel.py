@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from tests.machine.lab import Lab, hold, laboratory
+from tests.machine.lab import Lab, hold
+from tests.machine.waiting import ONE, laboratory_with
 from tinkbox.model.boot import Stage
 from tinkbox.model.workflow import State
 
 pytestmark = pytest.mark.machine
-ONE = 1
 STUBBORN, POLITE, LATER, NEXT = "stubborn", "polite", "later", "next"
 LISTENS = "listens"
 TOLD_TO_STOP = f"trap 'echo \"{POLITE} is told to stop\"; exit 0' TERM; knock {LISTENS}"
@@ -30,17 +30,13 @@ class Canceled:
 
 
 @pytest.fixture(scope="module")
-def canceled(shell_archive: Path) -> Iterator[Canceled]:
-    with laboratory() as lab:
-        lab.route()
-        lab.push(ONE)
-        lab.load(shell_archive)
+def canceled(waiting: Path) -> Iterator[Canceled]:
+    with laboratory_with(waiting, [ONE]) as lab:
         gate = lab.gate
         # A shell that is a container's first process does not hear SIGTERM unless it says what then.
         stubborn = lab.workflow(ONE, hold(STUBBORN, gate), hold(LATER, gate))
         polite = lab.workflow(ONE, hold(POLITE, gate, TOLD_TO_STOP, **{"on-failure": ["echo no hook"]}))
         after = lab.workflow(ONE, hold(NEXT, gate, LOOK, pid="host"))
-        lab.machine(ONE, memory=1024).power_on()
         for workflow, name, what in ((stubborn, STUBBORN, "began"), (polite, POLITE, LISTENS)):
             gate.wait_for(what, name)
             lab.appliance.command("workflow", "cancel", workflow)
@@ -51,7 +47,7 @@ def canceled(shell_archive: Path) -> Iterator[Canceled]:
         yield Canceled(lab, stubborn, polite, after)
 
 
-def test_it_ends_as_canceled_and_says_who_wanted_it(canceled: Canceled) -> None:
+def test_canceled_workflow_ends_as_canceled_and_says_why(canceled: Canceled) -> None:
     lab = canceled.lab
     assert lab.happened(canceled.stubborn) == [
         ("workflow.started", None),
@@ -65,7 +61,7 @@ def test_it_ends_as_canceled_and_says_who_wanted_it(canceled: Canceled) -> None:
     assert "Canceled" in told
 
 
-def test_its_container_is_told_to_stop_and_then_stopped(canceled: Canceled) -> None:
+def test_container_gets_sigterm_and_then_sigkill(canceled: Canceled) -> None:
     gate = canceled.lab.gate
     for name in (STUBBORN, POLITE):
         assert [gate.knocks("began", name), gate.knocks("ended", name)] == [1, 0], name
@@ -76,7 +72,7 @@ def test_its_container_is_told_to_stop_and_then_stopped(canceled: Canceled) -> N
     assert [line.strip() for line in left.splitlines() if "still" in line] == ["still running:"]
 
 
-def test_the_next_in_the_queue_is_done_without_another_boot(canceled: Canceled) -> None:
+def test_next_workflow_runs_without_another_boot(canceled: Canceled) -> None:
     lab = canceled.lab
     assert lab.state(canceled.after).state is State.SUCCESS
     assert lab.stages(ONE).count(Stage.SCRIPT) == 1

@@ -132,7 +132,7 @@ def mounts(*what: str) -> list[str]:
 
 
 @pytest.mark.parametrize("firmware", [pytest.param(each, marks=rotation.mark(each, [*STAGES])) for each in STAGES])
-def test_the_demo_installs_a_machine_and_accounts_for_its_time(firmware: str) -> None:
+def test_demo_installs_a_machine_and_accounts_for_its_time(firmware: str) -> None:
     with demo(firmware) as running:
         printed = list(running.lines())
         if died := next((line for line in printed if EmulatorDied.SAID in line), ""):
@@ -155,7 +155,7 @@ def test_the_demo_installs_a_machine_and_accounts_for_its_time(firmware: str) ->
 @pytest.mark.parametrize(
     ("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)], ids=["interrupted", "terminated"]
 )
-def test_a_demo_that_is_ended_in_the_middle_leaves_nothing(number: signal.Signals, status: int) -> None:
+def test_interrupted_demo_leaves_nothing(number: signal.Signals, status: int) -> None:
     before = links()
     with demo("bios") as running:
         assert any("the machine is powered on" in line for line in running.lines())

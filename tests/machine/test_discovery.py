@@ -82,7 +82,7 @@ def works(lab: Lab, machine: Machine, workflow: str) -> None:
 
 
 @rotation.mark(PERSON, ACCEPTED_BY)
-def test_a_machine_that_nobody_knows_is_accepted_with_a_template_and_works_without_booting_again(
+def test_discovered_machine_works_without_another_boot(
     shell_archive: Path,
 ) -> None:
     with stranger(DISCOVERING, shell_archive) as (lab, machine):
@@ -116,7 +116,7 @@ def test_a_machine_that_nobody_knows_is_accepted_with_a_template_and_works_witho
 
 
 @rotation.mark(A_RULE, ACCEPTED_BY)
-def test_a_rule_accepts_a_machine_and_binds_its_template(shell_archive: Path) -> None:
+def test_rule_accepts_a_machine_and_binds_its_template(shell_archive: Path) -> None:
     with stranger(DISCOVERING + RULE, shell_archive) as (lab, machine):
         template(lab, "target")
         machine.power_on()
@@ -130,7 +130,7 @@ def test_a_rule_accepts_a_machine_and_binds_its_template(shell_archive: Path) ->
 
 @rotation.mark(BESIDE_ANOTHER, ACCEPTED_BY)
 @pytest.mark.timeout(1200)
-def test_beside_another_dhcp_server_it_is_discovered_as_well(shell_archive: Path) -> None:
+def test_machine_is_discovered_beside_another_dhcp_server(shell_archive: Path) -> None:
     with laboratory(configured=BESIDE) as lab, Host(lab.network, [(BRIDGE, "172.30.0.3")]) as other:
         give_addresses(other, "172.30.0.200", "172.30.0.220", lab.work / "other.log")
         lab.load(shell_archive)

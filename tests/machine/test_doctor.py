@@ -24,12 +24,11 @@ YEAR = timedelta(days=365.25)
 OTHER = "172.30.0.3"
 DISK_TO_WRITE = "/dev/sdz"
 CABLE = "tap1"  # of a lab's first machine
-# Each takes a boot or several, and a run takes two of them.
+# Each takes a boot or several, and a run takes one of them.
 FAULTS = SECURE, FOREIGN_LOADER, LOOP, OLD_CLOCK, SILENT, LITTLE_MEMORY = (
     *("secure boot", "foreign loader", "boot loop"),
     *("old clock", "silent worker", "little memory"),
 )
-A_RUN = 2
 
 
 def osie_with(folder: Path, files: Mapping[str, bytes]) -> Path:
@@ -55,8 +54,8 @@ def said(lab: Lab, number: int, rule: str) -> dict[str, Any]:
     return diagnosed(lab, number, rule)[rule]
 
 
-@rotation.mark(SECURE, FAULTS, A_RUN)
-def test_secure_boot_that_refuses_ipxe() -> None:
+@rotation.mark(SECURE, FAULTS)
+def test_doctor_names_secure_boot_that_refuses_ipxe() -> None:
     with laboratory() as lab:
         lab.push(ONE)
         lab.workflow(ONE, shell("install", "true"))
@@ -68,8 +67,8 @@ def test_secure_boot_that_refuses_ipxe() -> None:
         assert found["SizeProbe"]["gravity"] == "harmless"
 
 
-@rotation.mark(FOREIGN_LOADER, FAULTS, A_RUN)
-def test_a_bios_loader_for_uefi_of_another_server(tmp_path: Path) -> None:
+@rotation.mark(FOREIGN_LOADER, FAULTS)
+def test_doctor_names_the_wrong_loader_of_another_server(tmp_path: Path) -> None:
     """The other server gives every machine the same file, as many a guide has it; we only answer machines with work."""
     with laboratory(configured="dhcp: {mode: proxy}\n") as lab, Host(lab.network, [(BRIDGE, OTHER)]) as other:
         command = ["dnsmasq", "--keep-in-foreground", "--conf-file=/dev/null", "--port=0", "--pid-file=", "--user=root"]
@@ -86,8 +85,8 @@ def test_a_bios_loader_for_uefi_of_another_server(tmp_path: Path) -> None:
         assert (found["gravity"], "undionly.kpxe is no program" in found["cause"]) == ("fault", True)
 
 
-@rotation.mark(LOOP, FAULTS, A_RUN)
-def test_a_machine_that_boots_again_and_again(tmp_path: Path) -> None:
+@rotation.mark(LOOP, FAULTS)
+def test_doctor_names_a_boot_loop(tmp_path: Path) -> None:
     with laboratory(osie_without_worker(tmp_path)) as lab:
         lab.route()
         lab.push(ONE)
@@ -101,8 +100,8 @@ def test_a_machine_that_boots_again_and_again(tmp_path: Path) -> None:
         assert script["facts"]["memory"] == 512
 
 
-@rotation.mark(OLD_CLOCK, FAULTS, A_RUN)
-def test_an_old_clock_and_a_disk_that_is_not_there(shell_archive: Path) -> None:
+@rotation.mark(OLD_CLOCK, FAULTS)
+def test_doctor_names_an_old_clock_and_a_missing_disk(shell_archive: Path) -> None:
     with laboratory() as lab:
         lab.route()
         lab.load(shell_archive)
@@ -129,8 +128,8 @@ def test_an_old_clock_and_a_disk_that_is_not_there(shell_archive: Path) -> None:
         assert (found["rule"], found["gravity"]) == ("DiskNotFound", "fault")
 
 
-@rotation.mark(SILENT, FAULTS, A_RUN)
-def test_an_osie_whose_worker_is_silent(tmp_path: Path) -> None:
+@rotation.mark(SILENT, FAULTS)
+def test_doctor_names_a_silent_worker(tmp_path: Path) -> None:
     """A worker that ends at once, and a cable that is pulled when the OSIE was fetched."""
     with laboratory(osie_with(tmp_path, {"usr/bin/tinkbox": b"#!/bin/sh\nexit 1\n"})) as lab:
         lab.route()
@@ -149,8 +148,8 @@ def test_an_osie_whose_worker_is_silent(tmp_path: Path) -> None:
         assert lab.stages(ONE).count(Stage.CLOCK) == 1
 
 
-@rotation.mark(LITTLE_MEMORY, FAULTS, A_RUN)
-def test_a_machine_with_too_little_memory_for_the_osie() -> None:
+@rotation.mark(LITTLE_MEMORY, FAULTS)
+def test_doctor_names_too_little_memory() -> None:
     with laboratory() as lab:
         lab.route()
         lab.push(ONE)

@@ -9,11 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from tests.machine.lab import Lab, laboratory, shell
+from tests.machine.lab import Lab, shell
+from tests.machine.waiting import ONE, TWO, laboratory_with
 from tinkbox.model.workflow import State
 
 pytestmark = pytest.mark.machine
-FIRST, SECOND = 1, 2
+FIRST, SECOND = ONE, TWO
 # The example of Tinkerbell's documents: the first worker writes three fields, the other adds to them.
 WRITTEN = {
     "instance_id": "123e4567-e89b-12d3-a456-426655440000",
@@ -65,26 +66,20 @@ class Exchange:
 
 
 @pytest.fixture(scope="module")
-def exchange(shell_archive: Path) -> Iterator[Exchange]:
-    with laboratory() as lab:
-        lab.route()
-        lab.load(shell_archive)
-        lab.push(FIRST)
-        lab.push(SECOND)
+def exchange(waiting: Path) -> Iterator[Exchange]:
+    with laboratory_with(waiting, [FIRST, SECOND]) as lab:
         workflow = lab.tasks(
             (FIRST, [shell("write", WRITE)]),
             (SECOND, [shell("look", "grep -q ubuntu /workflow/data"), shell("answer", ANSWER)]),
             (FIRST, [shell("read", READ)]),
         )
         other = lab.workflow(FIRST, shell("look", '[ "$(ls -A /workflow)" = "$TINKBOX_WORKFLOW" ]'))
-        for number in (FIRST, SECOND):
-            lab.machine(number, memory=1024).power_on()
         lab.ended(workflow)
         lab.ended(other)
         yield Exchange(lab, workflow, other)
 
 
-def test_the_tasks_run_in_order_each_on_its_machine(exchange: Exchange) -> None:
+def test_tasks_run_in_order_each_on_its_machine(exchange: Exchange) -> None:
     lab = exchange.lab
     assert lab.state(exchange.workflow).state is State.SUCCESS
     workers = {lab.seen(number).id: number for number in (FIRST, SECOND)}
@@ -94,7 +89,7 @@ def test_the_tasks_run_in_order_each_on_its_machine(exchange: Exchange) -> None:
     assert len([each for each in events if each["kind"] == "action.succeeded"]) == len(started)
 
 
-def test_files_of_any_kind_arrive_as_they_were(exchange: Exchange) -> None:
+def test_files_of_any_kind_arrive_unchanged(exchange: Exchange) -> None:
     newest = saved(exchange, 0)
     blob, reply = ((newest / name).read_bytes() for name in ("keys/blob", "reply"))
     assert (len(blob), len(reply)) == (3 << 20, 16 << 10)
@@ -103,7 +98,7 @@ def test_files_of_any_kind_arrive_as_they_were(exchange: Exchange) -> None:
     assert [line for line in printed if "reply: " in line] == [f"reply: {digest(reply)}"] * 2
 
 
-def test_the_operator_has_it_too_and_what_it_was_before(exchange: Exchange) -> None:
+def test_operator_reads_the_data_and_its_earlier_versions(exchange: Exchange) -> None:
     lab = exchange.lab
     assert json.loads(lab.appliance.command("workflow", "data", exchange.workflow)) == WRITTEN | ADDED
     first, newest = saved(exchange, 1), saved(exchange, 0)
@@ -114,7 +109,7 @@ def test_the_operator_has_it_too_and_what_it_was_before(exchange: Exchange) -> N
     assert sorted(path.name for path in newest.iterdir()) == ["data", "keys", "link", "reply"]
 
 
-def test_another_workflow_begins_with_nothing(exchange: Exchange) -> None:
+def test_other_workflow_begins_without_data(exchange: Exchange) -> None:
     lab = exchange.lab
     assert lab.state(exchange.other).state is State.SUCCESS
     assert lab.json("workflow", "data", "--list", exchange.other) == []

@@ -57,7 +57,7 @@ def told(firmware: Firmware, mode: Mode) -> dict[str, Any]:
     ("firmware", "mode"),
     [pytest.param(*cell, id="-".join(cell), marks=rotation.mark(cell, CELLS, A_RUN)) for cell in CELLS],
 )
-def test_a_machine_boots_to_its_workers_first_contact(firmware: Firmware, mode: Mode, tmp_path: Path) -> None:
+def test_firmware_boots_to_the_workers_first_contact(firmware: Firmware, mode: Mode, tmp_path: Path) -> None:
     with network(firmware, mode, tmp_path) as (lab, bridge):
         lab.push(ONE, **told(firmware, mode))
         lab.workflow(ONE, shell("install", "true"))
@@ -71,7 +71,7 @@ def test_a_machine_boots_to_its_workers_first_contact(firmware: Firmware, mode: 
         until(lambda: Stage.WORKER in lab.stages(ONE), "the worker's first contact", PATIENCE)
 
 
-def test_the_documented_matrix_is_this_one() -> None:
+def test_documented_matrix_is_this_one() -> None:
     rows = [line for line in DOCS.read_text().partition("## The rows")[0].splitlines() if line.startswith("| `")]
     documented = {}
     for row in rows:

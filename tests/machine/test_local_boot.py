@@ -61,7 +61,7 @@ def since_told(lab: Lab) -> list[str]:
         pytest.param("uefi", EXIT, marks=rotation.mark(EXIT, WAYS)),
     ],
 )
-def test_the_first_way_of_each_firmware_leads_to_an_ordinary_disk(firmware: Firmware, way: str) -> None:
+def test_first_way_of_each_firmware_boots_an_ordinary_disk(firmware: Firmware, way: str) -> None:
     with laboratory() as lab:
         installed_before(lab, ONE)
         machine = lab.machine(ONE, firmware, memory=512, disk=disk(lab))
@@ -73,7 +73,7 @@ def test_the_first_way_of_each_firmware_leads_to_an_ordinary_disk(firmware: Firm
 
 
 @rotation.mark(FALLBACK, WAYS)
-def test_a_way_that_fails_is_followed_by_the_next_and_the_one_that_works_is_remembered() -> None:
+def test_next_way_is_tried_and_the_one_that_works_is_kept() -> None:
     with laboratory() as lab:
         installed_before(lab, ONE)
         machine = lab.machine(ONE, "uefi", memory=512, disk=under_a_name_of_its_own(disk(lab)))

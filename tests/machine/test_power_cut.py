@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from tests.machine.lab import Lab, hold, laboratory, until
+from tests.machine.lab import Lab, hold, until
+from tests.machine.waiting import ONE, laboratory_with
 from tinkbox.model.boot import Stage
 from tinkbox.model.workflow import State
 
 pytestmark = pytest.mark.machine
-ONE = 1
 # Reported when the power went, in its middle, and at its end without anybody who could hear that.
 PARTITION, COPY, WIPE, INSTALL = "partition", "copy", "wipe", "install"
 
@@ -26,19 +26,15 @@ class PowerCut:
 
 
 @pytest.fixture(scope="module")
-def power_cut(shell_archive: Path) -> Iterator[PowerCut]:
+def power_cut(waiting: Path) -> Iterator[PowerCut]:
     """A workflow whose machine was without power twice, after the machine has booted again."""
-    with laboratory() as lab:
-        lab.route()
-        lab.push(ONE)
-        lab.load(shell_archive)
+    with laboratory_with(waiting, [ONE]) as lab:
         gate = lab.gate
         actions = [hold(PARTITION, gate), hold(COPY, gate, retries=1), hold(WIPE, gate), hold(INSTALL, gate)]
         workflow = lab.workflow(ONE, *actions)
         gate.open(PARTITION)
         gate.open(INSTALL)
-        machine = lab.machine(ONE, memory=1024)
-        machine.power_on()
+        (machine,) = lab.machines
 
         gate.wait_for("began", COPY)
         # What it printed is on its way by itself, and would be lost with the power.
@@ -60,7 +56,7 @@ def power_cut(shell_archive: Path) -> Iterator[PowerCut]:
         yield PowerCut(lab, workflow, lab.stages(ONE).count(Stage.SCRIPT))
 
 
-def test_only_the_action_with_retries_is_repeated(power_cut: PowerCut) -> None:
+def test_only_action_with_retries_is_repeated(power_cut: PowerCut) -> None:
     gate = power_cut.lab.gate
     seen = {name: (gate.knocks("began", name), gate.knocks("ended", name)) for name in (PARTITION, COPY, WIPE, INSTALL)}
     assert seen == {PARTITION: (1, 1), COPY: (2, 1), WIPE: (1, 1), INSTALL: (0, 0)}
@@ -78,7 +74,7 @@ def test_only_the_action_with_retries_is_repeated(power_cut: PowerCut) -> None:
     ]
 
 
-def test_both_tries_and_why_the_first_failed_stay_on_record(power_cut: PowerCut) -> None:
+def test_both_attempts_stay_on_record_with_the_reason(power_cut: PowerCut) -> None:
     events = [each for each in power_cut.lab.appliance.events(power_cut.workflow) if each.get("action") == COPY]
     lost = events[1]
     assert (lost["reason"], lost["next"]) == ("WorkerLost", "PENDING")
@@ -92,7 +88,7 @@ def test_both_tries_and_why_the_first_failed_stay_on_record(power_cut: PowerCut)
     ]
 
 
-def test_what_would_have_come_next_does_not_happen(power_cut: PowerCut) -> None:
+def test_actions_behind_a_failed_one_do_not_run(power_cut: PowerCut) -> None:
     assert power_cut.lab.actions(power_cut.workflow) == {
         PARTITION: State.SUCCESS,
         COPY: State.SUCCESS,
@@ -101,7 +97,7 @@ def test_what_would_have_come_next_does_not_happen(power_cut: PowerCut) -> None:
     }
 
 
-def test_the_operator_is_told_what_happened(power_cut: PowerCut) -> None:
+def test_operator_sees_that_the_machine_booted_again(power_cut: PowerCut) -> None:
     lab = power_cut.lab
     failure = lab.state(power_cut.workflow).failure
     assert failure is not None
@@ -111,7 +107,7 @@ def test_the_operator_is_told_what_happened(power_cut: PowerCut) -> None:
         assert "the machine booted again while this action ran" in told
 
 
-def test_the_machine_takes_up_what_the_operator_decides_without_another_boot(power_cut: PowerCut) -> None:
+def test_retry_resumes_without_another_boot(power_cut: PowerCut) -> None:
     lab = power_cut.lab
     assert power_cut.boots == 3
     lab.appliance.command("workflow", "retry", power_cut.workflow)

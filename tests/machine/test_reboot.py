@@ -6,12 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from tests.machine.lab import PATIENCE, Lab, hold, installed_disk, laboratory
+from tests import rotation
+from tests.machine.lab import PATIENCE, Lab, hold
+from tests.machine.matrix import BY_ACTION, RETURNS
+from tests.machine.waiting import ONE, laboratory_with
 from tinkbox.model.boot import Stage
 from tinkbox.model.workflow import State
 
-pytestmark = pytest.mark.machine
-ONE = 1
+pytestmark = [pytest.mark.machine, rotation.mark(BY_ACTION, RETURNS)]
 BEFORE, RESET, AFTER, REBOOT = "before", "reset", "after", "reboot"
 INSTALLED = "tinkbox-demo: the installed system is up"
 
@@ -27,12 +29,11 @@ class Reboots:
 
 
 @pytest.fixture(scope="module")
-def reboots(shell_archive: Path) -> Iterator[Reboots]:
+def reboots(waiting: Path) -> Iterator[Reboots]:
     """A workflow that resets its machine in the middle, and has it rebooted at the end."""
-    with laboratory() as lab:
-        lab.route()
-        lab.push(ONE)
-        lab.load(shell_archive)
+    with laboratory_with(waiting, [ONE]) as lab:
+        (document,) = lab.json("hardware", "get", lab.seen(ONE).id)
+        assert document["installed"] is False
         workflow = lab.workflow(
             ONE,
             hold(BEFORE, lab.gate),
@@ -42,8 +43,7 @@ def reboots(shell_archive: Path) -> Iterator[Reboots]:
         )
         for name in (BEFORE, AFTER, REBOOT):
             lab.gate.open(name)
-        machine = lab.machine(ONE, memory=1024, disk=installed_disk(lab.work / "machine1" / "disk.raw"))
-        machine.power_on()
+        (machine,) = lab.machines
         lab.gate.wait_for("began", RESET)
         left = lab.actions(workflow)
         lab.gate.open(RESET)
@@ -51,7 +51,7 @@ def reboots(shell_archive: Path) -> Iterator[Reboots]:
         yield Reboots(lab, workflow, left, lab.stages(ONE))
 
 
-def test_it_is_leaving_before_it_goes(reboots: Reboots) -> None:
+def test_action_is_leaving_before_its_machine_goes(reboots: Reboots) -> None:
     assert reboots.left == {BEFORE: State.SUCCESS, RESET: State.LEAVING, AFTER: State.PENDING, REBOOT: State.PENDING}
 
 
@@ -75,18 +75,18 @@ def test_every_action_ran_once_and_in_order(reboots: Reboots) -> None:
     ]
 
 
-def test_with_work_left_it_boots_the_osie_again_and_without_its_disk(reboots: Reboots) -> None:
+def test_machine_boots_the_osie_while_work_is_left_and_then_its_disk(reboots: Reboots) -> None:
     told = [stage for stage in reboots.stages if stage in (Stage.SCRIPT, Stage.WORKER, Stage.LOCAL_DISK)]
     assert told == [Stage.SCRIPT, Stage.WORKER, Stage.SCRIPT, Stage.WORKER, Stage.LOCAL_DISK]
 
 
-def test_it_counts_as_installed(reboots: Reboots) -> None:
+def test_machine_counts_as_installed_when_its_workflow_succeeded(reboots: Reboots) -> None:
     assert reboots.lab.state(reboots.workflow).state is State.SUCCESS
     (document,) = reboots.lab.json("hardware", "get", reboots.lab.seen(ONE).id)
     assert (document["ticket"], document["installed"]) == (False, True)
 
 
-def test_what_it_did_to_make_the_machine_go_is_told(reboots: Reboots) -> None:
+def test_action_that_rebooted_its_machine_says_so(reboots: Reboots) -> None:
     (action,) = [
         each for each in reboots.lab.json("workflow", "get", reboots.workflow)[0]["actions"] if each["name"] == RESET
     ]

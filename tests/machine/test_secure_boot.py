@@ -28,7 +28,7 @@ def fetched(lab: Lab) -> list[str]:
 
 
 @rotation.mark(OSIE, STARTED)
-def test_after_one_reset_it_boots_to_its_worker_through_what_is_signed(shell_archive: Path) -> None:
+def test_signed_loaders_boot_to_the_worker_after_one_reset(shell_archive: Path) -> None:
     with laboratory() as lab:
         lab.push(ONE)
         lab.load(shell_archive)
@@ -46,7 +46,7 @@ def test_after_one_reset_it_boots_to_its_worker_through_what_is_signed(shell_arc
 
 
 @rotation.mark(DISK, STARTED)
-def test_with_nothing_to_install_grub_starts_what_is_signed_on_the_disk() -> None:
+def test_signed_loaders_boot_the_installed_disk() -> None:
     with laboratory() as lab:
         installed_before(lab, ONE)
         disk = signed(installed_disk(lab.work / "machine1" / "disk.raw"))

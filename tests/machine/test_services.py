@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.machine.lab import Lab, built, hold, hostname, laboratory, mac, neighbour, program_image, until
+from tests.machine.waiting import ONE, TWO, laboratory_with
 from tinkbox.model.boot import Stage
 from tinkbox.model.workflow import State
 
@@ -16,7 +17,7 @@ ROOT = Path(__file__).parents[2]
 # Proposal 0014's own document, as it was printed.
 PROPOSAL = ROOT / "tests" / "golden" / "templates" / "proposal-0014.yaml"
 DOMAIN = "workflows.tinkerbell.local"
-ONE, TWO, STRANGER = 1, 2, 200
+STRANGER = 200
 # What the document calls its actions: a wipe, a partitioner that makes up a password, an installer that needs it.
 PROGRAMS = {
     "disk-wipe": "dd if=/dev/zero of=/dev/vda bs=1024 count=1024 2>/dev/null && echo wiped",
@@ -53,7 +54,7 @@ def provisioned() -> Iterator[Provisioned]:
         yield Provisioned(lab, workflow)
 
 
-def test_the_proposals_own_document_succeeds(provisioned: Provisioned) -> None:
+def test_document_of_proposal_0014_succeeds(provisioned: Provisioned) -> None:
     lab, workflow = provisioned.lab, provisioned.workflow
     assert lab.state(workflow).state is State.SUCCESS, lab.appliance.command("workflow", "state", workflow)
     happened = [kind for kind, _ in lab.happened(workflow)]
@@ -62,7 +63,7 @@ def test_the_proposals_own_document_succeeds(provisioned: Provisioned) -> None:
     assert max(ready) < happened.index("action.started"), "both services are ready before the first action begins"
 
 
-def test_the_machine_booted_what_its_workflow_supplied(provisioned: Provisioned) -> None:
+def test_machine_boots_the_osie_of_its_workflow(provisioned: Provisioned) -> None:
     lab = provisioned.lab
     (machine,) = lab.machines
     assert any("booting the OSIE that the workflow brought along" in line for line in machine.console.lines)
@@ -74,7 +75,7 @@ def test_the_machine_booted_what_its_workflow_supplied(provisioned: Provisioned)
         assert f"url:{path}" in fetched
 
 
-def test_a_password_posted_by_the_machine_is_seen_by_a_later_action_and_by_the_operator(
+def test_password_posted_by_the_machine_reaches_later_actions_and_the_operator(
     provisioned: Provisioned,
 ) -> None:
     lab, workflow = provisioned.lab, provisioned.workflow
@@ -87,7 +88,7 @@ def test_a_password_posted_by_the_machine_is_seen_by_a_later_action_and_by_the_o
     assert hashlib.md5((saved / "password").read_bytes()).hexdigest() == sent
 
 
-def test_no_container_no_network_and_no_route_is_left(provisioned: Provisioned) -> None:
+def test_no_container_network_or_route_is_left(provisioned: Provisioned) -> None:
     lab, engine = provisioned.lab, provisioned.lab.engine
     until(lambda: not engine.cli("ps", "--all", "--quiet").stdout, "the services' containers to be gone")
     until(lambda: "tinkbox-" not in engine.cli("network", "ls").stdout, "their network to be gone")
@@ -142,20 +143,14 @@ class Neighbours:
 
 
 @pytest.fixture(scope="module")
-def neighbours(shell_archive: Path) -> Iterator[Neighbours]:
-    with laboratory(hosting=True) as lab:
-        lab.route()
-        lab.load(shell_archive)
-        lab.push(ONE)
-        lab.push(TWO)
+def neighbours(waiting: Path) -> Iterator[Neighbours]:
+    with laboratory_with(waiting, [ONE, TWO], hosting=True) as lab:
         first = lab.workflow(ONE, hold("look-1", lab.gate, LOOK), services=[SERVICE])
         other = f"""
             echo "of the other: $(wget -q -O - "http://{first}.workflows.tinkbox.internal/word" 2>&1)"
             echo "beside: $(wget -q -O - "http://$name/beside")"
         """
         second = lab.workflow(TWO, hold("look-2", lab.gate, LOOK + other), services=[SERVICE, BESIDE])
-        for number in (ONE, TWO):
-            lab.machine(number, memory=1024).power_on()
         for number in (ONE, TWO):
             lab.gate.wait_for("began", f"look-{number}")
         with neighbour(lab, STRANGER) as asking:
@@ -168,28 +163,28 @@ def neighbours(shell_archive: Path) -> Iterator[Neighbours]:
         yield Neighbours(lab, (first, second), (one, two), stranger)
 
 
-def test_each_machine_reaches_its_own_service_by_name_and_by_address(neighbours: Neighbours) -> None:
+def test_machine_reaches_its_own_service_by_name_and_by_address(neighbours: Neighbours) -> None:
     for workflow, printed in zip(neighbours.workflows, neighbours.printed, strict=True):
         assert f"by name: {workflow}" in printed
         assert f"by address: {workflow}" in printed
         assert f"looked up: Address: {neighbours.lab.network.address}" in printed
 
 
-def test_a_service_on_the_machine_is_reached_through_the_appliance_too(neighbours: Neighbours) -> None:
+def test_service_on_the_machine_is_reached_through_the_appliance(neighbours: Neighbours) -> None:
     assert "beside: of beside" in neighbours.printed[1]
     _, second = neighbours.workflows
     hosts = {each["name"]: each["host"] for each in neighbours.lab.json("service", "list", second)}
     assert hosts == {"word": "provisioner", "beside": hostname(TWO)}
 
 
-def test_nobody_else_reaches_it(neighbours: Neighbours) -> None:
+def test_service_is_hidden_from_other_machines(neighbours: Neighbours) -> None:
     first, _ = neighbours.workflows
     assert "of the other: wget: server returned error: HTTP/1.1 404" in neighbours.printed[1]
     assert f"of the other: {first}" not in neighbours.printed[1]
     assert neighbours.stranger == 404
 
 
-def test_nothing_is_left_of_either(neighbours: Neighbours) -> None:
+def test_no_container_or_network_is_left_of_either_workflow(neighbours: Neighbours) -> None:
     engine = neighbours.lab.engine
     until(lambda: not engine.cli("ps", "--all", "--quiet").stdout, "the services' containers to be gone")
     until(lambda: "tinkbox-" not in engine.cli("network", "ls").stdout, "their networks to be gone")

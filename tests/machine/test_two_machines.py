@@ -8,12 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from tests.machine.lab import PATIENCE, Lab, Neighbour, built, hold, hostname, laboratory, mac, neighbour, shell
+from tests.machine.lab import PATIENCE, Lab, Neighbour, built, hold, hostname, mac, neighbour, shell
+from tests.machine.waiting import ONE, TWO, laboratory_with
 from tinkbox.model.boot import Stage
 from tinkbox.model.workflow import State
 
 pytestmark = pytest.mark.machine
-BIOS, UEFI, GUEST = 1, 2, 3
+BIOS, UEFI, GUEST = ONE, TWO, 3
 HELLO = json.dumps({"boot_id": "another", "version": ""})
 OPERATORS = (
     ("GET", "/v1/status"),
@@ -58,13 +59,10 @@ class Guest:
 
 
 @pytest.fixture(scope="module")
-def story(shell_archive: Path) -> Iterator[Story]:
-    with laboratory() as lab:
-        lab.route()
-        lab.load(shell_archive)
+def story(waiting: Path) -> Iterator[Story]:
+    with laboratory_with(waiting, [BIOS, UEFI]) as lab:
         lab.load(built("build/images/reboot.tar"))
-        for number in (BIOS, UEFI, GUEST):
-            lab.push(number)
+        lab.push(GUEST)
         reboot = {"name": "reboot", "image": "reboot:v1", "timeout": 300, "volumes": ["/worker:/worker"]}
         workflows = {
             BIOS: lab.workflow(BIOS, shell("look", look()), hold(KILLED_APPLIANCE, lab.gate), reboot),
@@ -77,9 +75,7 @@ def story(shell_archive: Path) -> Iterator[Story]:
             number: json.loads(lab.appliance.command("hardware", "credential", mac(number)))["token"]
             for number in workflows
         }
-        bios, uefi = lab.machine(BIOS), lab.machine(UEFI, firmware="uefi")
-        for machine in (bios, uefi):
-            machine.power_on()
+        bios, uefi = lab.machines
         lab.gate.wait_for("began", KILLED_APPLIANCE)
         lab.gate.wait_for("began", KILLED_WORKER)
         at_once = [lab.state(workflows[number]).state for number in (BIOS, UEFI)]
@@ -170,7 +166,7 @@ def ask_as_guest(host: Neighbour, attempts: dict[int, str]) -> Guest:
     )
 
 
-def test_both_succeed_and_were_at_work_at_the_same_time(story: Story) -> None:
+def test_both_machines_work_at_the_same_time_and_succeed(story: Story) -> None:
     assert story.at_once == [State.RUNNING, State.RUNNING]
     assert story.ends == {BIOS: State.SUCCESS, UEFI: State.SUCCESS}
     for number in story.ends:
@@ -185,7 +181,7 @@ def test_both_succeed_and_were_at_work_at_the_same_time(story: Story) -> None:
         pytest.param(UEFI, KILLED_WORKER, id="the worker was killed"),
     ],
 )
-def test_an_action_runs_once_whoever_is_killed_meanwhile(story: Story, number: int, action: str) -> None:
+def test_action_survives_kill_and_runs_once(story: Story, number: int, action: str) -> None:
     gate, appliance = story.lab.gate, story.lab.appliance
     assert [gate.knocks("began", action), gate.knocks("ended", action)] == [1, 1]
     events = [each for each in appliance.events(story.workflows[number]) if each.get("action") == action]
@@ -197,37 +193,37 @@ def test_an_action_runs_once_whoever_is_killed_meanwhile(story: Story, number: i
     ]
 
 
-def test_the_worker_that_was_killed_came_back(story: Story) -> None:
+def test_killed_worker_is_started_again(story: Story) -> None:
     assert "the worker was killed" in logs(story, UEFI)
     console = story.lab.machines[1].console.lines
     assert sum("starting the worker; it asks" in line for line in console) == 2
 
 
-def test_the_operators_door_is_not_on_the_machines_network(story: Story) -> None:
+def test_operator_door_is_not_on_the_machines_network(story: Story) -> None:
     asked = {what: status for what, status in story.refusals.items() if "/worker/" not in what}
     assert len(asked) == 2 * len(OPERATORS)
     assert set(asked.values()) == {404}, asked
 
 
-def test_without_a_workers_credential_there_is_no_work(story: Story) -> None:
+def test_worker_routes_refuse_without_a_workers_credential(story: Story) -> None:
     asked = {what: status for what, status in story.refusals.items() if "/worker/" in what}
     assert len(asked) == 15
     assert set(asked.values()) == {401}, asked
 
 
-def test_a_machine_gets_its_own_files_and_work(story: Story) -> None:
+def test_machine_gets_its_own_files_and_work(story: Story) -> None:
     assert set(story.guest.own.values()) == {200}
     assert story.guest.credential["token"] == story.tokens[GUEST]
     assert story.guest.offered == story.workflows[GUEST]
 
 
-def test_a_machine_gets_nothing_of_anothers(story: Story) -> None:
+def test_machine_gets_no_files_or_work_of_another(story: Story) -> None:
     assert len(story.guest.foreign) == 12
     assert set(story.guest.foreign.values()) == {404}, story.guest.foreign
     assert len(set(story.tokens.values())) == 3
 
 
-def test_a_machine_gets_nothing_of_anothers_from_inside_an_action_either(story: Story) -> None:
+def test_action_gets_no_files_of_another_machine(story: Story) -> None:
     told = dict(re.findall(r"^asked (\S+): (.*)$", logs(story, BIOS), re.MULTILINE))
     own, foreign = boot_files(BIOS), (*boot_files(UEFI), "/v1/status")
     assert {path: told[path] for path in own} == dict.fromkeys(own, "")
@@ -243,7 +239,7 @@ def test_no_credential_is_on_the_kernels_command_line(story: Story) -> None:
         assert not [token for token in story.tokens.values() if token in told]
 
 
-def test_after_its_success_a_machine_that_asks_again_is_told_to_boot_its_disk(story: Story) -> None:
+def test_machine_boots_its_disk_after_success(story: Story) -> None:
     stages = story.lab.stages(BIOS)
     # An action asked for the machine's script as well, while the machine ran.
     *before, last = [each for each in stages if each in (Stage.SCRIPT, Stage.LOCAL_DISK)]

@@ -10,14 +10,13 @@ from typing import Any
 import pytest
 
 from examples.lab.machine import empty_disk
-from tests.machine.lab import Lab, laboratory, shell
+from tests.machine.lab import Lab, shell
+from tests.machine.waiting import ONE, SECOND_DISK, SECOND_DISK_BYTES, laboratory_with
 from tinkbox.model.workflow import State
 
 pytestmark = pytest.mark.machine
-ONE = 1
-DISK_SIZE = 64 << 20
-SWAP = "dd if=/dev/zero of=/dev/vda bs=1M count=4 2>/dev/null && mkswap -L ours /dev/vda && sync"
-BY_HAND = "mke2fs -L homework /dev/vda && sync"
+SWAP = f"dd if=/dev/zero of={SECOND_DISK} bs=1M count=4 2>/dev/null && mkswap -L ours {SECOND_DISK} && sync"
+BY_HAND = f"mke2fs -L homework {SECOND_DISK} && sync"
 
 
 @dataclass(frozen=True)
@@ -45,19 +44,15 @@ def outcome(lab: Lab, workflow: str) -> dict[str, Any]:
 
 
 @pytest.fixture(scope="module")
-def story(shell_archive: Path) -> Iterator[Story]:
-    with laboratory() as lab:
-        lab.route()
-        lab.push(ONE)
-        lab.load(shell_archive)
-        disk = empty_disk(lab.work / "disk.raw", DISK_SIZE)
-        subprocess.run(["mkfs.ext4", "-q", "-L", "photos", disk], check=True, timeout=60)
-        before = digest(disk)
+def story(waiting: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Story]:
+    disk = empty_disk(tmp_path_factory.mktemp("disk") / "disk.raw", SECOND_DISK_BYTES)
+    subprocess.run(["mkfs.ext4", "-q", "-L", "photos", disk], check=True, timeout=60)
+    before = digest(disk)
+    with laboratory_with(waiting, [ONE], second=disk) as lab:
         volumes = ["/dev:/dev"]
-        wipe = shell("wipe", SWAP, volumes=volumes, wipes=["/dev/vda"])
+        wipe = shell("wipe", SWAP, volumes=volumes, wipes=[SECOND_DISK])
 
         first = lab.workflow(ONE, wipe)
-        lab.machine(ONE, memory=1024, disk=disk).power_on()
         refused, untouched = outcome(lab, first), digest(disk) == before
         lab.appliance.command("workflow", "retry", first, "--confirm-wipe")
         confirmed = lab.ended(first).state
@@ -68,26 +63,27 @@ def story(shell_archive: Path) -> Iterator[Story]:
         yield Story(lab, refused, untouched, confirmed, found_ours, refused_again, missing)
 
 
-def test_a_file_system_that_no_workflow_made_is_not_touched(story: Story) -> None:
+def test_foreign_file_system_is_not_wiped(story: Story) -> None:
     assert story.refused["reason"] == "DiskNotEmpty"
     assert 'ext4 "photos"' in story.refused["message"]
     assert "--confirm-wipe" in story.refused["message"]
     assert story.untouched
 
 
-def test_a_persons_word_lets_it_go(story: Story) -> None:
+def test_confirmed_wipe_runs(story: Story) -> None:
     assert story.confirmed is State.SUCCESS
 
 
-def test_what_a_workflow_left_needs_no_word(story: Story) -> None:
+def test_disk_that_a_workflow_wrote_is_wiped_without_confirmation(story: Story) -> None:
     assert story.found_ours is State.SUCCESS
 
 
-def test_what_was_made_in_between_does(story: Story) -> None:
+def test_file_system_made_since_needs_confirmation_again(story: Story) -> None:
     assert story.refused_again["reason"] == "DiskNotEmpty"
     assert 'ext2 "homework"' in story.refused_again["message"]
 
 
-def test_a_disk_that_is_not_there_is_told_with_those_that_are(story: Story) -> None:
+def test_missing_disk_is_reported_with_the_disks_present(story: Story) -> None:
     assert story.missing["reason"] == "NoSuchDisk"
     assert "it has /dev/vda" in story.missing["message"]
+    assert SECOND_DISK in story.missing["message"]

@@ -7,8 +7,9 @@ any outage.  Since its workflow was canceled it does not count as installed.
 
 import fcntl
 import shutil
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -21,8 +22,6 @@ ONE, TWO = 1, 2
 SECOND_DISK: Final = "/dev/vdb"
 SECOND_DISK_BYTES: Final = 64 << 20
 _DIALS = "trying again until it works"
-
-Waiting = Callable[..., AbstractContextManager[Lab]]
 
 
 def plug(lab: Lab, number: int, second: Path | None = None) -> Machine:
@@ -52,13 +51,18 @@ def save_waiting(folder: Path, shell_archive: Path) -> None:
         before = {number: shown(machine, _DIALS) for number, machine in machines.items()}
         lab.appliance.kill()
         for number, machine in machines.items():
-            until(lambda: shown(machine, _DIALS) > before[number], "the worker to notice", PATIENCE)  # noqa: B023
-        for machine in machines.values():
+            until(partial(_dials, machine, before[number]), "the worker to notice", PATIENCE)
+            # Before it has become patient.
             machine.freeze()
         for number, machine in machines.items():
             machine.save(folder / str(number))
         keep = shutil.ignore_patterns("osie", "*.sock")
         shutil.copytree(lab.appliance.data, folder / "data", ignore=keep)
+
+
+def _dials(machine: Machine, before: int) -> bool:
+    """Whether its worker has said once more that nobody answers."""
+    return shown(machine, _DIALS) > before
 
 
 def saved_once(folder: Path, shell_archive: Path) -> Path:

@@ -154,7 +154,7 @@ test: $(BEFORE_TESTED)
 	$(SIDE_BY_SIDE) tested $$needed
 	$(BIN)/python -m pytest $(TOGETHER) tests --ignore=tests/bench -m "not campaign"
 
-check: $(BIN)/.ready loaders helper packages-lab
+check: packages-build packages-lab loaders helper $(BIN)/.ready
 	+$(SIDE_BY_SIDE) lint unit
 
 lint: $(BIN)/.ready

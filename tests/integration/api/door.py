@@ -23,12 +23,12 @@ from tinkbox.api.access import bearer_only
 from tinkbox.api.routes import OperatorDoor
 from tinkbox.api.tokens import People
 from tinkbox.door.problems import refusals_become_problems
-from tinkbox.engine.doctor.doctor.case import OsieSize
-from tinkbox.engine.doctor.doctor.examiner import Examiner, Premises
-from tinkbox.engine.machines.machines.boot_history import Seen
-from tinkbox.engine.shells.shells.shells import Shells
+from tinkbox.engine.doctor.case import OsieSize
+from tinkbox.engine.doctor.examiner import Examiner, Premises
+from tinkbox.engine.machines.boot_history import Seen
+from tinkbox.engine.shells.shells import Shells
 from tinkbox.engine.views.metrics import Meter
-from tinkbox.engine.workflows.workflows.breakpoints import Breakpoints
+from tinkbox.engine.workflows.breakpoints import Breakpoints
 from tinkbox.model.access import Caller, Right, operator
 from tinkbox.model.diagnosis import Rival
 from tinkbox.model.firmware_traits import FirmwareTraits

@@ -8,9 +8,7 @@ import pytest
 
 from tests.unit.boot.dhcp_bench import INSTALLED
 from tinkbox.boot.dhcp.replies import Replies
-from tinkbox.boot.dhcp.server.replies import Replies
 from tinkbox.wire.dhcp.packets import Op, Packet
-from tinkbox.wire.dhcp.packets.packets import Op
 
 REPLY = replace(INSTALLED, op=Op.REPLY, yiaddr=IPv4Address("172.30.0.5"), options={53: b"\x02"})
 RENEWAL = replace(INSTALLED, ciaddr=IPv4Address("172.30.0.5"), options={53: b"\x03"})

@@ -9,7 +9,6 @@ import pytest
 
 from tests.unit.boot.dhcp_bench import FIRMWARE, INSTALLED, INTERFACE, SERVICE, Lab
 from tinkbox.boot.dhcp.reporting import LOGGED_EVERY, DhcpReporter, arrival, who
-from tinkbox.boot.dhcp.server.reporting import DhcpReporter, who
 from tinkbox.model.boot import Asker, Boot, Client, Plan, Silence, Stage
 from tinkbox.model.leases import Lease, LeaseState
 from tinkbox.wire.dhcp.clients import identify

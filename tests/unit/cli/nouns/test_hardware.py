@@ -135,8 +135,8 @@ def test_a_machine_is_shown_with_its_boot_timeline(tinkbox: Tinkbox, machines: F
         ),
     ],
 )
-def test_what_was_learned_of_its_firmware_is_one_line(firmware_traits: dict[str, Any], line: str) -> None:
-    assert firmware(firmware_traits) == f"firmware: {line}\n"
+def test_what_was_learned_of_its_firmware_is_one_line(habits: dict[str, Any], line: str) -> None:
+    assert firmware(habits) == f"firmware: {line}\n"
 
 
 def test_nothing_learned_is_nothing_said() -> None:

@@ -3,11 +3,12 @@
     python packaging/loaders.py --output tinkbox/boot/loaders --cache build/debs
 
 Nothing is installed.  They come from the same distribution as the OSIE's kernel, for a shim trusts its own distribution's
-signatures only.  PINNED are the versions that the machine tests have seen.  A signature can be revoked, and then Debian
+signatures only.  PINNED are the versions that the machine tests are run with.  A signature can be revoked, and then Debian
 keeps only what is newer: that is taken instead, and said.  `signed.versions` beside the loaders tells which it is.
 """
 
 import argparse
+import platform
 import shutil
 import subprocess
 import sys
@@ -34,18 +35,27 @@ class Signed:
     loader: str
 
 
-PINNED = (
-    Signed(
-        pinned=Package(name="shim-signed", version="1.51~1+deb12u1+16.1-2~deb12u1", architecture="amd64"),
-        file="usr/lib/shim/shimx64.efi.signed",
-        loader="shimx64.efi",
-    ),
-    Signed(
-        pinned=Package(name="grub-efi-amd64-signed", version="1+2.06+13+deb12u2", architecture="amd64"),
-        file="usr/lib/grub/x86_64-efi-signed/grubnetx64.efi.signed",
-        loader="grubx64.efi",
-    ),
-)
+def signed(shim: str, grub: str) -> Sequence[Signed]:
+    """Both in these versions."""
+    return (
+        Signed(
+            pinned=Package(name="shim-signed", version=shim, architecture="amd64"),
+            file="usr/lib/shim/shimx64.efi.signed",
+            loader="shimx64.efi",
+        ),
+        Signed(
+            pinned=Package(name="grub-efi-amd64-signed", version=grub, architecture="amd64"),
+            file="usr/lib/grub/x86_64-efi-signed/grubnetx64.efi.signed",
+            loader="grubx64.efi",
+        ),
+    )
+
+
+# By what Debian calls its releases.
+PINNED = {
+    "bookworm": signed(shim="1.51~1+deb12u1+16.1-2~deb12u1", grub="1+2.06+13+deb12u2"),
+    "trixie": signed(shim="1.51~1+deb13u1+16.1-2~deb13u1", grub="1+2.12+9+deb13u2"),
+}
 
 
 def main() -> None:
@@ -53,19 +63,20 @@ def main() -> None:
     parser.add_argument("--output", type=Path, required=True, help="the folder of the loaders")
     parser.add_argument("--cache", type=Path, required=True, help="where downloaded packages are kept")
     arguments = parser.parse_args()
+    wanted = PINNED.get(platform.freedesktop_os_release().get("VERSION_CODENAME", ""), PINNED["bookworm"])
     apt = Apt(arguments.cache.absolute() / "loaders")
     try:
-        packages = downloaded(apt, [each.pinned for each in PINNED])
+        packages = downloaded(apt, [each.pinned for each in wanted])
     except (Invalid, Unavailable) as error:
         sys.exit(f"the signed boot loaders cannot be gathered: {error}")
     arguments.output.mkdir(parents=True, exist_ok=True)
-    for signed, package in zip(PINNED, packages, strict=True):
-        if package != signed.pinned:
+    for each, package in zip(wanted, packages, strict=True):
+        if package != each.pinned:
             print(
-                f"{package.name} {signed.pinned.version} is gone, taking {package.version}: run the tests of Secure Boot"
+                f"{package.name} {each.pinned.version} is gone, taking {package.version}: run the tests of Secure Boot"
             )
-        take(apt.archives / package.file_name, signed, arguments.output)
-    versions = "".join(f"{each.name} {each.version}\n" for each in packages)
+        take(apt.archives / package.file_name, each, arguments.output)
+    versions = "".join(f"{package.name} {package.version}\n" for package in packages)
     (arguments.output / VERSIONS).write_text(versions)
 
 
@@ -84,13 +95,13 @@ def downloaded(apt: Apt, pinned: Sequence[Package]) -> Sequence[Package]:
     return pinned
 
 
-def take(archive: Path, signed: Signed, output: Path) -> None:
+def take(archive: Path, one: Signed, output: Path) -> None:
     """Lay the loader and its licence into a folder."""
-    licence = f"usr/share/doc/{signed.pinned.name}/copyright"
+    licence = f"usr/share/doc/{one.pinned.name}/copyright"
     with tempfile.TemporaryDirectory(prefix="tinkbox-loader-") as scratch:
         subprocess.run(["dpkg-deb", "--extract", archive, scratch], check=True)
-        shutil.copyfile(Path(scratch, licence), output / f"LICENCE.{signed.loader.removesuffix('.efi')}")
-        shutil.copyfile(Path(scratch, signed.file), output / signed.loader)
+        shutil.copyfile(Path(scratch, licence), output / f"LICENCE.{one.loader.removesuffix('.efi')}")
+        shutil.copyfile(Path(scratch, one.file), output / one.loader)
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """Which kernel modules the OSIE carries: those files/modules.txt names, with what they depend on."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from fnmatch import fnmatchcase
 from pathlib import Path
 
@@ -22,8 +22,10 @@ def read_patterns(text: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
     return taken, tuple(line[1:] for line in lines if line.startswith("-"))
 
 
-def choose(dependencies: Mapping[str, tuple[str, ...]], patterns: str) -> tuple[set[str], list[str]]:
-    """The modules to keep, with all they depend on; and the patterns that matched nothing."""
+def choose(
+    dependencies: Mapping[str, tuple[str, ...]], patterns: str, built_in: Collection[str] = ()
+) -> tuple[set[str], list[str]]:
+    """The modules to keep, with all they depend on; and the patterns that matched nothing, nor what is `built_in`."""
     taken, left_out = read_patterns(patterns)
     matches = {pattern: {module for module in dependencies if _matches(module, pattern)} for pattern in taken}
     wanted = {
@@ -32,7 +34,12 @@ def choose(dependencies: Mapping[str, tuple[str, ...]], patterns: str) -> tuple[
         for module in modules
         if not any(_matches(module, pattern) for pattern in left_out)
     }
-    return _closure(wanted, dependencies), [pattern for pattern, modules in matches.items() if not modules]
+    unmatched = [
+        pattern
+        for pattern, modules in matches.items()
+        if not modules and not any(_matches(each, pattern) for each in built_in)
+    ]
+    return _closure(wanted, dependencies), unmatched
 
 
 def prune(root: Path, kernel: str, patterns: str, busybox: Path) -> list[str]:
@@ -42,7 +49,9 @@ def prune(root: Path, kernel: str, patterns: str, busybox: Path) -> list[str]:
     """
     folder = root / "lib" / "modules" / kernel
     _depmod(root, kernel, busybox)
-    kept, unmatched = choose(read_dependencies((folder / "modules.dep").read_text()), patterns)
+    own = folder / "modules.builtin"
+    built_in = own.read_text().split() if own.exists() else []
+    kept, unmatched = choose(read_dependencies((folder / "modules.dep").read_text()), patterns, built_in)
     for path in sorted(folder.rglob("*.ko*")):
         if str(path.relative_to(folder)) not in kept:
             path.unlink()

@@ -82,6 +82,14 @@ def test_unwanted_modules_are_deleted_and_the_index_is_written_anew(tmp_path) ->
     assert (tmp_path / "calls").read_text().splitlines() == [f"depmod -b {tmp_path} 6.1"] * 2
 
 
+def test_a_module_that_is_built_into_the_kernel_is_not_missed(tmp_path) -> None:
+    folder = tmp_path / "lib/modules/6.12"
+    folder.mkdir(parents=True)
+    (folder / "modules.builtin").write_text("kernel/fs/fuse/fuse.ko\nkernel/fs/fuse/virtiofs.ko\n")
+    depmod = busybox(tmp_path, f"touch {folder}/modules.dep")
+    assert prune(tmp_path, "6.12", "fs/fuse/fuse.ko\nfs/ext4/*", depmod) == ["fs/ext4/*"]
+
+
 def test_an_index_that_cannot_be_made_is_reported(tmp_path) -> None:
     with pytest.raises(Unavailable, match=r"kernel 6\.1 could not be indexed: bad elf"):
         prune(tmp_path, "6.1", "fs/*", busybox(tmp_path, "echo bad elf >&2; exit 1"))

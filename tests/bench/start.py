@@ -1,6 +1,7 @@
 """Start-up time and idle memory of the executable.
 
-`tinkbox version` stands beside a Python that does nothing, which is the least that a program in Python can take.
+`tinkbox version` stands beside a Python that does nothing, which is the least that a program in Python can take; a question
+to a running appliance beside the same by curl.
 `tinkbox serve`, from its start until its first answer, stands beside the pair that one would run instead, and beside
 the same program from the checkout, which shows what the single file costs.  Memory is the proportional set size of
 every process that belongs to it, when it has just answered.
@@ -15,10 +16,16 @@ from pathlib import Path
 from examples.demo.appliance import Appliance
 from examples.lab.network import Network
 from tests.bench.figures import Comparison
-from tests.bench.lab import TINKBOX, appliance, as_server, cable, folder, need, until
+from tests.bench.lab import TINKBOX, appliance, as_server, cable, folder, need, on_loopback, until
 from tests.bench.peers import start_dnsmasq, start_nginx
 
-TOOLS = {"nginx": "nginx-light", "dnsmasq": "dnsmasq-base", "/usr/bin/python3": "python3", "ip": "iproute2"}
+TOOLS = {
+    "nginx": "nginx-light",
+    "dnsmasq": "dnsmasq-base",
+    "/usr/bin/python3": "python3",
+    "ip": "iproute2",
+    "curl": "curl",
+}
 ROUNDS = 5
 RUNS = 10
 PAIR = "dnsmasq + nginx"
@@ -28,12 +35,19 @@ Server = Callable[[Network, Path], object]
 
 
 def compare() -> Iterator[Comparison]:
-    """The shortest command, the start of the appliance, its memory."""
+    """The shortest command, a question, the start of the appliance, its memory."""
     need(TOOLS)
     shortest = Comparison(what="tinkbox version", unit="ms", peer="python3 -c pass", better="less")
     for _ in range(RUNS):
         shortest.add(milliseconds(TINKBOX, "version"), milliseconds("/usr/bin/python3", "-c", "pass"))
     yield shortest
+    asked = Comparison(what="tinkbox hardware list", unit="ms", peer="curl --unix-socket", better="less")
+    with folder() as work, on_loopback(work) as (_, configuration):
+        question = ("curl", "--silent", "--unix-socket", configuration.data / "operator.sock")
+        for _ in range(RUNS):
+            ours = milliseconds(TINKBOX, "--data", configuration.data, "hardware", "list")
+            asked.add(ours, milliseconds(*question, "http://tinkbox/v1/hardware"))
+    yield asked
 
     what = "tinkbox serve until it answers"
     beside_pair = Comparison(what=what, unit="ms", peer=PAIR, better="less")

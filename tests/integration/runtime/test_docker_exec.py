@@ -281,10 +281,8 @@ async def test_memory_that_ran_out_is_known_while_the_container_lives(engine: Do
             while await anext(output) != b"it is 137\n":
                 pass
             assert await runtime.ran_out_of_memory(container)
-            assert (
-                engine.cli("inspect", "-f", "{{.State.Running}} {{.State.OOMKilled}}", container).stdout
-                == "true false\n"
-            )
+            # What the engine says of it (OOMKilled) is no help: with some versions not before the container ended.
+            assert engine.cli("inspect", "-f", "{{.State.Running}}", container).stdout == "true\n"
     finally:
         engine.cli("rm", "-f", container)
 

@@ -80,7 +80,7 @@ def dhcpd(folder: Path) -> list[str]:
 
 
 def kea(folder: Path) -> list[str]:
-    network = [{"subnet": "172.30.0.0/24", "pools": [{"pool": "172.30.0.100 - 172.30.0.199"}]}]
+    network = [{"id": 1, "subnet": "172.30.0.0/24", "pools": [{"pool": "172.30.0.100 - 172.30.0.199"}]}]
     rest = {
         "interfaces-config": {"interfaces": ["eth0"]},
         "lease-database": {"type": "memfile", "persist": False},

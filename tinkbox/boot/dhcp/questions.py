@@ -6,7 +6,7 @@ A machine asks the same a few times in every boot, and each time only two fields
 
 from dataclasses import dataclass
 from ipaddress import IPv4Address
-from typing import Final
+from typing import Final, TypeVar
 
 from tinkbox.boot.dhcp.replies import Sendable
 from tinkbox.boot.dhcp.reporting import Arrival, Told, arrival
@@ -15,6 +15,7 @@ from tinkbox.wire.dhcp.clients import identify
 from tinkbox.wire.dhcp.packets import MessageType, Option, Packet
 from tinkbox.wire.dhcp.pxe import BootService, is_for
 
+T = TypeVar("T")
 XID: Final = slice(4, 8)
 SECS: Final = slice(8, 10)
 KEPT_OF_MACHINE: Final = 8  # two of firmware, two of iPXE, three of the OSIE
@@ -56,31 +57,45 @@ class Question:
 
 
 class Questions:
-    """Those of known machines, the newest of each: nobody can crowd out what another machine asked."""
+    """Those of known machines that were asked twice, the newest of each: nobody can crowd out what another machine asked.
+
+    What is asked once is only counted: when a thousand machines boot at once, keeping it all would cost more than it saves.
+    """
 
     def __init__(self) -> None:
-        self._of_machines: dict[bytes, dict[bytes, Question]] = {}
+        self._kept: dict[bytes, dict[bytes, Question]] = {}
+        self._once: dict[bytes, tuple[int, ...]] = {}  # by MAC, the hashes of what it asked
 
     def __len__(self) -> int:
-        return sum(map(len, self._of_machines.values()))
+        return sum(map(len, self._kept.values()))
 
     def find(self, mac: bytes, datagram: bytes) -> Question | None:
         """The question that a datagram of this machine asks, when it was kept."""
-        kept = self._of_machines.get(mac)
-        return kept.get(datagram[_BEFORE] + datagram[_BEHIND]) if kept else None
+        kept = self._kept.get(mac)
+        return kept.get(_key(datagram)) if kept else None
 
     def keep(self, mac: bytes, datagram: bytes, question: Question) -> None:
         """Remember what a datagram of a known machine asks."""
-        if len(datagram) > LONGEST_KEPT:
-            return
-        kept = self._of_machines.get(mac)
-        if kept is None:
-            if len(self._of_machines) >= KEPT_MACHINES:
-                del self._of_machines[next(iter(self._of_machines))]
-            kept = self._of_machines[mac] = {}
-        if len(kept) >= KEPT_OF_MACHINE:
-            del kept[next(iter(kept))]
-        kept[datagram[_BEFORE] + datagram[_BEHIND]] = question
+        key = _key(datagram)
+        asked, once = hash(key), self._once.get(mac, ())
+        if asked not in once:
+            _make_room(self._once, mac, KEPT_MACHINES)
+            self._once[mac] = (*once, asked)[-KEPT_OF_MACHINE:]
+        elif len(key) <= LONGEST_KEPT:
+            _make_room(self._kept, mac, KEPT_MACHINES)
+            kept = self._kept.setdefault(mac, {})
+            _make_room(kept, key, KEPT_OF_MACHINE)
+            kept[key] = question
+
+
+def _key(datagram: bytes) -> bytes:
+    return datagram[_BEFORE] + datagram[_BEHIND]
+
+
+def _make_room(kept: dict[bytes, T], key: bytes, most: int) -> None:
+    """For one more, of which the oldest goes."""
+    if key not in kept and len(kept) >= most:
+        del kept[next(iter(kept))]
 
 
 def question_of(request: Packet, port: bytes, service: BootService) -> Question:

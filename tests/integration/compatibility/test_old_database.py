@@ -78,11 +78,13 @@ async def test_operator_door_tells_the_same_of_an_old_database(old: Path) -> Non
 
 
 async def test_everything_else_in_an_old_database_is_read(old: Path) -> None:
-    async with appliance(old / "tinkbox.sqlite") as box, box.store.read() as tables:
-        leases = await tables.leases.all()
-        firmware_traits = await tables.firmware_traits.all()
-        disks = await tables.disks.get("00000000-0000-0000-0000-00000000000d", "WD-1", "")
-        appliance_id = await tables.services.appliance_id()
+    async with appliance(old / "tinkbox.sqlite") as box:
+        leases = await box.store.read(lambda tables: tables.leases.all())
+        firmware_traits = await box.store.read(lambda tables: tables.firmware_traits.all())
+        disks = await box.store.read(
+            lambda tables: tables.disks.get("00000000-0000-0000-0000-00000000000d", "WD-1", "")
+        )
+        appliance_id = await box.store.read(lambda tables: tables.services.appliance_id())
     assert [(str(each.address), each.mac, each.state, each.client_id, each.hostname, each.proven) for each in leases] == [
         ("172.30.0.200", "08:00:27:00:00:21", "bound", b"\x01\xff\x00", "ü", True),
         ("172.30.0.201", "08:00:27:00:00:22", "declined", b"", "", False),

@@ -112,13 +112,11 @@ class Appliance:
 
         # What machines are told in their first minutes, and what is learned of them.
         self._syslog = Syslog(store, _now, machines.timeline.follows)
-        self._firmware_knowledge = FirmwareKnowledge(
-            store, _now, lambda mac: bool(machines.holder(mac)), machines.cards
-        )
+        self._firmware_knowledge = FirmwareKnowledge(store, _now, machines.known.knows, machines.known.cards)
         own = {each.interface.address for each in sockets.networks}
         self._leases = Leases(
             store, sockets.subnets, _now, time.monotonic,
-            reserved=lambda each: each in own or machines.mac_at(str(each)) is not None,
+            reserved=lambda each: each in own or machines.known.mac_at(str(each)) is not None,
         )  # fmt: skip
         self._discovery = Discovery(
             store, wakeups, machines, self._workflows, _now, time.monotonic, _new_token,
@@ -153,7 +151,7 @@ class Appliance:
         """Everything that is to run for as long as the appliance does."""
         parts: list[Part] = [each.run for each in self._clockwork]
         parts += [
-            self._store.run, self.machines.run, self.machines.timeline.run, self._syslog.run, self._firmware_knowledge.run,
+            self._store.run, self.machines.progress.run, self.machines.timeline.run, self._syslog.run, self._firmware_knowledge.run,
             self._leases.run, self._discovery.run, self._services.run, self._host.run, self._shells.run,
         ]  # fmt: skip
         if self._settings.discovers:
@@ -239,7 +237,7 @@ class Appliance:
         return [
             *worker_routes(self._attempts, self._breakpoints, authenticate, _now, self.booting),
             *discovery_routes(self._discovery, time.monotonic),
-            *hosting_routes(self._services, authenticate, self.machines.contact),
+            *hosting_routes(self._services, authenticate, self.machines.progress.contact),
             *shell_routes(self._shells, authenticate),
             *boot_routes(self.booting, self._credential, self._boot_folder(at)),
             *self.image_routes(),
@@ -248,7 +246,7 @@ class Appliance:
     async def save(self) -> None:
         """Save what waits to be saved in batches; raises Unavailable when that cannot be."""
         for save in (
-            self.machines.save, self._syslog.save, self._firmware_knowledge.save, self._leases.save, self._discovery.save,
+            self.machines.progress.save, self._syslog.save, self._firmware_knowledge.save, self._leases.save, self._discovery.save,
         ):  # fmt: skip
             await save()
 

@@ -7,7 +7,7 @@ from tinkbox.model.boot import Asker, Stage
 
 async def test_the_doctor_says_what_is_wrong_with_whom(door: Door) -> None:
     await door.done("POST", "/v1/hardware", hardware(1))
-    door.box.machines.saw(mac(1), Stage.DISCOVER, "PXE", asker=Asker.PXE.value, architecture=7)
+    door.box.machines.progress.saw(mac(1), Stage.DISCOVER, "PXE", asker=Asker.PXE.value, architecture=7)
     told = await door.done("GET", "/v1/doctor")
     assert {key: told[key] for key in ("at", "mode", "machine", "machines", "unasked", "servers")} == {
         "at": "2026-11-21T03:00:00+00:00",

@@ -33,7 +33,7 @@ async def test_a_machines_life(door: Door) -> None:
     assert (listed["ticket"], listed["installed"], listed["boots"], listed["parked"]) == (False, False, 0, "")
     for key in (MACHINE, MACHINE[:8], mac(1), "172.30.0.11", "machine-1"):
         assert await door.done("GET", f"/v1/hardware/{key}") == {**listed, **LEARNED}
-    door.box.machines.saw(mac(1), Stage.LOADER, "PXEClient")
+    door.box.machines.progress.saw(mac(1), Stage.LOADER, "PXEClient")
     (seen,) = await door.done("GET", f"/v1/hardware/{mac(1)}/timeline")
     assert (seen["at"], seen["stage"], seen["detail"]) == ("2026-11-21T03:00:00+00:00", Stage.LOADER, "PXEClient")
     assert await door.done("DELETE", "/v1/hardware/machine-1") == {"id": MACHINE}

@@ -9,8 +9,8 @@ from tinkbox.wire.syslog import Message, Severity
 async def test_every_mac_that_was_seen_is_listed_and_told_of(door: Door) -> None:
     machine = (await door.done("POST", "/v1/hardware", hardware(1)))["id"]
     assert await door.done("GET", "/v1/seen") == []
-    door.box.machines.saw(mac(1), Stage.KERNEL)
-    door.box.machines.saw(mac(9), Stage.DISCOVER, "PXE", asker=Asker.PXE, secs=4)
+    door.box.machines.progress.saw(mac(1), Stage.KERNEL)
+    door.box.machines.progress.saw(mac(9), Stage.DISCOVER, "PXE", asker=Asker.PXE, secs=4)
     door.box.clock.forward(40)
     stranger, known = await door.done("GET", "/v1/seen")
     assert stranger == {
@@ -44,7 +44,7 @@ async def test_who_was_never_seen_is_not_found(door: Door) -> None:
 
 
 async def test_a_timeline_has_as_many_lines_of_syslog_as_are_asked_for(door: Door) -> None:
-    door.box.machines.saw(mac(9), Stage.DISCOVER)
+    door.box.machines.progress.saw(mac(9), Stage.DISCOVER)
     for number in range(30):
         message = Message(severity=Severity.DEBUG, facility=0, program="kernel", text=str(number))
         door.box.syslog.said(mac(9), message)

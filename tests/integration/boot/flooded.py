@@ -177,7 +177,7 @@ async def flooded(folder: Path) -> AsyncIterator[Flooded]:
                         attacked.dhcp.serve,
                         attacked.boot_server.serve,
                         leases.run,
-                        box.machines.run,
+                        box.machines.progress.run,
                         box.machines.timeline.run,
                     )
                 ]

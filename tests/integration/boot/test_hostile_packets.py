@@ -64,7 +64,7 @@ async def check_service(attacked: Flooded) -> None:
     """A machine that behaves is served as if nothing had been."""
     asks = packet("dhcp/ovmf-pxe-discover")
     mac = decode(asks).mac
-    attacked.box.machines.saw(mac, Stage.WORKER)
+    attacked.box.machines.progress.saw(mac, Stage.WORKER)
     await attacked.take("dhcp", [asks])
     seen = attacked.box.machines.timeline.newest(mac)
     assert seen is not None

@@ -67,7 +67,8 @@ class Doubter:
     def plan_for(self, client: Client, interface: str) -> Plan | None:
         plan = self._kept.plan_for(client, interface)
         forgetful = copy.copy(self._machines)
-        forgetful._boot_facts = {}
+        forgetful.boot_facts = copy.copy(forgetful.boot_facts)
+        forgetful.boot_facts._kept = {}
         self.fresh = self._booting(forgetful).plan_for(client, interface)
         assert _told(plan) == _told(self.fresh)
         return plan
@@ -249,13 +250,11 @@ async def test_kept_answer_is_the_one_that_would_be_made_anew(mode: str, seed: i
     service = BootService(address=OURS, url=f"http://{OURS}", proxy=mode == "proxy")
     supply: dict[str, Supply] = {}
     async with appliance(tmp_path / "db") as box:
-        box.machines._supply = supply.get
+        box.machines.boot_facts._supply = supply.get
         for name in ("hello", "other"):
             await box.templates.create(name, HELLO.replace("hello_world_workflow", name))
         leases = Leases(box.store, SUBNETS, box.clock, box.clock.steady)
-        firmware_knowledge = FirmwareKnowledge(
-            box.store, box.clock, lambda each: bool(box.machines.holder(each)), box.machines.cards
-        )
+        firmware_knowledge = FirmwareKnowledge(box.store, box.clock, box.machines.known.knows, box.machines.known.cards)
 
         def booting(machines: Machines) -> Booting:
             return Booting(

@@ -147,7 +147,7 @@ async def test_one_that_floods_neither_hides_others_nor_fills_the_disk(tmp_path:
 async def test_what_a_machine_said_is_in_its_timeline(tmp_path: Path) -> None:
     async with appliance(tmp_path / "db") as box:
         await box.machine(2)
-        box.machines.saw(mac(2), Stage.RAMDISK)
+        box.machines.progress.saw(mac(2), Stage.RAMDISK)
         async with serving(box.syslog) as port:
             told = b"<6>Nov 21 17:44:30 kernel: [    0.000000] Linux version 6.1\0"
             await _until_heard(box, port, told, "kernel: [    0.000000] Linux version 6.1")

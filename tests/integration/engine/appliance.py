@@ -136,7 +136,7 @@ class Appliance:
 
     def dhcp_plan(self, number: int, *, netboots: bool = True) -> Plan | None:
         """What a machine is told that asks by DHCP."""
-        facts = self.machines.boot_facts(mac(number))
+        facts = self.machines.boot_facts.of(mac(number))
         return dhcp_plan(facts, netboots=netboots) if facts else None
 
     async def machine(self, number: int) -> str:

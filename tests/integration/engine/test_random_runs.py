@@ -184,7 +184,7 @@ class Lab:
 
     async def power(self, machine: Machine) -> None:
         """Its firmware asks for an address."""
-        self.box.machines.booted(mac(machine.number))
+        self.box.machines.progress.booted(mac(machine.number))
         await self.box.returns.look()
 
     async def report(self, machine: Machine, outcome: Outcome | None = None) -> None:

@@ -139,7 +139,7 @@ async def test_a_flood_of_one_machine_keeps_nobody_else_from_telling_and_grows_n
         async with asyncio.TaskGroup() as group:
             told = [group.create_task(tell(door, headers)) for _ in range(200)]
         assert Counter(each.result() for each in told) == {200: 8, 429: 192}
-    await box.machines.save()
+    await box.machines.progress.save()
     assert len([each for each in await box.machines.timeline.of(mac(7)) if each.stage is Stage.INVENTORY]) == 8
     assert await tell(door, guest(box, 8), encode_message(Told(boot_id="boot-8", inventory=what(8)))) == 200
     assert {each.mac for each in box.discovery.all()} == {mac(7), mac(8)}

@@ -31,7 +31,7 @@ def services() -> FakeServices:
 @pytest.fixture
 async def door(box: Appliance, services: FakeServices) -> AsyncIterator[Client]:
     app = web.Application(middlewares=[refusals_become_problems], client_max_size=0)
-    app.add_routes(routes(services, box.machines.authenticate, box.machines.contact, poll_seconds=0.2))
+    app.add_routes(routes(services, box.machines.authenticate, box.machines.progress.contact, poll_seconds=0.2))
     async with TestClient(TestServer(app)) as client:
         yield client
 

@@ -234,7 +234,7 @@ async def test_half_a_character_in_a_greeting_is_stored_as_text_and_stops_nothin
     await box.workflow()
     answer = await door.post("/worker/next", data=r'{"boot_id":"\ud800"}', headers=headers)
     assert answer.status == 200
-    await box.machines.save()
+    await box.machines.progress.save()
 
 
 async def test_too_much_data_is_refused_however_it_is_announced(box: Appliance, door: Client) -> None:

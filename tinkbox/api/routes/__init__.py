@@ -81,7 +81,7 @@ class OperatorDoor:
     def routes(self) -> list[web.RouteDef]:
         return [
             *hardware.routes(self.machines, self.discovery, self.firmware_traits, self.server, self.registry),
-            *leases.routes(self.leases, self.machines.holder),
+            *leases.routes(self.leases, self.machines.known.holder),
             *seen.routes(self.seen),
             *discovered.routes(self.discovery),
             *doctor.routes(self.examiner, self.foreign),

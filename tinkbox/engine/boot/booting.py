@@ -104,11 +104,11 @@ class Booting:
 
     def knows(self, mac: MacAddress) -> bool:
         """Whether a hardware document names it."""
-        return bool(self._machines.holder(mac))
+        return self._machines.known.knows(mac)
 
     def known(self) -> Collection[MacAddress]:
         """Every MAC that a hardware document names."""
-        return self._machines.macs()
+        return self._machines.known.macs()
 
     def plan_for(self, client: Client, interface: str) -> Plan | None:
         """What to tell a machine that asks by DHCP; None is silence, and `silence` says why.
@@ -144,7 +144,7 @@ class Booting:
             address = IPv4Address(peer)
         except AddressValueError:
             return None
-        if facts := self._machines.boot_facts(mac):
+        if facts := self._machines.boot_facts.of(mac):
             plan = netboot_plan(facts)
         else:
             plan = self._strangers.script_plan(mac, Interface(mac=mac)) if self._strangers else None
@@ -159,7 +159,7 @@ class Booting:
             asked = IPv4Address(address)
         except AddressValueError:
             return None
-        ours = self._machines.mac_at(address) or self._leases.holder(asked)
+        ours = self._machines.known.mac_at(address) or self._leases.holder(asked)
         if ours is not None and self._mode not in OTHERS_ADDRESSES:
             return ours
         return self._neighbours(address) or ours
@@ -167,11 +167,11 @@ class Booting:
     def machine_at(self, address: str) -> str:
         """The id of the known machine that has an IPv4 address, empty when none has."""
         mac = self.at(address)
-        return self._machines.holder(mac) if mac else ""
+        return self._machines.known.holder(mac) if mac else ""
 
     def saw(self, mac: MacAddress, stage: Stage, detail: str = "", **facts: Fact) -> None:
         """Note that a machine, known or not, was seen at a stage of its boot."""
-        self._machines.noted(mac, stage, detail, facts)
+        self._machines.progress.noted(mac, stage, detail, facts)
         way = self._firmware_knowledge.saw(mac, stage, facts) if self._firmware_knowledge else None
         if way is not None:
             self.saw(mac, Stage.LOCAL_DISK, way, way=way.value)
@@ -184,7 +184,7 @@ class Booting:
 
     def booted(self, mac: MacAddress) -> None:
         """Note that a machine is in its first minutes: one that went away by intention is back."""
-        self._machines.booted(mac)
+        self._machines.progress.booted(mac)
 
     def _refused(self, mac: MacAddress, plan: Plan | None, address: IPv4Address) -> None:
         """Note that a script was asked for in vain, when it is this machine that asked: others may ask in its name.
@@ -212,7 +212,7 @@ class Booting:
 
     def _known(self, client: Client) -> _Kept | None:
         """What is decided of a known machine, yet without an address of a pool."""
-        facts = self._machines.boot_facts(client.mac)
+        facts = self._machines.boot_facts.of(client.mac)
         if facts is None:
             return None
         key = client.mac, client.netboots

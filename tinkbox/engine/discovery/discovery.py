@@ -138,7 +138,7 @@ class Discovery:
             raise Denied("this machine was refused, as it booted with another of its cards")
         self._strangers.drop(each.mac for each in earlier)
         await self._strangers.save()
-        self._machines.saw(waiting.mac, Stage.INVENTORY, summary(told.inventory))
+        self._machines.progress.saw(waiting.mac, Stage.INVENTORY, summary(told.inventory))
         await self._ask_rules(waiting.mac)
 
     async def accepted(self, token: str) -> Accepted | None:
@@ -301,7 +301,7 @@ class Discovery:
         """Of the machine that the holder of a credential is, by itself or since its MAC was pushed; empty: nobody's."""
         with suppress(Denied):
             return self._machines.authenticate(token)
-        return self._machines.holder(self._strangers.holder(token).mac)
+        return self._machines.known.holder(self._strangers.holder(token).mac)
 
     def _earlier_selves(self, mac: MacAddress, inventory: Inventory) -> list[Stranger]:
         """The same machine when it booted with another of its cards: each says that it has the other's."""
@@ -316,12 +316,12 @@ class Discovery:
         ]
 
     def _refuse_known(self, mac: MacAddress) -> None:
-        hardware_id = self._machines.holder(mac)
+        hardware_id = self._machines.known.holder(mac)
         if hardware_id:
             raise Conflict(f"{mac} is machine {hardware_id} already")
 
     def _is_known(self, mac: MacAddress) -> bool:
-        return bool(self._machines.holder(mac))
+        return self._machines.known.knows(mac)
 
     def _changed(self) -> None:
         self._wakeups.wake(ACCEPTED)

@@ -127,7 +127,7 @@ class Examiner:
         )
 
     async def _machine(self, general: Case, mac: MacAddress) -> Case:
-        hardware_id = self._machines.holder(mac)
+        hardware_id = self._machines.known.holder(mac)
         told = await self._seen.story(mac, 0)
         own = [each for each in told if each.mac == mac and each.stage is not Stage.SYSLOG]
         case = replace(

@@ -51,7 +51,7 @@ class Seen:
         """The id of a machine, empty when nobody knows it, and its MACs; raises as `story`."""
         with suppress(Invalid):
             mac = MacAddress(key)
-            if not self._machines.holder(mac):
+            if not self._machines.known.holder(mac):
                 if self._machines.timeline.newest(mac) is None:
                     raise NotFound(f"no hardware has {mac}, and nothing was seen of it")
                 return "", (mac,)
@@ -80,7 +80,7 @@ class Seen:
         return sorted(sightings, key=lambda each: each.at)
 
     async def _machine(self, newest: Sighting) -> SeenMachine:
-        hardware_id = self._machines.holder(newest.mac)
+        hardware_id = self._machines.known.holder(newest.mac)
         interface = (await self._machines.get(hardware_id)).hardware.interface(newest.mac) if hardware_id else None
         return SeenMachine(
             newest=newest,

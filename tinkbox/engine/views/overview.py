@@ -85,7 +85,7 @@ def stranger_lines(machines: Machines, now: datetime) -> tuple[StrangerLine, ...
             stalled=stalled(each, now),
         )
         for each in machines.timeline.machines()
-        if not machines.holder(each.mac) and now - ended_at(each) < LATELY
+        if not machines.known.knows(each.mac) and now - ended_at(each) < LATELY
     )[:MAX_STRANGERS]
 
 

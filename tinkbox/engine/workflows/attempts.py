@@ -65,7 +65,7 @@ class Attempts:
         went away by intention has succeeded.  While it is finishing nothing new is begun for it.
         Raises Conflict for a worker of an earlier boot.
         """
-        self._machines.contact(worker, hello.boot_id)
+        self._machines.progress.contact(worker, hello.boot_id)
         if not await self._store.read(lambda tables: tables.queues.has_turn(worker)):
             return None
         offer, woken = await self._store.write(lambda tables: self._offer(tables, worker, hello))

@@ -29,11 +29,17 @@ class Returns:
         self._wakeups = wakeups
         self._machines = machines
         self._clock = clock
+        self._returned: set[str] = set()
+
+    def returned(self) -> list[str]:
+        """The attempts whose machines are back and that are not completed yet."""
+        self._returned |= self._machines.progress.returned()
+        return list(self._returned)
 
     async def run(self) -> NoReturn:
         """Complete them as they come, for ever."""
         while True:
-            if not self._machines.returned:
+            if not self.returned():
                 await self._wakeups.wait(RETURNS, LOOK_EVERY)
             try:
                 await self.look()
@@ -43,7 +49,7 @@ class Returns:
 
     async def look(self) -> None:
         """Complete those that are back now; raises Unavailable when the store is."""
-        for token in list(self._machines.returned):
+        for token in self.returned():
 
             def use_case(tables: Tables, token: str = token) -> list[str]:
                 attempt = tables.workflows.attempt(token)
@@ -52,5 +58,5 @@ class Returns:
                 return end_attempt(tables, attempt, RETURNED, self._clock())
 
             workers = await self._store.write(use_case)
-            self._machines.returned.discard(token)
+            self._returned.discard(token)
             await tell(self._machines, self._wakeups, workers)

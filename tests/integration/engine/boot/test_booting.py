@@ -306,7 +306,7 @@ async def test_who_is_at_an_address_is_known_by_reservation_lease_or_the_kernel(
     hosts = (address(RESERVED), str(lent), "172.30.0.9", "172.30.0.8", "nowhere")
     assert [booting.booting.at(each) for each in hosts] == [mac(RESERVED), mac(BARE), mac(9), None, None]
     ids = [booting.booting.machine_at(each) for each in hosts]
-    assert ids == [machines.machines.holder(mac(RESERVED)), machines.machines.holder(mac(BARE)), "", "", ""]
+    assert ids == [machines.machines.known.holder(mac(RESERVED)), machines.machines.known.holder(mac(BARE)), "", "", ""]
     beside = Lab(machines, lab, "proxy")
     beside.neighbours[address(RESERVED)] = mac(9)
     assert beside.booting.at(address(RESERVED)) == mac(9)

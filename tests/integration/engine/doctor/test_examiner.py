@@ -66,7 +66,7 @@ class World:
         return [(each.machine, each.rule) for each in (await self.examiner.examine(key)).diagnoses]
 
     def asks(self, machine: MacAddress, second: float = 0) -> None:
-        self.box.machines.saw(machine, Stage.DISCOVER, "PXE", asker=Asker.PXE.value, architecture=7)
+        self.box.machines.progress.saw(machine, Stage.DISCOVER, "PXE", asker=Asker.PXE.value, architecture=7)
 
 
 @pytest.fixture
@@ -123,8 +123,8 @@ async def test_what_is_harmless_is_said_of_a_machine_and_not_of_all(world: World
     await world.box.machine(1)
     await world.box.workflow()
     world.asks(mac(1))
-    world.box.machines.saw(mac(1), Stage.LOADER_FAILED, why="probe", name="snponly.efi")
-    world.box.machines.saw(mac(1), Stage.LOADER, name="snponly.efi")
+    world.box.machines.progress.saw(mac(1), Stage.LOADER_FAILED, why="probe", name="snponly.efi")
+    world.box.machines.progress.saw(mac(1), Stage.LOADER, name="snponly.efi")
     (found,) = (await world.examiner.examine(mac(1))).diagnoses
     assert (found.rule, found.gravity) == ("SizeProbe", Gravity.HARMLESS)
     assert await world.rules() == []
@@ -135,7 +135,7 @@ async def test_what_is_known_of_a_machine_is_taken_along(world: World) -> None:
     await world.box.workflow()
     world.asks(mac(1))
     for stage in (Stage.SCRIPT, Stage.KERNEL, Stage.RAMDISK):
-        world.box.machines.saw(mac(1), stage)
+        world.box.machines.progress.saw(mac(1), stage)
     assert await world.rules(mac(1)) == []
     world.inventories[worker] = Inventory(
         architecture="x86_64", processor="", processors=1, memory=512 << 20, firmware="bios"

@@ -26,9 +26,9 @@ def say(box: Appliance, number: int, text: str, program: str = "kernel") -> None
 async def test_known_machines_and_strangers_are_listed_with_where_they_stand(box: Appliance, seen: Seen) -> None:
     worker = await box.machine(1)
     assert await seen.all() == []
-    box.machines.saw(mac(1), Stage.DISCOVER, asker=Asker.PXE)
+    box.machines.progress.saw(mac(1), Stage.DISCOVER, asker=Asker.PXE)
     box.clock.forward(30)
-    box.machines.saw(mac(9), Stage.IGNORED, "no hardware document names it")
+    box.machines.progress.saw(mac(9), Stage.IGNORED, "no hardware document names it")
     stranger, known = await seen.all()
     assert (stranger.newest.mac, stranger.newest.stage) == (mac(9), Stage.IGNORED)
     assert (stranger.hardware_id, stranger.hostname, stranger.stalled) == ("", "", "")
@@ -45,9 +45,9 @@ async def test_where_a_machine_with_several_interfaces_stands_is_where_it_was_se
     both = hardware(1)
     both["network"]["interfaces"] += hardware(2)["network"]["interfaces"]  # type: ignore[index]
     await box.machines.push(parse_hardware(json.dumps(both)))
-    box.machines.saw(mac(2), Stage.KERNEL)
+    box.machines.progress.saw(mac(2), Stage.KERNEL)
     box.clock.forward(1)
-    box.machines.saw(mac(1), Stage.DISCOVER)
+    box.machines.progress.saw(mac(1), Stage.DISCOVER)
     assert (await seen.get(mac(2))).newest.mac == mac(1)
     assert [each.stage for each in await seen.story(mac(2))] == [Stage.KERNEL, Stage.DISCOVER]
 
@@ -66,7 +66,7 @@ async def test_the_story_tells_of_boots_actions_and_lines_as_they_came(box: Appl
     worker = await box.machine(1)
     other = await box.machine(2)
     workflow_id = await box.workflow()
-    box.machines.saw(mac(1), Stage.RAMDISK)
+    box.machines.progress.saw(mac(1), Stage.RAMDISK)
     box.clock.forward(5)
     say(box, 1, "Linux version 6.1")
     say(box, 2, "somebody else")
@@ -99,7 +99,7 @@ async def test_an_action_that_runs_has_begun_and_not_ended(box: Appliance, seen:
 
 
 async def test_as_many_lines_are_told_as_are_asked_for(box: Appliance, seen: Seen) -> None:
-    box.machines.saw(mac(9), Stage.DISCOVER)
+    box.machines.progress.saw(mac(9), Stage.DISCOVER)
     for number in range(30):
         say(box, 9, str(number), program="")
     lines = [each.detail for each in await seen.story(mac(9)) if each.stage is Stage.SYSLOG]

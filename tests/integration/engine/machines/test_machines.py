@@ -24,7 +24,7 @@ def netboot(box: Appliance, number: int = 1) -> Boot | None:
 def script(box: Appliance, number: int = 1) -> Plan | None:
     plan = box.dhcp_plan(number)
     if plan is not None:
-        box.machines.saw(mac(number), Stage.PARKED if plan.boot is Boot.PARKED else Stage.SCRIPT)
+        box.machines.progress.saw(mac(number), Stage.PARKED if plan.boot is Boot.PARKED else Stage.SCRIPT)
     return plan
 
 
@@ -144,7 +144,7 @@ async def test_three_boots_without_progress_park_the_machine_with_a_reason(box: 
         plan = script(box)
         assert plan is not None
         assert plan.boot is Boot.OSIE
-        box.machines.saw(mac(1), Stage.KERNEL)
+        box.machines.progress.saw(mac(1), Stage.KERNEL)
     parked = script(box)
     assert parked is not None
     assert parked.boot is Boot.PARKED
@@ -159,7 +159,7 @@ async def test_the_reason_counts_how_far_the_last_of_the_boots_came(box: Applian
     await box.workflow()
     for _ in range(MAX_BOOTS):
         script(box)
-    box.machines.saw(mac(1), Stage.RAMDISK)
+    box.machines.progress.saw(mac(1), Stage.RAMDISK)
     assert "the furthest fetched the OSIE" in (await box.machines.get(worker)).parked
 
 
@@ -202,12 +202,12 @@ async def test_boots_of_what_a_workflow_supplies_count_and_waiting_for_it_does_n
     machines = await supplied(box, ready=False)
     for _ in range(MAX_BOOTS + 1):
         assert netboot(box) is Boot.WAITING
-        machines.saw(mac(1), Stage.SERVICES, "service boot is not ready")
+        machines.progress.saw(mac(1), Stage.SERVICES, "service boot is not ready")
     assert (await machines.get(worker)).boots == 0
     machines = await supplied(box, ready=True)
     for _ in range(MAX_BOOTS):
         assert netboot(box) is Boot.WORKFLOW
-        machines.saw(mac(1), Stage.SUPPLIED)
+        machines.progress.saw(mac(1), Stage.SUPPLIED)
     assert netboot(box) is Boot.PARKED
     assert "the furthest boots what its workflow supplies" in (await machines.get(worker)).parked
 
@@ -217,7 +217,7 @@ async def test_a_machine_that_asks_every_other_second_is_noted_once_for_each_tim
 ) -> None:
     worker = await box.machine(1)
     for stage in (Stage.SERVICES, Stage.SERVICES, Stage.DISCOVER, Stage.SERVICES, Stage.SERVICES, Stage.SUPPLIED):
-        box.machines.saw(mac(1), stage)
+        box.machines.progress.saw(mac(1), stage)
     seen = [each.stage for each in await box.machines.timeline.of(mac(1))]
     assert seen == [Stage.SERVICES, Stage.DISCOVER, Stage.SERVICES, Stage.SUPPLIED]
     assert (await box.machines.get(worker)).stage is Stage.SUPPLIED
@@ -238,7 +238,7 @@ async def test_boots_are_counted_over_a_restart_of_the_appliance(tmp_path: Path)
         await box.workflow()
         for _ in range(MAX_BOOTS):
             script(box)
-        await box.machines.save()
+        await box.machines.progress.save()
     async with appliance(tmp_path / "db") as box:
         assert netboot(box) is Boot.PARKED
 
@@ -249,9 +249,9 @@ async def test_progress_is_remembered_over_a_restart_of_the_appliance(tmp_path: 
         await box.workflow()
         await box.offer(worker)
         script(box)
-        await box.machines.save()
+        await box.machines.progress.save()
         await box.offer(worker)
-        await box.machines.save()
+        await box.machines.progress.save()
     async with appliance(tmp_path / "db") as box:
         assert (await box.machines.get(worker)).boots == 0
 
@@ -268,10 +268,10 @@ async def test_the_script_names_the_workflow_also_after_a_restart_of_the_applian
 
 async def test_boots_are_counted_only_while_there_is_a_ticket(box: Appliance) -> None:
     worker = await box.machine(1)
-    box.machines.saw(mac(1), Stage.SCRIPT)
+    box.machines.progress.saw(mac(1), Stage.SCRIPT)
     assert (await box.machines.get(worker)).boots == 0
     await box.workflow()
-    box.machines.saw(mac(1), Stage.SCRIPT)
+    box.machines.progress.saw(mac(1), Stage.SCRIPT)
     assert (await box.machines.get(worker)).boots == 1
 
 
@@ -300,10 +300,10 @@ async def test_the_plan_names_the_workflow_on_whose_behalf_a_machine_boots(box: 
 
 async def test_the_timeline_keeps_what_was_seen_in_order(box: Appliance) -> None:
     await box.machine(1)
-    box.machines.saw(mac(1), Stage.DISCOVER)
-    await box.machines.save()
-    box.machines.saw(mac(1), Stage.LOADER, "undionly.kpxe", retransmissions=2)
-    box.machines.saw(mac(9), Stage.DISCOVER)
+    box.machines.progress.saw(mac(1), Stage.DISCOVER)
+    await box.machines.progress.save()
+    box.machines.progress.saw(mac(1), Stage.LOADER, "undionly.kpxe", retransmissions=2)
+    box.machines.progress.saw(mac(9), Stage.DISCOVER)
     seen = await box.machines.timeline.of(mac(1))
     assert [each.stage for each in seen] == [Stage.DISCOVER, Stage.LOADER]
     assert (seen[1].detail, seen[1].facts) == ("undionly.kpxe", {"retransmissions": 2})
@@ -331,7 +331,7 @@ async def test_a_full_disk_delays_saving_and_does_not_end_it(box: Appliance, mon
     monkeypatch.setattr("tinkbox.engine.batch_saving.RETRY_SAVING", 0.0)
     async with asyncio.timeout(60), asyncio.TaskGroup() as parts:
         saving = parts.create_task(box.machines.timeline.run())
-        box.machines.saw(mac(1), Stage.DISCOVER)
+        box.machines.progress.saw(mac(1), Stage.DISCOVER)
         await saved.wait()
         saving.cancel()
     assert await box.store.read(lambda tables: [each.stage for each in tables.sightings.of([mac(1)]).values()]) == [
@@ -352,12 +352,12 @@ async def test_while_nothing_can_be_saved_boots_go_on_and_the_newest_sightings_w
     monkeypatch.setattr(box.store, "write", full)
     monkeypatch.setattr("tinkbox.engine.timeline.timeline.MAX_UNSAVED", 3)
     for number in range(5):
-        box.machines.saw(mac(1), Stage.DISCOVER, str(number))
+        box.machines.progress.saw(mac(1), Stage.DISCOVER, str(number))
         with pytest.raises(Unavailable):
-            await box.machines.save()
+            await box.machines.progress.save()
     assert box.dhcp_plan(1) is not None
     monkeypatch.setattr(box.store, "write", write)
-    await box.machines.save()
+    await box.machines.progress.save()
     assert [each.detail for each in await box.machines.timeline.of(mac(1))] == ["2", "3", "4"]
 
 
@@ -414,12 +414,12 @@ async def test_a_card_that_moves_to_another_machine_is_known_as_its_from_then_on
     with_both["network"]["interfaces"].append(json.loads(json.dumps(moved)))  # type: ignore[index]
     moved["dhcp"] |= {"mac": mac(9), "ip": {"address": address(9), "netmask": "255.255.255.0"}}
     await box.machines.push(*(parse_hardware(json.dumps(each)) for each in (without, with_both)))
-    assert box.machines.holder(mac(first)) == str(UUID(int=second))
-    assert box.machines.mac_at(address(first)) == mac(first)
-    assert box.machines.cards(mac(first)) == box.machines.cards(mac(second)) == [mac(second), mac(first)]
-    assert box.machines.cards(mac(9)) == [mac(9)]
-    assert box.machines.cards(mac(77)) == []
-    assert box.machines.holder(mac(9)) == str(UUID(int=first))
+    assert box.machines.known.holder(mac(first)) == str(UUID(int=second))
+    assert box.machines.known.mac_at(address(first)) == mac(first)
+    assert box.machines.known.cards(mac(first)) == box.machines.known.cards(mac(second)) == [mac(second), mac(first)]
+    assert box.machines.known.cards(mac(9)) == [mac(9)]
+    assert box.machines.known.cards(mac(77)) == []
+    assert box.machines.known.holder(mac(9)) == str(UUID(int=first))
 
 
 async def test_a_card_stays_with_whoever_took_it_over_while_a_deletion_was_under_way(box: Appliance) -> None:
@@ -430,9 +430,9 @@ async def test_a_card_stays_with_whoever_took_it_over_while_a_deletion_was_under
     document = hardware(2)
     document["network"]["interfaces"].append(hardware(1)["network"]["interfaces"][0])  # type: ignore[index]
     await box.machines.push(parse_hardware(json.dumps(document)))
-    box.machines.saw(mac(1), Stage.DISCOVER)
+    box.machines.progress.saw(mac(1), Stage.DISCOVER)
     await box.machines.refresh([deleted])
-    assert (box.machines.holder(mac(1)), box.machines.mac_at(address(1))) == (other, mac(1))
+    assert (box.machines.known.holder(mac(1)), box.machines.known.mac_at(address(1))) == (other, mac(1))
     assert box.machines.timeline.newest(mac(1)) is not None
 
 
@@ -441,7 +441,7 @@ async def test_a_question_of_the_worker_before_the_last_boot_takes_nothing_from_
 ) -> None:
     worker = await box.machine(1)
     await box.workflow()
-    box.machines.contact(worker, "boot-1")
+    box.machines.progress.contact(worker, "boot-1")
     begun = await box.offer(worker, "boot-2")
     assert begun is not None
     with pytest.raises(Conflict, match="has booted again since"):
@@ -476,26 +476,26 @@ async def test_what_was_seen_of_a_machine_goes_with_the_machine_or_with_its_inte
     worker = await box.machine(1)
     await box.machine(2)
     for number in (1, 2):
-        box.machines.saw(mac(number), Stage.SCRIPT)
+        box.machines.progress.saw(mac(number), Stage.SCRIPT)
     moved = {**hardware(1), "network": hardware(3)["network"]}
     await box.machines.push(parse_hardware(json.dumps(moved)))
     assert [each.mac for each in box.machines.timeline.machines()] == [mac(2)]
-    box.machines.saw(mac(3), Stage.KERNEL)
+    box.machines.progress.saw(mac(3), Stage.KERNEL)
     assert (await box.machines.get(worker)).stage is Stage.KERNEL
     await box.machines.delete(worker)
     assert [each.mac for each in box.machines.timeline.machines()] == [mac(2)]
 
 
 async def test_a_stranger_that_is_pushed_keeps_what_was_seen_of_it(box: Appliance) -> None:
-    box.machines.saw(mac(1), Stage.IGNORED)
-    assert box.machines.holder(mac(1)) == ""
+    box.machines.progress.saw(mac(1), Stage.IGNORED)
+    assert box.machines.known.holder(mac(1)) == ""
     worker = await box.machine(1)
-    assert box.machines.holder(mac(1)) == worker
+    assert box.machines.known.holder(mac(1)) == worker
     assert [each.stage for each in await box.machines.timeline.of(mac(1))] == [Stage.IGNORED]
 
 
 async def test_a_machine_that_was_seen_before_it_was_told_of_stands_where_it_was_seen(box: Appliance) -> None:
-    box.machines.saw(mac(1), Stage.INVENTORY)
+    box.machines.progress.saw(mac(1), Stage.INVENTORY)
     seen_at = box.clock()
     box.clock.forward(60)
     found = await box.machines.get(await box.machine(1))
@@ -505,15 +505,15 @@ async def test_a_machine_that_was_seen_before_it_was_told_of_stands_where_it_was
 async def test_a_machine_that_gets_no_further_is_said_to_have_stalled(box: Appliance) -> None:
     worker = await box.machine(1)
     assert (await box.machines.get(worker)).stalled == ""
-    box.machines.saw(mac(1), Stage.DISCOVER, asker=Asker.PXE)
+    box.machines.progress.saw(mac(1), Stage.DISCOVER, asker=Asker.PXE)
     box.clock.forward(8)
-    box.machines.saw(mac(1), Stage.DISCOVER, asker=Asker.PXE)
+    box.machines.progress.saw(mac(1), Stage.DISCOVER, asker=Asker.PXE)
     box.clock.forward(32)
     assert (await box.machines.get(worker)).stalled == "stalled here for 40 s"
-    box.machines.saw(mac(1), Stage.OFFERED)
+    box.machines.progress.saw(mac(1), Stage.OFFERED)
     assert (await box.machines.get(worker)).stalled == ""
     box.clock.forward(11)
-    box.machines.saw(mac(1), Stage.DISCOVER, asker=Asker.PXE)
+    box.machines.progress.saw(mac(1), Stage.DISCOVER, asker=Asker.PXE)
     status = await box.machines.get(worker)
     assert (status.stage, status.stalled) == (Stage.OFFERED, "stalled here for 11 s"), "it goes round there"
 
@@ -522,7 +522,7 @@ async def test_what_was_seen_is_saved_also_when_the_progress_was_refused(
     box: Appliance, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     await box.machine(1)
-    box.machines.saw(mac(1), Stage.SCRIPT)
+    box.machines.progress.saw(mac(1), Stage.SCRIPT)
     write, refusals = box.store.write, [Unavailable("the disk is full")]
 
     async def full_at_first(use_case: object) -> None:
@@ -532,7 +532,7 @@ async def test_what_was_seen_is_saved_also_when_the_progress_was_refused(
 
     monkeypatch.setattr(box.store, "write", full_at_first)
     with pytest.raises(Unavailable):
-        await box.machines.save()
+        await box.machines.progress.save()
     assert len(await box.store.read(lambda tables: tables.sightings.of([mac(1)]))) == 1
 
 
@@ -540,9 +540,9 @@ async def test_the_worker_is_seen_on_the_interface_that_the_machine_booted_from(
     both = hardware(1)
     both["network"]["interfaces"] += hardware(2)["network"]["interfaces"]
     await box.machines.push(parse_hardware(json.dumps(both)))
-    box.machines.saw(mac(1), Stage.DISCOVER)
+    box.machines.progress.saw(mac(1), Stage.DISCOVER)
     box.clock.forward(1)
-    box.machines.saw(mac(2), Stage.RAMDISK)
+    box.machines.progress.saw(mac(2), Stage.RAMDISK)
     await box.offer(both["id"])
     assert [each.stage for each in await box.machines.timeline.of(mac(2))] == [Stage.RAMDISK, Stage.WORKER]
     assert [each.stage for each in await box.machines.timeline.of(mac(1))] == [Stage.DISCOVER]

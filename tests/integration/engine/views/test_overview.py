@@ -100,7 +100,7 @@ async def test_a_workflow_that_ran_out_of_time_between_two_actions_says_so(box: 
 async def test_machines_that_nobody_knows_are_shown_while_they_boot(box: Appliance) -> None:
     await box.machine(1)
     for number in (1, 9):
-        box.machines.saw(mac(number), Stage.DISCOVER, "PXE", asker=Asker.PXE)
+        box.machines.progress.saw(mac(number), Stage.DISCOVER, "PXE", asker=Asker.PXE)
     box.clock.forward(40)
     shown = await box.overview.snapshot("1")
     assert [each.stalled for each in shown.machines] == ["stalled here for 40 s"]
@@ -119,6 +119,6 @@ async def test_machines_that_nobody_knows_are_shown_while_they_boot(box: Applian
 
 async def test_of_many_strangers_the_last_seen_are_shown(box: Appliance) -> None:
     for number in range(MAX_STRANGERS + 5):
-        box.machines.saw(mac(number), Stage.IGNORED)
+        box.machines.progress.saw(mac(number), Stage.IGNORED)
     shown = (await box.overview.snapshot("1")).strangers
     assert [each.mac for each in shown] == [mac(number) for number in reversed(range(5, MAX_STRANGERS + 5))]

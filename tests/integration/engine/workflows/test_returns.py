@@ -91,21 +91,21 @@ async def test_the_workers_first_word_after_another_boot_completes_it(box: Appli
 async def test_a_boot_that_is_seen_completes_it_and_the_machine_boots_its_disk(box: Appliance) -> None:
     _, offer = await left(box, REBOOT)
     assert netboot(box) is Boot.LOCAL_DISK, "even before anything is stored"
-    box.machines.booted(mac(1))
-    box.machines.booted(mac(1))
+    box.machines.progress.booted(mac(1))
+    box.machines.progress.booted(mac(1))
     await box.returns.look()
     assert await states(box, offer.workflow_id) == ["SUCCESS", "SUCCESS", "SUCCESS"]
     assert netboot(box) is Boot.LOCAL_DISK
-    assert not box.machines.returned
+    assert not box.returns.returned()
 
 
 async def test_a_boot_that_is_seen_after_the_workers_first_word_changes_nothing(box: Appliance) -> None:
     worker, offer = await left(box, THROUGH)
-    box.machines.booted(mac(1))
+    box.machines.progress.booted(mac(1))
     assert await box.offer(worker, "boot-2") is not None
     await box.returns.look()
     assert await states(box, offer.workflow_id) == ["RUNNING", "SUCCESS", "RUNNING"]
-    assert not box.machines.returned
+    assert not box.returns.returned()
 
 
 async def test_a_machine_with_more_to_do_boots_the_osie(box: Appliance) -> None:
@@ -115,7 +115,7 @@ async def test_a_machine_with_more_to_do_boots_the_osie(box: Appliance) -> None:
         plan = box.dhcp_plan(1)
         assert plan is not None
         assert plan.boot is Boot.OSIE
-        box.machines.booted(mac(1))
+        box.machines.progress.booted(mac(1))
         await box.returns.look()
     assert await states(box, offer.workflow_id) == ["RUNNING", "SUCCESS", "PENDING"]
 
@@ -124,7 +124,7 @@ async def test_another_workflow_of_the_machine_is_something_to_do(box: Appliance
     await left(box, REBOOT)
     await box.workflow(REBOOT)
     assert netboot(box) is Boot.OSIE
-    box.machines.booted(mac(1))
+    box.machines.progress.booted(mac(1))
     await box.returns.look()
     assert netboot(box) is Boot.OSIE
 
@@ -133,7 +133,7 @@ async def test_a_machine_that_is_done_stays_on_its_disk_while_others_go_on(box: 
     second = await box.machine(2)
     _, offer = await left(box, PARTING, a=1, b=2)
     assert netboot(box) is Boot.LOCAL_DISK
-    box.machines.booted(mac(1))
+    box.machines.progress.booted(mac(1))
     await box.returns.look()
     assert netboot(box) is Boot.LOCAL_DISK
     rest = await box.offer(second)
@@ -147,9 +147,9 @@ async def test_a_boot_of_a_machine_that_did_not_leave_means_nothing(box: Applian
     worker = await box.machine(1)
     await box.workflow(REBOOT)
     assert await box.offer(worker) is not None
-    box.machines.booted(mac(1))
-    box.machines.booted(mac(9))
-    assert not box.machines.returned
+    box.machines.progress.booted(mac(1))
+    box.machines.progress.booted(mac(9))
+    assert not box.returns.returned()
 
 
 async def test_success_is_not_taken_before_the_machine_is_back_but_a_failure_is(box: Appliance) -> None:
@@ -158,7 +158,7 @@ async def test_success_is_not_taken_before_the_machine_is_back_but_a_failure_is(
         await box.report(worker, offer, State.SUCCESS)
     await box.report(worker, offer, State.FAILED, reason="NonZeroExit", exit_code=1)
     assert await states(box, offer.workflow_id) == ["FAILED", "SUCCESS", "FAILED"]
-    box.machines.booted(mac(1))
+    box.machines.progress.booted(mac(1))
     await box.returns.look()
     assert await states(box, offer.workflow_id) == ["FAILED", "SUCCESS", "FAILED"]
 
@@ -168,7 +168,7 @@ async def test_who_leaves_is_known_after_a_restart_of_the_appliance(tmp_path: Pa
         _, offer = await left(box, REBOOT)
     async with appliance(tmp_path / "db") as box:
         assert netboot(box) is Boot.LOCAL_DISK
-        box.machines.booted(mac(1))
+        box.machines.progress.booted(mac(1))
         await box.returns.look()
         assert await states(box, offer.workflow_id) == ["SUCCESS", "SUCCESS", "SUCCESS"]
 
@@ -179,7 +179,7 @@ async def test_the_part_completes_what_comes_back_while_it_runs(box: Appliance) 
         running = group.create_task(box.returns.run())
         for _ in range(3):
             await asyncio.sleep(0)
-        box.machines.booted(mac(1))
+        box.machines.progress.booted(mac(1))
         while (await box.workflows.get(offer.workflow_id)).state is State.RUNNING:
             await box.workflows.changed(5)
         running.cancel()
@@ -187,7 +187,7 @@ async def test_the_part_completes_what_comes_back_while_it_runs(box: Appliance) 
 
 async def test_what_a_full_disk_refuses_is_done_later(box: Appliance, monkeypatch: pytest.MonkeyPatch) -> None:
     _, offer = await left(box, REBOOT)
-    box.machines.booted(mac(1))
+    box.machines.progress.booted(mac(1))
 
     async def full(use_case: object) -> None:
         raise Unavailable("the disk is full")

@@ -1,0 +1,148 @@
+"""What is noted of machines' boots: how far they come, who returned, which worker is in touch.
+
+It is noted in memory while machines are answered, and saved in batches.
+"""
+
+import asyncio
+from collections import deque
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
+from datetime import datetime
+from typing import NoReturn
+
+from tinkbox.engine.batch_saving import keep_saving
+from tinkbox.engine.machines.known_machines import KnownMachines
+from tinkbox.engine.timeline.sighting_rules import Entry
+from tinkbox.engine.timeline.timeline import Timeline
+from tinkbox.engine.wakeups import CHANGES, RETURNS, Wakeups
+from tinkbox.model.boot import Stage
+from tinkbox.model.errors import Conflict, Denied
+from tinkbox.model.hardware import Hardware, MacAddress, primary
+from tinkbox.model.sightings import Fact
+from tinkbox.store.database import Store
+
+REMEMBERED_BOOTS = 16
+_BOOT_PROGRESS = (Stage.SCRIPT, Stage.SUPPLIED, Stage.KERNEL, Stage.RAMDISK)
+_BOOTS = frozenset({Stage.SCRIPT, Stage.SUPPLIED})
+
+
+class BootProgress:
+    """A part: notes the boots of the machines in `known`; `timeline` is what was seen of every machine, known or not."""
+
+    def __init__(
+        self,
+        store: Store,
+        wakeups: Wakeups,
+        clock: Callable[[], datetime],
+        known: KnownMachines,
+        timeline: Timeline,
+    ) -> None:
+        self._store = store
+        self._wakeups = wakeups
+        self._clock = clock
+        self._known = known
+        self._timeline = timeline
+        self._past_boots: dict[str, deque[str]] = {}
+        self._returned: set[str] = set()
+        self._changed: set[str] = set()
+        self._noted = asyncio.Event()
+
+    def saw(self, mac: MacAddress, stage: Stage, detail: str = "", **facts: Fact) -> None:
+        """Note that a machine, known or not, was seen at a stage of its boot: `detail` for people, `facts` for rules."""
+        self.noted(mac, stage, detail, facts)
+
+    def noted(self, mac: MacAddress, stage: Stage, detail: str, facts: Mapping[str, Fact]) -> None:
+        """The same."""
+        newest = self._timeline.noted(mac, stage, detail, facts)
+        if newest is not None and (hardware_id := self._known.holder(mac)):
+            self._note(hardware_id, stage, newest)
+
+    def booted(self, mac: MacAddress) -> None:
+        """Note that a machine is in its first minutes: one that went away by intention is back."""
+        record = self._known.having(mac)
+        if record is not None and record.leaving:
+            self._returned.add(record.leaving)
+            self._wakeups.wake(RETURNS)
+
+    def returned(self) -> set[str]:
+        """Hand over the attempts whose machines went away by intention and were seen booting since it was last asked."""
+        returned, self._returned = self._returned, set()
+        return returned
+
+    def contact(self, hardware_id: str, boot_id: str) -> None:
+        """Note that the worker is in touch: progress, so the boots are counted anew.
+
+        Raises Conflict for a worker of an earlier boot: it is gone, only its question was still under way.
+        """
+        record = self._known.get(hardware_id)
+        if record is None:
+            raise Denied("this machine was deleted meanwhile")
+        past = self._past_boots.setdefault(hardware_id, deque(maxlen=REMEMBERED_BOOTS))
+        if boot_id in past:
+            raise Conflict("this machine has booted again since: its earlier worker gets nothing any more")
+        first = record.boot_id != boot_id
+        if first and record.boot_id:
+            past.append(record.boot_id)
+        now = self._clock()
+        self._known.note(replace(record, boot_id=boot_id, last_contact=now, boots=0, furthest=None))
+        if first:
+            self.saw(self.seen_last(record.hardware), Stage.WORKER, boot_id=boot_id)
+        elif record.boots:
+            self._remember(hardware_id)
+
+    def begin_anew(self, ids: Iterable[str]) -> None:
+        """The boots of these machines are counted anew."""
+        for hardware_id in ids:
+            record = self._known.get(hardware_id)
+            if record is not None:
+                self._known.note(replace(record, boots=0, furthest=None))
+                self._remember(hardware_id)
+
+    def seen_last(self, hardware: Hardware) -> MacAddress:
+        """The interface that it boots from: the one that was seen last, else the one it is shown by."""
+        seen = [each for each in map(self._timeline.newest, (each.mac for each in hardware.interfaces)) if each]
+        return max(seen, key=lambda each: each.at).mac if seen else primary(hardware).mac
+
+    def forget(self, deleted: Iterable[str]) -> None:
+        """Forget the earlier boots of machines that were deleted."""
+        for hardware_id in deleted:
+            self._past_boots.pop(hardware_id, None)
+
+    async def run(self) -> NoReturn:
+        """Save how far boots have come, in batches, for ever; `timeline` saves what was seen."""
+        await keep_saving(self._noted, self._save, "the progress of boots")
+
+    async def save(self) -> None:
+        """Save what was noted up to now, also what was seen."""
+        try:
+            await self._save()
+        finally:
+            await self._timeline.save()
+
+    async def _save(self) -> None:
+        changed, self._changed = self._changed, set()
+        records = [record for each in changed if (record := self._known.get(each))]
+        try:
+            await self._store.write(lambda tables: tables.hardware.save_progress(records))
+        except BaseException:
+            self._changed |= changed
+            raise
+
+    def _note(self, hardware_id: str, stage: Stage, newest: Entry) -> None:
+        record = before = self._known.get(hardware_id)
+        if record is None:
+            return
+        if stage in _BOOTS and record.ticket:
+            record = replace(record, boots=record.boots + 1)
+        if stage in _BOOT_PROGRESS:
+            record = replace(record, furthest=max(record.furthest or stage, stage, key=_BOOT_PROGRESS.index))
+        if record.stage is not newest.stage or record.stage_at != newest.first.at:
+            record = replace(record, stage=newest.stage, stage_at=newest.first.at)
+        if record is not before and record != before:
+            self._known.note(record)
+            self._remember(hardware_id)
+
+    def _remember(self, hardware_id: str) -> None:
+        self._changed.add(hardware_id)
+        self._noted.set()
+        self._wakeups.wake(CHANGES)

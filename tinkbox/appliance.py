@@ -30,7 +30,8 @@ from tinkbox.boot.tftp.server import TftpServer
 from tinkbox.door.traffic import Traffic
 from tinkbox.engine.boot.booting import OTHERS_ADDRESSES, Booting
 from tinkbox.engine.boot.leases import Leases
-from tinkbox.engine.discovery.discovery import Discovery
+from tinkbox.engine.discovery.discovery import Acceptance, Discovery
+from tinkbox.engine.discovery.unknown_machines import Strangers
 from tinkbox.engine.doctor.case import OsieSize
 from tinkbox.engine.doctor.examiner import Examiner, Premises
 from tinkbox.engine.machines.boot_history import Seen
@@ -118,10 +119,9 @@ class Appliance:
             store, sockets.subnets, _now, time.monotonic,
             reserved=lambda each: each in own or machines.known.mac_at(str(each)) is not None,
         )  # fmt: skip
-        self._discovery = Discovery(
-            store, wakeups, machines, self._workflows, _now, time.monotonic, _new_token,
-            settings.discovery.quotas, settings.discovery.rules, [each.network for each in sockets.subnets],
-        )  # fmt: skip
+        strangers = Strangers(store, machines.known.knows, _now, time.monotonic, _new_token, settings.discovery.quotas)
+        acceptance = Acceptance(rules=settings.discovery.rules, networks=[each.network for each in sockets.subnets])
+        self._discovery = Discovery(store, wakeups, machines, self._workflows, strangers, _now, acceptance)
         self.booting = Booting(
             machines, self._leases, self._discovery if settings.discovers else None, sockets.subnets, settings.dhcp.mode,
             neighbour, time.monotonic, self._firmware_knowledge, own,

@@ -10,7 +10,8 @@ from pathlib import Path
 from uuid import UUID
 
 from tests.integration.store.stores import opened_store
-from tinkbox.engine.discovery.discovery import Discovery
+from tinkbox.engine.discovery.discovery import Acceptance, Discovery
+from tinkbox.engine.discovery.unknown_machines import Strangers
 from tinkbox.engine.machines.boot_plan import dhcp_plan
 from tinkbox.engine.machines.machines import Machines
 from tinkbox.engine.services.routing_table import Directory
@@ -26,6 +27,7 @@ from tinkbox.engine.workflows.deadlines import Deadlines
 from tinkbox.engine.workflows.returns import Returns
 from tinkbox.engine.workflows.workflows import Workflows
 from tinkbox.model.boot import Plan
+from tinkbox.model.discovery import Quotas
 from tinkbox.model.hardware import MacAddress, parse_hardware
 from tinkbox.model.history import History, fold
 from tinkbox.model.workflow import Outcome, State
@@ -118,14 +120,16 @@ class Appliance:
             self.gather,
             lambda workflow_id: f"{workflow_id}.{DOMAIN}",
         )
-        self.discovery = Discovery(
+        strangers = Strangers(
             self.store,
-            self.wakeups,
-            self.machines,
-            self.workflows,
+            self.machines.known.knows,
             self.clock,
             self.clock.steady,
             lambda: f"guest-{next(numbers)}",
+            Quotas(),
+        )
+        self.discovery = Discovery(
+            self.store, self.wakeups, self.machines, self.workflows, strangers, self.clock, Acceptance()
         )
         self.breakpoints = Breakpoints(self.store, self.wakeups, self.machines, self.clock)
         self.deadlines = Deadlines(self.store, self.wakeups, self.machines, self.clock)

@@ -16,7 +16,7 @@ from tinkbox.engine.templates.templates import find_template
 from tinkbox.engine.wakeups import CHANGES, Wakeups
 from tinkbox.engine.workflows.workflows import Workflows
 from tinkbox.model.boot import Boot, Client, Plan, Stage
-from tinkbox.model.discovery import Quotas, Rule, Standing, Stranger, best_rule, filled, host_name
+from tinkbox.model.discovery import Rule, Standing, Stranger, best_rule, filled, host_name
 from tinkbox.model.errors import Conflict, Denied, Invalid, NotFound, Refusal, Unavailable
 from tinkbox.model.hardware import Hardware, Interface, MacAddress
 from tinkbox.model.inventory import Inventory, summary
@@ -39,11 +39,16 @@ class Enrolled:
     workflow_id: str = ""
 
 
-class Discovery:
-    """Machines that nobody knows, and what the known ones are made of.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Acceptance:
+    """By what machines are accepted: `rules` do so without a person; `networks` are those whose prefixes nobody has to tell."""
 
-    `rules` accept without a person.  `networks` are those whose prefixes nobody has to tell.
-    """
+    rules: Sequence[Rule] = ()
+    networks: Sequence[IPv4Network] = ()
+
+
+class Discovery:
+    """Machines that nobody knows, who are `strangers`, and what the known ones are made of."""
 
     def __init__(
         self,
@@ -51,21 +56,18 @@ class Discovery:
         wakeups: Wakeups,
         machines: Machines,
         workflows: Workflows,
+        strangers: Strangers,
         clock: Callable[[], datetime],
-        monotonic: Callable[[], float],
-        new_token: Callable[[], str],
-        quotas: Quotas | None = None,
-        rules: Sequence[Rule] = (),
-        networks: Sequence[IPv4Network] = (),
+        acceptance: Acceptance,
     ) -> None:
         self._store = store
         self._wakeups = wakeups
         self._machines = machines
         self._workflows = workflows
         self._clock = clock
-        self._rules = rules
-        self._networks = networks
-        self._strangers = Strangers(store, self._is_known, clock, monotonic, new_token, quotas or Quotas())
+        self._strangers = strangers
+        self._rules = acceptance.rules
+        self._networks = acceptance.networks
 
     async def load(self) -> list[str]:
         """Take up what is stored, once; returns what is wrong with the rules."""
@@ -319,9 +321,6 @@ class Discovery:
         hardware_id = self._machines.known.holder(mac)
         if hardware_id:
             raise Conflict(f"{mac} is machine {hardware_id} already")
-
-    def _is_known(self, mac: MacAddress) -> bool:
-        return self._machines.known.knows(mac)
 
     def _changed(self) -> None:
         self._wakeups.wake(ACCEPTED)

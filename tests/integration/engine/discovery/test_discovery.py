@@ -8,7 +8,8 @@ from ipaddress import IPv4Address, IPv4Network
 import pytest
 
 from tests.integration.engine.appliance import HELLO, Appliance, mac
-from tinkbox.engine.discovery.discovery import Discovery
+from tinkbox.engine.discovery.discovery import Acceptance, Discovery
+from tinkbox.engine.discovery.unknown_machines import Strangers
 from tinkbox.model.boot import Asker, Boot, Client, Stage
 from tinkbox.model.discovery import Quotas, Rule, Standing
 from tinkbox.model.errors import Conflict, Denied, Invalid, NotFound
@@ -22,11 +23,12 @@ ROUTER = IPv4Address("172.31.0.1")
 
 
 def discovery(box: Appliance, quotas: Quotas | None = None, rules: Sequence[Rule] = ()) -> Discovery:
-    networks = [IPv4Network("172.30.0.0/24")]
-    return Discovery(
-        box.store, box.wakeups, box.machines, box.workflows, box.clock, box.clock.steady, lambda: f"guest-{next(box.numbers)}",
-        quotas, rules, networks,
+    strangers = Strangers(
+        box.store, box.machines.known.knows, box.clock, box.clock.steady, lambda: f"guest-{next(box.numbers)}",
+        quotas or Quotas(),
     )  # fmt: skip
+    acceptance = Acceptance(rules=rules, networks=[IPv4Network("172.30.0.0/24")])
+    return Discovery(box.store, box.wakeups, box.machines, box.workflows, strangers, box.clock, acceptance)
 
 
 def pxe(number: int, architecture: int = 0, **facts: object) -> Client:

@@ -28,34 +28,15 @@ from tinkbox.boot.syslog import SyslogServer
 from tinkbox.boot.tftp.files import TftpFiles
 from tinkbox.boot.tftp.server import TftpServer
 from tinkbox.door.traffic import Traffic
-from tinkbox.engine.boot.booting import OTHERS_ADDRESSES, Booting
-from tinkbox.engine.boot.leases import Leases
-from tinkbox.engine.discovery.discovery import Acceptance, Discovery
-from tinkbox.engine.discovery.unknown_machines import Strangers
+from tinkbox.engine.boot.booting import OTHERS_ADDRESSES
 from tinkbox.engine.doctor.case import OsieSize
 from tinkbox.engine.doctor.examiner import Examiner, Premises
-from tinkbox.engine.machines.boot_history import Seen
-from tinkbox.engine.machines.firmware_knowledge import FirmwareKnowledge
-from tinkbox.engine.machines.machines import Machines
-from tinkbox.engine.services.routing_table import Directory
-from tinkbox.engine.services.services import Services
-from tinkbox.engine.shells.shells import Shells
-from tinkbox.engine.templates.templates import Templates
-from tinkbox.engine.timeline.syslog import Syslog
-from tinkbox.engine.views.metrics import Meter
-from tinkbox.engine.views.overview import Overview
-from tinkbox.engine.wakeups import Wakeups
-from tinkbox.engine.workflows.attempts import Attempts
+from tinkbox.engine.engine import Engine, EngineSettings, Surroundings
 from tinkbox.engine.workflows.binding import Names
-from tinkbox.engine.workflows.breakpoints import Breakpoints
-from tinkbox.engine.workflows.deadlines import Deadlines
-from tinkbox.engine.workflows.returns import Returns
-from tinkbox.engine.workflows.workflows import Workflows
 from tinkbox.hosting import Place
 from tinkbox.hosting.host import ServiceHost
 from tinkbox.hosting.local_link import LocalHostLink
 from tinkbox.listening import DNS_PORT, Listening, Sockets
-from tinkbox.model.boot import Plan
 from tinkbox.model.inventory import Inventory
 from tinkbox.node.discovery import routes as discovery_routes
 from tinkbox.node.hosting import routes as hosting_routes
@@ -72,7 +53,6 @@ from tinkbox.store.database import Store
 from tinkbox.wire.dhcp.foreign_servers import foreign_lines
 from tinkbox.wire.dhcp.pxe import BootService
 from tinkbox.wire.dns import Zone
-from tinkbox.wire.messages.worker import Credential
 
 Part = Callable[[], Awaitable[object]]
 
@@ -84,8 +64,6 @@ class Appliance:
     """
 
     def __init__(self, settings: Settings, sockets: Sockets, store: Store) -> None:
-        first = sockets.first
-        address = str(first.interface.address)
         self._settings = settings
         self._sockets = sockets
         self._store = store
@@ -93,70 +71,28 @@ class Appliance:
         self.people: People = read_people(settings.data, settings.operator.people)
         self._images = ImageStore(settings.data / "registry", clock=_now)
         self.traffic = Traffic()
-        wakeups = Wakeups()
 
-        # What workflows are, and what they run.
-        directory = Directory(settings.services.domain, first.url)
-        self.machines = machines = Machines(store, wakeups, _now, _new_token, directory.supply)
-        self._services = Services(store, wakeups, machines, _now, directory, address)
-        self._directory = directory
-        names = Names(
-            name=settings.name, address=address, domain=settings.services.domain, opened=settings.services.paths
-        )
-        self._workflows = Workflows(store, wakeups, machines, _now, _new_id, _new_token, names)
-        self._breakpoints = Breakpoints(store, wakeups, machines, _now)
-        self._shells = Shells(
-            store, wakeups, _now, _new_id, _new_token, settings.data / "recordings", self._breakpoints.touch
-        )
-        self._meter = Meter(store, machines, _now)
-        self._clockwork = [part(store, wakeups, machines, _now) for part in (Deadlines, Returns)]
-
-        # What machines are told in their first minutes, and what is learned of them.
-        self._syslog = Syslog(store, _now, machines.timeline.follows)
-        self._firmware_knowledge = FirmwareKnowledge(store, _now, machines.known.knows, machines.known.cards)
-        own = {each.interface.address for each in sockets.networks}
-        self._leases = Leases(
-            store, sockets.subnets, _now, time.monotonic,
-            reserved=lambda each: each in own or machines.known.mac_at(str(each)) is not None,
+        # What it decides, and what that is told of the world around it.
+        around = Surroundings(
+            clock=_now, monotonic=time.monotonic, new_id=_new_id, new_token=_new_token, neighbours=neighbour,
+            gather=self._gather,
         )  # fmt: skip
-        strangers = Strangers(store, machines.known.knows, _now, time.monotonic, _new_token, settings.discovery.quotas)
-        acceptance = Acceptance(rules=settings.discovery.rules, networks=[each.network for each in sockets.subnets])
-        self._discovery = Discovery(store, wakeups, machines, self._workflows, strangers, _now, acceptance)
-        self.booting = Booting(
-            machines, self._leases, self._discovery if settings.discovers else None, sockets.subnets, settings.dhcp.mode,
-            neighbour, time.monotonic, self._firmware_knowledge, own,
-        )  # fmt: skip
-        self._seen = Seen(store, machines, self._syslog, _now)
+        self.engine = Engine(store, around, _said(settings, sockets))
 
         # Services on this host's own engine.
         self.docker = DockerRuntime(settings.docker)
-        self.proxy = Proxy(directory, self.booting.machine_at)
-
-        self._wakeups = wakeups
+        self.proxy = Proxy(self.engine.directory, self.engine.booting.machine_at)
 
     async def load(self) -> list[str]:
         """Take over what is stored; returns what does not fit together any more.  Raises Unavailable when the store is."""
-        for load in (
-            self.machines.load, self._syslog.load, self._firmware_knowledge.load, self._leases.load, self._services.load,
-            self._meter.begin, self._shells.load,
-        ):  # fmt: skip
-            await load()
-        self._host = ServiceHost(self.docker, LocalHostLink(self._services), self._place(), time.monotonic)
-        self._attempts = Attempts(
-            self._store, self._wakeups, self.machines, _now, _new_token, self._host.gather, self._directory.name_of
-        )
-        return await self._discovery.load()
+        wrong = await self.engine.load()
+        self._host = ServiceHost(self.docker, LocalHostLink(self.engine.services), self._place(), time.monotonic)
+        return wrong
 
     def parts(self) -> list[Part]:
         """Everything that is to run for as long as the appliance does."""
-        parts: list[Part] = [each.run for each in self._clockwork]
-        parts += [
-            self._store.run, self.machines.progress.run, self.machines.timeline.run, self._syslog.run, self._firmware_knowledge.run,
-            self._leases.run, self._discovery.run, self._services.run, self._host.run, self._shells.run,
-        ]  # fmt: skip
-        if self._settings.discovers:
-            parts.append(self._discovery.watch)
-        rate_limit = RateLimit(self.booting.knows, time.monotonic)
+        parts: list[Part] = [self._store.run, *self.engine.parts(), self._host.run]
+        rate_limit = RateLimit(self.engine.booting.knows, time.monotonic)
         prober = Prober({each.interface.name: each.interface.network for each in self._sockets.networks})
         for each in self._sockets.networks:
             parts += self._first_minutes(each, rate_limit, prober)
@@ -173,14 +109,18 @@ class Appliance:
             syslog=at.interface.address if at.syslog and settings.node.syslog_port == SYSLOG_PORT else None,
         )
         raspberrypi = settings.data / "raspberrypi"
-        tftp_files = TftpFiles(self._loaders, self.booting, self._credential, self._boot_folder(at), raspberrypi)
+        tftp_files = TftpFiles(
+            self._loaders, self.engine.booting, self.engine.credential, self._boot_folder(at), raspberrypi
+        )
         parts: list[Part] = [TftpServer(at.tftp, tftp_files, tftp_files, time.monotonic).serve]
         if at.dhcp is not None:
-            parts.append(DhcpServer(at.dhcp, name, self.booting, self._leases, prober, service, rate_limit).serve)
+            parts.append(
+                DhcpServer(at.dhcp, name, self.engine.booting, self.engine.leases, prober, service, rate_limit).serve
+            )
         if at.boot_server is not None:
-            parts.append(BootServer(at.boot_server, name, self.booting, service, rate_limit).serve)
+            parts.append(BootServer(at.boot_server, name, self.engine.booting, service, rate_limit).serve)
         if at.syslog is not None:
-            parts.append(SyslogServer(at.syslog, self.booting.at, self._syslog).serve)
+            parts.append(SyslogServer(at.syslog, self.engine.booting.at, self.engine.syslog).serve)
         if at.names is not None:
             parts.append(NamesServer(*at.names, Zone(settings.services.domain, at.interface.address)).serve)
         return parts
@@ -194,37 +134,37 @@ class Appliance:
             discovers=settings.discovers,
         )  # fmt: skip
         examiner = Examiner(
-            self.machines,
-            self._seen,
+            self.engine.machines,
+            self.engine.seen,
             premises,
             ask=partial(other_servers_on, [each.interface.name for each in self._sockets.networks], _new_identity),
             osie=lambda: [_size(each) for each in osie()],
             inventory=self._inventory,
-            firmware_traits=self._firmware_knowledge.firmware_traits,
+            firmware_traits=self.engine.firmware_knowledge.firmware_traits,
             clock=_now,
         )
         others = settings.dhcp.mode in OTHERS_ADDRESSES
         return OperatorDoor(
-            machines=self.machines,
-            seen=self._seen,
-            discovery=self._discovery,
+            machines=self.engine.machines,
+            seen=self.engine.seen,
+            discovery=self.engine.discovery,
             examiner=examiner,
             foreign=foreign_lines(first.interface.address, first.url) if others else (),
-            templates=Templates(self._store, _now, _new_id),
-            workflows=self._workflows,
-            overview=Overview(self._store, self.machines, _now),
-            breakpoints=self._breakpoints,
-            services=self._services,
-            directory=self._directory,
-            shells=self._shells,
+            templates=self.engine.templates,
+            workflows=self.engine.workflows,
+            overview=self.engine.overview,
+            breakpoints=self.engine.breakpoints,
+            services=self.engine.services,
+            directory=self.engine.directory,
+            shells=self.engine.shells,
             images=self._images,
-            meter=self._meter,
+            meter=self.engine.meter,
             answers=self.traffic.answers,
-            leases=self._leases.all,
+            leases=self.engine.leases.all,
             osie=lambda: [asdict(each) for each in osie()],
             server=first.url,
             registry=first.registry,
-            firmware_traits=self._firmware_knowledge.of,
+            firmware_traits=self.engine.firmware_knowledge.of,
         ).routes()
 
     def image_routes(self) -> list[web.RouteDef]:
@@ -233,22 +173,19 @@ class Appliance:
 
     def node_routes(self, at: Listening) -> list[web.RouteDef]:
         """What machines on one network ask over HTTP."""
-        authenticate = self.machines.authenticate
+        authenticate = self.engine.machines.authenticate
         return [
-            *worker_routes(self._attempts, self._breakpoints, authenticate, _now, self.booting),
-            *discovery_routes(self._discovery, time.monotonic),
-            *hosting_routes(self._services, authenticate, self.machines.progress.contact),
-            *shell_routes(self._shells, authenticate),
-            *boot_routes(self.booting, self._credential, self._boot_folder(at)),
+            *worker_routes(self.engine.attempts, self.engine.breakpoints, authenticate, _now, self.engine.booting),
+            *discovery_routes(self.engine.discovery, time.monotonic),
+            *hosting_routes(self.engine.services, authenticate, self.engine.machines.progress.contact),
+            *shell_routes(self.engine.shells, authenticate),
+            *boot_routes(self.engine.booting, self.engine.credential, self._boot_folder(at)),
             *self.image_routes(),
         ]
 
     async def save(self) -> None:
         """Save what waits to be saved in batches; raises Unavailable when that cannot be."""
-        for save in (
-            self.machines.progress.save, self._syslog.save, self._firmware_knowledge.save, self._leases.save, self._discovery.save,
-        ):  # fmt: skip
-            await save()
+        await self.engine.save()
 
     def _boot_folder(self, at: Listening) -> BootFolder:
         settings = self._settings
@@ -261,21 +198,18 @@ class Appliance:
             syslog_port=settings.node.syslog_port,
         )
 
-    def _credential(self, plan: Plan, server: str) -> Credential:
-        """The identity of the worker that a plan is for, for the node door at `server`."""
-        registry = server.removeprefix("http://")
-        if plan.hardware_id:
-            return self.machines.credential(plan.hardware_id, server, registry)
-        return self._discovery.credential(plan.interface.mac, server, registry)
+    async def _gather(self, workflow_id: str) -> None:
+        """Have what the services of a workflow wrote handed over."""
+        await self._host.gather(workflow_id)
 
     async def _inventory(self, machine: str) -> Inventory | None:
-        told = await self._discovery.inventory(machine)
+        told = await self.engine.discovery.inventory(machine)
         return told[0] if told else None
 
     def _place(self) -> Place:
         """Where the appliance runs services."""
         return Place(
-            host=self._services.host_id,
+            host=self.engine.services.host_id,
             folder=self._settings.data / "services",
             registry="{}:{}".format(*self._sockets.images.getsockname()),
             server=self._sockets.first.url,
@@ -283,6 +217,26 @@ class Appliance:
             subnets=self._settings.services.subnets,
             opened=self._settings.services.paths,
         )
+
+
+def _said(settings: Settings, sockets: Sockets) -> EngineSettings:
+    """What the settings say to the engine."""
+    first = sockets.first
+    names = Names(
+        name=settings.name, address=str(first.interface.address), domain=settings.services.domain,
+        opened=settings.services.paths,
+    )  # fmt: skip
+    return EngineSettings(
+        names=names,
+        url=first.url,
+        recordings=settings.data / "recordings",
+        mode=settings.dhcp.mode,
+        subnets=sockets.subnets,
+        own={each.interface.address for each in sockets.networks},
+        discovers=settings.discovers,
+        quotas=settings.discovery.quotas,
+        rules=settings.discovery.rules,
+    )
 
 
 def _now() -> datetime:

@@ -3,31 +3,17 @@
 import json
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from itertools import count
 from pathlib import Path
 from uuid import UUID
 
 from tests.integration.store.stores import opened_store
-from tinkbox.engine.discovery.discovery import Acceptance, Discovery
-from tinkbox.engine.discovery.unknown_machines import Strangers
+from tinkbox.engine.engine import Engine, EngineSettings, Surroundings
 from tinkbox.engine.machines.boot_plan import dhcp_plan
-from tinkbox.engine.machines.machines import Machines
-from tinkbox.engine.services.routing_table import Directory
-from tinkbox.engine.services.services import Services
-from tinkbox.engine.templates.templates import Templates
-from tinkbox.engine.timeline.syslog import Syslog
-from tinkbox.engine.views.overview import Overview
-from tinkbox.engine.wakeups import Wakeups
-from tinkbox.engine.workflows.attempts import Attempts
 from tinkbox.engine.workflows.binding import Names
-from tinkbox.engine.workflows.breakpoints import Breakpoints
-from tinkbox.engine.workflows.deadlines import Deadlines
-from tinkbox.engine.workflows.returns import Returns
-from tinkbox.engine.workflows.workflows import Workflows
 from tinkbox.model.boot import Plan
-from tinkbox.model.discovery import Quotas
 from tinkbox.model.hardware import MacAddress, parse_hardware
 from tinkbox.model.history import History, fold
 from tinkbox.model.workflow import Outcome, State
@@ -83,57 +69,28 @@ class Clock:
         self.now += timedelta(seconds=seconds)
 
 
-@dataclass
-class Appliance:
-    store: Store
-    clock: Clock = field(default_factory=Clock)
-    wakeups: Wakeups = field(default_factory=Wakeups)
-    numbers: Iterator[int] = field(default_factory=lambda: count(1))
+class Appliance(Engine):
+    """The appliance's engine, with what tests ask of it in a word; `folder` is where it keeps its recordings."""
 
-    def __post_init__(self) -> None:
-        numbers = self.numbers
-
-        def new_id() -> str:
-            return str(UUID(int=(next(numbers) << 96) + 7))
-
-        self.machines = Machines(self.store, self.wakeups, self.clock, lambda: f"token-{next(numbers)}")
-        self.syslog = Syslog(self.store, self.clock, self.machines.timeline.follows)
-        self.templates = Templates(self.store, self.clock, new_id)
-        self.directory = Directory(DOMAIN, f"http://{ADDRESS}")
-        self.services = Services(self.store, self.wakeups, self.machines, self.clock, self.directory, ADDRESS)
-        self.workflows = Workflows(
-            self.store,
-            self.wakeups,
-            self.machines,
-            self.clock,
-            new_id,
-            lambda: f"run-{next(numbers)}",
-            Names(name="provisioner", address=ADDRESS, domain=DOMAIN),
+    def __init__(self, store: Store, folder: Path, clock: Clock, numbers: Iterator[int]) -> None:
+        self.store = store
+        self.clock = clock
+        self.numbers = numbers
+        around = Surroundings(
+            clock=clock,
+            monotonic=clock.steady,
+            new_id=lambda: str(UUID(int=(next(numbers) << 96) + 7)),
+            new_token=lambda: f"token-{next(numbers)}",
+            neighbours=lambda _: None,
+            gather=lambda workflow_id: self.gather(workflow_id),
         )
-        self.overview = Overview(self.store, self.machines, self.clock)
-        self.attempts = Attempts(
-            self.store,
-            self.wakeups,
-            self.machines,
-            self.clock,
-            lambda: f"attempt-{next(numbers)}",
-            self.gather,
-            lambda workflow_id: f"{workflow_id}.{DOMAIN}",
+        settings = EngineSettings(
+            names=Names(name="provisioner", address=ADDRESS, domain=DOMAIN),
+            url=f"http://{ADDRESS}",
+            recordings=folder / "recordings",
+            mode="reservation",
         )
-        strangers = Strangers(
-            self.store,
-            self.machines.known.knows,
-            self.clock,
-            self.clock.steady,
-            lambda: f"guest-{next(numbers)}",
-            Quotas(),
-        )
-        self.discovery = Discovery(
-            self.store, self.wakeups, self.machines, self.workflows, strangers, self.clock, Acceptance()
-        )
-        self.breakpoints = Breakpoints(self.store, self.wakeups, self.machines, self.clock)
-        self.deadlines = Deadlines(self.store, self.wakeups, self.machines, self.clock)
-        self.returns = Returns(self.store, self.wakeups, self.machines, self.clock)
+        super().__init__(store, around, settings)
 
     async def gather(self, workflow_id: str) -> None:
         """What services wrote until now is handed over: by default they write nothing."""
@@ -229,8 +186,7 @@ async def appliance(
     One that goes on where another was needs other `numbers` to make its ids and tokens of.
     """
     async with opened_store(path) as store:
-        box = Appliance(store, clock or Clock(), numbers=numbers or count(1))
-        await box.machines.load()
-        await box.services.load()
+        box = Appliance(store, path.parent, clock or Clock(), numbers or count(1))
+        await box.load()
         yield box
         await box.check_histories()

@@ -1,0 +1,146 @@
+"""The engine as one: which of its parts there are, what each is given, and in which order they come to life."""
+
+from collections.abc import Awaitable, Callable, Collection, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from ipaddress import IPv4Address
+from pathlib import Path
+
+from tinkbox.engine.boot.booting import Booting
+from tinkbox.engine.boot.leases import Leases
+from tinkbox.engine.discovery.discovery import Acceptance, Discovery
+from tinkbox.engine.discovery.unknown_machines import Strangers
+from tinkbox.engine.machines.boot_history import Seen
+from tinkbox.engine.machines.firmware_knowledge import FirmwareKnowledge
+from tinkbox.engine.machines.machines import Machines
+from tinkbox.engine.services.routing_table import Directory
+from tinkbox.engine.services.services import Services
+from tinkbox.engine.shells.shells import Shells
+from tinkbox.engine.templates.templates import Templates
+from tinkbox.engine.timeline.syslog import Syslog
+from tinkbox.engine.views.metrics import Meter
+from tinkbox.engine.views.overview import Overview
+from tinkbox.engine.wakeups import Wakeups
+from tinkbox.engine.workflows.attempts import Attempts
+from tinkbox.engine.workflows.binding import Names
+from tinkbox.engine.workflows.breakpoints import Breakpoints
+from tinkbox.engine.workflows.deadlines import Deadlines
+from tinkbox.engine.workflows.returns import Returns
+from tinkbox.engine.workflows.workflows import Workflows
+from tinkbox.model.boot import Plan
+from tinkbox.model.discovery import Quotas, Rule
+from tinkbox.model.hardware import MacAddress
+from tinkbox.model.leases import Subnet
+from tinkbox.store.database import Store
+from tinkbox.wire.messages.worker import Credential
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EngineSettings:
+    """What the settings say to the engine.
+
+    `names.address` is the appliance's own on its first network, where machines reach it at `url`; `own` are those on all of
+    its networks.  `mode` is the setting `dhcp.mode`; without `discovers` unknown machines are ignored.  `recordings` is
+    the folder for what was typed in shells.
+    """
+
+    names: Names
+    url: str
+    recordings: Path
+    mode: str
+    subnets: Sequence[Subnet] = ()
+    own: Collection[IPv4Address] = ()
+    discovers: bool = False
+    quotas: Quotas = field(default_factory=Quotas)
+    rules: Sequence[Rule] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Surroundings:
+    """What the engine asks of the world around it.
+
+    `monotonic` is a steady clock in seconds.  `neighbours` gives the hardware address that the kernel has for an IPv4
+    address of one of our networks.  `gather` hands over what the services of a workflow wrote until now.
+    """
+
+    clock: Callable[[], datetime]
+    monotonic: Callable[[], float]
+    new_id: Callable[[], str]
+    new_token: Callable[[], str]
+    neighbours: Callable[[str], MacAddress | None]
+    gather: Callable[[str], Awaitable[None]]
+
+
+class Engine:
+    """Every part of the engine, once, over one store; `load` comes before anything is served."""
+
+    def __init__(self, store: Store, around: Surroundings, settings: EngineSettings) -> None:
+        clock, new_id, new_token = around.clock, around.new_id, around.new_token
+        self._discovers = settings.discovers
+        self.wakeups = wakeups = Wakeups()
+
+        # What workflows are, and what they run.
+        self.directory = Directory(settings.names.domain, settings.url)
+        self.machines = machines = Machines(store, wakeups, clock, new_token, self.directory.supply)
+        self.services = Services(store, wakeups, machines, clock, self.directory, settings.names.address)
+        self.templates = Templates(store, clock, new_id)
+        self.workflows = Workflows(store, wakeups, machines, clock, new_id, new_token, settings.names)
+        self.breakpoints = Breakpoints(store, wakeups, machines, clock)
+        self.shells = Shells(store, wakeups, clock, new_id, new_token, settings.recordings, self.breakpoints.touch)
+        self.attempts = Attempts(store, wakeups, machines, clock, new_token, around.gather, self.directory.name_of)
+        self.deadlines = Deadlines(store, wakeups, machines, clock)
+        self.returns = Returns(store, wakeups, machines, clock)
+
+        # What machines are told in their first minutes, and what is learned of them.
+        self.syslog = Syslog(store, clock, machines.timeline.follows)
+        self.firmware_knowledge = FirmwareKnowledge(store, clock, machines.known.knows, machines.known.cards)
+        self.leases = Leases(
+            store, settings.subnets, clock, around.monotonic,
+            reserved=lambda each: each in settings.own or machines.known.mac_at(str(each)) is not None,
+        )  # fmt: skip
+        strangers = Strangers(store, machines.known.knows, clock, around.monotonic, new_token, settings.quotas)
+        acceptance = Acceptance(rules=settings.rules, networks=[each.network for each in settings.subnets])
+        self.discovery = Discovery(store, wakeups, machines, self.workflows, strangers, clock, acceptance)
+        self.booting = Booting(
+            machines, self.leases, self.discovery if settings.discovers else None, settings.subnets, settings.mode,
+            around.neighbours, around.monotonic, self.firmware_knowledge, settings.own,
+        )  # fmt: skip
+
+        # What people look at.
+        self.seen = Seen(store, machines, self.syslog, clock)
+        self.overview = Overview(store, machines, clock)
+        self.meter = Meter(store, machines, clock)
+
+    async def load(self) -> list[str]:
+        """Take over what is stored; returns what does not fit together any more.  Raises Unavailable when the store is."""
+        for load in (
+            self.machines.load, self.syslog.load, self.firmware_knowledge.load, self.leases.load, self.services.load,
+            self.meter.begin, self.shells.load,
+        ):  # fmt: skip
+            await load()
+        return await self.discovery.load()
+
+    def parts(self) -> list[Callable[[], Awaitable[object]]]:
+        """Everything of it that is to run for as long as the appliance does; the store is not among it."""
+        parts: list[Callable[[], Awaitable[object]]] = [
+            self.deadlines.run, self.returns.run, self.machines.progress.run, self.machines.timeline.run, self.syslog.run,
+            self.firmware_knowledge.run, self.leases.run, self.discovery.run, self.services.run, self.shells.run,
+        ]  # fmt: skip
+        if self._discovers:
+            parts.append(self.discovery.watch)
+        return parts
+
+    async def save(self) -> None:
+        """Save what waits to be saved in batches; raises Unavailable when that cannot be."""
+        for save in (
+            self.machines.progress.save, self.syslog.save, self.firmware_knowledge.save, self.leases.save,
+            self.discovery.save,
+        ):  # fmt: skip
+            await save()
+
+    def credential(self, plan: Plan, server: str) -> Credential:
+        """The identity of the worker that a plan is for, for the node door at `server`."""
+        registry = server.removeprefix("http://")
+        if plan.hardware_id:
+            return self.machines.credential(plan.hardware_id, server, registry)
+        return self.discovery.credential(plan.interface.mac, server, registry)

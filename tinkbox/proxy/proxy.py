@@ -8,14 +8,14 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache
 from ipaddress import AddressValueError, IPv4Address
 from types import TracebackType
-from typing import Final, Protocol, Self
+from typing import Final, Self
 
 from aiohttp import HttpVersion10, HttpVersion11, hdrs, web
 from aiohttp.typedefs import Middleware
 from yarl import URL
 
 from tinkbox.door.problems import Handler, problem
-from tinkbox.engine.services.routing_table import Found, doing, serves
+from tinkbox.engine.services.routing_table import Directory, Found, doing, serves
 from tinkbox.model.errors import Invalid, NotFound
 from tinkbox.model.services import APPLIANCE, ENDED, Phase
 from tinkbox.proxy.headers import origin, to_service
@@ -26,13 +26,6 @@ from tinkbox.wire.routes.rules import Request
 
 RETRY_SECONDS: Final = 2
 _OVER: Final = ENDED | {Phase.STOPPING}
-
-
-class Directory(Protocol):
-    """Whoever knows the services (`engine.services.routing_table`)."""
-
-    def covers(self, host: str) -> bool: ...
-    def find(self, request: Request, machine: str) -> Found | None: ...
 
 
 def is_nobodys(address: IPv4Address) -> bool:

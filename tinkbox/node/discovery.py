@@ -5,29 +5,21 @@
 
 from collections.abc import Callable
 from functools import partial
-from typing import Final, Protocol
+from typing import Final
 
 from aiohttp import web
 
 from tinkbox.door.bodies import body_of
 from tinkbox.door.problems import problem
+from tinkbox.engine.discovery.discovery import Discovery
 from tinkbox.model.rates import Buckets, Rate
 from tinkbox.node.questions import answered, awaited, nothing_yet, worker_of
-from tinkbox.wire.messages.inventory import MAX_INVENTORY, Accepted, Told, decode_told, encode_message
+from tinkbox.wire.messages.inventory import MAX_INVENTORY, decode_told, encode_message
 from tinkbox.wire.polling import POLL_SECONDS
 
 # A worker tells once when it starts, and one that is told to wait asks again within eight seconds.
 TELLS: Final = Rate(burst=8, a_second=0.125)
 REMEMBERED: Final = 8192
-
-
-class Discovery(Protocol):
-    """What this door asks of the engine; each takes a credential's token, and raises Denied when it is nobody's."""
-
-    def teller(self, token: str) -> str: ...
-    async def told(self, token: str, told: Told) -> None: ...
-    async def accepted(self, token: str) -> Accepted | None: ...
-    async def wait(self, timeout: float) -> None: ...
 
 
 def routes(

@@ -2,30 +2,19 @@
 
 from collections.abc import Callable
 from functools import partial
-from typing import Protocol
 
 from aiohttp import web
 
 from tinkbox.door.bodies import body_of
-from tinkbox.model.services import Standing
+from tinkbox.engine.services.services import Services
 from tinkbox.node.questions import answered, awaited, nothing_yet, offset_of, worker_of
 from tinkbox.wire.ephemeral_limits import MAX_ARCHIVE_BYTES
-from tinkbox.wire.messages.hosting import Wanted, decode_observed, encode
+from tinkbox.wire.messages.hosting import decode_observed, encode
 from tinkbox.wire.messages.worker import MAX_OUTPUT_CHUNK
 from tinkbox.wire.polling import POLL_SECONDS
 
 # As many services as one host may have, each with its last lines and the longest message.
 MAX_OBSERVED_BODY = 8 * 1024 * 1024
-
-
-class Services(Protocol):
-    """What this door asks of the engine."""
-
-    async def wanted(self, host: str, seen: str) -> Wanted | None: ...
-    async def wait(self, host: str, timeout: float) -> None: ...
-    async def observed(self, host: str, standings: tuple[Standing, ...]) -> None: ...
-    async def output(self, host: str, run: str, offset: int, chunk: bytes) -> int: ...
-    async def keep_data(self, host: str, run: str, archive: bytes) -> int: ...
 
 
 def routes(

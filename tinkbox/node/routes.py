@@ -3,14 +3,14 @@
 from collections.abc import Callable
 from datetime import datetime
 from functools import partial
-from typing import Protocol
 
 from aiohttp import web
 
 from tinkbox.door.bodies import body_of
+from tinkbox.engine.boot.booting import Booting
+from tinkbox.engine.workflows.attempts import Attempts
+from tinkbox.engine.workflows.breakpoints import Breakpoints
 from tinkbox.model.boot import Stage
-from tinkbox.model.disks import Refused
-from tinkbox.model.sightings import Fact
 from tinkbox.node.questions import (
     MAX_MESSAGE_BODY,
     answered,
@@ -22,14 +22,10 @@ from tinkbox.node.questions import (
 from tinkbox.wire.ephemeral_limits import MAX_ARCHIVE_BYTES
 from tinkbox.wire.messages import breakpoints as holds
 from tinkbox.wire.messages import disks
-from tinkbox.wire.messages.breakpoints import Asked, Held, Orders, Resumed, decode_asked, decode_held, decode_resumed
-from tinkbox.wire.messages.disks import Looked
+from tinkbox.wire.messages.breakpoints import Orders, decode_asked, decode_held, decode_resumed
 from tinkbox.wire.messages.worker import (
     MAX_OUTPUT_CHUNK,
-    Hello,
-    Leaving,
     Offer,
-    Report,
     decode_hello,
     decode_leaving,
     decode_report,
@@ -40,40 +36,12 @@ from tinkbox.wire.polling import POLL_SECONDS
 MAX_DIGITS = 12
 
 
-class Attempts(Protocol):
-    """What this door asks of the engine about attempts."""
-
-    async def offer(self, worker: str, hello: Hello) -> Offer | None: ...
-    async def wait(self, worker: str, timeout: float) -> None: ...
-    async def leave(self, worker: str, token: str, leaving: Leaving) -> None: ...
-    async def report(self, worker: str, token: str, report: Report) -> None: ...
-    async def may_wipe(self, worker: str, token: str, looked: Looked) -> Refused | None: ...
-    async def output(self, worker: str, token: str, offset: int, chunk: bytes) -> int: ...
-    async def data(self, worker: str, token: str) -> bytes: ...
-    async def keep_data(self, worker: str, token: str, archive: bytes) -> int: ...
-
-
-class Breakpoints(Protocol):
-    """What it asks about what is held, and what is wanted of an attempt."""
-
-    async def held(self, worker: str, token: str, held: Held) -> None: ...
-    async def resumed(self, worker: str, token: str, resumed: Resumed) -> None: ...
-    async def asked(self, worker: str, token: str, asked: Asked) -> None: ...
-    async def orders(self, worker: str, token: str) -> Orders: ...
-
-
-class Timeline(Protocol):
-    """Whoever keeps what is seen of machines."""
-
-    def saw_address(self, address: str, stage: Stage, detail: str = "", **facts: Fact) -> None: ...
-
-
 def routes(
     attempts: Attempts,
     breakpoints: Breakpoints,
     authenticate: Callable[[str], str],
     clock: Callable[[], datetime],
-    timeline: Timeline,
+    timeline: Booting,
     poll_seconds: float = POLL_SECONDS,
 ) -> list[web.RouteDef]:
     """The worker protocol.  `authenticate` maps a credential's token to the machine's id or raises Denied.
@@ -104,7 +72,7 @@ class _WorkerDoor:
         breakpoints: Breakpoints,
         authenticate: Callable[[str], str],
         clock: Callable[[], datetime],
-        timeline: Timeline,
+        timeline: Booting,
         poll_seconds: float,
     ) -> None:
         self._poll_seconds = poll_seconds

@@ -1,19 +1,12 @@
 """The worker's end of a shell: a WebSocket that it dials, since a machine opens no port."""
 
 from collections.abc import Callable
-from contextlib import AbstractAsyncContextManager
-from typing import Protocol
 
 from aiohttp import web
 
-from tinkbox.door.frames import Side, carry, expect_websocket
+from tinkbox.door.frames import carry, expect_websocket
+from tinkbox.engine.shells.shells import Shells
 from tinkbox.node.questions import worker_of
-
-
-class Shells(Protocol):
-    """What this door asks of the engine."""
-
-    def served(self, worker: str, token: str, session_id: str) -> AbstractAsyncContextManager[Side]: ...
 
 
 def routes(shells: Shells, authenticate: Callable[[str], str]) -> list[web.RouteDef]:

@@ -30,7 +30,7 @@ OTHERS_ADDRESSES = frozenset({"proxy", "off"})
 
 
 class Strangers(Protocol):
-    """Whoever knows what machines without a hardware document are told."""
+    """What machines without a hardware document are told: `engine.discovery`, which stands above this room."""
 
     def plan(self, client: Client, interface: Interface, port: str = "") -> Plan | None: ...
     def script_plan(self, mac: MacAddress, interface: Interface) -> Plan | None: ...

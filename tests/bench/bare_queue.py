@@ -14,6 +14,7 @@ from pathlib import Path
 
 from aiohttp import web
 
+from tinkbox.model.action import Action
 from tinkbox.model.workflow import PlannedAction
 from tinkbox.wire.messages.worker import Offer, decode_hello, decode_report, encode
 
@@ -58,11 +59,9 @@ class Queue:
         action = PlannedAction(
             index=position,
             task="bench",
-            name=f"nothing-{position}",
             worker=worker,
             address=worker,
-            image="nothing:v1",
-            timeout=60,
+            spec=Action(name=f"nothing-{position}", image="nothing:v1", timeout=60),
         )
         offer = Offer(workflow_id=workflow, attempt=str(number), remaining=60.0, action=action)
         return web.Response(text=encode(offer), content_type="application/json")

@@ -78,10 +78,10 @@ def output_of_actions(workflows: Workflows, workflow_id: str) -> Source:
                 "attempt": output.attempt.token,
                 "index": action.index,
                 "task": action.task,
-                "action": action.name,
+                "action": action.spec.name,
                 "number": number,
             }
-            heading = f"{action.task} / {action.name}{again}"
+            heading = f"{action.task} / {action.spec.name}{again}"
             runs.append(Run(token=output.attempt.token, heading=heading, about=about, pieces=output.pieces))
         return Look(runs=runs, over=workflow.state in FINAL)
 

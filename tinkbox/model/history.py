@@ -44,7 +44,7 @@ def created(workflow: Workflow) -> Fact:
         for each in workflow.services
     ]
     actions = [
-        {"task": each.action.task, "action": each.action.name, "worker": each.action.worker}
+        {"task": each.action.task, "action": each.action.spec.name, "worker": each.action.worker}
         for each in workflow.actions
     ]
     skipped = [each.action.index for each in workflow.actions if each.state is State.SKIPPED]
@@ -262,7 +262,7 @@ def _how(outcome: Outcome) -> dict[str, Any]:
 def _which(action: PlannedAction, attempt: str) -> dict[str, Any]:
     return {
         "task": action.task,
-        "action": action.name,
+        "action": action.spec.name,
         "index": action.index,
         "worker": action.worker,
         "attempt": attempt,

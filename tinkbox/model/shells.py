@@ -47,7 +47,7 @@ class ShellEnd:
 
 def opened(action: PlannedAction, attempt: str, session: str, who: str, *, user: str, record_input: bool) -> Fact:
     """Somebody asked for a shell; an empty `user` is the action's own."""
-    about = {"task": action.task, "action": action.name, "worker": action.worker, "attempt": attempt}
+    about = {"task": action.task, "action": action.spec.name, "worker": action.worker, "attempt": attempt}
     return "shell.opened", {**about, "session": session, "who": who, "user": user, "record_input": record_input}
 
 

@@ -3,10 +3,10 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from tinkbox.model.action import Action
 from tinkbox.model.breakpoint import Breakpoints
 from tinkbox.model.services import Service
 
-DEFAULT_ACTION_SECONDS = 3_600
 MAX_NAME = 200
 MAX_RETRIES = 100
 MAX_SECONDS = 999_999_999
@@ -41,40 +41,18 @@ OTHER_WORDS: Mapping[str, str] = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Action:
-    """One container run.
-
-    `timeout` is in seconds; 0 or absent in the text means one hour.  `retries` counts the attempts that a
-    failure may be followed by.  An action whose `if` is false does not apply: it is skipped.
-    Without `helper` its command is process 1 of its container.  `wipes` are the disks that it overwrites: one that holds
-    what no workflow put there is not touched unless a person confirmed it.
-    """
-
-    name: str
-    image: str
-    timeout: int = DEFAULT_ACTION_SECONDS
-    command: tuple[str, ...] = ()
-    on_timeout: tuple[str, ...] = ()
-    on_failure: tuple[str, ...] = ()
-    volumes: tuple[str, ...] = ()
-    environment: Mapping[str, str] = field(default_factory=dict)
-    pid: str = ""
-    retries: int = 0
-    applies: bool = True
-    reboot: bool = False
-    helper: bool = True
-    wipes: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Task:
-    """Ordered actions for one worker; `worker` is the MAC or IPv4 address of known hardware."""
+    """Ordered actions for one worker; `worker` is the MAC or IPv4 address of known hardware.
+
+    `skipped` are the names of the actions whose `if` is false: they do not apply.
+    """
 
     name: str
     worker: str
     actions: tuple[Action, ...]
     volumes: tuple[str, ...] = ()
     environment: Mapping[str, str] = field(default_factory=dict)
+    skipped: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

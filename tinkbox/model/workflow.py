@@ -6,6 +6,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Any
 
+from tinkbox.model.action import Action
 from tinkbox.model.reasons import NO_REASON, AnyReason
 from tinkbox.model.services import ServiceStatus
 
@@ -56,29 +57,14 @@ class PlannedAction:
     """One action of a workflow, bound to the hardware that will run it; never changes.
 
     `index` counts over the whole workflow from 0.  `worker` is the hardware id, `address` what the
-    template named it by.  Volumes and environment are merged with the task's.  `retries` counts the
-    attempts that a failure may be followed by, `reboot` says that the machine goes away by intention.
-    Without `helper` the image's command is process 1 of its container, and nothing can hold it where it ends.
-    `wipes` are the disks that it overwrites, as paths below /dev.
+    template named it by.  `spec` is what the template says it does, its volumes and environment merged with the task's.
     """
 
     index: int
     task: str
-    name: str
     worker: str
     address: str
-    image: str
-    timeout: int
-    command: tuple[str, ...] = ()
-    on_timeout: tuple[str, ...] = ()
-    on_failure: tuple[str, ...] = ()
-    volumes: tuple[str, ...] = ()
-    environment: Mapping[str, str] = field(default_factory=dict)
-    pid: str = ""
-    retries: int = 0
-    reboot: bool = False
-    helper: bool = True
-    wipes: tuple[str, ...] = ()
+    spec: Action
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -161,7 +147,7 @@ class Event:
 
 def full_name(action: PlannedAction) -> str:
     """`task/action`, which no other action of the workflow is called."""
-    return f"{action.task}/{action.name}"
+    return f"{action.task}/{action.spec.name}"
 
 
 def progress(index: int, state: State, total: int) -> int:

@@ -88,7 +88,7 @@ def _act(row: sqlite3.Row) -> Act:
         attempt=row["token"],
         workflow_id=row["workflow_id"],
         task=action.task,
-        action=action.name,
+        action=action.spec.name,
         state=State(row["state"]),
         started_at=datetime.fromisoformat(row["started_at"]),
         ended_at=datetime.fromisoformat(row["ended_at"]) if row["ended_at"] else None,

@@ -143,7 +143,7 @@ async def serve(machine: Machine, door: Door) -> None:
                 await _let_go_of_others(machine, "")
             continue
         _log.info(
-            "workflow %s: %s, %s", offer.workflow_id, offer.action.task, offer.action.name,
+            "workflow %s: %s, %s", offer.workflow_id, offer.action.task, offer.action.spec.name,
             extra={"action": "attempt.begins"},
         )  # fmt: skip
         await _let_go_of_others(machine, offer.attempt)
@@ -152,7 +152,7 @@ async def serve(machine: Machine, door: Door) -> None:
         if outcome is None:
             break
         _tell(offer, outcome)
-        disks = await machine.look(offer.action.wipes)
+        disks = await machine.look(offer.action.spec.wipes)
         report = Report(workflow_id=offer.workflow_id, boot_id=machine.boot_id, outcome=outcome, disks=disks)
         await _report(door, offer, report)
         await attempt.clean_up()
@@ -190,4 +190,4 @@ def _tell(offer: Offer, outcome: Outcome) -> None:
     why = f": {outcome.reason}: {outcome.message}" if outcome.reason else ""
     # An action's words go to a console here.
     text = "".join(letter if letter.isprintable() else " " for letter in why)[:_LONGEST_WHY]
-    _log.info("%s: %s%s", offer.action.name, outcome.state, text, extra={"action": "attempt.ends"})
+    _log.info("%s: %s%s", offer.action.spec.name, outcome.state, text, extra={"action": "attempt.ends"})

@@ -190,7 +190,7 @@ async def test_a_failed_workflow_is_retried_and_its_attempts_stay_visible(door: 
     assert await door.done("POST", f"{path}/retry") == {"id": workflow_id, "state": "PENDING"}
     offer = await door.box.offer(MACHINE)
     assert offer is not None
-    assert offer.action.name == "second"
+    assert offer.action.spec.name == "second"
     await door.box.report(MACHINE, offer, State.FAILED, reason="DiskTooSmall", exit_code=3)
     for refused in ({"from": "third"}, {"from": 7}, {"from": ""}):
         assert (await door.ask("POST", f"{path}/retry", refused))[0] in (404, 422)

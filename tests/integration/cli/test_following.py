@@ -67,7 +67,7 @@ def work(configuration: Configuration, state: State = State.SUCCESS, data: Seque
         async with NodeDoor(decode_credential(credential)) as door:
             offer = await door.next(Hello(boot_id="b"))
             assert offer is not None
-            await door.output(offer.attempt, 0, f"{offer.action.name} speaks\n".encode())
+            await door.output(offer.attempt, 0, f"{offer.action.spec.name} speaks\n".encode())
             if data:
                 await door.keep_data(offer.attempt, encode(data))
             outcome = Outcome(state=state, exit_code=0, reason="" if state is State.SUCCESS else "Broken")

@@ -130,7 +130,7 @@ async def worker_runs_the_workflow(credential: str) -> None:
     async with NodeDoor(decode_credential(credential)) as door:
         offer = await door.next(Hello(boot_id="boot-1"))
         assert offer is not None
-        assert offer.action.image == "hello-world"
+        assert offer.action.spec.image == "hello-world"
         await door.output(offer.attempt, 0, b"Hello from Docker!\n")
         await door.keep_data(
             offer.attempt, bundle.encode([bundle.Entry(path="data", content=json.dumps(DATA).encode())])

@@ -108,7 +108,7 @@ async def test_work_in_an_old_database_goes_on_to_its_end(old: Path) -> None:
         for machine in TOLD["/v1/hardware"]:
             while (offer := await box.offer(machine["id"])) is not None and offer.attempt not in offered:
                 offered.add(offer.attempt)
-                if offer.attempt not in held and not offer.action.reboot:
+                if offer.attempt not in held and not offer.action.spec.reboot:
                     stop = await box.stop_order(machine["id"], offer)
                     await box.report(machine["id"], offer, stop.state if stop else State.SUCCESS)
         over = [each for each in await box.workflows.all() if each.state in FINAL]

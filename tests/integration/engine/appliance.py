@@ -135,7 +135,7 @@ class Appliance(Engine):
         done = []
         while (offer := await self.offer(worker)) is not None:
             await self.report(worker, offer)
-            done.append(offer.action.name)
+            done.append(offer.action.spec.name)
         return done
 
     async def runs(self, workflow_id: str, service: str) -> list[ServiceRun]:

@@ -318,7 +318,7 @@ class Lab:
             assert (decided.who, decided.verb) == ("deadline", hold.on_expiry)
 
     async def arm(self, workflow: Workflow) -> None:
-        name = f"{workflow.actions[0].action.task}/{workflow.actions[0].action.name}"
+        name = f"{workflow.actions[0].action.task}/{workflow.actions[0].action.spec.name}"
         change = self.dice.choice(
             (Change(on_failure=True), Change(before=(name,)), Change(timeout=60, on_expiry=Verb.CONTINUE))
         )
@@ -338,7 +338,7 @@ class Lab:
             )
         except (Conflict, NotFound):
             return
-        assert offer.action.reboot
+        assert offer.action.spec.reboot
         if self.dice.random() < 0.6:
             await self.reboot(machine)
 
@@ -361,7 +361,7 @@ class Lab:
 
     async def retry(self, workflow: Workflow) -> None:
         try:
-            await self.box.workflows.retry(workflow.id, self.dice.choice((None, workflow.actions[0].action.name)))
+            await self.box.workflows.retry(workflow.id, self.dice.choice((None, workflow.actions[0].action.spec.name)))
         except Conflict:
             done = all(each.state in DONE for each in workflow.actions)
             assert workflow.state not in FINAL or workflow.state is State.SUCCESS or done
@@ -385,8 +385,8 @@ class Lab:
         again = [
             each for (attempt, _), each in self.verdicts.items() if attempt in attempts and each.verb is Verb.RETRY
         ]
-        allowed = (1 + offer.action.retries) * (1 + self.retried[workflow.id]) + len(again)
-        assert len(tries) <= allowed, f"{offer.action.name} began {len(tries)} times"
+        allowed = (1 + offer.action.spec.retries) * (1 + self.retried[workflow.id]) + len(again)
+        assert len(tries) <= allowed, f"{offer.action.spec.name} began {len(tries)} times"
 
     async def check(self) -> None:
         """What holds at any moment."""

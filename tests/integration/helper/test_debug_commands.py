@@ -110,7 +110,7 @@ def test_info_tells_where_one_is(held: ActionContainer) -> None:
     assert "debug-skip" not in text
     info = "/tinkbox/debug/info"
     action, outcome = (json.loads(held.script(f"cat {info}/{name}.json")) for name in ("action", "outcome"))
-    assert (action["name"], outcome["exit_code"]) == (ACTION.name, 7)
+    assert (action["name"], outcome["exit_code"]) == (ACTION.spec.name, 7)
     assert held.script(f"cat {info}/argv") == "/bin/sh\0-c\0exit 7\0"
     held.files.describe(OFFER, Kind.BEFORE, None)
     text = held.inside(f"{SCRIPTS}/debug-info").stdout

@@ -411,7 +411,7 @@ async def test_disks_are_asked_about_before_they_are_wiped_and_told_of_at_the_en
     headers = await bearer(box)
     await box.workflow(WIPE)
     offer = decode_offer(await (await door.post("/worker/next", data=HELLO, headers=headers)).read())
-    assert offer.action.wipes == ("/dev/sda",)
+    assert offer.action.spec.wipes == ("/dev/sda",)
     path, empty = f"/worker/attempts/{offer.attempt}", Disk(path="/dev/sda", name="WD-1")
     full = replace(empty, contents=(Content(kind="ext4"),))
 

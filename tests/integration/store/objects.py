@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from datetime import UTC, datetime
 
+from tinkbox.model.action import Action
 from tinkbox.model.services import (
     HealthCheck,
     Phase,
@@ -34,8 +35,11 @@ def workflow(identity: str, *workers: str, name: str = "w", services: Sequence[S
     actions = tuple(
         ActionStatus(
             action=PlannedAction(
-                index=index, task="t", name=f"a{index}", worker=worker, address="m", image="i", timeout=5,
-                command=("x",), environment={"K": "v"}, volumes=("/a:/b",), pid="host",
+                index=index, task="t", worker=worker, address="m",
+                spec=Action(
+                    name=f"a{index}", image="i", timeout=5, command=("x",), environment={"K": "v"}, volumes=("/a:/b",),
+                    pid="host",
+                ),
             )
         )
         for index, worker in enumerate(workers)

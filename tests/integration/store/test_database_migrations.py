@@ -3,7 +3,6 @@
 import json
 import sqlite3
 from contextlib import closing
-from dataclasses import asdict
 from pathlib import Path
 
 from tests.integration.store.objects import NOW, workflow
@@ -11,13 +10,14 @@ from tinkbox.model.boot import Stage
 from tinkbox.model.breakpoint import Breakpoints
 from tinkbox.model.workflow import State
 from tinkbox.store.database import Store, migrations
+from tinkbox.store.formats.actions import action_text
 
 AT = NOW.isoformat()
 
 
 async def write_schema_2(path: Path) -> None:
     """A workflow that runs, as it was stored before there were breakpoints."""
-    action = asdict(workflow("w1", "m1").actions[0].action)
+    action = json.loads(action_text(workflow("w1", "m1").actions[0].action))
     del action["helper"]
     with closing(sqlite3.connect(path)) as connection:
         for number, script in migrations():
@@ -66,7 +66,7 @@ async def test_what_runs_when_breakpoints_come_goes_on_without_any(tmp_path: Pat
             await store.close()
         assert (found.name, found.state, found.started_at, found.global_timeout) == ("old", State.RUNNING, NOW, 7)
         assert (found.actions[0].state, found.actions[0].failures, found.actions[0].held_at) == ("RUNNING", 1, None)
-        assert found.actions[0].action.helper, "what an action may be held by is for its next attempt"
+        assert found.actions[0].action.spec.helper, "what an action may be held by is for its next attempt"
         assert (found.services, found.reason, found.service) == ((), "", "")
         assert standing.attempt is not None
         assert (standing.attempt.debug, standing.attempt.resumed_at) == (False, None), "its worker knows of none"

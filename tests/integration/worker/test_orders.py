@@ -154,7 +154,7 @@ async def test_a_machine_that_comes_back_completes_the_action_whose_worker_was_k
         async with NodeDoor(decode_credential((lab.folder / "worker.json").read_bytes())) as door:
             offer = await door.next(Hello(boot_id="another boot"))
         assert offer is not None
-        assert (offer.action.name, offer.left) == ("action-2", False)
+        assert (offer.action.spec.name, offer.left) == ("action-2", False)
         assert "action.succeeded" in await asyncio.to_thread(kinds, lab, workflow)
 
 

@@ -6,12 +6,13 @@ from datetime import UTC, datetime
 
 from tinkbox.api.output_stream import output_of_actions, stream_text
 from tinkbox.engine.workflows.workflows import Output
+from tinkbox.model.action import Action
 from tinkbox.model.workflow import ActionStatus, PlannedAction, State, Workflow
 from tinkbox.store.output import Piece
 from tinkbox.store.workflows import Attempt
 
 NOW = datetime(2026, 11, 21, tzinfo=UTC)
-ACTION = PlannedAction(index=0, task="os", name="write", worker="m1", address="m", image="i", timeout=60)
+ACTION = PlannedAction(index=0, task="os", worker="m1", address="m", spec=Action(name="write", image="i", timeout=60))
 WORKFLOW = Workflow(
     id="w1", name="w", template_id="t", devices={}, text="", state=State.RUNNING,
     actions=(ActionStatus(action=ACTION),), created_at=NOW, updated_at=NOW,

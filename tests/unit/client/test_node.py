@@ -13,6 +13,7 @@ from aiohttp.test_utils import TestServer
 from tests.integration.node.services import WANTED, FakeServices
 from tinkbox.client.node import NodeDoor
 from tinkbox.door.problems import refusals_become_problems
+from tinkbox.model.action import Action
 from tinkbox.model.boot import Stage
 from tinkbox.model.breakpoint import Armed, Kind, Verb
 from tinkbox.model.disks import Disk, Refused
@@ -29,7 +30,9 @@ from tinkbox.wire.messages.hosting import Observed
 from tinkbox.wire.messages.inventory import Accepted, Told
 from tinkbox.wire.messages.worker import Credential, Hello, Leaving, Offer, Order, Report
 
-ACTION = PlannedAction(index=0, task="t", name="a", worker="w", address="08:00:27:00:00:01", image="i", timeout=60)
+ACTION = PlannedAction(
+    index=0, task="t", worker="w", address="08:00:27:00:00:01", spec=Action(name="a", image="i", timeout=60)
+)
 OFFER = Offer(workflow_id="f", attempt="attempt-1", remaining=12.5, action=ACTION)
 REPORT = Report(workflow_id="f", boot_id="b", outcome=Outcome(state=State.SUCCESS, exit_code=0))
 

@@ -3,15 +3,17 @@
 from collections.abc import Sequence
 from datetime import UTC, datetime
 
+from tinkbox.model.action import Action
 from tinkbox.model.services import Phase, PlannedService, ServiceStatus, Standing
 from tinkbox.model.workflow import ActionStatus, Outcome, PlannedAction, State, Workflow
 
 NOW = datetime(2026, 11, 21, tzinfo=UTC)
 
 
-def action(index: int = 0, worker: str = "me", **changes: object) -> PlannedAction:
-    known = {"task": "t", "name": f"a{index}", "address": "m", "image": "i", "timeout": 60}
-    return PlannedAction(index=index, worker=worker, **{**known, **changes})  # type: ignore[arg-type]
+def action(index: int = 0, worker: str = "me", task: str = "t", **changes: object) -> PlannedAction:
+    known = {"name": f"a{index}", "image": "i", "timeout": 60}
+    spec = Action(**{**known, **changes})  # type: ignore[arg-type]
+    return PlannedAction(index=index, task=task, worker=worker, address="m", spec=spec)
 
 
 def status(state: State, index: int = 0, worker: str = "me", **changes: object) -> ActionStatus:

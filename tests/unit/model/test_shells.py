@@ -1,7 +1,8 @@
 from tinkbox.model import shells
+from tinkbox.model.action import Action
 from tinkbox.model.workflow import PlannedAction
 
-ACTION = PlannedAction(index=1, task="disk", name="wipe", worker="m1", address="m", image="i", timeout=5)
+ACTION = PlannedAction(index=1, task="disk", worker="m1", address="m", spec=Action(name="wipe", image="i", timeout=5))
 
 
 def test_what_happens_to_a_shell_is_told_with_who_did_it() -> None:

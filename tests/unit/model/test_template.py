@@ -1,6 +1,7 @@
 """How a task's volumes and environment reach its actions."""
 
-from tinkbox.model.template import Action, Task, merged_environment, merged_volumes
+from tinkbox.model.action import Action
+from tinkbox.model.template import Task, merged_environment, merged_volumes
 
 
 def test_the_action_wins_over_its_task() -> None:

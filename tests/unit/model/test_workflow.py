@@ -4,6 +4,7 @@ from datetime import UTC, datetime
 
 import pytest
 
+from tinkbox.model.action import Action
 from tinkbox.model.workflow import ActionStatus, PlannedAction, State, Workflow, progress
 
 NOW = datetime(2026, 11, 21, tzinfo=UTC)
@@ -14,7 +15,7 @@ def workflow(*states: State) -> Workflow:
         ActionStatus(
             state=state,
             action=PlannedAction(
-                index=index, task="t", name=f"a{index}", worker="w", address="m", image="i", timeout=1
+                index=index, task="t", worker="w", address="m", spec=Action(name=f"a{index}", image="i", timeout=1)
             ),
         )
         for index, state in enumerate(states)

@@ -5,6 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from tests.unit.worker.fakes import FakeDoor, FakeRuntime
+from tinkbox.model.action import Action
 from tinkbox.model.workflow import PlannedAction
 from tinkbox.runtime import ContainerSpec
 from tinkbox.wire.messages.worker import Credential, Offer
@@ -14,11 +15,18 @@ from tinkbox.worker.machine import Machine
 REGISTRY = "172.30.0.1:7171"
 IMAGE = f"{REGISTRY}/write:v1"
 CREDENTIAL = Credential(server=f"http://{REGISTRY}", registry=REGISTRY, worker="m1", token="secret")
+
+
+def with_spec(action: PlannedAction, **changes: object) -> PlannedAction:
+    """The same action with these words of its template changed."""
+    return replace(action, spec=replace(action.spec, **changes))  # type: ignore[arg-type]
+
+
 ACTION = PlannedAction(
-    index=0, task="os", name="write", worker="m1", address="08:00:27:00:00:01", image="write:v1", timeout=60,
-    environment={"SIZE": "8"},
+    index=0, task="os", worker="m1", address="08:00:27:00:00:01",
+    spec=Action(name="write", image="write:v1", timeout=60, environment={"SIZE": "8"}),
 )  # fmt: skip
-HOOKED = replace(ACTION, on_failure=("repair", "now"), on_timeout=("hurry",))
+HOOKED = with_spec(ACTION, on_failure=("repair", "now"), on_timeout=("hurry",))
 HELPED = [True]  # whether actions run under the helper
 OFFER = Offer(workflow_id="w1", attempt="a1", remaining=60, action=ACTION)
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.unit.worker.actions import ACTION, IMAGE, OFFER, machine
+from tests.unit.worker.actions import ACTION, IMAGE, OFFER, machine, with_spec
 from tests.unit.worker.fakes import FakeDoor, FakeRuntime, Faults, Finished
 from tests.unit.worker.programs import Program
 from tinkbox.model.disks import Content, Disk, Refused
@@ -15,7 +15,7 @@ from tinkbox.model.workflow import State
 from tinkbox.wire.messages.worker import Offer, Report
 from tinkbox.worker.main import serve
 
-WIPING = replace(OFFER, action=replace(ACTION, wipes=("/dev/sda", "/dev/sdb")))
+WIPING = replace(OFFER, action=with_spec(ACTION, wipes=("/dev/sda", "/dev/sdb")))
 REFUSED = Refused(reason="DiskNotEmpty", message="/dev/sda holds photos")
 AFTER = Content(kind="GPT", id="new")
 
@@ -83,7 +83,7 @@ async def test_an_attempt_that_is_over_on_the_appliance_runs_nothing(tmp_path: P
 async def test_to_do_without_the_helper_is_no_way_around_it(tmp_path: Path) -> None:
     door = FakeDoor()
     door.refused = REFUSED
-    bare = replace(WIPING, action=replace(WIPING.action, helper=False))
+    bare = replace(WIPING, action=replace(WIPING.action, spec=replace(WIPING.action.spec, helper=False)))
     runtime, report = await served(tmp_path, door, bare)
     assert report.outcome.reason == "DiskNotEmpty"
     assert list(runtime.ever) == []

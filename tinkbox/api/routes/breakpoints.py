@@ -146,7 +146,7 @@ def hold_document(each: Hold, action: PlannedAction) -> Document:
     return {
         "workflow_id": each.workflow_id,
         "task": action.task,
-        "action": action.name,
+        "action": action.spec.name,
         "worker": action.worker,
         "attempt": each.attempt,
         "sequence": each.sequence,

@@ -46,7 +46,7 @@ def data_document(version: DataVersion | None, flow: Workflow, made: Sequence[At
     return {
         **_version(version),
         "task": action.task if action else "",
-        "action": action.name if action else "",
+        "action": action.spec.name if action else "",
         "files": _files(version.archive),
     }
 

@@ -3,7 +3,7 @@
 import json
 from collections import Counter
 from collections.abc import AsyncIterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 
 from aiohttp import web
 
@@ -26,6 +26,7 @@ from tinkbox.model.reasons import hint
 from tinkbox.model.workflow import DONE, ActionStatus, Outcome, State, Workflow, progress
 from tinkbox.store.workflows import Attempt
 from tinkbox.wire.messages.json_fields import flag
+from tinkbox.wire.messages.worker import action_document
 
 
 def routes(workflows: Workflows, machines: Machines, breakpoints: Breakpoints) -> list[web.RouteDef]:
@@ -149,7 +150,7 @@ def attempt_documents(flow: Workflow, made: Sequence[Attempt]) -> list[Document]
                 "attempt": each.token,
                 "index": each.position,
                 "task": action.task,
-                "action": action.name,
+                "action": action.spec.name,
                 "number": numbers[each.position],
                 "worker": each.worker,
                 "state": each.state,
@@ -183,11 +184,11 @@ def state_document(standing: Standing) -> Document:
             action.index if action else 0, State.SUCCESS if reached in DONE else reached, len(flow.actions)
         ),
         "current_task": action.task if action else "",
-        "current_action": action.name if action else "",
+        "current_action": action.spec.name if action else "",
         "current_worker": action.worker if action else "",
         "current_action_state": reached,
         "failures": current.failures if current else 0,
-        "retries": action.retries if action else 0,
+        "retries": action.spec.retries if action else 0,
         "reason": outcome.reason,
         "message": outcome.message,
         "hint": outcome.hint,
@@ -207,7 +208,7 @@ def _unattempted(flow: Workflow) -> Outcome:
 
 def _action(status: ActionStatus) -> Document:
     return {
-        **asdict(status.action),
+        **action_document(status.action),
         "state": status.state,
         "failures": status.failures,
         "attempt": status.attempt,

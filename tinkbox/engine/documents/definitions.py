@@ -8,6 +8,7 @@ from yaml.nodes import Node, ScalarNode
 from tinkbox.engine.documents.container_definitions import ContainerReader
 from tinkbox.engine.documents.service_definitions import ServiceReader
 from tinkbox.engine.documents.yaml_nodes import compose, is_null, line_of, path
+from tinkbox.model.action import DEFAULT_ACTION_SECONDS, Action
 from tinkbox.model.breakpoint import DEFAULT_HOLD_SECONDS, MAX_HOLD_SECONDS, ON_EXPIRY, Breakpoints, Verb
 from tinkbox.model.disks import MAX_DISKS
 from tinkbox.model.errors import Invalid, Problem
@@ -15,14 +16,12 @@ from tinkbox.model.services import Service
 from tinkbox.model.template import (
     ACTION_KEYS,
     BREAKPOINT_KEYS,
-    DEFAULT_ACTION_SECONDS,
     MAX_NAME,
     MAX_RETRIES,
     MAX_SECONDS,
     NAMESPACE_KEYS,
     ROOT_KEYS,
     TASK_KEYS,
-    Action,
     Definition,
     Task,
 )
@@ -79,7 +78,8 @@ class _DefinitionReader(ContainerReader):
     def _task(self, node: Node, key: str) -> Task:
         fields = self.fields(node, key, TASK_KEYS)
         needed = "a task needs its worker: the MAC or IPv4 address of known hardware, or its agentID"
-        actions = self.items(fields.get("actions"), path(key, "actions"), self._action)
+        read = self.items(fields.get("actions"), path(key, "actions"), self._action)
+        actions = tuple(action for action, _ in read)
         names = [action.name for action in actions]
         twice = "two actions in a task cannot have same name"
         self.unique(names, fields.get("actions"), path(key, "actions"), twice)
@@ -89,11 +89,13 @@ class _DefinitionReader(ContainerReader):
             actions=actions,
             volumes=self.volumes(fields, key),
             environment=self.environment(fields, key),
+            skipped=frozenset(action.name for action, applies in read if not applies),
         )
 
-    def _action(self, node: Node, key: str) -> Action:
+    def _action(self, node: Node, key: str) -> tuple[Action, bool]:
+        """An action, and whether it applies."""
         fields = self.fields(node, key, ACTION_KEYS)
-        return Action(
+        action = Action(
             name=self.name(fields, node, key),
             image=self.image(fields, node, key),
             timeout=self._seconds(fields, "timeout", key) or DEFAULT_ACTION_SECONDS,
@@ -104,11 +106,11 @@ class _DefinitionReader(ContainerReader):
             environment=self.environment(fields, key),
             pid=self._pid(fields, key),
             retries=self._retries(fields, key),
-            applies=self._applies(fields, key),
             reboot=self.flag(fields["reboot"], path(key, "reboot")) if "reboot" in fields else False,
             helper=self.flag(fields["helper"], path(key, "helper"), absent=True) if "helper" in fields else True,
             wipes=self._wipes(fields, key),
         )
+        return action, self._applies(fields, key)
 
     def _breakpoints(self, node: Node, tasks: Sequence[Task]) -> Breakpoints:
         if is_null(node):

@@ -62,7 +62,7 @@ def cleared(breakpoints: Breakpoints, change: Change | None, workflow: Workflow)
 
 def armed_of(breakpoints: Breakpoints, action: PlannedAction, failures: int) -> Armed:
     """What may hold an attempt at an action that failed so often: its failure only when no retry follows."""
-    return breakpoints.of(action, last_attempt=failures >= action.retries)
+    return breakpoints.of(action, last_attempt=failures >= action.spec.retries)
 
 
 def _to_come(workflow: Workflow, name: str) -> str:

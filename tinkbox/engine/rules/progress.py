@@ -43,7 +43,7 @@ def tries_again(workflow: Workflow, status: ActionStatus, outcome: Outcome, verd
         return False
     if verdict is not None:
         return runs_again(verdict, outcome)
-    return outcome.state in {State.FAILED, State.TIMEOUT} and status.failures < status.action.retries
+    return outcome.state in {State.FAILED, State.TIMEOUT} and status.failures < status.action.spec.retries
 
 
 def workflow_ends(workflow: Workflow, position: int, ended: State) -> State | None:
@@ -86,7 +86,7 @@ def first_to_retry(workflow: Workflow, name: str | None) -> int:
 
 def find_action(workflow: Workflow, name: str) -> ActionStatus:
     """The action that `name` means, its own or `task/action`; raises NotFound, or Conflict when it means several."""
-    found = [each for each in workflow.actions if name in {each.action.name, full_name(each.action)}]
+    found = [each for each in workflow.actions if name in {each.action.spec.name, full_name(each.action)}]
     if not found:
         there = ", ".join(full_name(each.action) for each in workflow.actions)
         raise NotFound(f"workflow {workflow.id} has no action {name}, but {there}")

@@ -35,7 +35,7 @@ def held_attempt(tables: Tables, workflow: Workflow) -> tuple[Attempt, PlannedAc
             f"workflow {workflow.id} is over ({workflow.state}), nothing of it is held: "
             f"tinkbox breakpoint arm before tinkbox workflow retry holds it the next time"
         )
-    name = f"action {current.action.task}/{current.action.name}"
+    name = f"action {current.action.task}/{current.action.spec.name}"
     if attempt is not None and not attempt.debug and current.state is not State.PENDING:
         raise Forbidden(f"{name} runs on a machine whose worker was started with --no-debug: it opens no shells")
     hold = tables.holds.open_of(current.attempt)

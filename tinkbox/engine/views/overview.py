@@ -135,11 +135,11 @@ def _running(current: ActionStatus | None, last: str) -> RunningLine | None:
         return None
     return RunningLine(
         task=action.task,
-        name=action.name,
+        name=action.spec.name,
         started_at=since,
-        timeout=action.timeout,
+        timeout=action.spec.timeout,
         attempt=current.failures + 1,
-        attempts=max(action.retries, current.failures) + 1,
+        attempts=max(action.spec.retries, current.failures) + 1,
         leaving=current.state is State.LEAVING,
         last_output=last,
     )
@@ -152,7 +152,7 @@ def _held(tables: Tables, current: ActionStatus | None, last: str) -> HeldLine |
     ended = hold.outcome or Outcome(state=State.HELD)
     return HeldLine(
         task=current.action.task,
-        name=current.action.name,
+        name=current.action.spec.name,
         kind=hold.kind,
         held_at=hold.held_at,
         deadline=hold.deadline,
@@ -206,14 +206,14 @@ def _failure(workflow: Workflow, current: ActionStatus | None, last: str) -> Fai
 def _told(action: PlannedAction, outcome: Outcome, attempt: int) -> FailureLine:
     return FailureLine(
         task=action.task,
-        name=action.name,
+        name=action.spec.name,
         reason=outcome.reason,
         message=outcome.message,
         hint=outcome.hint,
         exit_code=outcome.exit_code,
         signal=outcome.signal,
         attempt=attempt,
-        attempts=max(action.retries + 1, attempt),
+        attempts=max(action.spec.retries + 1, attempt),
         last_output=outcome.tail[-1] if outcome.tail else "",
     )
 

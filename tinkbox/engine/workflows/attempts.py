@@ -94,8 +94,8 @@ class Attempts:
             action, now = workflow.actions[attempt.position].action, self._clock()
             if workflow.state is State.STOPPING:
                 raise Conflict(f"workflow {workflow.id} was told to stop: attempt {token} must not go away")
-            if not action.reboot:
-                raise Conflict(f"action {action.name} may not go away: its template does not say reboot: true")
+            if not action.spec.reboot:
+                raise Conflict(f"action {action.spec.name} may not go away: its template does not say reboot: true")
             left = advance(ACTION, attempt.state, Happening.LEFT)
             tables.workflows.leave(token, now)
             tables.workflows.set_action_state(workflow.id, attempt.position, left)
@@ -257,7 +257,7 @@ class Attempts:
         return Offer(
             workflow_id=attempt.workflow_id,
             attempt=attempt.token,
-            remaining=max(0.0, action.timeout - taken.total_seconds()),
+            remaining=max(0.0, action.spec.timeout - taken.total_seconds()),
             action=action,
             left=attempt.left_at is not None,
             armed=armed if attempt.debug else Armed(),

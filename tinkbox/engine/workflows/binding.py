@@ -1,7 +1,7 @@
 """Binding: the tasks of a rendered template meet the machines they name, and its services their hosts."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from tinkbox.engine.documents.container_definitions import volume_parts
@@ -55,26 +55,10 @@ def bind(tables: Tables, definition: Definition) -> tuple[ActionStatus, ...]:
             problems.append(Problem(key=f"tasks[{number}].worker", text=text))
             continue
         for action in task.actions:
-            bound = PlannedAction(
-                index=len(planned),
-                task=task.name,
-                name=action.name,
-                worker=worker,
-                address=task.worker,
-                image=action.image,
-                timeout=action.timeout,
-                command=action.command,
-                on_timeout=action.on_timeout,
-                on_failure=action.on_failure,
-                volumes=merged_volumes(task, action),
-                environment=merged_environment(task, action),
-                pid=action.pid,
-                retries=action.retries,
-                reboot=action.reboot,
-                helper=action.helper,
-                wipes=action.wipes,
-            )
-            planned.append(ActionStatus(action=bound, state=State.PENDING if action.applies else State.SKIPPED))
+            merged = replace(action, volumes=merged_volumes(task, action), environment=merged_environment(task, action))
+            bound = PlannedAction(index=len(planned), task=task.name, worker=worker, address=task.worker, spec=merged)
+            skipped = action.name in task.skipped
+            planned.append(ActionStatus(action=bound, state=State.SKIPPED if skipped else State.PENDING))
     if problems:
         raise Invalid("the workflow cannot be bound to its machines", problems)
     if all(status.state is State.SKIPPED for status in planned):
@@ -115,7 +99,9 @@ def _host(tables: Tables, service: Service, names: Names) -> str | None:
 
 def _working(tables: Tables, definition: Definition) -> set[str]:
     """The machines that have something to do in the tasks."""
-    addresses = [task.worker for task in definition.tasks if any(action.applies for action in task.actions)]
+    addresses = [
+        task.worker for task in definition.tasks if any(action.name not in task.skipped for action in task.actions)
+    ]
     return {worker for each in addresses if (worker := tables.hardware.by_address(each)) is not None}
 
 

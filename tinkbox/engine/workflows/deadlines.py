@@ -65,15 +65,15 @@ def due(under_way: UnderWay, listening_since: datetime) -> tuple[datetime, Due] 
         moments.append(moment(under_way.began, under_way.global_timeout + under_way.held_seconds, Due.END))
     action, attempt = under_way.action, under_way.attempt
     if action is not None and attempt is not None:
-        hooks = min(action.timeout, MAX_HOOK) if action.on_timeout or action.on_failure else 0
+        hooks = min(action.spec.timeout, MAX_HOOK) if action.spec.on_timeout or action.spec.on_failure else 0
         if hold is not None:
             if under_way.state is State.RUNNING:
                 moments += _due_of(hold, hooks, moment)
         elif attempt.left_at is not None:
-            moments.append(moment(attempt.left_at, action.timeout, Due.RETURN))
+            moments.append(moment(attempt.left_at, action.spec.timeout, Due.RETURN))
         else:
             since = attempt.resumed_at or attempt.started_at
-            moments.append(moment(since, action.timeout + STOP_GRACE + hooks + REPORTING, Due.REPORT))
+            moments.append(moment(since, action.spec.timeout + STOP_GRACE + hooks + REPORTING, Due.REPORT))
         if under_way.stopped_at is not None:
             moments.append(moment(under_way.stopped_at, STOPPING + hooks, Due.STOP))
     return min(moments, key=lambda each: each[0]) if moments else None
@@ -182,7 +182,7 @@ def _outcome(what: Due, under_way: UnderWay, action: PlannedAction) -> Outcome:
     if under_way.hold is not None and what is Due.CONFIRMATION:
         return unconfirmed(under_way.hold)
     if what is Due.RETURN:
-        message = f"the machine went away by intention, and was not seen again within {action.timeout} seconds"
+        message = f"the machine went away by intention, and was not seen again within {action.spec.timeout} seconds"
         return Outcome(state=State.FAILED, reason=Reason.NEVER_RETURNED, message=message)
     if what is Due.STOP and under_way.stop_into is not None:
         reason, message = why_stopped(under_way.stop_into, under_way.global_timeout)
@@ -194,5 +194,5 @@ def _outcome(what: Due, under_way: UnderWay, action: PlannedAction) -> Outcome:
     return Outcome(
         state=State.TIMEOUT,
         reason=Reason.TIMEOUT,
-        message=f"the action has {action.timeout} seconds, and its worker did not report any end of it",
+        message=f"the action has {action.spec.timeout} seconds, and its worker did not report any end of it",
     )

@@ -21,7 +21,7 @@ def judge(tables: Tables, attempt: Attempt, disks: Sequence[Disk], now: datetime
     if attempt.state in FINAL:
         raise Conflict(f"attempt {attempt.token} is over: it wipes nothing any more")
     workflow = tables.workflows.get(attempt.workflow_id)
-    wipes = workflow.actions[attempt.position].action.wipes
+    wipes = workflow.actions[attempt.position].action.spec.wipes
     if [disk.path for disk in disks] != list(wipes):
         raise Conflict(f"attempt {attempt.token} wipes {', '.join(wipes) or 'nothing'}, by its template")
     known = {disk.name: tables.disks.get(attempt.worker, disk.name, workflow.id) for disk in disks}

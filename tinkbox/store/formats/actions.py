@@ -1,5 +1,6 @@
 """Actions as planned, how their attempts ended, and what a person changed for one."""
 
+from tinkbox.model.action import Action
 from tinkbox.model.breakpoint import Override
 from tinkbox.model.workflow import Outcome, PlannedAction, State
 from tinkbox.store.formats.json_text import read, write
@@ -7,25 +8,26 @@ from tinkbox.store.formats.json_text import read, write
 
 def action_text(action: PlannedAction) -> str:
     """The column `definition` of an action."""
+    spec = action.spec
     return write(
         {
             "index": action.index,
             "task": action.task,
-            "name": action.name,
+            "name": spec.name,
             "worker": action.worker,
             "address": action.address,
-            "image": action.image,
-            "timeout": action.timeout,
-            "command": action.command,
-            "on_timeout": action.on_timeout,
-            "on_failure": action.on_failure,
-            "volumes": action.volumes,
-            "environment": dict(action.environment),
-            "pid": action.pid,
-            "retries": action.retries,
-            "reboot": action.reboot,
-            "helper": action.helper,
-            "wipes": action.wipes,
+            "image": spec.image,
+            "timeout": spec.timeout,
+            "command": spec.command,
+            "on_timeout": spec.on_timeout,
+            "on_failure": spec.on_failure,
+            "volumes": spec.volumes,
+            "environment": dict(spec.environment),
+            "pid": spec.pid,
+            "retries": spec.retries,
+            "reboot": spec.reboot,
+            "helper": spec.helper,
+            "wipes": spec.wipes,
         }
     )
 
@@ -36,21 +38,23 @@ def action_of(text: str) -> PlannedAction:
     return PlannedAction(
         index=entry["index"],
         task=entry["task"],
-        name=entry["name"],
         worker=entry["worker"],
         address=entry["address"],
-        image=entry["image"],
-        timeout=entry["timeout"],
-        command=tuple(entry["command"]),
-        on_timeout=tuple(entry["on_timeout"]),
-        on_failure=tuple(entry["on_failure"]),
-        volumes=tuple(entry["volumes"]),
-        environment=entry["environment"],
-        pid=entry["pid"],
-        retries=entry.get("retries", 0),
-        reboot=entry.get("reboot", False),
-        helper=entry.get("helper", True),
-        wipes=tuple(entry.get("wipes", ())),
+        spec=Action(
+            name=entry["name"],
+            image=entry["image"],
+            timeout=entry["timeout"],
+            command=tuple(entry["command"]),
+            on_timeout=tuple(entry["on_timeout"]),
+            on_failure=tuple(entry["on_failure"]),
+            volumes=tuple(entry["volumes"]),
+            environment=entry["environment"],
+            pid=entry["pid"],
+            retries=entry.get("retries", 0),
+            reboot=entry.get("reboot", False),
+            helper=entry.get("helper", True),
+            wipes=tuple(entry.get("wipes", ())),
+        ),
     )
 
 

@@ -13,12 +13,13 @@ from tinkbox.model.errors import Invalid
 E = TypeVar("E", bound=StrEnum)
 
 
-def _by_name(message: Any) -> dict[str, Any]:
+def fields_of(message: Any) -> dict[str, Any]:
+    """The fields of a dataclass by their names, in their order; what they hold is not copied."""
     # dataclasses.asdict copies whatever it meets, which takes longer than all else that is done with a message.
     return {name: getattr(message, name) for name in message.__dataclass_fields__}
 
 
-_WRITER = json.JSONEncoder(separators=(",", ":"), default=_by_name)
+_WRITER = json.JSONEncoder(separators=(",", ":"), default=fields_of)
 
 
 def write(message: Any) -> str:

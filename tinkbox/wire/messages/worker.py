@@ -18,13 +18,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from tinkbox.model.action import Action
 from tinkbox.model.breakpoint import Armed, Override
 from tinkbox.model.disks import Disk
 from tinkbox.model.errors import Invalid
 from tinkbox.model.reasons import ReasonText
 from tinkbox.model.workflow import FINAL, Outcome, PlannedAction, State
 from tinkbox.wire.messages.disks import disks_from_document
-from tinkbox.wire.messages.json_fields import flag, mapping, number, read_object, text, texts, write
+from tinkbox.wire.messages.json_fields import fields_of, flag, mapping, number, read_object, text, texts, write
 
 MAX_TAIL_LINES = 20
 MAX_MESSAGE = 8_192
@@ -116,6 +117,8 @@ class Report:
 
 def encode(message: Credential | Hello | Offer | Leaving | Report) -> str:
     """Any of the messages as one line of JSON."""
+    if isinstance(message, Offer):
+        return write({**fields_of(message), "action": action_document(message.action)})
     return write(message)
 
 
@@ -205,8 +208,32 @@ def override_from_document(entry: object) -> Override:
     return Override(command=command, environment=mapping(entry, "environment"))
 
 
+def action_document(action: PlannedAction) -> dict[str, Any]:
+    """An action as one flat object, as it travels and as it is shown."""
+    spec = action.spec
+    return {
+        "index": action.index,
+        "task": action.task,
+        "name": spec.name,
+        "worker": action.worker,
+        "address": action.address,
+        "image": spec.image,
+        "timeout": spec.timeout,
+        "command": spec.command,
+        "on_timeout": spec.on_timeout,
+        "on_failure": spec.on_failure,
+        "volumes": spec.volumes,
+        "environment": spec.environment,
+        "pid": spec.pid,
+        "retries": spec.retries,
+        "reboot": spec.reboot,
+        "helper": spec.helper,
+        "wipes": spec.wipes,
+    }
+
+
 def action_from_document(entry: Any) -> PlannedAction:
-    """The inverse of `dataclasses.asdict`."""
+    """The inverse of `action_document`; raises Invalid."""
     if not isinstance(entry, dict):
         raise Invalid("action: expected an object")
     environment = entry.get("environment", {})
@@ -215,21 +242,23 @@ def action_from_document(entry: Any) -> PlannedAction:
     return PlannedAction(
         index=number(entry, "index"),
         task=text(entry, "task"),
-        name=text(entry, "name"),
         worker=text(entry, "worker"),
         address=text(entry, "address"),
-        image=text(entry, "image"),
-        timeout=number(entry, "timeout"),
-        command=texts(entry, "command"),
-        on_timeout=texts(entry, "on_timeout"),
-        on_failure=texts(entry, "on_failure"),
-        volumes=texts(entry, "volumes"),
-        environment={str(name): str(value) for name, value in environment.items()},
-        pid=text(entry, "pid", ""),
-        retries=number(entry, "retries", 0),
-        reboot=flag(entry, "reboot"),
-        helper=flag(entry, "helper", default=True),
-        wipes=texts(entry, "wipes") if "wipes" in entry else (),
+        spec=Action(
+            name=text(entry, "name"),
+            image=text(entry, "image"),
+            timeout=number(entry, "timeout"),
+            command=texts(entry, "command"),
+            on_timeout=texts(entry, "on_timeout"),
+            on_failure=texts(entry, "on_failure"),
+            volumes=texts(entry, "volumes"),
+            environment={str(name): str(value) for name, value in environment.items()},
+            pid=text(entry, "pid", ""),
+            retries=number(entry, "retries", 0),
+            reboot=flag(entry, "reboot"),
+            helper=flag(entry, "helper", default=True),
+            wipes=texts(entry, "wipes") if "wipes" in entry else (),
+        ),
     )
 
 

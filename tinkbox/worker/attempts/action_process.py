@@ -78,7 +78,7 @@ class ActionProcess:
         """RUNNING: have the action's process run, for the first time or again, and see what comes of it."""
         try:
             async with self._listener.within(seconds):
-                ended = await self.run(ACTION, self._action.command, self._prepare)
+                ended = await self.run(ACTION, self._action.spec.command, self._prepare)
         except NothingToBegin:
             return Step(event=AttemptEvent.MACHINE_LEAVES)
         except TimeoutError:
@@ -113,7 +113,7 @@ class ActionProcess:
             await prepare()
             container = await self._containers.made(role, command, lambda: self._arming.policy)
         if not container.started:
-            if self._action.reboot and role == ACTION:
+            if self._action.spec.reboot and role == ACTION:
                 leaving = Leaving(workflow_id=self._offer.workflow_id, boot_id=self._machine.boot_id)
                 await self._patience.until_answered(lambda: self._machine.door.leaving(attempt, leaving))
             notes.keep_start(attempt, role)
@@ -133,9 +133,9 @@ class ActionProcess:
 
     async def _ask_to_wipe(self) -> None:
         """Have the appliance decide whether the action's disks may be overwritten."""
-        if not self._action.wipes:
+        if not self._action.spec.wipes:
             return
-        disks = await self._machine.look(self._action.wipes)
+        disks = await self._machine.look(self._action.spec.wipes)
         looked = Looked(workflow_id=self._offer.workflow_id, boot_id=self._machine.boot_id, disks=disks)
         refused = await self._patience.until_answered(lambda: self._machine.door.may_wipe(self._offer.attempt, looked))
         if refused is not None:
@@ -152,7 +152,7 @@ class ActionProcess:
         try:
             await self._machine.runtime.pull(self._containers.image)
         except ContainerFailed as error:
-            ours = not parse_reference(self._action.image).host
+            ours = not parse_reference(self._action.spec.image).host
             if ours and error.reason == Reason.REGISTRY_UNREACHABLE:
                 raise RegistryAway(str(error)) from None
             raise
@@ -169,7 +169,7 @@ class ActionProcess:
             return self.failed(verdict.refused(refusal, told, tail), kind)
         ended = await self._told_apart(come) if isinstance(come, Stopped) else come
         away = self._patience.engine_was_away
-        if self._action.reboot and verdict.went_with_the_machine(ended, engine_was_away=away):
+        if self._action.spec.reboot and verdict.went_with_the_machine(ended, engine_was_away=away):
             return Step(event=AttemptEvent.MACHINE_LEAVES)
         if ended.exit_code != 0:
             return self.failed(verdict.failed(ended, told, tail, engine_was_away=away), kind)
@@ -207,7 +207,7 @@ class ActionProcess:
             except ContainerFailed as error:
                 return self.failed(verdict.refused(error, self.told(), self.carrier.tail))
         waiting = f", waiting for: {missing}" if missing else ""
-        late = f"the action did not end within {self._action.timeout} seconds{waiting}"
+        late = f"the action did not end within {self._action.spec.timeout} seconds{waiting}"
         late_order = Order(state=State.TIMEOUT, message=late)
         reason = _MISSING.get(type(missing))
         if order is None and self._arming.kind(Outcome(state=State.TIMEOUT)) is not None:
@@ -285,12 +285,12 @@ class ActionProcess:
 
     async def _with_hook(self, outcome: Outcome) -> Outcome:
         """2020's on-timeout and on-failure: the command in a new container of the same image, which changes nothing."""
-        late = outcome.state is State.TIMEOUT and self._action.on_timeout
-        role, command = ("on-timeout", late) if late else ("on-failure", self._action.on_failure)
+        late = outcome.state is State.TIMEOUT and self._action.spec.on_timeout
+        role, command = ("on-timeout", late) if late else ("on-failure", self._action.spec.on_failure)
         if not command or self._listener.canceled:
             return outcome
         _log.info("running %s", role, extra={"action": "attempt.hook"})
-        limit = min(float(self._action.timeout), MAX_HOOK_SECONDS)
+        limit = min(float(self._action.spec.timeout), MAX_HOOK_SECONDS)
         note = ""
         try:
             async with self._listener.within(limit):

@@ -26,20 +26,20 @@ class Arming:
     @property
     def helped(self) -> bool:
         """Whether the action has a helper."""
-        return self._debug and self._action.helper
+        return self._debug and self._action.spec.helper
 
     @property
     def policy(self) -> Armed:
         """What the helper holds: an action of which the machine goes away only where it fails."""
-        return replace(self.armed, before=False, after=False) if self._action.reboot else self.armed
+        return replace(self.armed, before=False, after=False) if self._action.spec.reboot else self.armed
 
     @property
     def worker_holds_before(self) -> bool:
         """Whether the worker holds before there is a container."""
-        return self.armed.before and (not self.helped or self._action.reboot)
+        return self.armed.before and (not self.helped or self._action.spec.reboot)
 
     def kind(self, outcome: Outcome) -> Kind | None:
         """Where the worker holds what ended and no helper holds: it has none, it is gone, or nothing ever began."""
         if outcome.state is State.SUCCESS:
-            return Kind.AFTER if self.armed.after and not self.helped and not self._action.reboot else None
+            return Kind.AFTER if self.armed.after and not self.helped and not self._action.spec.reboot else None
         return Kind.FAILURE if self.armed.on_failure or self.policy.after else None

@@ -90,7 +90,7 @@ class AttemptRun:
             await self._patience.until_answered(self._containers.remove_all)
         except ContainerFailed as error:
             _log.warning("a container stays behind: %s", error, extra={"action": "attempt.stray"})
-        folder.words.forget(attempt, self._action.volumes)
+        folder.words.forget(attempt, self._action.spec.volumes)
         self._files.forget()
         folder.notes.forget(attempt)
 
@@ -222,7 +222,7 @@ class AttemptRun:
             except ContainerFailed as error:
                 return self._process.failed(verdict.refused(error, self._process.told(), ()))
         await self._holding.resume(number, verb)
-        return Step(event=AttemptEvent.RUNS, seconds=self._action.timeout)
+        return Step(event=AttemptEvent.RUNS, seconds=self._action.spec.timeout)
 
     async def _held_again_if_it_ended(self) -> None:
         """With the engine the container may have ended: what it is told it hears only when it runs."""

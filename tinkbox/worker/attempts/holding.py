@@ -81,7 +81,7 @@ class Holding:
         self._keep(HoldNote(held=held))
         _log.warning(
             "BREAKPOINT in %s/%s (%s): tinkbox breakpoint shell %s",
-            self._offer.action.task, self._offer.action.name, kind, self._offer.workflow_id,
+            self._offer.action.task, self._offer.action.spec.name, kind, self._offer.workflow_id,
             extra={"action": "attempt.held"},
         )  # fmt: skip
         earlier = self._files.requests_so_far()  # of a hold before: nobody waits for their answers any more

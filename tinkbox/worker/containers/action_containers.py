@@ -37,13 +37,13 @@ class Containers:
     @property
     def image(self) -> str:
         """The image's full name: without a registry's host it comes from the appliance."""
-        reference = parse_reference(self._offer.action.image)
+        reference = parse_reference(self._offer.action.spec.image)
         return reference.at(reference.host or self._credential.registry)
 
     def check_volumes(self) -> None:
         """Raise ContainerFailed when a volume lies where the worker itself puts something."""
         own = {*self._data_mounts(), *(target for targets in PLACES.values() for target in targets)}
-        for volume in self._offer.action.volumes:
+        for volume in self._offer.action.spec.volumes:
             source, _, rest = volume.partition(":")
             target = (rest or source).split(":")[0].rstrip("/") or "/"
             if target in own or Path(TARGET) in (Path(target), *Path(target).parents):
@@ -84,11 +84,11 @@ class Containers:
         action, attempt = self._offer.action, self._offer.attempt
         bounded = await self._runtime.shares_mounts()
         with _local_faults():
-            words = self._folder.words.prepare(attempt, role, action.volumes, bounded=bounded)
+            words = self._folder.words.prepare(attempt, role, action.spec.volumes, bounded=bounded)
         labels = {**_worker(self._credential), **_attempt(attempt), "tinkbox.role": role}
         own = {
             "TINKBOX_WORKFLOW": self._offer.workflow_id,
-            "TINKBOX_ACTION": action.name,
+            "TINKBOX_ACTION": action.spec.name,
             "TINKBOX_ATTEMPT": attempt,
             "TINKBOX_SERVER": self._credential.server,
         }
@@ -98,10 +98,10 @@ class Containers:
             labels=labels,
             entrypoint=changed.command or (),
             command=() if changed.command else command,
-            environment={**action.environment, **changed.environment, **own},
-            binds=action.volumes,
+            environment={**action.spec.environment, **changed.environment, **own},
+            binds=action.spec.volumes,
             mounts={**self._data_mounts(), **words},
-            pid=action.pid,
+            pid=action.spec.pid,
             privileged=self._privileged,
             hosts=await addressed(self._offer.hosts, self._credential.server),
         )
@@ -129,7 +129,7 @@ class Containers:
     async def halted(self, role: str, grace: int) -> Container | None:
         """Have the container of this role run no more, and never, nor a copy of it; returns it when there is one."""
         container = await self.found(role)
-        if role == ACTION and not self._offer.action.helper:
+        if role == ACTION and not self._offer.action.spec.helper:
             await discard(self._runtime, self._offer.attempt)
         if container is not None and container.started:
             await self._runtime.stop(container.id, grace)
@@ -142,7 +142,7 @@ class Containers:
         """Remove the attempt's containers, whatever they do."""
         for container in await self._runtime.find(_attempt(self._offer.attempt)):
             await self._runtime.remove(container.id)
-        if not self._offer.action.helper:
+        if not self._offer.action.spec.helper:
             await discard(self._runtime, self._offer.attempt)
 
     def _data_mounts(self) -> Mapping[str, str]:

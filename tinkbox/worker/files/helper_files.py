@@ -26,7 +26,7 @@ from tinkbox.model.breakpoint import Armed, Kind, Verb
 from tinkbox.model.errors import Invalid
 from tinkbox.model.workflow import Outcome
 from tinkbox.wire.messages.json_fields import flag, member, read_object, text
-from tinkbox.wire.messages.worker import Offer
+from tinkbox.wire.messages.worker import Offer, action_document
 from tinkbox.worker.files.welcome import about, prompt
 
 TARGET = "/tinkbox"
@@ -182,7 +182,7 @@ class HelperFiles:
     def describe(self, offer: Offer, kind: Kind, outcome: Outcome | None) -> None:
         """Tell those who look into the container where they are."""
         action = offer.action
-        self._write("info/action.json", json.dumps(asdict(action), indent=2) + "\n")
+        self._write("info/action.json", json.dumps(action_document(action), indent=2) + "\n")
         self._write("info/outcome.json", json.dumps(None if outcome is None else asdict(outcome), indent=2) + "\n")
         self._write("info/about", about(offer, kind, outcome))
         self._write("info/prompt", prompt(action, outcome) + "\n")

@@ -33,10 +33,10 @@ def about(offer: Offer, kind: Kind, outcome: Outcome | None) -> str:
     """A few lines, without anything that would steer a terminal."""
     action = offer.action
     lines = [
-        f"Action {action.task}/{action.name} {_WHERE[kind]}.",
+        f"Action {action.task}/{action.spec.name} {_WHERE[kind]}.",
         f"workflow  {offer.workflow_id}",
         f"attempt   {offer.attempt}",
-        f"image     {action.image}",
+        f"image     {action.spec.image}",
     ]
     if outcome is not None:
         said = {"ended": _ended(outcome), "reason": outcome.reason, "message": outcome.message, "hint": outcome.hint}
@@ -50,7 +50,7 @@ def about(offer: Offer, kind: Kind, outcome: Outcome | None) -> str:
 
 def prompt(action: PlannedAction, outcome: Outcome | None) -> str:
     """What names the action and its end in front of every command."""
-    return _steerless(f"{action.task}/{action.name} {'not begun' if outcome is None else _ended(outcome)}")
+    return _steerless(f"{action.task}/{action.spec.name} {'not begun' if outcome is None else _ended(outcome)}")
 
 
 def _ended(outcome: Outcome) -> str:

@@ -64,4 +64,4 @@ async def test_a_deleted_template_leaves_its_workflows_whole(box: Appliance) -> 
     assert await box.templates.delete("hello") == template
     with pytest.raises(NotFound):
         await box.templates.delete("hello")
-    assert (await box.workflows.get(workflow)).actions[0].action.name == "hello_world"
+    assert (await box.workflows.get(workflow)).actions[0].action.spec.name == "hello_world"

@@ -67,7 +67,7 @@ async def test_a_reboot_between_two_actions_loses_nothing(box: Appliance) -> Non
     await box.report(worker, offer)
     following = await box.offer(worker, boot_id="boot-2")
     assert following is not None
-    assert following.action.name == "second"
+    assert following.action.spec.name == "second"
 
 
 async def test_a_machine_that_is_about_to_go_away_ends_what_it_began_and_begins_nothing(box: Appliance) -> None:
@@ -80,7 +80,7 @@ async def test_a_machine_that_is_about_to_go_away_ends_what_it_began_and_begins_
     assert await box.attempts.offer(worker, finishing) is None
     following = await box.offer(worker)
     assert following is not None
-    assert following.action.name == "second"
+    assert following.action.spec.name == "second"
 
 
 async def test_the_same_report_again_gets_the_same_answer(box: Appliance) -> None:

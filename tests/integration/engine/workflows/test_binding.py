@@ -64,15 +64,15 @@ async def test_what_the_template_says_of_its_helper_is_kept(box: Appliance) -> N
     await box.machine(1)
     text = CHOICE.replace("name: write,", "name: write, helper: false,").replace("{{.b}}", "{{.a}}")
     actions = (await box.workflows.get(await box.workflow(text, a=1))).actions
-    assert [each.action.helper for each in actions] == [True, False, True, True]
+    assert [each.action.spec.helper for each in actions] == [True, False, True, True]
 
 
 async def test_what_the_template_says_of_retries_reboots_and_time_is_kept(box: Appliance) -> None:
     await box.machine(1)
     flaky = (await box.workflows.get(await box.workflow(RETRIES))).actions[0].action
-    assert (flaky.retries, flaky.reboot) == (2, False)
+    assert (flaky.spec.retries, flaky.spec.reboot) == (2, False)
     away = (await box.workflows.get(await box.workflow(REBOOT))).actions[1].action
-    assert (away.retries, away.reboot) == (0, True)
+    assert (away.spec.retries, away.spec.reboot) == (0, True)
     assert (await box.workflows.get(await box.workflow(LIMITED))).global_timeout == 100
 
 
@@ -106,11 +106,9 @@ async def test_all_that_a_template_says_of_an_action_is_kept(box: Appliance) -> 
     (stored,) = (await box.workflows.get(await box.workflow(WORDED))).actions
     (task,) = read_definition(WORDED).tasks
     (worded,) = task.actions
-    taken = {each.name: getattr(worded, each.name) for each in fields(worded) if each.name != "applies"}
-    assert all(taken[each.name] != each.default for each in fields(worded) if each.name in taken), "a word is missing"
-    merged = {"volumes": ("/dev:/dev", "/lib:/lib"), "environment": {"A": "task", "B": "action"}}
-    bound = {"index": 0, "task": "install", "worker": worker, "address": mac(1)}
-    assert stored.action == PlannedAction(**{**taken, **merged, **bound})
+    assert all(getattr(worded, each.name) != each.default for each in fields(worded)), "a word is missing"
+    merged = replace(worded, volumes=("/dev:/dev", "/lib:/lib"), environment={"A": "task", "B": "action"})
+    assert stored.action == PlannedAction(index=0, task="install", worker=worker, address=mac(1), spec=merged)
 
 
 NAMES = Names(

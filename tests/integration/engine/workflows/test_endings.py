@@ -48,7 +48,7 @@ async def test_a_failure_is_tried_again_as_often_as_the_template_says(box: Appli
         await box.report(worker, offer, state, reason="Flaky")
         assert await states(box, offer.workflow_id) == ["RUNNING", "PENDING", "PENDING"]
         offer = await again(box, worker)
-        assert offer.action.name == "flaky"
+        assert offer.action.spec.name == "flaky"
         tokens.append(offer.attempt)
     assert len(set(tokens)) == 3
     await box.report(worker, offer, State.FAILED, reason="Broken")
@@ -66,11 +66,11 @@ async def test_a_failure_is_tried_again_as_often_as_the_template_says(box: Appli
 async def test_a_lost_worker_has_its_action_repeated_only_when_the_template_allows_it(box: Appliance) -> None:
     worker, offer = await begun(box, RETRIES)
     repeated = await again(box, worker, "boot-2")
-    assert (repeated.action.name, repeated.workflow_id) == ("flaky", offer.workflow_id)
+    assert (repeated.action.spec.name, repeated.workflow_id) == ("flaky", offer.workflow_id)
     assert repeated.attempt != offer.attempt
     await box.report(worker, repeated, boot_id="boot-2")
     last = await again(box, worker, "boot-2")
-    assert last.action.name == "last"
+    assert last.action.spec.name == "last"
     assert await box.offer(worker, "boot-3") is None
     assert await states(box, offer.workflow_id) == ["FAILED", "SUCCESS", "FAILED"]
 

@@ -17,7 +17,7 @@ async def left(box: Appliance, text: str, **devices: int) -> tuple[str, Offer]:
     """A machine whose action has sent it away: the worker's id and the offer."""
     worker = await box.machine(1)
     await box.workflow(text, **devices)
-    while (offer := await box.offer(worker)) is not None and not offer.action.reboot:
+    while (offer := await box.offer(worker)) is not None and not offer.action.spec.reboot:
         await box.report(worker, offer)
     assert offer is not None
     await box.leave(worker, offer)
@@ -84,7 +84,7 @@ async def test_the_workers_first_word_after_another_boot_completes_it(box: Appli
     worker, offer = await left(box, THROUGH)
     following = await box.offer(worker, "boot-2")
     assert following is not None
-    assert (following.action.name, following.workflow_id) == ("check", offer.workflow_id)
+    assert (following.action.spec.name, following.workflow_id) == ("check", offer.workflow_id)
     assert await states(box, offer.workflow_id) == ["RUNNING", "SUCCESS", "RUNNING"]
 
 

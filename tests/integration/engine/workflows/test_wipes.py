@@ -71,7 +71,7 @@ async def over(box: Appliance, offer: Offer) -> None:
 
 async def test_an_empty_disk_is_wiped_and_what_is_written_may_be_wiped_by_the_next_workflow(box: Appliance) -> None:
     first = await begun(box)
-    assert first.action.wipes == ("/dev/sda",)
+    assert first.action.spec.wipes == ("/dev/sda",)
     assert await asked(box, first, EMPTY) is None
     await reported(box, first, DONE, INSTALLED)
     await over(box, first)

@@ -19,7 +19,7 @@ async def test_a_workflow_is_what_its_template_was_when_it_was_created(box: Appl
     assert workflow.text == HELLO.replace("{{.device_1}}", mac(1))
     offer = await box.offer(worker)
     assert offer is not None
-    assert offer.action.image == "hello-world"
+    assert offer.action.spec.image == "hello-world"
     await box.templates.delete(template)
     assert (await box.workflows.get(workflow_id)).text == workflow.text
 
@@ -41,8 +41,8 @@ async def test_actions_run_in_order_and_end_the_workflow(box: Appliance) -> None
 async def test_environment_values_keep_their_literal_text(box: Appliance) -> None:
     await box.machine(1)
     workflow = await box.workflows.get(await box.workflow())
-    assert workflow.actions[1].action.environment == {"MODE": "0644"}
-    assert workflow.actions[1].action.timeout == 3600
+    assert workflow.actions[1].action.spec.environment == {"MODE": "0644"}
+    assert workflow.actions[1].action.spec.timeout == 3600
 
 
 async def test_tasks_are_handed_over_between_machines_at_any_point(box: Appliance) -> None:

@@ -11,6 +11,7 @@ from tinkbox.api.routes.services import service_document
 from tinkbox.api.routes.workflow_data import data_document, version_documents
 from tinkbox.api.routes.workflows import attempt_documents, state_document, workflow_document
 from tinkbox.engine.workflows.breakpoints import Standing
+from tinkbox.model.action import Action
 from tinkbox.model.breakpoint import Breakpoints, Hold, Kind, Verb, Verdict
 from tinkbox.model.services import Phase, PlannedService, ServiceStatus
 from tinkbox.model.services import Standing as Stands
@@ -24,7 +25,11 @@ AT = datetime(2026, 11, 21, 3, 0, tzinfo=UTC)
 
 def action(index: int, state: State, outcome: Outcome | None = None) -> ActionStatus:
     planned = PlannedAction(
-        index=index, task="t", name=f"a{index}", worker="w", address="08:00:27:00:00:01", image="i", timeout=60
+        index=index,
+        task="t",
+        worker="w",
+        address="08:00:27:00:00:01",
+        spec=Action(name=f"a{index}", image="i", timeout=60),
     )
     return ActionStatus(action=planned, state=state, outcome=outcome)
 

@@ -10,11 +10,12 @@ from tinkbox.api.routes.events import event_document
 from tinkbox.cli.output.formats import Document
 from tinkbox.cli.wording.events import action_status, concerns_action, line_of, told, undecided
 from tinkbox.model import history, shells
+from tinkbox.model.action import Action
 from tinkbox.model.breakpoint import Armed, Breakpoints, Hold, Kind, Verb, Verdict
 from tinkbox.model.workflow import Event, Outcome, PlannedAction, State
 
 AT = datetime(2026, 11, 21, 3, 0, tzinfo=UTC)
-ACTION = PlannedAction(index=0, task="disk", name="wipe", worker="w", address="a", image="i", timeout=60)
+ACTION = PlannedAction(index=0, task="disk", worker="w", address="a", spec=Action(name="wipe", image="i", timeout=60))
 BROKEN = Outcome(state=State.FAILED, exit_code=3, reason="DiskNotFound", message="no disk\x1b[2J")
 HOLD = Hold(
     attempt="x", workflow_id="f", sequence=1, kind=Kind.FAILURE, held_at=AT, deadline=AT + timedelta(minutes=30),

@@ -7,9 +7,9 @@ import pytest
 from tests.unit.engine.template_texts import MAC, SMALL
 from tinkbox.engine.documents.container_definitions import volume_parts
 from tinkbox.engine.documents.definitions import read_definition
+from tinkbox.model.action import Action
 from tinkbox.model.errors import Invalid
 from tinkbox.model.services import Service
-from tinkbox.model.template import Action
 
 BOTH = SMALL.replace("{{ .device_1 }}", MAC) + "services:\n  - {name: a, worker: appliance, image: x}\n"
 

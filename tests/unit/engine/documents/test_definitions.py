@@ -7,9 +7,10 @@ from hypothesis import strategies as st
 from tests.unit.engine.template_texts import MAC
 from tests.unit.engine.template_texts import SMALL as TEMPLATE
 from tinkbox.engine.documents.definitions import read_definition
+from tinkbox.model.action import Action
 from tinkbox.model.breakpoint import Breakpoints, Verb
 from tinkbox.model.errors import Invalid
-from tinkbox.model.template import Action, Definition, Task
+from tinkbox.model.template import Definition, Task
 
 SMALL = TEMPLATE.replace("{{ .device_1 }}", MAC)
 FULL = """\
@@ -94,7 +95,6 @@ def test_every_key_is_understood() -> None:
         environment={"K": "v"},
         pid="host",
         retries=2,
-        applies=True,
         reboot=True,
         helper=False,
     )
@@ -135,7 +135,8 @@ def test_any_plain_value_stays_what_it_was(value: str) -> None:
     [("if: ''", True), ("if:", True), ("if: true", True), ("if: 'True'", True), ("if: false", False), ("if: 'FALSE '", False)],
 )  # fmt: skip
 def test_an_action_applies_unless_its_if_is_false(text: str, applies: bool) -> None:
-    assert action_with(text).applies is applies
+    (task,) = read_definition(SMALL.replace("image: x", f"image: x, {text}")).tasks
+    assert task.skipped == (frozenset() if applies else {"a"})
 
 
 @pytest.mark.parametrize(

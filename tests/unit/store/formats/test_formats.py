@@ -31,8 +31,9 @@ def test_action_of_schema_1_is_read_with_defaults(value: PlannedAction) -> None:
     for name in ("retries", "reboot", "helper", "wipes"):
         del entry[name]
     found = action_of(json.dumps(entry))
-    assert (found.retries, found.reboot, found.helper, found.wipes) == (0, False, True, ())
-    assert (found.name, found.command, found.environment) == (value.name, value.command, value.environment)
+    assert (found.spec.retries, found.spec.reboot, found.spec.helper, found.spec.wipes) == (0, False, True, ())
+    spec = value.spec
+    assert (found.spec.name, found.spec.command, found.spec.environment) == (spec.name, spec.command, spec.environment)
 
 
 @given(value=OUTCOME)

@@ -7,6 +7,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
+from tinkbox.model.action import Action
 from tinkbox.model.breakpoint import Breakpoints, Override, Verb, Verdict
 from tinkbox.model.disks import Content
 from tinkbox.model.hardware import MacAddress
@@ -44,11 +45,11 @@ PORTS = st.lists(st.integers(1, 65_535), max_size=3).map(tuple)
 EXIT_CODE = st.none() | st.integers(0, 255)
 MAC = st.integers(0, 2**48 - 1).map(lambda number: MacAddress(number.to_bytes(6, "big").hex(":")))
 
-ACTION = st.builds(
-    PlannedAction, index=NUMBER, task=TEXT, name=TEXT, worker=TEXT, address=TEXT, image=TEXT, timeout=NUMBER, command=WORDS,
-    on_timeout=WORDS, on_failure=WORDS, volumes=WORDS, environment=PAIRS, pid=TEXT, retries=NUMBER, reboot=st.booleans(),
-    helper=st.booleans(), wipes=WORDS,
+SPEC = st.builds(
+    Action, name=TEXT, image=TEXT, timeout=NUMBER, command=WORDS, on_timeout=WORDS, on_failure=WORDS, volumes=WORDS,
+    environment=PAIRS, pid=TEXT, retries=NUMBER, reboot=st.booleans(), helper=st.booleans(), wipes=WORDS,
 )  # fmt: skip
+ACTION = st.builds(PlannedAction, index=NUMBER, task=TEXT, worker=TEXT, address=TEXT, spec=SPEC)
 OUTCOME = st.builds(
     Outcome, state=st.sampled_from(State), exit_code=EXIT_CODE, signal=TEXT, reason=TEXT, message=TEXT, hint=TEXT, tail=WORDS
 )  # fmt: skip

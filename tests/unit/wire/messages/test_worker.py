@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tinkbox.model.action import Action
 from tinkbox.model.breakpoint import Armed, Override
 from tinkbox.model.errors import Invalid
 from tinkbox.model.workflow import Outcome, PlannedAction, State
@@ -16,15 +17,17 @@ from tinkbox.wire.messages import worker
 ACTION = PlannedAction(
     index=1,
     task="os-installation",
-    name="disk-image",
     worker="0eba0bf8-3772-4b4a-ab9f-6ebe93b90a94",
     address="08:00:27:00:00:01",
-    image="image2disk:v1",
-    timeout=600,
-    command=("sh", "-c", "echo hi"),
-    volumes=("/dev:/dev",),
-    environment={"MODE": "0644"},
-    pid="host",
+    spec=Action(
+        name="disk-image",
+        image="image2disk:v1",
+        timeout=600,
+        command=("sh", "-c", "echo hi"),
+        volumes=("/dev:/dev",),
+        environment={"MODE": "0644"},
+        pid="host",
+    ),
 )
 OFFER = worker.Offer(workflow_id="w", attempt="t", remaining=59.5, action=ACTION)
 REPORT = worker.Report(
@@ -57,7 +60,7 @@ def test_what_breakpoints_and_services_add_travels_with_the_rest_and_is_not_ther
         assert worker.decode_offer(worker.encode(offer)) == offer
     offer = replace(OFFER, hosts={"w.lab": "172.30.0.1", "appliance": ""})
     assert worker.decode_offer(worker.encode(offer)) == offer
-    plain = json.loads(worker.encode(replace(OFFER, action=replace(ACTION, helper=False))))
+    plain = json.loads(worker.encode(replace(OFFER, action=replace(ACTION, spec=replace(ACTION.spec, helper=False)))))
     del plain["armed"], plain["override"], plain["hosts"], plain["action"]["helper"]
     assert worker.decode_offer(json.dumps(plain)) == OFFER
 
@@ -107,9 +110,20 @@ values = st.recursive(
 )
 
 
-@given(name=st.sampled_from(sorted(asdict(ACTION))), value=values)
+@given(name=st.sampled_from(sorted(worker.action_document(ACTION))), value=values)
 def test_a_broken_field_never_escapes_as_anything_but_a_refusal(name: str, value: object) -> None:
     document = json.loads(worker.encode(OFFER))
     document["action"][name] = value
     with contextlib.suppress(Invalid):
         worker.decode_offer(json.dumps(document))
+
+
+def test_an_action_travels_as_one_flat_object_with_its_keys_in_the_order_of_the_first_release() -> None:
+    written = worker.encode(worker.Offer(workflow_id="w", attempt="t", remaining=1.5, action=ACTION))
+    assert written == (
+        '{"workflow_id":"w","attempt":"t","remaining":1.5,"action":{"index":1,"task":"os-installation",'
+        '"name":"disk-image","worker":"0eba0bf8-3772-4b4a-ab9f-6ebe93b90a94","address":"08:00:27:00:00:01",'
+        '"image":"image2disk:v1","timeout":600,"command":["sh","-c","echo hi"],"on_timeout":[],"on_failure":[],'
+        '"volumes":["/dev:/dev"],"environment":{"MODE":"0644"},"pid":"host","retries":0,"reboot":false,"helper":true,'
+        '"wipes":[]},"left":false,"armed":{"before":false,"after":false,"on_failure":false},"override":null,"hosts":{}}'
+    )

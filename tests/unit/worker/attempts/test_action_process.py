@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.unit.worker.actions import IMAGE, OFFER, bound, machine, tells
+from tests.unit.worker.actions import IMAGE, OFFER, bound, machine, tells, with_spec
 from tests.unit.worker.fakes import FakeDoor, FakeRuntime
 from tests.unit.worker.programs import Program
 from tinkbox.model.breakpoint import Armed, Kind
@@ -89,7 +89,7 @@ async def test_what_took_too_long_is_held_where_that_is_armed_and_stopped_where_
 async def test_what_never_began_has_no_container_to_be_held_in(
     tmp_path: Path, armed: Armed, event: AttemptEvent
 ) -> None:
-    offer = replace(OFFER, armed=armed, action=replace(OFFER.action, image="missing:v1"))
+    offer = replace(OFFER, armed=armed, action=with_spec(OFFER.action, image="missing:v1"))
     step = await tried(tmp_path, Program(), offer)
     assert (step.event, step.outcome and step.outcome.reason) == (event, "ImageNotFound")
 

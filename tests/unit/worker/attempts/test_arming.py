@@ -1,15 +1,13 @@
-from dataclasses import replace
-
 import pytest
 
-from tests.unit.worker.actions import ACTION
+from tests.unit.worker.actions import ACTION, with_spec
 from tinkbox.model.breakpoint import Armed, Kind
 from tinkbox.model.workflow import Outcome, State
 from tinkbox.worker.attempts.arming import Arming
 
 ALL = Armed(before=True, after=True, on_failure=True)
-BARE = replace(ACTION, helper=False)
-LEAVES = replace(ACTION, reboot=True)
+BARE = with_spec(ACTION, helper=False)
+LEAVES = with_spec(ACTION, reboot=True)
 GOOD, BAD, LATE = (Outcome(state=state) for state in (State.SUCCESS, State.FAILED, State.TIMEOUT))
 
 

@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.unit.worker.actions import ACTION, IMAGE, OFFER, REGISTRY, bound, machine, tells
+from tests.unit.worker.actions import ACTION, IMAGE, OFFER, REGISTRY, bound, machine, tells, with_spec
 from tests.unit.worker.fakes import AWAY, FakeDoor, FakeRuntime, Faults, Killed
 from tests.unit.worker.programs import Program
 from tinkbox.model.workflow import Outcome, State
@@ -31,7 +31,7 @@ async def run(
 
 async def test_an_action_runs_as_its_template_says(tmp_path: Path) -> None:
     (tmp_path / "dev").mkdir()
-    action = replace(ACTION, command=("sh", "-c", "x"), volumes=("/dev:/dev", "/lib:/lib:ro"), pid="host")
+    action = with_spec(ACTION, command=("sh", "-c", "x"), volumes=("/dev:/dev", "/lib:/lib:ro"), pid="host")
     outcome, runtime, door = await run(Program(output=b"one\ntwo\n"), tmp_path, replace(OFFER, action=action))
     assert outcome == Outcome(state=State.SUCCESS, exit_code=0, tail=("one", "two"))
     assert door.printed == {"a1": b"one\ntwo\n"}
@@ -53,7 +53,7 @@ async def test_an_action_runs_as_its_template_says(tmp_path: Path) -> None:
 
 async def test_an_image_with_a_registry_of_its_own_comes_from_there(tmp_path: Path) -> None:
     runtime = FakeRuntime({"quay.example/tools/write:v1": Program()})
-    offer = replace(OFFER, action=replace(ACTION, image="quay.example/tools/write:v1"))
+    offer = replace(OFFER, action=with_spec(ACTION, image="quay.example/tools/write:v1"))
     outcome = await AttemptRun(machine(runtime, FakeDoor(), tmp_path), offer).outcome()
     assert outcome.state is State.SUCCESS
 
@@ -160,7 +160,7 @@ async def test_a_timeout_blames_nobody_who_is_back_again(tmp_path: Path) -> None
 
 async def test_a_template_cannot_forge_what_the_worker_tells_an_action(tmp_path: Path) -> None:
     forged = {"TINKBOX_WORKFLOW": "w9", "TINKBOX_ATTEMPT": "a9", "TINKBOX_SERVER": "http://evil", "OWN": "1"}
-    _, runtime, _ = await run(Program(), tmp_path, replace(OFFER, action=replace(ACTION, environment=forged)))
+    _, runtime, _ = await run(Program(), tmp_path, replace(OFFER, action=with_spec(ACTION, environment=forged)))
     environment = runtime.removed[0].spec.environment
     assert [environment[name] for name in forged] == ["w1", "a1", f"http://{REGISTRY}", "1"]
 
@@ -192,7 +192,7 @@ async def test_an_appliance_that_is_away_is_waited_for_and_the_timeout_says_so(t
 
 
 async def test_another_registry_that_is_away_fails_the_action_at_once(tmp_path: Path) -> None:
-    offer = replace(OFFER, action=replace(ACTION, image="quay.example/tools/write:v1"))
+    offer = replace(OFFER, action=with_spec(ACTION, image="quay.example/tools/write:v1"))
     outcome = await AttemptRun(machine(Unreachable({}), FakeDoor(), tmp_path), offer).outcome()
     assert (outcome.state, outcome.reason) == (State.FAILED, "RegistryUnreachable")
 
@@ -263,7 +263,7 @@ async def test_an_action_that_never_began_sends_no_data_that_others_may_have_cha
 
 @pytest.mark.parametrize("volume", ["/tmp/x:/dev/reason", "/x:/workflow/:ro", "/dev/message", "/x:/workflow/w1"])
 async def test_a_volume_in_the_place_of_our_own_is_refused(volume: str, tmp_path: Path) -> None:
-    offer = replace(OFFER, action=replace(ACTION, volumes=("/dev:/dev", volume)))
+    offer = replace(OFFER, action=with_spec(ACTION, volumes=("/dev:/dev", volume)))
     outcome, runtime, _ = await run(Program(), tmp_path, offer)
     assert (outcome.reason, runtime.starts()) == ("MountFailed", 0)
     assert f"the volume {volume} takes the place of" in outcome.message

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.unit.worker.actions import ACTION, HOOKED, IMAGE, OFFER, bound, machine, tells
+from tests.unit.worker.actions import ACTION, HOOKED, IMAGE, OFFER, bound, machine, tells, with_spec
 from tests.unit.worker.fakes import FakeDoor, FakeRuntime, Faults, Killed
 from tests.unit.worker.programs import Program
 from tinkbox.model.breakpoint import Armed, Kind, Verb, Verdict
@@ -168,7 +168,7 @@ async def test_the_hook_runs_after_the_verdict_and_only_when_it_fails(tmp_path: 
 async def test_an_image_that_is_missing_is_held_without_a_container(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    offer = replace(ON_FAILURE, action=replace(ACTION, image="missing:v1"))
+    offer = replace(ON_FAILURE, action=with_spec(ACTION, image="missing:v1"))
     outcome, _, door = await held(offer, Program(), tmp_path, verdict(Verb.RETRY, fresh=True))
     assert (door.holds[1].container, door.holds[1].in_place) == (False, False)
     assert outcome is not None
@@ -218,7 +218,7 @@ async def test_what_is_armed_when_it_ends_counts(tmp_path: Path, offer: Offer, a
 @pytest.mark.parametrize("helper", [True, False])
 async def test_an_order_to_stop_ends_a_hold(tmp_path: Path, helper: bool) -> None:
     runtime, door = FakeRuntime({IMAGE: Program(output=b"last words\n", **FAILS)}), FakeDoor()
-    offer = replace(ON_FAILURE, action=replace(ACTION, helper=helper))
+    offer = replace(ON_FAILURE, action=with_spec(ACTION, helper=helper))
     attempt = AttemptRun(machine(runtime, door, tmp_path), offer)
     async with asyncio.timeout(60), asyncio.TaskGroup() as group:
         running = group.create_task(attempt.outcome())
@@ -244,7 +244,7 @@ async def test_a_machine_without_debugging_has_no_helper_and_holds_nothing(tmp_p
 async def test_without_a_helper_a_copy_is_held_until_the_verdict(
     tmp_path: Path, verb: Verb, state: State, hooks: int
 ) -> None:
-    offer = replace(ON_FAILURE, action=replace(HOOKED, helper=False))
+    offer = replace(ON_FAILURE, action=with_spec(HOOKED, helper=False))
     outcome, runtime, door = await held(offer, Program(output=b"once\n", **FAILS), tmp_path, verdict(verb))
     assert (door.holds[1].container, door.holds[1].in_place) == (True, False)
     assert outcome is not None
@@ -262,7 +262,7 @@ async def test_that_nobody_can_look_into_it_is_told_of_the_hold_and_not_of_the_e
         raise ContainerFailed(Reason.COMMIT_FAILED, "no space")
 
     monkeypatch.setattr(FakeRuntime, "commit", full)
-    offer = replace(ON_FAILURE, action=replace(ACTION, helper=False))
+    offer = replace(ON_FAILURE, action=with_spec(ACTION, helper=False))
     outcome, _, door = await held(
         offer, Program(work=tells("Broken", "it broke"), **FAILS), tmp_path, verdict(Verb.FAIL)
     )

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.unit.worker.actions import HOOKED, IMAGE, OFFER, machine, tells
+from tests.unit.worker.actions import HOOKED, IMAGE, OFFER, machine, tells, with_spec
 from tests.unit.worker.attempts.test_attempt import run
 from tests.unit.worker.fakes import FakeDoor, FakeRuntime
 from tests.unit.worker.programs import Program
@@ -44,7 +44,7 @@ async def test_on_timeout_runs_after_a_timeout(tmp_path: Path) -> None:
 
 
 async def test_on_failure_stands_in_for_a_missing_on_timeout(tmp_path: Path) -> None:
-    offer = replace(OFFER, remaining=0.05, action=replace(HOOKED, on_timeout=()))
+    offer = replace(OFFER, remaining=0.05, action=with_spec(HOOKED, on_timeout=()))
     _, runtime, _ = await run(Program(lasts=True), tmp_path, offer, repair=Program())
     assert runtime.starts("on-failure") == 1
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.unit.worker.actions import ACTION, IMAGE, OFFER, machine
+from tests.unit.worker.actions import ACTION, IMAGE, OFFER, machine, with_spec
 from tests.unit.worker.fakes import AWAY, FakeDoor, FakeRuntime, Faults, Killed
 from tests.unit.worker.programs import Program
 from tinkbox.model.errors import Conflict, Invalid, NotFound, Refusal
@@ -20,7 +20,7 @@ from tinkbox.worker.main import serve
 
 pytestmark = pytest.mark.usefixtures("with_and_without_helper")
 
-REBOOT = replace(OFFER, action=replace(ACTION, reboot=True))
+REBOOT = replace(OFFER, action=with_spec(ACTION, reboot=True))
 CANCEL = Order(state=State.CANCELED, message="canceled by the operator")
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.unit.worker.actions import ACTION, HOOKED, IMAGE, OFFER, bound, machine, tells
+from tests.unit.worker.actions import ACTION, HOOKED, IMAGE, OFFER, bound, machine, tells, with_spec
 from tests.unit.worker.fakes import AWAY, FakeDoor, FakeRuntime, Faults, Finished, Killed
 from tests.unit.worker.programs import Program
 from tinkbox.model.errors import Conflict, NotFound, Refusal, Unavailable
@@ -223,7 +223,7 @@ async def served(
     With `leashes` its time is up when it was quiet for a while, without them soon.
     """
     remaining = 0.02 if leashes is None else 60.0
-    door = FakeDoor([replace(OFFER, action=replace(ACTION, on_timeout=("hurry",)), remaining=remaining)])
+    door = FakeDoor([replace(OFFER, action=with_spec(ACTION, on_timeout=("hurry",)), remaining=remaining)])
     program = Program(output=b"one\n", lasts=True)
     runtime = FakeRuntime({IMAGE: program, f"{IMAGE} hurry": Program(output=b"hurried\n")})
     if leashes is not None:

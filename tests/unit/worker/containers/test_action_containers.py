@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.unit.worker.actions import CREDENTIAL, IMAGE, OFFER, machine
+from tests.unit.worker.actions import CREDENTIAL, IMAGE, OFFER, machine, with_spec
 from tests.unit.worker.fakes import FakeDoor, FakeRuntime
 from tests.unit.worker.programs import Program
 from tinkbox.model.breakpoint import Armed, Override
@@ -111,7 +111,7 @@ async def test_an_action_runs_under_its_helper_and_a_hook_does_not(tmp_path: Pat
 @pytest.mark.parametrize("volume", ["/x:/tinkbox", "/x:/tinkbox/bin", "/x:/tinkbox/debug/scripts/:ro"])
 async def test_no_volume_takes_the_place_of_the_helper(tmp_path: Path, volume: str) -> None:
     here = machine(FakeRuntime({IMAGE: Program()}), FakeDoor(), tmp_path)
-    offer = replace(OFFER, action=replace(OFFER.action, volumes=(volume,)))
+    offer = replace(OFFER, action=with_spec(OFFER.action, volumes=(volume,)))
     with pytest.raises(ContainerFailed, match="takes the place of tinkbox's own") as refusal:
         Containers(here, offer, here.folder.helper("a1")).check_volumes()
     assert refusal.value.reason == "MountFailed"
@@ -135,7 +135,7 @@ async def test_the_helper_holds_what_was_armed_while_the_container_was_made(tmp_
 @pytest.mark.parametrize("helped", [True, False])
 async def test_a_fresh_retry_runs_what_a_person_changed_and_a_hook_does_not(helped: bool, tmp_path: Path) -> None:
     changed = Override(command=("mend", "it"), environment={"MODE": "gentle", "TINKBOX_ACTION": "another"})
-    action = replace(OFFER.action, environment={"MODE": "rough", "OWN": "1"}, helper=helped)
+    action = with_spec(OFFER.action, environment={"MODE": "rough", "OWN": "1"}, helper=helped)
     offer = replace(OFFER, action=action, override=changed)
     containers, runtime = await place(tmp_path, Program(), offer)
     containers = containers if helped else Containers(machine(runtime, FakeDoor(), tmp_path), offer, None)
@@ -148,7 +148,7 @@ async def test_a_fresh_retry_runs_what_a_person_changed_and_a_hook_does_not(help
         words = list(spec.entrypoint)
     assert (words, spec.command) == (["mend", "it"], ())
     assert (spec.environment["MODE"], spec.environment["OWN"]) == ("gentle", "1")
-    assert spec.environment["TINKBOX_ACTION"] == action.name
+    assert spec.environment["TINKBOX_ACTION"] == action.spec.name
     assert (hook.entrypoint, hook.command, hook.environment["MODE"]) == ((), ("repair",), "rough")
 
 

@@ -2,13 +2,18 @@
 
 import pytest
 
+from tinkbox.model.action import Action
 from tinkbox.model.breakpoint import Kind
 from tinkbox.model.workflow import Outcome, PlannedAction, State
 from tinkbox.wire.messages.worker import Offer
 from tinkbox.worker.files.welcome import about, prompt
 
 ACTION = PlannedAction(
-    index=0, task="os", name="write", worker="m1", address="08:00:27:00:00:01", image="write:v1", timeout=60
+    index=0,
+    task="os",
+    worker="m1",
+    address="08:00:27:00:00:01",
+    spec=Action(name="write", image="write:v1", timeout=60),
 )
 OFFER = Offer(workflow_id="w1", attempt="a1", remaining=60, action=ACTION)
 FAILED = Outcome(

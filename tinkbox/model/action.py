@@ -1,0 +1,32 @@
+"""What an action does, in the words of its template."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+DEFAULT_ACTION_SECONDS = 3_600
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Action:
+    """One container run.
+
+    `timeout` is in seconds; 0 or absent in the text means one hour.  `retries` counts the attempts that a
+    failure may be followed by, `reboot` says that the machine goes away by intention.
+    Without `helper` its command is process 1 of its container, and nothing can hold it where it ends.
+    `wipes` are the disks that it overwrites, as paths below /dev: one that holds what no workflow put there is not
+    touched unless a person confirmed it.
+    """
+
+    name: str
+    image: str
+    timeout: int = DEFAULT_ACTION_SECONDS
+    command: tuple[str, ...] = ()
+    on_timeout: tuple[str, ...] = ()
+    on_failure: tuple[str, ...] = ()
+    volumes: tuple[str, ...] = ()
+    environment: Mapping[str, str] = field(default_factory=dict)
+    pid: str = ""
+    retries: int = 0
+    reboot: bool = False
+    helper: bool = True
+    wipes: tuple[str, ...] = ()

@@ -49,7 +49,7 @@ class ServiceContainer:
     @property
     def image(self) -> str:
         """The image's full name: without a registry's host it comes from the appliance."""
-        reference = parse_reference(self.service.image)
+        reference = parse_reference(self.service.spec.image)
         return reference.at(reference.host or self._place.registry)
 
     async def pull(self) -> None:
@@ -57,7 +57,7 @@ class ServiceContainer:
         try:
             await self._runtime.pull(self.image)
         except ContainerFailed as error:
-            if error.reason == Reason.REGISTRY_UNREACHABLE and not parse_reference(self.service.image).host:
+            if error.reason == Reason.REGISTRY_UNREACHABLE and not parse_reference(self.service.spec.image).host:
                 raise RegistryAway(str(error)) from None
             raise
 
@@ -102,13 +102,13 @@ class ServiceContainer:
         """
         opened = self._place.opened
         if opened == Path("/"):
-            return self.service.volumes
-        return tuple(self._checked(volume, opened) for volume in self.service.volumes)
+            return self.service.spec.volumes
+        return tuple(self._checked(volume, opened) for volume in self.service.spec.volumes)
 
     def ports(self, exposed: tuple[int, ...]) -> tuple[int, ...]:
         """What it listens on, given what its image exposes; raises ContainerFailed when a route leads nowhere."""
-        known = self.service.ports or exposed
-        routes = read_labels(self.service.labels, self.service.urls).routes
+        known = self.service.spec.ports or exposed
+        routes = read_labels(self.service.spec.labels, self.service.spec.urls).routes
         if not known and any(route.port is None for route in routes):
             raise ContainerFailed(
                 Reason.NO_PORT, "routes lead to it, but neither the template nor its image names a port"
@@ -135,26 +135,26 @@ class ServiceContainer:
         wanted, service, place = self._wanted, self.service, self._place
         own = {
             "TINKBOX_WORKFLOW": wanted.workflow_id,
-            "TINKBOX_SERVICE": service.name,
+            "TINKBOX_SERVICE": service.spec.name,
             "TINKBOX_SERVER": place.server,
         }
         ours = {
             **run_labels(place, wanted.run),
             "tinkbox.workflow": wanted.workflow_id,
-            "tinkbox.service": service.name,
+            "tinkbox.service": service.spec.name,
         }
         return ContainerSpec(
             image=self.image,
             name=f"tinkbox-{wanted.run}",
-            labels={**{name: value for name, value in service.labels if name not in _NOT_TAKEN}, **ours},
-            command=service.command,
-            environment={**service.environment, **own},
+            labels={**{name: value for name, value in service.spec.labels if name not in _NOT_TAKEN}, **ours},
+            command=service.spec.command,
+            environment={**service.spec.environment, **own},
             binds=self.volumes(),
             mounts={DATA: str(self._folder.workflow)},
             network=await self._networks.of(wanted.workflow_id),
             hosts=wanted.hosts,
-            ports=service.ports,
-            health=service.health,
+            ports=service.spec.ports,
+            health=service.spec.health,
             privileged=place.privileged,
             elevates=place.privileged,
             log_bytes=LOG_BYTES,

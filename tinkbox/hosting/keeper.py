@@ -113,7 +113,7 @@ class Keeper:
             except ContainerFailed as error:
                 if error.reason != Reason.CONTAINER_LOST:
                     self._settle(life.refused(self._note, error.reason, str(error)))
-                _log.warning("service %s: %s", own.service.name, error, extra={"action": "service.refused"})
+                _log.warning("service %s: %s", own.service.spec.name, error, extra={"action": "service.refused"})
                 self._container = None
                 await asyncio.sleep(self._pace.settled)  # one that is lost again and again is not to be run against
             except Invalid as error:

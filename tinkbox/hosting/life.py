@@ -116,13 +116,13 @@ def ended(
         return replace(note, standing=standing, decided=look.ended_at), UNCOUNTED_DELAY
     row = 0 if look.seconds >= SETTLED_SECONDS else note.row
     how = _how(look, name, tail)
-    delay = service.restart.delay(look.exit_code, row)
+    delay = service.spec.restart.delay(look.exit_code, row)
     if delay is not None:
         message = f"{how}: started again in {delay:.0f} s"
         restarts = standing.restarts + 1
         standing = replace(standing, phase=Phase.RESTARTING, message=message, restarts=restarts)
         return replace(note, standing=standing, row=row + 1, decided=look.ended_at), delay
-    if look.exit_code == 0 and service.restart.policy is not RestartPolicy.ALWAYS:
+    if look.exit_code == 0 and service.spec.restart.policy is not RestartPolicy.ALWAYS:
         if look.health in (None, Health.HEALTHY) or note.ready:
             return replace(note, standing=replace(standing, phase=Phase.EXITED)), None
         reason, message = Reason.SERVICE_ENDED, f"{how} before its health check succeeded"

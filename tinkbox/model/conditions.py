@@ -83,7 +83,7 @@ def _waiting(workflow: Workflow) -> tuple[str, str]:
     if begun:
         return "WaitingForServices", "waiting for " + "; ".join(map(_service, begun))
     if awaited:
-        names = ", ".join(each.service.name for each in awaited)
+        names = ", ".join(each.service.spec.name for each in awaited)
         return "Pending", f"waiting for its turn on its first machine, or for the hosts of its services: {names}"
     return "Pending", "waiting for the worker of its first action"
 
@@ -91,7 +91,7 @@ def _waiting(workflow: Workflow) -> tuple[str, str]:
 def _service(status: ServiceStatus) -> str:
     standing = status.standing
     told = f" ({standing.message})" if standing.message else ""
-    return f"service {status.service.name}, which is {standing.phase}{told}"
+    return f"service {status.service.spec.name}, which is {standing.phase}{told}"
 
 
 def _succeeded(workflow: Workflow) -> Condition:

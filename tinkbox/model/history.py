@@ -40,7 +40,7 @@ class History:
 def created(workflow: Workflow) -> Fact:
     """A workflow was created; `workers` are the machines that have something to do in it."""
     services = [
-        {"service": each.service.name, "host": each.service.host, "run": each.standing.run}
+        {"service": each.service.spec.name, "host": each.service.host, "run": each.standing.run}
         for each in workflow.services
     ]
     actions = [
@@ -184,7 +184,7 @@ def _confirmed(*, yes: bool) -> dict[str, bool]:
 
 def service_told(service: PlannedService, phase: Phase, standing: Standing, seconds: float | None = None) -> Fact:
     """A run of a service came to a phase, for the first time ready after `seconds`; told is what there is to say of that."""
-    told = {"service": service.name, "host": service.host, "run": standing.run, "restarts": standing.restarts}
+    told = {"service": service.spec.name, "host": service.host, "run": standing.run, "restarts": standing.restarts}
     more: dict[str, Any] = {"reason": standing.reason, "message": standing.message}
     if seconds is not None:
         more["seconds"] = round(seconds, 3)

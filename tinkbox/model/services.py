@@ -79,7 +79,7 @@ class HealthCheck:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Service:
-    """A service as a template words it.
+    """A service as a template words it; `worker` is what the template calls its host by.
 
     `labels` are (name, value) in the template's order, and a name may come more than once.  `ports` are those the
     container listens on, the one that routes lead to first; none: those that the image exposes.  `timeout` is in
@@ -104,24 +104,13 @@ class Service:
 class PlannedService:
     """A service of a workflow, bound to its host; never changes.
 
-    `index` counts over the workflow's services from 0.  `host` is APPLIANCE or the id of a machine, `address` what the
-    template named it by.  Its routes and what it supplies for booting are read from `labels` and `urls` (`wire.routes.labels`).
+    `index` counts over the workflow's services from 0.  `host` is APPLIANCE or the id of a machine, `spec` what the
+    template says; its routes and what it supplies for booting are read from its `labels` and `urls` (`wire.routes.labels`).
     """
 
     index: int
-    name: str
     host: str
-    address: str
-    image: str
-    command: tuple[str, ...] = ()
-    environment: Mapping[str, str] = field(default_factory=dict)
-    volumes: tuple[str, ...] = ()
-    labels: tuple[tuple[str, str], ...] = ()
-    urls: tuple[str, ...] = ()
-    health: HealthCheck | None = None
-    restart: Restart = field(default_factory=Restart)
-    ports: tuple[int, ...] = ()
-    timeout: int = DEFAULT_READY_SECONDS
+    spec: Service
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

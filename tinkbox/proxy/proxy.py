@@ -102,7 +102,7 @@ class Proxy:
             return _closing(
                 problem(501, "not-implemented", "of all protocols to switch to only WebSocket is known here")
             )
-        name = found.service.service.name
+        name = found.service.service.spec.name
         if waiting := _awaited(found):
             return _later(f"service {name} {waiting}")
         try:

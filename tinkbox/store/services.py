@@ -170,7 +170,7 @@ def insert_services(sql: sqlite3.Connection, workflow_id: str, services: Sequenc
         service = each.service
         sql.execute(
             "INSERT INTO service (workflow_id, position, name, host, definition, run) VALUES (?, ?, ?, ?, ?, ?)",
-            (workflow_id, service.index, service.name, service.host, service_text(service), each.standing.run),
+            (workflow_id, service.index, service.spec.name, service.host, service_text(service), each.standing.run),
         )
         _insert_run(sql, workflow_id, service.index, each.standing)
 

@@ -53,7 +53,7 @@ class Host:
     async def begin(self) -> None:
         wanted = await self.services.wanted(self.host, "")
         assert wanted is not None
-        self.runs = {each.service.name: each.run for each in wanted.services}
+        self.runs = {each.service.spec.name: each.run for each in wanted.services}
 
     async def say(self, name: str, phase: Phase, **told: object) -> None:
         """Say where a service stands, and the others as before."""

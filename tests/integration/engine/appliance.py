@@ -153,7 +153,7 @@ class Appliance(Engine):
                 runs={
                     run.token: run.status.standing.phase
                     for each in workflow.services
-                    for run in await self.runs(workflow.id, each.service.name)
+                    for run in await self.runs(workflow.id, each.service.spec.name)
                 },
             )
             assert fold(events) == stored, [(event.kind, dict(event.data)) for event in events]

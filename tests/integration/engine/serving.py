@@ -40,14 +40,14 @@ class Host:
     async def ask(self) -> list[str]:
         """Ask what is wanted; returns the names of it."""
         self.wanted = await self.box.services.wanted(self.id, self.wanted.mark) or self.wanted
-        return [each.service.name for each in self.wanted.services]
+        return [each.service.spec.name for each in self.wanted.services]
 
     def told(self, name: str = "", workflow_id: str = "") -> WantedService:
         """The only service, or the only one so called, that it was told of."""
         (only,) = (
             each
             for each in self.wanted.services
-            if name in {"", each.service.name} and workflow_id in {"", each.workflow_id}
+            if name in {"", each.service.spec.name} and workflow_id in {"", each.workflow_id}
         )
         return only
 

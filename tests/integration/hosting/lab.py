@@ -19,7 +19,7 @@ from tests.unit.hosting.fake_host_link import FakeHostLink
 from tinkbox.door.problems import refusals_become_problems
 from tinkbox.hosting import Pace, Place
 from tinkbox.hosting.host import ServiceHost
-from tinkbox.model.services import Phase, PlannedService, Standing
+from tinkbox.model.services import Phase, PlannedService, Service, Standing
 from tinkbox.registry.routes import routes
 from tinkbox.registry.storage import ImageStore
 from tinkbox.runtime.docker import DockerRuntime
@@ -108,8 +108,12 @@ class Lab:
     def service(self, script: str = "", run: str = "r1", workflow_id: str = "w1", **fields: object) -> WantedService:
         """One that runs a script, or what its image runs by itself."""
         command = ("/bin/sh", "-c", script) if script else ()
-        planned = PlannedService(index=0, name="web", host="", address="provisioner", image=IMAGE, command=command)
-        return WantedService(run=run, workflow_id=workflow_id, service=replace(planned, **fields))  # type: ignore[arg-type]
+        planned = PlannedService(
+            index=0, host="", spec=Service(name="web", worker="provisioner", image=IMAGE, command=command)
+        )
+        return WantedService(
+            run=run, workflow_id=workflow_id, service=replace(planned, spec=replace(planned.spec, **fields))
+        )  # type: ignore[arg-type]
 
     def standing(self, run: str = "r1") -> Standing:
         """What was told of a run last."""

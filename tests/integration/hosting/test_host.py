@@ -133,7 +133,9 @@ async def test_what_an_ended_service_says_last_arrives(lab: Lab) -> None:
 async def test_a_command_that_is_not_there_fails_it(lab: Lab) -> None:
     lab.host_link.want(lab.service())
     wanted = lab.service()
-    lab.host_link.want(replace(wanted, service=replace(wanted.service, command=("/bin/nothing",))))
+    lab.host_link.want(
+        replace(wanted, service=replace(wanted.service, spec=replace(wanted.service.spec, command=("/bin/nothing",))))
+    )
     async with lab.hosting():
         assert (await lab.until(FAILED)).reason == "BadCommand"
 

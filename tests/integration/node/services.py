@@ -4,12 +4,16 @@ import asyncio
 from dataclasses import dataclass, field
 
 from tinkbox.model.errors import Refusal
-from tinkbox.model.services import PlannedService, Standing
+from tinkbox.model.services import PlannedService, Service, Standing
 from tinkbox.wire.messages.hosting import Wanted, WantedService
 
 SERVICE = PlannedService(
-    index=0, name="boot", host="m1", address="08:00:27:00:00:01", image="boot:v1", labels=(("a", "1"), ("a", "2")), ports=(80,)
-)  # fmt: skip
+    index=0,
+    host="m1",
+    spec=Service(
+        name="boot", worker="08:00:27:00:00:01", image="boot:v1", labels=(("a", "1"), ("a", "2")), ports=(80,)
+    ),
+)
 WANTED = Wanted(
     services=(WantedService(run="r1", workflow_id="w1", service=SERVICE, restarts=2, hosts={"w1.lab": "172.30.0.1"}),)
 )

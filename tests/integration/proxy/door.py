@@ -14,7 +14,7 @@ from aiohttp import ClientSession, DummyCookieJar, TCPConnector, web
 
 from tinkbox.door.problems import refusals_become_problems
 from tinkbox.engine.services.routing_table import Directory, Hosted
-from tinkbox.model.services import APPLIANCE, Phase, PlannedService, ServiceStatus, Standing
+from tinkbox.model.services import APPLIANCE, Phase, PlannedService, Service, ServiceStatus, Standing
 from tinkbox.model.workflow import State
 from tinkbox.proxy.proxy import Proxy
 
@@ -34,7 +34,7 @@ def status(
 ) -> ServiceStatus:
     """A service that is READY at `port` of 127.0.0.1; `standing` says otherwise."""
     said = {"phase": Phase.READY, "address": "127.0.0.1", "ports": (port,) if port else (), **standing}
-    service = PlannedService(index=0, name=name, host=host, address="", image=f"{name}:v1", labels=labels)
+    service = PlannedService(index=0, host=host, spec=Service(name=name, worker="", image=f"{name}:v1", labels=labels))
     return ServiceStatus(service=service, standing=Standing(run=f"run-of-{name}", **said))
 
 

@@ -10,6 +10,7 @@ from tinkbox.model.services import (
     PlannedService,
     Restart,
     RestartPolicy,
+    Service,
     ServiceStatus,
     Standing,
 )
@@ -23,11 +24,23 @@ NOW = datetime(2026, 11, 21, tzinfo=UTC)
 def service(run: str, index: int = 0, host: str = "", name: str = "") -> ServiceStatus:
     """A service with everything that a template can say of it, and its first run."""
     planned = PlannedService(
-        index=index, name=name or f"s{index}", host=host, address="m", image="i", command=("x",), environment={"K": "v"},
-        volumes=("/a:/b",), labels=(("n", "1"), ("n", "2")), urls=("http://x/",), ports=(80,), timeout=7,
-        health=HealthCheck(test=("CMD", "x"), interval=1.5, retries=3),
-        restart=Restart(policy=RestartPolicy.ALWAYS, limit=2),
-    )  # fmt: skip
+        index=index,
+        host=host,
+        spec=Service(
+            name=name or f"s{index}",
+            worker="m",
+            image="i",
+            command=("x",),
+            environment={"K": "v"},
+            volumes=("/a:/b",),
+            labels=(("n", "1"), ("n", "2")),
+            urls=("http://x/",),
+            ports=(80,),
+            timeout=7,
+            health=HealthCheck(test=("CMD", "x"), interval=1.5, retries=3),
+            restart=Restart(policy=RestartPolicy.ALWAYS, limit=2),
+        ),
+    )
     return ServiceStatus(service=planned, standing=Standing(run=run, phase=Phase.PENDING))
 
 

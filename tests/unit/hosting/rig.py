@@ -12,7 +12,7 @@ from tests.unit.hosting.fake_host_link import FakeHostLink
 from tests.unit.worker.fakes import Faults
 from tinkbox.hosting import Pace, Place
 from tinkbox.hosting.host import ServiceHost
-from tinkbox.model.services import Phase, PlannedService, Standing
+from tinkbox.model.services import Phase, PlannedService, Service, Standing
 from tinkbox.wire.messages.hosting import WantedService
 
 REGISTRY = "appliance:80"
@@ -21,11 +21,11 @@ SUBNETS = IPv4Network("10.213.0.0/24")
 
 
 def service(run: str = "r1", workflow_id: str = "w1", restarts: int = 0, **fields: object) -> WantedService:
-    planned = PlannedService(index=0, name="web", host="", address="provisioner", image="web:v1")
+    planned = PlannedService(index=0, host="", spec=Service(name="web", worker="provisioner", image="web:v1"))
     return WantedService(
         run=run,
         workflow_id=workflow_id,
-        service=replace(planned, **fields),  # type: ignore[arg-type]
+        service=replace(planned, spec=replace(planned.spec, **fields)),  # type: ignore[arg-type]
         restarts=restarts,
     )
 

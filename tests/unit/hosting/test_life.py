@@ -7,11 +7,11 @@ from hypothesis import strategies as st
 from tinkbox.hosting import life
 from tinkbox.hosting.life import Note
 from tinkbox.model.errors import Invalid
-from tinkbox.model.services import Phase, PlannedService, Restart, RestartPolicy, Standing
+from tinkbox.model.services import Phase, PlannedService, Restart, RestartPolicy, Service, Standing
 from tinkbox.runtime.hosting import Health, Look
 
 FRESH = Note(standing=Standing(run="r1", phase=Phase.STARTING))
-SERVICE = PlannedService(index=0, name="web", host="", address="provisioner", image="web:v1")
+SERVICE = PlannedService(index=0, host="", spec=Service(name="web", worker="provisioner", image="web:v1"))
 UP = Look(running=True, started_at="t1", address="10.0.0.2")
 
 
@@ -27,7 +27,7 @@ def ended(
 
 
 def with_policy(policy: RestartPolicy, limit: int = 5) -> PlannedService:
-    return replace(SERVICE, restart=Restart(policy=policy, limit=limit))
+    return replace(SERVICE, spec=replace(SERVICE.spec, restart=Restart(policy=policy, limit=limit)))
 
 
 def test_without_a_health_check_it_is_ready_when_it_was_up_for_a_second() -> None:

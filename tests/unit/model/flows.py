@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 
 from tinkbox.model.action import Action
-from tinkbox.model.services import Phase, PlannedService, ServiceStatus, Standing
+from tinkbox.model.services import Phase, PlannedService, Service, ServiceStatus, Standing
 from tinkbox.model.workflow import ActionStatus, Outcome, PlannedAction, State, Workflow
 
 NOW = datetime(2026, 11, 21, tzinfo=UTC)
@@ -29,7 +29,9 @@ def service(
     phase: Phase, *, name: str = "boot", index: int = 0, host: str = "", timeout: int = 60, **told: object
 ) -> ServiceStatus:
     """A service whose newest run, r0 for the first, stands at `phase`."""
-    planned = PlannedService(index=index, name=name, host=host, address="provisioner", image="i", timeout=timeout)
+    planned = PlannedService(
+        index=index, host=host, spec=Service(name=name, worker="provisioner", image="i", timeout=timeout)
+    )
     times = {each: told.pop(each) for each in ("begun_at", "ready_at", "changed_at") if each in told}
     standing = Standing(run=f"r{index}", phase=phase, **told)  # type: ignore[arg-type]
     return ServiceStatus(service=planned, standing=standing, **times)  # type: ignore[arg-type]

@@ -40,7 +40,7 @@ def output_of_service(services: Services, key: str) -> Source:
 
 
 def _run(printed: Printed, number: int) -> Run:
-    name = printed.status.service.name
+    name = printed.status.service.spec.name
     about = {"workflow_id": printed.workflow_id, "service": name, "run": printed.run, "number": number}
     again = f", run {number}" if number > 1 else ""
     return Run(token=printed.run, heading=f"{name}{again}", about=about, pieces=printed.pieces)
@@ -59,7 +59,7 @@ class _ServiceDoor:
         return web.json_response(
             [
                 {
-                    "id": f"{each.workflow_id}/{each.status.service.name}",
+                    "id": f"{each.workflow_id}/{each.status.service.spec.name}",
                     "workflow_id": each.workflow_id,
                     "workflow": each.workflow,
                     "workflow_state": each.state,
@@ -77,7 +77,7 @@ class _ServiceDoor:
             raise Invalid("which service? give ?service=[WORKFLOW/]SERVICE")
         # From now on it is this one, whatever else will be called so.
         printed = (await self.services.logs(key, {}))[0]
-        found = f"{printed.workflow_id}/{printed.status.service.name}"
+        found = f"{printed.workflow_id}/{printed.status.service.spec.name}"
         return await answer(request, output_of_service(self.services, found), self.changed)
 
 
@@ -89,12 +89,12 @@ def service_document(status: ServiceStatus, hostnames: Mapping[str, str]) -> Doc
     appliance reaches it.
     """
     planned, standing = status.service, status.standing
-    rules = [value for name, value in planned.labels if name.endswith(".rule")]
+    rules = [value for name, value in planned.spec.labels if name.endswith(".rule")]
     return {
-        "name": planned.name,
-        "host": hostnames.get(planned.host) or planned.address,
+        "name": planned.spec.name,
+        "host": hostnames.get(planned.host) or planned.spec.worker,
         "machine": planned.host,
-        "image": planned.image,
+        "image": planned.spec.image,
         "state": standing.phase,
         "restarts": standing.restarts,
         "begun_at": time(status.begun_at),
@@ -108,7 +108,7 @@ def service_document(status: ServiceStatus, hostnames: Mapping[str, str]) -> Doc
         "last_output": list(standing.tail),
         "output_bytes": status.output_length,
         "run": standing.run,
-        "routes": [*rules, *planned.urls],
+        "routes": [*rules, *planned.spec.urls],
         "address": standing.address,
         "ports": list(standing.ports),
     }

@@ -14,14 +14,16 @@ def not_ready(status: ServiceStatus, seconds: float) -> Outcome | None:
     One that is given up before it was ever ready fails the workflow at once, one that is not ready within its
     `timeout` then.  What becomes of it after it was ready concerns only the actions that need it (proposal 0014).
     """
-    standing, name = status.standing, status.service.name
+    standing, name = status.standing, status.service.spec.name
     if status.ready_at is not None:
         return None
     if standing.phase is Phase.FAILED:
         reason, message = standing.reason or Reason.SERVICE_FAILED, f"service {name}: {standing.message or 'it ended'}"
-    elif status.begun_at is not None and seconds >= status.service.timeout:
+    elif status.begun_at is not None and seconds >= status.service.spec.timeout:
         reason = Reason.SERVICE_NOT_READY
-        message = f"service {name} was not ready within {status.service.timeout} seconds, but {standing.phase.lower()}"
+        message = (
+            f"service {name} was not ready within {status.service.spec.timeout} seconds, but {standing.phase.lower()}"
+        )
         if standing.message:
             message += f": {standing.message}"
     else:

@@ -152,10 +152,10 @@ class Directory:
 
     def _supplied(self, hosted: Hosted, service: ServiceStatus, path: str) -> Supply:
         return Supply(
-            service=service.service.name,
+            service=service.service.spec.name,
             url=f"{self.url_of(hosted.workflow_id)}{path}",
             ready=serves(service),
-            standing=f"service {service.service.name} {doing(service)}",
+            standing=f"service {service.service.spec.name} {doing(service)}",
         )
 
     def _entries(self, hosted: Hosted, age: int) -> list[_Entry]:
@@ -195,7 +195,7 @@ def doing(status: ServiceStatus) -> str:
 
 
 def _said(status: ServiceStatus) -> _Said:
-    return status.service.labels, status.service.urls
+    return status.service.spec.labels, status.service.spec.urls
 
 
 def _names_boot_script(route: Route, name: str) -> bool:

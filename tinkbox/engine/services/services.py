@@ -162,7 +162,7 @@ class Services:
         """
         entries = await asyncio.to_thread(decode, archive)
         found = await self._store.read(lambda tables: _hosted_run(tables, host, run))
-        name = found.status.service.name
+        name = found.status.service.spec.name
 
         def write(tables: Tables, merged: tuple[bytes, Written] | None) -> int:
             if not _hosted_run(tables, host, run).newest:
@@ -320,7 +320,7 @@ def _find_service(tables: Tables, key: str) -> list[ServiceRun]:
     # Either name may have slashes of its own.
     for of, _, name in dict.fromkeys((key.partition("/"), key.rpartition("/"))):
         fitting = tables.workflows.matching(of)
-        having = [each for each in fitting if any(service.service.name == name for service in each.services)]
+        having = [each for each in fitting if any(service.service.spec.name == name for service in each.services)]
         if having:
             return tables.services.runs(only(having, "workflow", of).id, name)
     raise NotFound(f"there is no service {key[:80]!r}: tinkbox service list shows those that there are")

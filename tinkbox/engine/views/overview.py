@@ -118,8 +118,8 @@ def workflow_line(tables: Tables, workflow: Workflow, hostnames: Mapping[str, st
 def _service(status: ServiceStatus, hostnames: Mapping[str, str]) -> ServiceLine:
     service, standing = status.service, status.standing
     return ServiceLine(
-        name=service.name,
-        host=hostnames.get(service.host) or service.address,
+        name=service.spec.name,
+        host=hostnames.get(service.host) or service.spec.worker,
         phase=standing.phase,
         restarts=standing.restarts,
         message=standing.message,
@@ -177,7 +177,7 @@ def _retried(tables: Tables, workflow: Workflow, current: ActionStatus | None) -
 
 def _service_failure(workflow: Workflow) -> FailureLine | None:
     """Why the workflow could not begin, when a service is to blame."""
-    found = next((each.standing for each in workflow.services if each.service.name == workflow.service), None)
+    found = next((each.standing for each in workflow.services if each.service.spec.name == workflow.service), None)
     if found is None:
         return None
     return FailureLine(

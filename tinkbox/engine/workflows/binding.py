@@ -84,7 +84,7 @@ def bind_services(tables: Tables, definition: Definition, names: Names, workflow
             continue
         if host == APPLIANCE:
             problems += _closed(index, service.volumes, names.opened)
-        planned.append(_planned(index, service, host))
+        planned.append(PlannedService(index=index, host=host, spec=service))
     problems += _boot_problems(planned, _working(tables, definition), f"{workflow_id}.{names.domain}".lower())
     if problems:
         raise Invalid("the workflow cannot be bound to the hosts of its services", problems)
@@ -103,25 +103,6 @@ def _working(tables: Tables, definition: Definition) -> set[str]:
         task.worker for task in definition.tasks if any(action.name not in task.skipped for action in task.actions)
     ]
     return {worker for each in addresses if (worker := tables.hardware.by_address(each)) is not None}
-
-
-def _planned(index: int, service: Service, host: str) -> PlannedService:
-    return PlannedService(
-        index=index,
-        name=service.name,
-        host=host,
-        address=service.worker,
-        image=service.image,
-        command=service.command,
-        environment=service.environment,
-        volumes=service.volumes,
-        labels=service.labels,
-        urls=service.urls,
-        health=service.health,
-        restart=service.restart,
-        ports=service.ports,
-        timeout=service.timeout,
-    )
 
 
 def _closed(index: int, volumes: Sequence[str], opened: Path | None) -> Iterator[Problem]:
@@ -143,11 +124,11 @@ def _closed(index: int, volumes: Sequence[str], opened: Path | None) -> Iterator
 
 def _boot_problems(planned: Sequence[PlannedService], working: Collection[str], own: str) -> Iterator[Problem]:
     """Why the boot script that a service supplies by its label could not be had; `own` is the workflow's name."""
-    suppliers = [(each, labels) for each in planned if (labels := read_labels(each.labels, each.urls)).boot]
+    suppliers = [(each, labels) for each in planned if (labels := read_labels(each.spec.labels, each.spec.urls)).boot]
     for service, labels in suppliers:
         key = f"services[{service.index}].labels"
         if service is not suppliers[0][0]:
-            text = f"service {suppliers[0][0].name} supplies the boot script already: a workflow has one"
+            text = f"service {suppliers[0][0].spec.name} supplies the boot script already: a workflow has one"
             yield Problem(key=key, text=text)
         if labels.boot_host not in ("", own):
             text = f"machines boot from the workflow's own name, which is {own}, not from {labels.boot_host}"
@@ -156,7 +137,7 @@ def _boot_problems(planned: Sequence[PlannedService], working: Collection[str], 
             text = f"no route of this service is for http://{own}{labels.boot}, where its boot script is: add a rule or a URL"
             yield Problem(key=key, text=text)
         if service.host in working:
-            text = f"{service.address} is to boot by the script of this service: have another machine host it"
+            text = f"{service.spec.worker} is to boot by the script of this service: have another machine host it"
             yield Problem(key=f"services[{service.index}].worker", text=text)
 
 

@@ -81,7 +81,7 @@ def due(under_way: UnderWay, listening_since: datetime) -> tuple[datetime, Due] 
 
 def ready_by(status: ServiceStatus, listening_since: datetime) -> datetime | None:
     """When a service that is not ready yet must be; None while nobody was told of it."""
-    return _deadline(status.begun_at, status.service.timeout, listening_since) if status.begun_at else None
+    return _deadline(status.begun_at, status.service.spec.timeout, listening_since) if status.begun_at else None
 
 
 def _deadline(since: datetime, seconds: float, listening_since: datetime) -> datetime:
@@ -152,7 +152,7 @@ class Deadlines:
                 _log.warning(
                     "workflow %s: service %s is overdue",
                     workflow_id,
-                    run.status.service.name,
+                    run.status.service.spec.name,
                     extra={"action": "deadlines.over"},
                 )
                 return give_up(tables, tables.workflows.get(workflow_id), run.status, why, now)

@@ -75,7 +75,7 @@ def stop(tables: Tables, workflow: Workflow, into: State, now: datetime) -> list
 
 def give_up(tables: Tables, workflow: Workflow, status: ServiceStatus, why: Outcome, now: datetime) -> list[str]:
     """End a workflow that could not begin, because a service of it is not ready."""
-    tables.workflows.set_reason(workflow.id, why.reason, why.message, status.service.name)
+    tables.workflows.set_reason(workflow.id, why.reason, why.message, status.service.spec.name)
     _end_workflow(tables, workflow, State.FAILED, now)
     return workflow.workers()
 

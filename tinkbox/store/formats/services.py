@@ -5,28 +5,29 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
-from tinkbox.model.services import HealthCheck, Phase, PlannedService, Restart, RestartPolicy, Standing
+from tinkbox.model.services import HealthCheck, Phase, PlannedService, Restart, RestartPolicy, Service, Standing
 from tinkbox.store.formats.json_text import read, write
 
 
 def service_text(service: PlannedService) -> str:
     """The column `definition` of a service."""
+    spec = service.spec
     return write(
         {
             "index": service.index,
-            "name": service.name,
+            "name": spec.name,
             "host": service.host,
-            "address": service.address,
-            "image": service.image,
-            "command": service.command,
-            "environment": dict(service.environment),
-            "volumes": service.volumes,
-            "labels": service.labels,
-            "urls": service.urls,
-            "health": None if service.health is None else _health_entry(service.health),
-            "restart": {"policy": service.restart.policy, "limit": service.restart.limit},
-            "ports": service.ports,
-            "timeout": service.timeout,
+            "address": spec.worker,
+            "image": spec.image,
+            "command": spec.command,
+            "environment": dict(spec.environment),
+            "volumes": spec.volumes,
+            "labels": spec.labels,
+            "urls": spec.urls,
+            "health": None if spec.health is None else _health_entry(spec.health),
+            "restart": {"policy": spec.restart.policy, "limit": spec.restart.limit},
+            "ports": spec.ports,
+            "timeout": spec.timeout,
         }
     )
 
@@ -37,19 +38,21 @@ def service_of(text: str) -> PlannedService:
     health, restart = entry["health"], entry["restart"]
     return PlannedService(
         index=entry["index"],
-        name=entry["name"],
         host=entry["host"],
-        address=entry["address"],
-        image=entry["image"],
-        command=tuple(entry["command"]),
-        environment=entry["environment"],
-        volumes=tuple(entry["volumes"]),
-        labels=tuple((name, value) for name, value in entry["labels"]),
-        urls=tuple(entry["urls"]),
-        health=None if health is None else _health(health),
-        restart=Restart(policy=RestartPolicy(restart["policy"]), limit=restart["limit"]),
-        ports=tuple(entry["ports"]),
-        timeout=entry["timeout"],
+        spec=Service(
+            name=entry["name"],
+            worker=entry["address"],
+            image=entry["image"],
+            command=tuple(entry["command"]),
+            environment=entry["environment"],
+            volumes=tuple(entry["volumes"]),
+            labels=tuple((name, value) for name, value in entry["labels"]),
+            urls=tuple(entry["urls"]),
+            health=None if health is None else _health(health),
+            restart=Restart(policy=RestartPolicy(restart["policy"]), limit=restart["limit"]),
+            ports=tuple(entry["ports"]),
+            timeout=entry["timeout"],
+        ),
     )
 
 

@@ -17,8 +17,8 @@ from typing import Any
 
 from tinkbox.model.errors import Invalid
 from tinkbox.model.reasons import ReasonText
-from tinkbox.model.services import HealthCheck, Phase, PlannedService, Restart, RestartPolicy, Standing
-from tinkbox.wire.messages.json_fields import mapping, member, number, read_object, text, texts, write
+from tinkbox.model.services import HealthCheck, Phase, PlannedService, Restart, RestartPolicy, Service, Standing
+from tinkbox.wire.messages.json_fields import fields_of, mapping, member, number, read_object, text, texts, write
 from tinkbox.wire.messages.worker import MAX_MESSAGE, MAX_REASON, MAX_TAIL_LINES
 
 MAX_OBSERVED = 256
@@ -64,6 +64,10 @@ class Observed:
 
 def encode(message: Wanted | Observed) -> str:
     """Either message as one line of JSON."""
+    if isinstance(message, Wanted):
+        return write(
+            {"services": [{**fields_of(each), "service": service_document(each.service)} for each in message.services]}
+        )
     return write(message)
 
 
@@ -98,8 +102,29 @@ def standing_from_document(entry: Any) -> Standing:
     )
 
 
+def service_document(service: PlannedService) -> dict[str, Any]:
+    """A service as one flat object, as it travels."""
+    spec = service.spec
+    return {
+        "index": service.index,
+        "name": spec.name,
+        "host": service.host,
+        "address": spec.worker,
+        "image": spec.image,
+        "command": spec.command,
+        "environment": spec.environment,
+        "volumes": spec.volumes,
+        "labels": spec.labels,
+        "urls": spec.urls,
+        "health": spec.health,
+        "restart": spec.restart,
+        "ports": spec.ports,
+        "timeout": spec.timeout,
+    }
+
+
 def service_from_document(entry: Any) -> PlannedService:
-    """The inverse of `dataclasses.asdict`; raises Invalid."""
+    """The inverse of `service_document`; raises Invalid."""
     entry = _object(entry, "service")
     health, restart = entry.get("health"), _object(entry.get("restart", {}), "restart")
     labels = entry.get("labels") or ()
@@ -109,19 +134,21 @@ def service_from_document(entry: Any) -> PlannedService:
         raise Invalid("service: labels are pairs")
     return PlannedService(
         index=number(entry, "index"),
-        name=text(entry, "name"),
         host=text(entry, "host"),
-        address=text(entry, "address"),
-        image=text(entry, "image"),
-        command=texts(entry, "command"),
-        environment=mapping(entry, "environment"),
-        volumes=texts(entry, "volumes"),
-        labels=tuple((str(name), str(value)) for name, value in labels),
-        urls=texts(entry, "urls"),
-        health=None if health is None else _health(_object(health, "health")),
-        restart=Restart(policy=member(restart, "policy", RestartPolicy), limit=number(restart, "limit")),
-        ports=_ports(entry),
-        timeout=number(entry, "timeout"),
+        spec=Service(
+            name=text(entry, "name"),
+            worker=text(entry, "address"),
+            image=text(entry, "image"),
+            command=texts(entry, "command"),
+            environment=mapping(entry, "environment"),
+            volumes=texts(entry, "volumes"),
+            labels=tuple((str(name), str(value)) for name, value in labels),
+            urls=texts(entry, "urls"),
+            health=None if health is None else _health(_object(health, "health")),
+            restart=Restart(policy=member(restart, "policy", RestartPolicy), limit=number(restart, "limit")),
+            ports=_ports(entry),
+            timeout=number(entry, "timeout"),
+        ),
     )
 
 

@@ -141,7 +141,7 @@ class Lab:
             assert host.has == {}
         for flow in await self.box.workflows.all():
             for each in flow.services:
-                for run in await self.box.runs(flow.id, each.service.name):
+                for run in await self.box.runs(flow.id, each.service.spec.name):
                     assert run.status.standing.phase in ENDED
 
 

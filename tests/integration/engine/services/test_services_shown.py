@@ -61,7 +61,7 @@ async def test_services_are_listed_with_their_workflows(box: Appliance) -> None:
     await Host(box).ask()
     await box.workflows.cancel(second)
     found = [
-        (each.workflow_id, each.workflow, each.state, each.status.service.name, each.status.standing.phase)
+        (each.workflow_id, each.workflow, each.state, each.status.service.spec.name, each.status.standing.phase)
         for each in await box.services.all()
     ]
     assert found == [

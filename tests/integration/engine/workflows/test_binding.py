@@ -170,7 +170,7 @@ async def test_a_service_stands_on_any_known_machine(box: Appliance) -> None:
     first, third = await box.machine(1), await box.machine(3)
     for worker, host in ((str(mac(1)), first), ("172.30.0.13", third)):
         (service,) = await served(box, worker=worker)
-        assert (service.host, service.address) == (host, worker)
+        assert (service.host, service.spec.worker) == (host, worker)
 
 
 async def test_what_the_template_says_of_its_services_is_kept(box: Appliance) -> None:
@@ -186,13 +186,8 @@ async def test_what_the_template_says_of_its_services_is_kept(box: Appliance) ->
     first, second = await served(box, said, "timeout: 5")
     (service,) = read_definition(SERVED.replace("SERVICE", said)).services
     assert service.ports == (8080,)
-    assert first == PlannedService(
-        index=0,
-        host=APPLIANCE,
-        address="provisioner",
-        **{each.name: getattr(service, each.name) for each in fields(service) if each.name != "worker"},
-    )
-    assert (second.index, second.name, second.timeout) == (1, "more0", 5)
+    assert first == PlannedService(index=0, host=APPLIANCE, spec=service)
+    assert (second.index, second.spec.name, second.spec.timeout) == (1, "more0", 5)
 
 
 async def test_without_services_there_is_nothing_to_bind(box: Appliance) -> None:
@@ -205,7 +200,7 @@ async def test_without_services_there_is_nothing_to_bind(box: Appliance) -> None
 )
 async def test_a_service_on_the_appliance_mounts_what_is_open(box: Appliance, volume: str) -> None:
     (service,) = await served(box, f"volumes: ['{volume}']")
-    assert service.volumes == (volume,)
+    assert service.spec.volumes == (volume,)
 
 
 @pytest.mark.parametrize(
@@ -238,7 +233,7 @@ async def test_a_service_on_a_machine_mounts_what_its_actions_may(box: Appliance
     (service,) = await served(
         box, "volumes: ['/dev:/dev:shared']", worker=str(mac(1)), names=replace(NAMES, opened=None)
     )
-    assert service.volumes == ("/dev:/dev:shared",)
+    assert service.spec.volumes == ("/dev:/dev:shared",)
 
 
 def labelled(*labels: str, urls: tuple[str, ...] = ()) -> str:

@@ -11,10 +11,10 @@ from tinkbox.api.output_stream import stream_output, stream_text
 from tinkbox.api.routes.services import output_of_service
 from tinkbox.engine.services.services import Listed, Printed
 from tinkbox.model.errors import NotFound
-from tinkbox.model.services import Phase, PlannedService, ServiceStatus, Standing
+from tinkbox.model.services import Phase, PlannedService, Service, ServiceStatus, Standing
 from tinkbox.store.output import Piece
 
-PLANNED = PlannedService(index=0, name="boot files", host="", address="provisioner", image="boot-files:v1")
+PLANNED = PlannedService(index=0, host="", spec=Service(name="boot files", worker="provisioner", image="boot-files:v1"))
 
 
 @dataclass

@@ -13,7 +13,7 @@ from tinkbox.api.routes.workflows import attempt_documents, state_document, work
 from tinkbox.engine.workflows.breakpoints import Standing
 from tinkbox.model.action import Action
 from tinkbox.model.breakpoint import Breakpoints, Hold, Kind, Verb, Verdict
-from tinkbox.model.services import Phase, PlannedService, ServiceStatus
+from tinkbox.model.services import Phase, PlannedService, Service, ServiceStatus
 from tinkbox.model.services import Standing as Stands
 from tinkbox.model.workflow import ActionStatus, Event, Outcome, PlannedAction, State, Workflow
 from tinkbox.store.data import DataVersion
@@ -77,11 +77,8 @@ def test_a_workflow_is_json_with_what_is_not_yet_as_null() -> None:
 
 
 SERVICE = ServiceStatus(
-    service=PlannedService(
-        index=0, name="boot files", host="", address="provisioner", image="boot-files:v1", urls=("//example/a",),
-        labels=(("tinkbox.public", "true"), ("traefik.http.routers.b.rule", "Path(`/b`)"),
-                ("traefik.http.routers.b.priority", "7")),
-    ),
+    service=PlannedService(index=0, host="", spec=Service(name="boot files", worker="provisioner", image="boot-files:v1", urls=("//example/a",), labels=(("tinkbox.public", "true"), ("traefik.http.routers.b.rule", "Path(`/b`)"),
+                ("traefik.http.routers.b.priority", "7")))),
     standing=Stands(
         run="r", phase=Phase.FAILED, restarts=5, exit_code=3, reason="ImageNotFound", message="none", tail=("a", "b"),
         address="10.213.0.2", ports=(80,),
@@ -104,8 +101,12 @@ def test_a_service_says_where_it_stands_and_what_it_is_asked_for_by() -> None:
 
 
 def test_the_machine_that_hosts_a_service_goes_by_its_hostname_where_it_has_one() -> None:
-    planned = replace(SERVICE.service, host="m1", address="08:00:27:00:00:01")
-    for names, host in (({"m1": "server001"}, "server001"), ({"m1": ""}, planned.address), ({}, planned.address)):
+    planned = replace(SERVICE.service, host="m1", spec=replace(SERVICE.service.spec, worker="08:00:27:00:00:01"))
+    for names, host in (
+        ({"m1": "server001"}, "server001"),
+        ({"m1": ""}, planned.spec.worker),
+        ({}, planned.spec.worker),
+    ):
         document = service_document(replace(SERVICE, service=planned), names)
         assert (document["host"], document["machine"]) == (host, "m1")
 

@@ -9,7 +9,7 @@ import pytest
 from tinkbox.engine.services import routing_table as module
 from tinkbox.engine.services.routing_table import Directory, Hosted, doing, serves
 from tinkbox.model.boot import Supply
-from tinkbox.model.services import APPLIANCE, Phase, PlannedService, ServiceStatus, Standing
+from tinkbox.model.services import APPLIANCE, Phase, PlannedService, Service, ServiceStatus, Standing
 from tinkbox.model.workflow import State
 from tinkbox.wire.routes.labels import Labels, read_labels
 from tinkbox.wire.routes.rules import Request
@@ -27,7 +27,7 @@ def rule(text: str = ALL, *more: tuple[str, str], priority: int | None = None, r
 def service(name: str = "web", labels: Pairs = (), *, host: str = APPLIANCE, **standing: Any) -> ServiceStatus:
     said = {"phase": Phase.READY, "address": "10.213.0.2", "ports": (80,), **standing}
     return ServiceStatus(
-        service=PlannedService(index=0, name=name, host=host, address="", image="web:v1", labels=labels),
+        service=PlannedService(index=0, host=host, spec=Service(name=name, worker="", image="web:v1", labels=labels)),
         standing=Standing(run=name, **said),
     )
 
@@ -50,7 +50,7 @@ def known(*all_of_them: Hosted, url: str = "http://10.0.0.1") -> Directory:
 def found(directory: Directory, machine: str = "m1", host: str = "10.0.0.1", path: str = "/x", client: str = "") -> str:
     """Workflow and service, or nothing."""
     place = directory.find(Request(method="GET", host=host, path=path, client=client), machine)
-    return f"{place.hosted.workflow_id}/{place.service.service.name}" if place else ""
+    return f"{place.hosted.workflow_id}/{place.service.service.spec.name}" if place else ""
 
 
 def test_a_machine_sees_the_routes_of_its_workflows_and_nobody_else_does() -> None:
@@ -129,7 +129,16 @@ def test_of_equals_a_running_workflow_wins_then_the_oldest_then_the_first_in_the
     assert found(known(hosted("w1", one), hosted("w2", one))) == "w1/one"
     assert found(known(hosted("w1", one, state=State.PENDING), hosted("w2", one))) == "w2/one"
     assert found(known(hosted("w1", one, state=State.PENDING), hosted("w2", one, state=State.STOPPING))) == "w2/one"
-    assert found(known(hosted("w1", one, replace(one, service=replace(one.service, name="two"))))) == "w1/one"
+    assert (
+        found(
+            known(
+                hosted(
+                    "w1", one, replace(one, service=replace(one.service, spec=replace(one.service.spec, name="two")))
+                )
+            )
+        )
+        == "w1/one"
+    )
 
 
 def test_a_workflow_that_waits_for_its_turn_does_not_stand_before_the_one_whose_turn_it_is() -> None:

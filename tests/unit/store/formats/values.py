@@ -12,7 +12,7 @@ from tinkbox.model.breakpoint import Breakpoints, Override, Verb, Verdict
 from tinkbox.model.disks import Content
 from tinkbox.model.hardware import MacAddress
 from tinkbox.model.inventory import Card, Disk, Inventory
-from tinkbox.model.services import HealthCheck, Phase, PlannedService, Restart, RestartPolicy, Standing
+from tinkbox.model.services import HealthCheck, Phase, PlannedService, Restart, RestartPolicy, Service, Standing
 from tinkbox.model.shells import ShellWish
 from tinkbox.model.workflow import Outcome, PlannedAction, State
 from tinkbox.store.formats.actions import action_of, action_text, outcome_of, outcome_text, override_of, override_text
@@ -64,10 +64,25 @@ HEALTH = st.builds(
     HealthCheck, test=WORDS, interval=SECONDS, timeout=SECONDS, start_period=SECONDS, retries=NUMBER
 )  # fmt: skip
 SERVICE = st.builds(
-    PlannedService, index=NUMBER, name=TEXT, host=TEXT, address=TEXT, image=TEXT, command=WORDS, environment=PAIRS,
-    volumes=WORDS, labels=st.lists(st.tuples(TEXT, TEXT), max_size=3).map(tuple), urls=WORDS, health=st.none() | HEALTH,
-    restart=st.builds(Restart, policy=st.sampled_from(RestartPolicy), limit=NUMBER), ports=PORTS, timeout=NUMBER,
-)  # fmt: skip
+    PlannedService,
+    index=NUMBER,
+    host=TEXT,
+    spec=st.builds(
+        Service,
+        name=TEXT,
+        worker=TEXT,
+        image=TEXT,
+        command=WORDS,
+        environment=PAIRS,
+        volumes=WORDS,
+        labels=st.lists(st.tuples(TEXT, TEXT), max_size=3).map(tuple),
+        urls=WORDS,
+        health=st.none() | HEALTH,
+        restart=st.builds(Restart, policy=st.sampled_from(RestartPolicy), limit=NUMBER),
+        ports=PORTS,
+        timeout=NUMBER,
+    ),
+)
 STANDING = st.builds(
     Standing, run=TEXT, phase=st.sampled_from(Phase), restarts=NUMBER, exit_code=EXIT_CODE, signal=TEXT, reason=TEXT,
     message=TEXT, tail=WORDS, address=TEXT, ports=PORTS,

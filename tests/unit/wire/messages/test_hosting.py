@@ -2,14 +2,14 @@
 
 import json
 from collections.abc import Callable
-from dataclasses import asdict, replace
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from tinkbox.model.errors import Invalid
-from tinkbox.model.services import HealthCheck, Phase, PlannedService, Restart, RestartPolicy, Standing
+from tinkbox.model.services import HealthCheck, Phase, PlannedService, Restart, RestartPolicy, Service, Standing
 from tinkbox.wire.messages.hosting import (
     MAX_OBSERVED,
     Observed,
@@ -18,7 +18,6 @@ from tinkbox.wire.messages.hosting import (
     decode_observed,
     decode_wanted,
     encode,
-    service_from_document,
 )
 from tinkbox.wire.messages.worker import MAX_MESSAGE, MAX_REASON, MAX_TAIL_LINES
 
@@ -28,12 +27,26 @@ NUMBERS = st.integers(0, 10**6)
 SECONDS = st.floats(0, 1e6)
 PORTS = st.lists(st.integers(1, 65_535), max_size=3).map(tuple)
 SERVICES = st.builds(
-    PlannedService, index=NUMBERS, name=TEXT, host=TEXT, address=TEXT, image=TEXT, command=TEXTS,
-    environment=st.dictionaries(TEXT, TEXT, max_size=3), volumes=TEXTS,
-    labels=st.lists(st.tuples(TEXT, TEXT), max_size=3).map(tuple), urls=TEXTS,
-    health=st.none() | st.builds(HealthCheck, test=TEXTS, interval=SECONDS, timeout=SECONDS, start_period=SECONDS, retries=NUMBERS),
-    restart=st.builds(Restart, policy=st.sampled_from(RestartPolicy), limit=NUMBERS), ports=PORTS, timeout=NUMBERS,
-)  # fmt: skip
+    PlannedService,
+    index=NUMBERS,
+    host=TEXT,
+    spec=st.builds(
+        Service,
+        name=TEXT,
+        worker=TEXT,
+        image=TEXT,
+        command=TEXTS,
+        environment=st.dictionaries(TEXT, TEXT, max_size=3),
+        volumes=TEXTS,
+        labels=st.lists(st.tuples(TEXT, TEXT), max_size=3).map(tuple),
+        urls=TEXTS,
+        health=st.none()
+        | st.builds(HealthCheck, test=TEXTS, interval=SECONDS, timeout=SECONDS, start_period=SECONDS, retries=NUMBERS),
+        restart=st.builds(Restart, policy=st.sampled_from(RestartPolicy), limit=NUMBERS),
+        ports=PORTS,
+        timeout=NUMBERS,
+    ),
+)
 STANDINGS = st.builds(
     Standing, run=TEXT, phase=st.sampled_from(Phase), restarts=NUMBERS, exit_code=st.none() | NUMBERS, signal=TEXT,
     reason=TEXT, message=TEXT, tail=TEXTS, address=TEXT, ports=PORTS,
@@ -42,7 +55,7 @@ WANTED = st.builds(
     WantedService, run=TEXT, workflow_id=TEXT, service=SERVICES, restarts=NUMBERS, phase=st.sampled_from(Phase),
     hosts=st.dictionaries(TEXT, TEXT, max_size=2),
 )  # fmt: skip
-SERVICE = PlannedService(index=0, name="boot", host="", address="m", image="i", health=HealthCheck())
+SERVICE = PlannedService(index=0, host="", spec=Service(name="boot", worker="m", image="i", health=HealthCheck()))
 ONE = WantedService(run="r1", workflow_id="w1", service=SERVICE, hosts={"w1.lab": "172.30.0.1"})
 
 
@@ -61,7 +74,7 @@ def test_what_is_observed_travels_unchanged(boot_id: str, standings: tuple[Stand
 
 @given(SERVICES)
 def test_a_service_is_stored_and_found_unchanged(service: PlannedService) -> None:
-    assert service_from_document(json.loads(json.dumps(asdict(service)))) == service
+    assert decode_wanted(encode(Wanted(services=(replace(ONE, service=service),)))).services[0].service == service
 
 
 def test_the_mark_tells_runs_and_names_and_nothing_that_the_host_says_itself() -> None:
@@ -164,3 +177,12 @@ def test_noise_is_refused_and_nothing_else_happens(noise: bytes) -> None:
     for decode in (decode_wanted, decode_observed):
         with pytest.raises(Invalid):
             decode(noise)
+
+
+def test_a_service_travels_as_one_flat_object_with_its_keys_in_the_order_of_the_first_release() -> None:
+    assert encode(Wanted(services=(ONE,))) == (
+        '{"services":[{"run":"r1","workflow_id":"w1","service":{"index":0,"name":"boot","host":"","address":"m","image":"i",'
+        '"command":[],"environment":{},"volumes":[],"labels":[],"urls":[],"health":{"test":[],"interval":0.0,"timeout":0.0,'
+        '"start_period":0.0,"retries":0},"restart":{"policy":"on-failure","limit":5},"ports":[],"timeout":300},"restarts":0,'
+        '"hosts":{"w1.lab":"172.30.0.1"},"phase":"PENDING"}]}'
+    )

@@ -22,6 +22,15 @@ class Sighting:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Note:
+    """What is to be noted of a machine that is seen now."""
+
+    stage: Stage
+    detail: str
+    facts: Mapping[str, Fact]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Line:
     """A line that a machine said by syslog: `severity` from 0, emergency, to 7, debug; `program` may be empty."""
 

@@ -7,7 +7,7 @@ import asyncio
 import json
 import sys
 import time
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from ipaddress import IPv4Address, IPv4Interface, IPv4Network
 from typing import Any
 
@@ -18,7 +18,7 @@ from tinkbox.boot.network.sockets import bind_udp
 from tinkbox.model.boot import Boot, Client, Plan, Silence, Stage
 from tinkbox.model.hardware import Interface, MacAddress
 from tinkbox.model.leases import Lease, Subnet
-from tinkbox.model.sightings import Fact
+from tinkbox.model.sightings import Fact, Note
 from tinkbox.wire.dhcp.packets import BOOT_SERVER_PORT, NOWHERE, SERVER_PORT
 from tinkbox.wire.dhcp.pxe import BootService
 
@@ -55,6 +55,10 @@ class Lab:
         return None
 
     def booted(self, mac: MacAddress) -> None: ...
+
+    def note(self, mac: MacAddress, notes: Sequence[Note]) -> None:
+        for each in notes:
+            self.saw(mac, each.stage, each.detail, **each.facts)
 
     def saw(self, mac: MacAddress, stage: Stage, detail: str = "", **facts: Fact) -> None:
         tell(json.dumps({"mac": mac, "stage": stage.name, "detail": detail, **facts}))

@@ -9,7 +9,7 @@ import asyncio
 import copy
 import json
 import random
-from collections.abc import Awaitable, Callable, Collection
+from collections.abc import Awaitable, Callable, Collection, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import timedelta
@@ -32,7 +32,7 @@ from tinkbox.model.boot import Asker, Client, Plan, Silence, Stage, Supply
 from tinkbox.model.errors import Refusal
 from tinkbox.model.hardware import MacAddress, parse_hardware
 from tinkbox.model.leases import Subnet
-from tinkbox.model.sightings import Fact
+from tinkbox.model.sightings import Fact, Note
 from tinkbox.wire.dhcp.clients import identify
 from tinkbox.wire.dhcp.packets import EVERYBODY, MessageType, Op, Packet, decode, destination, encode
 from tinkbox.wire.dhcp.pxe import BootService, answer
@@ -87,6 +87,9 @@ class Doubter:
 
     def booted(self, mac: MacAddress) -> None:
         self._kept.booted(mac)
+
+    def note(self, mac: MacAddress, notes: Sequence[Note]) -> Callable[[], bool] | None:
+        return self._kept.note(mac, notes)
 
     def saw(self, mac: MacAddress, stage: Stage, detail: str = "", **facts: Fact) -> None:
         self._kept.saw(mac, stage, detail, **facts)

@@ -18,7 +18,7 @@ from tinkbox.boot.dhcp.server import DhcpServer
 from tinkbox.model.boot import Boot, Client, Plan, Silence, Stage
 from tinkbox.model.hardware import Interface, MacAddress
 from tinkbox.model.leases import Lease, LeaseState, Subnet
-from tinkbox.model.sightings import Fact
+from tinkbox.model.sightings import Fact, Note
 from tinkbox.wire.dhcp.packets import Packet, decode, encode
 from tinkbox.wire.dhcp.pxe import BootService
 
@@ -76,6 +76,10 @@ class Lab:
 
     def booted(self, mac: MacAddress) -> None:
         self.begun.append(mac)
+
+    def note(self, mac: MacAddress, notes: Sequence[Note]) -> None:
+        for each in notes:
+            self.saw(mac, each.stage, each.detail, **each.facts)
 
     def saw(self, mac: MacAddress, stage: Stage, detail: str = "", **facts: Fact) -> None:
         self.seen.append((mac, stage, detail))

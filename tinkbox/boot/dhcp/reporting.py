@@ -1,17 +1,18 @@
 """Tells what was seen of a machine's DHCP: to its timeline, and to the log."""
 
 import logging
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from math import inf
 from typing import Final, Protocol
 
 from tinkbox.model.boot import Asker, Client, Plan, Silence, Stage
 from tinkbox.model.hardware import MacAddress
-from tinkbox.model.sightings import Fact
+from tinkbox.model.sightings import Fact, Note
 from tinkbox.wire.dhcp.packets import NOWHERE, MessageType, Option, Packet
 from tinkbox.wire.dhcp.pxe import BootService
 
+Again = Callable[[], bool]
 LOGGED_EVERY: Final = 1.0
 _OSIE = b"tinkbox-osie"
 _STAGES = {MessageType.OFFER: Stage.OFFERED, MessageType.ACK: Stage.LEASED}
@@ -19,39 +20,40 @@ _log = logging.getLogger(__name__)
 
 
 class Timeline(Protocol):
-    """Whoever keeps what is seen of machines."""
+    """Whoever keeps what is seen of machines.
+
+    `note` may return a way to note the same once more, in a fraction of the time; that returns False when it is to be noted
+    in full, because something has changed.
+    """
 
     def booted(self, mac: MacAddress) -> None: ...
     def saw(self, mac: MacAddress, stage: Stage, detail: str = "", **facts: Fact) -> None: ...
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Note:
-    """What is to be noted of a machine."""
-
-    stage: Stage
-    detail: str
-    facts: Mapping[str, Fact]
+    def note(self, mac: MacAddress, notes: Sequence[Note]) -> Again | None: ...
 
 
 @dataclass(slots=True, kw_only=True)
 class Told:
-    """What is told of an answer whenever it is given: `line` in the log, at most once a second; `notes` every time."""
+    """What is told of an answer whenever it is given: `line` in the log, at most once a second; `notes` every time.
+
+    `again` notes them once more.
+    """
 
     mac: MacAddress
     level: int
     line: str
     notes: tuple[Note, ...]
+    again: Again | None = None
     logged: float = -inf
     unlogged: int = 0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True)
 class Arrival:
     """What is told of a question whenever it is asked: whether a boot begins, and who asks, where that is noted."""
 
     begins: bool
     note: Note | None
+    again: Again | None = None
 
 
 class DhcpReporter:
@@ -66,16 +68,17 @@ class DhcpReporter:
         """A packet came that is worth an answer, whoever sent it."""
         if arrival.begins:
             self._timeline.booted(mac)
-        if (note := arrival.note) is not None:
+        note = arrival.note
+        if note is not None and not (arrival.again and arrival.again()):
             own: dict[str, Fact] = {"asker": "", "xid": int.from_bytes(xid, "big"), "secs": int.from_bytes(secs, "big")}
-            self._timeline.saw(mac, note.stage, note.detail, **{**own, **note.facts})
+            arrival.again = self._timeline.note(mac, (replace(note, facts={**own, **note.facts}),))
 
     def answered(self, told: Told) -> None:
         """The machine was told something."""
         if _log.isEnabledFor(told.level):
             self._log(told)
-        for note in told.notes:
-            self._timeline.saw(told.mac, note.stage, note.detail, **note.facts)
+        if told.notes and not (told.again and told.again()):
+            told.again = self._timeline.note(told.mac, told.notes)
 
     def telling(self, request: Packet, client: Client, plan: Plan, reply: Packet) -> Told:
         """What is to be told of an answer."""
@@ -120,7 +123,7 @@ class DhcpReporter:
             # Another server gives a known machine its address.
             if why is Silence.NO_ADDRESS:
                 for note in _system_asked(request, client):
-                    self._timeline.saw(client.mac, note.stage, note.detail, **note.facts)
+                    self._timeline.note(client.mac, (note,))
             return
         if why is Silence.NOTHING_TO_SAY:
             return

@@ -20,7 +20,7 @@ _HOLDING = frozenset({LeaseState.OFFERED, LeaseState.BOUND})
 KEPT_OUT = frozenset({LeaseState.DECLINED, LeaseState.TAKEN})
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True)  # nobody changes one; a frozen one takes twice as long to make
 class Held:
     """A lease with the moment at which it ends."""
 

@@ -10,6 +10,7 @@ behind a router, where that cannot be seen, only for ten minutes after the machi
 from collections import OrderedDict
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from ipaddress import AddressValueError, IPv4Address
 from typing import Protocol
 
@@ -18,10 +19,11 @@ from tinkbox.engine.machines.boot_plan import BootFacts, dhcp_plan, netboot_plan
 from tinkbox.engine.machines.firmware_knowledge import FirmwareKnowledge
 from tinkbox.engine.machines.firmware_rules import NOTHING_YET, Watched
 from tinkbox.engine.machines.machines import Machines
+from tinkbox.engine.timeline.sighting_rules import Round
 from tinkbox.model.boot import Boot, Client, Plan, Silence, Stage
 from tinkbox.model.hardware import Interface, MacAddress
 from tinkbox.model.leases import Lease, Subnet
-from tinkbox.model.sightings import Fact
+from tinkbox.model.sightings import Fact, Note
 
 BEHIND_ROUTER_SECONDS = 600.0
 MAX_KEPT = 20_000
@@ -171,10 +173,25 @@ class Booting:
 
     def saw(self, mac: MacAddress, stage: Stage, detail: str = "", **facts: Fact) -> None:
         """Note that a machine, known or not, was seen at a stage of its boot."""
-        self._machines.progress.noted(mac, stage, detail, facts)
-        way = self._firmware_knowledge.saw(mac, stage, facts) if self._firmware_knowledge else None
-        if way is not None:
-            self.saw(mac, Stage.LOCAL_DISK, way, way=way.value)
+        self.note(mac, [Note(stage=stage, detail=detail, facts=facts)])
+
+    def note(self, mac: MacAddress, notes: Sequence[Note]) -> Callable[[], bool] | None:
+        """The same of several at once; returns a way to note the very same again, where it would only repeat itself.
+
+        That returns False, and notes nothing, when something has changed since.
+        """
+        turn = self._machines.progress.note(mac, notes)
+        if self._firmware_knowledge is None:
+            return partial(self._machines.progress.again, turn) if turn else None
+        for each in notes:
+            way = self._firmware_knowledge.saw(mac, each.stage, each.facts)
+            if way is not None:
+                self.saw(mac, Stage.LOCAL_DISK, way, way=way.value)
+        nothing_new = self._firmware_knowledge.nothing_new(mac, notes) if turn else None
+        return partial(self._again, nothing_new, turn) if turn and nothing_new else None
+
+    def _again(self, nothing_new: Callable[[], bool], turn: Round) -> bool:
+        return nothing_new() and self._machines.progress.again(turn)
 
     def saw_address(self, address: str, stage: Stage, detail: str = "", **facts: Fact) -> None:
         """The same for a machine that is known by its IPv4 address only."""
@@ -278,7 +295,9 @@ class Booting:
 
 
 def _same_address(before: Lease | None, lease: Lease) -> bool:
-    return before is not None and before.address == lease.address and before.proven == lease.proven
+    if before is None or before.proven != lease.proven:
+        return False
+    return before.address is lease.address or before.address == lease.address
 
 
 def _lent(interface: Interface, address: IPv4Address, subnet: Subnet) -> Interface:

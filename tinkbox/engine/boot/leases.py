@@ -44,8 +44,9 @@ class Leases:
         self._clock = clock
         self._monotonic = monotonic
         self._pools = [Pool(each, reserved) for each in {each.network: each for each in subnets if each.pool}.values()]
-        self._on_disk: dict[IPv4Address, Lease] = {}
-        self._unsaved: set[IPv4Address] = set()
+        # By number, as in pools.
+        self._on_disk: dict[int, Lease] = {}
+        self._unsaved: dict[int, IPv4Address] = {}
         self._noted = asyncio.Event()
         self._saving = asyncio.Lock()
         self._exhausted: set[Pool] = set()
@@ -62,7 +63,7 @@ class Leases:
                 if left <= 0:
                     self._note(lease.address)
                 continue
-            self._on_disk[lease.address] = lease
+            self._on_disk[int(lease.address)] = lease
             # The clock may have gone back since: nothing lasts longer than it was lent for.
             left = min(left, KEPT_OUT_SECONDS if lease.state in KEPT_OUT else pool.subnet.lease_seconds)
             pool.put(replace(lease, until=today + timedelta(seconds=left)), now + left)
@@ -113,11 +114,11 @@ class Leases:
             await self.save()
         except Unavailable as error:
             self._say_failing(error)
-        asked = set(addresses)
-        kept = {each for each in asked if self._is_kept(each)}
-        for lost in asked - kept:
-            self._take_back(lost)
-        return kept
+        asked = {int(each): each for each in addresses}
+        kept = {number: each for number, each in asked.items() if self._is_kept(each)}
+        for number in asked.keys() - kept.keys():
+            self._take_back(asked[number])
+        return set(kept.values())
 
     def proven(self, lease: Lease) -> None:
         """Nobody else answers at an address that was offered."""
@@ -173,8 +174,8 @@ class Leases:
     async def save(self) -> None:
         """Save what was noted up to now, together; raises Unavailable when the disk refuses."""
         async with self._saving:
-            addresses, self._unsaved = self._unsaved, set()
-            found = [(each, self._find(each)[1]) for each in addresses]
+            addresses, self._unsaved = self._unsaved, {}
+            found = [(each, self._find(each)[1]) for each in addresses.values()]
             newest = [held.lease for _, held in found if held and held.lease.state is not LeaseState.OFFERED]
             gone = [address for address, held in found if held is None]
 
@@ -190,14 +191,14 @@ class Leases:
                 self._unsaved |= addresses
                 self._noted.set()
                 raise
-            self._on_disk.update((each.address, each) for each in newest)
+            self._on_disk.update((int(each.address), each) for each in newest)
             for each in gone:
-                self._on_disk.pop(each, None)
+                self._on_disk.pop(int(each), None)
 
     def _is_kept(self, address: IPv4Address) -> bool:
         """Whether the disk has this address as lent to the machine that has it."""
         _, held = self._find(address)
-        kept = self._on_disk.get(address)
+        kept = self._on_disk.get(int(address))
         return bool(held and kept and kept.state is LeaseState.BOUND and kept.mac == held.lease.mac)
 
     def _take_back(self, address: IPv4Address) -> None:
@@ -244,7 +245,7 @@ class Leases:
         return None
 
     def _note(self, address: IPv4Address) -> None:
-        self._unsaved.add(address)
+        self._unsaved[int(address)] = address
         self._noted.set()
 
     def _say_exhausted(self, pool: Pool, mac: MacAddress) -> None:

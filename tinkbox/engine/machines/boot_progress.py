@@ -5,20 +5,20 @@ It is noted in memory while machines are answered, and saved in batches.
 
 import asyncio
 from collections import deque
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from datetime import datetime
 from typing import NoReturn
 
 from tinkbox.engine.batch_saving import keep_saving
 from tinkbox.engine.machines.known_machines import KnownMachines
-from tinkbox.engine.timeline.sighting_rules import Entry
+from tinkbox.engine.timeline.sighting_rules import Entry, Round
 from tinkbox.engine.timeline.timeline import Timeline
 from tinkbox.engine.wakeups import CHANGES, RETURNS, Wakeups
 from tinkbox.model.boot import Stage
 from tinkbox.model.errors import Conflict, Denied
 from tinkbox.model.hardware import Hardware, MacAddress, primary
-from tinkbox.model.sightings import Fact
+from tinkbox.model.sightings import Fact, Note
 from tinkbox.store.database import Store
 
 REMEMBERED_BOOTS = 16
@@ -49,13 +49,27 @@ class BootProgress:
 
     def saw(self, mac: MacAddress, stage: Stage, detail: str = "", **facts: Fact) -> None:
         """Note that a machine, known or not, was seen at a stage of its boot: `detail` for people, `facts` for rules."""
-        self.noted(mac, stage, detail, facts)
+        self.note(mac, [Note(stage=stage, detail=detail, facts=facts)])
 
-    def noted(self, mac: MacAddress, stage: Stage, detail: str, facts: Mapping[str, Fact]) -> None:
-        """The same."""
-        newest = self._timeline.noted(mac, stage, detail, facts)
-        if newest is not None and (hardware_id := self._known.holder(mac)):
-            self._note(hardware_id, stage, newest)
+    def note(self, mac: MacAddress, notes: Sequence[Note]) -> Round | None:
+        """The same of several at once; returns the round that a known machine goes when all of it only repeats."""
+        noted = self._timeline.note(mac, notes)
+        if noted is None:
+            return None
+        newest, turn = noted
+        if hardware_id := self._known.holder(mac):
+            for each in notes:
+                self._note(hardware_id, each.stage, newest)
+        return turn
+
+    def again(self, turn: Round) -> bool:
+        """Note the same as when the machine went this round; whether that is all, else it is still to be noted."""
+        if not self._timeline.again(turn):
+            return False
+        hardware_id = self._known.holder(turn.mac)
+        for each in turn.entries:
+            self._note(hardware_id, each.stage, turn.newest)
+        return True
 
     def booted(self, mac: MacAddress) -> None:
         """Note that a machine is in its first minutes: one that went away by intention is back."""

@@ -1,16 +1,17 @@
 """What was learned about machines' firmware, kept: in the store for those that are known, in memory for the others."""
 
 import asyncio
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import datetime
+from functools import partial
 from typing import NoReturn
 
 from tinkbox.engine.batch_saving import keep_saving
-from tinkbox.engine.machines.firmware_rules import NOTHING_YET, Watched, learn, shows_system, teaches
+from tinkbox.engine.machines.firmware_rules import NOTHING_YET, Watched, learn, settled, shows_system, teaches
 from tinkbox.model.boot import Plan, Stage
 from tinkbox.model.firmware_traits import FirmwareTraits, LocalBoot
 from tinkbox.model.hardware import Hardware, MacAddress
-from tinkbox.model.sightings import Fact, Sighting
+from tinkbox.model.sightings import Fact, Note, Sighting
 from tinkbox.store.database import Store
 
 STRANGERS = 1_000
@@ -72,6 +73,25 @@ class FirmwareKnowledge:
             for other in self._cards(mac):
                 self._learn(other, seen)
         return LocalBoot.NO_FILE if stage is Stage.OFFERED and before.told is None and after.told else None
+
+    def nothing_new(self, mac: MacAddress, notes: Sequence[Note]) -> Callable[[], bool] | None:
+        """Whether nothing is learned of these sightings, whenever they are made: a way to see that this still holds."""
+        seen = [Sighting(mac=mac, at=self._clock(), stage=each.stage, facts=each.facts) for each in notes]
+        # Of its disk's system something may be learned about other cards.
+        cards = list(self._cards(mac)) if any(map(shows_system, seen)) else None
+        known = {each: self.watched(each) for each in (mac, *(cards or ()))}
+        for card, watched in known.items():
+            if card in self._strangers or not settled(watched) or any(learn(watched, each) != watched for each in seen):
+                return None
+        return partial(self._is_all, mac, cards, tuple(known.items()))
+
+    def _is_all(
+        self, mac: MacAddress, cards: list[MacAddress] | None, known: Sequence[tuple[MacAddress, Watched]]
+    ) -> bool:
+        for card, watched in known:
+            if self.watched(card) is not watched:
+                return False
+        return cards is None or list(self._cards(mac)) == cards
 
     async def run(self) -> NoReturn:
         """Save what was learned, for ever."""

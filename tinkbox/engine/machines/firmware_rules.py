@@ -117,6 +117,11 @@ def teaches(stage: Stage, facts: Mapping[str, Fact]) -> bool:
             return stage in _RUNS
 
 
+def settled(known: Watched) -> bool:
+    """Whether nothing that is known depends on when something is seen next: what teaches nothing now never will."""
+    return known.started is None and known.told is None and known.http_since is None
+
+
 def shows_system(seen: Sighting) -> bool:
     """Whether it was the system on the machine's disk."""
     match seen.stage:

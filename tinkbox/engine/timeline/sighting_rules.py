@@ -2,10 +2,11 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from tinkbox.model.boot import Asker, Stage
+from tinkbox.model.hardware import MacAddress
 from tinkbox.model.sightings import Fact, Sighting
 from tinkbox.model.text import one_line
 
@@ -111,6 +112,28 @@ class Entry:
     @property
     def _count(self) -> int:
         return int(self.first.facts.get("count", 1)) + self._again
+
+
+@dataclass(frozen=True, slots=True)
+class Round:
+    """What a machine was seen at once to repeat, while `newest` is the newest of its boot: it may do so again and again."""
+
+    mac: MacAddress
+    entries: tuple[Entry, ...]
+    newest: Entry
+
+    def goes_on(self, boot: Sequence[Entry], now: datetime) -> bool:
+        """Whether the same that is seen now repeats the same; not when it is long ago."""
+        if not boot or boot[-1] is not self.newest:
+            return False
+        return all(each.stage in _RENEWED or now - each.ended <= REPEATED_WITHIN for each in self.entries)
+
+
+def round_of(mac: MacAddress, boot: Sequence[Entry], repeats: Sequence[Entry], now: datetime) -> Round | None:
+    """What was seen at once to repeat these; None: it would not repeat them when it is seen again."""
+    if any(repeated(boot, each.stage, each.detail, now) is not each for each in repeats):
+        return None
+    return Round(mac, tuple(repeats), boot[-1])
 
 
 def repeated(boot: Sequence[Entry], stage: Stage, detail: str, at: datetime) -> Entry | None:

@@ -5,16 +5,16 @@ own, so that a flood of invented MACs costs a known machine nothing.
 """
 
 import asyncio
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
 from typing import NoReturn
 
 from tinkbox.engine.batch_saving import keep_saving
-from tinkbox.engine.timeline.sighting_rules import MAX_DETAIL, Entry, begins, cleaned_facts, repeated
+from tinkbox.engine.timeline.sighting_rules import MAX_DETAIL, Entry, Round, begins, cleaned_facts, repeated, round_of
 from tinkbox.model.boot import Stage
 from tinkbox.model.hardware import MacAddress
 from tinkbox.model.rates import Buckets, Rate
-from tinkbox.model.sightings import Fact, Sighting
+from tinkbox.model.sightings import Fact, Note, Sighting
 from tinkbox.model.text import one_line
 from tinkbox.store.database import Store, Tables
 
@@ -62,16 +62,35 @@ class Timeline:
 
     def saw(self, mac: MacAddress, stage: Stage, detail: str = "", **facts: Fact) -> bool:
         """Note that a machine was seen; whether it was (a flood of new strangers is cut off)."""
-        return self.noted(mac, stage, detail, facts) is not None
+        return self.note(mac, [Note(stage=stage, detail=detail, facts=facts)]) is not None
 
-    def noted(self, mac: MacAddress, stage: Stage, detail: str, facts: Mapping[str, Fact]) -> Entry | None:
-        """The same; returns what stands there as the newest of this machine by now."""
+    def note(self, mac: MacAddress, notes: Sequence[Note]) -> tuple[Entry, Round | None] | None:
+        """The same of several at once.
+
+        Returns what is the newest of this machine by now, and the round that it goes when all were repetitions of what
+        is known of a known machine; None: it was not noted.
+        """
         if not self._admitted(mac):
             return None
-        newest = self._note(mac, stage, one_line(detail, MAX_DETAIL), facts)
+        before = self._next
+        entries = [self._note(mac, each) for each in notes]
         self._noted.set()
         self._ring()
-        return newest
+        boot = self._boots[mac]
+        goes_round = self._next == before and mac not in self._strangers
+        return boot[-1], round_of(mac, boot, entries, self._clock()) if goes_round else None
+
+    def again(self, turn: Round) -> bool:
+        """Note the same as when the machine went this round; whether that is all, else it is still to be noted."""
+        now = self._clock()
+        if not self._known(turn.mac) or not turn.goes_on(self._boots.get(turn.mac, ()), now):
+            return False
+        for each in turn.entries:
+            each.repeat(now)
+            self._unsaved[each.number] = each
+        self._noted.set()
+        self._ring()
+        return True
 
     def follows(self, mac: MacAddress) -> bool:
         """Whether there is a machine with this MAC: a known one, or one that was seen."""
@@ -143,15 +162,14 @@ class Timeline:
             else:
                 self.forget([mac])
 
-    def _note(self, mac: MacAddress, stage: Stage, detail: str, facts: Mapping[str, Fact]) -> Entry:
-        """Returns the newest of this machine."""
-        now, boot = self._clock(), self._boots.get(mac)
-        repeats = repeated(boot, stage, detail, now) if boot else None
-        if boot and repeats is not None:
+    def _note(self, mac: MacAddress, note: Note) -> Entry:
+        now, stage, detail = self._clock(), note.stage, one_line(note.detail, MAX_DETAIL)
+        repeats = repeated(self._boots.get(mac, ()), stage, detail, now)
+        if repeats is not None:
             repeats.repeat(now)
             self._unsaved[repeats.number] = repeats
-            return boot[-1]
-        seen = Sighting(mac=mac, at=now, stage=stage, detail=detail, facts=cleaned_facts(facts))
+            return repeats
+        seen = Sighting(mac=mac, at=now, stage=stage, detail=detail, facts=cleaned_facts(note.facts))
         entry, self._next = Entry(self._next, seen), self._next + 1
         self._place(entry)
         self._unsaved[entry.number] = entry

@@ -55,7 +55,7 @@ class Engine:
         machines = box.machines
         leases = Leases(box.store, (SUBNET,), box.clock, box.clock.steady)
         self.firmware_knowledge = FirmwareKnowledge(
-            box.store, box.clock, lambda each: bool(machines.holder(each)), machines.cards
+            box.store, box.clock, lambda each: bool(machines.known.holder(each)), machines.known.cards
         )
         self._booting = Booting(
             machines, leases, None, (SUBNET,), "pool", lambda _: None, box.clock.steady, self.firmware_knowledge

@@ -14,14 +14,12 @@ import asyncio
 import re
 import sqlite3
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from functools import partial
 from importlib import resources
 from pathlib import Path
-from typing import Any, Generic, NoReturn, Self, TypeVar
+from typing import NoReturn, Self, TypeVar
 
-from tinkbox.model.errors import Refusal, Unavailable
+from tinkbox.model.errors import Unavailable
 from tinkbox.store.data import DataTable
 from tinkbox.store.discovery import DiscoveryTable
 from tinkbox.store.disks import DiskTable
@@ -38,14 +36,10 @@ from tinkbox.store.shells import ShellTable
 from tinkbox.store.sightings import SightingTable
 from tinkbox.store.syslog import SyslogTable
 from tinkbox.store.templates import TemplateTable
+from tinkbox.store.threads import Asked, ConnectionThread
 from tinkbox.store.workflows import WorkflowTable
 
 T = TypeVar("T")
-GROUP = 256
-# More than there are questions, so that each is prepared once.
-STATEMENTS = 512
-# busy_timeout first: setting the journal mode may already have to wait.
-PRAGMAS = ("busy_timeout = 5000", "journal_mode = WAL", "synchronous = FULL", "foreign_keys = ON")
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,54 +93,12 @@ class Tables:
 UseCase = Callable[[Tables], T]
 
 
-class _Waiting(Generic[T]):
-    """A question that waits for its turn, with the future its caller waits on."""
-
-    __slots__ = ("future", "question")
-
-    def __init__(self, question: UseCase[T], future: asyncio.Future[T]) -> None:
-        self.question = question
-        self.future = future
-
-    def answer(self, value: T) -> None:
-        if not self.future.done():
-            self.future.set_result(value)
-
-    def refuse(self, error: BaseException) -> None:
-        if not self.future.done():
-            self.future.set_exception(error)
-
-
-class _Lane:
-    """One connection, in a thread of its own: every call of `connection` is made there."""
-
-    def __init__(self, name: str, path: Path) -> None:
-        self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix=name)
-        self._path = path
-
-    async def open(self) -> None:
-        """Raises sqlite3.Error."""
-        self.connection = await self.run(_connect, self._path)
-        self.tables = Tables.on(self.connection)
-
-    async def run(self, function: Callable[..., T], *arguments: object) -> T:
-        """Have a function called there; one that was begun is ended, whatever becomes of its caller."""
-        return await asyncio.get_running_loop().run_in_executor(self._thread, function, *arguments)
-
-    async def close(self) -> None:
-        """Close the connection, behind what was begun."""
-        if hasattr(self, "connection"):
-            await asyncio.shield(self.run(self.connection.close))
-        self._thread.shutdown(wait=False)
-
-
 class Store:
-    """The appliance's memory.  Made by `Store.open`; `run` must be running for `write` to be answered."""
+    """The appliance's memory, made by `Store.open`."""
 
-    def __init__(self, writer: _Lane, reader: _Lane) -> None:
+    def __init__(self, writer: ConnectionThread, reader: ConnectionThread) -> None:
         self._writer = writer
         self._reader = reader
-        self._use_cases: asyncio.Queue[_Waiting[Any]] = asyncio.Queue()
         self._closed = False
 
     @classmethod
@@ -155,38 +107,25 @@ class Store:
 
         Raises Unavailable when the file cannot be used or was written by a newer program.
         """
-        writer, reader = _Lane("store-writer", path), _Lane("store-reader", path)
         try:
-            doing = "open"
-            await writer.open()
-            doing = "use"
-            await writer.run(_migrate, writer.connection, path)
-            await reader.open()
-            await reader.run(reader.connection.execute, "PRAGMA query_only = ON")
+            writer = await ConnectionThread.open("store-writer", path, _commit)
+        except sqlite3.Error as error:
+            raise Unavailable(f"cannot open the store {path}: {error}") from None
+        try:
+            await writer.call(lambda: _migrate(writer.connection, path))
+            reader = await ConnectionThread.open("store-reader", path, _answer_from)
+            await reader.call(lambda: reader.connection.execute("PRAGMA query_only = ON"))
         except BaseException as error:
-            await reader.close()
-            await writer.close()
+            await writer.close(_shutting_down)
             if isinstance(error, sqlite3.Error):
-                raise Unavailable(f"cannot {doing} the store {path}: {error}") from None
+                raise Unavailable(f"cannot use the store {path}: {error}") from None
             raise
         return cls(writer, reader)
 
     async def run(self) -> NoReturn:
-        """The writer: commits what waits, in groups, for ever."""
-        while True:
-            group = [await self._use_cases.get()]
-            while len(group) < GROUP and not self._use_cases.empty():
-                group.append(self._use_cases.get_nowait())
-            try:
-                answers = await self._writer.run(_commit, self._writer, group)
-            except BaseException as error:
-                for waiting in group:
-                    waiting.refuse(_refused_by_disk(error))
-                if not isinstance(error, sqlite3.Error):
-                    raise
-                continue
-            for answer in answers:
-                answer()
+        """Raise what ends one of the threads, whenever that is."""
+        done, _ = await asyncio.wait((self._writer.failed, self._reader.failed), return_when=asyncio.FIRST_COMPLETED)
+        raise next(iter(done)).exception() or AssertionError("a thread of the store ended")
 
     async def write(self, use_case: UseCase[T]) -> T:
         """Run one use-case as a transaction and return its value once it is on disk.
@@ -196,80 +135,68 @@ class Store:
         """
         if self._closed:
             raise Unavailable("the store is closed: tinkbox is shutting down")
-        waiting: _Waiting[T] = _Waiting(use_case, asyncio.get_running_loop().create_future())
-        self._use_cases.put_nowait(waiting)
-        return await waiting.future
+        return await self._writer.ask(use_case)
 
     async def read(self, question: UseCase[T]) -> T:
         """Ask a question of one committed state; it never sees a transaction half done.
 
         Questions are answered in the order in which they are asked.
         """
-        return await self._reader.run(_answer, self._reader, question)
+        if self._closed:
+            raise Unavailable("the store is closed: tinkbox is shutting down")
+        return await self._reader.ask(question)
 
     async def close(self) -> None:
         """Close both connections; whoever still waits is told that the store is gone."""
         self._closed = True
-        while not self._use_cases.empty():
-            self._use_cases.get_nowait().refuse(Unavailable("tinkbox is shutting down"))
-        await self._reader.close()
-        await self._writer.close()
+        await self._reader.close(_shutting_down)
+        await self._writer.close(_shutting_down)
 
 
-def _answer(lane: _Lane, question: UseCase[T]) -> T:
-    lane.connection.execute("BEGIN")
+def _answer_from(connection: sqlite3.Connection, group: Sequence[Asked]) -> None:
+    """Questions, of one committed state."""
+    tables = Tables.on(connection)
     try:
-        return question(lane.tables)
-    finally:
-        lane.connection.rollback()
+        connection.execute("BEGIN")
+        for asked in group:
+            asked.answer(tables)
+        connection.rollback()
+    except sqlite3.Error as error:
+        for asked in group:
+            asked.error = error
 
 
-def _commit(lane: _Lane, group: Sequence[_Waiting[Any]]) -> list[Callable[[], None]]:
-    """Carry them out in one transaction; returns what tells each caller, once it is on disk."""
-    connection = lane.connection
+def _commit(connection: sqlite3.Connection, group: Sequence[Asked]) -> None:
+    """Use-cases, in one transaction."""
+    tables = Tables.on(connection)
     try:
         connection.execute("BEGIN IMMEDIATE")
-        answers = [_carry_out(lane, waiting) for waiting in group]
+        for asked in group:
+            _carry_out(connection, asked, tables)
         connection.commit()
-    except BaseException:
+    except sqlite3.Error as error:
         connection.rollback()
-        raise
-    return answers
+        for asked in group:
+            asked.error = _refused_by_disk(error)
 
 
-def _carry_out(lane: _Lane, waiting: _Waiting[Any]) -> Callable[[], None]:
-    lane.connection.execute("SAVEPOINT one")
-    try:
-        value = waiting.question(lane.tables)
-    except sqlite3.OperationalError:
+def _carry_out(connection: sqlite3.Connection, asked: Asked, tables: Tables) -> None:
+    connection.execute("SAVEPOINT one")
+    asked.answer(tables)
+    if isinstance(asked.error, sqlite3.OperationalError):
         # A full disk may have ended the whole transaction already, and the savepoint with it.
-        raise
-    except Exception as error:
-        lane.connection.execute("ROLLBACK TO one")
-        lane.connection.execute("RELEASE one")
-        return partial(waiting.refuse, error)
-    lane.connection.execute("RELEASE one")
-    return partial(waiting.answer, value)
+        raise asked.error
+    if asked.error is not None:
+        connection.execute("ROLLBACK TO one")
+    connection.execute("RELEASE one")
 
 
-def _refused_by_disk(error: BaseException) -> Refusal:
-    if isinstance(error, sqlite3.Error):
-        return Unavailable(
-            f"the store cannot be written ({error}): free space where the data directory is, then try again"
-        )
+def _shutting_down() -> Unavailable:
     return Unavailable("tinkbox is shutting down")
 
 
-def _connect(path: Path) -> sqlite3.Connection:
-    connection = sqlite3.connect(path, isolation_level=None, cached_statements=STATEMENTS)
-    try:
-        connection.row_factory = sqlite3.Row
-        for pragma in PRAGMAS:
-            connection.execute(f"PRAGMA {pragma}")
-    except BaseException:
-        connection.close()
-        raise
-    return connection
+def _refused_by_disk(error: sqlite3.Error) -> Unavailable:
+    return Unavailable(f"the store cannot be written ({error}): free space where the data directory is, then try again")
 
 
 def migrations() -> list[tuple[int, str]]:

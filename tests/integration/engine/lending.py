@@ -67,7 +67,7 @@ class Lender:
 
 async def fill(store: Store, *, full: bool) -> None:
     """Have the disk take nothing more, or take it again."""
-    await store._writer.run(store._writer.connection.execute, f"PRAGMA query_only = {full}")
+    await store._writer.call(lambda: store._writer.connection.execute(f"PRAGMA query_only = {full}"))
 
 
 def client(machine: int, wanted: IPv4Address | None = None) -> Client:

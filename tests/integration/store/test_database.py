@@ -16,6 +16,7 @@ import pytest
 
 from tests.integration.store.stores import opened_store
 from tinkbox.model.errors import Conflict, Unavailable
+from tinkbox.store import database
 from tinkbox.store.database import Store, Tables, migrations
 from tinkbox.store.templates import Template
 
@@ -148,12 +149,42 @@ async def test_who_reads_cannot_write(store: Store) -> None:
 
 async def test_who_waits_when_the_store_closes_or_comes_later_is_told(tmp_path: Path) -> None:
     store = await Store.open(tmp_path / "db")
+    entered, leave = threading.Event(), threading.Event()
+
+    def slow(tables: Tables) -> str:
+        entered.set()
+        leave.wait(60)
+        return put("begun")(tables)
+
     async with asyncio.timeout(60), asyncio.TaskGroup() as group:
+        begun = group.create_task(store.write(slow))
+        await asyncio.to_thread(entered.wait)
         waiting = group.create_task(unavailable(store, put("never")))
         await asyncio.sleep(0)
-        await store.close()
+        closing = group.create_task(store.close())
         assert "shutting down" in await waiting
+        leave.set()
+        await closing
+        assert await begun == "begun"
         assert "closed" in await unavailable(store, put("later"))
+    async with opened_store(tmp_path / "db") as store:
+        assert await names(store) == {"begun"}
+
+
+async def test_a_failure_of_ours_ends_the_store_and_with_it_the_process(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = await Store.open(tmp_path / "db")
+    monkeypatch.setattr(database, "_carry_out", raises)
+    with pytest.raises(ZeroDivisionError):
+        await store.write(put("never"))
+    with pytest.raises(ZeroDivisionError):
+        await store.run()
+    await store.close()
+
+
+def raises(*_: object) -> None:
+    raise ZeroDivisionError
 
 
 async def test_what_was_acknowledged_survives_a_kill(tmp_path: Path) -> None:

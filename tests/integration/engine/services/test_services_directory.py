@@ -141,10 +141,10 @@ async def test_without_services_a_look_is_one_question(box: Appliance) -> None:
         await box.workflow(PLAIN, device_1=MACHINE)
     asked: list[str] = []
     reader = box.store._reader
-    await reader.run(reader.connection.set_trace_callback, asked.append)
+    await reader.call(lambda: reader.connection.set_trace_callback(asked.append))
     await box.services.refresh()
     assert await box.services.wanted("", "") is not None
-    await reader.run(reader.connection.set_trace_callback, None)
+    await reader.call(lambda: reader.connection.set_trace_callback(None))
     assert len([each for each in asked if "SELECT" in each]) == 2, asked
 
 

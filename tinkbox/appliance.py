@@ -198,9 +198,9 @@ class Appliance:
             syslog_port=settings.node.syslog_port,
         )
 
-    async def _gather(self, workflow_id: str) -> None:
+    async def _gather(self, workflow_id: str) -> bool:
         """Have what the services of a workflow wrote handed over."""
-        await self._host.gather(workflow_id)
+        return await self._host.gather(workflow_id)
 
     async def _inventory(self, machine: str) -> Inventory | None:
         told = await self.engine.discovery.inventory(machine)

@@ -60,7 +60,7 @@ class Surroundings:
     """What the engine asks of the world around it.
 
     `monotonic` is a steady clock in seconds.  `neighbours` gives the hardware address that the kernel has for an IPv4
-    address of one of our networks.  `gather` hands over what the services of a workflow wrote until now.
+    address of one of our networks.  `gather` hands over what the services of a workflow wrote until now, and tells whether it has any here.
     """
 
     clock: Callable[[], datetime]
@@ -68,7 +68,7 @@ class Surroundings:
     new_id: Callable[[], str]
     new_token: Callable[[], str]
     neighbours: Callable[[str], MacAddress | None]
-    gather: Callable[[str], Awaitable[None]]
+    gather: Callable[[str], Awaitable[bool]]
 
 
 class Engine:

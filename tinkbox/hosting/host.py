@@ -62,10 +62,15 @@ class ServiceHost:
                 self._follow(group)
         raise AssertionError("a group that never ends has ended")
 
-    async def gather(self, workflow_id: str) -> None:
-        """Have the host_link keep what this workflow's services have in their /workflow by now; raises Unavailable."""
-        for keeper in [each for each in self._keepers.values() if each.workflow_id == workflow_id]:
+    async def gather(self, workflow_id: str) -> bool:
+        """Have the host_link keep what this workflow's services have in their /workflow by now; whether it has any here.
+
+        Raises Unavailable.
+        """
+        keepers = [each for each in self._keepers.values() if each.workflow_id == workflow_id]
+        for keeper in keepers:
             await keeper.keep_data()
+        return bool(keepers)
 
     async def _learn(self) -> NoReturn:
         while True:

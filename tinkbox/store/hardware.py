@@ -6,11 +6,15 @@ from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
+from functools import lru_cache
+from typing import Final
 
 from tinkbox.model.boot import Stage
 from tinkbox.model.errors import Invalid
 from tinkbox.model.hardware import Hardware, MacAddress, hardware_from_document
 
+# Machines of which the documents are kept as values.
+REMEMBERED: Final = 4096
 _RECORDS = """
     SELECT hardware.*,
            (SELECT attempt FROM action WHERE worker = hardware.id AND state = 'LEAVING') AS leaving,
@@ -132,9 +136,15 @@ class HardwareTable:
         )
 
 
+# Where a machine stands is asked for more often than its document changes.
+@lru_cache(maxsize=REMEMBERED)
+def _hardware(text: str) -> Hardware:
+    return hardware_from_document(json.loads(text))
+
+
 def _record(row: sqlite3.Row) -> MachineRecord:
     return MachineRecord(
-        hardware=hardware_from_document(json.loads(row["document"])),
+        hardware=_hardware(row["document"]),
         token=row["token"],
         created_at=datetime.fromisoformat(row["created_at"]),
         updated_at=datetime.fromisoformat(row["updated_at"]),

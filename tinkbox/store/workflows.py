@@ -9,22 +9,28 @@ import sqlite3
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import lru_cache
+from typing import Final
 
 from tinkbox.model.breakpoint import Breakpoints, Hold, Override
 from tinkbox.model.reasons import ReasonText
 from tinkbox.model.services import ServiceStatus
-from tinkbox.model.workflow import ActionStatus, Outcome, PlannedAction, State, Workflow
+from tinkbox.model.workflow import ActionStatus, Outcome, PlannedAction, State, Workflow, WorkflowStatus
 from tinkbox.store.formats.actions import action_of, action_text, outcome_of, outcome_text, override_of, override_text
 from tinkbox.store.formats.breakpoints import breakpoints_of
 from tinkbox.store.holds import open_holds
-from tinkbox.store.services import insert_services, services_of
+from tinkbox.store.services import insert_services, services_of, services_of_one
 
 _ACTIONS = """
     SELECT action.*, attempt.started_at, attempt.left_at, attempt.resumed_at, attempt.ended_at, attempt.outcome, hold.held_at
     FROM action LEFT JOIN attempt ON attempt.token = action.attempt
                 LEFT JOIN hold ON hold.attempt = action.attempt AND hold.ended_at IS NULL
-    WHERE action.workflow_id IN (SELECT value FROM json_each(?)) ORDER BY position
 """
+_ACTIONS_OF = f"{_ACTIONS} WHERE action.workflow_id = ? ORDER BY position"
+_ACTIONS_OF_SOME = f"{_ACTIONS} WHERE action.workflow_id IN (SELECT value FROM json_each(?)) ORDER BY position"  # noqa: S608  our own questions
+# Texts of which the values are kept, so that each is parsed once.
+REMEMBERED: Final = 4096
+_STATUS = "SELECT id, state, global_timeout, stop_into FROM workflow WHERE id = ?"
 _UNDER_WAY = """
     SELECT workflow.id, workflow.state AS standing, workflow.global_timeout, workflow.started_at AS began,
            workflow.stop_into, workflow.stopped_at, workflow.held_seconds, workflow.breakpoints, action.definition, action.failures, attempt.*
@@ -142,6 +148,19 @@ class WorkflowTable:
         """The workflow of exactly this id, which must be there."""
         (workflow,) = self._workflows("WHERE id = ?", (workflow_id,))
         return workflow
+
+    def status(self, workflow_id: str) -> WorkflowStatus:
+        """Where the workflow of exactly this id stands, which must be there."""
+        row = self._sql.execute(_STATUS, (workflow_id,)).fetchone()
+        actions = self._sql.execute(_ACTIONS_OF, (workflow_id,)).fetchall()
+        return WorkflowStatus(
+            id=workflow_id,
+            state=State(row["state"]),
+            actions=tuple(map(_status, actions)),
+            global_timeout=row["global_timeout"],
+            stop_into=_state(row["stop_into"]),
+            services=services_of_one(self._sql, workflow_id),
+        )
 
     def needing(self, worker: str) -> list[str]:
         """Ids of the unfinished workflows that name this machine, for an action or for a service."""
@@ -276,7 +295,7 @@ class WorkflowTable:
     def _workflows(self, condition: str, values: Iterable[object]) -> list[Workflow]:
         rows = list(self._sql.execute(f"SELECT * FROM workflow {condition}", tuple(values)).fetchall())  # noqa: S608  our own conditions
         actions: dict[str, list[ActionStatus]] = {row["id"]: [] for row in rows}
-        found = self._sql.execute(_ACTIONS, (json.dumps(list(actions)),)).fetchall()
+        found = self._sql.execute(_ACTIONS_OF_SOME, (json.dumps(list(actions)),)).fetchall()
         for row in found:
             actions[row["workflow_id"]].append(_status(row))
         services = services_of(self._sql, actions)
@@ -314,7 +333,7 @@ def _under_way(row: sqlite3.Row, hold: Hold | None) -> UnderWay:
         global_timeout=row["global_timeout"],
         stop_into=_state(row["stop_into"]),
         stopped_at=_time(row["stopped_at"]),
-        action=action_of(row["definition"]) if row["definition"] else None,
+        action=_action(row["definition"]) if row["definition"] else None,
         attempt=_attempt(row) if row["token"] else None,
         failures=row["failures"] or 0,
         held_seconds=row["held_seconds"],
@@ -325,7 +344,7 @@ def _under_way(row: sqlite3.Row, hold: Hold | None) -> UnderWay:
 
 def _status(row: sqlite3.Row) -> ActionStatus:
     return ActionStatus(
-        action=action_of(row["definition"]),
+        action=_action(row["definition"]),
         state=State(row["state"]),
         failures=row["failures"],
         attempt=row["attempt"],
@@ -334,7 +353,7 @@ def _status(row: sqlite3.Row) -> ActionStatus:
         held_at=_time(row["held_at"]),
         resumed_at=_time(row["resumed_at"]),
         ended_at=_time(row["ended_at"]),
-        outcome=outcome_of(row["outcome"]),
+        outcome=_outcome(row["outcome"]),
     )
 
 
@@ -350,11 +369,17 @@ def _attempt(row: sqlite3.Row) -> Attempt:
         left_at=_time(row["left_at"]),
         resumed_at=_time(row["resumed_at"]),
         ended_at=_time(row["ended_at"]),
-        outcome=outcome_of(row["outcome"]),
+        outcome=_outcome(row["outcome"]),
         output_length=row["output_length"],
         debug=bool(row["debug"]),
         override=override_of(row["override"]),
     )
+
+
+# An action never changes, and is asked for at each of its steps.
+_action = lru_cache(maxsize=REMEMBERED)(action_of)
+# Most end alike.
+_outcome = lru_cache(maxsize=REMEMBERED)(outcome_of)
 
 
 def _state(text: str) -> State | None:

@@ -52,5 +52,5 @@ class Machine:
     boot_id: str
     privileged: bool
     debug: bool = True
-    gather: Callable[[str], Awaitable[None]] = nothing_to_gather
+    gather: Callable[[str], Awaitable[object]] = nothing_to_gather
     look: Callable[[Sequence[str]], Awaitable[tuple[Disk, ...]]] = nothing_to_look_at

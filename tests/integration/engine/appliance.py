@@ -92,8 +92,9 @@ class Appliance(Engine):
         )
         super().__init__(store, around, settings)
 
-    async def gather(self, workflow_id: str) -> None:
+    async def gather(self, workflow_id: str) -> bool:
         """What services wrote until now is handed over: by default they write nothing."""
+        return False
 
     def dhcp_plan(self, number: int, *, netboots: bool = True) -> Plan | None:
         """What a machine is told that asks by DHCP."""

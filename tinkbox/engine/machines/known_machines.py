@@ -91,7 +91,9 @@ class KnownMachines:
         for stored in records:
             identity = stored.hardware.id
             known = self._records.get(identity)
-            self._unlink(identity)
+            if known is None or known.hardware is not stored.hardware or known.token != stored.token:
+                self._unlink(identity)
+                self._link(stored)
             if known is not None:
                 # What was noted since is newer than what is stored.
                 stored = replace(
@@ -104,17 +106,21 @@ class KnownMachines:
                     last_contact=known.last_contact,
                 )
             self._records[identity] = stored
-            self._by_token[_digest(stored.token)] = identity
-            for interface in stored.hardware.interfaces:
-                self._by_mac[interface.mac] = identity
-                if interface.address is not None:
-                    self._by_address[str(interface.address)] = identity
 
     def forget(self, ids: Iterable[str]) -> None:
         """Forget machines that were deleted."""
         for hardware_id in ids:
             self._unlink(hardware_id)
             self._records.pop(hardware_id, None)
+
+    def _link(self, record: MachineRecord) -> None:
+        """Let its token, cards and addresses lead to a machine."""
+        identity = record.hardware.id
+        self._by_token[_digest(record.token)] = identity
+        for interface in record.hardware.interfaces:
+            self._by_mac[interface.mac] = identity
+            if interface.address is not None:
+                self._by_address[str(interface.address)] = identity
 
     def _unlink(self, hardware_id: str) -> None:
         """Let nothing lead to a machine any more but its id."""

@@ -5,7 +5,7 @@ from enum import Enum
 from tinkbox.engine.rules.verdicts import runs_again
 from tinkbox.model.breakpoint import Verdict
 from tinkbox.model.errors import Conflict, NotFound
-from tinkbox.model.workflow import BEGUN, DONE, FINAL, ActionStatus, Outcome, State, Workflow, full_name
+from tinkbox.model.workflow import BEGUN, DONE, FINAL, ActionStatus, Outcome, State, Workflow, WorkflowStatus, full_name
 
 
 class Turn(Enum):
@@ -18,7 +18,7 @@ class Turn(Enum):
     RETURNED = "returned"  # the machine booted, as its action wanted it to
 
 
-def turn(workflow: Workflow, worker: str, boot_id: str, attempt_boot_id: str) -> tuple[Turn, ActionStatus | None]:
+def turn(workflow: WorkflowStatus, worker: str, boot_id: str, attempt_boot_id: str) -> tuple[Turn, ActionStatus | None]:
     """Whose turn it is in the first workflow of the queue of `worker`.
 
     Tasks run strictly in order, also across machines, and none begins before every service is ready.  An
@@ -37,7 +37,9 @@ def turn(workflow: Workflow, worker: str, boot_id: str, attempt_boot_id: str) ->
     return (Turn.RETURNED if current.state is State.LEAVING else Turn.LOST), current
 
 
-def tries_again(workflow: Workflow, status: ActionStatus, outcome: Outcome, verdict: Verdict | None = None) -> bool:
+def tries_again(
+    workflow: WorkflowStatus, status: ActionStatus, outcome: Outcome, verdict: Verdict | None = None
+) -> bool:
     """Whether the action is tried again after an attempt that ended so: as a verdict says, else as the template does."""
     if workflow.state is not State.RUNNING:
         return False
@@ -46,7 +48,7 @@ def tries_again(workflow: Workflow, status: ActionStatus, outcome: Outcome, verd
     return outcome.state in {State.FAILED, State.TIMEOUT} and status.failures < status.action.spec.retries
 
 
-def workflow_ends(workflow: Workflow, position: int, ended: State) -> State | None:
+def workflow_ends(workflow: WorkflowStatus, position: int, ended: State) -> State | None:
     """How the workflow ends when the action at `position` does, or None when it goes on."""
     if workflow.state is State.STOPPING:
         return workflow.stop_into
@@ -56,7 +58,7 @@ def workflow_ends(workflow: Workflow, position: int, ended: State) -> State | No
     return State.SUCCESS if all(others) else None
 
 
-def handed_over(workflow: Workflow, position: int) -> list[str]:
+def handed_over(workflow: WorkflowStatus, position: int) -> list[str]:
     """The machines that the end of the action at `position` concerns while the workflow goes on: its own, and the next."""
     own = workflow.actions[position].action.worker
     following = (each.action.worker for each in workflow.actions[position + 1 :] if each.state not in DONE)

@@ -24,7 +24,8 @@ from tinkbox.model.breakpoint import Armed, Hold
 from tinkbox.model.disks import Refused
 from tinkbox.model.errors import Conflict, NotFound, TooLarge
 from tinkbox.model.reasons import Reason
-from tinkbox.model.workflow import FINAL, ActionStatus, Outcome, State, Workflow
+from tinkbox.model.workflow import FINAL, ActionStatus, Outcome, State, WorkflowStatus
+from tinkbox.store.data import DataVersion
 from tinkbox.store.database import Store, Tables
 from tinkbox.store.workflows import Attempt
 from tinkbox.wire.ephemeral_limits import MAX_ARCHIVE_BYTES
@@ -35,8 +36,8 @@ from tinkbox.wire.messages.worker import Hello, Leaving, Offer, Report
 class Attempts:
     """What workers ask and say.  `worker` is always the machine's id that its credential proved.
 
-    `gather` has what the services of a workflow wrote until now made part of its data; `name_of` says under which name
-    machines reach them.
+    `gather` has what the services of a workflow wrote until now made part of its data, and tells whether there are any
+    near by; `name_of` says under which name machines reach them.
     """
 
     def __init__(
@@ -46,7 +47,7 @@ class Attempts:
         machines: Machines,
         clock: Callable[[], datetime],
         new_token: Callable[[], str],
-        gather: Callable[[str], Awaitable[None]],
+        gather: Callable[[str], Awaitable[bool]],
         name_of: Callable[[str], str],
     ) -> None:
         self._store = store
@@ -90,7 +91,7 @@ class Attempts:
                 return []
             if attempt.state is State.HELD:
                 raise Conflict(f"attempt {token} is held: its machine does not go away before it goes on")
-            workflow = tables.workflows.get(attempt.workflow_id)
+            workflow = tables.workflows.status(attempt.workflow_id)
             action, now = workflow.actions[attempt.position].action, self._clock()
             if workflow.state is State.STOPPING:
                 raise Conflict(f"workflow {workflow.id} was told to stop: attempt {token} must not go away")
@@ -164,18 +165,18 @@ class Attempts:
         Raises Conflict when the action wipes disks and its worker, of before there was such a thing, did not ask.
         """
 
-        def question(tables: Tables) -> Attempt:
+        def question(tables: Tables) -> tuple[str, DataVersion | None]:
             attempt = owned(tables, worker, token)
             if tables.disks.unasked(token):
                 raise Conflict(
                     "this action wipes disks, and its worker did not look at them: build the OSIE of this version "
                     "(tinkbox osie build) and boot the machine again"
                 )
-            return attempt
+            return attempt.workflow_id, tables.data.newest(attempt.workflow_id)
 
-        attempt = await self._store.read(question)
-        await self._gather(attempt.workflow_id)
-        newest = await self._store.read(lambda tables: tables.data.newest(attempt.workflow_id))
+        workflow_id, newest = await self._store.read(question)
+        if await self._gather(workflow_id):
+            newest = await self._store.read(lambda tables: tables.data.newest(workflow_id))
         return (newest.archive or b"") if newest else b""
 
     async def keep_data(self, worker: str, token: str, archive: bytes) -> int:
@@ -207,7 +208,7 @@ class Attempts:
             workflow_id = tables.queues.next_for(worker)
             if workflow_id is None:
                 return None, woken
-            workflow = tables.workflows.get(workflow_id)
+            workflow = tables.workflows.status(workflow_id)
             current = workflow.current()
             attempt = tables.workflows.attempt(current.attempt) if current and current.attempt else None
             what, status = turn(workflow, worker, hello.boot_id, attempt.boot_id if attempt else "")
@@ -224,7 +225,7 @@ class Attempts:
                 continue
             return None, woken
 
-    def _start(self, tables: Tables, workflow: Workflow, status: ActionStatus, hello: Hello) -> Offer:
+    def _start(self, tables: Tables, workflow: WorkflowStatus, status: ActionStatus, hello: Hello) -> Offer:
         action, now = status.action, self._clock()
         attempt = Attempt(
             token=self._new_token(),

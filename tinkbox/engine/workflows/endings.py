@@ -17,14 +17,14 @@ from tinkbox.model.breakpoint import Override
 from tinkbox.model.conditions import explanation, why_stopped
 from tinkbox.model.reasons import hint
 from tinkbox.model.services import ServiceStatus
-from tinkbox.model.workflow import BEGUN, Outcome, State, Workflow
+from tinkbox.model.workflow import BEGUN, Outcome, State, WorkflowStatus
 from tinkbox.store.database import Tables
 from tinkbox.store.workflows import Attempt
 
 
 def end_attempt(tables: Tables, attempt: Attempt, outcome: Outcome, now: datetime) -> list[str]:
     """End an attempt, with it its action or only this try at it, and when that decides it the workflow."""
-    workflow = tables.workflows.get(attempt.workflow_id)
+    workflow = tables.workflows.status(attempt.workflow_id)
     status = workflow.actions[attempt.position]
     was_held = status.state is State.HELD or attempt.resumed_at is not None
     holds = tables.holds.of_attempt(attempt.token) if was_held else []
@@ -56,7 +56,7 @@ def end_attempt(tables: Tables, attempt: Attempt, outcome: Outcome, now: datetim
     return handed_over(workflow, attempt.position)
 
 
-def stop(tables: Tables, workflow: Workflow, into: State, now: datetime) -> list[str]:
+def stop(tables: Tables, workflow: WorkflowStatus, into: State, now: datetime) -> list[str]:
     """End a workflow in CANCELED or TIMEOUT: at once, or when its running action was stopped."""
     current = workflow.current()
     if current is None or current.state not in BEGUN:
@@ -73,7 +73,7 @@ def stop(tables: Tables, workflow: Workflow, into: State, now: datetime) -> list
     return workflow.workers()
 
 
-def give_up(tables: Tables, workflow: Workflow, status: ServiceStatus, why: Outcome, now: datetime) -> list[str]:
+def give_up(tables: Tables, workflow: WorkflowStatus, status: ServiceStatus, why: Outcome, now: datetime) -> list[str]:
     """End a workflow that could not begin, because a service of it is not ready."""
     tables.workflows.set_reason(workflow.id, why.reason, why.message, status.service.spec.name)
     _end_workflow(tables, workflow, State.FAILED, now)
@@ -91,7 +91,7 @@ async def tell(machines: Machines, wakeups: Wakeups, workers: Iterable[str]) -> 
     wakeups.wake(SERVICES)
 
 
-def _end_workflow(tables: Tables, workflow: Workflow, end: State, now: datetime) -> None:
+def _end_workflow(tables: Tables, workflow: WorkflowStatus, end: State, now: datetime) -> None:
     tables.workflows.set_state(workflow.id, advance(WORKFLOW, workflow.state, ENDING[end]), now)
     over = tables.workflows.get(workflow.id)
     tables.events.add(workflow.id, now, *history.ended(end, *explanation(over)))

@@ -173,9 +173,10 @@ async def test_before_an_action_reads_everything_that_services_wrote_is_gathered
     workflow_id, worker, offer, ours, _ = await begun(box)
     gathered = []
 
-    async def gather(wanted: str) -> None:
+    async def gather(wanted: str) -> bool:
         gathered.append(wanted)
         await ours.write(password="just posted")
+        return True
 
     box.attempts._gather = gather
     assert unpacked(await box.attempts.data(worker, offer.attempt)) == {"password": "just posted"}

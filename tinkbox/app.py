@@ -4,8 +4,8 @@ import asyncio
 import fcntl
 import signal
 import socket
-from collections.abc import Awaitable, Callable, Iterator, Sequence
-from contextlib import AsyncExitStack, contextmanager, suppress
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
+from contextlib import asynccontextmanager, contextmanager, suppress
 from pathlib import Path
 from typing import NoReturn
 
@@ -16,6 +16,7 @@ from tinkbox import __version__
 from tinkbox.api.access import bearer_only
 from tinkbox.appliance import Appliance, Part
 from tinkbox.boot.http.loaders import load_loaders
+from tinkbox.door.lasting import end_with_door
 from tinkbox.door.problems import refusals_become_problems
 from tinkbox.listening import Listening, Sockets, bound
 from tinkbox.model.errors import Conflict, Invalid, Refusal, Unavailable
@@ -26,7 +27,8 @@ from tinkbox.settings.appliance import Settings
 from tinkbox.store.database import Store
 
 Say = Callable[[str], None]
-GRACE_SECONDS = 2.0
+# For the requests that do not last; aiohttp waits so long twice, for their end and for that of what is cancelled.
+GRACE_SECONDS = 1.0
 # By the setting `dhcp.mode`; the place is for the interface.
 _DHCP = {
     "reservation": "reservations on {}",
@@ -56,7 +58,7 @@ async def _run(settings: Settings, sockets: Sockets, store: Store, stop: asyncio
     for problem in await appliance.load():
         say(f"wrong: {problem}")
     people, pulls = appliance.people, appliance.image_routes()
-    async with appliance.docker, appliance.proxy as proxy, AsyncExitStack() as doors:
+    async with appliance.docker, appliance.proxy as proxy, _doors() as doors:
         await _open(doors, sockets.operator_local, appliance.operator_routes(), [])
         await _open(doors, sockets.operator, appliance.operator_routes(), [bearer_only(people.bearer)])
         await _open(doors, sockets.images, pulls, [])
@@ -68,17 +70,30 @@ async def _run(settings: Settings, sockets: Sockets, store: Store, stop: asyncio
         await _keep_running(appliance.parts(), appliance.save, stop)
 
 
+@asynccontextmanager
+async def _doors() -> AsyncIterator[list[web.AppRunner]]:
+    """The doors that are opened within; all of them are closed at once."""
+    doors: list[web.AppRunner] = []
+    try:
+        yield doors
+    finally:
+        async with asyncio.TaskGroup() as closing:
+            for each in doors:
+                closing.create_task(each.cleanup())
+
+
 async def _open(
-    doors: AsyncExitStack, listening: socket.socket, routes: Sequence[web.RouteDef], guards: Sequence[Middleware]
+    doors: list[web.AppRunner], listening: socket.socket, routes: Sequence[web.RouteDef], guards: Sequence[Middleware]
 ) -> None:
     # Uploads are streamed and bounded where they are read, so aiohttp's own limit is off.
     application = web.Application(middlewares=[refusals_become_problems, *guards], client_max_size=0)
     application.add_routes(routes)
+    end_with_door(application)
     # A handler runs to its end even when its client is gone: what it committed must also reach our memory.
     # What is passed on to a service must reach it as it came.
     runner = web.AppRunner(application, access_log=None, shutdown_timeout=GRACE_SECONDS, auto_decompress=False)
     await runner.setup()
-    doors.push_async_callback(runner.cleanup)
+    doors.append(runner)
     await web.SockSite(runner, listening).start()
 
 

@@ -25,14 +25,14 @@ from pathlib import Path
 from subprocess import Popen
 
 from examples.lab.processes import start, stop
+from tests.bench.connection import Connection
 from tests.bench.figures import Comparison
 from tests.bench.lab import TINKBOX, as_server, folder, need, on_loopback, until
 from tests.bench.usage import peak_memory, processor_seconds
-from tinkbox.client.node import NodeDoor
 from tinkbox.client.operator import Operator
 from tinkbox.model.workflow import Outcome, State
 from tinkbox.wire.messages.breakpoints import Orders
-from tinkbox.wire.messages.worker import Credential, Hello, Offer, Report
+from tinkbox.wire.messages.worker import Credential, Hello, Report, encode
 
 TOOLS: Mapping[str, str] = {}
 WORKERS = 200
@@ -40,6 +40,9 @@ WORKFLOWS = 5
 ACTIONS = 10
 SECONDS = 300
 BOOT_ID = "bench"
+SUCCESS = Outcome(state=State.SUCCESS, exit_code=0)
+# The mark of the orders that an offer stands for in which nothing is armed.
+SEEN = Orders().mark
 PEER = "aiohttp + sqlite3"
 TEMPLATE = """\
 version: "0.1"
@@ -173,36 +176,47 @@ async def carry_out_all(workflows: Mapping[Credential, str], turns: list[float])
 
 async def carry_out(worker: Credential, workflow: str, turns: list[float]) -> None:
     """One worker, from its first question until its last report is answered."""
-    hello, reported = Hello(boot_id=BOOT_ID), 0.0
-    success = Outcome(state=State.SUCCESS, exit_code=0)
-    async with NodeDoor(worker) as door:
-        for due in range(ACTIONS):
-            offer = await door.next(hello)
-            if reported:
-                turns.append(time.perf_counter() - reported)
-            if offer is None or (offer.workflow_id, offer.action.index) != (workflow, due):
-                raise Wrong(f"worker {worker.worker} got {offer}, when action {due} of workflow {workflow} was due")
-            await run(door, offer)
-            report = Report(workflow_id=offer.workflow_id, boot_id=BOOT_ID, outcome=success)
-            reported = time.perf_counter()
-            await door.report(offer.attempt, report)
+    hello, reported = encode(Hello(boot_id=BOOT_ID)).encode(), 0.0
+    report = encode(Report(workflow_id=workflow, boot_id=BOOT_ID, outcome=SUCCESS)).encode()
+    door = await connected(worker)
+    for due in range(ACTIONS):
+        offer = json.loads(await answer(door, "POST", "/worker/next", hello) or b"{}")
+        if reported:
+            turns.append(time.perf_counter() - reported)
+        if (offer.get("workflow_id"), offer.get("action", {}).get("index")) != (workflow, due):
+            raise Wrong(f"worker {worker.worker} got {offer}, when action {due} of workflow {workflow} was due")
+        path = f"/worker/attempts/{offer['attempt']}"
+        await run(worker, door, path)
+        reported = time.perf_counter()
+        await answer(door, "POST", f"{path}/report", report)
+    door.close()
 
 
-async def run(door: NodeDoor, offer: Offer) -> None:
-    """What a worker asks of the appliance between offer and report."""
-    async with asyncio.TaskGroup() as group:
-        listening = group.create_task(listen(door, offer))
-        await door.data(offer.attempt)  # before the action
-        await door.data(offer.attempt)  # behind it: there is nothing that an empty folder would replace
-        listening.cancel()
+async def run(worker: Credential, door: Connection, path: str) -> None:
+    """What a worker asks of the appliance between offer and report.
+
+    It listens for orders meanwhile, on a connection of its own, and hangs up when the action is over: what is wanted of
+    an attempt is told only when it is another thing than the offer said.
+    """
+    listening = await connected(worker)
+    told = listening.ask("GET", f"{path}/orders?seen={SEEN}")
+    await answer(door, "GET", f"{path}/data")  # before the action
+    await answer(door, "GET", f"{path}/data")  # behind it: there is nothing that an empty folder would replace
+    if told.done():
+        raise Wrong(f"worker {worker.worker} was told {told.result()}, when nothing was wanted of its attempt")
+    listening.close()
 
 
-async def listen(door: NodeDoor, offer: Offer) -> None:
-    """What is wanted of an attempt is told only when it is another thing than the offer said."""
-    seen = Orders(armed=offer.armed).mark
-    while True:
-        orders = await door.orders(offer.attempt, seen)
-        seen = orders.mark if orders is not None else seen
+async def connected(worker: Credential) -> Connection:
+    return await Connection.to(worker.server, {"Authorization": f"Bearer {worker.token}", "User-Agent": "tinkbox"})
+
+
+async def answer(door: Connection, method: str, path: str, body: bytes = b"") -> bytes:
+    """Raises Wrong for an answer that is a refusal."""
+    status, content = await door.ask(method, path, body)
+    if status >= 300:
+        raise Wrong(f"{method} {path} was answered with {status}: {content!r}")
+    return content
 
 
 async def check_success(operator_socket: Path) -> None:

@@ -5,6 +5,8 @@ from collections.abc import AsyncIterator
 
 from aiohttp import web
 
+from tinkbox.door.lasting import lasting
+
 LOOK_EVERY = 5.0
 KEEP_ALIVE = b": still here\n\n"
 EVENT_STREAM = "text/event-stream"
@@ -14,8 +16,9 @@ async def streamed(request: web.Request, chunks: AsyncIterator[bytes], content_t
     """Send each chunk as it comes."""
     response = web.StreamResponse(headers={"Content-Type": content_type, "Cache-Control": "no-store"})
     await response.prepare(request)
-    async for chunk in chunks:
-        await response.write(chunk)
+    with lasting(request):
+        async for chunk in chunks:
+            await response.write(chunk)
     await response.write_eof()
     return response
 

@@ -6,6 +6,7 @@ from typing import NoReturn, Protocol
 from aiohttp import WSCloseCode, WSMsgType, web
 
 from tinkbox.client.keep_alive import keep_alive
+from tinkbox.door.lasting import lasting
 from tinkbox.engine.shells.frame_queue import CutOff
 from tinkbox.model.errors import Invalid, Refusal
 from tinkbox.wire.messages.shell import MAX_FRAME, Frame, decode, encode
@@ -36,7 +37,8 @@ class _Over(Exception):
 async def carry(request: web.Request, side: Side) -> web.WebSocketResponse:
     """Answer a request with a WebSocket, until either side ends."""
     carrier = _Carrier(request, side)
-    await carrier.run()
+    with lasting(request):
+        await carrier.run()
     return carrier.socket
 
 

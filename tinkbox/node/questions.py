@@ -8,6 +8,7 @@ from typing import TypeVar
 
 from aiohttp import web
 
+from tinkbox.door.lasting import lasting
 from tinkbox.model.errors import Denied, Invalid
 
 LOOK_EVERY = 5.0
@@ -41,7 +42,8 @@ async def awaited(
     waited = 0.0
     while (found := await ask()) is None and waited < seconds:
         pause = min(LOOK_EVERY, seconds - waited)
-        await wait(pause)
+        with lasting(request):
+            await wait(pause)
         waited += pause
         if request.transport is None:
             # The worker hung up: what is begun for it now would be begun for nobody.

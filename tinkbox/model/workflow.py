@@ -89,18 +89,34 @@ class ActionStatus:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class WorkflowStatus:
-    """Where a workflow stands, with everything that decides how it goes on.
+class Workflow:
+    """A rendered template bound to hardware; immutable but for its state.
 
-    `global_timeout` is in seconds, 0: none.  `stop_into` is how a workflow that is STOPPING will end.
+    `text` is the rendered template as `workflow get` prints it, `devices` the `-r` map.
+    `global_timeout` is in seconds, 0: none; it counts from `started_at`, which is None before.
+    `stop_into` is how a workflow that is STOPPING will end, `stopped_at` since when it does.
+    `reason` and `message` say why it ended badly where that was no action's doing, but that of `service`.
+    `wipe_confirmed` is a person's word that its actions may wipe their disks, whatever is on them.
     """
 
     id: str
+    name: str
+    template_id: str
+    devices: Mapping[str, str]
+    text: str
     state: State
     actions: tuple[ActionStatus, ...]
+    created_at: datetime
+    updated_at: datetime
     global_timeout: int = 0
+    started_at: datetime | None = None
     stop_into: State | None = None
+    stopped_at: datetime | None = None
     services: tuple[ServiceStatus, ...] = ()
+    reason: AnyReason = NO_REASON
+    message: str = ""
+    service: str = ""
+    wipe_confirmed: bool = False
 
     def current(self) -> ActionStatus | None:
         """The action the workflow stands at: the first that is not done, else the last."""
@@ -119,27 +135,20 @@ class WorkflowStatus:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Workflow(WorkflowStatus):
-    """A rendered template bound to hardware; immutable but for its state.
+class Step:
+    """An action of a workflow, with everything that decides how the workflow goes on from there.
 
-    `text` is the rendered template as `workflow get` prints it, `devices` the `-r` map.
-    `global_timeout` counts from `started_at`, which is None before; it is STOPPING since `stopped_at`.
-    `reason` and `message` say why it ended badly where that was no action's doing, but that of `service`.
-    `wipe_confirmed` is a person's word that its actions may wipe their disks, whatever is on them.
+    `state` and `stop_into` are the workflow's, `awaits` tells that it may not begin yet because of a service.
+    `others_done` tells that every other action is done, `following` is the machine of the next one that is not, or empty.
     """
 
-    name: str
-    template_id: str
-    devices: Mapping[str, str]
-    text: str
-    created_at: datetime
-    updated_at: datetime
-    started_at: datetime | None = None
-    stopped_at: datetime | None = None
-    reason: AnyReason = NO_REASON
-    message: str = ""
-    service: str = ""
-    wipe_confirmed: bool = False
+    workflow_id: str
+    state: State
+    status: ActionStatus
+    stop_into: State | None = None
+    awaits: bool = False
+    others_done: bool = False
+    following: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

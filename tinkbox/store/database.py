@@ -15,6 +15,7 @@ import re
 import sqlite3
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from importlib import resources
 from pathlib import Path
 from typing import NoReturn, Self, TypeVar
@@ -36,10 +37,11 @@ from tinkbox.store.shells import ShellTable
 from tinkbox.store.sightings import SightingTable
 from tinkbox.store.syslog import SyslogTable
 from tinkbox.store.templates import TemplateTable
-from tinkbox.store.threads import Asked, ConnectionThread
+from tinkbox.store.threads import Asked, ConnectionThread, Kind
 from tinkbox.store.workflows import WorkflowTable
 
 T = TypeVar("T")
+C = TypeVar("C", bound=ConnectionThread)
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,10 +95,72 @@ class Tables:
 UseCase = Callable[[Tables], T]
 
 
+class _Reader(ConnectionThread):
+    """Answers questions, a group of them of one committed state."""
+
+    def answer(self, group: Sequence[Asked]) -> None:
+        look(self.connection, self.tables, group)
+        self.tell(group)
+
+    @cached_property
+    def tables(self) -> Tables:
+        return Tables.on(self.connection)
+
+
+class _Writer(_Reader):
+    """Carries out use-cases, a group of them in one transaction, behind the questions that came with them."""
+
+    def answer(self, group: Sequence[Asked]) -> None:
+        looks = [asked for asked in group if asked.kind is Kind.LOOK]
+        if looks:
+            look(self.connection, self.tables, looks)
+            self.tell(looks)
+        changes = [asked for asked in group if asked.kind is Kind.CHANGE]
+        if changes:
+            commit(self.connection, self.tables, changes)
+            self.tell(changes)
+
+
+def look(connection: sqlite3.Connection, tables: Tables, group: Sequence[Asked]) -> None:
+    """Answer questions of one committed state."""
+    try:
+        connection.execute("BEGIN")
+        for asked in group:
+            asked.answer(tables)
+        connection.rollback()
+    except sqlite3.Error as error:
+        for asked in group:
+            asked.error = error
+
+
+def commit(connection: sqlite3.Connection, tables: Tables, group: Sequence[Asked]) -> None:
+    """Carry out use-cases in one transaction."""
+    try:
+        connection.execute("BEGIN IMMEDIATE")
+        for asked in group:
+            _carry_out(connection, tables, asked)
+        connection.commit()
+    except sqlite3.Error as error:
+        connection.rollback()
+        for asked in group:
+            asked.error = _refused_by_disk(error)
+
+
+def _carry_out(connection: sqlite3.Connection, tables: Tables, asked: Asked) -> None:
+    connection.execute("SAVEPOINT one")
+    asked.answer(tables)
+    if isinstance(asked.error, sqlite3.OperationalError):
+        # A full disk may have ended the whole transaction already, and the savepoint with it.
+        raise asked.error
+    if asked.error is not None:
+        connection.execute("ROLLBACK TO one")
+    connection.execute("RELEASE one")
+
+
 class Store:
     """The appliance's memory, made by `Store.open`."""
 
-    def __init__(self, writer: ConnectionThread, reader: ConnectionThread) -> None:
+    def __init__(self, writer: _Writer, reader: _Reader) -> None:
         self._writer = writer
         self._reader = reader
         self._closed = False
@@ -108,12 +172,12 @@ class Store:
         Raises Unavailable when the file cannot be used or was written by a newer program.
         """
         try:
-            writer = await ConnectionThread.open("store-writer", path, _commit)
+            writer = await _Writer.open("store-writer", path)
         except sqlite3.Error as error:
             raise Unavailable(f"cannot open the store {path}: {error}") from None
         try:
             await writer.call(lambda: _migrate(writer.connection, path))
-            reader = await ConnectionThread.open("store-reader", path, _answer_from)
+            reader = await _Reader.open("store-reader", path)
             await reader.call(lambda: reader.connection.execute("PRAGMA query_only = ON"))
         except BaseException as error:
             await writer.close(_shutting_down)
@@ -133,18 +197,22 @@ class Store:
         What it raises undoes its own changes and nothing else.  Raises Unavailable when the disk
         refuses.
         """
-        if self._closed:
-            raise Unavailable("the store is closed: tinkbox is shutting down")
-        return await self._writer.ask(use_case)
+        return await self._open(self._writer).ask(use_case, Kind.CHANGE)
+
+    async def look(self, question: UseCase[T]) -> T:
+        """Ask a short question of what is committed, behind the transaction that is being written.
+
+        It costs less than `read`, for the writer has in memory what was just written; what it tells and what use-cases
+        return comes in the order in which it was committed.
+        """
+        return await self._open(self._writer).ask(question, Kind.LOOK)
 
     async def read(self, question: UseCase[T]) -> T:
-        """Ask a question of one committed state; it never sees a transaction half done.
+        """Ask a question of one committed state; it waits for no writer, and none for it.
 
         Questions are answered in the order in which they are asked.
         """
-        if self._closed:
-            raise Unavailable("the store is closed: tinkbox is shutting down")
-        return await self._reader.ask(question)
+        return await self._open(self._reader).ask(question, Kind.LOOK)
 
     async def close(self) -> None:
         """Close both connections; whoever still waits is told that the store is gone."""
@@ -152,43 +220,10 @@ class Store:
         await self._reader.close(_shutting_down)
         await self._writer.close(_shutting_down)
 
-
-def _answer_from(connection: sqlite3.Connection, group: Sequence[Asked]) -> None:
-    """Questions, of one committed state."""
-    tables = Tables.on(connection)
-    try:
-        connection.execute("BEGIN")
-        for asked in group:
-            asked.answer(tables)
-        connection.rollback()
-    except sqlite3.Error as error:
-        for asked in group:
-            asked.error = error
-
-
-def _commit(connection: sqlite3.Connection, group: Sequence[Asked]) -> None:
-    """Use-cases, in one transaction."""
-    tables = Tables.on(connection)
-    try:
-        connection.execute("BEGIN IMMEDIATE")
-        for asked in group:
-            _carry_out(connection, asked, tables)
-        connection.commit()
-    except sqlite3.Error as error:
-        connection.rollback()
-        for asked in group:
-            asked.error = _refused_by_disk(error)
-
-
-def _carry_out(connection: sqlite3.Connection, asked: Asked, tables: Tables) -> None:
-    connection.execute("SAVEPOINT one")
-    asked.answer(tables)
-    if isinstance(asked.error, sqlite3.OperationalError):
-        # A full disk may have ended the whole transaction already, and the savepoint with it.
-        raise asked.error
-    if asked.error is not None:
-        connection.execute("ROLLBACK TO one")
-    connection.execute("RELEASE one")
+    def _open(self, thread: C) -> C:
+        if self._closed:
+            raise Unavailable("the store is closed: tinkbox is shutting down")
+        return thread
 
 
 def _shutting_down() -> Unavailable:

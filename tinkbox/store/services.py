@@ -188,16 +188,6 @@ def services_of(sql: sqlite3.Connection, workflow_ids: Iterable[str]) -> Mapping
     return found
 
 
-def services_of_one(sql: sqlite3.Connection, workflow_id: str) -> tuple[ServiceStatus, ...]:
-    """The services of a workflow, with their newest runs."""
-    rows = sql.execute(
-        "SELECT service_run.*, service.definition FROM service JOIN service_run ON token = run "
-        "WHERE service.workflow_id = ? ORDER BY service.position",
-        (workflow_id,),
-    )
-    return tuple(map(_status, rows.fetchall()))
-
-
 def _insert_run(sql: sqlite3.Connection, workflow_id: str, position: int, standing: Standing) -> None:
     sql.execute(
         "INSERT INTO service_run (token, workflow_id, position, host, phase, standing) "

@@ -7,11 +7,13 @@ waits together is answered together, and wakes the event loop once.
 import asyncio
 import sqlite3
 import threading
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from enum import Enum
 from pathlib import Path
 from queue import Empty, SimpleQueue
-from typing import Any, TypeVar
+from typing import Any, Self, TypeVar
 
 T = TypeVar("T")
 GROUP = 256
@@ -21,18 +23,26 @@ STATEMENTS = 512
 PRAGMAS = ("busy_timeout = 5000", "journal_mode = WAL", "synchronous = FULL", "foreign_keys = ON")
 
 
+class Kind(Enum):
+    """What becomes of a function that is asked."""
+
+    CHANGE = "change"  # it may write
+    LOOK = "look"  # it reads, of what was committed before its group
+    ALONE = "alone"  # it belongs to no group
+
+
 class Asked:
-    """One function that waits for its turn, with the future of who asked; one that is `alone` belongs to no group.
+    """One function that waits for its turn, with the future of who asked.
 
     Once it was answered, `error` or else `value` is what came of it.
     """
 
-    __slots__ = ("alone", "error", "function", "future", "value")
+    __slots__ = ("error", "function", "future", "kind", "value")
 
-    def __init__(self, function: Callable[..., Any], future: asyncio.Future[Any], *, alone: bool) -> None:
+    def __init__(self, function: Callable[..., Any], future: asyncio.Future[Any], kind: Kind) -> None:
         self.function = function
         self.future = future
-        self.alone = alone
+        self.kind = kind
         self.value: Any = None
         self.error: BaseException | None = None
 
@@ -44,17 +54,12 @@ class Asked:
             self.error = error
 
 
-# Answers a group that is not empty.  What it raises is a failure of ours, and ends the thread.
-Answer = Callable[[sqlite3.Connection, Sequence[Asked]], None]
-
-
-class ConnectionThread:
+class ConnectionThread(ABC):
     """Made by `open`, ended by `close`; `failed` gets the exception that ended it otherwise."""
 
     connection: sqlite3.Connection
 
-    def __init__(self, name: str, answer: Answer) -> None:
-        self._answer = answer
+    def __init__(self, name: str) -> None:
         self._loop = asyncio.get_running_loop()
         self._waiting: SimpleQueue[Asked] = SimpleQueue()
         self._over = False
@@ -63,9 +68,9 @@ class ConnectionThread:
         threading.Thread(target=self._run, name=name, daemon=True).start()
 
     @classmethod
-    async def open(cls, name: str, path: Path, answer: Answer) -> "ConnectionThread":
+    async def open(cls, name: str, path: Path) -> Self:
         """A thread with a connection to the file; raises sqlite3.Error."""
-        thread = cls(name, answer)
+        thread = cls(name)
         try:
             thread.connection = await thread.call(lambda: _connect(path))
         except BaseException:
@@ -73,13 +78,23 @@ class ConnectionThread:
             raise
         return thread
 
-    def ask(self, function: Callable[..., T]) -> asyncio.Future[T]:
+    @abstractmethod
+    def answer(self, group: Sequence[Asked]) -> None:
+        """Answer what is in a group, and `tell`; what this raises is a failure of ours, and ends the thread."""
+
+    def ask(self, function: Callable[..., T], kind: Kind) -> asyncio.Future[T]:
         """Have the function answered in its turn, in a group with others that wait."""
-        return self._put(function, alone=False)
+        future: asyncio.Future[T] = self._loop.create_future()
+        self._waiting.put(Asked(function, future, kind))
+        return future
 
     def call(self, function: Callable[[], T]) -> asyncio.Future[T]:
-        """Have the function called there in its turn, in no group."""
-        return self._put(function, alone=True)
+        """Have the function called there in its turn."""
+        return self.ask(function, Kind.ALONE)
+
+    def tell(self, answered: Sequence[Asked]) -> None:
+        """In its own thread: let those who asked have their answers."""
+        self._soon(_deliver, answered)
 
     async def close(self, refusal: Callable[[], Exception]) -> None:
         """Close the connection behind the group that is being answered; who waits beyond it gets the refusal."""
@@ -91,11 +106,6 @@ class ConnectionThread:
         if not self.failed.done():
             await asyncio.shield(self.call(self._end))
 
-    def _put(self, function: Callable[..., T], *, alone: bool) -> asyncio.Future[T]:
-        future: asyncio.Future[T] = self._loop.create_future()
-        self._waiting.put(Asked(function, future, alone=alone))
-        return future
-
     def _end(self) -> None:
         self._over = True
         if hasattr(self, "connection"):
@@ -106,28 +116,27 @@ class ConnectionThread:
         while not self._over:
             group, following = self._group(following or self._waiting.get())
             try:
-                if group[0].alone:
+                if group[0].kind is Kind.ALONE:
                     group[0].answer()
+                    self.tell(group)
                 else:
-                    self._answer(self.connection, group)
+                    self.answer(group)
             except BaseException as error:
                 self._over = True
-                self._tell(_fail, group, self.failed, error)
-            else:
-                self._tell(_deliver, group)
+                self._soon(_fail, group, self.failed, error)
 
     def _group(self, first: Asked) -> tuple[Sequence[Asked], Asked | None]:
         """What is answered together, and what comes next if that is known."""
         group = [first]
         with suppress(Empty):
-            while not first.alone and len(group) < GROUP:
+            while first.kind is not Kind.ALONE and len(group) < GROUP:
                 asked = self._waiting.get_nowait()
-                if asked.alone:
+                if asked.kind is Kind.ALONE:
                     return group, asked
                 group.append(asked)
         return group, None
 
-    def _tell(self, callback: Callable[..., None], *arguments: object) -> None:
+    def _soon(self, callback: Callable[..., None], *arguments: object) -> None:
         # Nobody is left to be told when the loop is closed.
         with suppress(RuntimeError):
             self._loop.call_soon_threadsafe(callback, *arguments)

@@ -15,22 +15,41 @@ from typing import Final
 from tinkbox.model.breakpoint import Breakpoints, Hold, Override
 from tinkbox.model.reasons import ReasonText
 from tinkbox.model.services import ServiceStatus
-from tinkbox.model.workflow import ActionStatus, Outcome, PlannedAction, State, Workflow, WorkflowStatus
+from tinkbox.model.workflow import ActionStatus, Outcome, PlannedAction, State, Step, Workflow
 from tinkbox.store.formats.actions import action_of, action_text, outcome_of, outcome_text, override_of, override_text
 from tinkbox.store.formats.breakpoints import breakpoints_of
 from tinkbox.store.holds import open_holds
-from tinkbox.store.services import insert_services, services_of, services_of_one
+from tinkbox.store.services import insert_services, services_of
 
 _ACTIONS = """
     SELECT action.*, attempt.started_at, attempt.left_at, attempt.resumed_at, attempt.ended_at, attempt.outcome, hold.held_at
     FROM action LEFT JOIN attempt ON attempt.token = action.attempt
                 LEFT JOIN hold ON hold.attempt = action.attempt AND hold.ended_at IS NULL
+    WHERE action.workflow_id IN (SELECT value FROM json_each(?)) ORDER BY position
 """
-_ACTIONS_OF = f"{_ACTIONS} WHERE action.workflow_id = ? ORDER BY position"
-_ACTIONS_OF_SOME = f"{_ACTIONS} WHERE action.workflow_id IN (SELECT value FROM json_each(?)) ORDER BY position"  # noqa: S608  our own questions
+_STEP = """
+    SELECT action.*, attempt.started_at, attempt.left_at, attempt.resumed_at, attempt.ended_at, attempt.outcome, hold.held_at,
+           workflow.state AS standing, workflow.stop_into,
+           workflow.state = 'PENDING' AND EXISTS (SELECT 1 FROM service JOIN service_run ON service_run.token = service.run
+               WHERE service.workflow_id = workflow.id AND service_run.ready_at IS NULL) AS awaits,
+           NOT EXISTS (SELECT 1 FROM action AS other WHERE other.workflow_id = workflow.id
+               AND other.position != action.position AND other.state NOT IN ('SUCCESS', 'SKIPPED')) AS others_done,
+           (SELECT worker FROM action AS other WHERE other.workflow_id = workflow.id
+               AND other.position > action.position AND other.state NOT IN ('SUCCESS', 'SKIPPED')
+               ORDER BY other.position LIMIT 1) AS following
+    FROM workflow JOIN action ON action.workflow_id = workflow.id
+                  LEFT JOIN attempt ON attempt.token = action.attempt
+                  LEFT JOIN hold ON hold.attempt = action.attempt AND hold.ended_at IS NULL
+    WHERE workflow.id = ?1 AND action.position = ?2
+"""
+_CURRENT_STEP = _STEP.replace(
+    "?2",
+    """coalesce(
+        (SELECT min(position) FROM action WHERE workflow_id = ?1 AND state NOT IN ('SUCCESS', 'SKIPPED')),
+        (SELECT max(position) FROM action WHERE workflow_id = ?1))""",
+)
 # Texts of which the values are kept, so that each is parsed once.
 REMEMBERED: Final = 4096
-_STATUS = "SELECT id, state, global_timeout, stop_into FROM workflow WHERE id = ?"
 _UNDER_WAY = """
     SELECT workflow.id, workflow.state AS standing, workflow.global_timeout, workflow.started_at AS began,
            workflow.stop_into, workflow.stopped_at, workflow.held_seconds, workflow.breakpoints, action.definition, action.failures, attempt.*
@@ -149,18 +168,14 @@ class WorkflowTable:
         (workflow,) = self._workflows("WHERE id = ?", (workflow_id,))
         return workflow
 
-    def status(self, workflow_id: str) -> WorkflowStatus:
-        """Where the workflow of exactly this id stands, which must be there."""
-        row = self._sql.execute(_STATUS, (workflow_id,)).fetchone()
-        actions = self._sql.execute(_ACTIONS_OF, (workflow_id,)).fetchall()
-        return WorkflowStatus(
-            id=workflow_id,
-            state=State(row["state"]),
-            actions=tuple(map(_status, actions)),
-            global_timeout=row["global_timeout"],
-            stop_into=_state(row["stop_into"]),
-            services=services_of_one(self._sql, workflow_id),
-        )
+    def step(self, workflow_id: str, position: int) -> Step:
+        """The action at a place in a workflow, which must both be there."""
+        return _step(self._sql.execute(_STEP, (workflow_id, position)).fetchone())
+
+    def current_step(self, workflow_id: str) -> Step | None:
+        """The action that a workflow stands at: the first that is not done, else the last; None when it has none."""
+        row = self._sql.execute(_CURRENT_STEP, (workflow_id,)).fetchone()
+        return _step(row) if row else None
 
     def needing(self, worker: str) -> list[str]:
         """Ids of the unfinished workflows that name this machine, for an action or for a service."""
@@ -295,7 +310,7 @@ class WorkflowTable:
     def _workflows(self, condition: str, values: Iterable[object]) -> list[Workflow]:
         rows = list(self._sql.execute(f"SELECT * FROM workflow {condition}", tuple(values)).fetchall())  # noqa: S608  our own conditions
         actions: dict[str, list[ActionStatus]] = {row["id"]: [] for row in rows}
-        found = self._sql.execute(_ACTIONS_OF_SOME, (json.dumps(list(actions)),)).fetchall()
+        found = self._sql.execute(_ACTIONS, (json.dumps(list(actions)),)).fetchall()
         for row in found:
             actions[row["workflow_id"]].append(_status(row))
         services = services_of(self._sql, actions)
@@ -354,6 +369,18 @@ def _status(row: sqlite3.Row) -> ActionStatus:
         resumed_at=_time(row["resumed_at"]),
         ended_at=_time(row["ended_at"]),
         outcome=_outcome(row["outcome"]),
+    )
+
+
+def _step(row: sqlite3.Row) -> Step:
+    return Step(
+        workflow_id=row["workflow_id"],
+        state=State(row["standing"]),
+        status=_status(row),
+        stop_into=_state(row["stop_into"]),
+        awaits=bool(row["awaits"]),
+        others_done=bool(row["others_done"]),
+        following=row["following"] or "",
     )
 
 

@@ -127,7 +127,7 @@ class Machines:
     async def refresh(self, ids: Iterable[str]) -> None:
         """Take over what was just committed about these machines."""
         wanted = list(ids)
-        stored = await self._store.read(lambda tables: tables.hardware.some(wanted))
+        stored = await self._store.look(lambda tables: tables.hardware.some(wanted))
         deleted = set(wanted) - {record.hardware.id for record in stored}
         before = self.known.macs_of(wanted)
         self.known.forget(deleted)

@@ -5,7 +5,7 @@ from enum import Enum
 from tinkbox.engine.rules.verdicts import runs_again
 from tinkbox.model.breakpoint import Verdict
 from tinkbox.model.errors import Conflict, NotFound
-from tinkbox.model.workflow import BEGUN, DONE, FINAL, ActionStatus, Outcome, State, Workflow, WorkflowStatus, full_name
+from tinkbox.model.workflow import BEGUN, DONE, FINAL, ActionStatus, Outcome, State, Step, Workflow, full_name
 
 
 class Turn(Enum):
@@ -18,51 +18,46 @@ class Turn(Enum):
     RETURNED = "returned"  # the machine booted, as its action wanted it to
 
 
-def turn(workflow: WorkflowStatus, worker: str, boot_id: str, attempt_boot_id: str) -> tuple[Turn, ActionStatus | None]:
-    """Whose turn it is in the first workflow of the queue of `worker`.
+def turn(step: Step | None, worker: str, boot_id: str, attempt_boot_id: str) -> Turn:
+    """What `worker` is to do, of which the first workflow in the queue stands at this step; None: it has no actions.
 
     Tasks run strictly in order, also across machines, and none begins before every service is ready.  An
     action that runs since before the machine last booted (`attempt_boot_id`) is lost, unless it said that
     the machine would go away.
     """
-    current = workflow.current()
-    if current is None or current.action.worker != worker or workflow.awaited():
-        return Turn.WAIT, None
-    if current.state is State.PENDING:
-        return (Turn.WAIT, None) if workflow.state is State.STOPPING else (Turn.START, current)
-    if current.state not in BEGUN:
-        return Turn.WAIT, None
+    if step is None or step.status.action.worker != worker or step.awaits:
+        return Turn.WAIT
+    if step.status.state is State.PENDING:
+        return Turn.WAIT if step.state is State.STOPPING else Turn.START
+    if step.status.state not in BEGUN:
+        return Turn.WAIT
     if boot_id == attempt_boot_id:
-        return Turn.RESUME, current
-    return (Turn.RETURNED if current.state is State.LEAVING else Turn.LOST), current
+        return Turn.RESUME
+    return Turn.RETURNED if step.status.state is State.LEAVING else Turn.LOST
 
 
-def tries_again(
-    workflow: WorkflowStatus, status: ActionStatus, outcome: Outcome, verdict: Verdict | None = None
-) -> bool:
+def tries_again(step: Step, outcome: Outcome, verdict: Verdict | None = None) -> bool:
     """Whether the action is tried again after an attempt that ended so: as a verdict says, else as the template does."""
-    if workflow.state is not State.RUNNING:
+    if step.state is not State.RUNNING:
         return False
     if verdict is not None:
         return runs_again(verdict, outcome)
-    return outcome.state in {State.FAILED, State.TIMEOUT} and status.failures < status.action.spec.retries
+    return outcome.state in {State.FAILED, State.TIMEOUT} and step.status.failures < step.status.action.spec.retries
 
 
-def workflow_ends(workflow: WorkflowStatus, position: int, ended: State) -> State | None:
-    """How the workflow ends when the action at `position` does, or None when it goes on."""
-    if workflow.state is State.STOPPING:
-        return workflow.stop_into
+def workflow_ends(step: Step, ended: State) -> State | None:
+    """How the workflow ends when the action does, or None when it goes on."""
+    if step.state is State.STOPPING:
+        return step.stop_into
     if ended is not State.SUCCESS:
         return ended
-    others = (each.state in DONE for each in workflow.actions if each.action.index != position)
-    return State.SUCCESS if all(others) else None
+    return State.SUCCESS if step.others_done else None
 
 
-def handed_over(workflow: WorkflowStatus, position: int) -> list[str]:
-    """The machines that the end of the action at `position` concerns while the workflow goes on: its own, and the next."""
-    own = workflow.actions[position].action.worker
-    following = (each.action.worker for each in workflow.actions[position + 1 :] if each.state not in DONE)
-    return list(dict.fromkeys([own, next(following, own)]))
+def handed_over(step: Step) -> list[str]:
+    """The machines that the end of the action concerns while the workflow goes on: its own, and the next."""
+    own = step.status.action.worker
+    return list(dict.fromkeys([own, step.following or own]))
 
 
 def first_to_retry(workflow: Workflow, name: str | None) -> int:

@@ -24,7 +24,7 @@ from tinkbox.model.breakpoint import Armed, Hold
 from tinkbox.model.disks import Refused
 from tinkbox.model.errors import Conflict, NotFound, TooLarge
 from tinkbox.model.reasons import Reason
-from tinkbox.model.workflow import FINAL, ActionStatus, Outcome, State, WorkflowStatus
+from tinkbox.model.workflow import FINAL, ActionStatus, Outcome, State, Step
 from tinkbox.store.data import DataVersion
 from tinkbox.store.database import Store, Tables
 from tinkbox.store.workflows import Attempt
@@ -67,8 +67,6 @@ class Attempts:
         Raises Conflict for a worker of an earlier boot.
         """
         self._machines.progress.contact(worker, hello.boot_id)
-        if not await self._store.read(lambda tables: tables.queues.has_turn(worker)):
-            return None
         offer, woken = await self._store.write(lambda tables: self._offer(tables, worker, hello))
         await tell(self._machines, self._wakeups, woken)
         return offer
@@ -91,16 +89,16 @@ class Attempts:
                 return []
             if attempt.state is State.HELD:
                 raise Conflict(f"attempt {token} is held: its machine does not go away before it goes on")
-            workflow = tables.workflows.status(attempt.workflow_id)
-            action, now = workflow.actions[attempt.position].action, self._clock()
-            if workflow.state is State.STOPPING:
-                raise Conflict(f"workflow {workflow.id} was told to stop: attempt {token} must not go away")
+            step = tables.workflows.step(attempt.workflow_id, attempt.position)
+            action, now = step.status.action, self._clock()
+            if step.state is State.STOPPING:
+                raise Conflict(f"workflow {step.workflow_id} was told to stop: attempt {token} must not go away")
             if not action.spec.reboot:
                 raise Conflict(f"action {action.spec.name} may not go away: its template does not say reboot: true")
             left = advance(ACTION, attempt.state, Happening.LEFT)
             tables.workflows.leave(token, now)
-            tables.workflows.set_action_state(workflow.id, attempt.position, left)
-            tables.events.add(workflow.id, now, *history.action_leaving(action, token))
+            tables.workflows.set_action_state(step.workflow_id, attempt.position, left)
+            tables.events.add(step.workflow_id, now, *history.action_leaving(action, token))
             return [worker]
 
         workers = await self._store.write(use_case)
@@ -174,7 +172,7 @@ class Attempts:
                 )
             return attempt.workflow_id, tables.data.newest(attempt.workflow_id)
 
-        workflow_id, newest = await self._store.read(question)
+        workflow_id, newest = await self._store.look(question)
         if await self._gather(workflow_id):
             newest = await self._store.read(lambda tables: tables.data.newest(workflow_id))
         return (newest.archive or b"") if newest else b""
@@ -208,46 +206,45 @@ class Attempts:
             workflow_id = tables.queues.next_for(worker)
             if workflow_id is None:
                 return None, woken
-            workflow = tables.workflows.status(workflow_id)
-            current = workflow.current()
-            attempt = tables.workflows.attempt(current.attempt) if current and current.attempt else None
-            what, status = turn(workflow, worker, hello.boot_id, attempt.boot_id if attempt else "")
-            if what is Turn.START and status is not None and not hello.finishing:
-                return self._start(tables, workflow, status, hello), woken
-            if what is Turn.RESUME and status is not None and attempt is not None:
+            step = tables.workflows.current_step(workflow_id)
+            attempt = tables.workflows.attempt(step.status.attempt) if step and step.status.attempt else None
+            what = turn(step, worker, hello.boot_id, attempt.boot_id if attempt else "")
+            if what is Turn.START and step is not None and not hello.finishing:
+                return self._start(tables, step, hello), woken
+            if what is Turn.RESUME and step is not None and attempt is not None:
                 if attempt.debug != hello.debug:
                     tables.workflows.set_debug(attempt.token, debug=hello.debug)
-                armed = armed_of(tables.holds.armed(workflow.id), status.action, status.failures)
-                return self._offered(status, replace(attempt, debug=hello.debug), armed), woken
+                armed = armed_of(tables.holds.armed(workflow_id), step.status.action, step.status.failures)
+                return self._offered(step.status, replace(attempt, debug=hello.debug), armed), woken
             if what in {Turn.LOST, Turn.RETURNED} and attempt is not None:
                 hold = tables.holds.open_of(attempt.token)
                 woken += end_attempt(tables, attempt, _after_boot(what, attempt, hold), self._clock())
                 continue
             return None, woken
 
-    def _start(self, tables: Tables, workflow: WorkflowStatus, status: ActionStatus, hello: Hello) -> Offer:
-        action, now = status.action, self._clock()
+    def _start(self, tables: Tables, step: Step, hello: Hello) -> Offer:
+        workflow_id, status, action, now = step.workflow_id, step.status, step.status.action, self._clock()
         attempt = Attempt(
             token=self._new_token(),
-            workflow_id=workflow.id,
+            workflow_id=workflow_id,
             position=action.index,
             worker=action.worker,
             boot_id=hello.boot_id,
             state=advance(ACTION, State.PENDING, Happening.STARTED),
             started_at=now,
             debug=hello.debug,
-            override=tables.holds.override(workflow.id, action.index) if status.attempt else None,
+            override=tables.holds.override(workflow_id, action.index) if status.attempt else None,
         )
         tables.workflows.begin_attempt(attempt)
-        tables.workflows.set_action_state(workflow.id, action.index, attempt.state)
-        if workflow.state is State.PENDING:
-            tables.workflows.set_state(workflow.id, advance(WORKFLOW, workflow.state, Happening.STARTED), now)
-            tables.workflows.set_started(workflow.id, now)
-            tables.events.add(workflow.id, now, *history.started())
-        tables.events.add(workflow.id, now, *history.action_started(action, attempt.token))
-        armed = armed_of(tables.holds.armed(workflow.id), action, status.failures)
+        tables.workflows.set_action_state(workflow_id, action.index, attempt.state)
+        if step.state is State.PENDING:
+            tables.workflows.set_state(workflow_id, advance(WORKFLOW, step.state, Happening.STARTED), now)
+            tables.workflows.set_started(workflow_id, now)
+            tables.events.add(workflow_id, now, *history.started())
+        tables.events.add(workflow_id, now, *history.action_started(action, attempt.token))
+        armed = armed_of(tables.holds.armed(workflow_id), action, status.failures)
         if armed.anything and not attempt.debug:
-            tables.events.add(workflow.id, now, *history.breakpoints_refused(action, attempt.token, armed))
+            tables.events.add(workflow_id, now, *history.breakpoints_refused(action, attempt.token, armed))
         return self._offered(status, attempt, armed)
 
     def _offered(self, status: ActionStatus, attempt: Attempt, armed: Armed) -> Offer:

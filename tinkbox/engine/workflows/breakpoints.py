@@ -239,7 +239,7 @@ class Breakpoints:
             (under_way,) = tables.workflows.under_way(attempt.workflow_id)
             return wanted_of(under_way, shells)
 
-        return await self._store.read(question)
+        return await self._store.look(question)
 
     async def _told(self, use_case: Callable[[Tables], tuple[T, list[str]]]) -> T:
         """Run a use-case, then let everybody know whom it returns to be told."""

@@ -17,51 +17,49 @@ from tinkbox.model.breakpoint import Override
 from tinkbox.model.conditions import explanation, why_stopped
 from tinkbox.model.reasons import hint
 from tinkbox.model.services import ServiceStatus
-from tinkbox.model.workflow import BEGUN, Outcome, State, WorkflowStatus
+from tinkbox.model.workflow import BEGUN, Outcome, State, Workflow
 from tinkbox.store.database import Tables
 from tinkbox.store.workflows import Attempt
 
 
 def end_attempt(tables: Tables, attempt: Attempt, outcome: Outcome, now: datetime) -> list[str]:
     """End an attempt, with it its action or only this try at it, and when that decides it the workflow."""
-    workflow = tables.workflows.status(attempt.workflow_id)
-    status = workflow.actions[attempt.position]
+    step = tables.workflows.step(attempt.workflow_id, attempt.position)
+    status, workflow_id = step.status, step.workflow_id
     was_held = status.state is State.HELD or attempt.resumed_at is not None
     holds = tables.holds.of_attempt(attempt.token) if was_held else []
     hold = next((each for each in holds if each.ended_at is None), None)
     verdict = hold.verdict if hold else None
-    again = tries_again(workflow, status, outcome, verdict)
+    again = tries_again(step, outcome, verdict)
     happening = Happening.TRIED_AGAIN if again else ENDING[outcome.state]
     outcome = replace(outcome, hint="" if outcome.state is State.SUCCESS else hint(outcome.reason))
     tables.workflows.end_attempt(attempt.token, outcome, now)
-    tables.workflows.set_action_state(workflow.id, attempt.position, advance(ACTION, status.state, happening))
+    tables.workflows.set_action_state(workflow_id, attempt.position, advance(ACTION, status.state, happening))
     if outcome.state in {State.FAILED, State.TIMEOUT}:
-        tables.workflows.count_failure(workflow.id, attempt.position)
+        tables.workflows.count_failure(workflow_id, attempt.position)
     if hold is not None:
         tables.holds.end(hold, now)
     if again and verdict is not None:
         changes = Override(command=verdict.command, environment=verdict.environment)
-        tables.holds.set_override(workflow.id, attempt.position, changes)
+        tables.holds.set_override(workflow_id, attempt.position, changes)
     seconds = (now - attempt.started_at).total_seconds() - sum(each.lasted(now) for each in holds)
     held = hold.lasted(now) if hold else None
     fact = history.action_ended(status.action, attempt.token, outcome, seconds, again=again, held=held)
-    tables.events.add(workflow.id, now, *fact)
-    end = None if again else workflow_ends(workflow, attempt.position, outcome.state)
+    tables.events.add(workflow_id, now, *fact)
+    end = None if again else workflow_ends(step, outcome.state)
     if end is not None:
-        _end_workflow(tables, workflow, end, now)
-        return workflow.workers()
+        return _end_workflow(tables, workflow_id, step.state, end, now)
     if status.state is State.LEAVING and tables.queues.next_for(attempt.worker) is None:
         # It is on its way to its own disk, while the workflow goes on elsewhere.
         tables.hardware.withdraw_ticket([attempt.worker], installed=True)
-    return handed_over(workflow, attempt.position)
+    return handed_over(step)
 
 
-def stop(tables: Tables, workflow: WorkflowStatus, into: State, now: datetime) -> list[str]:
+def stop(tables: Tables, workflow: Workflow, into: State, now: datetime) -> list[str]:
     """End a workflow in CANCELED or TIMEOUT: at once, or when its running action was stopped."""
     current = workflow.current()
     if current is None or current.state not in BEGUN:
-        _end_workflow(tables, workflow, into, now)
-        return workflow.workers()
+        return _end_workflow(tables, workflow.id, workflow.state, into, now)
     reason, message = why_stopped(into, workflow.global_timeout)
     tables.workflows.set_state(workflow.id, advance(WORKFLOW, workflow.state, Happening.STOPPED), now)
     tables.workflows.set_stop(workflow.id, into, now)
@@ -73,11 +71,10 @@ def stop(tables: Tables, workflow: WorkflowStatus, into: State, now: datetime) -
     return workflow.workers()
 
 
-def give_up(tables: Tables, workflow: WorkflowStatus, status: ServiceStatus, why: Outcome, now: datetime) -> list[str]:
+def give_up(tables: Tables, workflow: Workflow, status: ServiceStatus, why: Outcome, now: datetime) -> list[str]:
     """End a workflow that could not begin, because a service of it is not ready."""
     tables.workflows.set_reason(workflow.id, why.reason, why.message, status.service.spec.name)
-    _end_workflow(tables, workflow, State.FAILED, now)
-    return workflow.workers()
+    return _end_workflow(tables, workflow.id, workflow.state, State.FAILED, now)
 
 
 async def tell(machines: Machines, wakeups: Wakeups, workers: Iterable[str]) -> None:
@@ -91,13 +88,14 @@ async def tell(machines: Machines, wakeups: Wakeups, workers: Iterable[str]) -> 
     wakeups.wake(SERVICES)
 
 
-def _end_workflow(tables: Tables, workflow: WorkflowStatus, end: State, now: datetime) -> None:
-    tables.workflows.set_state(workflow.id, advance(WORKFLOW, workflow.state, ENDING[end]), now)
-    over = tables.workflows.get(workflow.id)
-    tables.events.add(workflow.id, now, *history.ended(end, *explanation(over)))
+def _end_workflow(tables: Tables, workflow_id: str, state: State, end: State, now: datetime) -> list[str]:
+    tables.workflows.set_state(workflow_id, advance(WORKFLOW, state, ENDING[end]), now)
+    over = tables.workflows.get(workflow_id)
+    tables.events.add(workflow_id, now, *history.ended(end, *explanation(over)))
     if end in {State.SUCCESS, State.CANCELED}:
-        tables.hardware.withdraw_ticket(workflow.workers(), installed=end is State.SUCCESS)
-    for run in tables.services.open_of(workflow.id):
+        tables.hardware.withdraw_ticket(over.workers(), installed=end is State.SUCCESS)
+    for run in tables.services.open_of(workflow_id):
         standing = told_to_end(run.status.standing)
         tables.services.stand(standing, now)
-        tables.events.add(workflow.id, now, *history.service_told(run.status.service, standing.phase, standing))
+        tables.events.add(workflow_id, now, *history.service_told(run.status.service, standing.phase, standing))
+    return over.workers()

@@ -18,13 +18,6 @@ _STANDS_AT = """
     WHERE workflow_id = {workflow} AND state NOT IN ('SUCCESS', 'SKIPPED') ORDER BY position LIMIT 1
 """
 _NEXT_FOR = _NEXT.format(worker="?1")
-_HAS_TURN = f"""
-    WITH next (id) AS MATERIALIZED ({_NEXT_FOR})
-    SELECT ({_STANDS_AT.format(workflow="(SELECT id FROM next)")}) = ?1 AND NOT EXISTS (
-        SELECT 1 FROM next JOIN workflow USING (id) JOIN service ON service.workflow_id = workflow.id
-                           JOIN service_run ON service_run.token = service.run
-        WHERE workflow.state = 'PENDING' AND service_run.ready_at IS NULL) AS turn
-"""  # noqa: S608  our own questions
 _WITH_SERVICES = f"""
     SELECT each.id, each.state != 'PENDING' OR each.id IS (
                {_NEXT.format(worker=f"({_STANDS_AT.format(workflow='each.id')})")}) AS wanted
@@ -45,11 +38,6 @@ class QueueTable:
         """The first unfinished workflow of its queue in which this machine still has something to do."""
         rows = self._sql.execute(_NEXT_FOR, (worker,)).fetchall()
         return next((row["id"] for row in rows), None)
-
-    def has_turn(self, worker: str) -> bool:
-        """Whether the first workflow of its queue stands at an action of this machine, and its services let it begin."""
-        rows = self._sql.execute(_HAS_TURN, (worker,)).fetchall()
-        return any(row["turn"] for row in rows)
 
     def with_services(self) -> dict[str, bool]:
         """The unfinished workflows that have services, by id: whether these are to be there now."""

@@ -60,7 +60,7 @@ async def test_what_runs_when_breakpoints_come_goes_on_without_any(tmp_path: Pat
             assert await store.read(lambda tables: tables.shells.live()) == []
             assert len(await store.read(lambda tables: tables.events.of("w1"))) == 1
             assert await store.read(lambda tables: tables.services.listed(9)) == []
-            assert await store.read(lambda tables: tables.queues.has_turn("m1"))
+            assert await store.read(lambda tables: tables.queues.next_for("m1")) == "w1"
             appliances.add(await store.read(lambda tables: tables.services.appliance_id()))
         finally:
             await store.close()

@@ -8,7 +8,18 @@ MACHINES = ("m1", "m2", "m3")
 
 
 async def due(store: Store) -> list[str]:
-    return await store.read(lambda tables: [machine for machine in MACHINES if tables.queues.has_turn(machine)])
+    """The machines at an action of which the first workflow of their queue stands, and may begin."""
+
+    def question(tables: Tables) -> list[str]:
+        following = {machine: tables.queues.next_for(machine) for machine in MACHINES}
+        steps = {machine: tables.workflows.current_step(each) for machine, each in following.items() if each}
+        return [
+            machine
+            for machine, step in steps.items()
+            if step is not None and step.status.action.worker == machine and not step.awaits
+        ]
+
+    return await store.read(question)
 
 
 async def stand(store: Store, *states: State) -> None:

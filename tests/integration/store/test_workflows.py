@@ -1,8 +1,14 @@
 from dataclasses import replace
 from datetime import timedelta
+from functools import partial
+from itertools import product
 
-from tests.integration.store.objects import NOW, attempt, version, workflow
-from tinkbox.model.workflow import Outcome, State
+import pytest
+
+from tests.integration.store.objects import NOW, attempt, service, version, workflow
+from tests.integration.store.test_holds import HOLD
+from tests.unit.model.flows import step
+from tinkbox.model.workflow import Outcome, State, Step
 from tinkbox.store.database import Store, Tables
 
 
@@ -174,3 +180,46 @@ async def test_what_is_under_way_comes_with_the_attempt_that_runs(store: Store) 
     assert first.attempt == attempt("a-w1")
     assert first.action == workflow("w1", "m1", "m2").actions[0].action
     assert (second.workflow_id, second.action, second.attempt) == ("w2", None, None)
+
+
+@pytest.mark.parametrize(
+    "states", list(product((None, State.PENDING, State.SUCCESS, State.SKIPPED, State.FAILED), repeat=3))
+)
+async def test_step_is_what_the_workflow_says(store: Store, states: tuple[State | None, ...]) -> None:
+    """The action under way is None: it is held at its second attempt."""
+
+    def stand(tables: Tables) -> None:
+        tables.workflows.insert(workflow("other", "m4", "m5"))
+        tables.workflows.insert(workflow("w1", "m1", "m2", "m1", services=[service("r1"), service("r2", 1)]))
+        for position, state in enumerate(states):
+            if state is None:
+                tables.workflows.begin_attempt(attempt(f"a{position}", position=position))
+                tables.workflows.count_failure("w1", position)
+                tables.holds.add(replace(HOLD, attempt=f"a{position}"))
+            tables.workflows.set_action_state("w1", position, state or State.HELD)
+        tables.services.set_ready("r1", NOW)
+
+    await store.write(stand)
+    await compare(store)
+    await store.write(lambda tables: tables.services.set_ready("r2", NOW))
+    await compare(store)
+    await store.write(lambda tables: tables.workflows.set_stop("w1", State.CANCELED, NOW))
+    await store.write(lambda tables: tables.workflows.set_state("w1", State.STOPPING, NOW))
+    await compare(store)
+
+
+async def compare(store: Store) -> None:
+    whole = await store.read(lambda tables: tables.workflows.get("w1"))
+    assert await store.read(lambda tables: tables.workflows.current_step("w1")) == step(whole)
+    for position in range(3):
+        found = await store.read(partial(step_at, position=position))
+        assert found == step(whole, position)
+
+
+def step_at(tables: Tables, position: int) -> Step:
+    return tables.workflows.step("w1", position)
+
+
+async def test_workflow_without_actions_stands_nowhere(store: Store) -> None:
+    await store.write(lambda tables: tables.workflows.insert(workflow("w1")))
+    assert await store.read(lambda tables: tables.workflows.current_step("w1")) is None

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 
 from tinkbox.model.action import Action
 from tinkbox.model.services import Phase, PlannedService, Service, ServiceStatus, Standing
-from tinkbox.model.workflow import ActionStatus, Outcome, PlannedAction, State, Workflow
+from tinkbox.model.workflow import DONE, ActionStatus, Outcome, PlannedAction, State, Step, Workflow
 
 NOW = datetime(2026, 11, 21, tzinfo=UTC)
 
@@ -42,3 +42,21 @@ def workflow(state: State, actions: Sequence[ActionStatus] = (), **changes: obje
         id="w1", name="n", template_id="t1", devices={"d": "m"}, text="", state=state, actions=tuple(actions),
         created_at=NOW, updated_at=NOW, **changes,  # type: ignore[arg-type]
     )  # fmt: skip
+
+
+def step(flow: Workflow, position: int | None = None) -> Step | None:
+    """The action at a place of a workflow, else the one that it stands at; what a store is to answer."""
+    if not flow.actions:
+        return None
+    if position is None:
+        position = next((at for at, each in enumerate(flow.actions) if each.state not in DONE), len(flow.actions) - 1)
+    undone = [at for at, each in enumerate(flow.actions) if at != position and each.state not in DONE]
+    return Step(
+        workflow_id=flow.id,
+        state=flow.state,
+        status=flow.actions[position],
+        stop_into=flow.stop_into,
+        awaits=bool(flow.awaited()),
+        others_done=not undone,
+        following=next((flow.actions[at].action.worker for at in undone if at > position), ""),
+    )

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from tests.unit.model.flows import NOW, action, service, status, workflow
+from tests.unit.model.flows import NOW, action, service, status, step, workflow
 from tinkbox.engine.rules.progress import Turn, first_to_retry, handed_over, tries_again, turn, workflow_ends
 from tinkbox.model.boot import Supply
 from tinkbox.model.breakpoint import Verb, Verdict
@@ -18,6 +18,13 @@ SUPPLY = Supply(service="boot", url="http://w.lab/auto.ipxe", ready=True)
 NOT_YET = replace(SUPPLY, ready=False, standing="service boot is starting")
 
 
+def flow(*actions: tuple[str, State], state: State = State.RUNNING, **changes: object) -> Workflow:
+    return workflow(state, [status(each, index, worker) for index, (worker, each) in enumerate(actions)], **changes)
+
+
+FAILED = flow(("me", State.SUCCESS), ("me", State.FAILED), ("me", State.PENDING), state=State.FAILED)
+
+
 def test_nothing_begins_before_every_service_is_ready_and_nothing_stops_when_one_is_no_more() -> None:
     ready, waited_for = service(Phase.FAILED, ready_at=NOW), service(Phase.STARTING, begun_at=NOW)
     for state, services, expected in (
@@ -26,14 +33,8 @@ def test_nothing_begins_before_every_service_is_ready_and_nothing_stops_when_one
         (State.PENDING, (ready, ready), Turn.START),
         (State.RUNNING, (waited_for,), Turn.START),
     ):
-        assert turn(flow(("me", State.PENDING), state=state, services=services), "me", "b1", "")[0] is expected
-
-
-def flow(*actions: tuple[str, State], state: State = State.RUNNING, **changes: object) -> Workflow:
-    return workflow(state, [status(each, index, worker) for index, (worker, each) in enumerate(actions)], **changes)
-
-
-FAILED = flow(("me", State.SUCCESS), ("me", State.FAILED), ("me", State.PENDING), state=State.FAILED)
+        waiting = step(flow(("me", State.PENDING), state=state, services=services))
+        assert turn(waiting, "me", "b1", "") is expected
 
 
 @pytest.mark.parametrize(
@@ -57,15 +58,13 @@ FAILED = flow(("me", State.SUCCESS), ("me", State.FAILED), ("me", State.PENDING)
     ],
 )
 def test_whose_turn_it_is(actions: list[tuple[str, State]], boot_id: str, expected: Turn) -> None:
-    what, found = turn(flow(*actions), "me", boot_id, "b1")
-    assert what is expected
-    assert (found is None) == (expected is Turn.WAIT)
+    assert turn(step(flow(*actions)), "me", boot_id, "b1") is expected
 
 
 def test_what_stops_begins_nothing_and_goes_on_with_what_was_begun() -> None:
     begun, waiting = ("me", State.RUNNING), ("me", State.PENDING)
-    assert turn(flow(begun, state=State.STOPPING), "me", "b1", "b1")[0] is Turn.RESUME
-    assert turn(flow(waiting, state=State.STOPPING), "me", "b1", "")[0] is Turn.WAIT
+    assert turn(step(flow(begun, state=State.STOPPING)), "me", "b1", "b1") is Turn.RESUME
+    assert turn(step(flow(waiting, state=State.STOPPING)), "me", "b1", "") is Turn.WAIT
 
 
 @pytest.mark.parametrize(
@@ -83,7 +82,7 @@ def test_only_what_failed_is_tried_again_as_often_as_the_template_says(
     standing: State, failures: int, ended: State, expected: bool
 ) -> None:
     tried = status(State.RUNNING, action=action(retries=2), failures=failures)
-    assert tries_again(workflow(standing, [tried]), tried, Outcome(state=ended)) is expected
+    assert tries_again(step(workflow(standing, [tried])), Outcome(state=ended)) is expected
 
 
 @pytest.mark.parametrize(
@@ -105,24 +104,24 @@ def test_a_verdict_says_more_than_the_template_about_another_attempt(
     for retries in (0, 5):
         tried = status(State.HELD, action=action(retries=retries))
         outcome = Outcome(state=ended, reason=reason)
-        assert tries_again(workflow(State.RUNNING, [tried]), tried, outcome, verdict) is expected
+        assert tries_again(step(workflow(State.RUNNING, [tried])), outcome, verdict) is expected
         stopping = workflow(State.STOPPING, [tried], stop_into=State.CANCELED)
-        assert not tries_again(stopping, tried, outcome, verdict)
+        assert not tries_again(step(stopping), outcome, verdict)
 
 
 @pytest.mark.parametrize("ended", sorted(FINAL))
 def test_what_is_told_to_stop_ends_as_it_was_told(ended: State) -> None:
     stopping = flow(("me", State.RUNNING), state=State.STOPPING, stop_into=State.TIMEOUT)
-    assert workflow_ends(stopping, 0, ended) is State.TIMEOUT
+    assert workflow_ends(step(stopping, 0), ended) is State.TIMEOUT
 
 
 def test_a_workflow_goes_on_until_every_action_is_done() -> None:
     going = flow(("me", State.SUCCESS), ("me", State.RUNNING), ("me", State.PENDING))
     last = flow(("me", State.SUCCESS), ("me", State.RUNNING), ("me", State.SKIPPED))
-    assert workflow_ends(going, 1, State.SUCCESS) is None
-    assert workflow_ends(last, 1, State.SUCCESS) is State.SUCCESS
+    assert workflow_ends(step(going, 1), State.SUCCESS) is None
+    assert workflow_ends(step(last, 1), State.SUCCESS) is State.SUCCESS
     for bad in FINAL - {State.SUCCESS}:
-        assert workflow_ends(going, 1, bad) is bad
+        assert workflow_ends(step(going, 1), bad) is bad
 
 
 def test_the_end_of_an_action_concerns_its_machine_and_the_next_and_nobody_who_waits_longer() -> None:
@@ -133,9 +132,9 @@ def test_the_end_of_an_action_concerns_its_machine_and_the_next_and_nobody_who_w
         ("it", State.PENDING),
         ("you", State.PENDING),
     )
-    assert handed_over(going, 1) == ["me", "it"]
+    assert handed_over(step(going, 1)) == ["me", "it"]
     alone = flow(("me", State.RUNNING), ("me", State.PENDING), ("you", State.PENDING))
-    assert handed_over(alone, 0) == ["me"]
+    assert handed_over(step(alone, 0)) == ["me"]
 
 
 @pytest.mark.parametrize(("name", "first"), [(None, 1), ("a0", 0), ("t/a0", 0), ("a1", 1), ("t/a1", 1)])

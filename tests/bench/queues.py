@@ -3,7 +3,8 @@
 The workers run no containers: each says over HTTP what a real one says of an action that ends at once and neither
 prints nor writes anything.  It asks for work, fetches the ephemeral data, listens for orders meanwhile, looks whether
 there is data to be replaced, and reports.  All of them are in this process, each with the credential of a machine of
-its own and connections of its own; the server is another process, on one processor.  Every action must be offered
+its own and connections of its own, and write their requests as bytes: a third of the server's processor time at most.
+The server is another process, on one processor; its processor time is that of its processes alone.  Every action must be offered
 once and in order, and every workflow succeed, or the benchmark fails.
 
 The peer is the bare mechanism under the same workers: aiohttp and one table in sqlite3, one commit for every offer and

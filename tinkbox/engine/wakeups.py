@@ -11,6 +11,7 @@ from contextlib import asynccontextmanager, suppress
 CHANGES = "changes"
 RETURNS = "returns"
 SERVICES = "services"
+SHELLS = "shells"
 
 
 def host_wakeup(host: str) -> str:
@@ -32,27 +33,44 @@ class Wakeups:
     def wake(self, name: str) -> None:
         """Wake everybody who waits for this bell now."""
         for future in self._waiting.pop(name, ()):
-            if not future.done():
-                future.set_result(None)
+            _ring(future)
 
     async def wait(self, name: str, timeout: float) -> None:
         """Return when the bell rings or after `timeout` seconds, whichever comes first."""
-        async with self.listening(name, timeout):
-            pass
+        loop = asyncio.get_running_loop()
+        future = self._listen(name)
+        timer = loop.call_later(timeout, _ring, future)
+        try:
+            await future
+        finally:
+            timer.cancel()
+            self._leave(name, future)
 
     @asynccontextmanager
     async def listening(self, name: str, timeout: float) -> AsyncIterator[None]:
         """Do what is within, and then wait; a ring during it is not missed."""
-        future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._waiting.setdefault(name, set()).add(future)
+        future = self._listen(name)
         try:
             yield
             with suppress(TimeoutError):
                 async with asyncio.timeout(timeout):
                     await future
         finally:
-            waiting = self._waiting.get(name)
-            if waiting is not None:
-                waiting.discard(future)
-                if not waiting:
-                    self._waiting.pop(name, None)
+            self._leave(name, future)
+
+    def _listen(self, name: str) -> asyncio.Future[None]:
+        future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._waiting.setdefault(name, set()).add(future)
+        return future
+
+    def _leave(self, name: str, future: asyncio.Future[None]) -> None:
+        waiting = self._waiting.get(name)
+        if waiting is not None:
+            waiting.discard(future)
+            if not waiting:
+                self._waiting.pop(name, None)
+
+
+def _ring(future: asyncio.Future[None]) -> None:
+    if not future.done():
+        future.set_result(None)

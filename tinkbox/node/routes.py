@@ -52,16 +52,17 @@ def routes(
     return [
         web.get("/worker/time", door.time),
         web.post("/worker/next", door.next),
-        web.post("/worker/attempts/{token}/leaving", door.leaving),
+        # They are tried in this order, so what every action asks comes first.
+        web.get("/worker/attempts/{token}/data", door.data),
+        web.put("/worker/attempts/{token}/data", door.keep_data),
+        web.get("/worker/attempts/{token}/orders", door.orders),
         web.post("/worker/attempts/{token}/report", door.report),
+        web.post("/worker/attempts/{token}/output", door.output),
+        web.post("/worker/attempts/{token}/leaving", door.leaving),
         web.post("/worker/attempts/{token}/disks", door.disks),
         web.post("/worker/attempts/{token}/held", door.held),
         web.post("/worker/attempts/{token}/resumed", door.resumed),
         web.post("/worker/attempts/{token}/verdict", door.verdict),
-        web.get("/worker/attempts/{token}/orders", door.orders),
-        web.post("/worker/attempts/{token}/output", door.output),
-        web.get("/worker/attempts/{token}/data", door.data),
-        web.put("/worker/attempts/{token}/data", door.keep_data),
     ]
 
 

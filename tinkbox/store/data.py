@@ -5,6 +5,13 @@ from dataclasses import dataclass
 from datetime import datetime
 
 KEPT_VERSIONS = 3
+_FOR_ATTEMPT = """
+    SELECT attempt.worker, attempt.workflow_id,
+           json_array_length(action.definition, '$.wipes') > 0 AND NOT EXISTS (SELECT 1 FROM disk WHERE disk.attempt = ?1) AS unasked,
+           (SELECT archive FROM data WHERE data.workflow_id = attempt.workflow_id ORDER BY version DESC LIMIT 1) AS archive
+    FROM attempt JOIN action ON action.workflow_id = attempt.workflow_id AND action.position = attempt.position
+    WHERE token = ?1
+"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -20,6 +27,19 @@ class DataVersion:
     size: int
     digest: str
     archive: bytes | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ForAttempt:
+    """What an attempt is given: the newest archive, empty when there is none yet.
+
+    `unasked` tells that its action wipes disks, and that nothing allowed it to.
+    """
+
+    worker: str
+    workflow_id: str
+    unasked: bool
+    archive: bytes
 
 
 class DataTable:
@@ -39,6 +59,18 @@ class DataTable:
             "SELECT * FROM data WHERE workflow_id = ? ORDER BY version DESC LIMIT 1", (workflow_id,)
         ).fetchall()
         return next((_version(row) for row in rows), None)
+
+    def for_attempt(self, token: str) -> ForAttempt | None:
+        """What the attempt of this token is given, if there is one."""
+        row = self._sql.execute(_FOR_ATTEMPT, (token,)).fetchone()
+        if row is None:
+            return None
+        return ForAttempt(
+            worker=row["worker"],
+            workflow_id=row["workflow_id"],
+            unasked=bool(row["unasked"]),
+            archive=row["archive"] or b"",
+        )
 
     def newest_version(self, workflow_id: str) -> int:
         """The number of the newest version, 0 when there is none yet."""

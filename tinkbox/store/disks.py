@@ -52,16 +52,6 @@ class DiskTable:
             (hardware_id, MAX_DISKS),
         )
 
-    def unasked(self, attempt: str) -> bool:
-        """Whether this attempt's action wipes disks, and nothing allowed it to."""
-        rows = self._sql.execute(
-            "SELECT 1 FROM attempt JOIN action ON action.workflow_id = attempt.workflow_id AND action.position = attempt.position "
-            "WHERE token = ?1 AND json_array_length(action.definition, '$.wipes') > 0 "
-            "AND NOT EXISTS (SELECT 1 FROM disk WHERE disk.attempt = ?1)",
-            (attempt,),
-        ).fetchall()
-        return bool(list(rows))
-
 
 def _remembered(row: sqlite3.Row) -> Remembered:
     return Remembered(

@@ -61,8 +61,7 @@ class HoldTable:
 
     def open_of(self, attempt: str) -> Hold | None:
         """The hold that the attempt is in."""
-        found = self._holds("WHERE attempt = ? AND ended_at IS NULL", attempt)
-        return found[0] if found else None
+        return open_hold(self._sql, attempt)
 
     def of(self, workflow_id: str) -> list[Hold]:
         """Every hold of a workflow's attempts, oldest first."""
@@ -116,6 +115,12 @@ class HoldTable:
     def _holds(self, condition: str, *values: object) -> list[Hold]:
         rows = self._sql.execute(f"SELECT * FROM hold {condition}", values).fetchall()  # noqa: S608  our own conditions
         return [hold_of(row) for row in rows]
+
+
+def open_hold(connection: sqlite3.Connection, attempt: str) -> Hold | None:
+    """The hold that the attempt is in."""
+    row = connection.execute("SELECT * FROM hold WHERE attempt = ? AND ended_at IS NULL", (attempt,)).fetchone()
+    return hold_of(row) if row else None
 
 
 def open_holds(connection: sqlite3.Connection, workflows: Sequence[str]) -> dict[str, Hold]:

@@ -8,6 +8,7 @@ import asyncio
 import sqlite3
 import threading
 from abc import ABC, abstractmethod
+from collections import deque
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from enum import Enum
@@ -61,7 +62,8 @@ class ConnectionThread(ABC):
 
     def __init__(self, name: str) -> None:
         self._loop = asyncio.get_running_loop()
-        self._waiting: SimpleQueue[Asked] = SimpleQueue()
+        self._fresh: list[Asked] = []
+        self._waiting: SimpleQueue[Sequence[Asked]] = SimpleQueue()
         self._over = False
         self.failed: asyncio.Future[None] = self._loop.create_future()
         # It keeps no process from ending: what it was not done with then is as after a kill.
@@ -85,7 +87,9 @@ class ConnectionThread(ABC):
     def ask(self, function: Callable[..., T], kind: Kind) -> asyncio.Future[T]:
         """Have the function answered in its turn, in a group with others that wait."""
         future: asyncio.Future[T] = self._loop.create_future()
-        self._waiting.put(Asked(function, future, kind))
+        if not self._fresh:
+            self._loop.call_soon(self._wake)
+        self._fresh.append(Asked(function, future, kind))
         return future
 
     def call(self, function: Callable[[], T]) -> asyncio.Future[T]:
@@ -98,11 +102,13 @@ class ConnectionThread(ABC):
 
     async def close(self, refusal: Callable[[], Exception]) -> None:
         """Close the connection behind the group that is being answered; who waits beyond it gets the refusal."""
+        self._wake()
         with suppress(Empty):
             while True:
-                asked = self._waiting.get_nowait()
-                asked.error = refusal()
-                _deliver([asked])
+                refused = self._waiting.get_nowait()
+                for asked in refused:
+                    asked.error = refusal()
+                _deliver(refused)
         if not self.failed.done():
             await asyncio.shield(self.call(self._end))
 
@@ -111,10 +117,16 @@ class ConnectionThread(ABC):
         if hasattr(self, "connection"):
             self.connection.close()
 
+    def _wake(self) -> None:
+        """Hand over what was asked in one turn of the loop, at once: every wake of a thread costs both sides."""
+        if self._fresh:
+            self._waiting.put(self._fresh)
+            self._fresh = []
+
     def _run(self) -> None:
-        following: Asked | None = None
+        waiting: deque[Asked] = deque()
         while not self._over:
-            group, following = self._group(following or self._waiting.get())
+            group = self._group(waiting)
             try:
                 if group[0].kind is Kind.ALONE:
                     group[0].answer()
@@ -123,18 +135,20 @@ class ConnectionThread(ABC):
                     self.answer(group)
             except BaseException as error:
                 self._over = True
-                self._soon(_fail, group, self.failed, error)
+                self._soon(_fail, [*group, *waiting], self.failed, error)
 
-    def _group(self, first: Asked) -> tuple[Sequence[Asked], Asked | None]:
-        """What is answered together, and what comes next if that is known."""
-        group = [first]
+    def _group(self, waiting: deque[Asked]) -> Sequence[Asked]:
+        """Take what is answered together next; waits until there is something."""
+        if not waiting:
+            waiting.extend(self._waiting.get())
         with suppress(Empty):
-            while first.kind is not Kind.ALONE and len(group) < GROUP:
-                asked = self._waiting.get_nowait()
-                if asked.kind is Kind.ALONE:
-                    return group, asked
-                group.append(asked)
-        return group, None
+            while len(waiting) < GROUP:
+                waiting.extend(self._waiting.get_nowait())
+        group = [waiting.popleft()]
+        if group[0].kind is not Kind.ALONE:
+            while waiting and len(group) < GROUP and waiting[0].kind is not Kind.ALONE:
+                group.append(waiting.popleft())
+        return group
 
     def _soon(self, callback: Callable[..., None], *arguments: object) -> None:
         # Nobody is left to be told when the loop is closed.

@@ -18,7 +18,7 @@ from tinkbox.model.services import ServiceStatus
 from tinkbox.model.workflow import ActionStatus, Outcome, PlannedAction, State, Step, Workflow
 from tinkbox.store.formats.actions import action_of, action_text, outcome_of, outcome_text, override_of, override_text
 from tinkbox.store.formats.breakpoints import breakpoints_of
-from tinkbox.store.holds import open_holds
+from tinkbox.store.holds import open_hold, open_holds
 from tinkbox.store.services import insert_services, services_of
 
 _ACTIONS = """
@@ -50,9 +50,18 @@ _CURRENT_STEP = _STEP.replace(
 )
 # Texts of which the values are kept, so that each is parsed once.
 REMEMBERED: Final = 4096
-_UNDER_WAY = """
+_UNDER_WAY_COLUMNS = """
     SELECT workflow.id, workflow.state AS standing, workflow.global_timeout, workflow.started_at AS began,
            workflow.stop_into, workflow.stopped_at, workflow.held_seconds, workflow.breakpoints, action.definition, action.failures, attempt.*
+"""
+_UNDER_WAY_WITH = f"""
+    {_UNDER_WAY_COLUMNS} FROM attempt JOIN workflow ON workflow.id = attempt.workflow_id AND workflow.state IN ('RUNNING', 'STOPPING')
+         JOIN action ON action.workflow_id = attempt.workflow_id AND action.position = attempt.position
+                        AND action.attempt = attempt.token AND action.state IN ('RUNNING', 'HELD', 'LEAVING')
+    WHERE attempt.token = ?
+"""
+_UNDER_WAY = f"""
+    {_UNDER_WAY_COLUMNS}
     FROM workflow LEFT JOIN action ON action.workflow_id = workflow.id AND action.state IN ('RUNNING', 'HELD', 'LEAVING')
                   LEFT JOIN attempt ON attempt.token = action.attempt
     WHERE workflow.state IN ('RUNNING', 'STOPPING')
@@ -195,6 +204,13 @@ class WorkflowTable:
         holds = open_holds(self._sql, held) if held else {}
         return [_under_way(row, holds.get(row["token"])) for row in rows]
 
+    def under_way_with(self, token: str) -> UnderWay | None:
+        """The workflow of which this attempt is under way, if it is."""
+        row = self._sql.execute(_UNDER_WAY_WITH, (token,)).fetchone()
+        if row is None:
+            return None
+        return _under_way(row, open_hold(self._sql, token) if row["state"] == State.HELD else None)
+
     def set_state(self, workflow_id: str, state: State, now: datetime) -> None:
         self._sql.execute(
             "UPDATE workflow SET state = ?, updated_at = ? WHERE id = ?", (state, now.isoformat(), workflow_id)
@@ -249,7 +265,7 @@ class WorkflowTable:
         self._sql.execute("DELETE FROM event WHERE workflow_id = ?", (workflow_id,))
 
     def begin_attempt(self, attempt: Attempt) -> None:
-        """Store a new attempt and make it the action's current one; what was changed for it is for no other."""
+        """Store a new attempt and make it the action's, in its state; what was changed for it is for no other."""
         self._sql.execute(
             "INSERT INTO attempt (token, workflow_id, position, worker, boot_id, state, started_at, debug, override) "
             "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
@@ -266,8 +282,8 @@ class WorkflowTable:
             ),
         )
         self._sql.execute(
-            "UPDATE action SET attempt = ?, override = '' WHERE workflow_id = ? AND position = ?",
-            (attempt.token, attempt.workflow_id, attempt.position),
+            "UPDATE action SET attempt = ?, state = ?, override = '' WHERE workflow_id = ? AND position = ?",
+            (attempt.token, attempt.state, attempt.workflow_id, attempt.position),
         )
 
     def leave(self, token: str, now: datetime) -> None:

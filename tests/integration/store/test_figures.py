@@ -61,6 +61,7 @@ async def test_a_reason_that_is_no_text_is_counted_all_the_same(store: Store) ->
 async def test_an_action_that_is_tried_again_has_no_reason_any_more(one: Store) -> None:
     def use_case(tables: Tables) -> None:
         tables.workflows.end_attempt("a1", Outcome(state=State.FAILED, reason="DiskNotFound"), NOW)
+        tables.workflows.set_action_state("w1", 0, State.PENDING)
 
     await one.write(use_case)
     assert told(await one.read(lambda tables: tables.figures.actions())) == [("PENDING", "", 2)]

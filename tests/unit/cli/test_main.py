@@ -11,7 +11,7 @@ import pytest
 from tests.unit.cli.conftest import FakeAppliance, Printed
 
 ROOT = Path(__file__).parents[3]
-HEAVY = ("aiohttp", "aiosqlite", "aiodocker", "asyncio", "yaml", "rich", "jinja2")
+HEAVY = ("aiohttp", "sqlite3", "aiodocker", "asyncio", "yaml", "rich", "jinja2")
 Tinkbox = Callable[..., Printed]
 
 

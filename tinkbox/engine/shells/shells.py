@@ -19,7 +19,7 @@ from tinkbox.engine.shells.relay import PATIENCE, Line, Relay, Seat
 from tinkbox.engine.shells.scrollback import Scrollback
 from tinkbox.engine.shells.shell_requests import check, held_attempt, is_plain
 from tinkbox.engine.shells.tickets import Tickets
-from tinkbox.engine.wakeups import CHANGES, Wakeups, worker_wakeup
+from tinkbox.engine.wakeups import CHANGES, SHELLS, Wakeups, worker_wakeup
 from tinkbox.engine.workflows.workflows import find_workflow
 from tinkbox.model import shells as facts
 from tinkbox.model.errors import Conflict, NotFound, Refusal, Unavailable
@@ -102,7 +102,8 @@ class Shells:
         """End what nobody uses, for ever; when it is stopped, whoever is attached is hung up on."""
         try:
             while True:
-                await self._wakeups.wait(CHANGES, LOOK_EVERY)
+                # What changes elsewhere concerns nobody here while no session goes on.
+                await self._wakeups.wait(CHANGES if self._live else SHELLS, LOOK_EVERY)
                 with suppress(Refusal):
                     await self.sweep()
         finally:
@@ -150,6 +151,7 @@ class Shells:
 
         session, fresh = await self._store.write(use_case)
         self._live.add(session.id)
+        self._wakeups.wake(SHELLS)
         self._wakeups.wake(CHANGES)
         return Opened(id=session.id, ticket=self._tickets.issue(session.id, who), fresh=fresh)
 

@@ -25,7 +25,6 @@ from tinkbox.model.disks import Refused
 from tinkbox.model.errors import Conflict, NotFound, TooLarge
 from tinkbox.model.reasons import Reason
 from tinkbox.model.workflow import FINAL, ActionStatus, Outcome, State, Step
-from tinkbox.store.data import DataVersion
 from tinkbox.store.database import Store, Tables
 from tinkbox.store.workflows import Attempt
 from tinkbox.wire.ephemeral_limits import MAX_ARCHIVE_BYTES
@@ -162,19 +161,17 @@ class Attempts:
 
         Raises Conflict when the action wipes disks and its worker, of before there was such a thing, did not ask.
         """
-
-        def question(tables: Tables) -> tuple[str, DataVersion | None]:
-            attempt = owned(tables, worker, token)
-            if tables.disks.unasked(token):
-                raise Conflict(
-                    "this action wipes disks, and its worker did not look at them: build the OSIE of this version "
-                    "(tinkbox osie build) and boot the machine again"
-                )
-            return attempt.workflow_id, tables.data.newest(attempt.workflow_id)
-
-        workflow_id, newest = await self._store.look(question)
-        if await self._gather(workflow_id):
-            newest = await self._store.read(lambda tables: tables.data.newest(workflow_id))
+        found = await self._store.look(lambda tables: tables.data.for_attempt(token))
+        if found is None or found.worker != worker:
+            raise no_such_attempt()
+        if found.unasked:
+            raise Conflict(
+                "this action wipes disks, and its worker did not look at them: build the OSIE of this version "
+                "(tinkbox osie build) and boot the machine again"
+            )
+        if not await self._gather(found.workflow_id):
+            return found.archive
+        newest = await self._store.read(lambda tables: tables.data.newest(found.workflow_id))
         return (newest.archive or b"") if newest else b""
 
     async def keep_data(self, worker: str, token: str, archive: bytes) -> int:
@@ -236,7 +233,6 @@ class Attempts:
             override=tables.holds.override(workflow_id, action.index) if status.attempt else None,
         )
         tables.workflows.begin_attempt(attempt)
-        tables.workflows.set_action_state(workflow_id, action.index, attempt.state)
         if step.state is State.PENDING:
             tables.workflows.set_state(workflow_id, advance(WORKFLOW, step.state, Happening.STARTED), now)
             tables.workflows.set_started(workflow_id, now)
@@ -271,11 +267,15 @@ LOST = Outcome(
 )
 
 
+def no_such_attempt() -> NotFound:
+    return NotFound("there is no such attempt of this worker: its workflow was deleted, or it never was")
+
+
 def owned(tables: Tables, worker: str, token: str) -> Attempt:
     """The attempt of this token; raises NotFound when it is not this worker's."""
     attempt = tables.workflows.attempt(token)
     if attempt is None or attempt.worker != worker:
-        raise NotFound("there is no such attempt of this worker: its workflow was deleted, or it never was")
+        raise no_such_attempt()
     return attempt
 
 

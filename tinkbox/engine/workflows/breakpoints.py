@@ -232,12 +232,10 @@ class Breakpoints:
         """Everything that is wanted of an attempt now; raises NotFound for one that is not this worker's."""
 
         def question(tables: Tables) -> Orders:
-            attempt = owned(tables, worker, token)
-            if attempt.state in FINAL:
-                return Orders(stop=given_up(attempt.state))
-            shells = tables.shells.open_of(token)
-            (under_way,) = tables.workflows.under_way(attempt.workflow_id)
-            return wanted_of(under_way, shells)
+            under_way = tables.workflows.under_way_with(token)
+            if under_way is None or under_way.attempt is None or under_way.attempt.worker != worker:
+                return Orders(stop=given_up(owned(tables, worker, token).state))
+            return wanted_of(under_way, tables.shells.open_of(token))
 
         return await self._store.look(question)
 

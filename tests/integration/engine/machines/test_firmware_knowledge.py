@@ -7,12 +7,12 @@ from datetime import timedelta
 
 import pytest
 
-from tests.integration.engine.appliance import Appliance, mac
+from tests.integration.engine.appliance import Appliance, Clock, mac
 from tinkbox.engine.machines.firmware_knowledge import STRANGERS, FirmwareKnowledge
 from tinkbox.model.boot import Asker, Boot, Loader, Plan, Stage
 from tinkbox.model.firmware_traits import FirmwareTraits, LocalBoot
 from tinkbox.model.hardware import Hardware, Interface, MacAddress
-from tinkbox.model.sightings import Fact
+from tinkbox.model.sightings import Fact, Note
 
 MAC, STRANGER = mac(1), MacAddress("02:00:00:00:00:01")
 
@@ -175,3 +175,50 @@ async def test_a_disks_system_that_is_seen_on_one_card_proves_what_was_told_on_t
     await box.machine(2)
     await firmware_knowledge.save()
     assert (await again(box)).firmware_traits(second) == proven
+
+
+def seen(stage: Stage, **facts: Fact) -> list[Note]:
+    return [Note(stage=stage, detail="", facts=facts)]
+
+
+ASKS = seen(Stage.DISCOVER, asker=Asker.PXE.value, architecture=7)
+OTHER = MacAddress("08:00:27:00:00:41")
+
+
+def test_nothing_new_is_to_be_learned_of_what_was_learned_until_something_else_is_known() -> None:
+    firmware_knowledge = FirmwareKnowledge(None, Clock(), {MAC, OTHER}.__contains__)  # type: ignore[arg-type]
+    assert firmware_knowledge.nothing_new(MAC, ASKS) is None
+    firmware_knowledge.saw(MAC, Stage.DISCOVER, ASKS[0].facts)
+    nothing_new = firmware_knowledge.nothing_new(MAC, ASKS)
+    assert nothing_new is not None
+    assert nothing_new()
+    firmware_knowledge.saw(OTHER, Stage.LOADER, {"name": "snponly.efi"})
+    assert nothing_new()
+    firmware_knowledge.saw(MAC, Stage.LOADER, {"name": "snponly.efi"})
+    assert not nothing_new(), "it may refuse that program now"
+    assert firmware_knowledge.nothing_new(MAC, seen(Stage.OFFERED)) is None, (
+        "what it is may depend on when it asks again"
+    )
+
+
+def test_what_shows_a_disks_system_may_teach_something_about_other_cards() -> None:
+    cards = [MAC, OTHER]
+    firmware_knowledge = FirmwareKnowledge(None, Clock(), cards.__contains__, lambda _: list(cards))  # type: ignore[arg-type]
+    system = seen(Stage.DISK_BOOTED)
+    nothing_new = firmware_knowledge.nothing_new(MAC, system)
+    assert nothing_new is not None
+    assert nothing_new()
+    firmware_knowledge.saw(OTHER, Stage.LOCAL_DISK, {"platform": "efi"})
+    assert not nothing_new()
+    assert firmware_knowledge.nothing_new(MAC, system) is None
+    firmware_knowledge.saw(MAC, Stage.DISK_BOOTED, {})
+    nothing_new = firmware_knowledge.nothing_new(MAC, system)
+    assert nothing_new is not None
+    cards.append(stranger(1))
+    assert not nothing_new()
+
+
+async def test_of_strangers_everything_is_noted_in_full(box: Appliance) -> None:
+    firmware_knowledge = made(box)
+    firmware_knowledge.saw(STRANGER, Stage.DISCOVER, ASKS[0].facts)
+    assert firmware_knowledge.nothing_new(STRANGER, ASKS) is None

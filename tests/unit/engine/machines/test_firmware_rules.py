@@ -8,7 +8,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from tinkbox.engine.machines.firmware_rules import Platform, Watched, learn, teaches
+from tinkbox.engine.machines.firmware_rules import Platform, Watched, learn, settled, teaches
 from tinkbox.model.boot import Asker, Boot, Loader, Plan, Stage
 from tinkbox.model.firmware_traits import FirmwareTraits, LocalBoot
 from tinkbox.model.hardware import Interface, MacAddress
@@ -316,3 +316,13 @@ def test_sighting_that_teaches_nothing_changes_nothing_that_is_known(
 ) -> None:
     assume(not teaches(stage, facts))
     assert learn(known, Sighting(mac=MAC, at=at, stage=stage, facts=facts)) == known
+
+
+@given(known=_firmware, stage=st.sampled_from(Stage), facts=_facts, at=_moments, later=_moments)
+@settings(max_examples=1000)
+def test_of_what_is_settled_a_sighting_teaches_nothing_later_that_it_does_not_teach_now(
+    known: Watched, stage: Stage, facts: dict[str, Fact], at: datetime, later: datetime
+) -> None:
+    assume(settled(known))
+    assume(learn(known, Sighting(mac=MAC, at=at, stage=stage, facts=facts)) == known)
+    assert learn(known, Sighting(mac=MAC, at=later, stage=stage, facts=facts)) == known

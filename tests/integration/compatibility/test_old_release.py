@@ -98,20 +98,20 @@ async def happened(rig: Rig, *kinds: str) -> None:
 async def test_action_held_by_one_release_takes_the_verdict_of_the_other(rig: Rig, verb: str) -> None:
     await rig.create({})
     rig.fail_once("subject")
-    await rig.operator.arm(rig.workflow, {"on_failure": True})
+    await rig.operator.breakpoints.arm(rig.workflow, {"on_failure": True})
     for action in ACTIONS:
         rig.allow(action)
     rig.worker.start()
     await happened(rig, "action.held")
-    held = (await rig.operator.workflow_breakpoints(rig.workflow))["held"]
+    held = (await rig.operator.breakpoints.get(rig.workflow))["held"]
     assert (held["kind"], held["outcome"]["exit_code"], held["in_place"]) == ("failure", 3, True)
-    await rig.operator.decide(rig.workflow, {"verb": verb, "why": "by hand"})
+    await rig.operator.breakpoints.decide(rig.workflow, {"verb": verb, "why": "by hand"})
     end = {"retry": "SUCCESS", "fail": "FAILED"}[verb]
     await happened(rig, *OVER)
-    state = await rig.operator.workflow_state(rig.workflow)
+    state = await rig.operator.workflows.state(rig.workflow)
     assert state["state"] == end, state
     assert await rig.left() == []
-    kinds = [event["kind"] for event in await rig.operator.workflow_events(rig.workflow)]
+    kinds = [event["kind"] for event in await rig.operator.workflows.events(rig.workflow)]
     assert kinds.count("action.held") == kinds.count("breakpoint.verdict") == 1
 
 

@@ -5,9 +5,9 @@ The campaign runs the same cells with the poll that everybody gets.
 
 import sys
 
-from tinkbox.node import questions
+from tinkbox.wire import polling
 
-questions.POLL_SECONDS = 3.0
+polling.POLL_SECONDS = 3.0  # type: ignore[misc]
 
 # What asks for it takes it when it is imported.
 from tinkbox.cli import main  # noqa: E402

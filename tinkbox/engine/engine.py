@@ -60,7 +60,8 @@ class Surroundings:
     """What the engine asks of the world around it.
 
     `monotonic` is a steady clock in seconds.  `neighbours` gives the hardware address that the kernel has for an IPv4
-    address of one of our networks.  `gather` hands over what the services of a workflow wrote until now, and tells whether it has any here.
+    address of one of our networks.  `gather` hands over what the services of a workflow wrote until now, and tells
+    whether there are any near by.
     """
 
     clock: Callable[[], datetime]

@@ -114,7 +114,7 @@ class KnownMachines:
             self._records.pop(hardware_id, None)
 
     def _link(self, record: MachineRecord) -> None:
-        """Let its token, cards and addresses lead to a machine."""
+        """Let what a machine is looked up by lead to its id."""
         identity = record.hardware.id
         self._by_token[_digest(record.token)] = identity
         for interface in record.hardware.interfaces:

@@ -1,4 +1,4 @@
-"""The project's firmware_traits, held by a machine; each failure says why the rule exists.
+"""The project's rules, held by a machine; each failure says why the rule exists.
 
 An exception to a rule stands in a list here with its reason, and the list itself fails when an entry is stale.
 """

@@ -2,7 +2,7 @@
  *
  * As the container's entrypoint it runs the command and, where a breakpoint is armed, does not end after it.  In the
  * container it is also what the worker starts shells with, and under the names debug-* what people there decide with.
- * It speaks with the worker by files (tinkbox/worker/helper.py), and prints nothing where the command prints. */
+ * It speaks with the worker by files (tinkbox/worker/files/helper_files.py), and prints nothing where the command prints. */
 #include <ctype.h>
 #include <stdbool.h>
 #include <stdio.h>

@@ -9,11 +9,11 @@ from pathlib import Path
 from tinkbox.engine.boot.booting import Booting
 from tinkbox.engine.boot.leases import Leases
 from tinkbox.engine.discovery.discovery import Acceptance, Discovery
-from tinkbox.engine.discovery.unknown_machines import Strangers
+from tinkbox.engine.discovery.unknown_machines import UnknownMachines
 from tinkbox.engine.machines.boot_history import Seen
 from tinkbox.engine.machines.firmware_knowledge import FirmwareKnowledge
 from tinkbox.engine.machines.machines import Machines
-from tinkbox.engine.services.routing_table import Directory
+from tinkbox.engine.services.routing_table import RoutingTable
 from tinkbox.engine.services.services import Services
 from tinkbox.engine.shells.shells import Shells
 from tinkbox.engine.templates.templates import Templates
@@ -81,7 +81,7 @@ class Engine:
         self.wakeups = wakeups = Wakeups()
 
         # What workflows are, and what they run.
-        self.directory = Directory(settings.names.domain, settings.url)
+        self.directory = RoutingTable(settings.names.domain, settings.url)
         self.machines = machines = Machines(store, wakeups, clock, new_token, self.directory.supply)
         self.services = Services(store, wakeups, machines, clock, self.directory, settings.names.address)
         self.templates = Templates(store, clock, new_id)
@@ -99,7 +99,7 @@ class Engine:
             store, settings.subnets, clock, around.monotonic,
             reserved=lambda each: each in settings.own or machines.known.mac_at(str(each)) is not None,
         )  # fmt: skip
-        strangers = Strangers(store, machines.known.knows, clock, around.monotonic, new_token, settings.quotas)
+        strangers = UnknownMachines(store, machines.known.knows, clock, around.monotonic, new_token, settings.quotas)
         acceptance = Acceptance(rules=settings.rules, networks=[each.network for each in settings.subnets])
         self.discovery = Discovery(store, wakeups, machines, self.workflows, strangers, clock, acceptance)
         self.booting = Booting(

@@ -1,7 +1,7 @@
-"""Wakeups: a waiter waits for the bell or a few seconds, then looks.
+"""Wakeups: a waiter waits for the wakeup or a few seconds, then looks.
 
-The bell makes it quick, looking makes it correct.  A bell carries no data, so it cannot be stale,
-and a ring that nobody waits for is forgotten.
+The wakeup makes it quick, looking makes it correct.  It carries no data, so it cannot be stale,
+and one that nobody waits for is forgotten.
 """
 
 import asyncio
@@ -15,12 +15,12 @@ SHELLS = "shells"
 
 
 def host_wakeup(host: str) -> str:
-    """The bell that rings when other services are wanted of this host."""
+    """The wakeup for when other services are wanted of this host."""
     return f"host:{host}"
 
 
 def worker_wakeup(hardware_id: str) -> str:
-    """The bell that rings when there may be work for this machine."""
+    """The wakeup for when there may be work for this machine."""
     return f"worker:{hardware_id}"
 
 
@@ -31,15 +31,15 @@ class Wakeups:
         self._waiting: dict[str, set[asyncio.Future[None]]] = {}
 
     def wake(self, name: str) -> None:
-        """Wake everybody who waits for this bell now."""
+        """Wake everybody who waits for this name now."""
         for future in self._waiting.pop(name, ()):
-            _ring(future)
+            _wake(future)
 
     async def wait(self, name: str, timeout: float) -> None:
-        """Return when the bell rings or after `timeout` seconds, whichever comes first."""
+        """Return when it is woken or after `timeout` seconds, whichever comes first."""
         loop = asyncio.get_running_loop()
         future = self._listen(name)
-        timer = loop.call_later(timeout, _ring, future)
+        timer = loop.call_later(timeout, _wake, future)
         try:
             await future
         finally:
@@ -48,7 +48,7 @@ class Wakeups:
 
     @asynccontextmanager
     async def listening(self, name: str, timeout: float) -> AsyncIterator[None]:
-        """Do what is within, and then wait; a ring during it is not missed."""
+        """Do what is within, and then wait; a wakeup during it is not missed."""
         future = self._listen(name)
         try:
             yield
@@ -71,6 +71,6 @@ class Wakeups:
                 self._waiting.pop(name, None)
 
 
-def _ring(future: asyncio.Future[None]) -> None:
+def _wake(future: asyncio.Future[None]) -> None:
     if not future.done():
         future.set_result(None)

@@ -26,7 +26,7 @@ class DataKeeper:
         self.trouble: tuple[AnyReason, str] | None = None
 
     async def keep(self) -> None:
-        """Have the host_link keep what is there now, unless it does already; raises Unavailable or Denied."""
+        """Have the host link keep what is there now, unless it does already; raises Unavailable or Denied."""
         async with self._turn:
             if not self._folder.is_dir():
                 return

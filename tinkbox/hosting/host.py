@@ -42,13 +42,13 @@ class ServiceHost:
         )  # fmt: skip
         self._wanted: Wanted | None = None
         self._keepers: dict[str, Keeper] = {}
-        self._over: dict[str, Standing] = {}  # what nothing is left of, until the host_link knows
+        self._over: dict[str, Standing] = {}  # what nothing is left of, until the host link knows
         self._turned = asyncio.Event()
         self._left = asyncio.Event()
         self._changed = asyncio.Event()
 
     async def run(self) -> NoReturn:
-        """Make wanted services real and end others, for ever; neither an engine nor a host_link that is away ends it."""
+        """Make wanted services real and end others, for ever; neither an engine nor a host link that is away ends it."""
         async with asyncio.TaskGroup() as group:
             group.create_task(self._learn())
             await self._turned.wait()
@@ -63,7 +63,7 @@ class ServiceHost:
         raise AssertionError("a group that never ends has ended")
 
     async def gather(self, workflow_id: str) -> bool:
-        """Have the host_link keep what this workflow's services have in their /workflow by now; whether it has any here.
+        """Have the host link keep what this workflow's services have in their /workflow by now; whether it has any here.
 
         Raises Unavailable.
         """

@@ -86,7 +86,7 @@ class Keeper:
         self._unwanted.set()
 
     async def keep_data(self) -> None:
-        """Have the host_link keep what it wrote by now; raises Unavailable or Denied."""
+        """Have the host link keep what it wrote by now; raises Unavailable or Denied."""
         before = self._data.trouble
         await self._data.keep()
         if self._data.trouble != before:

@@ -1,4 +1,4 @@
-"""The appliance's own host_link: what its host of services asks and says goes straight to the engine."""
+"""The appliance's own host link: what its host of services asks and says goes straight to the engine."""
 
 from typing import Protocol
 
@@ -9,7 +9,7 @@ LOOK_EVERY = 5.0
 
 
 class Services(Protocol):
-    """What the host_link asks of the engine, on behalf of a host."""
+    """What the host link asks of the engine, on behalf of a host."""
 
     async def wanted(self, host: str, seen: str) -> Wanted | None: ...
     async def wait(self, host: str, timeout: float) -> None: ...

@@ -15,7 +15,7 @@ from aiohttp.typedefs import Middleware
 from yarl import URL
 
 from tinkbox.door.problems import Handler, problem
-from tinkbox.engine.services.routing_table import Directory, Found, doing, serves
+from tinkbox.engine.services.routing_table import Found, RoutingTable, doing, serves
 from tinkbox.model.errors import Invalid, NotFound
 from tinkbox.model.services import APPLIANCE, ENDED, Phase
 from tinkbox.proxy.headers import origin, to_service
@@ -49,7 +49,7 @@ class Proxy:
 
     def __init__(
         self,
-        directory: Directory,
+        directory: RoutingTable,
         machine_at: Callable[[str], str],
         refuses: Callable[[IPv4Address], bool] = is_nobodys,
     ) -> None:

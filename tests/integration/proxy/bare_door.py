@@ -13,11 +13,11 @@ from aiohttp import web
 
 from tests.integration.proxy.door import DOMAIN, EVERYTHING, hosted, status
 from tinkbox.door.problems import refusals_become_problems
-from tinkbox.engine.services.routing_table import Directory
+from tinkbox.engine.services.routing_table import RoutingTable
 from tinkbox.proxy.proxy import Proxy
 
 
-async def serve(folder: Path, address: str, port: int, directory: Directory) -> None:
+async def serve(folder: Path, address: str, port: int, directory: RoutingTable) -> None:
     async with Proxy(directory, lambda _: "", refuses=lambda _: False) as proxy:
         application = web.Application(middlewares=[refusals_become_problems, proxy.middleware], client_max_size=0)
         runner = web.AppRunner(application, access_log=None, auto_decompress=False)
@@ -31,6 +31,6 @@ async def serve(folder: Path, address: str, port: int, directory: Directory) -> 
 
 if __name__ == "__main__":
     place, own, listening, service, number = sys.argv[1:]
-    known = Directory(DOMAIN, f"http://{own}")
+    known = RoutingTable(DOMAIN, f"http://{own}")
     known.replace([hosted(status(int(number), (*EVERYTHING, ("tinkbox.public", "true")), address=service))])
     asyncio.run(serve(Path(place), own, int(listening), known))

@@ -13,7 +13,7 @@ from typing import Any
 from aiohttp import ClientSession, DummyCookieJar, TCPConnector, web
 
 from tinkbox.door.problems import refusals_become_problems
-from tinkbox.engine.services.routing_table import Directory, Hosted
+from tinkbox.engine.services.routing_table import Hosted, RoutingTable
 from tinkbox.model.services import APPLIANCE, Phase, PlannedService, Service, ServiceStatus, Standing
 from tinkbox.model.workflow import State
 from tinkbox.proxy.proxy import Proxy
@@ -52,7 +52,7 @@ class Door:
     """What listens at `port` of 127.0.0.1."""
 
     port: int
-    directory: Directory
+    directory: RoutingTable
 
     @property
     def url(self) -> str:
@@ -95,7 +95,7 @@ async def door(
     *built_in: web.RouteDef, refuses: Callable[[IPv4Address], bool] = lambda _: False
 ) -> AsyncIterator[Door]:
     """The door's application as the appliance has it, but that services may be on loopback."""
-    directory = Directory(DOMAIN, "http://127.0.0.1")
+    directory = RoutingTable(DOMAIN, "http://127.0.0.1")
     async with (
         asyncio.timeout(4 * SECONDS),
         Proxy(directory, lambda address: MACHINES.get(address, ""), refuses) as proxy,

@@ -21,7 +21,7 @@ async def kept(store: Store) -> dict[MacAddress, FirmwareTraits]:
     return await store.read(lambda tables: tables.firmware_traits.all())
 
 
-async def test_habits_are_read_as_they_were_saved_last(store: Store) -> None:
+async def test_firmware_traits_are_read_as_they_were_saved_last(store: Store) -> None:
     mac = (await pushed(store)).interfaces[0].mac
     for firmware_traits in (LEARNED, FirmwareTraits()):
         await store.write(

@@ -10,7 +10,7 @@ from aiohttp.test_utils import TestServer
 from tinkbox.door import frames
 from tinkbox.door.frames import carry, expect_websocket
 from tinkbox.door.problems import refusals_become_problems
-from tinkbox.engine.shells.frame_queue import Outbox
+from tinkbox.engine.shells.frame_queue import FrameQueue
 from tinkbox.model.errors import Refusal, Unavailable
 from tinkbox.wire.messages.shell import Channel, Frame, decode, encode
 
@@ -20,7 +20,7 @@ class Side:
 
     def __init__(self, *, tty: bool = True, refusal: Refusal | None = None) -> None:
         self.tty = tty
-        self.outbox = Outbox()
+        self.outbox = FrameQueue()
         self.given: asyncio.Queue[Frame] = asyncio.Queue()
         self.next_frame, self.until_cut_off = self.outbox.take, self.outbox.cut
         self._refusal = refusal

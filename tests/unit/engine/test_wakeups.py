@@ -7,7 +7,7 @@ import pytest
 from tinkbox.engine.wakeups import Wakeups
 
 
-async def test_a_ring_wakes_everybody_who_waits_for_that_bell() -> None:
+async def test_everybody_who_waits_for_a_name_is_woken() -> None:
     wakeups = Wakeups()
     async with asyncio.timeout(60), asyncio.TaskGroup() as group:
         waiting = [group.create_task(wakeups.wait("a", 60)) for _ in range(3)]

@@ -1,4 +1,4 @@
-"""A host with its engine and its host_link, all in memory and in virtual time."""
+"""A host with its engine and its host link, all in memory and in virtual time."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
@@ -31,7 +31,7 @@ def service(run: str = "r1", workflow_id: str = "w1", restarts: int = 0, **field
 
 
 class Rig:
-    """`faults` are the engine's and the host_link's together, each call counted."""
+    """`faults` are the engine's and the host link's together, each call counted."""
 
     def __init__(self, folder: Path, program: Program | None = None, **place: object) -> None:
         self.faults = Faults()

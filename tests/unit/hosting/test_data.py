@@ -77,7 +77,7 @@ async def test_what_cannot_be_read_is_said(tmp_path: Path, folder: Path, host_li
 
 
 @pytest.mark.parametrize("refusal", [Unavailable("away"), Denied("who?")])
-async def test_a_desk_that_is_away_gets_it_later(
+async def test_a_host_link_that_is_away_gets_it_later(
     folder: Path, host_link: FakeHostLink, refusal: Unavailable | Denied
 ) -> None:
     data = DataKeeper(host_link, "r1", folder)

@@ -207,7 +207,7 @@ def test_nothing_is_done_or_told_before_it_is_known_what_is_wanted(tmp_path: Pat
 
 
 @pytest.mark.parametrize("refusal", [Unavailable("away"), Denied("who are you?")])
-def test_a_desk_that_is_away_or_refuses_ends_nothing(tmp_path: Path, refusal: Exception) -> None:
+def test_a_host_link_that_is_away_or_refuses_ends_nothing(tmp_path: Path, refusal: Exception) -> None:
     async def story() -> None:
         rig = Rig(tmp_path, Program(output=b"hello\n"))
         rig.host_link.want(service())
@@ -321,7 +321,7 @@ def test_a_host_that_is_killed_at_any_call_changes_no_outcome(tmp_path: Path, na
     program, outcome = OUTCOMES[name]
 
     async def story(at: int) -> bool:
-        """Kill it at that call, of the engine or of the host_link; returns whether there were so many."""
+        """Kill it at that call, of the engine or of the host link; returns whether there were so many."""
         rig = Rig(tmp_path / str(at), program)
         rig.faults.error, rig.faults.at, rig.faults.after = Killed(), at, when == "after"
         killed = False

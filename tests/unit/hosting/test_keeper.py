@@ -145,7 +145,7 @@ def test_what_was_written_last_is_kept_before_its_folder_goes_however_long_that_
     run(story)
 
 
-def test_a_desk_that_takes_no_output_holds_up_nothing_but_the_output(tmp_path: Path) -> None:
+def test_a_host_link_that_takes_no_output_holds_up_nothing_but_the_output(tmp_path: Path) -> None:
     async def story() -> None:
         rig = Rig(tmp_path, Program(lives=[(5, 1), (math.inf, 0)], output=b"line\n"))
         rig.host_link.want(service())

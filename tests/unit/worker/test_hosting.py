@@ -30,7 +30,7 @@ class FakeDoor:
         self.told.append((run, archive))
 
 
-async def test_the_desk_is_the_node_door_and_says_in_which_boot_the_machine_is() -> None:
+async def test_the_host_link_is_the_node_door_and_says_in_which_boot_the_machine_is() -> None:
     door = FakeDoor()
     host_link: HostLink = RemoteHostLink(door, "boot-1")
     assert await host_link.wanted("") == WANTED
@@ -52,6 +52,6 @@ def test_what_hosting_asks_is_what_the_node_doors_client_answers(name: str) -> N
 
 
 @pytest.mark.parametrize("name", asked_by(HostLink))
-def test_the_desk_answers_all_that_a_host_asks(name: str) -> None:
+def test_the_host_link_answers_all_that_a_host_asks(name: str) -> None:
     asked, answered = (list(inspect.signature(getattr(each, name)).parameters) for each in (HostLink, RemoteHostLink))
     assert asked == answered

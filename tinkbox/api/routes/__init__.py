@@ -33,7 +33,7 @@ from tinkbox.engine.discovery.discovery import Discovery
 from tinkbox.engine.doctor.examiner import Examiner
 from tinkbox.engine.machines.boot_history import Seen
 from tinkbox.engine.machines.machines import Machines
-from tinkbox.engine.services.routing_table import Directory
+from tinkbox.engine.services.routing_table import RoutingTable
 from tinkbox.engine.services.services import Services
 from tinkbox.engine.shells.shells import Shells
 from tinkbox.engine.templates.templates import Templates
@@ -67,7 +67,7 @@ class OperatorDoor:
     overview: Overview
     breakpoints: Breakpoints
     services: Services
-    directory: Directory
+    directory: RoutingTable
     shells: Shells
     images: images.Images
     meter: Meter

@@ -39,7 +39,7 @@ class _ShellDoor:
         self._shells = shells
 
     async def open(self, request: web.Request) -> web.Response:
-        """A shell or a command, as `wire.messages.breakpoints.ShellWish` has it; with `session`, or to `view`, one that is there."""
+        """A shell or a command, as `model.shells.ShellWish` has it; with `session`, or to `view`, one that is there."""
         key, who = key_of(request), caller(request).name
         opened = await self._opened(key, who, await read_object(request))
         answer = {"id": opened.id, "ticket": opened.ticket, "fresh": opened.fresh}

@@ -10,7 +10,7 @@ from ipaddress import IPv4Network
 from typing import NoReturn
 
 from tinkbox.engine.discovery.hardware_document import hardware_of, reservation
-from tinkbox.engine.discovery.unknown_machines import Strangers
+from tinkbox.engine.discovery.unknown_machines import UnknownMachines
 from tinkbox.engine.machines.machines import Machines
 from tinkbox.engine.templates.templates import find_template
 from tinkbox.engine.wakeups import CHANGES, Wakeups
@@ -24,7 +24,7 @@ from tinkbox.store.database import Store, Tables
 from tinkbox.wire.messages.inventory import Accepted, Told
 from tinkbox.wire.messages.worker import Credential
 
-ACCEPTED = "accepted"  # the bell that rings when a machine was
+ACCEPTED = "accepted"  # the wakeup for when a machine was
 DEVICE = "device_1"
 BY_RULE = "discovery rules"
 LOOK_EVERY = 30.0
@@ -56,7 +56,7 @@ class Discovery:
         wakeups: Wakeups,
         machines: Machines,
         workflows: Workflows,
-        strangers: Strangers,
+        strangers: UnknownMachines,
         clock: Callable[[], datetime],
         acceptance: Acceptance,
     ) -> None:

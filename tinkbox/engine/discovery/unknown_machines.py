@@ -28,7 +28,7 @@ _ARM64 = frozenset({11, 19})  # processor architecture types (IANA): 64-bit ARM,
 _log = logging.getLogger(__name__)
 
 
-class Strangers:
+class UnknownMachines:
     """The machines that nobody knows, by MAC.  `known` tells whether a MAC is that of hardware.
 
     How long one was not seen is measured by a steady clock: no change of the time of day forgets anybody.

@@ -71,7 +71,7 @@ class _Entry:
     found: Found
 
 
-class Directory:
+class RoutingTable:
     """Replaced as a whole whenever services or their workflows change.
 
     `domain` is what names of workflows end in, `url` is the node door's.

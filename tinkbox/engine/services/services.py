@@ -14,7 +14,7 @@ from tinkbox.engine.lookup import only
 from tinkbox.engine.machines.machines import Machines
 from tinkbox.engine.rules.service_readiness import not_ready
 from tinkbox.engine.rules.service_runs import READY, noted, passed
-from tinkbox.engine.services.routing_table import Directory, Hosted
+from tinkbox.engine.services.routing_table import Hosted, RoutingTable
 from tinkbox.engine.wakeups import CHANGES, SERVICES, Wakeups, host_wakeup
 from tinkbox.engine.workflows.endings import give_up, tell
 from tinkbox.engine.workflows.ephemeral_data import Base, add_version, keep, served, unchanged
@@ -54,7 +54,7 @@ class Printed:
 
 
 class Services:
-    """A part, and the host_link of all hosts.  `address` is the node door's IPv4 address.
+    """A part, and the host link of all hosts.  `address` is the node door's IPv4 address.
 
     Wherever a `key` is asked, it is that of a workflow, as `Workflows` takes it, or that of a service: WORKFLOW/SERVICE,
     or SERVICE for the newest workflow that has one so called.
@@ -67,7 +67,7 @@ class Services:
         wakeups: Wakeups,
         machines: Machines,
         clock: Callable[[], datetime],
-        directory: Directory,
+        directory: RoutingTable,
         address: str,
     ) -> None:
         self._store = store

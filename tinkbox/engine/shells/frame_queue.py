@@ -13,7 +13,7 @@ class CutOff(Exception):
     """The peer is to be hung up on, without another word."""
 
 
-class Outbox:
+class FrameQueue:
     """A queue with a measure: with `limit` bytes in it it is full, and whoever can wait should wait for `room`.
 
     A peer that takes nothing for `patience` seconds while it is full is cut off; with None it has all the time.
@@ -89,9 +89,9 @@ class Outbox:
         await self._cut.wait()
         raise CutOff
 
-    def handed_over(self) -> "Outbox":
+    def handed_over(self) -> "FrameQueue":
         """Another one with what is in this one, which is cut off."""
-        other = Outbox(self._limit, self._patience)
+        other = FrameQueue(self._limit, self._patience)
         for frame in self._frames:
             other.put(frame)
         self.cut_off()

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from datetime import datetime
 from typing import NoReturn, Protocol
 
-from tinkbox.engine.shells.frame_queue import Outbox
+from tinkbox.engine.shells.frame_queue import FrameQueue
 from tinkbox.engine.shells.recordings import Recording
 from tinkbox.engine.shells.scrollback import Scrollback
 from tinkbox.model.errors import Conflict
@@ -45,7 +45,7 @@ class Keeper(Protocol):
 class Seat:
     """A client's place at a shell."""
 
-    def __init__(self, relay: "Relay", person: str, outbox: Outbox) -> None:
+    def __init__(self, relay: "Relay", person: str, outbox: FrameQueue) -> None:
         self.person = person
         self.tty = relay.tty
         self._relay = relay
@@ -100,7 +100,7 @@ class Seat:
 class Line:
     """A worker's connection for a shell."""
 
-    def __init__(self, relay: "Relay", outbox: Outbox) -> None:
+    def __init__(self, relay: "Relay", outbox: FrameQueue) -> None:
         self.tty = relay.tty
         self._relay = relay
         self._outbox = outbox
@@ -140,7 +140,7 @@ class Relay:
         self._size = (session.wish.rows, session.wish.columns)
         self._seats: list[Seat] = []
         self._driver: Seat | None = None
-        self._typed = Outbox(TYPED)
+        self._typed = FrameQueue(TYPED)
         self._line: Line | None = None
         self._served = False
         self._begun = session.begun_at is not None
@@ -174,7 +174,7 @@ class Relay:
         if self._begun and not self.tty:
             raise Conflict("a command has one client, from its beginning to its end: give the command again")
         self._begun = True
-        seat = Seat(self, person, Outbox(patience=self._patience))
+        seat = Seat(self, person, FrameQueue(patience=self._patience))
         late = bool(self._seats) or self._scrollback.end > 0
         self._seats.append(seat)
         if self._session.record_input:

@@ -27,7 +27,7 @@ MAX_UNSAVED = 10_000
 class Timeline:
     """Sightings by MAC: of the newest boot in memory, of earlier ones in the store.
 
-    `ring` is called when something was noted.  `known` tells whether hardware was pushed with a MAC: of the others a
+    `wake` is called when something was noted.  `known` tells whether hardware was pushed with a MAC: of the others a
     thousand are kept, those that were seen last.
     """
 
@@ -35,12 +35,12 @@ class Timeline:
         self,
         store: Store,
         clock: Callable[[], datetime],
-        ring: Callable[[], None],
+        wake: Callable[[], None],
         known: Callable[[MacAddress], bool] = lambda _: False,
     ) -> None:
         self._store = store
         self._clock = clock
-        self._ring = ring
+        self._wake = wake
         self._known = known
         self._boots: dict[MacAddress, list[Entry]] = {}
         self._strangers: dict[MacAddress, None] = {}  # those seen last at the end
@@ -75,7 +75,7 @@ class Timeline:
         before = self._next
         entries = [self._note(mac, each) for each in notes]
         self._noted.set()
-        self._ring()
+        self._wake()
         boot = self._boots[mac]
         goes_round = self._next == before and mac not in self._strangers
         return boot[-1], round_of(mac, boot, entries, self._clock()) if goes_round else None
@@ -89,7 +89,7 @@ class Timeline:
             each.repeat(now)
             self._unsaved[each.number] = each
         self._noted.set()
-        self._ring()
+        self._wake()
         return True
 
     def follows(self, mac: MacAddress) -> bool:

@@ -9,7 +9,7 @@ import pytest
 
 from tests.integration.engine.appliance import HELLO, Appliance, mac
 from tinkbox.engine.discovery.discovery import Acceptance, Discovery
-from tinkbox.engine.discovery.unknown_machines import Strangers
+from tinkbox.engine.discovery.unknown_machines import UnknownMachines
 from tinkbox.model.boot import Asker, Boot, Client, Stage
 from tinkbox.model.discovery import Quotas, Rule, Standing
 from tinkbox.model.errors import Conflict, Denied, Invalid, NotFound
@@ -23,7 +23,7 @@ ROUTER = IPv4Address("172.31.0.1")
 
 
 def discovery(box: Appliance, quotas: Quotas | None = None, rules: Sequence[Rule] = ()) -> Discovery:
-    strangers = Strangers(
+    strangers = UnknownMachines(
         box.store, box.machines.known.knows, box.clock, box.clock.steady, lambda: f"guest-{next(box.numbers)}",
         quotas or Quotas(),
     )  # fmt: skip

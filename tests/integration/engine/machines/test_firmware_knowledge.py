@@ -49,7 +49,7 @@ async def test_what_is_learned_of_a_known_machine_outlives_the_process(box: Appl
     assert (await again(box)).firmware_traits(MAC) == FirmwareTraits(secure_boot=True)
 
 
-async def test_a_machine_has_the_habits_of_the_interface_that_it_boots_from(box: Appliance) -> None:
+async def test_a_machine_has_the_firmware_traits_of_the_interface_that_it_boots_from(box: Appliance) -> None:
     firmware_knowledge = made(box)
     two = Hardware(id="1", interfaces=(Interface(mac=STRANGER), Interface(mac=MAC)), document={})
     assert firmware_knowledge.of(two) == FirmwareTraits()

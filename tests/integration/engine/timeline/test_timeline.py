@@ -35,9 +35,9 @@ class Bench:
     rung: int = 0
 
     def __post_init__(self) -> None:
-        self.timeline = Timeline(self.store, self.clock, self.ring, lambda each: each in self.known)
+        self.timeline = Timeline(self.store, self.clock, self.wake, lambda each: each in self.known)
 
-    def ring(self) -> None:
+    def wake(self) -> None:
         self.rung += 1
 
     async def stages(self, of: MacAddress) -> list[Stage]:

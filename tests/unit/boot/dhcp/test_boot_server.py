@@ -20,7 +20,7 @@ from tinkbox.wire.dhcp.packets import MessageType, Op, Packet, decode, encode
 ASKING = replace(FIRMWARE, ciaddr=IPv4Address("172.30.0.77"), options={**FIRMWARE.options, 53: b"\x03"})
 
 
-class HostLink:
+class Bench:
     def __init__(self, server: BootServer, lab: Lab, machine: socket.socket, address: tuple[str, int]) -> None:
         self.server, self.lab, self._machine, self._address = server, lab, machine, address
 
@@ -34,42 +34,42 @@ class HostLink:
 
 
 @asynccontextmanager
-async def serving(known: Sequence[MacAddress] = (FIRMWARE.mac,)) -> AsyncIterator[HostLink]:
+async def serving(known: Sequence[MacAddress] = (FIRMWARE.mac,)) -> AsyncIterator[Bench]:
     lab = Lab(known)
     machine = bind_udp(interface="", address="127.0.0.1", port=0)
     with machine, bind_udp(interface="", address="127.0.0.1", port=0) as line:
         server = BootServer(line, "lo", lab, SERVICE, RateLimit(lab.knows, lambda: 0.0))
         async with asyncio.TaskGroup() as group:
             task = group.create_task(server.serve())
-            yield HostLink(server, lab, machine, line.getsockname())
+            yield Bench(server, lab, machine, line.getsockname())
             task.cancel()
 
 
 async def test_firmware_is_told_its_boot_file_where_it_asked_from() -> None:
-    async with serving() as host_link:
-        host_link.say(ASKING)
-        reply = await host_link.hear()
+    async with serving() as bench:
+        bench.say(ASKING)
+        reply = await bench.hear()
         assert (reply.message_type, reply.file) == (MessageType.ACK, "snponly.efi")
         assert (reply.ciaddr, reply.yiaddr) == (IPv4Address("172.30.0.77"), IPv4Address(0))
-        assert host_link.lab.seen == [(FIRMWARE.mac, Stage.BOOT_SERVER, "snponly.efi, PXE, architecture 7")]
+        assert bench.lab.seen == [(FIRMWARE.mac, Stage.BOOT_SERVER, "snponly.efi, PXE, architecture 7")]
 
 
 async def test_no_answer_is_longer_than_the_firmware_takes() -> None:
-    async with serving() as host_link:
-        host_link.say(replace(ASKING, options={**ASKING.options, 57: b"\2\x40", 61: b"x" * 400}))
-        reply = await host_link.hear()
+    async with serving() as bench:
+        bench.say(replace(ASKING, options={**ASKING.options, 57: b"\2\x40", 61: b"x" * 400}))
+        reply = await bench.hear()
         assert len(encode(reply)) <= 576 - 28
         assert reply.options[67] == b"snponly.efi"
 
 
 async def test_noise_strangers_and_installed_systems_hear_nothing() -> None:
     strange = replace(ASKING, mac=MacAddress("08:00:27:00:00:99"))
-    async with serving() as host_link:
-        host_link.say(b"", b"\xff" * 300, replace(ASKING, op=Op.REPLY), strange, replace(INSTALLED, mac=FIRMWARE.mac))
-        host_link.say(replace(ASKING, xid=9))
-        assert (await host_link.hear()).xid == 9
-        assert host_link.server.malformed == 2
-        assert [(mac, stage) for mac, stage, _ in host_link.lab.seen] == [
+    async with serving() as bench:
+        bench.say(b"", b"\xff" * 300, replace(ASKING, op=Op.REPLY), strange, replace(INSTALLED, mac=FIRMWARE.mac))
+        bench.say(replace(ASKING, xid=9))
+        assert (await bench.hear()).xid == 9
+        assert bench.server.malformed == 2
+        assert [(mac, stage) for mac, stage, _ in bench.lab.seen] == [
             (strange.mac, Stage.IGNORED),
             (FIRMWARE.mac, Stage.BOOT_SERVER),
         ]
@@ -106,10 +106,10 @@ async def test_what_cannot_be_sent_a_hundred_times_is_not_logged_a_hundred_times
 
 async def test_one_that_never_stops_asking_is_not_heard() -> None:
     hostile = encode(replace(ASKING, mac=MacAddress("08:00:27:00:00:99")))
-    async with serving() as host_link:
+    async with serving() as bench:
         for _ in range(50):
-            host_link.say(*([hostile] * 20))
+            bench.say(*([hostile] * 20))
             await asyncio.sleep(0)
-        host_link.say(ASKING)
-        assert (await host_link.hear()).mac == FIRMWARE.mac
-        assert host_link.server.throttled > 500
+        bench.say(ASKING)
+        assert (await bench.hear()).mac == FIRMWARE.mac
+        assert bench.server.throttled > 500

@@ -75,7 +75,7 @@ async def test_what_is_dropped_now_and_then_is_no_flood() -> None:
         assert not flooded.stands
 
 
-async def test_a_siege_ends_by_itself(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_flood_ends_by_itself(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(flood_filter, "LASTS", 0.01)
     with line() as bound:
         flooded = FloodFilter(bound, lambda: [KNOWN], Clock())

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tinkbox.engine.services import routing_table as module
-from tinkbox.engine.services.routing_table import Directory, Hosted, doing, serves
+from tinkbox.engine.services.routing_table import Hosted, RoutingTable, doing, serves
 from tinkbox.model.boot import Supply
 from tinkbox.model.services import APPLIANCE, Phase, PlannedService, Service, ServiceStatus, Standing
 from tinkbox.model.workflow import State
@@ -41,13 +41,15 @@ def hosted(workflow: str, *services: ServiceStatus, machines: Sequence[str] = ("
     return replace(made, **otherwise)
 
 
-def known(*all_of_them: Hosted, url: str = "http://10.0.0.1") -> Directory:
-    directory = Directory(DOMAIN, url)
+def known(*all_of_them: Hosted, url: str = "http://10.0.0.1") -> RoutingTable:
+    directory = RoutingTable(DOMAIN, url)
     directory.replace(all_of_them)
     return directory
 
 
-def found(directory: Directory, machine: str = "m1", host: str = "10.0.0.1", path: str = "/x", client: str = "") -> str:
+def found(
+    directory: RoutingTable, machine: str = "m1", host: str = "10.0.0.1", path: str = "/x", client: str = ""
+) -> str:
     """Workflow and service, or nothing."""
     place = directory.find(Request(method="GET", host=host, path=path, client=client), machine)
     return f"{place.hosted.workflow_id}/{place.service.service.spec.name}" if place else ""
@@ -230,7 +232,7 @@ def test_a_label_names_the_boot_script(url: str, port: str) -> None:
 
 
 def test_a_label_may_name_the_workflow_with_it_and_no_other_host() -> None:
-    def labelled(host: str) -> Directory:
+    def labelled(host: str) -> RoutingTable:
         return known(hosted("w1", service("boots", (("boots.auto.ipxe", f"http://{host}/own.ipxe"),))))
 
     own = labelled(f"w1.{DOMAIN}").supply("m1")

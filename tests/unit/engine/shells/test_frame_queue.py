@@ -2,7 +2,7 @@ import asyncio
 
 import pytest
 
-from tinkbox.engine.shells.frame_queue import CutOff, Outbox
+from tinkbox.engine.shells.frame_queue import CutOff, FrameQueue
 from tinkbox.wire.messages.shell import Channel, Frame
 
 
@@ -11,7 +11,7 @@ def said(text: str) -> Frame:
 
 
 async def test_frames_are_taken_in_their_order_and_the_end_comes_last() -> None:
-    outbox = Outbox()
+    outbox = FrameQueue()
     outbox.put(said("a"))
     outbox.put(said("b"))
     outbox.close()
@@ -20,7 +20,7 @@ async def test_frames_are_taken_in_their_order_and_the_end_comes_last() -> None:
 
 
 async def test_who_takes_waits_for_the_next_frame_and_for_the_end() -> None:
-    outbox = Outbox()
+    outbox = FrameQueue()
     async with asyncio.timeout(60), asyncio.TaskGroup() as group:
         for last in (False, True):
             taking = group.create_task(outbox.take())
@@ -31,7 +31,7 @@ async def test_who_takes_waits_for_the_next_frame_and_for_the_end() -> None:
 
 
 async def test_there_is_room_again_when_enough_was_taken() -> None:
-    outbox = Outbox(limit=10)
+    outbox = FrameQueue(limit=10)
     outbox.put(said("12345"))
     await outbox.room()
     outbox.put(said("12345"))
@@ -47,7 +47,7 @@ async def test_there_is_room_again_when_enough_was_taken() -> None:
 
 
 async def test_who_takes_nothing_of_what_is_full_is_cut_off() -> None:
-    outbox = Outbox(limit=1, patience=0.05)
+    outbox = FrameQueue(limit=1, patience=0.05)
     outbox.put(said("a"))
     async with asyncio.timeout(60):
         with pytest.raises(CutOff):
@@ -58,7 +58,7 @@ async def test_who_takes_nothing_of_what_is_full_is_cut_off() -> None:
 
 
 async def test_who_takes_slowly_is_given_time() -> None:
-    outbox = Outbox(limit=1, patience=0.2)
+    outbox = FrameQueue(limit=1, patience=0.2)
     outbox.put(said("a"))
     for _ in range(10):
         await asyncio.sleep(0.05)
@@ -70,7 +70,7 @@ async def test_who_takes_slowly_is_given_time() -> None:
 
 
 async def test_without_patience_there_is_no_end_to_it() -> None:
-    outbox = Outbox(limit=1)
+    outbox = FrameQueue(limit=1)
     outbox.put(said("a"))
     async with asyncio.TaskGroup() as group:
         cut = group.create_task(outbox.cut())
@@ -81,7 +81,7 @@ async def test_without_patience_there_is_no_end_to_it() -> None:
 
 
 async def test_another_peer_goes_on_with_what_the_first_left() -> None:
-    outbox = Outbox()
+    outbox = FrameQueue()
     outbox.put(said("a"))
     outbox.put(said("b"))
     assert await outbox.take() == said("a")

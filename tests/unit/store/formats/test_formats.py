@@ -1,4 +1,4 @@
-"""The storage format by itself; that old rows are read stands in tests/integration/store/test_old_database.py."""
+"""The storage format by itself; that old rows are read stands in tests/integration/compatibility/test_old_database.py."""
 
 import json
 from typing import Any

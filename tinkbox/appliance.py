@@ -27,7 +27,7 @@ from tinkbox.boot.network.neighbours import neighbour
 from tinkbox.boot.syslog import SyslogServer
 from tinkbox.boot.tftp.files import TftpFiles
 from tinkbox.boot.tftp.server import TftpServer
-from tinkbox.door.traffic import Traffic
+from tinkbox.door.request_counts import Traffic
 from tinkbox.engine.boot.booting import OTHERS_ADDRESSES
 from tinkbox.engine.doctor.case import OsieSize
 from tinkbox.engine.doctor.examiner import Examiner, Premises
@@ -50,7 +50,7 @@ from tinkbox.registry.storage import ImageStore
 from tinkbox.runtime.docker import DockerRuntime
 from tinkbox.settings.appliance import Settings
 from tinkbox.store.database import Store
-from tinkbox.wire.dhcp.foreign_servers import foreign_lines
+from tinkbox.wire.dhcp.other_server_config import foreign_lines
 from tinkbox.wire.dhcp.pxe import BootService
 from tinkbox.wire.dns import Zone
 

@@ -16,7 +16,7 @@ from tinkbox.model.breakpoint import Kind, Verb
 from tinkbox.model.reasons import Reason, known
 from tinkbox.model.services import Phase
 from tinkbox.model.workflow import State
-from tinkbox.store.figures import Standing
+from tinkbox.store.counts import Standing
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 MAX_REASONS = 100
@@ -38,7 +38,7 @@ Answers = Mapping[tuple[str, str, int], int]
 
 
 def page(figures: Figures, answers: Answers) -> str:
-    """The whole page.  `answers` are those of the node door (`door.traffic`)."""
+    """The whole page.  `answers` are those of the node door (`door.request_counts`)."""
     tally = figures.tally
     ended = [Standing(state=state, reason=reason, number=number) for (state, reason), number in tally.ended.items()]
     lines = [

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from importlib import import_module
 from pathlib import Path
 
-from tinkbox.cli import render
+from tinkbox.cli import render_process
 from tinkbox.cli.nouns import NOUNS, version, worker
 
 DESCRIPTION = "Takes machines from bare metal to installed system."
@@ -41,7 +41,9 @@ def command_line(words: Sequence[str]) -> argparse.ArgumentParser:
     )
     parser.add_argument("--data", type=Path, metavar="DIR", help="the data directory of an appliance on this host")
     # What the appliance starts to render a template apart from itself.
-    parser.add_argument("--render", action="store_const", const=render.render, dest="run", help=argparse.SUPPRESS)
+    parser.add_argument(
+        "--render", action="store_const", const=render_process.render, dest="run", help=argparse.SUPPRESS
+    )
     worker.add_flags(parser)
     nouns = parser.add_subparsers(title="commands", metavar="COMMAND")
     for name, about in NOUNS.items():

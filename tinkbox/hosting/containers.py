@@ -12,7 +12,7 @@ from tinkbox.model.reasons import Reason
 from tinkbox.runtime import Container, ContainerFailed, ContainerSpec
 from tinkbox.runtime.hosting import ServiceRuntime
 from tinkbox.wire.messages.hosting import WantedService
-from tinkbox.wire.routes.labels import read_labels
+from tinkbox.wire.routing.labels import read_labels
 
 DATA = "/workflow"
 LOG_BYTES = 128 * 1024 * 1024

@@ -5,7 +5,7 @@ import os
 import re
 from pathlib import Path
 
-from tinkbox.hosting.life import Note, decode, encode
+from tinkbox.hosting.restarts import Note, decode, encode
 from tinkbox.model.errors import Invalid
 from tinkbox.runtime import folders
 

@@ -13,7 +13,7 @@ from tinkbox.model.errors import Refusal
 from tinkbox.model.services import Standing
 from tinkbox.runtime import ContainerFailed, EngineAway
 from tinkbox.runtime.hosting import ServiceRuntime
-from tinkbox.runtime.patience import patiently
+from tinkbox.runtime.retrying import patiently
 from tinkbox.wire.messages.hosting import Wanted, WantedService
 
 _log = logging.getLogger(__name__)

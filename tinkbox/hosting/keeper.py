@@ -8,9 +8,9 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TypeVar
 
-from tinkbox.hosting import HostLink, Pace, Place, life
+from tinkbox.hosting import HostLink, Pace, Place, restarts
 from tinkbox.hosting.containers import RegistryAway, ServiceContainer, StartRefused, found_container
-from tinkbox.hosting.data import DataKeeper
+from tinkbox.hosting.ephemeral_data import DataKeeper
 from tinkbox.hosting.folder import RunFolder
 from tinkbox.hosting.networks import Networks
 from tinkbox.model.errors import Invalid, Refusal, Unavailable
@@ -20,7 +20,7 @@ from tinkbox.runtime import Container, ContainerFailed, EngineAway
 from tinkbox.runtime.carrier import Carrier
 from tinkbox.runtime.hosting import Look, ServiceRuntime
 from tinkbox.runtime.output import OutputPump
-from tinkbox.runtime.patience import patiently
+from tinkbox.runtime.retrying import patiently
 from tinkbox.wire.messages.hosting import WantedService
 
 TELL_SECONDS = 1.0  # between two looks at the last lines of one that is not ready
@@ -55,8 +55,8 @@ class Keeper:
         self._wanted = wanted
         self._folder = RunFolder(premises.place.folder, run)
         self._data = DataKeeper(premises.host_link, run, self._folder.workflow)
-        restarts = 0 if wanted is None else wanted.restarts
-        begun = life.Note(standing=Standing(run=run, phase=Phase.STARTING, restarts=restarts), row=restarts)
+        already = 0 if wanted is None else wanted.restarts
+        begun = restarts.Note(standing=Standing(run=run, phase=Phase.STARTING, restarts=already), row=already)
         self._note = self._folder.note() or begun
         self._container: Container | None = None
         self._carrier: Carrier
@@ -65,7 +65,7 @@ class Keeper:
         self._trouble: tuple[AnyReason, str] | None = None
         self._unwanted = asyncio.Event()
         if wanted is None:
-            self._note = life.stopping(self._note)
+            self._note = restarts.stopping(self._note)
             self.end()
 
     @property
@@ -112,12 +112,12 @@ class Keeper:
                 await self._answered(partial(self._step, own))
             except ContainerFailed as error:
                 if error.reason != Reason.CONTAINER_LOST:
-                    self._settle(life.refused(self._note, error.reason, str(error)))
+                    self._settle(restarts.refused(self._note, error.reason, str(error)))
                 _log.warning("service %s: %s", own.service.spec.name, error, extra={"action": "service.refused"})
                 self._container = None
                 await asyncio.sleep(self._pace.settled)  # one that is lost again and again is not to be run against
             except Invalid as error:
-                self._settle(life.refused(self._note, Reason.CREATE_FAILED, str(error)))
+                self._settle(restarts.refused(self._note, Reason.CREATE_FAILED, str(error)))
 
     async def _step(self, own: ServiceContainer) -> None:
         if self._container is None:
@@ -138,11 +138,11 @@ class Keeper:
         if container is None:
             own.volumes()
             own.make_folder()
-            self._settle(life.beginning(self._note, f"fetching image {own.image}"))
+            self._settle(restarts.beginning(self._note, f"fetching image {own.image}"))
             await own.pull()
             container = await own.create()
         look = await self._runtime.look(container.id)
-        self._settle(life.listening(self._note, own.ports(look.ports)))
+        self._settle(restarts.listening(self._note, own.ports(look.ports)))
         self._container = container
 
     async def _watch(self, look: Look) -> None:
@@ -154,7 +154,7 @@ class Keeper:
         if now >= self._told + TELL_SECONDS:
             tail, self._told = self._carrier.tail, now
         address = look.address or self._premises.place.address
-        note = life.running(self._note, replace(look, address=address), now - self._since, tail)
+        note = restarts.running(self._note, replace(look, address=address), now - self._since, tail)
         self._settle(note)
         await asyncio.sleep(self._pace.starting if note.standing.phase is Phase.STARTING else self._pace.settled)
 
@@ -166,7 +166,7 @@ class Keeper:
             await self._carrier.end_if_it_ends()
         tail = self._carrier.tail
         self._carrier.drop()
-        note, delay = life.ended(self._note, look, service, tail, alone=alone)
+        note, delay = restarts.ended(self._note, look, service, tail, alone=alone)
         self._settle(note)
         if delay is not None:
             await asyncio.sleep(delay * self._pace.restart)
@@ -178,13 +178,13 @@ class Keeper:
             await asyncio.sleep(self._pace.data)
 
     async def _end(self) -> None:
-        self._tell(life.stopping(self._note))
+        self._tell(restarts.stopping(self._note))
         look = await self._answered(self._halt, ContainerFailed)
         await self._answered(self._remove, ContainerFailed)
         self._carrier.drop()
         await self._answered(self.keep_data, Refusal)
         await self._answered(partial(asyncio.to_thread, self._folder.remove), OSError)
-        self._tell(life.stopped(self._note, look))
+        self._tell(restarts.stopped(self._note, look))
 
     async def _halt(self) -> Look | None:
         self._container = await found_container(self._runtime, self._premises.place, self._run)
@@ -204,13 +204,13 @@ class Keeper:
         if self._container is not None and not self._carrier.carries:
             self._carrier.begin(self._container)
 
-    def _settle(self, note: life.Note) -> None:
+    def _settle(self, note: restarts.Note) -> None:
         """Note what is known of it now, also for the next host."""
         if note != self._note:
             self._folder.keep(note)
         self._tell(note)
 
-    def _tell(self, note: life.Note) -> None:
+    def _tell(self, note: restarts.Note) -> None:
         before = self.standing
         self._note, self._trouble = note, None
         if self.standing != before:

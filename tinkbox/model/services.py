@@ -105,7 +105,7 @@ class PlannedService:
     """A service of a workflow, bound to its host; never changes.
 
     `index` counts over the workflow's services from 0.  `host` is APPLIANCE or the id of a machine, `spec` what the
-    template says; its routes and what it supplies for booting are read from its `labels` and `urls` (`wire.routes.labels`).
+    template says; its routes and what it supplies for booting are read from its `labels` and `urls` (`wire.routing.labels`).
     """
 
     index: int

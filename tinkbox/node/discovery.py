@@ -13,7 +13,7 @@ from tinkbox.door.bodies import body_of
 from tinkbox.door.problems import problem
 from tinkbox.engine.discovery.discovery import Discovery
 from tinkbox.model.rates import Buckets, Rate
-from tinkbox.node.questions import answered, awaited, nothing_yet, worker_of
+from tinkbox.node.polls import answered, awaited, nothing_yet, worker_of
 from tinkbox.wire.messages.inventory import MAX_INVENTORY, decode_told, encode_message
 from tinkbox.wire.polling import POLL_SECONDS
 

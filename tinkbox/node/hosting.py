@@ -7,7 +7,7 @@ from aiohttp import web
 
 from tinkbox.door.bodies import body_of
 from tinkbox.engine.services.services import Services
-from tinkbox.node.questions import answered, awaited, nothing_yet, offset_of, worker_of
+from tinkbox.node.polls import answered, awaited, nothing_yet, offset_of, worker_of
 from tinkbox.wire.ephemeral_limits import MAX_ARCHIVE_BYTES
 from tinkbox.wire.messages.hosting import decode_observed, encode
 from tinkbox.wire.messages.worker import MAX_OUTPUT_CHUNK

@@ -11,7 +11,7 @@ from tinkbox.engine.boot.booting import Booting
 from tinkbox.engine.workflows.attempts import Attempts
 from tinkbox.engine.workflows.breakpoints import Breakpoints
 from tinkbox.model.boot import Stage
-from tinkbox.node.questions import (
+from tinkbox.node.polls import (
     MAX_MESSAGE_BODY,
     answered,
     awaited,

@@ -6,7 +6,7 @@ from aiohttp import web
 
 from tinkbox.door.frames import carry, expect_websocket
 from tinkbox.engine.shells.shells import Shells
-from tinkbox.node.questions import worker_of
+from tinkbox.node.polls import worker_of
 
 
 def routes(shells: Shells, authenticate: Callable[[str], str]) -> list[web.RouteDef]:

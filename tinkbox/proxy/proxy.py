@@ -22,7 +22,7 @@ from tinkbox.proxy.headers import origin, to_service
 from tinkbox.proxy.request_target import Target, read_host, read_target, rewritten
 from tinkbox.proxy.requests import Forwarder, Unanswered
 from tinkbox.proxy.websocket_tunnel import asks_for_websocket
-from tinkbox.wire.routes.rules import Request
+from tinkbox.wire.routing.rules import Request
 
 RETRY_SECONDS: Final = 2
 _OVER: Final = ENDED | {Phase.STOPPING}

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from tinkbox.model.errors import Invalid
-from tinkbox.wire.routes.labels import Route
-from tinkbox.wire.routes.paths import routing_path
+from tinkbox.wire.routing.labels import Route
+from tinkbox.wire.routing.paths import routing_path
 
 _ORIGIN_FORM: Final = re.compile(r"/[!-\"$-~]*")  # RFC 9112 §3.2.1: visible ASCII, and no fragment
 _NO_ENCODING: Final = re.compile(r"%(?![0-9A-Fa-f]{2})")

@@ -13,7 +13,7 @@ from aiohttp import web
 from tinkbox.door.bodies import body_of
 from tinkbox.model.errors import Conflict, Denied, Invalid, NotFound, Refusal
 from tinkbox.model.image import DIGEST
-from tinkbox.registry.answers import ANONYMOUS, answering, credential, operator_only
+from tinkbox.registry.errors import ANONYMOUS, answering, credential, operator_only
 from tinkbox.registry.manifests import MAX_MANIFEST
 from tinkbox.registry.storage import ImageStore
 from tinkbox.registry.uploads import Upload

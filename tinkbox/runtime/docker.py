@@ -20,8 +20,8 @@ from tinkbox.runtime import Container, ContainerSpec, Ended, EngineAway, Exec, E
 from tinkbox.runtime.docker_documents import container_config, ended_alone, network, seen
 from tinkbox.runtime.docker_exec import started
 from tinkbox.runtime.docker_faults import faults
+from tinkbox.runtime.engine_messages import meaning, overlaps
 from tinkbox.runtime.hosting import Look, Network
-from tinkbox.runtime.words import meaning, overlaps
 
 _FRAME = struct.Struct(">BxxxL")  # stream, three zeros, length: Docker's attach format
 _PEER = struct.Struct("3i")  # pid, uid, gid: unix(7), SO_PEERCRED

@@ -12,7 +12,7 @@ import aiodocker
 from tinkbox.model.reasons import Reason
 from tinkbox.runtime import ExecSpec
 from tinkbox.runtime.docker_faults import faults
-from tinkbox.runtime.words import meaning
+from tinkbox.runtime.engine_messages import meaning
 
 START_SECONDS = 60.0
 MAX_SAID = 4_096

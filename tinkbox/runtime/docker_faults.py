@@ -8,7 +8,7 @@ import aiohttp
 
 from tinkbox.model.reasons import Reason
 from tinkbox.runtime import EngineAway
-from tinkbox.runtime.words import meaning
+from tinkbox.runtime.engine_messages import meaning
 
 _NOT_CONNECTED = 900  # aiodocker's own status for an engine that it cannot reach
 

@@ -11,7 +11,7 @@ from typing import Protocol
 
 from tinkbox.model.errors import Conflict, Refusal, Unavailable
 from tinkbox.runtime import ContainerFailed, EngineAway
-from tinkbox.runtime.patience import patiently
+from tinkbox.runtime.retrying import patiently
 from tinkbox.wire.messages.worker import MAX_OUTPUT_CHUNK, MAX_TAIL_LINES
 
 MAX_WAITING = 4 * MAX_OUTPUT_CHUNK

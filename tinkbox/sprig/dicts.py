@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from tinkbox.gotemplate.values import GoError, kind, sorted_items, type_name
 from tinkbox.sprig.arguments import Function, typed
 from tinkbox.sprig.bounds import Steps, bound_depth, bound_items
-from tinkbox.sprig.changing import changeable
+from tinkbox.sprig.changeable_maps import changeable
 from tinkbox.sprig.conversion import to_text
 
 Map = Mapping[str, object]

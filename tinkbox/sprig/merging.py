@@ -5,7 +5,7 @@ from collections.abc import Mapping, MutableMapping
 from tinkbox.gotemplate.values import truth
 from tinkbox.sprig.arguments import NIL_MAP, Function, typed
 from tinkbox.sprig.bounds import Steps, bound_depth, bound_items
-from tinkbox.sprig.changing import changeable
+from tinkbox.sprig.changeable_maps import changeable
 
 Map = Mapping[str, object]
 

@@ -21,11 +21,11 @@ from pathlib import Path
 from typing import NoReturn, Self, TypeVar
 
 from tinkbox.model.errors import Unavailable
-from tinkbox.store.data import DataTable
+from tinkbox.store.counts import FigureTable
 from tinkbox.store.discovery import DiscoveryTable
 from tinkbox.store.disks import DiskTable
+from tinkbox.store.ephemeral_data import DataTable
 from tinkbox.store.events import EventTable
-from tinkbox.store.figures import FigureTable
 from tinkbox.store.firmware_traits import FirmwareTraitTable
 from tinkbox.store.hardware import HardwareTable
 from tinkbox.store.holds import HoldTable

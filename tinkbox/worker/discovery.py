@@ -8,7 +8,7 @@ from typing import Protocol
 
 from tinkbox.model.errors import NotFound, Refusal
 from tinkbox.model.inventory import Inventory
-from tinkbox.runtime.patience import patiently
+from tinkbox.runtime.retrying import patiently
 from tinkbox.wire.messages.inventory import Accepted, Told
 from tinkbox.wire.messages.worker import Credential
 

@@ -16,7 +16,7 @@ from tinkbox.model.errors import Conflict, Denied, Invalid, NotFound, Refusal, T
 from tinkbox.model.workflow import Outcome
 from tinkbox.runtime import ContainerFailed, EngineAway
 from tinkbox.runtime.docker import DockerRuntime
-from tinkbox.runtime.patience import patiently
+from tinkbox.runtime.retrying import patiently
 from tinkbox.wire.messages.worker import Credential, Hello, Offer, Report, decode_credential
 from tinkbox.worker.attempts.attempt import AttemptRun
 from tinkbox.worker.containers.action_containers import remove_strays

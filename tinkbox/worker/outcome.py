@@ -15,7 +15,7 @@ from tinkbox.model.errors import Invalid, TooLarge
 from tinkbox.model.reasons import AnyReason, Reason, ReasonText
 from tinkbox.model.workflow import Outcome, State
 from tinkbox.runtime import ContainerFailed, Ended
-from tinkbox.runtime.words import bad_command
+from tinkbox.runtime.engine_messages import bad_command
 from tinkbox.wire.messages.worker import MAX_MESSAGE, MAX_REASON, Order
 from tinkbox.worker.files.failure_files import Told
 from tinkbox.worker.files.helper_files import StartFailure

@@ -7,7 +7,7 @@ import pytest
 
 from tests.integration.helper.container import ON_FAILURE, ActionContainer
 from tests.integration.worker.machine import until
-from tests.unit.worker.files.test_welcome import ACTION, OFFER
+from tests.unit.worker.files.test_shell_welcome import ACTION, OFFER
 from tinkbox.model.breakpoint import Armed, Kind, Verb
 from tinkbox.model.workflow import Outcome, State
 from tinkbox.worker.files.helper_files import Request

@@ -14,7 +14,7 @@ from tests.integration.helper.container import (
 )
 from tests.integration.helper.terminal import Terminal
 from tests.integration.worker.machine import until
-from tests.unit.worker.files.test_welcome import OFFER
+from tests.unit.worker.files.test_shell_welcome import OFFER
 from tinkbox import __version__
 from tinkbox.model.breakpoint import Kind
 from tinkbox.model.workflow import Outcome, State

@@ -21,8 +21,8 @@ ENDS_WELL = "trap 'echo told; exit 0' TERM; echo begins; while :; do sleep 0.1; 
 
 @pytest.fixture(autouse=True)
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tinkbox.runtime.patience.FIRST_WAIT", 0.1)
-    monkeypatch.setattr("tinkbox.runtime.patience.LONGEST_WAIT", 0.4)
+    monkeypatch.setattr("tinkbox.runtime.retrying.FIRST_WAIT", 0.1)
+    monkeypatch.setattr("tinkbox.runtime.retrying.LONGEST_WAIT", 0.4)
 
 
 async def test_a_running_service_is_adopted_as_it_is(lab: Lab) -> None:

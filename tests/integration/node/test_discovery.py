@@ -19,7 +19,7 @@ from tinkbox.model.hardware import Interface
 from tinkbox.model.sightings import Fact
 from tinkbox.node.discovery import routes
 from tinkbox.node.routes import routes as worker_routes
-from tinkbox.runtime import patience
+from tinkbox.runtime import retrying
 from tinkbox.wire.messages.inventory import MAX_INVENTORY, Told, decode_accepted, encode_message
 from tinkbox.wire.messages.worker import Credential
 from tinkbox.worker.discovery import tell as worker_tells
@@ -163,7 +163,7 @@ async def test_an_honest_worker_beside_a_flood_of_its_own_machine_gets_through(
     headers = guest(box)
     for _ in range(20):
         await tell(door, headers)
-    monkeypatch.setattr(patience, "FIRST_WAIT", 0.01)
+    monkeypatch.setattr(retrying, "FIRST_WAIT", 0.01)
     monotonic.pace = 3.0
     credential = Credential(
         server=str(door.make_url("")).rstrip("/"),

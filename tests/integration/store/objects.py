@@ -15,7 +15,7 @@ from tinkbox.model.services import (
     Standing,
 )
 from tinkbox.model.workflow import ActionStatus, PlannedAction, State, Workflow
-from tinkbox.store.data import DataVersion
+from tinkbox.store.ephemeral_data import DataVersion
 from tinkbox.store.workflows import Attempt
 
 NOW = datetime(2026, 11, 21, tzinfo=UTC)

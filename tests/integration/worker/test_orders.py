@@ -8,7 +8,7 @@ from typing import Any
 
 from tests.integration.cli.serving import serving
 from tests.integration.docker_engine import DockerEngine
-from tests.integration.runtime.test_words import bad_registry
+from tests.integration.runtime.test_engine_messages import bad_registry
 from tests.integration.worker.machine import IMAGE, Lab, until
 from tinkbox.client.node import NodeDoor
 from tinkbox.wire.messages.worker import Hello, decode_credential

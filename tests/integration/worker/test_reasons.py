@@ -10,7 +10,7 @@ import pytest
 
 from tests.integration.cli.serving import configure, serving
 from tests.integration.docker_engine import DockerEngine
-from tests.integration.runtime.test_words import bad_registry
+from tests.integration.runtime.test_engine_messages import bad_registry
 from tests.integration.worker.machine import BUSYBOX, Lab, until
 from tinkbox.model.reasons import Reason
 

@@ -14,7 +14,7 @@ from tinkbox.model.breakpoint import Kind
 from tinkbox.model.reasons import Reason
 from tinkbox.model.services import Phase
 from tinkbox.model.workflow import Event, State
-from tinkbox.store.figures import Sizes, Standing
+from tinkbox.store.counts import Sizes, Standing
 
 AT = datetime(2026, 11, 21, 3, 0, tzinfo=UTC)
 REPORT = "/worker/attempts/{token}/report"

@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from tinkbox.hosting.folder import RunFolder, is_run, runs
-from tinkbox.hosting.life import Note
+from tinkbox.hosting.restarts import Note
 from tinkbox.model.services import Phase, Standing
 
 NOTE = Note(standing=Standing(run="r1", phase=Phase.READY), row=2, decided="t2", ready="t1")

@@ -6,8 +6,8 @@ from hypothesis import strategies as st
 
 from tinkbox.model.errors import Invalid
 from tinkbox.proxy.request_target import read_host, read_target, rewritten
-from tinkbox.wire.routes.labels import Route, read_labels
-from tinkbox.wire.routes.paths import routing_path
+from tinkbox.wire.routing.labels import Route, read_labels
+from tinkbox.wire.routing.paths import routing_path
 
 
 def route(*labels: tuple[str, str]) -> Route:

@@ -42,7 +42,7 @@ def test_output_arrives_once_and_in_order_whatever_breaks(
         await pump.carry(container(second, breaks))
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("tinkbox.runtime.patience.FIRST_WAIT", 0.0)
+        patch.setattr("tinkbox.runtime.retrying.FIRST_WAIT", 0.0)
         asyncio.run(story())
     assert door.printed.get("a1", b"") == b"".join(first) + b"".join(second)
 

@@ -7,7 +7,7 @@ import pytest
 
 from tinkbox.model.errors import Conflict, Denied, NotFound, Unavailable
 from tinkbox.model.inventory import Inventory
-from tinkbox.runtime import patience
+from tinkbox.runtime import retrying
 from tinkbox.wire.messages.inventory import Accepted, Told
 from tinkbox.wire.messages.worker import Credential
 from tinkbox.worker.discovery import introduced, tell
@@ -18,8 +18,8 @@ GUEST = Credential(server="http://a", registry="a", worker="08:00:27:00:00:07", 
 
 @pytest.fixture(autouse=True)
 def hurried(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(patience, "FIRST_WAIT", 0.0)
-    monkeypatch.setattr(patience, "LONGEST_WAIT", 0.0)
+    monkeypatch.setattr(retrying, "FIRST_WAIT", 0.0)
+    monkeypatch.setattr(retrying, "LONGEST_WAIT", 0.0)
 
 
 @dataclass

@@ -44,7 +44,7 @@ from tinkbox.engine.workflows.workflows import Workflows
 from tinkbox.model.firmware_traits import FirmwareTraits
 from tinkbox.model.hardware import Hardware
 from tinkbox.model.leases import Lease
-from tinkbox.wire.dhcp.foreign_servers import ForeignLines
+from tinkbox.wire.dhcp.other_server_config import ForeignLines
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,7 +53,7 @@ class OperatorDoor:
 
     `server` and `registry` are how machines reach the node door; `osie` lists what was built;
     `foreign` is what other DHCP servers have to be told, empty where they are told nothing;
-    `answers` counts those of the node door (`door.traffic`); `leases` lists the addresses of pools;
+    `answers` counts those of the node door (`door.request_counts`); `leases` lists the addresses of pools;
     `firmware_traits` is what was learned of a machine's firmware.
     """
 

@@ -13,7 +13,7 @@ from tinkbox.api.json_values import Document
 from tinkbox.engine.doctor.examiner import Examiner
 from tinkbox.model.access import Right
 from tinkbox.model.diagnosis import Diagnosis
-from tinkbox.wire.dhcp.foreign_servers import ForeignLines
+from tinkbox.wire.dhcp.other_server_config import ForeignLines
 
 
 def routes(examiner: Examiner, foreign: Sequence[ForeignLines]) -> list[web.RouteDef]:

@@ -9,7 +9,7 @@ from tinkbox.model.access import Right
 
 
 def routes(meter: Meter, answers: Answers) -> list[web.RouteDef]:
-    """`answers` counts those of the node door (`door.traffic`)."""
+    """`answers` counts those of the node door (`door.request_counts`)."""
 
     async def metrics(_: web.Request) -> web.Response:
         figures = await meter.figures()

@@ -12,7 +12,7 @@ from tinkbox.engine.workflows.workflows import Workflows
 from tinkbox.model.access import Right
 from tinkbox.model.errors import Refusal
 from tinkbox.model.workflow import Workflow
-from tinkbox.store.data import DataVersion
+from tinkbox.store.ephemeral_data import DataVersion
 from tinkbox.store.workflows import Attempt
 from tinkbox.wire.ephemeral_data import Entry, decode
 

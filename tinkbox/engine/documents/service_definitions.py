@@ -19,7 +19,7 @@ from tinkbox.model.services import (
     Service,
 )
 from tinkbox.model.template import HEALTHCHECK_KEYS, MAX_CHECKS, MAX_READY_SECONDS, SERVICE_KEYS
-from tinkbox.wire.routes.labels import read_labels
+from tinkbox.wire.routing.labels import read_labels
 
 OWN_FOLDER = PurePosixPath("/workflow")
 _NEEDED = "a service needs its worker: the appliance's name or address, or the address or agentID of known hardware"

@@ -16,8 +16,8 @@ from tinkbox.model.boot import Supply
 from tinkbox.model.errors import Invalid
 from tinkbox.model.services import APPLIANCE, SERVING, Phase, ServiceStatus
 from tinkbox.model.workflow import State
-from tinkbox.wire.routes.labels import BOOT_PATH, Labels, Route, read_labels
-from tinkbox.wire.routes.rules import Request
+from tinkbox.wire.routing.labels import BOOT_PATH, Labels, Route, read_labels
+from tinkbox.wire.routing.rules import Request
 
 HTTP_PORT: Final = 80
 _DOING: Final[Mapping[Phase, str]] = {

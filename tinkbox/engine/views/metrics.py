@@ -16,8 +16,8 @@ from tinkbox.model.breakpoint import Kind, Verb
 from tinkbox.model.history import ENDED
 from tinkbox.model.services import Phase
 from tinkbox.model.workflow import Event, State
+from tinkbox.store.counts import Sizes, Standing
 from tinkbox.store.database import Store, Tables
-from tinkbox.store.figures import Sizes, Standing
 
 # Seconds; from a file that is written to an image that is streamed for hours.
 BOUNDS = (1.0, 5.0, 15.0, 60.0, 300.0, 900.0, 1800.0, 3600.0, 14400.0)

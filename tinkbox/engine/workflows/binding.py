@@ -11,8 +11,8 @@ from tinkbox.model.services import APPLIANCE, PlannedService, Service
 from tinkbox.model.template import Definition, merged_environment, merged_volumes
 from tinkbox.model.workflow import ActionStatus, PlannedAction, State
 from tinkbox.store.database import Tables
-from tinkbox.wire.routes.labels import Labels, read_labels
-from tinkbox.wire.routes.rules import Request
+from tinkbox.wire.routing.labels import Labels, read_labels
+from tinkbox.wire.routing.rules import Request
 
 MODES = ("", "ro", "rw")
 

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TypeVar
 
-from tinkbox.store.data import DataVersion
 from tinkbox.store.database import Store, Tables
+from tinkbox.store.ephemeral_data import DataVersion
 from tinkbox.store.services import Written
 from tinkbox.wire.ephemeral_data import Entry, decode, encode, fingerprint, overlaid
 

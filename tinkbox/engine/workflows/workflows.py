@@ -20,8 +20,8 @@ from tinkbox.model.errors import Conflict, Invalid, NotFound
 from tinkbox.model.hardware import Hardware
 from tinkbox.model.services import Phase, ServiceStatus, Standing
 from tinkbox.model.workflow import FINAL, Event, PlannedAction, State, Workflow
-from tinkbox.store.data import DataVersion
 from tinkbox.store.database import Store, Tables, UseCase
+from tinkbox.store.ephemeral_data import DataVersion
 from tinkbox.store.output import Piece
 from tinkbox.store.templates import Template
 from tinkbox.store.workflows import Attempt

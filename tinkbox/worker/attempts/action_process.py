@@ -22,7 +22,7 @@ from tinkbox.wire.messages.worker import Leaving, Offer, Order
 from tinkbox.worker import outcome as verdict
 from tinkbox.worker.attempts.arming import Arming
 from tinkbox.worker.attempts.order_listener import OrderListener
-from tinkbox.worker.attempts.patience import EngineGone, Patience
+from tinkbox.worker.attempts.retrying import EngineGone, Patience
 from tinkbox.worker.containers.action_containers import ACTION, Containers
 from tinkbox.worker.containers.helped_container import Helped, Stopped
 from tinkbox.worker.files.failure_files import Told

@@ -21,7 +21,7 @@ from tinkbox.worker.attempts.action_process import ActionProcess
 from tinkbox.worker.attempts.arming import Arming
 from tinkbox.worker.attempts.holding import Holding
 from tinkbox.worker.attempts.order_listener import OrderListener, unwanted
-from tinkbox.worker.attempts.patience import Patience
+from tinkbox.worker.attempts.retrying import Patience
 from tinkbox.worker.containers.action_containers import ACTION, Containers
 from tinkbox.worker.containers.helped_container import Helped
 from tinkbox.worker.machine import Machine

@@ -15,7 +15,7 @@ from typing import Protocol
 from tinkbox.model.breakpoint import Kind
 from tinkbox.model.errors import Denied, Invalid, Refusal, TooLarge, Unavailable
 from tinkbox.model.workflow import Outcome
-from tinkbox.runtime.patience import patiently
+from tinkbox.runtime.retrying import patiently
 from tinkbox.wire.messages.breakpoints import Asked, Held, Resumed, Ruling
 from tinkbox.wire.messages.worker import Offer
 from tinkbox.worker.attempts.order_listener import OrderListener

@@ -11,7 +11,7 @@ from typing import Protocol
 from tinkbox.model.breakpoint import Armed
 from tinkbox.model.errors import Conflict, Denied, Invalid, NotFound, Refusal, TooLarge, Unavailable
 from tinkbox.model.workflow import State
-from tinkbox.runtime.patience import patiently
+from tinkbox.runtime.retrying import patiently
 from tinkbox.wire.messages.breakpoints import Orders, Ruling
 from tinkbox.wire.messages.worker import Order
 

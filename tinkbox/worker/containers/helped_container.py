@@ -8,7 +8,7 @@ from functools import partial
 from tinkbox.model.breakpoint import Armed, Kind
 from tinkbox.model.reasons import Reason
 from tinkbox.runtime import ContainerFailed, Ended, EngineAway, Runtime
-from tinkbox.runtime.patience import patiently
+from tinkbox.runtime.retrying import patiently
 from tinkbox.worker import outcome as verdict
 from tinkbox.worker.files.helper_files import HelperFiles
 from tinkbox.worker.host.inotify import Watch

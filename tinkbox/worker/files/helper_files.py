@@ -27,7 +27,7 @@ from tinkbox.model.errors import Invalid
 from tinkbox.model.workflow import Outcome
 from tinkbox.wire.messages.json_fields import flag, member, read_object, text
 from tinkbox.wire.messages.worker import Offer, action_document
-from tinkbox.worker.files.welcome import about, prompt
+from tinkbox.worker.files.shell_welcome import about, prompt
 
 TARGET = "/tinkbox"
 ENTRYPOINT = f"{TARGET}/bin/entrypoint"

@@ -10,7 +10,7 @@ from tinkbox.model.errors import Invalid
 from tinkbox.model.reasons import Reason
 from tinkbox.model.shells import ShellEnd, ShellWish
 from tinkbox.runtime import ContainerFailed, EngineAway, Exec, ExecSpec, Runtime
-from tinkbox.runtime.patience import patiently
+from tinkbox.runtime.retrying import patiently
 from tinkbox.wire.messages.shell import Channel, Frame, pieces, read_control, read_resize, status
 from tinkbox.worker.files.helper_files import ENTRYPOINT
 from tinkbox.worker.shells.line import Connection, Line

@@ -16,7 +16,7 @@ from tinkbox.model.breakpoint import Breakpoints, Hold, Kind, Verb, Verdict
 from tinkbox.model.services import Phase, PlannedService, Service, ServiceStatus
 from tinkbox.model.services import Standing as Stands
 from tinkbox.model.workflow import ActionStatus, Event, Outcome, PlannedAction, State, Workflow
-from tinkbox.store.data import DataVersion
+from tinkbox.store.ephemeral_data import DataVersion
 from tinkbox.store.workflows import Attempt
 from tinkbox.wire.ephemeral_data import Entry, encode
 

@@ -11,8 +11,8 @@ from tinkbox.engine.services.routing_table import Hosted, RoutingTable, doing, s
 from tinkbox.model.boot import Supply
 from tinkbox.model.services import APPLIANCE, Phase, PlannedService, Service, ServiceStatus, Standing
 from tinkbox.model.workflow import State
-from tinkbox.wire.routes.labels import Labels, read_labels
-from tinkbox.wire.routes.rules import Request
+from tinkbox.wire.routing.labels import Labels, read_labels
+from tinkbox.wire.routing.rules import Request
 
 DOMAIN = "workflows.tinkbox.internal"
 ALL, PUBLIC = "PathPrefix(`/`)", ("tinkbox.public", "true")

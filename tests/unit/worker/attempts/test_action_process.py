@@ -20,7 +20,7 @@ from tinkbox.wire.messages.worker import Offer
 from tinkbox.worker.attempts.action_process import ActionProcess
 from tinkbox.worker.attempts.arming import Arming
 from tinkbox.worker.attempts.order_listener import OrderListener
-from tinkbox.worker.attempts.patience import Patience
+from tinkbox.worker.attempts.retrying import Patience
 from tinkbox.worker.containers.action_containers import Containers
 from tinkbox.worker.containers.helped_container import Helped
 from tinkbox.worker.machine import nothing_to_gather

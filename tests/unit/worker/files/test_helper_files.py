@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.unit.worker.files.test_welcome import OFFER
+from tests.unit.worker.files.test_shell_welcome import OFFER
 from tinkbox.model.breakpoint import Armed, Kind, Verb
 from tinkbox.model.errors import Invalid
 from tinkbox.model.workflow import Outcome, State

@@ -10,7 +10,7 @@ import pytest
 from tests.unit.worker.shell_fakes import FakeConnection, FakeDoor, FakeEngine, FakeExec, until
 from tinkbox.model.errors import NotFound
 from tinkbox.model.shells import ShellEnd, ShellWish
-from tinkbox.runtime import ContainerFailed, EngineAway, ExecSpec, patience
+from tinkbox.runtime import ContainerFailed, EngineAway, ExecSpec, retrying
 from tinkbox.wire.messages.shell import MAX_FRAME, Channel, Frame, close, control, resize
 from tinkbox.worker.shells import line, session
 from tinkbox.worker.shells.session import ShellSession, reap
@@ -22,7 +22,7 @@ END = control({"end": True})
 
 @pytest.fixture(autouse=True)
 def short_waits(monkeypatch: pytest.MonkeyPatch) -> None:
-    for module, name in ((line, "FIRST_WAIT"), (patience, "FIRST_WAIT"), (session, "SETTLE")):
+    for module, name in ((line, "FIRST_WAIT"), (retrying, "FIRST_WAIT"), (session, "SETTLE")):
         monkeypatch.setattr(module, name, 0.01)
 
 

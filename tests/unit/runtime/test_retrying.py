@@ -5,7 +5,7 @@ from collections.abc import Callable
 import pytest
 
 from tinkbox.model.errors import Conflict, Unavailable
-from tinkbox.runtime.patience import patiently
+from tinkbox.runtime.retrying import patiently
 
 
 def failing(times: int, error: Exception) -> Callable[[], "asyncio.Future[str]"]:
@@ -25,7 +25,7 @@ async def test_the_waits_double_up_to_a_limit(monkeypatch: pytest.MonkeyPatch) -
     async def sleep(seconds: float) -> None:
         waits.append(seconds)
 
-    monkeypatch.setattr("tinkbox.runtime.patience.FIRST_WAIT", 1.0)
+    monkeypatch.setattr("tinkbox.runtime.retrying.FIRST_WAIT", 1.0)
     monkeypatch.setattr(asyncio, "sleep", sleep)
     assert await patiently(failing(6, Unavailable("away")), Unavailable) == "answer"
     assert waits == [1, 2, 4, 8, 8, 8]
@@ -43,7 +43,7 @@ def log(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> py
     async def sleep(seconds: float) -> None:
         del seconds
 
-    monkeypatch.setattr("tinkbox.runtime.patience.FIRST_WAIT", 1.0)
+    monkeypatch.setattr("tinkbox.runtime.retrying.FIRST_WAIT", 1.0)
     monkeypatch.setattr(asyncio, "sleep", sleep)
     caplog.set_level(logging.INFO)
     return caplog

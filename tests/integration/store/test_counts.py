@@ -6,8 +6,8 @@ from tests.integration.store.objects import NOW, attempt, service, version, work
 from tinkbox.model.services import Phase
 from tinkbox.model.services import Standing as ServiceStanding
 from tinkbox.model.workflow import Outcome, State
+from tinkbox.store.counts import Queue, Sizes, Standing
 from tinkbox.store.database import Store, Tables
-from tinkbox.store.figures import Queue, Sizes, Standing
 
 
 async def test_an_empty_store_has_nothing_to_count(store: Store) -> None:

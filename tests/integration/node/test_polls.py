@@ -10,7 +10,7 @@ from aiohttp.test_utils import TestClient, TestServer
 
 from tinkbox.door.problems import refusals_become_problems
 from tinkbox.model.errors import Denied
-from tinkbox.node.questions import LOOK_EVERY, awaited, nothing_yet, offset_of, worker_of
+from tinkbox.node.polls import LOOK_EVERY, awaited, nothing_yet, offset_of, worker_of
 
 Client = TestClient[web.Request, web.Application]
 

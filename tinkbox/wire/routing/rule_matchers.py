@@ -10,7 +10,7 @@ from tinkbox.gotemplate.errors import GoError
 from tinkbox.model.errors import Invalid
 from tinkbox.model.spelling import meant
 from tinkbox.sprig import regexes
-from tinkbox.wire.routes.rule_syntax import Call, wrong
+from tinkbox.wire.routing.rule_syntax import Call, wrong
 
 MAX_SHOWN: Final = 60
 LONGEST_HOST: Final = 253  # the longest name in DNS: what is longer is not searched

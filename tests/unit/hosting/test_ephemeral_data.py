@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from tests.unit.hosting.fake_host_link import FakeHostLink
-from tinkbox.hosting.data import DataKeeper
+from tinkbox.hosting.ephemeral_data import DataKeeper
 from tinkbox.model.errors import Conflict, Denied, NotFound, Unavailable
 from tinkbox.wire.ephemeral_data import decode
 from tinkbox.wire.ephemeral_limits import MAX_DATA_BYTES
@@ -38,7 +38,7 @@ async def test_what_did_not_change_is_not_even_read(
 ) -> None:
     data = DataKeeper(host_link, "r1", folder)
     await data.keep()
-    monkeypatch.setattr("tinkbox.hosting.data.pack", lambda folder: pytest.fail("it was read"))
+    monkeypatch.setattr("tinkbox.hosting.ephemeral_data.pack", lambda folder: pytest.fail("it was read"))
     await data.keep()
 
 

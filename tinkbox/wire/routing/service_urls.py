@@ -5,8 +5,8 @@ from typing import Final
 
 from tinkbox.gotemplate.quoting import can_backquote, quote
 from tinkbox.model.errors import Invalid
-from tinkbox.wire.routes.paths import routing_path
-from tinkbox.wire.routes.rules import Rule, parse_rule
+from tinkbox.wire.routing.paths import routing_path
+from tinkbox.wire.routing.rules import Rule, parse_rule
 
 BOOT_PATH: Final = "/auto.ipxe"  # what `boots.auto.ipxe` alone stands for (proposal 0013)
 MAX_SHOWN: Final = 80

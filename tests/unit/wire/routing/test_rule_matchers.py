@@ -3,9 +3,9 @@
 import pytest
 
 from tinkbox.model.errors import Invalid
-from tinkbox.wire.routes.rule_matchers import Request, condition_of, name_of
-from tinkbox.wire.routes.rule_syntax import Call, parse_expression
-from tinkbox.wire.routes.rules import parse_rule
+from tinkbox.wire.routing.rule_matchers import Request, condition_of, name_of
+from tinkbox.wire.routing.rule_syntax import Call, parse_expression
+from tinkbox.wire.routing.rules import parse_rule
 
 
 def called(text: str) -> Call:

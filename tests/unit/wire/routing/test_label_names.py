@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tinkbox.model.errors import Invalid
-from tinkbox.wire.routes.label_names import LabelName, label_name
+from tinkbox.wire.routing.label_names import LabelName, label_name
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,7 @@
 import pytest
 
 from tinkbox.model.reasons import Reason
-from tinkbox.runtime.words import MAX_WORDS, meaning
+from tinkbox.runtime.engine_messages import MAX_WORDS, meaning
 
 RUNC = "failed to create shim task: OCI runtime create failed: runc create failed: unable to start container process: "
 PULLS = [

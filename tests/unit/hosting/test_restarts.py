@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tinkbox.hosting import life
-from tinkbox.hosting.life import Note
+from tinkbox.hosting import restarts
+from tinkbox.hosting.restarts import Note
 from tinkbox.model.errors import Invalid
 from tinkbox.model.services import Phase, PlannedService, Restart, RestartPolicy, Service, Standing
 from tinkbox.runtime.hosting import Health, Look
@@ -23,7 +23,7 @@ def over(code: int, **fields: object) -> Look:
 def ended(
     note: Note, look: Look, service: PlannedService = SERVICE, *, alone: bool = True
 ) -> tuple[Note, float | None]:
-    return life.ended(note, look, service, ("last line",), alone=alone)
+    return restarts.ended(note, look, service, ("last line",), alone=alone)
 
 
 def with_policy(policy: RestartPolicy, limit: int = 5) -> PlannedService:
@@ -31,33 +31,33 @@ def with_policy(policy: RestartPolicy, limit: int = 5) -> PlannedService:
 
 
 def test_without_a_health_check_it_is_ready_when_it_was_up_for_a_second() -> None:
-    note = life.running(FRESH, UP, 0.9, ("begins",))
+    note = restarts.running(FRESH, UP, 0.9, ("begins",))
     assert (note.standing.phase, note.standing.tail, note.ready) == (Phase.STARTING, ("begins",), "")
-    note = life.running(note, UP, 1.0, ("goes on",))
+    note = restarts.running(note, UP, 1.0, ("goes on",))
     assert (note.standing.phase, note.standing.address, note.ready) == (Phase.READY, "10.0.0.2", "t1")
 
 
 def test_whoever_takes_over_sees_at_once_that_it_was_ready_in_this_start_but_not_in_another() -> None:
     note = replace(FRESH, ready="t1")
-    assert life.running(note, UP, 0.0, ()).standing.phase is Phase.READY
-    assert life.running(note, replace(UP, started_at="t3"), 0.0, ()).standing.phase is Phase.STARTING
+    assert restarts.running(note, UP, 0.0, ()).standing.phase is Phase.READY
+    assert restarts.running(note, replace(UP, started_at="t3"), 0.0, ()).standing.phase is Phase.STARTING
 
 
 def test_with_a_health_check_it_is_ready_when_it_is_healthy() -> None:
-    note = life.running(FRESH, replace(UP, health=Health.STARTING), 100, ())
+    note = restarts.running(FRESH, replace(UP, health=Health.STARTING), 100, ())
     assert (note.standing.phase, note.standing.message) == (Phase.STARTING, "")
-    note = life.running(note, replace(UP, health=Health.UNHEALTHY, probe="refused"), 100, ())
+    note = restarts.running(note, replace(UP, health=Health.UNHEALTHY, probe="refused"), 100, ())
     assert (note.standing.phase, note.standing.message) == (Phase.STARTING, "its health check fails: refused")
-    note = life.running(note, replace(UP, health=Health.HEALTHY), 100, ())
+    note = restarts.running(note, replace(UP, health=Health.HEALTHY), 100, ())
     assert (note.standing.phase, note.standing.message) == (Phase.READY, "")
 
 
 def test_one_that_was_ready_becomes_unhealthy_and_ready_again() -> None:
     note = replace(FRESH, ready="t1")
-    note = life.running(note, replace(UP, health=Health.UNHEALTHY, probe="refused"), 100, ("not shown",))
+    note = restarts.running(note, replace(UP, health=Health.UNHEALTHY, probe="refused"), 100, ("not shown",))
     assert (note.standing.phase, note.standing.message) == (Phase.UNHEALTHY, "its health check fails: refused")
     assert note.standing.tail == ()
-    assert life.running(note, replace(UP, health=Health.HEALTHY), 100, ()).standing.phase is Phase.READY
+    assert restarts.running(note, replace(UP, health=Health.HEALTHY), 100, ()).standing.phase is Phase.READY
 
 
 def test_an_error_is_followed_by_a_restart_after_ever_longer() -> None:
@@ -138,12 +138,12 @@ def test_signals_and_memory_that_ran_out_are_named() -> None:
     note, _ = ended(FRESH, over(137, out_of_memory=True), with_policy(RestartPolicy.NO))
     assert (note.standing.signal, note.standing.reason) == ("SIGKILL", "ServiceFailed")
     assert "memory ran out" in note.standing.message
-    note, _ = life.ended(FRESH, over(255), with_policy(RestartPolicy.NO), (), alone=True)
+    note, _ = restarts.ended(FRESH, over(255), with_policy(RestartPolicy.NO), (), alone=True)
     assert (note.standing.signal, note.standing.message) == ("", "ended with exit code 255")
 
 
 def test_a_refusal_is_final_and_bounded() -> None:
-    note = life.refused(FRESH, "ImageNotFound", "x" * 10_000)
+    note = restarts.refused(FRESH, "ImageNotFound", "x" * 10_000)
     assert (note.standing.phase, note.standing.reason, len(note.standing.message)) == (
         Phase.FAILED, "ImageNotFound", 8_192,
     )  # fmt: skip
@@ -153,23 +153,23 @@ def test_a_refusal_is_final_and_bounded() -> None:
 def test_one_that_is_over_stays_what_it_is_when_it_is_ended() -> None:
     for phase in (Phase.EXITED, Phase.FAILED):
         note = replace(FRESH, standing=replace(FRESH.standing, phase=phase, reason="Some", exit_code=3))
-        assert life.stopping(note) == note
-        assert life.stopped(note, over(143)) == note
+        assert restarts.stopping(note) == note
+        assert restarts.stopped(note, over(143)) == note
 
 
 def test_one_that_is_not_wanted_any_more_is_stopping_and_then_stopped() -> None:
-    note = life.stopping(life.running(FRESH, UP, 5, ()))
+    note = restarts.stopping(restarts.running(FRESH, UP, 5, ()))
     assert (note.standing.phase, note.standing.address) == (Phase.STOPPING, "")
-    assert life.stopped(note, None).standing.phase is Phase.STOPPED
-    standing = life.stopped(note, over(137)).standing
+    assert restarts.stopped(note, None).standing.phase is Phase.STOPPED
+    standing = restarts.stopped(note, over(137)).standing
     assert (standing.phase, standing.exit_code, standing.signal) == (Phase.STOPPED, 137, "SIGKILL")
 
 
 def test_made_ready_again_it_has_no_address_and_no_trouble() -> None:
     standing = replace(FRESH.standing, phase=Phase.READY, address="10.0.0.2", reason="Some", message="trouble")
-    note = life.beginning(replace(FRESH, standing=standing), "fetching image web:v1")
+    note = restarts.beginning(replace(FRESH, standing=standing), "fetching image web:v1")
     assert note.standing == replace(FRESH.standing, message="fetching image web:v1")
-    assert life.listening(note, (80, 443)).standing.ports == (80, 443)
+    assert restarts.listening(note, (80, 443)).standing.ports == (80, 443)
 
 
 @given(
@@ -178,10 +178,10 @@ def test_made_ready_again_it_has_no_address_and_no_trouble() -> None:
 def test_a_note_is_read_as_it_was_written(phase: Phase, row: int, decided: str, ready: str, tail: list[str]) -> None:
     standing = Standing(run="r1", phase=phase, restarts=row, tail=tuple(tail[:5]), ports=(80,))
     note = Note(standing=standing, row=row, decided=decided, ready=ready)
-    assert life.decode(life.encode(note).encode()) == note
+    assert restarts.decode(restarts.encode(note).encode()) == note
 
 
 @pytest.mark.parametrize("content", [b"", b"{}", b"[]", b'{"standing": {}, "row": 1}'])
 def test_what_is_no_note_is_refused(content: bytes) -> None:
     with pytest.raises(Invalid):
-        life.decode(content)
+        restarts.decode(content)

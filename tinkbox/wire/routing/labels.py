@@ -8,10 +8,10 @@ from typing import Final, TypeVar
 
 from tinkbox.model.errors import Invalid, Problem
 from tinkbox.model.spelling import meant
-from tinkbox.wire.routes import label_names as names
-from tinkbox.wire.routes.paths import AddPrefix, Rewrite, StripPrefix
-from tinkbox.wire.routes.rules import Rule, parse_rule, united
-from tinkbox.wire.routes.service_urls import BOOT_PATH, boot_path, boot_script, rule_of
+from tinkbox.wire.routing import label_names as names
+from tinkbox.wire.routing.paths import AddPrefix, Rewrite, StripPrefix
+from tinkbox.wire.routing.rules import Rule, parse_rule, united
+from tinkbox.wire.routing.service_urls import BOOT_PATH, boot_path, boot_script, rule_of
 
 __all__ = ["BOOT_PATH", "Labels", "Route", "read_labels"]
 

@@ -8,7 +8,7 @@ from aiohttp import web
 from aiohttp.test_utils import make_mocked_request
 
 from tinkbox.model.errors import Conflict, Denied, Invalid, NotFound, Refusal, TooLarge, Unavailable
-from tinkbox.registry.answers import answering, challenge_for, credential, operator_only
+from tinkbox.registry.errors import answering, challenge_for, credential, operator_only
 
 
 def asked(**headers: str) -> web.Request:

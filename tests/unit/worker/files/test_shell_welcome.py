@@ -6,7 +6,7 @@ from tinkbox.model.action import Action
 from tinkbox.model.breakpoint import Kind
 from tinkbox.model.workflow import Outcome, PlannedAction, State
 from tinkbox.wire.messages.worker import Offer
-from tinkbox.worker.files.welcome import about, prompt
+from tinkbox.worker.files.shell_welcome import about, prompt
 
 ACTION = PlannedAction(
     index=0,

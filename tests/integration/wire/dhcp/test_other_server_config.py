@@ -13,7 +13,7 @@ import pytest
 
 from examples.lab.network import BRIDGE, Network
 from tests.machine.hosts import Host
-from tinkbox.wire.dhcp.foreign_servers import foreign_lines
+from tinkbox.wire.dhcp.other_server_config import foreign_lines
 
 ROOT = Path(__file__).parents[4]
 PEERS = ROOT / "build" / "peers"

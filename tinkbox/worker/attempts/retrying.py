@@ -7,7 +7,7 @@ from typing import TypeVar
 
 from tinkbox.model.errors import Denied, Unavailable
 from tinkbox.runtime import ContainerFailed, EngineAway
-from tinkbox.runtime.patience import patiently
+from tinkbox.runtime.retrying import patiently
 
 _log = logging.getLogger(__name__)
 T = TypeVar("T")

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tinkbox.model.errors import Invalid
-from tinkbox.wire.routes.rules import Request, parse_rule
+from tinkbox.wire.routing.rules import Request, parse_rule
 
 
 @dataclass(frozen=True)

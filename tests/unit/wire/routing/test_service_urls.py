@@ -5,9 +5,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tinkbox.model.errors import Invalid
-from tinkbox.wire.routes.paths import routing_path
-from tinkbox.wire.routes.rules import Request
-from tinkbox.wire.routes.service_urls import boot_path, boot_script, rule_of
+from tinkbox.wire.routing.paths import routing_path
+from tinkbox.wire.routing.rules import Request
+from tinkbox.wire.routing.service_urls import boot_path, boot_script, rule_of
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tinkbox.model.errors import Invalid
-from tinkbox.wire.routes.rules import MAX_RULE, MAX_SEARCHES, Request, parse_rule, united
+from tinkbox.wire.routing.rules import MAX_RULE, MAX_SEARCHES, Request, parse_rule, united
 
 
 def get(host: str, path: str) -> Request:

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tinkbox.model.errors import Invalid
-from tinkbox.wire.routes.rule_syntax import MAX_DEPTH, Both, Call, Either, Expression, Not, parse_expression
+from tinkbox.wire.routing.rule_syntax import MAX_DEPTH, Both, Call, Either, Expression, Not, parse_expression
 
 
 def call(name: str, *values: str, column: int = 1, columns: tuple[int, ...] = ()) -> Call:

@@ -1,6 +1,6 @@
 from tests.integration.store.objects import version
-from tinkbox.store.data import KEPT_VERSIONS
 from tinkbox.store.database import Store
+from tinkbox.store.ephemeral_data import KEPT_VERSIONS
 
 
 async def test_the_newest_versions_of_data_keep_their_archive(one: Store) -> None:

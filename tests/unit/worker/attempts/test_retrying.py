@@ -6,7 +6,7 @@ import pytest
 
 from tinkbox.model.errors import Denied, Unavailable
 from tinkbox.runtime import ContainerFailed, EngineAway
-from tinkbox.worker.attempts.patience import EngineGone, Patience
+from tinkbox.worker.attempts.retrying import EngineGone, Patience
 
 Ask = Callable[[], Coroutine[Any, Any, str]]
 

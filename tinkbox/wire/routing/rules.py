@@ -4,8 +4,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from tinkbox.wire.routes.rule_matchers import HOST_MATCHERS, Condition, Request, all_of, any_of, condition_of, name_of
-from tinkbox.wire.routes.rule_syntax import Both, Call, Either, Expression, Not, parse_expression, wrong
+from tinkbox.wire.routing.rule_matchers import HOST_MATCHERS, Condition, Request, all_of, any_of, condition_of, name_of
+from tinkbox.wire.routing.rule_syntax import Both, Call, Either, Expression, Not, parse_expression, wrong
 
 __all__ = ["Request", "Rule", "parse_rule", "united"]
 

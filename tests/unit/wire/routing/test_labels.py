@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tinkbox.model.errors import Invalid
-from tinkbox.wire.routes.labels import BOOT_PATH, Labels, Route, read_labels
-from tinkbox.wire.routes.paths import AddPrefix, StripPrefix
-from tinkbox.wire.routes.rules import Request, parse_rule
+from tinkbox.wire.routing.labels import BOOT_PATH, Labels, Route, read_labels
+from tinkbox.wire.routing.paths import AddPrefix, StripPrefix
+from tinkbox.wire.routing.rules import Request, parse_rule
 
 RULE = ("traefik.http.routers.r.rule", "Path(`/a`)")
 

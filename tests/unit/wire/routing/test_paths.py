@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tinkbox.wire.routes.paths import AddPrefix, StripPrefix, routing_path
+from tinkbox.wire.routing.paths import AddPrefix, StripPrefix, routing_path
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import pytest
 
 from tinkbox.gotemplate.values import GoError
 from tinkbox.sprig import FUNCTIONS
-from tinkbox.sprig.changing import changeable
+from tinkbox.sprig.changeable_maps import changeable
 
 
 def test_a_dict_is_changed_in_place() -> None:

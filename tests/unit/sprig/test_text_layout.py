@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tinkbox.gotemplate.values import GoError, to_bytes
-from tinkbox.sprig.layout import FUNCTIONS, abbrev, indent, substr, trunc, wrap, wrap_with
+from tinkbox.sprig.text_layout import FUNCTIONS, abbrev, indent, substr, trunc, wrap, wrap_with
 
 
 @given(st.integers(-20, 20), st.text(max_size=15))

@@ -3,7 +3,7 @@
 from ipaddress import IPv4Address
 from pathlib import Path
 
-from tinkbox.wire.dhcp.foreign_servers import boot_files, foreign_lines
+from tinkbox.wire.dhcp.other_server_config import boot_files, foreign_lines
 from tinkbox.wire.dhcp.pxe import PROGRAMS
 
 LINES = {each.server: each for each in foreign_lines(IPv4Address("172.30.0.1"), "http://172.30.0.1:8080")}

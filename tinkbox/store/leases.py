@@ -8,7 +8,7 @@ from ipaddress import IPv4Address
 from tinkbox.model.hardware import MacAddress
 from tinkbox.model.leases import Lease, LeaseState
 
-_TOGETHER = 64
+_TOGETHER = 256
 _INSERT = "INSERT INTO lease (address, mac, state, until, client_id, hostname, proven) VALUES"
 _UPDATE = (
     "ON CONFLICT (address) DO UPDATE SET mac = excluded.mac, state = excluded.state, until = excluded.until, "
@@ -36,7 +36,8 @@ class LeaseTable:
             self._sql.execute(f"{_INSERT} {values} {_UPDATE}", [value for row in some for value in row])
 
     def forget(self, addresses: Iterable[IPv4Address]) -> None:
-        self._sql.executemany("DELETE FROM lease WHERE address = ?", [(str(each),) for each in addresses])
+        if gone := [(str(each),) for each in addresses]:
+            self._sql.executemany("DELETE FROM lease WHERE address = ?", gone)
 
 
 def _row(lease: Lease) -> tuple[str | bytes | bool, ...]:

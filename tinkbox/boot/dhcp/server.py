@@ -28,6 +28,9 @@ from tinkbox.wire.dhcp.pxe import BootService, answer, is_for, refusal
 from tinkbox.wire.dhcp.relay_agent import relay_agent
 
 DRAIN = 64
+GATHERED = (
+    0.01  # seconds from one writing of leases to the next, so that under load each is of many; the first waits for none
+)
 MAX_DATAGRAM = 2048
 MAX_PROVING = 256
 PROBES = 4
@@ -240,6 +243,7 @@ class DhcpServer:
                     self._say(each, xid)  # the others ask again
                 if number % DRAIN == 0:
                     await asyncio.sleep(0)  # others have their turn
+            await asyncio.sleep(GATHERED)
 
     def _prove(self, question: Question, xid: bytes) -> None:
         """Find out whether anybody has the address, and answer then to the newest that the machine said."""

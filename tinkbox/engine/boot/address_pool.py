@@ -15,9 +15,9 @@ from tinkbox.model.leases import Lease, LeaseState, Subnet
 
 LOOK_AGAIN = 60.0
 _SINCE_EVER = -inf
-_HOLDING = frozenset({LeaseState.OFFERED, LeaseState.BOUND})
+_HOLDING = (LeaseState.OFFERED, LeaseState.BOUND)
 # Whatever machine a lease in one of these names, it is not at that address.
-KEPT_OUT = frozenset({LeaseState.DECLINED, LeaseState.TAKEN})
+KEPT_OUT = (LeaseState.DECLINED, LeaseState.TAKEN)
 
 
 @dataclass(slots=True, kw_only=True)  # nobody changes one; a frozen one takes twice as long to make
@@ -99,8 +99,10 @@ class Pool:
 
     def put(self, lease: Lease, ends: float) -> None:
         """From now on this is what is known of the address; who had it before has it no more."""
-        self._forget(lease.address)
         number = int(lease.address)
+        before = self._held.get(number)
+        if before is not None and (before.lease.mac != lease.mac or lease.state in KEPT_OUT):
+            self._forget(lease.address)
         self._held[number] = Held(lease=lease, ends=ends)
         if lease.state not in KEPT_OUT:
             self._address_of[lease.mac] = lease.address

@@ -29,9 +29,12 @@ class Buckets:
 
     def take(self, key: Hashable, now: float) -> bool:
         """Whether one more is admitted; `now` is in seconds.  While a clock goes back no time passes."""
-        tokens, since = self._filled.get(key, (self._rate.burst, now))
-        passed = now - since if now > since else 0.0
-        tokens = min(self._rate.burst, tokens + passed * self._rate.a_second)
+        burst = self._rate.burst
+        tokens, since = self._filled.get(key, (burst, now))
+        if now > since:
+            tokens += (now - since) * self._rate.a_second
+        if tokens > burst:
+            tokens = burst
         admitted = tokens >= 1
         self._filled[key] = (tokens - 1 if admitted else tokens, now)
         self._filled.move_to_end(key)

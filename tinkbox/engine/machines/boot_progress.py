@@ -23,7 +23,7 @@ from tinkbox.store.database import Store
 
 REMEMBERED_BOOTS = 16
 _BOOT_PROGRESS = (Stage.SCRIPT, Stage.SUPPLIED, Stage.KERNEL, Stage.RAMDISK)
-_BOOTS = frozenset({Stage.SCRIPT, Stage.SUPPLIED})
+_BOOTS = (Stage.SCRIPT, Stage.SUPPLIED)
 
 
 class BootProgress:

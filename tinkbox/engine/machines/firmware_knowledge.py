@@ -83,15 +83,13 @@ class FirmwareKnowledge:
         for card, watched in known.items():
             if card in self._strangers or not settled(watched) or any(learn(watched, each) != watched for each in seen):
                 return None
-        return partial(self._is_all, mac, cards, tuple(known.items()))
+        return partial(self._are_all, mac, cards, known) if cards else partial(self._is_all, mac, known[mac])
 
-    def _is_all(
-        self, mac: MacAddress, cards: list[MacAddress] | None, known: Sequence[tuple[MacAddress, Watched]]
-    ) -> bool:
-        for card, watched in known:
-            if self.watched(card) is not watched:
-                return False
-        return cards is None or list(self._cards(mac)) == cards
+    def _is_all(self, mac: MacAddress, known: Watched) -> bool:
+        return self.watched(mac) is known
+
+    def _are_all(self, mac: MacAddress, cards: list[MacAddress], known: Mapping[MacAddress, Watched]) -> bool:
+        return list(self._cards(mac)) == cards and all(self._is_all(*each) for each in known.items())
 
     async def run(self) -> NoReturn:
         """Save what was learned, for ever."""

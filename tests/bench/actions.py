@@ -24,6 +24,7 @@ from tests.bench.figures import Comparison
 from tests.bench.lab import TINKBOX, folder, need, on_loopback
 from tests.integration.docker_engine import DockerEngine, docker_engine_in
 from tinkbox.client.operator import Operator
+from tinkbox.client.operator.lasting_connection import LastingConnection
 
 BUSYBOX = Path("/bin/busybox")
 TOOLS = {"dockerd": "docker.io", "docker": "docker.io", str(BUSYBOX): "busybox-static"}
@@ -74,7 +75,7 @@ async def prepare(operator_socket: Path, archive: Path, workers: Mapping[str, Pa
         for number in range(ACTIONS)
     )
     task = f'  - name: nothing\n    worker: "{{{{.device_1}}}}"\n    actions:\n{actions}'
-    async with Operator(socket=operator_socket) as operator:
+    async with Operator(LastingConnection(socket=operator_socket)) as operator:
         await operator.images.load(archive)
         await operator.templates.create("bench", f'version: "0.1"\nname: bench\nglobal_timeout: 600\ntasks:\n{task}')
         for number, (mac, folder) in enumerate(workers.items(), 2):
@@ -98,7 +99,7 @@ def working(engine: DockerEngine, folder: Path, *options: str) -> Iterator[None]
 
 async def workflow(operator_socket: Path, mac: str = MAC) -> float:
     """Milliseconds from an action's start to the next one's, the mean over a workflow on that machine."""
-    async with asyncio.timeout(SECONDS), Operator(socket=operator_socket) as operator:
+    async with asyncio.timeout(SECONDS), Operator(LastingConnection(socket=operator_socket)) as operator:
         events = operator.events()
         await anext(events)  # from here on nothing is missed
         await operator.workflows.create("bench", {"device_1": mac})

@@ -22,6 +22,7 @@ from tests.bench.start import milliseconds
 from tests.bench.typist import KEYS, Typist
 from tests.integration.docker_engine import DockerEngine, docker_engine_in
 from tinkbox.client.operator import Operator
+from tinkbox.client.operator.lasting_connection import LastingConnection
 
 HELPED, PLAIN = "0a:00:00:00:00:01", "0a:00:00:00:00:02"
 ROUNDS = 5
@@ -96,7 +97,7 @@ async def held(operator_socket: Path, marks: Path) -> str:
         'version: "0.1"\nname: held\nbreakpoint: {onFailure: true}\n'
         f'tasks:\n  - name: held\n    worker: "{{{{.device_1}}}}"\n    actions:\n      - {action}\n'
     )
-    async with asyncio.timeout(SECONDS), Operator(socket=operator_socket) as operator:
+    async with asyncio.timeout(SECONDS), Operator(LastingConnection(socket=operator_socket)) as operator:
         await operator.templates.create("held", text)
         created = await operator.workflows.create("held", {"device_1": HELPED})
         await again_held(operator, created["id"], 0)
@@ -125,7 +126,7 @@ async def verdicts(stands: Held) -> Comparison:
     """From the verdict to what the command does first, and the same command by the engine's API."""
     comparison = Comparison(what="from retry to its effect", unit="ms", peer="exec by the Docker API", better="less")
     async with (
-        Operator(socket=stands.data / "operator.sock") as operator,
+        Operator(LastingConnection(socket=stands.data / "operator.sock")) as operator,
         aiodocker.Docker(url=stands.engine.url, api_version="v1.41") as docker,
     ):
         container = await docker.containers.get(stands.container)

@@ -32,6 +32,7 @@ from tests.bench.figures import Comparison
 from tests.bench.lab import ROOT, TINKBOX, as_client, as_server, cable, folder, need, until
 from tests.bench.peers import start_dnsmasq, start_kea
 from tinkbox.client.operator import Operator
+from tinkbox.client.operator.lasting_connection import LastingConnection
 
 TOOLS = {"perfdhcp": "kea-admin", "dnsmasq": "dnsmasq-base", "ip": "iproute2"}
 KEA = "kea-dhcp4"
@@ -154,7 +155,7 @@ def start_bare(network: Network, work: Path) -> None:
 
 async def prepare(operator_socket: Path, machines: Sequence[tuple[str, str]], network: IPv4Interface = ADDRESS) -> None:
     """Make the machines known, and give each the ticket without which it may not netboot."""
-    async with Operator(socket=operator_socket) as operator:
+    async with Operator(LastingConnection(socket=operator_socket)) as operator:
         for mac, address in machines:
             await operator.hardware.push(document(mac, address, network))
         for number, first in enumerate(range(0, len(machines), MACHINES)):

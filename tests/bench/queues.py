@@ -31,6 +31,7 @@ from tests.bench.figures import Comparison
 from tests.bench.lab import TINKBOX, as_server, folder, need, on_loopback, until
 from tests.bench.usage import peak_memory, processor_seconds
 from tinkbox.client.operator import Operator
+from tinkbox.client.operator.lasting_connection import LastingConnection
 from tinkbox.model.workflow import Outcome, State
 from tinkbox.wire.messages.breakpoints import Orders
 from tinkbox.wire.messages.worker import Credential, Hello, Report, encode
@@ -136,7 +137,7 @@ async def prepare(operator_socket: Path) -> Queues:
         f"      - {{name: nothing-{each}, image: 'nothing:v1', timeout: 600}}\n" for each in range(ACTIONS)
     )
     queues: dict[Credential, list[str]] = {}
-    async with Operator(socket=operator_socket) as operator:
+    async with Operator(LastingConnection(socket=operator_socket)) as operator:
         await operator.templates.create("bench", TEMPLATE + actions)
         for number in range(WORKERS):
             await operator.hardware.push(document(number))
@@ -222,7 +223,7 @@ async def answer(door: Connection, method: str, path: str, body: bytes = b"") ->
 
 async def check_success(operator_socket: Path) -> None:
     """Raises Wrong unless the appliance says that every workflow succeeded, so that nothing is left to be offered."""
-    async with Operator(socket=operator_socket) as operator:
+    async with Operator(LastingConnection(socket=operator_socket)) as operator:
         states = [each["state"] for each in await operator.workflows.all()]
     if states != [State.SUCCESS] * WORKERS * WORKFLOWS:
         raise Wrong(f"{states.count(State.SUCCESS)} of {len(states)} workflows succeeded")

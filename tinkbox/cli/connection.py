@@ -6,23 +6,16 @@ from typing import TYPE_CHECKING, TypeVar
 
 if TYPE_CHECKING:
     from tinkbox.client.operator import Operator
+    from tinkbox.client.operator.connection import Connection
 
 T = TypeVar("T")
 
 
 def ask(chosen: argparse.Namespace, question: "Callable[[Operator], Awaitable[T]]") -> T:
-    """Ask the appliance that `--data`, the environment or the configuration names."""
-    import asyncio
+    """Ask the appliance that `--data`, the environment or the configuration names, and wait for the answer."""
+    from tinkbox.client.operator.quick_connection import QuickConnection, answer_of
 
-    from tinkbox.client.operator import Operator
-    from tinkbox.settings import client_target
-
-    async def asked() -> T:
-        target = client_target(chosen.data)
-        async with Operator(socket=target.socket, url=target.url, token=target.token) as operator:
-            return await question(operator)
-
-    return asyncio.run(asked())
+    return answer_of(_asked(chosen, QuickConnection, question))
 
 
 def ask_each(chosen: argparse.Namespace, question: "Callable[[Operator, str], Awaitable[T]]") -> list[T]:
@@ -32,3 +25,23 @@ def ask_each(chosen: argparse.Namespace, question: "Callable[[Operator, str], Aw
         return [await question(operator, key) for key in chosen.keys]
 
     return ask(chosen, asked)
+
+
+def stay_connected(chosen: argparse.Namespace, conversation: "Callable[[Operator], Awaitable[T]]") -> T:
+    """As `ask`, for what follows, uploads, waits or does several things at once."""
+    import asyncio
+
+    from tinkbox.client.operator.lasting_connection import LastingConnection
+
+    return asyncio.run(_asked(chosen, LastingConnection, conversation))
+
+
+async def _asked(
+    chosen: argparse.Namespace, connection: "type[Connection]", question: "Callable[[Operator], Awaitable[T]]"
+) -> T:
+    from tinkbox.client.operator import Operator
+    from tinkbox.settings import client_target
+
+    target = client_target(chosen.data)
+    async with Operator(connection(socket=target.socket, url=target.url, token=target.token)) as operator:
+        return await question(operator)

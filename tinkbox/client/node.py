@@ -135,8 +135,9 @@ class NodeDoor:
             limit = aiohttp.ClientTimeout(total=seconds)
             data = None if body is None else io.BytesIO(body)
             async with self._session.request(method, self._base + path, data=data, timeout=limit) as response:
-                await raise_refusal(response)
-                return await response.read()
+                answer = await response.read()
+                raise_refusal(response.status, response.reason or "", answer)
+                return answer
         except (aiohttp.ClientError, TimeoutError, OSError) as error:
             raise Unavailable(
                 f"the appliance at {self._base} does not answer: {str(error) or type(error).__name__}"

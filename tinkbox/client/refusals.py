@@ -2,8 +2,6 @@
 
 import json
 
-from aiohttp import ClientResponse
-
 from tinkbox.model.errors import Conflict, Denied, Forbidden, Invalid, NotFound, Problem, Refusal, TooLarge, Unavailable
 
 BY_STATUS: dict[int, type[Refusal]] = {
@@ -16,11 +14,11 @@ BY_STATUS: dict[int, type[Refusal]] = {
 }
 
 
-async def raise_refusal(response: ClientResponse) -> None:
-    """Raise what an answer that is no success says."""
-    if response.status < 400:
+def raise_refusal(status: int, reason: str, answer: bytes) -> None:
+    """Raise what an answer that is no success says; `reason` is that of its status line."""
+    if status < 400:
         return
-    text = await response.text(errors="replace")
+    text = answer.decode(errors="replace")
     try:
         document = json.loads(text)
         detail = str(document["detail"])
@@ -29,7 +27,7 @@ async def raise_refusal(response: ClientResponse) -> None:
             for each in document.get("problems", [])
         ]
     except (ValueError, KeyError, TypeError, AttributeError):
-        detail, problems = f"{response.status} {response.reason}: {text[:200]}", []
-    if response.status in (400, 422):
+        detail, problems = f"{status} {reason}: {text[:200]}", []
+    if status in (400, 422):
         raise Invalid(detail, problems)
-    raise BY_STATUS.get(response.status, Unavailable)(detail)
+    raise BY_STATUS.get(status, Unavailable)(detail)

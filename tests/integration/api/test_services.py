@@ -12,6 +12,7 @@ from tests.integration.api.resuming import Resuming
 from tinkbox.api import event_stream
 from tinkbox.cli.wording.events import told
 from tinkbox.client.operator import Operator
+from tinkbox.client.operator.lasting_connection import LastingConnection
 from tinkbox.model.errors import NotFound
 from tinkbox.model.services import APPLIANCE, Phase, Standing
 from tinkbox.store import output
@@ -255,7 +256,7 @@ async def test_the_client_speaks_of_services_as_the_door_does(door: Door) -> Non
     await host.begin()
     await host.print("boot files", b"hello")
     await host.say("boot files", Phase.EXITED, exit_code=0)
-    async with asyncio.timeout(SOON), Operator(socket=door.path) as operator:
+    async with asyncio.timeout(SOON), Operator(LastingConnection(socket=door.path)) as operator:
         assert await operator.services.all() == await operator.services.all("a+b & c=d%20/é")
         for key in ("boot files", "a+b & c=d%20/é/boot files", f"{workflow_id}/boot files"):
             pieces = [each async for each in operator.services.output(key, follow=True)]

@@ -20,6 +20,7 @@ from tests.integration.faults.rig import OVER, Appliance, prepare
 from tests.integration.faults.wire import Exchange, Moment, Wire
 from tests.integration.worker.machine import IMAGE
 from tinkbox.client.operator import Operator
+from tinkbox.client.operator.lasting_connection import LastingConnection
 from tinkbox.model.errors import Unavailable
 
 DEADLINE = 240.0
@@ -280,7 +281,7 @@ async def hosting_in(
     configuration = Configuration(path, data, 7080, 80, 69)
     appliance = Appliance(configuration, program=network.inside(PROGRAM))
     async with AsyncExitStack() as stack:
-        operator = await stack.enter_async_context(Operator(socket=appliance.socket))
+        operator = await stack.enter_async_context(Operator(LastingConnection(socket=appliance.socket)))
         hosting = Hosting(folder, network, engine, appliance, operator, worker_docker, stage, strike)
         wire = Wire("docker", Path(engine.url.removeprefix("unix://")), hosting.heard)
         await stack.enter_async_context(wire.open(sockets))

@@ -25,6 +25,7 @@ from tests.integration.faults.wire import Wire
 from tests.integration.registry.serving import layer
 from tests.integration.worker.machine import IMAGE
 from tinkbox.client.operator import Operator
+from tinkbox.client.operator.lasting_connection import LastingConnection
 from tinkbox.model.errors import Unavailable
 from tinkbox.wire.polling import POLL_SECONDS
 
@@ -315,7 +316,7 @@ async def prepare(appliance: Appliance, engine: DockerEngine, folder: Path) -> N
     )
     await asyncio.to_thread(engine.cli, "save", "-o", archive, IMAGE)
     await asyncio.to_thread(engine.cli, "rmi", IMAGE)
-    async with Operator(socket=appliance.socket) as operator:
+    async with Operator(LastingConnection(socket=appliance.socket)) as operator:
         await operator.images.load(archive)
 
 
@@ -329,7 +330,7 @@ async def rig_in(
     door = Wire("door", URL(f"http://127.0.0.1:{appliance.configuration.http_port}"), script.heard)
     docker = Wire("docker", Path(engine.url.removeprefix("unix://")), script.heard)
     (folder / "marks").mkdir()
-    async with Operator(socket=appliance.socket) as operator:
+    async with Operator(LastingConnection(socket=appliance.socket)) as operator:
         await operator.hardware.push(json.dumps(hardware(number)).encode())
         credential = await operator.hardware.credential(mac(number))
         (folder / "worker.json").write_text(json.dumps(credential))

@@ -110,6 +110,16 @@ def test_help_and_version_load_nothing_heavy(arguments: list[str]) -> None:
     assert ended.stderr == "[]\n"
 
 
+def test_a_question_to_the_appliance_loads_neither_an_event_loop_nor_aiohttp(tmp_path: Path) -> None:
+    code = (
+        "import sys; from tinkbox.cli import main\n"
+        f"status = main(['--data', {str(tmp_path)!r}, 'hardware', 'list'])\n"
+        f"print(status, [name for name in ('asyncio', 'aiohttp') if name in sys.modules])"
+    )
+    ended = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert ended.stdout == "3 []\n"
+
+
 def test_nouns_load_what_is_heavy_only_for_the_verbs_that_need_it() -> None:
     code = (
         "import sys; from tinkbox.cli.command_line import command_line; from tinkbox.cli.nouns import NOUNS\n"

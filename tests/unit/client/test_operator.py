@@ -4,51 +4,20 @@ import json
 import os
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
-from aiohttp import web
 
+from tests.unit.client.recording_door import RecordingDoor, served
 from tinkbox.client.operator import Operator, Unreachable
-from tinkbox.client.operator.connection import Connection
+from tinkbox.client.operator.lasting_connection import LastingConnection
 from tinkbox.model.errors import Denied, NotFound, Unavailable
-
-
-@dataclass
-class RecordingDoor:
-    """Answers everything with `answer`; `broken` makes it hang up instead, in the middle of a stream too."""
-
-    answer: bytes = b"{}"
-    status: int = 200
-    broken: bool = False
-    asked: list[tuple[str, str, bytes]] = field(default_factory=list)
-    headers: dict[str, str] = field(default_factory=dict)
-
-    async def handle(self, request: web.Request) -> web.StreamResponse:
-        self.asked.append((request.method, request.raw_path, await request.read()))
-        self.headers = dict(request.headers)
-        response = web.StreamResponse(status=self.status)
-        await response.prepare(request)
-        await response.write(self.answer)
-        if self.broken:
-            assert request.transport is not None
-            request.transport.close()
-        return response
 
 
 @asynccontextmanager
 async def operator_of(door: RecordingDoor, folder: Path, token: str = "") -> AsyncIterator[Operator]:
-    application = web.Application()
-    application.router.add_route("*", "/{path:.*}", door.handle)
-    runner = web.AppRunner(application, access_log=None)
-    await runner.setup()
-    try:
-        await web.UnixSite(runner, str(folder / "s")).start()
-        async with Operator(socket=folder / "s", token=token) as operator:
-            yield operator
-    finally:
-        await runner.cleanup()
+    async with served(door, folder) as socket, Operator(LastingConnection(socket=socket, token=token)) as operator:
+        yield operator
 
 
 @pytest.mark.parametrize(
@@ -71,7 +40,6 @@ async def test_the_token_is_shown_when_there_is_one(tmp_path: Path) -> None:
     async with operator_of(door, tmp_path, token="secret") as operator:
         await operator.hardware.all()
         assert door.headers["Authorization"] == "Bearer secret"
-    (tmp_path / "s").unlink(missing_ok=True)
     async with operator_of(door, tmp_path) as operator:
         await operator.hardware.all()
         assert "Authorization" not in door.headers
@@ -130,11 +98,11 @@ async def test_events_come_with_the_number_to_go_on_from(tmp_path: Path) -> None
         assert door.headers["Last-Event-ID"] == "5"
 
 
-class CutUp(Connection):
+class CutUp(LastingConnection):
     """Gets what the appliance streams cut at a byte."""
 
     def __init__(self, stream: bytes, cut: int) -> None:
-        super().__init__(None, "http://nobody", "")
+        super().__init__(url="http://nobody")
         self._pieces = (stream[:cut], stream[cut:])
 
     async def stream(self, path: str, headers: Mapping[str, str]) -> AsyncIterator[bytes]:
@@ -145,7 +113,7 @@ class CutUp(Connection):
 async def test_events_may_be_cut_anywhere_on_their_way() -> None:
     stream = 'id: 5\nevent: a\ndata: {"kind": "täglich"}\n\n: still here\n\nid: 6\ndata: {}\n\n'.encode()
     for cut in range(len(stream)):
-        operator = Operator(url="http://nobody")
+        operator = Operator(LastingConnection(url="http://nobody"))
         operator.connection = CutUp(stream, cut)
         assert [each async for each in operator.events()] == [(5, {"kind": "täglich"}), (6, {})], cut
 
@@ -160,12 +128,12 @@ async def test_an_answer_that_is_no_document_is_told(tmp_path: Path, answer: byt
 
 
 async def test_nobody_there_is_told_with_the_place_and_the_remedy(tmp_path: Path) -> None:
-    async with Operator(socket=tmp_path / "nobody") as operator:
+    async with Operator(LastingConnection(socket=tmp_path / "nobody")) as operator:
         with pytest.raises(Unreachable, match="is `tinkbox serve` running") as refusal:
             await operator.hardware.all()
         assert str(refusal.value).startswith(f"no appliance answers at {tmp_path}/nobody (No such file or directory): ")
     for url in ("http://127.0.0.1:1", "not a url", "ftp://x"):
-        async with Operator(url=url) as operator:
+        async with Operator(LastingConnection(url=url)) as operator:
             with pytest.raises(Unreachable):
                 await operator.hardware.all()
 
@@ -173,7 +141,7 @@ async def test_nobody_there_is_told_with_the_place_and_the_remedy(tmp_path: Path
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can give up its rights")
 async def test_whoever_may_not_use_the_door_is_told_so(tmp_path: Path) -> None:
     (tmp_path / "data").mkdir(mode=0o700)
-    async with Operator(socket=tmp_path / "data/operator.sock") as operator:
+    async with Operator(LastingConnection(socket=tmp_path / "data/operator.sock")) as operator:
         os.seteuid(65534)
         try:
             with pytest.raises(

@@ -23,7 +23,7 @@ async def refusal_of(answer: web.Response | Refusal) -> Refusal | None:
     application.router.add_get("/", handler)
     async with TestServer(application) as server, ClientSession() as session, session.get(server.make_url("/")) as got:
         try:
-            await raise_refusal(got)
+            raise_refusal(got.status, got.reason or "", await got.read())
         except Refusal as refusal:
             return refusal
     return None

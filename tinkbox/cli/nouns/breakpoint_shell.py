@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from tinkbox.cli.connection import ask
+from tinkbox.cli.connection import stay_connected
 from tinkbox.cli.flags import KEY, Verbs, add_verb, assignment
 from tinkbox.cli.output.formats import Document
 from tinkbox.cli.output.printable import clean
@@ -68,7 +68,7 @@ def shell(chosen: argparse.Namespace) -> int:
             f"tinkbox breakpoint shell {chosen.key} -- COMMAND"
         )
     try:
-        return ask(chosen, lambda operator: _interactive(operator, chosen))
+        return stay_connected(chosen, lambda operator: _interactive(operator, chosen))
     except Told as told:
         return 128 + told.number
 
@@ -147,7 +147,7 @@ def _command(chosen: argparse.Namespace) -> int:
             return await carry(connection)
 
     try:
-        end = ask(chosen, run)
+        end = stay_connected(chosen, run)
     except Refusal as refusal:
         # Every other status may be the command's own.
         end = ShellEnd(None, message=str(refusal))

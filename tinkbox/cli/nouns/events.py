@@ -5,7 +5,7 @@ import json
 import sys
 from typing import TYPE_CHECKING
 
-from tinkbox.cli.connection import ask
+from tinkbox.cli.connection import stay_connected
 from tinkbox.cli.flags import add_verb, add_verbs
 from tinkbox.cli.output.printable import clean
 from tinkbox.model.errors import Unavailable
@@ -42,4 +42,4 @@ def watch(chosen: argparse.Namespace) -> None:
                 print(f"tinkbox: {clean(str(error))}; trying again", file=sys.stderr)
             await asyncio.sleep(1)
 
-    ask(chosen, watched)
+    stay_connected(chosen, watched)

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tinkbox.cli.connection import ask, ask_each
+from tinkbox.cli.connection import ask, ask_each, stay_connected
 from tinkbox.cli.flags import add_keys, add_listing, add_verb, add_verbs
 from tinkbox.cli.input_documents import read_input
 from tinkbox.cli.nouns import hardware_discovery, hardware_leases
@@ -153,7 +153,7 @@ def watch(chosen: argparse.Namespace) -> None:
                     print(json.dumps(document), flush=True)
             await asyncio.sleep(1)
 
-    ask(chosen, watched)
+    stay_connected(chosen, watched)
 
 
 def credential(chosen: argparse.Namespace) -> None:

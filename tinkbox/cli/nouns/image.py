@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tinkbox.cli.connection import ask, ask_each
+from tinkbox.cli.connection import ask, ask_each, stay_connected
 from tinkbox.cli.flags import add_keys, add_listing, add_verb, add_verbs
 from tinkbox.cli.output.formats import Column, Document, show
 from tinkbox.cli.output.printable import moment
@@ -42,7 +42,7 @@ def load(chosen: argparse.Namespace) -> None:
             for name in names:
                 print(f"Loaded image: {name}", flush=True)
 
-    ask(chosen, loaded)
+    stay_connected(chosen, loaded)
 
 
 def show_list(chosen: argparse.Namespace) -> None:

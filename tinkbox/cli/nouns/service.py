@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from tinkbox.cli.connection import ask, ask_each
+from tinkbox.cli.connection import ask, ask_each, stay_connected
 from tinkbox.cli.flags import add_listing, add_verb, add_verbs
 from tinkbox.cli.output.followed_output import Stream, follow, name_of_run
 from tinkbox.cli.output.formats import Column, Document, show
@@ -111,7 +111,7 @@ def logs(chosen: argparse.Namespace) -> None:
 
         await follow(stream, name_of_run)
 
-    ask(chosen, printed)
+    stay_connected(chosen, printed)
 
 
 def now() -> datetime:

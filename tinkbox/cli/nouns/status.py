@@ -4,7 +4,7 @@ import argparse
 import sys
 from typing import TYPE_CHECKING
 
-from tinkbox.cli.connection import ask
+from tinkbox.cli.connection import stay_connected
 from tinkbox.cli.flags import carry_out
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ def show(chosen: argparse.Namespace) -> int:
     from tinkbox.view.main import show as draw
 
     if not sys.stdout.isatty():
-        ask(chosen, lambda operator: draw(operator.status))
+        stay_connected(chosen, lambda operator: draw(operator.status))
         return 0
 
     from tinkbox.cli.terminal.quit_key import UntilQuit
@@ -31,7 +31,7 @@ def show(chosen: argparse.Namespace) -> int:
             await draw(operator.status)
 
     try:
-        ask(chosen, drawn)
+        stay_connected(chosen, drawn)
     except Told as told:
         return 128 + told.number
     return 0

@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tinkbox.cli.connection import ask, ask_each
+from tinkbox.cli.connection import ask, ask_each, stay_connected
 from tinkbox.cli.flags import add_confirmation, add_keys, add_listing, add_verb, add_verbs
 from tinkbox.cli.input_documents import read_devices, read_text
 from tinkbox.cli.nouns import workflow_data
@@ -157,7 +157,7 @@ def logs(chosen: argparse.Namespace) -> None:
         workflow_id = (await operator.workflows.get(chosen.key))["id"]
         await follow(lambda place: operator.workflows.output(workflow_id, place, follow=chosen.follow), name_of_attempt)
 
-    ask(chosen, printed)
+    stay_connected(chosen, printed)
 
 
 def cancel(chosen: argparse.Namespace) -> None:
@@ -199,7 +199,7 @@ def watch(chosen: argparse.Namespace) -> int:
                 return 0 if end == "succeeded" else 1
             await asyncio.sleep(0.5)
 
-    return ask(chosen, watched)
+    return stay_connected(chosen, watched)
 
 
 def delete(chosen: argparse.Namespace) -> None:

@@ -6,13 +6,11 @@ asked raises Unreachable when no appliance answers.
 
 import json
 from collections.abc import AsyncIterator
-from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
-from urllib.parse import urlencode
 
 from tinkbox.client.operator.breakpoints import Breakpoints, Shells
-from tinkbox.client.operator.connection import Connection, Document, Unreachable
+from tinkbox.client.operator.connection import Connection, Document, Unreachable, part
 from tinkbox.client.operator.hardware import Discovered, Hardware, Leases, Seen
 from tinkbox.client.operator.images import Images, Osie
 from tinkbox.client.operator.services import Services
@@ -26,10 +24,10 @@ __all__ = ["Document", "Operator", "Unreachable"]
 
 
 class Operator:
-    """An async context manager.  Give the unix socket of an appliance on this host, or URL and token of another."""
+    """An async context manager."""
 
-    def __init__(self, *, socket: Path | None = None, url: str = "", token: str = "") -> None:
-        self.connection = connection = Connection(socket, url, token)
+    def __init__(self, connection: Connection) -> None:
+        self.connection = connection
         self.hardware = Hardware(connection)
         self.leases = Leases(connection)
         self.seen = Seen(connection)
@@ -59,7 +57,7 @@ class Operator:
 
     async def doctor(self, machine: str = "") -> Document:
         """What the boot doctor says of a machine, or of the appliance and whom it saw; it listens for some seconds."""
-        return await self.connection.document("GET", f"/v1/doctor?{urlencode({'machine': machine})}")
+        return await self.connection.document("GET", f"/v1/doctor?machine={part(machine)}")
 
     async def events(self, after: int | None = None) -> AsyncIterator[tuple[int, Document | None]]:
         """Every event after the one of this number, or every new one; with its number, to go on from.

@@ -20,7 +20,7 @@ def images(appliance: FakeAppliance) -> FakeAppliance:
     appliance.answers = {
         "GET /v1/images": IMAGES,
         "POST /v1/images": {"loaded": ["one:v1", "two:v2"]},
-        "DELETE /v1/images?reference=tools/old@sha256:77": {},
+        "DELETE /v1/images?reference=tools%2Fold%40sha256:77": {},
     }
     return appliance
 

@@ -41,7 +41,7 @@ def test_an_appliance_without_services_has_only_headers(tinkbox: Tinkbox, applia
 
 
 def test_those_of_named_workflows_are_asked_for_one_after_another(tinkbox: Tinkbox, appliance: FakeAppliance) -> None:
-    appliance.answers["GET /v1/services?workflow=hello+world/1"] = [service()]
+    appliance.answers["GET /v1/services?workflow=hello+world%2F1"] = [service()]
     appliance.answers["GET /v1/services?workflow=other"] = [service(id="o/s", name="s")]
     assert tinkbox("service", "list", "hello world/1", "other", "-q").out == f"{WORKFLOW_ID}/boot files\no/s\n"
     missing = tinkbox("service", "list", "other", "nothing")

@@ -1,0 +1,132 @@
+"""The connection that waits for its answers, against a door that records what it is asked."""
+
+import asyncio
+import json
+import os
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import TypeVar
+
+import pytest
+from aiohttp import web
+
+from tests.unit.client.recording_door import RecordingDoor, served
+from tinkbox.client.operator import Operator, Unreachable
+from tinkbox.client.operator.quick_connection import QuickConnection, answer_of
+from tinkbox.model.errors import Invalid, NotFound, Unavailable
+
+T = TypeVar("T")
+
+
+async def asked(question: Callable[[Operator], Awaitable[T]], connection: QuickConnection) -> T:
+    """The answer; it waits in another thread, for the door answers in this one."""
+
+    async def ask() -> T:
+        async with Operator(connection) as operator:
+            return await question(operator)
+
+    return await asyncio.to_thread(lambda: answer_of(ask()))
+
+
+async def test_questions_are_asked_as_over_a_lasting_connection(tmp_path: Path) -> None:
+    door = RecordingDoor()
+
+    async def questions(operator: Operator) -> list[object]:
+        return [
+            await operator.hardware.get("täglich 100%"),
+            await operator.hardware.push(b"not even json"),
+            await operator.templates.update("x", None, "text"),
+            await operator.images.delete("a&b=c:v1"),
+        ]
+
+    async with served(door, tmp_path) as socket:
+        assert await asked(questions, QuickConnection(socket=socket, token="secret")) == [{}, {}, {}, None]
+    assert [(method, path) for method, path, _ in door.asked] == [
+        ("GET", "/v1/hardware/t%C3%A4glich%20100%25"), ("POST", "/v1/hardware"),
+        ("PUT", "/v1/templates/x"), ("DELETE", "/v1/images?reference=a%26b%3Dc:v1"),
+    ]  # fmt: skip
+    assert door.asked[1][2] == b"not even json"
+    assert json.loads(door.asked[2][2]) == {"name": None, "data": "text"}
+    assert door.headers["Authorization"] == "Bearer secret"
+
+
+async def test_an_appliance_of_a_url_is_asked_below_its_path(tmp_path: Path) -> None:
+    door = RecordingDoor(answer=b"[]")
+    application = web.Application()
+    application.router.add_route("*", "/{path:.*}", door.handle)
+    runner = web.AppRunner(application, access_log=None)
+    await runner.setup()
+    try:
+        site = web.TCPSite(runner, "127.0.0.1", 0)
+        await site.start()
+        port = runner.addresses[0][1]
+        connection = QuickConnection(url=f"http://127.0.0.1:{port}/below")
+        assert await asked(lambda operator: operator.hardware.all(), connection) == []
+    finally:
+        await runner.cleanup()
+    assert door.asked == [("GET", "/below/v1/hardware", b"")]
+    assert "Authorization" not in door.headers
+
+
+@pytest.mark.parametrize(("status", "kind"), [(404, NotFound), (422, Invalid), (503, Unavailable)])
+async def test_refusals_come_back(tmp_path: Path, status: int, kind: type[Exception]) -> None:
+    door = RecordingDoor(answer=b'{"detail": "this is why"}', status=status)
+    async with served(door, tmp_path) as socket:
+        with pytest.raises(kind, match="this is why"):
+            await asked(lambda operator: operator.hardware.all(), QuickConnection(socket=socket))
+
+
+async def test_a_door_that_sends_elsewhere_is_told_with_the_place_and_the_remedy(tmp_path: Path) -> None:
+    door = RecordingDoor(status=301, sent_on_to="https://elsewhere/")
+    async with served(door, tmp_path) as socket:
+        with pytest.raises(Unavailable, match=r"sends us on to https://elsewhere/: name .* TINKBOX_SERVER"):
+            await asked(lambda operator: operator.hardware.all(), QuickConnection(socket=socket))
+
+
+@pytest.mark.parametrize(
+    "url",
+    ["http://127.0.0.1:1", "not a url", "ftp://x", "http://", "http://x:y", "http://[", "https://127.0.0.1:1", "http://a b/"],
+)  # fmt: skip
+def test_nobody_at_a_url_is_told_with_the_place_and_the_remedy(url: str) -> None:
+    async def question() -> object:
+        async with Operator(QuickConnection(url=url)) as operator:
+            return await operator.hardware.all()
+
+    with pytest.raises(Unreachable, match="is `tinkbox serve` running") as refusal:
+        answer_of(question())
+    assert str(refusal.value).startswith(f"no appliance answers at {url} (")
+
+
+async def test_nobody_at_a_socket_and_one_who_hangs_up_are_told(tmp_path: Path) -> None:
+    with pytest.raises(Unreachable, match=rf"no appliance answers at {tmp_path}/nobody \(No such file or directory\)"):
+        await asked(lambda operator: operator.hardware.all(), QuickConnection(socket=tmp_path / "nobody"))
+    async with served(RecordingDoor(answer=b'[{"cut', broken=True), tmp_path) as socket:
+        with pytest.raises(Unreachable):
+            await asked(lambda operator: operator.hardware.all(), QuickConnection(socket=socket))
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give up its rights")
+def test_whoever_may_not_use_the_door_is_told_so(tmp_path: Path) -> None:
+    (tmp_path / "data").mkdir(mode=0o700)
+
+    async def question() -> object:
+        async with Operator(QuickConnection(socket=tmp_path / "data/operator.sock")) as operator:
+            return await operator.hardware.all()
+
+    os.seteuid(65534)
+    try:
+        with pytest.raises(Unreachable, match=r"no right to use .*/operator\.sock: run as the user of the appliance"):
+            answer_of(question())
+    finally:
+        os.seteuid(0)
+
+
+def test_what_waits_for_more_than_answers_is_refused() -> None:
+    async def waits() -> None:
+        await asyncio.sleep(0)
+
+    with pytest.raises(RuntimeError, match="over a lasting connection"):
+        answer_of(waits())
+    operator = Operator(QuickConnection(url="http://nobody"))
+    with pytest.raises(NotImplementedError, match="only a lasting connection"):
+        operator.shells.attach({"ticket": "x", "id": "y"}, tty=True)

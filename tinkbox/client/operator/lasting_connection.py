@@ -1,0 +1,60 @@
+"""A connection for what lasts or happens at once: streams, uploads, shells, and questions beside them.  Needs an event loop."""
+
+from collections.abc import AsyncIterator, Mapping
+from contextlib import AbstractAsyncContextManager
+from typing import BinaryIO
+
+import aiohttp
+
+from tinkbox.client.operator.connection import Connection, Document
+from tinkbox.client.refusals import raise_refusal
+from tinkbox.client.shell import ShellConnection, shell_connection
+
+QUICK = aiohttp.ClientTimeout(total=60)
+STREAM = aiohttp.ClientTimeout(total=None, connect=10)
+CONNECT_SECONDS = 10.0
+
+
+class LastingConnection(Connection):
+    """See Connection."""
+
+    async def open(self) -> None:
+        connector = aiohttp.UnixConnector(str(self.socket)) if self.socket else None
+        self._session = aiohttp.ClientSession(connector=connector, headers=self.headers)
+
+    async def close(self) -> None:
+        await self._session.close()
+
+    async def exchange(self, method: str, path: str, body: bytes | None) -> bytes:
+        return await self._exchange(method, path, body, QUICK)
+
+    async def upload(self, path: str, content: BinaryIO) -> Document:
+        return self.object_of(path, await self._exchange("POST", path, content, STREAM))
+
+    async def stream(self, path: str, headers: Mapping[str, str]) -> AsyncIterator[bytes]:
+        try:
+            async with self._session.get(self.url + path, headers=headers, timeout=STREAM) as response:
+                await _raise_refusal(response)
+                async for chunk in response.content.iter_any():
+                    yield chunk
+        except (aiohttp.ClientError, TimeoutError, OSError) as error:
+            raise self.unreachable(error) from None
+
+    def shell(self, path: str, *, tty: bool) -> AbstractAsyncContextManager[ShellConnection]:
+        return shell_connection(self._session, self.url + path, CONNECT_SECONDS, tty=tty)
+
+    async def _exchange(
+        self, method: str, path: str, body: bytes | BinaryIO | None, limit: aiohttp.ClientTimeout
+    ) -> bytes:
+        try:
+            async with self._session.request(method, self.url + path, data=body, timeout=limit) as response:
+                await _raise_refusal(response)
+                return await response.read()
+        except (aiohttp.ClientError, TimeoutError, OSError) as error:
+            raise self.unreachable(error) from None
+
+
+async def _raise_refusal(response: aiohttp.ClientResponse) -> None:
+    # Of an answer that goes on for ever nothing is read before its status is known.
+    if response.status >= 400:
+        raise_refusal(response.status, response.reason or "", await response.read())

@@ -2,8 +2,8 @@
 
     python -m tests.bench.bare_queue FOLDER WORKERS WORKFLOWS ACTIONS
 
-It speaks the worker protocol of `wire.messages.worker`, so that the same clients ask it, and commits once for every offer and
-once for every report, with the pragmas of tinkbox's store.  It knows no templates, states, machines, events, retries or
+It speaks the worker protocol of `wire.messages.worker`, so that the same clients ask it, and commits once for every report and
+the offer that answers it, with the pragmas of tinkbox's store.  It knows no templates, states, machines, events, retries or
 deadlines; a worker's token is its number.  The port it listens on is in FOLDER/port as soon as it does.
 """
 
@@ -43,17 +43,21 @@ def stored(folder: Path, workers: int, workflows: int, actions: int) -> sqlite3.
 
 
 class Queue:
-    """The four requests of a worker."""
+    """The three requests of a worker."""
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._sql = connection
 
     async def next(self, request: web.Request) -> web.Response:
         decode_hello(await request.read())
+        offer = self._offer(request)
+        return web.Response(status=204) if offer is None else _answered(encode(offer))
+
+    def _offer(self, request: web.Request) -> Offer | None:
         worker = request.headers["Authorization"].removeprefix("Bearer ")
         row = self._sql.execute(NEXT, (worker,)).fetchone()
         if row is None:
-            return web.Response(status=204)
+            return None
         number, _, workflow, position, _ = row
         self._sql.execute("UPDATE action SET state = 'RUNNING' WHERE number = ?", (number,))
         action = PlannedAction(
@@ -63,17 +67,16 @@ class Queue:
             address=worker,
             spec=Action(name=f"nothing-{position}", image="nothing:v1", timeout=60),
         )
-        offer = Offer(workflow_id=workflow, attempt=str(number), remaining=60.0, action=action)
-        return web.Response(text=encode(offer), content_type="application/json")
+        return Offer(workflow_id=workflow, attempt=str(number), remaining=60.0, action=action, no_data=True)
 
     async def report(self, request: web.Request) -> web.Response:
-        outcome = decode_report(await request.read()).outcome
+        report = decode_report(await request.read())
         number = int(request.match_info["token"])
-        self._sql.execute("UPDATE action SET state = ? WHERE number = ?", (outcome.state, number))
-        return web.json_response({})
-
-    async def data(self, _: web.Request) -> web.Response:
-        return web.Response(body=b"", content_type="application/x-tar")
+        self._sql.execute("BEGIN")
+        self._sql.execute("UPDATE action SET state = ? WHERE number = ?", (report.outcome.state, number))
+        offer = self._offer(request) if report.next else None
+        self._sql.execute("COMMIT")
+        return _answered("{}" if offer is None else encode(offer))
 
     async def orders(self, request: web.Request) -> web.Response:
         if not request.query["seen"]:
@@ -82,13 +85,16 @@ class Queue:
         return web.Response(status=204)
 
 
+def _answered(text: str) -> web.Response:
+    return web.Response(text=text, content_type="application/json")
+
+
 async def serve(folder: Path, queue: Queue) -> None:
     application = web.Application()
     application.add_routes(
         [
             web.post("/worker/next", queue.next),
             web.post("/worker/attempts/{token}/report", queue.report),
-            web.get("/worker/attempts/{token}/data", queue.data),
             web.get("/worker/attempts/{token}/orders", queue.orders),
         ]
     )

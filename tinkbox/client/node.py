@@ -19,7 +19,16 @@ from tinkbox.wire.messages.breakpoints import Asked, Held, Orders, Resumed, deco
 from tinkbox.wire.messages.disks import Looked
 from tinkbox.wire.messages.hosting import Observed, Wanted, decode_wanted
 from tinkbox.wire.messages.inventory import Accepted, Told, decode_accepted, encode_message
-from tinkbox.wire.messages.worker import Credential, Hello, Leaving, Offer, Report, decode_offer, encode
+from tinkbox.wire.messages.worker import (
+    Credential,
+    Hello,
+    Leaving,
+    Offer,
+    Report,
+    decode_offer,
+    decode_report_answer,
+    encode,
+)
 from tinkbox.wire.polling import POLL_TIMEOUT_SECONDS
 
 REQUEST_SECONDS = 60.0
@@ -46,9 +55,13 @@ class NodeDoor:
         answer = await self._send("POST", "/worker/next", encode(hello).encode(), seconds=POLL_TIMEOUT_SECONDS)
         return decode_offer(answer) if answer else None
 
-    async def report(self, attempt: str, report: Report) -> None:
-        """Tell how an attempt ended.  Raises Conflict or NotFound when nobody wants to know any more."""
-        await self._send("POST", f"/worker/attempts/{attempt}/report", encode(report).encode())
+    async def report(self, attempt: str, report: Report) -> Offer | None:
+        """Tell how an attempt ended; returns what is to be done next, if the report asks for it and there is something.
+
+        Raises Conflict or NotFound when nobody wants to know any more.
+        """
+        answer = await self._send("POST", f"/worker/attempts/{attempt}/report", encode(report).encode())
+        return decode_report_answer(answer)
 
     async def leaving(self, attempt: str, leaving: Leaving) -> None:
         """Say that the machine goes away next.  Raises Conflict or NotFound when it must not any more."""

@@ -137,8 +137,8 @@ class _WorkerDoor:
     async def report(self, request: web.Request) -> web.Response:
         worker = self._worker(request)
         report = decode_report(await body_of(request, MAX_MESSAGE_BODY))
-        await self._attempts.report(worker, request.match_info["token"], report)
-        return web.json_response({})
+        offer = await self._attempts.report(worker, request.match_info["token"], report)
+        return answered("{}" if offer is None else encode(offer))
 
     async def disks(self, request: web.Request) -> web.Response:
         worker = self._worker(request)

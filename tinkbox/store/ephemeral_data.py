@@ -60,6 +60,15 @@ class DataTable:
         ).fetchall()
         return next((_version(row) for row in rows), None)
 
+    def stays_empty(self, workflow_id: str) -> bool:
+        """Whether there is none yet, and no service that could write some."""
+        row = self._sql.execute(
+            "SELECT 1 WHERE EXISTS (SELECT 1 FROM data WHERE workflow_id = ?1) "
+            "OR EXISTS (SELECT 1 FROM service WHERE workflow_id = ?1)",
+            (workflow_id,),
+        ).fetchone()
+        return row is None
+
     def for_attempt(self, token: str) -> ForAttempt | None:
         """What the attempt of this token is given, if there is one."""
         row = self._sql.execute(_FOR_ATTEMPT, (token,)).fetchone()

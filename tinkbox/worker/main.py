@@ -42,7 +42,7 @@ class Door(AttemptDoor, Protocol):
     """What the worker asks of the appliance."""
 
     async def next(self, hello: Hello) -> Offer | None: ...
-    async def report(self, attempt: str, report: Report) -> None: ...
+    async def report(self, attempt: str, report: Report) -> Offer | None: ...
 
 
 class Host(Protocol):
@@ -129,15 +129,11 @@ async def serve(machine: Machine, door: Door) -> None:
     the machine goes away.
     """
     notes = machine.folder.notes
-    while not machine.folder.reboot_wanted or notes.unfinished():
-        # A worker that was started anew does not know whether the report before the reboot arrived.
-        hello = Hello(
-            boot_id=machine.boot_id,
-            version=__version__,
-            finishing=machine.folder.reboot_wanted,
-            debug=machine.debug,
-        )
-        offer = await patiently(partial(_ask, door, hello), Refusal)
+    offer = None
+    # A worker that was started anew does not know whether the report before the reboot arrived.
+    while offer is not None or not machine.folder.reboot_wanted or notes.unfinished():
+        if offer is None:
+            offer = await patiently(lambda: _ask(door, _hello(machine)), Refusal)
         if offer is None:
             if notes.unfinished():
                 await _let_go_of_others(machine, "")
@@ -153,10 +149,18 @@ async def serve(machine: Machine, door: Door) -> None:
             break
         _tell(offer, outcome)
         disks = await machine.look(offer.action.spec.wipes)
-        report = Report(workflow_id=offer.workflow_id, boot_id=machine.boot_id, outcome=outcome, disks=disks)
-        await _report(door, offer, report)
+        report = Report(
+            workflow_id=offer.workflow_id, boot_id=machine.boot_id, outcome=outcome, disks=disks, next=_hello(machine)
+        )
+        offer = await _report(door, offer, report)
         await attempt.clean_up()
     _log.info("an action asked for a reboot", extra={"action": "worker.reboot"})
+
+
+def _hello(machine: Machine) -> Hello:
+    return Hello(
+        boot_id=machine.boot_id, version=__version__, finishing=machine.folder.reboot_wanted, debug=machine.debug
+    )
 
 
 async def _let_go_of_others(machine: Machine, attempt: str) -> None:
@@ -178,12 +182,13 @@ async def _ask(door: Door, hello: Hello) -> Offer | None:
         raise Denied(f"{error}: boot this machine again, or make a new credential") from None
 
 
-async def _report(door: Door, offer: Offer, report: Report) -> None:
-    """Report until it is answered: giving up would leave the workflow waiting for ever."""
+async def _report(door: Door, offer: Offer, report: Report) -> Offer | None:
+    """Report until it is answered: giving up would leave the workflow waiting for ever.  Returns what comes next, if it was told."""
     try:
-        await patiently(lambda: door.report(offer.attempt, report), Unavailable, Denied, Invalid, TooLarge)
+        return await patiently(lambda: door.report(offer.attempt, report), Unavailable, Denied, Invalid, TooLarge)
     except (Conflict, NotFound) as error:
         _log.warning("the report is not wanted: %s", error, extra={"action": "report.stale"})
+        return None
 
 
 def _tell(offer: Offer, outcome: Outcome) -> None:

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 
 import pytest
@@ -35,6 +35,7 @@ ACTION = PlannedAction(
 )
 OFFER = Offer(workflow_id="f", attempt="attempt-1", remaining=12.5, action=ACTION)
 REPORT = Report(workflow_id="f", boot_id="b", outcome=Outcome(state=State.SUCCESS, exit_code=0))
+ASKS = replace(REPORT, next=Hello(boot_id="b"))
 
 
 @dataclass
@@ -61,8 +62,9 @@ class FakeAttempts:
     async def wait(self, worker: str, timeout: float) -> None:
         """Here time passes at once."""
 
-    async def report(self, worker: str, token: str, report: Report) -> None:
+    async def report(self, worker: str, token: str, report: Report) -> Offer | None:
         self._tell("report", worker, token, report)
+        return self.offered if report.next else None
 
     async def may_wipe(self, worker: str, token: str, looked: Looked) -> Refused | None:
         self._tell("may_wipe", worker, token, looked)
@@ -147,7 +149,8 @@ async def test_every_message_arrives_as_it_was_sent() -> None:
         assert await door.data("attempt-1") == b"archive"
         await door.keep_data("attempt-1", b"new archive")
         await door.leaving("attempt-1", Leaving(workflow_id="f", boot_id="b"))
-        await door.report("attempt-1", REPORT)
+        assert await door.report("attempt-1", REPORT) is None
+        assert await door.report("attempt-1", ASKS) == OFFER
     assert attempts.told == [
         ("offer", "w", Hello(boot_id="b", version="1")),
         ("output", "w", "attempt-1", 3, b"chunk"),
@@ -155,6 +158,7 @@ async def test_every_message_arrives_as_it_was_sent() -> None:
         ("keep_data", "w", "attempt-1", b"new archive"),
         ("leave", "w", "attempt-1", Leaving(workflow_id="f", boot_id="b")),
         ("report", "w", "attempt-1", REPORT),
+        ("report", "w", "attempt-1", ASKS),
     ]
 
 

@@ -9,6 +9,7 @@ from tests.unit.worker.actions import HELPED
 def no_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
     """Whoever asks again asks at once."""
     monkeypatch.setattr("tinkbox.runtime.retrying.FIRST_WAIT", 0.0)
+    monkeypatch.setattr("tinkbox.worker.attempts.order_listener.FIRST_PAUSE", 0.0)
     monkeypatch.setattr("tinkbox.worker.attempts.order_listener.PAUSE", 0.0)
 
 

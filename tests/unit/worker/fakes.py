@@ -299,12 +299,13 @@ class FakeDoor:
         self.faults.behind(number)
         return self.offers[0]
 
-    async def report(self, attempt: str, report: Report) -> None:
+    async def report(self, attempt: str, report: Report) -> Offer | None:
         number = self._call("report")
-        if self.reports.setdefault(attempt, report) != report:
+        if replace(self.reports.setdefault(attempt, report), next=report.next) != report:
             raise Conflict(f"attempt {attempt} ended otherwise")
         self.offers = [offer for offer in self.offers if offer.attempt != attempt]
         self.faults.behind(number)
+        return self.offers[0] if self.offers and report.next and not report.next.finishing else None
 
     async def output(self, attempt: str, offset: int, chunk: bytes) -> int:
         number = self._call("output")

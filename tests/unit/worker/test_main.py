@@ -14,7 +14,7 @@ from tests.unit.worker.programs import Program
 from tinkbox.model.errors import Conflict, Denied, Invalid, NotFound, TooLarge
 from tinkbox.model.workflow import Outcome, State
 from tinkbox.runtime import ContainerSpec
-from tinkbox.wire.messages.worker import Credential, Report, encode
+from tinkbox.wire.messages.worker import Credential, Offer, Report, encode
 from tinkbox.worker.main import read_credential, serve, serve_and_host, work
 
 STORIES = {
@@ -113,7 +113,7 @@ async def test_the_worker_ends_when_an_action_asked_for_a_reboot_and_was_acknowl
 @pytest.mark.parametrize("error", [Conflict("too late"), NotFound("no such attempt")])
 async def test_a_report_that_nobody_wants_is_given_up_and_the_worker_goes_on(error: Exception, tmp_path: Path) -> None:
     class Stale(FakeDoor):
-        async def report(self, attempt: str, report: Report) -> None:
+        async def report(self, attempt: str, report: Report) -> Offer | None:
             self.offers = self.offers[1:]
             raise error
 
@@ -129,11 +129,11 @@ async def test_a_report_is_sent_again_until_it_is_answered(error: Exception, tmp
     class Refusing(FakeDoor):
         refusals = 3
 
-        async def report(self, attempt: str, report: Report) -> None:
+        async def report(self, attempt: str, report: Report) -> Offer | None:
             if self.refusals:
                 self.refusals -= 1
                 raise error
-            await super().report(attempt, report)
+            return await super().report(attempt, report)
 
     runtime, door = FakeRuntime({IMAGE: Program()}), Refusing([OFFER])
     with pytest.raises(Finished):
@@ -276,3 +276,12 @@ async def test_a_host_of_services_that_crashes_ends_the_worker_so_that_it_is_sta
         with pytest.raises(ExceptionGroup) as crash:
             await serve_and_host(machine(runtime, door, tmp_path), door, FakeHost(RuntimeError("broken")))
     assert crash.group_contains(RuntimeError, match="broken")
+
+
+async def test_what_comes_next_is_told_with_the_answer_to_the_report(tmp_path: Path) -> None:
+    offers = [replace(OFFER, attempt=f"a{number}") for number in range(1, 4)]
+    runtime, door = FakeRuntime({IMAGE: Program()}), FakeDoor(offers)
+    with pytest.raises(Finished):
+        await serve(machine(runtime, door, tmp_path), door)
+    asked = [call for call in door.faults.calls if call in ("next", "report")]
+    assert asked[:5] == ["next", "report", "report", "report", "next"]

@@ -83,6 +83,11 @@ class BootProgress:
         returned, self._returned = self._returned, set()
         return returned
 
+    def in_touch(self, hardware_id: str, boot_id: str) -> bool:
+        """Whether the worker that was in touch last is that of this boot."""
+        record = self._known.get(hardware_id)
+        return record is not None and record.boot_id == boot_id
+
     def contact(self, hardware_id: str, boot_id: str) -> None:
         """Note that the worker is in touch: progress, so the boots are counted anew.
 

@@ -104,30 +104,30 @@ class Attempts:
         # Known before the worker is answered, so that no boot can come earlier.
         await tell(self._machines, self._wakeups, workers)
 
-    async def report(self, worker: str, token: str, report: Report) -> None:
-        """Take note of how an attempt ended.
+    async def report(self, worker: str, token: str, report: Report) -> Offer | None:
+        """Take note of how an attempt ended; returns what `offer` would, when the report asks what comes next.
 
         Raises NotFound for an attempt that is not this worker's, Conflict for one that ended otherwise,
         for the success of one whose machine goes away (coming back is what makes it one), and for that of one
         that is held, unless its verdict has it succeed.
         """
+        asks = report.next
+        # Another's boot gets nothing: it asks by `offer`, and is told why.
+        if asks is not None and self._machines.progress.in_touch(worker, asks.boot_id):
+            self._machines.progress.contact(worker, asks.boot_id)
+        else:
+            asks = None
 
-        def use_case(tables: Tables) -> list[str]:
-            attempt = owned(tables, worker, token)
-            fence(attempt, report.workflow_id, report.boot_id)
-            if attempt.state in FINAL:
-                if attempt.outcome is not None and _unhinted(attempt.outcome) == _unhinted(report.outcome):
-                    return []
-                raise Conflict(f"attempt {token} ended already ({attempt.state}): this report is too late")
-            if attempt.state is State.LEAVING and report.outcome.state is State.SUCCESS:
-                raise Conflict(f"attempt {token} succeeds when its machine is back, not before")
-            hold = tables.holds.open_of(token)
-            if hold is not None and not may_end(hold, report.outcome):
-                raise Conflict(f"attempt {token} is held: it succeeds when a verdict says so, not before")
-            remember(tables, attempt, report.disks, report.outcome.state, self._clock())
-            return end_attempt(tables, attempt, report.outcome, self._clock())
+        def use_case(tables: Tables) -> tuple[Offer | None, list[str]]:
+            woken = self._report(tables, worker, token, report)
+            if asks is None:
+                return None, woken
+            offer, more = self._offer(tables, worker, asks)
+            return offer, woken + more
 
-        await tell(self._machines, self._wakeups, await self._store.write(use_case))
+        offer, woken = await self._store.write(use_case)
+        await tell(self._machines, self._wakeups, woken)
+        return offer
 
     async def may_wipe(self, worker: str, token: str, looked: Looked) -> Refused | None:
         """Whether an attempt may wipe the disks of its action, which look so; None: it may.
@@ -197,6 +197,21 @@ class Attempts:
 
         return await keep(self._store, workflow_id, lambda base: pushed(base, archive, attempt.started_at), write)
 
+    def _report(self, tables: Tables, worker: str, token: str, report: Report) -> list[str]:
+        attempt = owned(tables, worker, token)
+        fence(attempt, report.workflow_id, report.boot_id)
+        if attempt.state in FINAL:
+            if attempt.outcome is not None and _unhinted(attempt.outcome) == _unhinted(report.outcome):
+                return []
+            raise Conflict(f"attempt {token} ended already ({attempt.state}): this report is too late")
+        if attempt.state is State.LEAVING and report.outcome.state is State.SUCCESS:
+            raise Conflict(f"attempt {token} succeeds when its machine is back, not before")
+        hold = tables.holds.open_of(token)
+        if hold is not None and not may_end(hold, report.outcome):
+            raise Conflict(f"attempt {token} is held: it succeeds when a verdict says so, not before")
+        remember(tables, attempt, report.disks, report.outcome.state, self._clock())
+        return end_attempt(tables, attempt, report.outcome, self._clock())
+
     def _offer(self, tables: Tables, worker: str, hello: Hello) -> tuple[Offer | None, list[str]]:
         woken: list[str] = []
         while True:
@@ -212,7 +227,7 @@ class Attempts:
                 if attempt.debug != hello.debug:
                     tables.workflows.set_debug(attempt.token, debug=hello.debug)
                 armed = armed_of(tables.holds.armed(workflow_id), step.status.action, step.status.failures)
-                return self._offered(step.status, replace(attempt, debug=hello.debug), armed), woken
+                return self._offered(tables, step.status, replace(attempt, debug=hello.debug), armed), woken
             if what in {Turn.LOST, Turn.RETURNED} and attempt is not None:
                 hold = tables.holds.open_of(attempt.token)
                 woken += end_attempt(tables, attempt, _after_boot(what, attempt, hold), self._clock())
@@ -241,9 +256,9 @@ class Attempts:
         armed = armed_of(tables.holds.armed(workflow_id), action, status.failures)
         if armed.anything and not attempt.debug:
             tables.events.add(workflow_id, now, *history.breakpoints_refused(action, attempt.token, armed))
-        return self._offered(status, attempt, armed)
+        return self._offered(tables, status, attempt, armed)
 
-    def _offered(self, status: ActionStatus, attempt: Attempt, armed: Armed) -> Offer:
+    def _offered(self, tables: Tables, status: ActionStatus, attempt: Attempt, armed: Armed) -> Offer:
         action = status.action
         since = attempt.left_at or attempt.resumed_at or attempt.started_at
         # While it is held its time stands still.
@@ -257,6 +272,8 @@ class Attempts:
             armed=armed if attempt.debug else Armed(),
             override=attempt.override,
             hosts={self._name_of(attempt.workflow_id): ""},
+            # An action that wipes fetches its data in any case: one whose worker did not look at the disks is refused there.
+            no_data=not action.spec.wipes and tables.data.stays_empty(attempt.workflow_id),
         )
 
 

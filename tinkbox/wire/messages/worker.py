@@ -4,14 +4,15 @@
     POST /worker/next                      Hello  -> Offer, or 204 when there is nothing to do (long poll)
     POST /worker/attempts/{token}/output   raw bytes from ?offset=N -> {"next": M}, the offset wanted next
     POST /worker/attempts/{token}/leaving  Leaving -> {}, before an action of which the machine goes away begins
-    POST /worker/attempts/{token}/report   Report -> {}
+    POST /worker/attempts/{token}/report   Report -> {}, or the Offer that comes next when the report asks for it
     POST /worker/attempts/{token}/disks    before an action wipes disks (`wire.messages.disks`)
     GET  /worker/attempts/{token}/data     the workflow's ephemeral data as a tar (empty body: none yet)
     PUT  /worker/attempts/{token}/data     the same, changed -> {"version": N}
 
 Every request but the clock carries `Authorization: Bearer <credential token>`.  The same report sent
 again gets the same answer; a report on an attempt that is not the action's current one is a 409 and
-must not be sent again.
+must not be sent again.  An Offer that comes with a report's answer is that of `/worker/next`, and is offered there again when
+the answer was lost; with {} the worker asks there, and waits.
 """
 
 from collections.abc import Mapping
@@ -31,6 +32,8 @@ MAX_TAIL_LINES = 20
 MAX_MESSAGE = 8_192
 MAX_REASON = 128
 MAX_OUTPUT_CHUNK = 256 * 1024
+# What the first release did not know is said only where it says something: the rest is as that release said it.
+LATER = frozenset({"next", "no_data"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,6 +77,7 @@ class Offer:
     `override` is what a person changed for this attempt, when it is a retry in a fresh container.
     `hosts` are names that its container is to know, such as the workflow's own, with their IPv4 addresses; an empty one
     means the appliance, wherever this worker reaches it.
+    With `no_data` the workflow's ephemeral data is empty, and stays so unless this attempt changes it: it need not be fetched.
     """
 
     workflow_id: str
@@ -84,6 +88,7 @@ class Offer:
     armed: Armed = field(default_factory=Armed)
     override: Override | None = None
     hosts: Mapping[str, str] = field(default_factory=dict)
+    no_data: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,19 +112,27 @@ class Order:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Report:
-    """How an attempt ended; `disks` are those that its action wipes, as they are now."""
+    """How an attempt ended; `disks` are those that its action wipes, as they are now.
+
+    `next` asks for what is to be done next, as long as there is something at once.
+    """
 
     workflow_id: str
     boot_id: str
     outcome: Outcome
     disks: tuple[Disk, ...] = ()
+    next: Hello | None = None
 
 
 def encode(message: Credential | Hello | Offer | Leaving | Report) -> str:
     """Any of the messages as one line of JSON."""
     if isinstance(message, Offer):
-        return write({**fields_of(message), "action": action_document(message.action)})
-    return write(message)
+        return write(_said({**fields_of(message), "action": action_document(message.action)}))
+    return write(_said(fields_of(message)) if isinstance(message, Report) else message)
+
+
+def _said(fields: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in fields.items() if value or name not in LATER}
 
 
 def decode_credential(content: str | bytes) -> Credential:
@@ -136,7 +149,12 @@ def decode_credential(content: str | bytes) -> Credential:
 
 def decode_hello(content: str | bytes) -> Hello:
     """Raises Invalid when it is not a hello."""
-    entry = read_object(content, "hello")
+    return _hello_from_document(read_object(content, "hello"))
+
+
+def _hello_from_document(entry: object) -> Hello:
+    if not isinstance(entry, dict):
+        raise Invalid("hello: expected an object")
     return Hello(
         boot_id=text(entry, "boot_id"),
         version=text(entry, "version", ""),
@@ -160,7 +178,13 @@ def decode_offer(content: str | bytes) -> Offer:
         armed=armed_from_document(entry.get("armed", {})),
         override=None if entry.get("override") is None else override_from_document(entry["override"]),
         hosts=mapping(entry, "hosts"),
+        no_data=flag(entry, "no_data"),
     )
+
+
+def decode_report_answer(content: str | bytes) -> Offer | None:
+    """What a report is answered with: the offer that comes next, None when there is none yet.  Raises Invalid."""
+    return decode_offer(content) if read_object(content, "answer") else None
 
 
 def decode_leaving(content: str | bytes) -> Leaving:
@@ -190,6 +214,7 @@ def decode_report(content: str | bytes) -> Report:
         boot_id=text(entry, "boot_id"),
         outcome=outcome,
         disks=disks_from_document(entry.get("disks", [])),
+        next=None if entry.get("next") is None else _hello_from_document(entry["next"]),
     )
 
 

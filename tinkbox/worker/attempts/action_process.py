@@ -126,10 +126,15 @@ class ActionProcess:
         self._containers.check_volumes()
         await self._ask_to_wipe()
         await self._gather()
-        archive = await self._patience.until_answered(lambda: self._machine.door.data(self._offer.attempt))
-        self._containers.unpack_data(archive)
+        self._containers.unpack_data(await self._data())
         _log.info("fetching image %s", self._containers.image, extra={"action": "attempt.pull"})
         await self._patience.until_answered(self._pull)
+
+    async def _data(self) -> bytes:
+        """The workflow's data, as the appliance has it."""
+        if self._offer.no_data:
+            return b""
+        return await self._patience.until_answered(lambda: self._machine.door.data(self._offer.attempt))
 
     async def _ask_to_wipe(self) -> None:
         """Have the appliance decide whether the action's disks may be overwritten."""
@@ -309,9 +314,7 @@ class ActionProcess:
 
     async def keep_data(self) -> None:
         archive = self._machine.folder.data.pack(self._offer.workflow_id)
-        if not archive and not await self._patience.until_answered(
-            lambda: self._machine.door.data(self._offer.attempt)
-        ):
+        if not archive and not await self._data():
             return
         await self._patience.until_answered(lambda: self._machine.door.keep_data(self._offer.attempt, archive))
 

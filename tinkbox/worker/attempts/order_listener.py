@@ -5,7 +5,7 @@ Orders are the whole of what is wanted at the moment; whatever of them was lost 
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from typing import Protocol
 
 from tinkbox.model.breakpoint import Armed
@@ -15,6 +15,7 @@ from tinkbox.runtime.retrying import patiently
 from tinkbox.wire.messages.breakpoints import Orders, Ruling
 from tinkbox.wire.messages.worker import Order
 
+FIRST_PAUSE = 0.25  # orders come with the offer: of what ends sooner there is nothing to ask
 PAUSE = 1.0  # after what is no news, for an answer may come at once
 
 
@@ -36,6 +37,7 @@ class OrderListener:
         self._hear = hear
         self._limit: asyncio.Timeout | None = None
         self._news = asyncio.Event()
+        self._awaited = asyncio.Event()
         self.order: Order | None = None
         self.orders = Orders(armed=armed)
 
@@ -46,6 +48,9 @@ class OrderListener:
 
     async def listen(self) -> None:
         """Listen for orders, however often the appliance is away; whoever started it cancels it."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(FIRST_PAUSE):
+                await self._awaited.wait()
         while True:
             orders = await patiently(self._ask, Unavailable, Denied, Invalid, TooLarge)
             if orders is None or orders == self.orders:
@@ -85,6 +90,7 @@ class OrderListener:
         return None
 
     async def _next(self) -> None:
+        self._awaited.set()
         self._news.clear()
         await self._news.wait()
 

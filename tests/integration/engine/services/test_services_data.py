@@ -357,3 +357,8 @@ async def test_whatever_happens_at_once_no_services_newest_file_is_lost(box: App
         first, second = parts.create_task(write(ours, "p")), parts.create_task(write(machine, "q"))
         parts.create_task(push())
     assert await newest(box, workflow_id) == {**first.result(), **second.result(), "mine": "14"}
+
+
+async def test_an_action_beside_services_is_not_told_that_there_is_no_data(box: Appliance) -> None:
+    _, _, offer, _, _ = await begun(box)
+    assert not offer.no_data

@@ -217,3 +217,73 @@ async def test_data_of_an_attempt_that_is_over_is_not_taken(box: Appliance) -> N
     await box.report(worker, offer)
     with pytest.raises(Conflict):
         await box.attempts.keep_data(worker, offer.attempt, b"late")
+
+
+def ended(offer: Offer, boot_id: str = "boot-1", *, finishing: bool = False, asks_as: str = "boot-1") -> Report:
+    """A success that asks what comes next."""
+    return Report(
+        workflow_id=offer.workflow_id,
+        boot_id=boot_id,
+        outcome=Outcome(state=State.SUCCESS, exit_code=0),
+        next=Hello(boot_id=asks_as, finishing=finishing),
+    )
+
+
+async def test_a_report_that_asks_is_answered_with_what_comes_next_until_nothing_does(box: Appliance) -> None:
+    worker, offer = await started(box)
+    await box.workflow()
+    names = []
+    following: Offer | None = offer
+    while following is not None:
+        names.append(following.action.spec.name)
+        following = await box.attempts.report(worker, following.attempt, ended(following))
+    assert names == ["hello_world", "second"] * 2
+    assert await box.offer(worker) is None
+
+
+async def test_a_report_whose_answer_was_lost_offers_the_same_attempt_again(box: Appliance) -> None:
+    worker, offer = await started(box)
+    first = await box.attempts.report(worker, offer.attempt, ended(offer))
+    assert first is not None
+    again = await box.attempts.report(worker, offer.attempt, ended(offer))
+    polled = await box.offer(worker)
+    assert again is not None
+    assert polled is not None
+    assert first.attempt == again.attempt == polled.attempt != offer.attempt
+    assert len(await box.workflows.attempts(offer.workflow_id)) == 2
+
+
+async def test_a_report_of_a_machine_that_goes_away_begins_nothing(box: Appliance) -> None:
+    worker, offer = await started(box)
+    assert await box.attempts.report(worker, offer.attempt, ended(offer, finishing=True)) is None
+    assert [each.state for each in (await box.workflows.get(offer.workflow_id)).actions] == ["SUCCESS", "PENDING"]
+
+
+async def test_a_report_that_asks_for_another_boot_is_taken_and_offers_nothing(box: Appliance) -> None:
+    worker, offer = await started(box)
+    assert await box.attempts.report(worker, offer.attempt, ended(offer, asks_as="boot-0")) is None
+    assert [each.state for each in (await box.workflows.get(offer.workflow_id)).actions] == ["SUCCESS", "PENDING"]
+    # The machine's own worker is not taken for that of an earlier boot.
+    assert await box.offer(worker) is not None
+
+
+async def test_a_report_that_is_refused_offers_nothing(box: Appliance) -> None:
+    worker, offer = await started(box)
+    with pytest.raises(Conflict, match="another boot"):
+        await box.attempts.report(worker, offer.attempt, ended(offer, boot_id="boot-0"))
+    assert len(await box.workflows.attempts(offer.workflow_id)) == 1
+
+
+async def test_an_offer_says_that_there_is_no_data_as_long_as_nobody_could_write_some(box: Appliance) -> None:
+    worker, offer = await started(box)
+    assert offer.no_data
+    await box.attempts.keep_data(worker, offer.attempt, b"x" * 512)
+    following = await box.attempts.report(worker, offer.attempt, ended(offer))
+    assert following is not None
+    assert not following.no_data
+    wipes = RELAY.replace("{name: one, image: x}", "{name: one, image: x, wipes: [/dev/sda]}")
+    other = await box.machine(2)
+    await box.workflow(wipes, a=2, b=1)
+    wiping = await box.offer(other)
+    assert wiping is not None
+    assert not wiping.no_data

@@ -127,3 +127,23 @@ def test_an_action_travels_as_one_flat_object_with_its_keys_in_the_order_of_the_
         '"volumes":["/dev:/dev"],"environment":{"MODE":"0644"},"pid":"host","retries":0,"reboot":false,"helper":true,'
         '"wipes":[]},"left":false,"armed":{"before":false,"after":false,"on_failure":false},"override":null,"hosts":{}}'
     )
+
+
+def test_a_report_asks_for_what_comes_next_and_its_answer_is_that_or_nothing() -> None:
+    report = replace(REPORT, next=worker.Hello(boot_id="b", version="1", finishing=True, debug=False))
+    assert worker.decode_report(worker.encode(report)) == report
+    before = json.loads(worker.encode(REPORT))
+    assert "next" not in before
+    assert worker.decode_report_answer(worker.encode(OFFER)) == OFFER
+    assert worker.decode_report_answer("{}") is None
+    for wrong in ("[]", '{"next": 1}', ""):
+        with pytest.raises(Invalid):
+            worker.decode_report_answer(wrong)
+    for wrong in ([], "x", {}, {"boot_id": 1}):
+        with pytest.raises(Invalid):
+            worker.decode_report(json.dumps({**before, "next": wrong}))
+
+
+def test_an_offer_says_of_the_data_only_that_there_is_none() -> None:
+    assert worker.decode_offer(worker.encode(replace(OFFER, no_data=True))).no_data
+    assert "no_data" not in json.loads(worker.encode(OFFER))

@@ -286,3 +286,18 @@ async def test_a_container_that_somebody_removed_is_not_started_a_second_time(tm
     outcome = await AttemptRun(machine(runtime, door, tmp_path), OFFER).outcome()
     assert outcome is not None
     assert (outcome.state, outcome.reason, runtime.containers) == (State.FAILED, "ContainerLost", {})
+
+
+async def test_data_that_is_known_to_be_empty_is_not_fetched_and_what_comes_is_sent(tmp_path: Path) -> None:
+    offer = replace(OFFER, no_data=True)
+    for number, (program, sent) in enumerate(((Program(), []), (Program(work=fills), ["keep_data"]))):
+        runtime, door = FakeRuntime({IMAGE: program}), FakeDoor()
+        place = machine(runtime, door, tmp_path / str(number))
+        place.folder.data.unpack("w1", encode([Entry(path="of a try before", content=b"old")]))
+        await AttemptRun(place, offer).outcome()
+        assert [call for call in door.faults.calls if call in ("data", "keep_data")] == sent
+        assert [entry.path for entry in decode(door.archive)] == ["new"] * len(sent)
+
+
+def fills(spec: ContainerSpec) -> None:
+    (bound(spec, "/workflow") / "new").write_text("1")

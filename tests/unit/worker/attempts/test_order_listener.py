@@ -161,3 +161,14 @@ async def test_news_is_heard_once_and_without_a_pause() -> None:
         await all_of_it.wait()
         task.cancel()
     assert heard == news
+
+
+async def test_nothing_is_asked_at_first_unless_somebody_waits_for_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tinkbox.worker.attempts.order_listener.FIRST_PAUSE", 1e9)
+    door = FakeDoor()
+    async with asyncio.timeout(60), listening(door) as listener:
+        door.order_now(CANCEL)
+        for _ in range(100):
+            await asyncio.sleep(0)
+        assert door.faults.calls == []
+        assert await listener.ordered() == CANCEL

@@ -43,7 +43,7 @@ def stored(folder: Path, workers: int, workflows: int, actions: int) -> sqlite3.
 
 
 class Queue:
-    """The three requests of a worker."""
+    """The two requests of a worker."""
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._sql = connection
@@ -78,12 +78,6 @@ class Queue:
         self._sql.execute("COMMIT")
         return _answered("{}" if offer is None else encode(offer))
 
-    async def orders(self, request: web.Request) -> web.Response:
-        if not request.query["seen"]:
-            return web.json_response({})
-        await asyncio.sleep(25)
-        return web.Response(status=204)
-
 
 def _answered(text: str) -> web.Response:
     return web.Response(text=text, content_type="application/json")
@@ -95,7 +89,6 @@ async def serve(folder: Path, queue: Queue) -> None:
         [
             web.post("/worker/next", queue.next),
             web.post("/worker/attempts/{token}/report", queue.report),
-            web.get("/worker/attempts/{token}/orders", queue.orders),
         ]
     )
     runner = web.AppRunner(application, access_log=None, handler_cancellation=True)

@@ -1,9 +1,9 @@
 """Two hundred workers, each with a queue of 8 workflows of 10 actions, against one appliance.
 
 The workers run no containers: each says over HTTP what a real one says of an action that neither prints nor writes
-anything.  It listens for orders, and reports, which is answered with the next offer.  All of them are in this process,
-each with the credential of a machine of its own and connections of its own, and write their requests as bytes: a third
-of the server's processor time at most.
+anything and is over too soon to listen for orders (`worker.attempts.order_listener`): that it has ended, which is answered
+with the next offer.  All of them are in this process, each with the credential of a machine of its own and a connection of
+its own, and write their requests as bytes: a third of the server's processor time at most.
 The server is another process, on one processor; its processor time is that of its processes alone.  Every action must be offered
 once and in order, and every workflow succeed, or the benchmark fails.
 
@@ -35,7 +35,6 @@ from tests.bench.usage import peak_memory, processor_seconds
 from tinkbox.client.operator import Operator
 from tinkbox.client.operator.lasting_connection import LastingConnection
 from tinkbox.model.workflow import Outcome, State
-from tinkbox.wire.messages.breakpoints import Orders
 from tinkbox.wire.messages.worker import Credential, Hello, Report, encode
 
 TOOLS: Mapping[str, str] = {}
@@ -48,8 +47,6 @@ LASTS = WORKERS / LOAD  # seconds that an action takes at that load
 SECONDS = 300
 BOOT_ID = "bench"
 SUCCESS = Outcome(state=State.SUCCESS, exit_code=0)
-# The mark of the orders that an offer stands for in which nothing is armed.
-SEEN = Orders().mark
 PEER = "aiohttp + sqlite3"
 TEMPLATE = """\
 version: "0.1"
@@ -198,26 +195,12 @@ async def carry_out(worker: Credential, workflow: str, begins: float, lasts: flo
         ):  # fmt: skip
             raise Wrong(f"worker {worker.worker} got {offer}, when action {due} of workflow {workflow} was due")
         path = f"/worker/attempts/{offer['attempt']}"
-        await run(worker, path, lasts)
+        await asyncio.sleep(lasts)
         reported = time.perf_counter()
         offered = await answer(door, "POST", f"{path}/report", asks if due < ACTIONS - 1 else ends)
         if due < ACTIONS - 1:
             turns.append(time.perf_counter() - reported)
     door.close()
-
-
-async def run(worker: Credential, path: str, lasts: float) -> None:
-    """What a worker asks of the appliance between offer and report.
-
-    It listens for orders meanwhile, on a connection of its own, and hangs up when the action is over: what is wanted of
-    an attempt is told only when it is another thing than the offer said.
-    """
-    listening = await connected(worker)
-    told = listening.ask("GET", f"{path}/orders?seen={SEEN}")
-    await asyncio.sleep(lasts)
-    if told.done():
-        raise Wrong(f"worker {worker.worker} was told {told.result()}, when nothing was wanted of its attempt")
-    listening.close()
 
 
 async def connected(worker: Credential) -> Connection:

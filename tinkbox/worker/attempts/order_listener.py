@@ -15,7 +15,7 @@ from tinkbox.runtime.retrying import patiently
 from tinkbox.wire.messages.breakpoints import Orders, Ruling
 from tinkbox.wire.messages.worker import Order
 
-FIRST_PAUSE = 0.25  # orders come with the offer: of what ends sooner there is nothing to ask
+FIRST_PAUSE = 0.5  # orders come with the offer: of what ends sooner there is nothing to ask
 PAUSE = 1.0  # after what is no news, for an answer may come at once
 
 

@@ -11,8 +11,9 @@ The peer is the bare mechanism under the same workers: aiohttp and one table in 
 every report with the offer that answers it (`bare_queue`).  A round is one workflow of every queue, on the one side and
 then on the other.
 In the first rounds no worker ever pauses, so that the server always has something to do: they show how much it can do.
-In the last ones every action takes a quarter of a second and the workers begin one after the other, which is a load of
-800 actions a second for whoever can carry it: they show how long a worker waits from its report to its next offer.
+In the last ones an action takes a quarter of a second, one more and another less, and the workers begin one after the
+other, which is a load of 800 actions a second for whoever can carry it: they show how long a worker waits from its
+report to its next offer.
 """
 
 import asyncio
@@ -25,6 +26,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
+from random import Random
 from subprocess import Popen
 
 from examples.lab.processes import start, stop
@@ -43,7 +45,9 @@ WORKFLOWS = 5  # without a pause
 PACED = 3  # at LOAD
 ACTIONS = 10
 LOAD = 800  # actions a second
-LASTS = WORKERS / LOAD  # seconds that an action takes at that load
+LASTS = WORKERS / LOAD  # seconds that an action takes at that load, in the mean
+# Actions of one length would have the workers march in step, whom one commit answers together.
+VARIES = (0.5, 1.5)
 SECONDS = 300
 BOOT_ID = "bench"
 SUCCESS = Outcome(state=State.SUCCESS, exit_code=0)
@@ -165,7 +169,7 @@ def document(number: int) -> bytes:
 def measured(server: Popen[bytes], queues: Queues, number: int, lasts: float = 0.0) -> Round:
     """Have the workflow of this number carried out in every queue, all at once.
 
-    An action takes `lasts` seconds; if that is any, the workers begin evenly within as much.  Raises Wrong, in a group, when an action is not offered in its turn.
+    An action takes `lasts` seconds in the mean; if that is any, the workers begin evenly within as much.  Raises Wrong, in a group, when an action is not offered in its turn.
     """
     turns: list[float] = []
     spent, began = processor_seconds(server), time.perf_counter()
@@ -177,10 +181,15 @@ def measured(server: Popen[bytes], queues: Queues, number: int, lasts: float = 0
 async def carry_out_all(workflows: Mapping[Credential, str], lasts: float, turns: list[float]) -> None:
     async with asyncio.timeout(SECONDS), asyncio.TaskGroup() as group:
         for number, (worker, workflow) in enumerate(workflows.items()):
-            group.create_task(carry_out(worker, workflow, lasts * number / len(workflows), lasts, turns))
+            # Both sides have the same lengths.
+            lengths = [lasts * Random(f"{number} {each}").uniform(*VARIES) for each in range(ACTIONS)]
+            begins = lasts * number / len(workflows)
+            group.create_task(carry_out(worker, workflow, begins, lengths, turns))
 
 
-async def carry_out(worker: Credential, workflow: str, begins: float, lasts: float, turns: list[float]) -> None:
+async def carry_out(
+    worker: Credential, workflow: str, begins: float, lengths: Sequence[float], turns: list[float]
+) -> None:
     """One worker, from its first question until its last report is answered; the last one asks for nothing more."""
     await asyncio.sleep(begins)
     hello = Hello(boot_id=BOOT_ID)
@@ -188,7 +197,7 @@ async def carry_out(worker: Credential, workflow: str, begins: float, lasts: flo
     asks, ends = encode(replace(last, next=hello)).encode(), encode(last).encode()
     door = await connected(worker)
     offered = await answer(door, "POST", "/worker/next", encode(hello).encode())
-    for due in range(ACTIONS):
+    for due, lasts in enumerate(lengths):
         offer = json.loads(offered or b"{}")
         if (offer.get("workflow_id"), offer.get("action", {}).get("index"), offer.get("no_data")) != (
             workflow, due, True,

@@ -15,7 +15,7 @@ from tinkbox.engine.rules.transitions import ACTION, WORKFLOW, Happening, advanc
 from tinkbox.engine.rules.verdicts import LOST as BREAKPOINT_LOST
 from tinkbox.engine.rules.verdicts import may_end, resumes
 from tinkbox.engine.wakeups import CHANGES, Wakeups, worker_wakeup
-from tinkbox.engine.workflows.endings import end_attempt, tell
+from tinkbox.engine.workflows.endings import end_attempt, tell, wake
 from tinkbox.engine.workflows.ephemeral_data import add_version, keep, pushed, unchanged
 from tinkbox.engine.workflows.returns import RETURNED
 from tinkbox.engine.workflows.wipes import judge, remember
@@ -122,11 +122,15 @@ class Attempts:
             woken = self._report(tables, worker, token, report)
             if asks is None:
                 return None, woken
-            offer, more = self._offer(tables, worker, asks)
+            offer, more = self._offer(tables, worker, asks, report.workflow_id)
             return offer, woken + more
 
         offer, woken = await self._store.write(use_case)
-        await tell(self._machines, self._wakeups, woken)
+        if offer is not None and offer.workflow_id == report.workflow_id:
+            # The workflow goes on here, so no machine's permission to boot has changed.
+            wake(self._wakeups, woken)
+        else:
+            await tell(self._machines, self._wakeups, woken)
         return offer
 
     async def may_wipe(self, worker: str, token: str, looked: Looked) -> Refused | None:
@@ -212,13 +216,18 @@ class Attempts:
         remember(tables, attempt, report.disks, report.outcome.state, self._clock())
         return end_attempt(tables, attempt, report.outcome, self._clock())
 
-    def _offer(self, tables: Tables, worker: str, hello: Hello) -> tuple[Offer | None, list[str]]:
+    def _offer(self, tables: Tables, worker: str, hello: Hello, after: str = "") -> tuple[Offer | None, list[str]]:
+        """The offer and the machines to be told; `after` is the workflow of which the worker has just ended an action."""
         woken: list[str] = []
         while True:
-            workflow_id = tables.queues.next_for(worker)
-            if workflow_id is None:
-                return None, woken
-            step = tables.workflows.current_step(workflow_id)
+            step = tables.workflows.current_step(after) if after else None
+            after = ""
+            # One that stands at a machine is the first in its queue: whatever came since is behind it.
+            if step is None or step.state is not State.RUNNING or step.status.action.worker != worker:
+                workflow_id = tables.queues.next_for(worker)
+                if workflow_id is None:
+                    return None, woken
+                step = tables.workflows.current_step(workflow_id)
             attempt = tables.workflows.attempt(step.status.attempt) if step and step.status.attempt else None
             what = turn(step, worker, hello.boot_id, attempt.boot_id if attempt else "")
             if what is Turn.START and step is not None and not hello.finishing:
@@ -226,7 +235,7 @@ class Attempts:
             if what is Turn.RESUME and step is not None and attempt is not None:
                 if attempt.debug != hello.debug:
                     tables.workflows.set_debug(attempt.token, debug=hello.debug)
-                armed = armed_of(tables.holds.armed(workflow_id), step.status.action, step.status.failures)
+                armed = armed_of(tables.holds.armed(step.workflow_id), step.status.action, step.status.failures)
                 return self._offered(tables, step.status, replace(attempt, debug=hello.debug), armed), woken
             if what in {Turn.LOST, Turn.RETURNED} and attempt is not None:
                 hold = tables.holds.open_of(attempt.token)

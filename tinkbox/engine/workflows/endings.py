@@ -82,7 +82,12 @@ async def tell(machines: Machines, wakeups: Wakeups, workers: Iterable[str]) -> 
     concerned = list(workers)
     if concerned:
         await machines.refresh(concerned)
-    for worker in concerned:
+    wake(wakeups, concerned)
+
+
+def wake(wakeups: Wakeups, workers: Iterable[str]) -> None:
+    """Wake everybody who waits for what was committed about these machines, none of which gained or lost its ticket."""
+    for worker in workers:
         wakeups.wake(worker_wakeup(worker))
     wakeups.wake(CHANGES)
     wakeups.wake(SERVICES)

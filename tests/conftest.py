@@ -1,4 +1,5 @@
 import os
+import signal
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -39,6 +40,9 @@ SHARED = pytest.StashKey["tempfile.TemporaryDirectory[str]"]()
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        # So a shell starts what is to run in the background, and every program under test would be as deaf to Ctrl-C.
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     if not hasattr(config, "workerinput"):
         config.stash[SHARED] = tempfile.TemporaryDirectory(prefix="tinkbox-tests-")
 

@@ -2,6 +2,7 @@
 
 import io
 import json
+from collections.abc import Mapping
 from contextlib import AbstractAsyncContextManager
 from types import TracebackType
 from typing import Self
@@ -11,7 +12,7 @@ import aiohttp
 from tinkbox.client.refusals import raise_refusal
 from tinkbox.client.shell import ShellConnection, shell_connection
 from tinkbox.model.disks import Refused
-from tinkbox.model.errors import Invalid, Unavailable
+from tinkbox.model.errors import Invalid, NotFound, Unavailable
 from tinkbox.wire.messages import breakpoints as holds
 from tinkbox.wire.messages import disks
 from tinkbox.wire.messages import hosting as services
@@ -39,6 +40,7 @@ class NodeDoor:
 
     def __init__(self, credential: Credential) -> None:
         self._base = credential.server
+        self._registry = credential.registry
         self._headers = {"Authorization": f"Bearer {credential.token}"}
 
     async def __aenter__(self) -> Self:
@@ -102,6 +104,14 @@ class NodeDoor:
         """Send output; returns the offset wanted next."""
         return await self._send_output(f"/worker/attempts/{attempt}", offset, chunk)
 
+    async def image_digest(self, repository: str, selector: str) -> str:
+        """The digest of an image in the appliance's registry.  Raises NotFound when it has none so called."""
+        if self._base.partition("://")[2] != self._registry:
+            # It would be shown this worker's token.
+            raise NotFound(f"{self._registry} is another's registry")
+        _, headers = await self._exchange("HEAD", f"/v2/{repository}/manifests/{selector}", None, REQUEST_SECONDS)
+        return headers.get("Docker-Content-Digest", "")
+
     async def data(self, attempt: str) -> bytes:
         """The workflow's ephemeral data."""
         return await self._send("GET", f"/worker/attempts/{attempt}/data")
@@ -144,13 +154,19 @@ class NodeDoor:
             raise Invalid("the appliance did not say which output it wants next") from None
 
     async def _send(self, method: str, path: str, body: bytes | None = None, seconds: float = REQUEST_SECONDS) -> bytes:
+        answer, _ = await self._exchange(method, path, body, seconds)
+        return answer
+
+    async def _exchange(
+        self, method: str, path: str, body: bytes | None, seconds: float
+    ) -> tuple[bytes, Mapping[str, str]]:
         try:
             limit = aiohttp.ClientTimeout(total=seconds)
             data = None if body is None else io.BytesIO(body)
             async with self._session.request(method, self._base + path, data=data, timeout=limit) as response:
                 answer = await response.read()
                 raise_refusal(response.status, response.reason or "", answer)
-                return answer
+                return answer, response.headers
         except (aiohttp.ClientError, TimeoutError, OSError) as error:
             raise Unavailable(
                 f"the appliance at {self._base} does not answer: {str(error) or type(error).__name__}"

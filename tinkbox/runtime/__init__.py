@@ -160,6 +160,9 @@ class Runtime(Containers, Protocol):
     async def wait(self, container_id: str) -> Ended:
         """Wait for its end; raises ContainerFailed when it is gone, or never really began."""
 
+    async def has(self, image: str, digest: str) -> bool:
+        """Whether the image of this name is here, and is the one that its registry has under this digest."""
+
     async def image_command(self, image: str) -> ImageCommand:
         """What an image that was pulled runs by itself; raises ContainerFailed: ImageNotFound."""
 

@@ -82,6 +82,16 @@ class DockerRuntime:
         with self._faults(Reason.IMAGE_PULL_FAILED):
             await self._docker.images.pull(image)
 
+    async def has(self, image: str, digest: str) -> bool:
+        with self._faults(Reason.ENGINE_FAILED):
+            try:
+                found = await self._docker.images.inspect(image)
+            except aiodocker.exceptions.DockerError as error:
+                if error.status == _GONE:
+                    return False
+                raise
+        return f"{image.rpartition(':')[0]}@{digest}" in (found["RepoDigests"] or ())
+
     async def find(self, labels: Mapping[str, str]) -> list[Container]:
         wanted = [f"{name}={value}" for name, value in labels.items()]
         with self._faults(Reason.ENGINE_FAILED):

@@ -196,6 +196,22 @@ async def test_an_image_comes_from_our_own_registry(docker_engine: DockerEngine,
         docker_engine.cli("rmi", f"{registry.host}/hello:v1")
 
 
+async def test_an_image_is_here_as_its_registry_has_it_until_that_has_another(
+    docker_engine: DockerEngine, tmp_path: Path
+) -> None:
+    async with serving(tmp_path) as registry, DockerRuntime(docker_engine.url) as runtime:
+        name = f"{registry.host}/hello:v1"
+        digest = await registry.push_image("hello", "v1")
+        assert not await runtime.has(name, digest)
+        await runtime.pull(name)
+        assert await runtime.has(name, digest)
+        assert not await runtime.has(name, "sha256:" + "0" * 64)
+        # What was made here, under a name that a registry could have, came from none.
+        docker_engine.cli("tag", name, f"{registry.host}/made:v1")
+        assert not await runtime.has(f"{registry.host}/made:v1", digest)
+        docker_engine.cli("rmi", name, f"{registry.host}/made:v1")
+
+
 async def test_an_engine_that_dies_is_away_and_its_containers_come_back_ended(
     docker_engine: DockerEngine, image: str
 ) -> None:

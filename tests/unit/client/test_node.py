@@ -294,3 +294,27 @@ async def test_an_appliance_that_never_answers_is_unavailable(monkeypatch: pytes
     async with asyncio.timeout(60), door_to(Silent()) as door:
         with pytest.raises(Unavailable, match="TimeoutError"):
             await door.next(Hello(boot_id="b"))
+
+
+async def test_the_digest_of_an_image_is_asked_of_the_appliances_own_registry_and_of_no_other() -> None:
+    asked = []
+
+    async def manifest(request: web.Request) -> web.Response:
+        asked.append((request.method, request.path))
+        if "none" in request.path:
+            raise web.HTTPNotFound
+        return web.Response(headers={"Docker-Content-Digest": "sha256:1"})
+
+    application = web.Application()
+    application.router.add_route("*", "/{path:.*}", manifest)
+    async with TestServer(application) as server:
+        url = str(server.make_url("")).rstrip("/")
+        own = Credential(server=url, registry=url.removeprefix("http://"), worker="w", token="secret")
+        async with NodeDoor(own) as door:
+            assert await door.image_digest("tools/disk", "v1") == "sha256:1"
+            with pytest.raises(NotFound):
+                await door.image_digest("tools/none", "v1")
+        async with NodeDoor(replace(own, registry="elsewhere:5000")) as door:
+            with pytest.raises(NotFound, match="elsewhere:5000"):
+                await door.image_digest("tools/disk", "v1")
+    assert asked == [("HEAD", "/v2/tools/disk/manifests/v1"), ("HEAD", "/v2/tools/none/manifests/v1")]

@@ -11,7 +11,7 @@ from itertools import count
 from tests.unit.worker.fake_helper import FakeHelper
 from tests.unit.worker.programs import Program
 from tinkbox.model.disks import Refused
-from tinkbox.model.errors import Conflict, Refusal, Unavailable
+from tinkbox.model.errors import Conflict, NotFound, Refusal, Unavailable
 from tinkbox.runtime import Container, ContainerFailed, ContainerSpec, Ended, EngineAway, ImageCommand
 from tinkbox.wire.messages.breakpoints import Asked, Held, Orders, Resumed
 from tinkbox.wire.messages.disks import Looked
@@ -68,6 +68,7 @@ class FakeRuntime:
         self.programs = dict(programs)
         self.faults = faults or Faults()
         self.pulled: set[str] = set()
+        self.digests: dict[str, str] = {}
         self.containers: dict[str, FakeContainer] = {}
         self.removed: list[FakeContainer] = []
         self.pulls = asyncio.Event()
@@ -94,6 +95,10 @@ class FakeRuntime:
             raise ContainerFailed("ImageNotFound", f"no image {image}")
         self.pulled.add(image)
         self.faults.behind(number)
+
+    async def has(self, image: str, digest: str) -> bool:
+        self._call("has")
+        return self.digests.get(image) == digest
 
     async def find(self, labels: Mapping[str, str]) -> list[Container]:
         number = self._call("find")
@@ -229,6 +234,7 @@ class FakeDoor:
         self.printed: dict[str, bytes] = {}
         self.reports: dict[str, Report] = {}
         self.archive = b""
+        self.digest: str | None = None
         self.hello: Hello | None = None
         self.refusal: Refusal | None = None
         self.left: list[str] = []
@@ -316,6 +322,12 @@ class FakeDoor:
             self.printed[attempt] = printed + chunk[len(printed) - offset :]
         self.faults.behind(number)
         return len(self.printed.get(attempt, b""))
+
+    async def image_digest(self, repository: str, selector: str) -> str:
+        self._call("image_digest")
+        if self.digest is None:
+            raise NotFound("no such image")
+        return self.digest
 
     async def data(self, attempt: str) -> bytes:
         number = self._call("data")

@@ -10,7 +10,7 @@ from contextlib import suppress
 from typing import TypeVar
 
 from tinkbox.model.breakpoint import Kind
-from tinkbox.model.errors import Conflict, Invalid, NotFound, TooLarge, Unavailable
+from tinkbox.model.errors import Conflict, Invalid, NotFound, Refusal, TooLarge, Unavailable
 from tinkbox.model.image import parse_reference
 from tinkbox.model.reasons import Reason
 from tinkbox.model.workflow import Outcome, State
@@ -154,6 +154,8 @@ class ActionProcess:
             _log.warning("what services wrote is not kept: %s", error, extra={"action": "services.not-kept"})
 
     async def _pull(self) -> None:
+        if await self._is_here():
+            return
         try:
             await self._machine.runtime.pull(self._containers.image)
         except ContainerFailed as error:
@@ -161,6 +163,17 @@ class ActionProcess:
             if ours and error.reason == Reason.REGISTRY_UNREACHABLE:
                 raise RegistryAway(str(error)) from None
             raise
+
+    async def _is_here(self) -> bool:
+        """Whether the appliance's image is here as the appliance has it: to ask is quicker than to have the engine ask."""
+        reference = parse_reference(self._action.spec.image)
+        if reference.host or reference.digest:
+            return False
+        try:
+            digest = await self._machine.door.image_digest(reference.repository, reference.selector)
+        except Refusal:
+            return False  # what is wrong the engine tells
+        return await self._machine.runtime.has(self._containers.image, digest)
 
     async def _ended(self, come: Ended | Stopped) -> Step:
         """The action's process ended by itself, or its helper holds it."""

@@ -301,3 +301,23 @@ async def test_data_that_is_known_to_be_empty_is_not_fetched_and_what_comes_is_s
 
 def fills(spec: ContainerSpec) -> None:
     (bound(spec, "/workflow") / "new").write_text("1")
+
+
+async def test_an_image_that_is_here_as_the_appliance_has_it_is_not_pulled(tmp_path: Path) -> None:
+    for number, (here, pulls) in enumerate((("sha256:1", 0), ("sha256:0", 1), ("", 1))):
+        runtime, door = FakeRuntime({IMAGE: Program()}), FakeDoor()
+        door.digest, runtime.digests[IMAGE] = "sha256:1", here
+        runtime.pulled.add(IMAGE)
+        outcome = await AttemptRun(machine(runtime, door, tmp_path / str(number)), OFFER).outcome()
+        assert outcome is not None
+        assert (outcome.state, runtime.faults.calls.count("pull")) == (State.SUCCESS, pulls)
+
+
+async def test_an_image_of_another_registry_is_always_pulled(tmp_path: Path) -> None:
+    image = "quay.example/tools/write:v1"
+    runtime, door = FakeRuntime({image: Program()}), FakeDoor()
+    door.digest = runtime.digests[image] = "sha256:1"
+    offer = replace(OFFER, action=with_spec(ACTION, image=image))
+    await AttemptRun(machine(runtime, door, tmp_path), offer).outcome()
+    assert "image_digest" not in door.faults.calls
+    assert runtime.pulled == {image}

@@ -11,17 +11,10 @@ import pytest
 from tests.integration.api.door import Door
 from tests.integration.api.resuming import Resuming
 from tests.integration.engine.appliance import Appliance
-from tinkbox.api import event_stream
 from tinkbox.model.workflow import State
 from tinkbox.store import output
 
 SOON = 60.0
-
-
-@pytest.fixture(autouse=True)
-def looking_often(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A bell that rings between two looks is made up for by looking; do not wait long for that."""
-    monkeypatch.setattr(event_stream, "LOOK_EVERY", 0.02)
 
 
 async def events(door: Door, after: int | None = None) -> AsyncIterator[tuple[int, str]]:

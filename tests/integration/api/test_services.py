@@ -9,7 +9,6 @@ import pytest
 
 from tests.integration.api.door import Door
 from tests.integration.api.resuming import Resuming
-from tinkbox.api import event_stream
 from tinkbox.cli.wording.events import told
 from tinkbox.client.operator import Operator
 from tinkbox.client.operator.lasting_connection import LastingConnection
@@ -33,12 +32,6 @@ services:
 tasks:
   - {{name: t, worker: "{{{{.device_1}}}}", actions: [{{name: a, image: x, timeout: 60}}]}}
 """
-
-
-@pytest.fixture(autouse=True)
-def looking_often(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A bell that rings between two looks is made up for by looking; do not wait long for that."""
-    monkeypatch.setattr(event_stream, "LOOK_EVERY", 0.02)
 
 
 class Host:

@@ -1,7 +1,9 @@
 """What can go wrong: each fault strikes while the exchange that marks a transition is held."""
 
 import asyncio
+import json
 from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import replace
 
 from tests.integration.faults.rig import Rig
 from tests.integration.faults.wire import Exchange
@@ -124,14 +126,21 @@ def name(fault: Fault) -> str:
 
 
 class LateReport:
-    """A report that is still on its way when its machine loses power; it is to be `refused` when it arrives, or not."""
+    """A report that is still on its way when its machine loses power; it is to be `refused` when it
+    arrives, or not.  Unless it `asks` it is such as the last action has, or a worker of an earlier release sends.
+    """
 
-    def __init__(self, *, refused: bool) -> None:
+    def __init__(self, *, refused: bool, asks: bool = True) -> None:
         self._status = 409 if refused else 200
+        self._asks = asks
         self._report: Exchange
 
     async def power_cut_behind_it(self, rig: Rig, exchange: Exchange) -> None:
         self._report = exchange
+        if not self._asks:
+            document = json.loads(exchange.body)
+            del document["next"]
+            self._report = replace(exchange, body=json.dumps(document).encode())
         exchange.lose()
         await rig.reboot()
 

@@ -8,6 +8,7 @@ from tests.integration.faults.wire import Exchange, Moment
 
 ID = "[0-9a-f]{64}"
 ATTEMPT = "/worker/attempts/[^/]+"
+OFFER = f"/worker/next|{ATTEMPT}/report"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -15,7 +16,8 @@ class Transition:
     """Reached when this exchange is at this moment.
 
     `wire` is `door` between worker and appliance, `docker` between worker and engine.  `filled` asks
-    for a body.  Where `waits` is true the action itself waits until what is to happen here is over.
+    for a body.  Where `waits` is true the action itself waits until what is to happen here is over.  One that `offers`
+    is a transition of the action that is asked for or told, which comes with the report of the one before as well.
     """
 
     name: str
@@ -25,6 +27,11 @@ class Transition:
     moment: Moment
     filled: bool = False
     waits: bool = False
+    offers: bool = False
+
+    def is_of(self, action: str, exchange: Exchange) -> bool:
+        """Whether the exchange is about this action."""
+        return action == (exchange.offers if self.offers else exchange.action)
 
     def is_at(self, exchange: Exchange, moment: Moment) -> bool:
         return (
@@ -48,8 +55,8 @@ def _by_name(*transitions: Transition) -> Mapping[str, Transition]:
 
 
 TRANSITIONS = _by_name(
-    _door("offer asked", "POST", "/worker/next", Moment.REQUEST),
-    _door("offer answered", "POST", "/worker/next", Moment.ANSWER),
+    _door("offer asked", "POST", OFFER, Moment.REQUEST, offers=True),
+    _door("offer answered", "POST", OFFER, Moment.ANSWER, offers=True),
     _docker("about to create", "POST", "/containers/create", Moment.REQUEST),
     _docker("container created", "POST", "/containers/create", Moment.ANSWER),
     _docker("about to start", "POST", f"/containers/{ID}/start", Moment.REQUEST),

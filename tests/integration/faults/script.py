@@ -45,6 +45,7 @@ class Story:
     def note(self, exchange: Exchange, moment: Moment) -> None:
         """Understand what passes."""
         exchange.action = self._action(exchange, moment)
+        exchange.offers = self._offers(exchange, moment)
         if moment is Moment.REQUEST and exchange.method != "GET" and _EFFECT.search(exchange.path):
             self.effects.append(exchange)
             self.idle.clear()
@@ -79,14 +80,29 @@ class Story:
             return self._containers.get(path.split("/")[2], "")
         return ""
 
-    def _next(self) -> str:
+    def _offers(self, exchange: Exchange, moment: Moment) -> str:
+        """The action that is asked for or offered."""
+        if exchange.path == "/worker/next":
+            return exchange.action
+        if not exchange.path.endswith("/report"):
+            return ""
+        if moment is Moment.ANSWER:
+            return self._offered(exchange)
+        report = json.loads(exchange.body)
+        if "next" not in report or report["next"]["finishing"]:
+            return ""
+        return self._next(exchange.action if report["outcome"]["state"] == "SUCCESS" else "")
+
+    def _next(self, succeeds: str = "") -> str:
         done = {self.attempts[token] for token, told in self.acknowledged.items() if told["state"] == "SUCCESS"}
-        return next((name for name in self._actions if name not in done), "")
+        return next((name for name in self._actions if name not in {*done, succeeds}), "")
 
     def _offered(self, exchange: Exchange) -> str:
         if exchange.status != 200:
             return ""
         offer = json.loads(exchange.answer)
+        if not offer:
+            return ""
         return self.attempts.setdefault(offer["attempt"], offer["action"]["name"])
 
     def _created(self, exchange: Exchange) -> str:
@@ -117,7 +133,7 @@ class Script:
         """Note what passes, and hold it while the step whose time has come happens."""
         self.story.note(exchange, moment)
         step = next((step for step in self.steps if not step.struck), None)
-        if self._striking or step is None or exchange.action != step.action:
+        if self._striking or step is None or not step.transition.is_of(step.action, exchange):
             return
         if not step.transition.is_at(exchange, moment):
             return

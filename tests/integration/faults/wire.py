@@ -38,6 +38,7 @@ class Exchange:
     lost: bool = False
     answer_lost: bool = False
     action: str = field(default="", compare=False)
+    offers: str = field(default="", compare=False)  # the action that it asks for, or tells of
 
     @property
     def path(self) -> str:

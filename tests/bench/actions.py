@@ -34,6 +34,7 @@ IMAGE = "nothing:v1"
 COMMAND = [str(BUSYBOX), "true"]
 MAC = "0a:00:00:00:00:01"
 CREDENTIAL = "worker.json"
+MEMORY = Path("/dev/shm")
 SECONDS = 120
 
 
@@ -43,12 +44,12 @@ def compare() -> Iterator[Comparison]:
     comparison = Comparison(
         what=f"time per action, {ACTIONS} in a row", unit="ms", peer="the same by the Docker API", better="less"
     )
-    with folder() as work, docker_engine_in() as engine, ExitStack() as running:
+    with folder() as work, folder(MEMORY) as machine, docker_engine_in() as engine, ExitStack() as running:
         _, configuration = running.enter_context(on_loopback(work))
         operator_socket, registry = configuration.data / "operator.sock", f"127.0.0.1:{configuration.http_port}"
-        asyncio.run(prepare(operator_socket, save_image(engine, work), {MAC: work}))
-        running.enter_context(working(engine, work))
-        image, places = f"{registry}/{IMAGE}", binds(work)
+        asyncio.run(prepare(operator_socket, save_image(engine, work), {MAC: machine}))
+        running.enter_context(working(engine, machine))
+        image, places = f"{registry}/{IMAGE}", binds(machine)
         # The first of each brings the image and the programs into memory.
         asyncio.run(workflow(operator_socket))
         asyncio.run(bare(engine, image, places, 1))

@@ -61,9 +61,9 @@ def answers(path: Path) -> bool:
 
 
 @contextmanager
-def folder() -> Iterator[Path]:
-    """A folder of this run; its path is short, for a socket's path has 108 bytes at most."""
-    with tempfile.TemporaryDirectory(prefix="tinkbox-bench-") as path:
+def folder(above: Path | None = None) -> Iterator[Path]:
+    """A folder of this run, below this one; its path is short, for a socket's path has 108 bytes at most."""
+    with tempfile.TemporaryDirectory(prefix="tinkbox-bench-", dir=above) as path:
         yield Path(path)
 
 

@@ -147,8 +147,8 @@ class Containers(Protocol):
     async def remove(self, container_id: str) -> None:
         """Remove it with its volumes, killing it when it runs; nothing when it is gone already."""
 
-    def output(self, container_id: str) -> AsyncIterator[bytes]:
-        """Everything it printed from the beginning, both streams in order, then what it prints until it ends."""
+    def output(self, container_id: str, *, follow: bool = True) -> AsyncIterator[bytes]:
+        """Everything it printed from the beginning, both streams in order; to `follow`, then what it prints until it ends."""
 
 
 class Runtime(Containers, Protocol):

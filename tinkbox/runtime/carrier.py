@@ -6,6 +6,7 @@ from tinkbox.runtime import Container, Containers
 from tinkbox.runtime.output import OutputPump
 
 LOST_SECONDS = 5.0
+READ_AGAIN = 1024 * 1024  # bytes; of a container that printed more its end is waited for
 # What a process printed before it ended is in the engine's log soon, but nothing tells when all of it is.
 QUIET_SECONDS = 0.1
 SETTLED_SECONDS = 1.0
@@ -36,8 +37,7 @@ class Carrier:
         if container.id != self._container:
             self._container = container.id
             self._pump.next_container()
-        output = self._runtime.output
-        self._carrying = self._group.create_task(self._pump.carry(lambda: output(container.id)))
+        self._carry(follow=True)
 
     def begin_run(self) -> None:
         """The container's process runs once more: what it prints from now on is the tail."""
@@ -45,6 +45,11 @@ class Carrier:
 
     async def end(self) -> None:
         """Wait for the end of what ended: all of its output is carried then."""
+        if self._carrying is not None and self._pump.received <= READ_AGAIN:
+            # Whoever follows hears of the end up to 20 ms after it: what is missing is there to be read.
+            self._carrying.cancel()
+            await asyncio.wait({self._carrying})
+            self._carry(follow=False)
         if self._carrying is not None:
             await self._carrying
             self._carrying = None
@@ -61,6 +66,10 @@ class Carrier:
         while self._pump.received != before and asyncio.get_running_loop().time() < begun + SETTLED_SECONDS:
             before = self._pump.received
             await asyncio.sleep(QUIET_SECONDS)
+
+    def _carry(self, *, follow: bool) -> None:
+        output, container = self._runtime.output, self._container
+        self._carrying = self._group.create_task(self._pump.carry(lambda: output(container, follow=follow)))
 
     def drop(self) -> None:
         """Carry no more of it."""

@@ -168,11 +168,11 @@ class DockerRuntime:
         with self._faults(Reason.ENGINE_FAILED, ignored=(_GONE,)):
             await self._docker.images.delete(image)
 
-    async def output(self, container_id: str) -> AsyncIterator[bytes]:
+    async def output(self, container_id: str, *, follow: bool = True) -> AsyncIterator[bytes]:
         # aiodocker's own reader turns bytes into text and fails on what is none, hence its inner request.
         request = self._docker._query(  # noqa: SLF001
             f"containers/{container_id}/logs",
-            params={"stdout": "1", "stderr": "1", "follow": "1"},
+            params={"stdout": "1", "stderr": "1", "follow": str(int(follow))},
             timeout=aiohttp.ClientTimeout(total=None),
         )
         with self._faults(Reason.CONTAINER_LOST):

@@ -118,14 +118,14 @@ class FakeEngine:
         self.made.pop(container_id, None)
         self.faults.behind(number)
 
-    async def output(self, container_id: str) -> AsyncIterator[bytes]:
+    async def output(self, container_id: str, *, follow: bool = True) -> AsyncIterator[bytes]:
         await self._call("output")
         each, sent = self._container(container_id), 0
         while True:
             if sent < len(each.output):
                 yield each.output[sent:]
                 sent = len(each.output)
-            if self._now() >= each.ends or container_id not in self.made:
+            if self._now() >= each.ends or container_id not in self.made or not follow:
                 return
             await asyncio.sleep(0.1)
             if self.away:

@@ -185,7 +185,7 @@ class FakeRuntime:
     async def remove_image(self, image: str) -> None:
         self._call("remove_image")
 
-    async def output(self, container_id: str) -> AsyncIterator[bytes]:
+    async def output(self, container_id: str, *, follow: bool = True) -> AsyncIterator[bytes]:
         number = self._call("output")
         container = self._container(container_id)
         sent = 0
@@ -195,7 +195,7 @@ class FakeRuntime:
                 sent += len(piece)
                 yield piece
                 self.faults.behind(number)
-            if container.ended.is_set():
+            if container.ended.is_set() or not follow:
                 return
             await container.ended.wait()
 

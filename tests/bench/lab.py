@@ -62,7 +62,7 @@ def answers(path: Path) -> bool:
 
 @contextmanager
 def folder(above: Path | None = None) -> Iterator[Path]:
-    """A folder of this run, below this one; its path is short, for a socket's path has 108 bytes at most."""
+    """A folder of this run, below `above`; its path is short, for a socket's path has 108 bytes at most."""
     with tempfile.TemporaryDirectory(prefix="tinkbox-bench-", dir=above) as path:
         yield Path(path)
 

@@ -99,7 +99,9 @@ def compare() -> Iterator[Comparison]:
     load = f"{WORKERS} workers × {WORKFLOWS} workflows × {ACTIONS} actions"
     throughput = Comparison(what=load, unit="1/s", peer=PEER, better="more")
     cost = Comparison(what="  processor time per action", unit="ms", peer=PEER, better="less")
-    turn = Comparison(what=f"  report to next offer at {LOAD}/s, 99th percentile", unit="ms", peer=PEER, better="less")
+    turn = Comparison(
+        what=f"  report to next offer, {LOAD}/s wanted, 99th percentile", unit="ms", peer=PEER, better="less"
+    )
     memory = Comparison(what="  peak memory", unit="MB", peer=PEER, better="less")
     with ExitStack() as running:
         work = running.enter_context(folder())
@@ -169,7 +171,7 @@ def document(number: int) -> bytes:
 def measured(server: Popen[bytes], queues: Queues, number: int, lasts: float = 0.0) -> Round:
     """Have the workflow of this number carried out in every queue, all at once.
 
-    An action takes `lasts` seconds in the mean; if that is any, the workers begin evenly within as much.  Raises Wrong, in a group, when an action is not offered in its turn.
+    With `lasts`, an action takes so many seconds in the mean, and the workers start spread evenly over that time.  Raises Wrong, in a group, when an action is not offered in its turn.
     """
     turns: list[float] = []
     spent, began = processor_seconds(server), time.perf_counter()

@@ -71,7 +71,7 @@ def page(figures: Figures, answers: Answers) -> str:
         *_family("tinkbox_machines_parked", "gauge", "Machines that are parked.", [({}, figures.parked)]),
         *_family(
             "tinkbox_offers_total", "counter", "Offers of an attempt that were sent, repeated ones included.",
-            [({}, _answered(answers, "POST", "/worker/next", 200))],
+            [({}, figures.offers)],
         ),
         *_family("tinkbox_reports_total", "counter", "Reports on attempts, by what became of them.", _reports(answers)),
         *_family(

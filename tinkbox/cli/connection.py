@@ -37,11 +37,11 @@ def stay_connected(chosen: argparse.Namespace, conversation: "Callable[[Operator
 
 
 async def _asked(
-    chosen: argparse.Namespace, connection: "type[Connection]", question: "Callable[[Operator], Awaitable[T]]"
+    chosen: argparse.Namespace, kind: "type[Connection]", question: "Callable[[Operator], Awaitable[T]]"
 ) -> T:
     from tinkbox.client.operator import Operator
     from tinkbox.settings import client_target
 
     target = client_target(chosen.data)
-    async with Operator(connection(socket=target.socket, url=target.url, token=target.token)) as operator:
+    async with Operator(kind(socket=target.socket, url=target.url, token=target.token)) as operator:
         return await question(operator)

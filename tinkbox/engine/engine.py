@@ -110,7 +110,7 @@ class Engine:
         # What people look at.
         self.seen = Seen(store, machines, self.syslog, clock)
         self.overview = Overview(store, machines, clock)
-        self.meter = Meter(store, machines, clock)
+        self.meter = Meter(store, machines, self.attempts, clock)
 
     async def load(self) -> list[str]:
         """Take over what is stored; returns what does not fit together any more.  Raises Unavailable when the store is."""

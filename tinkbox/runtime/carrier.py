@@ -6,7 +6,7 @@ from tinkbox.runtime import Container, Containers
 from tinkbox.runtime.output import OutputPump
 
 LOST_SECONDS = 5.0
-READ_AGAIN = 1024 * 1024  # bytes; of a container that printed more its end is waited for
+MOST_READ_AGAIN = 1024 * 1024  # bytes; of a container that printed more the end is waited for
 # What a process printed before it ended is in the engine's log soon, but nothing tells when all of it is.
 QUIET_SECONDS = 0.1
 SETTLED_SECONDS = 1.0
@@ -45,7 +45,7 @@ class Carrier:
 
     async def end(self) -> None:
         """Wait for the end of what ended: all of its output is carried then."""
-        if self._carrying is not None and self._pump.received <= READ_AGAIN:
+        if self._carrying is not None and not self._carrying.done() and self._pump.read <= MOST_READ_AGAIN:
             # Whoever follows hears of the end up to 20 ms after it: what is missing is there to be read.
             self._carrying.cancel()
             await asyncio.wait({self._carrying})

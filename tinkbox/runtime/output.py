@@ -47,6 +47,11 @@ class OutputPump:
         return tuple(line for line in lines if line)[-MAX_TAIL_LINES:]
 
     @property
+    def read(self) -> int:
+        """How many bytes were read of the current container."""
+        return self._read
+
+    @property
     def received(self) -> int:
         """How many bytes were read of all containers."""
         return self._base + self._read

@@ -120,7 +120,7 @@ async def open_door(folder: Path) -> AsyncIterator[Door]:
             directory=box.directory,
             shells=hub.shells,
             images=images,
-            meter=Meter(box.store, box.machines, box.clock),
+            meter=Meter(box.store, box.machines, box.attempts, box.clock),
             answers=answers,
             leases=lambda: lent,
             osie=lambda: [OSIE],

@@ -127,7 +127,7 @@ def name(fault: Fault) -> str:
 
 class LateReport:
     """A report that is still on its way when its machine loses power; it is to be `refused` when it
-    arrives, or not.  Unless it `asks` it is such as the last action has, or a worker of an earlier release sends.
+    arrives, or not.  Without `asks` it is an earlier release's.
     """
 
     def __init__(self, *, refused: bool, asks: bool = True) -> None:

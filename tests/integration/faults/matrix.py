@@ -68,6 +68,11 @@ TRANSITIONS = _by_name(
     _door("report taken", "POST", f"{ATTEMPT}/report", Moment.ANSWER),
     _docker("report acknowledged", "DELETE", f"/containers/{ID}", Moment.REQUEST),
 )
+# Who polls gets the first action; the others come with reports.
+POLLED = _by_name(
+    _door("poll asked", "POST", "/worker/next", Moment.REQUEST),
+    _door("poll answered", "POST", "/worker/next", Moment.ANSWER),
+)
 # An action of which the machine goes away says so before it begins, and is never reported.
 LEAVING = _by_name(
     *(TRANSITIONS[name] for name in ("offer asked", "offer answered", "about to create", "container created")),

@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from urllib.parse import unquote
 
-from tests.integration.faults.matrix import LEAVING, TRANSITIONS, Transition
+from tests.integration.faults.matrix import LEAVING, POLLED, TRANSITIONS, Transition
 from tests.integration.faults.wire import Exchange, Moment
 
 _EFFECT = re.compile(r"/worker/attempts/[^/]+/(report|output|data|leaving)$")
@@ -122,7 +122,7 @@ class Script:
 
     def plan(self, transition: str, action: str, fault: str, strike: Strike) -> None:
         """Let `strike` happen when the action reaches the transition, after all that was planned before."""
-        self.steps.append(Step({**TRANSITIONS, **LEAVING}[transition], action, fault, strike))
+        self.steps.append(Step({**TRANSITIONS, **POLLED, **LEAVING}[transition], action, fault, strike))
 
     def waits(self, action: str) -> bool:
         """Whether the action itself has to wait for the next step that is planned for it."""

@@ -25,7 +25,7 @@ from tests.integration.faults.faults import (
     worker_killed,
     worker_killed_when_it_had_asked,
 )
-from tests.integration.faults.matrix import LEAVING, TRANSITIONS
+from tests.integration.faults.matrix import LEAVING, POLLED, TRANSITIONS
 from tests.integration.faults.rig import Rig
 from tests.integration.faults.verdict import Expected, complaints
 from tests.integration.faults.wire import Moment
@@ -73,6 +73,20 @@ def row(transitions: Iterable[str], number: int = 1) -> list[object]:
     """Transitions, of which a run takes so many."""
     mixed = rotation.mixed([*transitions])
     return [pytest.param(each, marks=rotation.mark(each, mixed, number)) for each in mixed]
+
+
+POLLED_CELLS = [
+    (fault, transition)
+    for fault in (appliance_killed, worker_killed, worker_killed_when_it_had_asked, connection_cut, answer_lost)
+    for transition in POLLED
+    if fault is not worker_killed_when_it_had_asked or transition == "poll asked"
+]
+
+
+@pytest.mark.parametrize(("fault", "transition"), in_turn(POLLED_CELLS, 2))
+async def test_a_poll_that_goes_wrong_gets_the_first_action_once(fault: Fault, transition: str, rig: Rig) -> None:
+    plan(rig, fault, transition, "before")
+    assert complaints(await rig.run(), Expected()) == []
 
 
 @pytest.mark.parametrize("transition", row(AFTER_THE_OFFER, 2))

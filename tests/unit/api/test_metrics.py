@@ -24,7 +24,7 @@ Samples = dict[tuple[str, frozenset[tuple[str, str]]], float]
 def figures(**changes: object) -> Figures:
     fields = {
         "workflows": [], "actions": [], "queues": [], "stages": {}, "parked": 0, "held": {}, "services": {},
-        "sizes": Sizes(output=0, data=0), "tally": Tally(),
+        "sizes": Sizes(output=0, data=0), "tally": Tally(), "offers": 0,
     }  # fmt: skip
     return Figures(**{**fields, **changes})
 
@@ -158,7 +158,7 @@ def test_what_the_node_door_answered_tells_of_offers_and_reports() -> None:
         ("POST", "/worker/next", 200): 7, ("POST", "/worker/next", 204): 40,
         ("POST", REPORT, 200): 5, ("POST", REPORT, 409): 2, ("POST", REPORT, 404): 1,
     }  # fmt: skip
-    samples = parsed(page(figures(), answers))
+    samples = parsed(page(figures(offers=7), answers))
     assert value(samples, "tinkbox_offers_total") == 7
     reports = {
         dict(labels)["answer"]: number for (name, labels), number in samples.items() if name == "tinkbox_reports_total"

@@ -130,3 +130,22 @@ def test_what_waits_for_more_than_answers_is_refused() -> None:
     operator = Operator(QuickConnection(url="http://nobody"))
     with pytest.raises(NotImplementedError, match="only a lasting connection"):
         operator.shells.attach({"ticket": "x", "id": "y"}, tty=True)
+
+
+async def test_after_an_answer_that_broke_off_the_next_question_is_asked_anew(tmp_path: Path) -> None:
+    door = RecordingDoor(answer=b'[{"cut', broken=True)
+
+    async def two_questions(operator: Operator) -> object:
+        with pytest.raises(Unreachable):
+            await operator.hardware.all()
+        door.answer, door.broken = b"[]", False
+        return await operator.hardware.all()
+
+    async with served(door, tmp_path) as socket:
+        assert await asked(two_questions, QuickConnection(socket=socket)) == []
+
+
+@pytest.mark.parametrize("token", ["two\nlines", "sécret"])
+def test_a_token_that_cannot_be_one_is_told(token: str) -> None:
+    with pytest.raises(Invalid, match="TINKBOX_TOKEN"):
+        QuickConnection(url="http://x", token=token)

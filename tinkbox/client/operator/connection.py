@@ -1,6 +1,6 @@
 """What is asked of an operator door over a connection of either kind: JSON documents, server-sent events.
 
-`quick_connection` answers one question after the other, `lasting_connection` also streams, uploads and opens shells.
+Over a `quick_connection` one question is asked after the other, a `lasting_connection` also streams, uploads and opens shells.
 """
 
 import errno
@@ -12,12 +12,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 from urllib.parse import quote
 
-from tinkbox.model.errors import Unavailable
+from tinkbox.client.refusals import raise_refusal
+from tinkbox.model.errors import Invalid, Unavailable
 
 if TYPE_CHECKING:
     from tinkbox.client.shell import ShellConnection
 
 Document = dict[str, Any]
+SECONDS = 60.0  # for a question and its answer
 LASTING = "only a lasting connection does that"
 NO_APPLIANCE = "is that an appliance of this version?"
 
@@ -29,12 +31,16 @@ class Unreachable(Unavailable):
 class Connection(ABC):
     """To the unix socket of an appliance on this host, or to the URL of another, with a token.
 
-    Whatever is asked raises the refusal that the appliance answers with, and Unreachable when none answers.
+    Raises Invalid for a token that cannot be one.  Whatever is asked raises the refusal that the appliance answers with, and Unreachable when none answers.
     """
 
     def __init__(self, *, socket: Path | None = None, url: str = "", token: str = "") -> None:
         self.socket = socket
         self.url = url or "http://tinkbox"
+        if not (token.isascii() and token.isprintable()):
+            raise Invalid(
+                "the token of TINKBOX_TOKEN has letters in it that no token has: is it a whole line of a file?"
+            )
         self.headers = {"Authorization": f"Bearer {token}"} if token else {}
         self.where = str(socket or url)
 
@@ -108,9 +114,17 @@ class Connection(ABC):
             raise Unavailable(f"{self.where}{path} did not answer with an object: {NO_APPLIANCE}")
         return document
 
+    def raise_refusal(self, status: int, reason: str, place: str, answer: bytes) -> None:
+        """Raise what an answer that is no success says; `place` is where it sends us on to, if it does."""
+        if 300 <= status < 400:
+            raise Unavailable(
+                f"{self.where} sends us on to {place or 'nowhere'}: name the appliance itself by TINKBOX_SERVER"
+            )
+        raise_refusal(status, reason, answer)
+
     def unreachable(self, error: Exception) -> Unreachable:
         """What to say of an error of the connection."""
-        # aiohttp's own words name the place again, and what it thinks of TLS there.
+        # A library's own words may name the place again.
         why = (error.strerror if isinstance(error, OSError) else "") or str(error) or type(error).__name__
         if isinstance(error, OSError) and error.errno in (errno.EACCES, errno.EPERM):
             return Unreachable(
@@ -124,7 +138,7 @@ class Connection(ABC):
 
 
 def part(key: str) -> str:
-    """A key as one part of a path, whatever letters it has."""
+    """A key as one part of a path, or one value of a query, whatever letters it has."""
     return quote(key, safe=":")
 
 

@@ -6,11 +6,10 @@ from typing import BinaryIO
 
 import aiohttp
 
-from tinkbox.client.operator.connection import Connection, Document
-from tinkbox.client.refusals import raise_refusal
+from tinkbox.client.operator.connection import SECONDS, Connection, Document
 from tinkbox.client.shell import ShellConnection, shell_connection
 
-QUICK = aiohttp.ClientTimeout(total=60)
+QUICK = aiohttp.ClientTimeout(total=SECONDS)
 STREAM = aiohttp.ClientTimeout(total=None, connect=10)
 CONNECT_SECONDS = 10.0
 
@@ -33,8 +32,9 @@ class LastingConnection(Connection):
 
     async def stream(self, path: str, headers: Mapping[str, str]) -> AsyncIterator[bytes]:
         try:
-            async with self._session.get(self.url + path, headers=headers, timeout=STREAM) as response:
-                await _raise_refusal(response)
+            request = self._session.get(self.url + path, headers=headers, timeout=STREAM, allow_redirects=False)
+            async with request as response:
+                await self._refuse(response)
                 async for chunk in response.content.iter_any():
                     yield chunk
         except (aiohttp.ClientError, TimeoutError, OSError) as error:
@@ -47,14 +47,15 @@ class LastingConnection(Connection):
         self, method: str, path: str, body: bytes | BinaryIO | None, limit: aiohttp.ClientTimeout
     ) -> bytes:
         try:
-            async with self._session.request(method, self.url + path, data=body, timeout=limit) as response:
-                await _raise_refusal(response)
+            request = self._session.request(method, self.url + path, data=body, timeout=limit, allow_redirects=False)
+            async with request as response:
+                await self._refuse(response)
                 return await response.read()
         except (aiohttp.ClientError, TimeoutError, OSError) as error:
             raise self.unreachable(error) from None
 
-
-async def _raise_refusal(response: aiohttp.ClientResponse) -> None:
-    # Of an answer that goes on for ever nothing is read before its status is known.
-    if response.status >= 400:
-        raise_refusal(response.status, response.reason or "", await response.read())
+    async def _refuse(self, response: aiohttp.ClientResponse) -> None:
+        # Of an answer that goes on for ever nothing is read before its status is known.
+        if response.status >= 300:
+            place = response.headers.get("Location", "")
+            self.raise_refusal(response.status, response.reason or "", place, await response.read())

@@ -10,12 +10,9 @@ from socket import AF_UNIX, SOCK_STREAM, socket
 from typing import Any, Final, TypeVar
 from urllib.parse import urlsplit
 
-from tinkbox.client.operator.connection import Connection
-from tinkbox.client.refusals import raise_refusal
-from tinkbox.model.errors import Unavailable
+from tinkbox.client.operator.connection import SECONDS, Connection
 
 T = TypeVar("T")
-SECONDS: Final = 60.0
 SCHEMES: Final = {"http": HTTPConnection, "https": HTTPSConnection}
 
 
@@ -31,42 +28,43 @@ def answer_of(question: Coroutine[Any, Any, T]) -> T:
 
 
 class QuickConnection(Connection):
-    """See Connection; it only answers questions."""
+    """See Connection; it only asks questions."""
 
     async def open(self) -> None:
-        self._folder = ""
+        self._base_path = ""
         self._connection: HTTPConnection | None = None
 
     async def close(self) -> None:
         if self._connection is not None:
             self._connection.close()
+            self._connection = None
 
     async def exchange(self, method: str, path: str, body: bytes | None) -> bytes:
         try:
-            if self._connection is None:
-                self._connection = self._connect()
-            self._connection.request(method, self._folder + path, body, self.headers)
-            response = self._connection.getresponse()
+            connection = self._connection = self._connection or self._connect()
+            connection.request(method, self._base_path + path, body, self.headers)
+            response = connection.getresponse()
             answer = response.read()
-        except (HTTPException, OSError, ValueError) as error:
+        except (HTTPException, OSError) as error:
+            await self.close()
             raise self.unreachable(error) from None
-        if 300 <= response.status < 400:
-            raise Unavailable(
-                f"{self.where} sends us on to {response.headers['Location']}: name the appliance itself by TINKBOX_SERVER"
-            )
-        raise_refusal(response.status, response.reason, answer)
+        self.raise_refusal(response.status, response.reason, response.headers.get("Location", ""), answer)
         return answer
 
     def _connect(self) -> HTTPConnection:
-        """Raises ValueError for a URL that is none."""
+        """Raises Unreachable for a URL that is none."""
         if self.socket is not None:
             return _UnixConnection(self.socket)
-        url = urlsplit(self.url)
+        try:
+            url = urlsplit(self.url)
+            port = url.port
+        except ValueError as error:
+            raise self.unreachable(error) from None
         if url.scheme not in SCHEMES or not url.hostname:
-            raise ValueError("a URL begins with http:// or https:// and a host")
-        self._folder = url.path
+            raise self.unreachable(ValueError("a URL begins with http:// or https:// and a host"))
+        self._base_path = url.path
         connection: type[HTTPConnection] = SCHEMES[url.scheme]
-        return connection(url.hostname, url.port, timeout=SECONDS)
+        return connection(url.hostname, port, timeout=SECONDS)
 
 
 class _UnixConnection(HTTPConnection):

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
 from tinkbox.engine.machines.machines import Machines
+from tinkbox.engine.workflows.attempts import Attempts
 from tinkbox.model.boot import Stage
 from tinkbox.model.breakpoint import Kind, Verb
 from tinkbox.model.history import ENDED
@@ -97,7 +98,7 @@ class Waiting:
 class Figures:
     """Everything there is to measure at one moment; `stages` counts machines, "" those that were never seen.
 
-    `held` counts the actions that are held, `services` those of unfinished workflows.
+    `held` counts the actions that are held, `services` those of unfinished workflows; `offers` since the appliance began.
     """
 
     workflows: Sequence[Standing]
@@ -109,14 +110,16 @@ class Figures:
     services: Mapping[Phase, int]
     sizes: Sizes
     tally: Tally
+    offers: int
 
 
 class Meter:
     """Takes the figures.  What is deleted before it was ever counted is not."""
 
-    def __init__(self, store: Store, machines: Machines, clock: Callable[[], datetime]) -> None:
+    def __init__(self, store: Store, machines: Machines, attempts: Attempts, clock: Callable[[], datetime]) -> None:
         self._store = store
         self._machines = machines
+        self._attempts = attempts
         self._clock = clock
         self._tally = Tally()
         self._counted = 0
@@ -150,6 +153,7 @@ class Meter:
                 services=tables.figures.services(),
                 sizes=tables.figures.sizes(),
                 tally=self._tally,
+                offers=self._attempts.offered,
             )
 
         return await self._store.read(question)

@@ -56,6 +56,7 @@ class Attempts:
         self._new_token = new_token
         self._gather = gather
         self._name_of = name_of
+        self.offered = 0  # since the appliance began, repeated offers included
 
     async def offer(self, worker: str, hello: Hello) -> Offer | None:
         """The attempt this worker is to work on, or None when there is nothing for it now.
@@ -68,6 +69,7 @@ class Attempts:
         self._machines.progress.contact(worker, hello.boot_id)
         offer, woken = await self._store.write(lambda tables: self._offer(tables, worker, hello))
         await tell(self._machines, self._wakeups, woken)
+        self.offered += offer is not None
         return offer
 
     async def wait(self, worker: str, timeout: float) -> None:
@@ -118,19 +120,22 @@ class Attempts:
         else:
             asks = None
 
-        def use_case(tables: Tables) -> tuple[Offer | None, list[str]]:
-            woken = self._report(tables, worker, token, report)
+        def use_case(tables: Tables) -> tuple[Offer | None, list[str], bool]:
+            attempt = owned(tables, worker, token)
+            woken = self._report(tables, attempt, report)
             if asks is None:
-                return None, woken
+                return None, woken, False
             offer, more = self._offer(tables, worker, asks, report.workflow_id)
-            return offer, woken + more
+            same = offer is not None and offer.workflow_id == attempt.workflow_id
+            return offer, woken + more, same and attempt.state is State.RUNNING
 
-        offer, woken = await self._store.write(use_case)
-        if offer is not None and offer.workflow_id == report.workflow_id:
-            # The workflow goes on here, so no machine's permission to boot has changed.
+        offer, woken, goes_on = await self._store.write(use_case)
+        if goes_on:
+            # From one action that ran to the next: nothing is different of any machine.
             wake(self._wakeups, woken)
         else:
             await tell(self._machines, self._wakeups, woken)
+        self.offered += offer is not None
         return offer
 
     async def may_wipe(self, worker: str, token: str, looked: Looked) -> Refused | None:
@@ -201,8 +206,8 @@ class Attempts:
 
         return await keep(self._store, workflow_id, lambda base: pushed(base, archive, attempt.started_at), write)
 
-    def _report(self, tables: Tables, worker: str, token: str, report: Report) -> list[str]:
-        attempt = owned(tables, worker, token)
+    def _report(self, tables: Tables, attempt: Attempt, report: Report) -> list[str]:
+        token = attempt.token
         fence(attempt, report.workflow_id, report.boot_id)
         if attempt.state in FINAL:
             if attempt.outcome is not None and _unhinted(attempt.outcome) == _unhinted(report.outcome):
@@ -220,10 +225,8 @@ class Attempts:
         """The offer and the machines to be told; `after` is the workflow of which the worker has just ended an action."""
         woken: list[str] = []
         while True:
-            step = tables.workflows.current_step(after) if after else None
-            after = ""
-            # One that stands at a machine is the first in its queue: whatever came since is behind it.
-            if step is None or step.state is not State.RUNNING or step.status.action.worker != worker:
+            step = _going_on(tables, worker, after) if not woken else None
+            if step is None:
                 workflow_id = tables.queues.next_for(worker)
                 if workflow_id is None:
                     return None, woken
@@ -311,6 +314,14 @@ def fence(attempt: Attempt, workflow_id: str, boot_id: str) -> None:
         raise Conflict(f"attempt {attempt.token} belongs to another workflow")
     if attempt.boot_id != boot_id:
         raise Conflict(f"attempt {attempt.token} belongs to another boot of this machine")
+
+
+def _going_on(tables: Tables, worker: str, workflow_id: str) -> Step | None:
+    """Where a workflow stands that runs at this machine: it is the first in its queue, for others come in behind it."""
+    step = tables.workflows.current_step(workflow_id) if workflow_id else None
+    if step is None or step.state is not State.RUNNING or step.status.action.worker != worker:
+        return None
+    return step
 
 
 def _after_boot(what: Turn, attempt: Attempt, hold: Hold | None) -> Outcome:

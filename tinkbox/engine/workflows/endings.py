@@ -86,7 +86,7 @@ async def tell(machines: Machines, wakeups: Wakeups, workers: Iterable[str]) -> 
 
 
 def wake(wakeups: Wakeups, workers: Iterable[str]) -> None:
-    """Wake everybody who waits for what was committed about these machines, none of which gained or lost its ticket."""
+    """Wake everybody who waits for what was committed about these machines, of none of which memory has to know it."""
     for worker in workers:
         wakeups.wake(worker_wakeup(worker))
     wakeups.wake(CHANGES)

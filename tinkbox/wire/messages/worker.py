@@ -6,6 +6,7 @@
     POST /worker/attempts/{token}/leaving  Leaving -> {}, before an action of which the machine goes away begins
     POST /worker/attempts/{token}/report   Report -> {}, or the Offer that comes next when the report asks for it
     POST /worker/attempts/{token}/disks    before an action wipes disks (`wire.messages.disks`)
+    GET  /worker/attempts/{token}/orders   what is wanted of the attempt (`wire.messages.breakpoints`)
     GET  /worker/attempts/{token}/data     the workflow's ephemeral data as a tar (empty body: none yet)
     PUT  /worker/attempts/{token}/data     the same, changed -> {"version": N}
 
@@ -33,7 +34,7 @@ MAX_MESSAGE = 8_192
 MAX_REASON = 128
 MAX_OUTPUT_CHUNK = 256 * 1024
 # What the first release did not know is said only where it says something: the rest is as that release said it.
-LATER = frozenset({"next", "no_data"})
+ABSENT_WHEN_EMPTY = frozenset({"next", "no_data"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -127,12 +128,12 @@ class Report:
 def encode(message: Credential | Hello | Offer | Leaving | Report) -> str:
     """Any of the messages as one line of JSON."""
     if isinstance(message, Offer):
-        return write(_said({**fields_of(message), "action": action_document(message.action)}))
-    return write(_said(fields_of(message)) if isinstance(message, Report) else message)
+        return write(_without_empty({**fields_of(message), "action": action_document(message.action)}))
+    return write(_without_empty(fields_of(message)) if isinstance(message, Report) else message)
 
 
-def _said(fields: dict[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in fields.items() if value or name not in LATER}
+def _without_empty(fields: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in fields.items() if value or name not in ABSENT_WHEN_EMPTY}
 
 
 def decode_credential(content: str | bytes) -> Credential:
@@ -165,7 +166,10 @@ def _hello_from_document(entry: object) -> Hello:
 
 def decode_offer(content: str | bytes) -> Offer:
     """Raises Invalid when it is not an offer."""
-    entry = read_object(content, "offer")
+    return _offer_from_document(read_object(content, "offer"))
+
+
+def _offer_from_document(entry: Mapping[str, Any]) -> Offer:
     remaining = entry.get("remaining")
     if isinstance(remaining, bool) or not isinstance(remaining, int | float):
         raise Invalid("offer: remaining is a number of seconds")
@@ -184,7 +188,8 @@ def decode_offer(content: str | bytes) -> Offer:
 
 def decode_report_answer(content: str | bytes) -> Offer | None:
     """What a report is answered with: the offer that comes next, None when there is none yet.  Raises Invalid."""
-    return decode_offer(content) if read_object(content, "answer") else None
+    entry = read_object(content, "answer")
+    return _offer_from_document(entry) if entry else None
 
 
 def decode_leaving(content: str | bytes) -> Leaving:

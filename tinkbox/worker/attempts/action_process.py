@@ -67,6 +67,7 @@ class ActionProcess:
         self._helped = helped
         self._arming = arming
         self._patience = patience
+        self._sent_data = False
         self.carrier = Carrier(machine.runtime, OutputPump(machine.door, offer.attempt), group)
 
     def carry(self, container: Container) -> None:
@@ -127,12 +128,11 @@ class ActionProcess:
         await self._ask_to_wipe()
         await self._gather()
         self._containers.unpack_data(await self._data())
-        _log.info("fetching image %s", self._containers.image, extra={"action": "attempt.pull"})
         await self._patience.until_answered(self._pull)
 
     async def _data(self) -> bytes:
         """The workflow's data, as the appliance has it."""
-        if self._offer.no_data:
+        if self._offer.no_data and not self._sent_data:
             return b""
         return await self._patience.until_answered(lambda: self._machine.door.data(self._offer.attempt))
 
@@ -156,6 +156,7 @@ class ActionProcess:
     async def _pull(self) -> None:
         if await self._is_here():
             return
+        _log.info("fetching image %s", self._containers.image, extra={"action": "attempt.pull"})
         try:
             await self._machine.runtime.pull(self._containers.image)
         except ContainerFailed as error:
@@ -329,6 +330,7 @@ class ActionProcess:
         archive = self._machine.folder.data.pack(self._offer.workflow_id)
         if not archive and not await self._data():
             return
+        self._sent_data = True  # also when the answer is lost
         await self._patience.until_answered(lambda: self._machine.door.keep_data(self._offer.attempt, archive))
 
     async def data_kept_if_possible(self) -> str:

@@ -57,6 +57,7 @@ class AttemptRun:
         None when there is nothing to tell, for the machine goes away: the worker must end.
         """
         notes, attempt = self._machine.folder.notes, self._offer.attempt
+        taken_up = attempt in notes.unfinished()
         notes.begin(attempt)
         outcome = notes.outcome(attempt)
         if outcome is not None:
@@ -74,7 +75,7 @@ class AttemptRun:
                 self._patience,
                 group,
             )
-            listening = group.create_task(self._listener.listen())
+            listening = group.create_task(self._listener.listen(at_once=taken_up))
             async with self._shells:
                 outcome = await self._carried_out()
             listening.cancel()

@@ -15,7 +15,7 @@ from tinkbox.runtime.retrying import patiently
 from tinkbox.wire.messages.breakpoints import Orders, Ruling
 from tinkbox.wire.messages.worker import Order
 
-FIRST_PAUSE = 0.5  # orders come with the offer: of what ends sooner there is nothing to ask
+FIRST_PAUSE = 0.5  # an offer says what is wanted at that moment: of what ends sooner there is nothing to ask
 PAUSE = 1.0  # after what is no news, for an answer may come at once
 
 
@@ -46,8 +46,13 @@ class OrderListener:
         """Whether nothing more is to be begun."""
         return self.order is not None and self.order.state is State.CANCELED
 
-    async def listen(self) -> None:
-        """Listen for orders, however often the appliance is away; whoever started it cancels it."""
+    async def listen(self, *, at_once: bool = False) -> None:
+        """Listen for orders, however often the appliance is away; whoever started it cancels it.
+
+        It begins a moment after the offer, unless somebody waits for an order, or what was offered was begun long ago.
+        """
+        if at_once:
+            self._awaited.set()
         with suppress(TimeoutError):
             async with asyncio.timeout(FIRST_PAUSE):
                 await self._awaited.wait()

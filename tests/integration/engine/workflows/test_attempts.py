@@ -287,3 +287,31 @@ async def test_an_offer_says_that_there_is_no_data_as_long_as_nobody_could_write
     wiping = await box.offer(other)
     assert wiping is not None
     assert not wiping.no_data
+
+
+async def test_an_action_that_left_and_is_tried_again_leaves_its_machine_where_it_is(box: Appliance) -> None:
+    text = RELAY.replace("{name: one, image: x}", "{name: one, image: x, reboot: true, retries: 1}")
+    worker, _ = await box.machine(1), await box.machine(2)
+    await box.workflow(text, a=1, b=2)
+    offer = await box.offer(worker)
+    assert offer is not None
+    await box.leave(worker, offer)
+    failed = Report(
+        workflow_id=offer.workflow_id,
+        boot_id="boot-1",
+        outcome=Outcome(state=State.FAILED, reason="NonZeroExit", exit_code=1),
+        next=Hello(boot_id="boot-1"),
+    )
+    again = await box.attempts.report(worker, offer.attempt, failed)
+    assert again is not None
+    assert again.action.spec.name == "one"
+    record = box.machines.known.get(worker)
+    assert record is not None
+    assert (record.leaving, record.wanted) == ("", True)
+
+
+async def test_offers_are_counted_whichever_way_they_go(box: Appliance) -> None:
+    worker, offer = await started(box)
+    assert await box.attempts.report(worker, offer.attempt, ended(offer)) is not None
+    await box.offer(worker)
+    assert box.attempts.offered == 3

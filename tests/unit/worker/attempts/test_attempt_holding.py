@@ -156,6 +156,24 @@ async def test_a_success_is_held_after_it(tmp_path: Path) -> None:
     assert "wrong disk" in outcome.message
 
 
+async def test_data_that_a_person_takes_away_while_it_is_held_is_gone(tmp_path: Path) -> None:
+    runtime = FakeRuntime({IMAGE: Program(work=lambda spec: (bound(spec, "/workflow") / "file").touch())})
+    door = FakeDoor()
+    place = machine(runtime, door, tmp_path)
+    attempt = AttemptRun(place, replace(OFFER, armed=Armed(after=True), no_data=True))
+
+    async def decide() -> None:
+        await door.is_held.wait()
+        assert door.archive
+        (place.folder.data.folder("w1") / "file").unlink()
+        door.order_now(Orders(armed=Armed(after=True), ruling=Ruling(sequence=1, verdict=verdict(Verb.CONTINUE))))
+
+    async with asyncio.timeout(60), asyncio.TaskGroup() as group:
+        group.create_task(decide())
+        await attempt.outcome()
+    assert door.archive == b""
+
+
 async def test_the_hook_runs_after_the_verdict_and_only_when_it_fails(tmp_path: Path) -> None:
     offer = replace(ON_FAILURE, action=HOOKED)
     _, runtime, _ = await held(offer, Program(**FAILS), tmp_path, verdict(Verb.FAIL), repair=Program())

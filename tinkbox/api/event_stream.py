@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import AsyncIterator
+from contextlib import suppress
 
 from aiohttp import web
 
@@ -13,13 +14,14 @@ EVENT_STREAM = "text/event-stream"
 
 
 async def streamed(request: web.Request, chunks: AsyncIterator[bytes], content_type: str) -> web.StreamResponse:
-    """Send each chunk as it comes."""
+    """Send each chunk as it comes, until the reader goes away."""
     response = web.StreamResponse(headers={"Content-Type": content_type, "Cache-Control": "no-store"})
     await response.prepare(request)
-    with lasting(request):
-        async for chunk in chunks:
-            await response.write(chunk)
-    await response.write_eof()
+    with suppress(ConnectionResetError):
+        with lasting(request):
+            async for chunk in chunks:
+                await response.write(chunk)
+        await response.write_eof()
     return response
 
 

@@ -149,3 +149,10 @@ async def test_after_an_answer_that_broke_off_the_next_question_is_asked_anew(tm
 def test_a_token_that_cannot_be_one_is_told(token: str) -> None:
     with pytest.raises(Invalid, match="TINKBOX_TOKEN"):
         QuickConnection(url="http://x", token=token)
+
+
+@pytest.mark.parametrize("answer", [b"[" * 200_000, b"{", b"\xff"])
+async def test_an_answer_that_is_no_document_is_told(tmp_path: Path, answer: bytes) -> None:
+    async with served(RecordingDoor(answer=answer), tmp_path) as socket:
+        with pytest.raises(Unavailable, match="did not answer with a list"):
+            await asked(lambda operator: operator.hardware.all(), QuickConnection(socket=socket))

@@ -145,5 +145,5 @@ def part(key: str) -> str:
 def _decoded(answer: bytes) -> object:
     try:
         return json.loads(answer)
-    except ValueError:
+    except (ValueError, RecursionError):
         return None

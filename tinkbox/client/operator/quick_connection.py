@@ -45,7 +45,7 @@ class QuickConnection(Connection):
             connection.request(method, self._base_path + path, body, self.headers)
             response = connection.getresponse()
             answer = response.read()
-        except (HTTPException, OSError) as error:
+        except (HTTPException, OSError, OverflowError) as error:
             await self.close()
             raise self.unreachable(error) from None
         self.raise_refusal(response.status, response.reason, response.headers.get("Location", ""), answer)

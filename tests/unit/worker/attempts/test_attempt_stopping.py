@@ -266,3 +266,20 @@ async def test_an_engine_or_appliance_away_at_any_call_of_a_timeout_changes_noth
         assert (lives, outcome) == (1, undisturbed)
         assert (runtime.starts(), runtime.starts("on-timeout")) == (1, 1)
         assert door.printed["a1"] == b"one\nhurried\n"
+
+
+@pytest.mark.parametrize("taken_up", [True, False])
+async def test_what_a_worker_before_began_is_listened_for_at_once(
+    taken_up: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tinkbox.worker.attempts.order_listener.FIRST_PAUSE", 1e9)
+    runtime, door = FakeRuntime({IMAGE: Program(lasts=taken_up)}), FakeDoor()
+    place = machine(runtime, door, tmp_path)
+    if taken_up:
+        place.folder.notes.begin(OFFER.attempt)
+    door.order_now(CANCEL)
+    async with asyncio.timeout(60):
+        outcome = await AttemptRun(place, OFFER).outcome()
+    assert outcome is not None
+    assert outcome.state is (State.CANCELED if taken_up else State.SUCCESS)
+    assert bool(door.answers) is not taken_up

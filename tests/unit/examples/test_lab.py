@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import textwrap
+import time
 from contextlib import suppress
 from pathlib import Path
 
@@ -21,11 +22,13 @@ def alive(pid: int) -> bool:
 
 
 def running_with(path: Path) -> int:
-    """The process with this path in its command line."""
-    for process in Path("/proc").glob("[0-9]*"):
-        with suppress(OSError):
-            if str(path).encode() in (process / "cmdline").read_bytes():
-                return int(process.name)
+    """The process with this path in its command line; one that becomes another program has none for a moment."""
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline:
+        for process in Path("/proc").glob("[0-9]*"):
+            with suppress(OSError):
+                if str(path).encode() in (process / "cmdline").read_bytes():
+                    return int(process.name)
     raise AssertionError(f"no process runs with {path}")
 
 

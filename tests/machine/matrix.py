@@ -17,7 +17,7 @@ CELLS: Final[tuple[tuple[Firmware, Mode], ...]] = tuple(
     for shift in range(len(MODES))
     for place, firmware in enumerate(FIRMWARES)
 )
-A_RUN: Final = 1
+A_RUN: Final = 2
 # How a machine goes away and comes back by a boot of its own, beside the power cut that every run has.
 RETURNS = BY_ACTION, AT_BREAKPOINT = ("reboot by an action", "power cut at a breakpoint")
 

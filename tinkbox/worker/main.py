@@ -129,11 +129,12 @@ async def serve(machine: Machine, door: Door) -> None:
     the machine goes away.
     """
     notes = machine.folder.notes
-    offer = None
+    offer, now = None, asyncio.get_running_loop().time
     # A worker that was started anew does not know whether the report before the reboot arrived.
     while offer is not None or not machine.folder.reboot_wanted or notes.unfinished():
         if offer is None:
             offer = await patiently(lambda: _ask(door, _hello(machine)), Refusal)
+            offered_at = now()
         if offer is None:
             if notes.unfinished():
                 await _let_go_of_others(machine, "")
@@ -143,7 +144,7 @@ async def serve(machine: Machine, door: Door) -> None:
             extra={"action": "attempt.begins"},
         )  # fmt: skip
         await _let_go_of_others(machine, offer.attempt)
-        attempt = AttemptRun(machine, offer)
+        attempt = AttemptRun(machine, offer, offered_at)
         outcome = await attempt.outcome()
         if outcome is None:
             break
@@ -153,6 +154,7 @@ async def serve(machine: Machine, door: Door) -> None:
             workflow_id=offer.workflow_id, boot_id=machine.boot_id, outcome=outcome, disks=disks, next=_hello(machine)
         )
         offer = await _report(door, offer, report)
+        offered_at = now()  # to clean up may take as long as the engine is away
         await attempt.clean_up()
     _log.info("an action asked for a reboot", extra={"action": "worker.reboot"})
 

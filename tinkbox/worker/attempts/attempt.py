@@ -34,10 +34,11 @@ _log = logging.getLogger(__name__)
 
 
 class AttemptRun:
-    """Runs one offer."""
+    """Runs one offer, which came at this moment of the loop's time; 0: it came long ago."""
 
-    def __init__(self, machine: Machine, offer: Offer) -> None:
+    def __init__(self, machine: Machine, offer: Offer, offered_at: float = 0.0) -> None:
         self._machine = machine
+        self._offered_at = offered_at
         self._offer = offer
         self._action = offer.action
         self._files = machine.folder.helper(offer.attempt)
@@ -75,7 +76,8 @@ class AttemptRun:
                 self._patience,
                 group,
             )
-            listening = group.create_task(self._listener.listen(at_once=taken_up))
+            # What a worker before this one began may have been told to stop long ago.
+            listening = group.create_task(self._listener.listen(0.0 if taken_up else self._offered_at))
             async with self._shells:
                 outcome = await self._carried_out()
             listening.cancel()

@@ -46,15 +46,13 @@ class OrderListener:
         """Whether nothing more is to be begun."""
         return self.order is not None and self.order.state is State.CANCELED
 
-    async def listen(self, *, at_once: bool = False) -> None:
+    async def listen(self, offered_at: float) -> None:
         """Listen for orders, however often the appliance is away; whoever started it cancels it.
 
-        It begins a moment after the offer, unless somebody waits for an order, or what was offered was begun long ago.
+        It begins a moment after the offer came, in the loop's time, or as soon as somebody waits for an order.
         """
-        if at_once:
-            self._awaited.set()
         with suppress(TimeoutError):
-            async with asyncio.timeout(FIRST_PAUSE):
+            async with asyncio.timeout_at(offered_at + FIRST_PAUSE):
                 await self._awaited.wait()
         while True:
             orders = await patiently(self._ask, Unavailable, Denied, Invalid, TooLarge)

@@ -268,18 +268,19 @@ async def test_an_engine_or_appliance_away_at_any_call_of_a_timeout_changes_noth
         assert door.printed["a1"] == b"one\nhurried\n"
 
 
-@pytest.mark.parametrize("taken_up", [True, False])
-async def test_what_a_worker_before_began_is_listened_for_at_once(
-    taken_up: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("why", ["a worker before began it", "its offer came long ago", "it came now"])
+async def test_orders_are_asked_for_at_once_unless_the_offer_is_new(
+    why: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("tinkbox.worker.attempts.order_listener.FIRST_PAUSE", 1e9)
-    runtime, door = FakeRuntime({IMAGE: Program(lasts=taken_up)}), FakeDoor()
-    place = machine(runtime, door, tmp_path)
-    if taken_up:
+    monkeypatch.setattr("tinkbox.worker.attempts.order_listener.FIRST_PAUSE", 1000.0)
+    new = why == "it came now"
+    runtime, door = FakeRuntime({IMAGE: Program(lasts=not new)}), FakeDoor()
+    place, now = machine(runtime, door, tmp_path), asyncio.get_running_loop().time()
+    if why == "a worker before began it":
         place.folder.notes.begin(OFFER.attempt)
     door.order_now(CANCEL)
     async with asyncio.timeout(60):
-        outcome = await AttemptRun(place, OFFER).outcome()
+        outcome = await AttemptRun(place, OFFER, now - 2000.0 if "long ago" in why else now).outcome()
     assert outcome is not None
-    assert outcome.state is (State.CANCELED if taken_up else State.SUCCESS)
-    assert bool(door.answers) is not taken_up
+    assert outcome.state is (State.SUCCESS if new else State.CANCELED)
+    assert bool(door.answers) is new

@@ -40,7 +40,7 @@ async def place(folder: Path, door: FakeDoor | None = None) -> AsyncIterator[Pla
     files.prepare()
     listener = OrderListener(door, "a1", Armed(), lambda _: None)
     async with asyncio.timeout(60), asyncio.TaskGroup() as group:
-        listening = group.create_task(listener.listen())
+        listening = group.create_task(listener.listen(asyncio.get_running_loop().time()))
         yield Place(Holding(door, listener, notes, files, OFFER, "boot-1"), door, files, notes)
         listening.cancel()
 

@@ -21,7 +21,7 @@ LATE = Order(state=State.TIMEOUT, message="the workflow took too long")
 async def listening(door: FakeDoor) -> AsyncIterator[OrderListener]:
     listener = OrderListener(door, "a1", Armed(), lambda _: None)
     async with asyncio.TaskGroup() as group:
-        task = group.create_task(listener.listen())
+        task = group.create_task(listener.listen(asyncio.get_running_loop().time()))
         yield listener
         task.cancel()
 
@@ -156,7 +156,7 @@ async def test_news_is_heard_once_and_without_a_pause() -> None:
 
     listener = OrderListener(door, "a1", Armed(), hear)
     async with asyncio.timeout(PAUSE), asyncio.TaskGroup() as group:
-        task = group.create_task(listener.listen())
+        task = group.create_task(listener.listen(asyncio.get_running_loop().time()))
         door.order_now(*news)
         await all_of_it.wait()
         task.cancel()

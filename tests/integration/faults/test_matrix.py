@@ -28,11 +28,14 @@ from tests.integration.faults.faults import (
 from tests.integration.faults.matrix import LEAVING, POLLED, TRANSITIONS
 from tests.integration.faults.rig import Rig
 from tests.integration.faults.verdict import Expected, complaints
-from tests.integration.faults.wire import Moment
+from tests.integration.faults.wire import Exchange, Moment
 
+# A retry is offered with the answer to the report before it.
+BEHIND_THE_OFFER = [name for name, transition in TRANSITIONS.items() if not transition.offers]
 AFTER_THE_OFFER = [transition for transition in TRANSITIONS if transition != "offer asked"]
 # The answer to the report has the offer of the next action already.
 WITH_THE_NEXT_OFFER = ("report taken", "report acknowledged")
+BEFORE_THE_NEXT_OFFER = [name for name in TRANSITIONS if name not in WITH_THE_NEXT_OFFER]
 # What ran in a container that died with the engine cannot go on, and is not repeated.
 ENDED_BY_THE_ENGINE = {(engine_killed, "started"), (engine_killed, "running")}
 
@@ -114,11 +117,17 @@ async def test_what_a_report_was_answered_with_is_lost_with_the_machine_that_ask
     ]  # fmt: skip
 
 
-@pytest.mark.parametrize("transition", row(TRANSITIONS))
+@pytest.mark.parametrize("transition", row(BEHIND_THE_OFFER))
 async def test_a_report_that_was_answered_before_a_retry_may_come_again(transition: str, rig: Rig) -> None:
     rig.fail_once("subject")
     plan(rig, none, "report acknowledged", "subject")
     plan(rig, reports_doubled, transition, "subject")
+    assert complaints(await rig.run(retries=1), Expected(retries=1)) == []
+
+
+async def test_a_report_whose_answer_offers_a_retry_may_come_again_before_that_answer(rig: Rig) -> None:
+    rig.fail_once("subject")
+    plan(rig, reports_doubled, "report taken", "subject")
     assert complaints(await rig.run(retries=1), Expected(retries=1)) == []
 
 
@@ -128,13 +137,26 @@ async def test_an_action_that_died_with_the_engine_is_tried_again_when_it_may(tr
     assert complaints(await rig.run(retries=1), Expected(retries=1)) == []
 
 
-@pytest.mark.parametrize("transition", row(TRANSITIONS, 2))
+@pytest.mark.parametrize("transition", row(BEFORE_THE_NEXT_OFFER, 2))
 async def test_a_canceled_workflow_ends_wherever_it_is(transition: str, rig: Rig) -> None:
     plan(rig, canceled, transition, "subject", goes_on=False)
     facts = await rig.run()
     assert complaints(facts, Expected(state="CANCELED")) == []
-    if transition not in WITH_THE_NEXT_OFFER:
-        assert "after" not in facts.attempts.values()
+    assert "after" not in facts.attempts.values()
+
+
+async def canceled_while_the_next_is_offered(rig: Rig, exchange: Exchange) -> None:
+    """The operator cancels the workflow, whose next action would not end by itself."""
+    rig.hold("after")
+    await canceled(rig, exchange)
+
+
+@pytest.mark.parametrize("transition", WITH_THE_NEXT_OFFER)
+async def test_what_was_offered_just_before_its_cancellation_is_canceled(transition: str, rig: Rig) -> None:
+    plan(rig, canceled_while_the_next_is_offered, transition, "subject")
+    facts = await rig.run()
+    assert complaints(facts, Expected(state="CANCELED")) == []
+    assert facts.states == ("CANCELED", "SUCCESS", "SUCCESS", "CANCELED")
 
 
 LEAVING_CELLS = [

@@ -6,12 +6,14 @@ nothing that a killed run could leave behind, and any number of labs stand besid
 """
 
 import subprocess
+import sys
 from collections.abc import Sequence
 from ipaddress import IPv4Interface
 from pathlib import Path
 from types import TracebackType
 from typing import IO, Self
 
+from examples.lab import router
 from examples.lab.processes import start, stop
 
 BRIDGE = "lab"
@@ -41,6 +43,7 @@ class Network:
             self.run(["ip", "link", "add", BRIDGE, "address", own, "type", "bridge", "forward_delay", "0"])
             self.run(["ip", "address", "add", str(address), "dev", BRIDGE])
             self.run(["ip", "link", "set", BRIDGE, "up"])
+            self.start([sys.executable, "-E", "-S", router.__file__, BRIDGE], stdout=subprocess.DEVNULL)
         except BaseException:
             self.close()
             raise

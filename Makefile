@@ -39,8 +39,10 @@ help:
 	@echo "make binary    dist/tinkbox, the single executable"
 	@echo "make osie      the in-memory operating system's kernel and ramdisk; make osie-aarch64: those for arm64"
 
+# apt lets in one at a time; what a package starts when it is installed does not keep the others out.
+ALONE := flock --close "$(CURDIR)/Makefile"
 # Only what is missing is asked for, so that a prepared machine needs no package mirror.
-GET := apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends
+GET := $(ALONE) sh -c 'apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "$$@"' get
 define install
 	@missing=""; for name in $(1); do \
 	    dpkg-query -W -f '$${db:Status-Status}' $$name 2>/dev/null | grep -qx installed || missing="$$missing $$name"; done; \
@@ -121,8 +123,8 @@ $(BUILD)/images/.ready: $(wildcard examples/actions/* examples/actions/*/*) pack
 $(BUILD)/peers/%/.ready:
 	mkdir -p $(BUILD)/peers
 	cd $(BUILD)/peers && rm -f $*_*.deb $*t64_*.deb && \
-	    get() { apt-get download -qq $* 2>/dev/null || apt-get download -qq $*t64 2>/dev/null; } && \
-	    { get || { apt-get update -qq && get; }; }
+	    get() { $(ALONE) apt-get download -qq $* 2>/dev/null || $(ALONE) apt-get download -qq $*t64 2>/dev/null; } && \
+	    { get || { $(ALONE) apt-get update -qq && get; }; }
 	cd $(BUILD)/peers && dpkg-deb --extract $$(ls -d $*_*.deb $*t64_*.deb 2>/dev/null) $* && touch $*/.ready
 
 # The boot files are those of the OSIE.
@@ -138,7 +140,7 @@ LAB := packages-lab dist/tinkbox $(BUILD)/osie/x86_64/initramfs $(BUILD)/images/
 demo: $(LAB)
 	@$(BIN)/python -m examples.demo --firmware $(FIRMWARE) --tinkbox dist/tinkbox --build $(BUILD)
 
-# What the tests use, as far as it can be made side by side: what installs packages, or asks apt for some, comes before it.
+# What the tests use, as far as it can be made side by side: what unpacks packages that apt brings comes behind the others.
 TESTED := dist/tinkbox $(BUILD)/osie/x86_64/initramfs $(BUILD)/images/.ready $(BUILD)/images/.services $(BUILD)/demo/disk.img.zst
 BEFORE_TESTED := packages-build packages-helper packages-lab packages-test loaders helper $(PEERS:%=$(BUILD)/peers/%/.ready) $(BIN)/.ready
 SIDE_BY_SIDE := $(MAKE) --no-print-directory -j $$(nproc)
@@ -149,7 +151,8 @@ tested: $(TESTED)
 TOGETHER := -n auto --dist loadfile
 
 # What only some of the cells need that are this run's turn (tests/rotation.py), tests.machine.matrix names.
-test: $(BEFORE_TESTED)
+test: packages-build packages-helper loaders helper
+	+$(SIDE_BY_SIDE) dist/tinkbox $(BEFORE_TESTED)
 	+@needed=$$($(BIN)/python -m tests.machine.matrix) && { [ -z "$$needed" ] || $(MAKE) --no-print-directory packages-arm64; } && \
 	$(SIDE_BY_SIDE) tested $$needed
 	$(BIN)/python -m pytest $(TOGETHER) tests --ignore=tests/bench -m "not campaign"

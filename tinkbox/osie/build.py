@@ -42,7 +42,8 @@ LIBRARIES: Final = ("libz.so.1", "libdl.so.2", "libpthread.so.0", "librt.so.1", 
                     "libnss_files.so.2", "libnss_dns.so.2", "libresolv.so.2")  # fmt: skip
 FILES: Final = resources.files("tinkbox.osie") / "files"
 SCRIPTS: Final = ("setup", "network", "lease", "clock", "syslog", "engine", "identity", "worker", "leave")
-COMPRESSION: Final = "-15"
+# 15 takes seven times as long to make a ramdisk smaller by 2 %.
+COMPRESSION: Final = "-9"
 
 
 def build(

@@ -13,7 +13,7 @@ from tinkbox.client.node import NodeDoor
 from tinkbox.hosting import Place
 from tinkbox.hosting.host import ServiceHost
 from tinkbox.model.errors import Conflict, Denied, Invalid, NotFound, Refusal, TooLarge, Unavailable
-from tinkbox.model.workflow import Outcome
+from tinkbox.model.workflow import Outcome, State
 from tinkbox.runtime import ContainerFailed, EngineAway
 from tinkbox.runtime.docker import DockerRuntime
 from tinkbox.runtime.retrying import patiently
@@ -130,6 +130,8 @@ async def serve(machine: Machine, door: Door) -> None:
     """
     notes = machine.folder.notes
     offer, now = None, asyncio.get_running_loop().time
+    # After a success that was cleaned up here nothing is left of others, and the engine need not be asked.
+    tidy = False
     # A worker that was started anew does not know whether the report before the reboot arrived.
     while offer is not None or not machine.folder.reboot_wanted or notes.unfinished():
         if offer is None:
@@ -143,7 +145,8 @@ async def serve(machine: Machine, door: Door) -> None:
             "workflow %s: %s, %s", offer.workflow_id, offer.action.task, offer.action.spec.name,
             extra={"action": "attempt.begins"},
         )  # fmt: skip
-        await _let_go_of_others(machine, offer.attempt)
+        if not tidy:
+            await _let_go_of_others(machine, offer.attempt)
         attempt = AttemptRun(machine, offer, offered_at)
         outcome = await attempt.outcome()
         if outcome is None:
@@ -155,7 +158,7 @@ async def serve(machine: Machine, door: Door) -> None:
         )
         offer = await _report(door, offer, report)
         offered_at = now()  # to clean up may take as long as the engine is away
-        await attempt.clean_up()
+        tidy = await attempt.clean_up() and outcome.state is State.SUCCESS
     _log.info("an action asked for a reboot", extra={"action": "worker.reboot"})
 
 

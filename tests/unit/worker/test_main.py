@@ -1,6 +1,7 @@
 import asyncio
 import json
 import logging
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from itertools import count
 from pathlib import Path
@@ -12,8 +13,9 @@ from tests.unit.worker.actions import CREDENTIAL, HOOKED, IMAGE, OFFER, machine,
 from tests.unit.worker.fakes import AWAY, FakeDoor, FakeRuntime, Faults, Finished, Killed
 from tests.unit.worker.programs import Program
 from tinkbox.model.errors import Conflict, Denied, Invalid, NotFound, TooLarge
+from tinkbox.model.reasons import Reason
 from tinkbox.model.workflow import Outcome, State
-from tinkbox.runtime import ContainerSpec
+from tinkbox.runtime import Container, ContainerFailed, ContainerSpec
 from tinkbox.wire.messages.worker import Credential, Offer, Report, encode
 from tinkbox.worker.main import read_credential, serve, serve_and_host, work
 
@@ -285,3 +287,30 @@ async def test_what_comes_next_is_told_with_the_answer_to_the_report(tmp_path: P
         await serve(machine(runtime, door, tmp_path), door)
     asked = [call for call in door.faults.calls if call in ("next", "report")]
     assert asked[:5] == ["next", "report", "report", "report", "next"]
+
+
+class Sought(FakeRuntime):
+    """Counts how often somebody looked for all containers of the worker; some cannot be removed at first."""
+
+    times, stay = 0, False
+
+    async def find(self, labels: Mapping[str, str]) -> list[Container]:
+        self.times += "tinkbox.worker" in labels
+        return await super().find(labels)
+
+    async def remove(self, container_id: str) -> None:
+        if self.stay:
+            self.stay = False
+            raise ContainerFailed(Reason.CREATE_FAILED, "it is busy")
+        await super().remove(container_id)
+
+
+@pytest.mark.parametrize(("code", "stay", "times"), [(0, False, 1), (3, False, 2), (0, True, 2)])
+async def test_what_others_left_is_looked_for_unless_the_last_attempt_succeeded_and_left_nothing(
+    code: int, stay: bool, times: int, tmp_path: Path
+) -> None:
+    runtime, door = Sought({IMAGE: Program(exit_code=code)}), FakeDoor([OFFER, replace(OFFER, attempt="a2")])
+    runtime.stay = stay
+    with pytest.raises(Finished):
+        await serve(machine(runtime, door, tmp_path), door)
+    assert (runtime.times, runtime.containers) == (times, {})

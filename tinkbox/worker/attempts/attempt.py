@@ -85,17 +85,20 @@ class AttemptRun:
             notes.keep_outcome(attempt, outcome)
         return outcome
 
-    async def clean_up(self) -> None:
-        """Remove the attempt's containers and files, once nobody needs them any more."""
+    async def clean_up(self) -> bool:
+        """Remove the attempt's containers and files, once nobody needs them any more; whether no container stays."""
         folder, attempt = self._machine.folder, self._offer.attempt
         self._state = advance(self._state, AttemptEvent.ANSWERED)
+        gone = False
         try:
             await self._patience.until_answered(self._containers.remove_all)
+            gone = True
         except ContainerFailed as error:
             _log.warning("a container stays behind: %s", error, extra={"action": "attempt.stray"})
         folder.words.forget(attempt, self._action.spec.volumes)
         self._files.forget()
         folder.notes.forget(attempt)
+        return gone
 
     async def _carried_out(self) -> Outcome | None:
         """From state to state, until there is nothing more to do but to tell how it ended."""

@@ -41,8 +41,8 @@ def processors() -> int:
 
 
 def how_many() -> int:
-    """A process for every processor, and one more, for many tests wait more than they compute."""
-    return max(1, min(processors() + 1, memory() // MEMORY_OF_ONE, MOST))
+    """A process for every processor, and two more, for many tests wait more than they compute."""
+    return max(1, min(processors() + 2, memory() // MEMORY_OF_ONE, MOST))
 
 
 def memory() -> int:

@@ -17,7 +17,11 @@ CELLS: Final[tuple[tuple[Firmware, Mode], ...]] = tuple(
     for shift in range(len(MODES))
     for place, firmware in enumerate(FIRMWARES)
 )
-A_RUN: Final = 2
+A_RUN: Final = 1
+# How a machine comes to its disk, or past its Secure Boot: each takes boots of its own, and a run takes one of them.
+WAYS = SANBOOT, EXIT, FALLBACK, SIGNED_OSIE, SIGNED_DISK = (
+    "sanboot", "exit", "exit, then grub", "signed, to the OSIE", "signed, to the disk",
+)  # fmt: skip
 # How a machine goes away and comes back by a boot of its own, beside the power cut that every run has.
 RETURNS = BY_ACTION, AT_BREAKPOINT = ("reboot by an action", "power cut at a breakpoint")
 

@@ -11,12 +11,11 @@ from examples.lab.firmware import Firmware
 from tests import rotation
 from tests.machine.disks import INSTALLED, installed_before, under_a_name_of_its_own
 from tests.machine.lab import PATIENCE, Lab, installed_disk, laboratory, mac, until
+from tests.machine.matrix import EXIT, FALLBACK, SANBOOT, WAYS
 from tinkbox.model.boot import Stage
 
 pytestmark = pytest.mark.machine
 ONE = 1
-# The way that leads to the disk: each takes boots of its own, and a run takes one of them.
-SANBOOT, EXIT, FALLBACK = WAYS = ("sanboot", "exit", "exit, then grub")
 # What UEFI firmware says when it finds nothing to boot any more: its shell, or its menu.
 NOTHING_TO_BOOT = "UEFI Interactive Shell"
 

@@ -7,13 +7,12 @@ import pytest
 from tests import rotation
 from tests.machine.disks import INSTALLED, installed_before, signed
 from tests.machine.lab import PATIENCE, Lab, installed_disk, laboratory, mac, shell, until
+from tests.machine.matrix import SIGNED_DISK, SIGNED_OSIE, WAYS
 from tinkbox.model.boot import Stage
 from tinkbox.model.workflow import State
 
 pytestmark = pytest.mark.machine
 ONE = 1
-# What is started through signed loaders: a run takes one of them.
-OSIE, DISK = STARTED = ("osie", "disk")
 
 
 def refused(lab: Lab) -> bool:
@@ -27,7 +26,7 @@ def fetched(lab: Lab) -> list[str]:
     return [each["facts"].get("name", "") or each["facts"]["file"] for each in seen]
 
 
-@rotation.mark(OSIE, STARTED)
+@rotation.mark(SIGNED_OSIE, WAYS)
 def test_signed_loaders_boot_to_the_worker_after_one_reset(shell_archive: Path) -> None:
     with laboratory() as lab:
         lab.push(ONE)
@@ -45,7 +44,7 @@ def test_signed_loaders_boot_to_the_worker_after_one_reset(shell_archive: Path) 
         assert refused(lab)
 
 
-@rotation.mark(DISK, STARTED)
+@rotation.mark(SIGNED_DISK, WAYS)
 def test_signed_loaders_boot_the_installed_disk() -> None:
     with laboratory() as lab:
         installed_before(lab, ONE)

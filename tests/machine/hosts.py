@@ -68,7 +68,12 @@ class Host:
                     pipe.close()
 
     def _end_daemons(self) -> None:
-        """What went into the background by itself, such as a DHCP client, would keep the namespace."""
+        """What went into the background by itself, such as a DHCP client, would keep the namespace.
+
+        Without its keeper the namespace may be gone, and its number be that of another lab's by now.
+        """
+        if self._keeper.poll() is not None:
+            return
         for process in Path("/proc").glob("[0-9]*"):
             pid = int(process.name)
             with suppress(OSError):

@@ -25,9 +25,9 @@ _PXELINUX: Final = "pxelinux.cfg/01-"
 # The Raspberry Pi's folder: its serial number, or its MAC.
 _PI_FOLDER = re.compile(r"(?:[0-9a-f]{8}|[0-9a-f]{2}(?:-[0-9a-f]{2}){5})/")
 _BOOTS_THE_OSIE: Final = frozenset({Boot.OSIE, Boot.DISCOVERY})
-# What shim, GRUB, U-Boot and the Raspberry Pi look for and do without.
+# What shim, iPXE of 2024 and later, GRUB, U-Boot and the Raspberry Pi look for and do without.
 _DISPENSABLE = re.compile(
-    r"revocations_\w+\.efi|shim_certificate_\d+\.efi|mmx64\.efi|grub/\S*\.(?:lst|mo|cfg)|pxelinux\.cfg/\S+"
+    r"autoexec\.ipxe|revocations_\w+\.efi|shim_certificate_\d+\.efi|mmx64\.efi|grub/\S*\.(?:lst|mo|cfg)|pxelinux\.cfg/\S+"
     r"|(?:\S+/)?(?:bootcode\.bin|recovery\.elf|pieeprom\.\w+|vl805\.\w+|dt-blob\.bin|bootcfg\.txt|autoboot\.txt|overlay_map\.dtb|\S+\.txt)"
     r"|boot\.scr\.uimg"
 )

@@ -261,6 +261,7 @@ def test_what_says_nothing_of_its_own_is_not_told(tftp_files: TftpFiles, lab: La
 @pytest.mark.parametrize(
     "name",
     [
+        "autoexec.ipxe",
         "revocations_sku.efi",
         "shim_certificate_0.efi",
         "grub/x86_64-efi/command.lst",

@@ -74,7 +74,7 @@ class ConnectionThread(ABC):
         """A thread with a connection to the file; raises sqlite3.Error."""
         thread = cls(name)
         try:
-            thread.connection = await thread.call(lambda: _connect(path))
+            await thread.call(lambda: thread._connect(path))
         except BaseException:
             thread.call(thread._end)
             raise
@@ -112,6 +112,9 @@ class ConnectionThread(ABC):
         if not self.failed.done():
             await asyncio.shield(self.call(self._end))
 
+    def _connect(self, path: Path) -> None:
+        self.connection = _connected(path)
+
     def _end(self) -> None:
         self._over = True
         if hasattr(self, "connection"):
@@ -134,7 +137,7 @@ class ConnectionThread(ABC):
                 else:
                     self.answer(group)
             except BaseException as error:
-                self._over = True
+                self._end()
                 self._soon(_fail, [*group, *waiting], self.failed, error)
 
     def _group(self, waiting: deque[Asked]) -> Sequence[Asked]:
@@ -174,7 +177,7 @@ def _fail(group: Sequence[Asked], failed: asyncio.Future[None], error: BaseExcep
     failed.set_exception(error)
 
 
-def _connect(path: Path) -> sqlite3.Connection:
+def _connected(path: Path) -> sqlite3.Connection:
     connection = sqlite3.connect(path, isolation_level=None, cached_statements=STATEMENTS)
     try:
         connection.row_factory = sqlite3.Row

@@ -181,6 +181,9 @@ async def test_a_failure_of_ours_ends_the_store_and_with_it_the_process(
     with pytest.raises(ZeroDivisionError):
         await store.run()
     await store.close()
+    assert not [
+        each for each in Path("/proc/self/fd").iterdir() if os.path.realpath(each).startswith(str(tmp_path / "db"))
+    ]
 
 
 def raises(*_: object) -> None:

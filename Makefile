@@ -109,14 +109,14 @@ $(BUILD)/osie/x86_64/initramfs: dist/tinkbox
 
 # PyInstaller does not cross-build: the worker for arm64 is a tree with Debian's Python.
 worker-aarch64: dist/tinkbox-aarch64/usr/bin/tinkbox
-dist/tinkbox-aarch64/usr/bin/tinkbox: $(SOURCES) $(TOOLS) packaging/worker.py $(HELPER) $(BIN)/.ready | packages-arm64
+dist/tinkbox-aarch64/usr/bin/tinkbox: $(SOURCES) $(TOOLS) packaging/worker.py packaging/bytecode.py $(HELPER) $(BIN)/.ready | packages-arm64
 	CFLAGS_HELPER="$(CFLAGS_HELPER)" $(BIN)/python packaging/worker.py --architecture aarch64 --output dist/tinkbox-aarch64 --cache $(BUILD)/debs
 
 osie-aarch64: $(BUILD)/osie/aarch64/initramfs
 $(BUILD)/osie/aarch64/initramfs: dist/tinkbox-aarch64/usr/bin/tinkbox
 	$(BIN)/python -m tinkbox osie build --architecture aarch64 --executable dist/tinkbox-aarch64 --output $(BUILD)/osie --cache $(BUILD)/debs
 
-$(BUILD)/images/.ready: $(wildcard examples/actions/* examples/actions/*/*) packaging/images.py $(BIN)/.ready
+$(BUILD)/images/.ready: $(wildcard examples/actions/* examples/actions/*/*) packaging/images.py packaging/bytecode.py $(BIN)/.ready
 	PYTHONPATH=. $(BIN)/python packaging/images.py image2disk writefile reboot kexec --output $(BUILD)/images --cache $(BUILD)/debs
 	touch $@
 
@@ -128,7 +128,7 @@ $(BUILD)/peers/%/.ready:
 	cd $(BUILD)/peers && dpkg-deb --extract $$(ls -d $*_*.deb $*t64_*.deb 2>/dev/null) $* && touch $*/.ready
 
 # The boot files are those of the OSIE.
-$(BUILD)/images/.services: $(wildcard examples/services/*/*) packaging/images.py $(BUILD)/osie/x86_64/initramfs
+$(BUILD)/images/.services: $(wildcard examples/services/*/*) packaging/images.py packaging/bytecode.py $(BUILD)/osie/x86_64/initramfs
 	PYTHONPATH=. $(BIN)/python packaging/images.py osie-boot-files-server password-receiver --output $(BUILD)/images --cache $(BUILD)/debs
 	touch $@
 

@@ -23,10 +23,12 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(ROOT))
+sys.path[:0] = [str(ROOT), str(ROOT / "packaging")]
+
+from bytecode import PYTHON, compiled  # noqa: E402  (the line above makes these importable)
 
 from tinkbox.osie.architectures import X86_64, Architecture, architecture, of_this_machine  # noqa: E402
-from tinkbox.osie.debian import unpack  # noqa: E402  (the line above makes it importable)
+from tinkbox.osie.debian import unpack  # noqa: E402
 
 # Where an image's own files lie in it, by where they come from.
 FOLDERS = {"actions": "action", "services": "service"}
@@ -139,6 +141,8 @@ def root_file_system(image: Declaration, root: Path, cache: Path) -> None:
     for pattern in PRUNED:
         for path in set(root.glob(pattern)) - kept:
             shutil.rmtree(path) if path.is_dir() and not path.is_symlink() else path.unlink()
+    # Python finds no module in byte code of another version; then it reads the sources, which takes longer.
+    compiled(root / "usr" / "lib" / PYTHON, root, sources=False)
     (root / "tmp").mkdir(exist_ok=True)
     (root / "tmp").chmod(0o1777)
     own = {f"{image.folder}/{file.name}": file for file in image.files}

@@ -8,9 +8,7 @@ compiler) and busybox.  No program of the other processor is run.
 """
 
 import argparse
-import compileall
 import os
-import py_compile
 import re
 import shutil
 import subprocess
@@ -22,13 +20,14 @@ from collections.abc import Iterator
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(ROOT))
+sys.path[:0] = [str(ROOT), str(ROOT / "packaging")]
 
-from tinkbox import __version__  # noqa: E402  (the line above makes it importable)
+from bytecode import PYTHON, compiled  # noqa: E402  (the line above makes these importable)
+
+from tinkbox import __version__  # noqa: E402
 from tinkbox.osie.architectures import Architecture, architecture  # noqa: E402
 from tinkbox.osie.debian import unpack  # noqa: E402
 
-PYTHON = f"python{sys.version_info.major}.{sys.version_info.minor}"
 PACKAGES = (f"{PYTHON}-minimal", f"lib{PYTHON}-stdlib", "libstdc++6", "busybox-static")
 # The OSIE has these itself, or no program of the worker's calls them.
 LEFT_OUT = (
@@ -73,7 +72,8 @@ def main() -> None:
             with zipfile.ZipFile(wheel) as archive:
                 archive.extractall(tree / PLACE)
         ours(tree, Path(scratch, "packages"), made_for)
-        compiled(tree)
+        for folder in (tree / "usr" / "lib" / PYTHON, tree / PLACE):
+            compiled(folder, tree, sources=True)
         shutil.rmtree(arguments.output, ignore_errors=True)
         tree.rename(arguments.output)
     size = sum(path.stat().st_size for path in arguments.output.rglob("*") if path.is_file())
@@ -142,15 +142,6 @@ def helper(output: Path, made_for: Architecture) -> None:
     sources = sorted((ROOT / "packaging" / "helper").glob("*.c"))
     compiler = f"{made_for.triplet}-gcc"
     subprocess.run([compiler, *flags, f'-DVERSION="{__version__}"', "-o", output, *sources], check=True)
-
-
-def compiled(tree: Path) -> None:
-    """Have every module compiled already: byte code is the same for every processor, and the OSIE's files are in memory."""
-    hashed = py_compile.PycInvalidationMode.UNCHECKED_HASH
-    for folder in (tree / "usr" / "lib" / PYTHON, tree / PLACE):
-        compileall.compile_dir(
-            folder, quiet=2, stripdir=str(tree), prependdir="/", invalidation_mode=hashed, force=True
-        )
 
 
 if __name__ == "__main__":

@@ -61,6 +61,15 @@ class Person:
         self.seen = b""
         os.write(self._ours, text.encode() if isinstance(text, str) else text)
 
+    def types_until(self, text: str | bytes, shown: str) -> None:
+        """Type it again and again until this is shown: for a program that loses what is typed while it draws anew."""
+        deadline = time.monotonic() + PATIENCE
+        self.seen = b""
+        while shown.encode() not in self.seen:
+            assert time.monotonic() < deadline, f"not shown: {shown}"
+            self.type(text)
+            self._read(1.0)
+
     def hang_up(self) -> None:
         """The terminal is gone."""
         os.close(self._ours)

@@ -25,8 +25,9 @@ def test_a_program_that_fills_the_screen_is_left_and_found_again(shells: ShellLa
         assert anna.settings() == anna.before
     with shells.person() as anna:
         anna.sees(b"\x1b[?1049h", "written in vi")
-        anna.type(b"\x1b")
-        anna.sees("- file")  # it takes an escape for the beginning of a key until nothing follows
+        # It takes an escape for the beginning of a key until nothing follows; vi of BusyBox 1.37 forgets it when the terminal
+        # has another size meanwhile, and a terminal that comes back has.
+        anna.types_until(b"\x1b", "- file")
         anna.type(":wq\r")
         anna.sees(b"\x1b[?1049l", "$ ")
         anna.type("exit\r")

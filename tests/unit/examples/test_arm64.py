@@ -62,8 +62,7 @@ def test_the_worker_brings_the_sources_and_their_byte_code_for_its_own_place(tmp
     module = tmp_path / worker.PLACE / "tinkbox" / "one.py"
     module.parent.mkdir(parents=True)
     module.write_text("NAME = __file__\n")
-    (tmp_path / "usr" / "lib" / worker.PYTHON).mkdir(parents=True)
-    worker.compiled(tmp_path)
+    worker.compiled(tmp_path / worker.PLACE, tmp_path, sources=True)
     (compiled,) = module.parent.rglob("*.pyc")
     code = compiled.read_bytes()
     assert code[4:8] == b"\x01\0\0\0", "unchecked: nobody compares it with its source"

@@ -47,7 +47,8 @@ class Helped:
     def held(self) -> Stopped | None:
         """Where the helper says that it holds the container."""
         status = self._files.status()
-        if status.held is None or self._files.pending in TO_RUN:  # it was told to go on, and will
+        # Of one status both: the helper may be told to go on, and do so, between two.
+        if status.held is None or self._files.pending(status) in TO_RUN:
             return None
         return Stopped(kind=status.held, exit_code=status.exited)
 
@@ -61,7 +62,7 @@ class Helped:
 
         One that ended before it heard that its process is to run has not ended: it is started to hear it.
         """
-        while isinstance(came := await self._came(container_id), Ended) and self._files.pending in TO_RUN:
+        while isinstance(came := await self._came(container_id), Ended) and self._to_run():
             await self.hold_again(container_id)
         return came
 
@@ -80,6 +81,9 @@ class Helped:
         if isinstance(came, Exception):
             raise came
         return came
+
+    def _to_run(self) -> bool:
+        return self._files.pending(self._files.status()) in TO_RUN
 
     async def stop_process(self, container_id: str, grace: float) -> Stopped | None:
         """SIGTERM, `grace` seconds, SIGKILL to the process alone; None when that does not lead to a hold."""

@@ -142,10 +142,9 @@ class HelperFiles:
         """The number of the newest command, 0 before there was any."""
         return _number(_head(self._control / "command").split(" ", 1)[0]) or 0
 
-    @property
-    def pending(self) -> str:
-        """The verb of the newest command as long as nothing came of it."""
-        words, status = _head(self._control / "command").split(), self.status()
+    def pending(self, status: Status) -> str:
+        """The verb of the newest command, if by this status nothing had come of it."""
+        words = _head(self._control / "command").split()
         waits = self.given > status.command or (status.obeying and self.given == status.command)
         return words[1] if len(words) > 1 and waits else ""
 

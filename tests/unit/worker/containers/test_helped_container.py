@@ -9,7 +9,7 @@ from tests.unit.worker.programs import Program
 from tinkbox.model.breakpoint import Armed, Kind
 from tinkbox.runtime import ContainerFailed, ContainerSpec, Ended, EngineAway
 from tinkbox.worker.containers.helped_container import Helped, Stopped
-from tinkbox.worker.files.helper_files import ENTRYPOINT, HelperFiles
+from tinkbox.worker.files.helper_files import ENTRYPOINT, HelperFiles, Status
 
 IMAGE = "write:v1"
 ON_FAILURE = Armed(on_failure=True)
@@ -65,6 +65,24 @@ async def test_one_that_heard_that_it_is_to_run_is_not_held_though_it_does_not_r
     with (place.files.run / "status").open("a") as status:
         status.write(f"command {number}\n")
     assert (place.helped.held() is not None) == is_held
+
+
+async def test_one_that_goes_on_while_it_is_looked_at_is_not_held_with_its_former_end(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place = await begun(tmp_path, Program(exit_code=7))
+    await place.helped.wait(place.container_id)
+    number = place.files.command("retry")
+    look = place.files.status
+
+    def slow() -> Status:
+        found = look()
+        with (place.files.run / "status").open("a") as status:
+            status.write(f"command {number}\nstarted 2 9\n")
+        return found
+
+    monkeypatch.setattr(place.files, "status", slow)
+    assert place.helped.held() is None
 
 
 async def test_one_that_ended_before_it_heard_that_it_is_to_run_is_started_to_hear_it(tmp_path: Path) -> None:

@@ -10,9 +10,11 @@
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "files.h"
+#include "output.h"
 #include "program.h"
 #include "status.h"
 
@@ -37,6 +39,8 @@ struct helper {
     pid_t child;
     unsigned long run;
     unsigned long command;
+    struct timespec began;
+    bool printed; /* perhaps: it wrote something somewhere */
 };
 
 static struct helper begin(const struct past *past)
@@ -44,6 +48,7 @@ static struct helper begin(const struct past *past)
     struct helper helper = {.run = past->run, .command = past->command, .changes = -1};
     sigset_t all;
 
+    clock_gettime(CLOCK_MONOTONIC, &helper.began);
     sigfillset(&all);
     sigprocmask(SIG_SETMASK, &all, &helper.mask);
     helper.signals = signalfd(-1, &all, SFD_CLOEXEC | SFD_NONBLOCK);
@@ -140,6 +145,7 @@ static int run(struct helper *helper)
 {
     struct failure failure;
     struct command command;
+    long long written;
     int code, signal;
 
     helper->run++;
@@ -149,6 +155,7 @@ static int run(struct helper *helper)
         return code_of_failure(failure.error);
     }
     record_started(helper->run, helper->child);
+    written = bytes_written();
     while ((code = reap(helper)) < 0) {
         /* One at a time: what comes together with the command's end is for the hold after it. */
         signal = next_signal(helper);
@@ -160,6 +167,7 @@ static int run(struct helper *helper)
         } else if (!signal)
             wait_for_news(helper);
     }
+    helper->printed |= written < 0 || bytes_written() != written;
     record_exited(helper->run, code);
     return code;
 }
@@ -225,5 +233,7 @@ int supervise(void)
 
     while (code == RUN_COMMAND)
         code = hold_as_armed(&helper, run(&helper));
+    if (helper.printed)
+        be_heard(helper.began);
     return code;
 }

@@ -4,6 +4,7 @@ import os
 import shutil
 import struct
 import subprocess
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from tinkbox.model.breakpoint import Armed, Kind
 from tinkbox.worker.files.helper_files import ENTRYPOINT, HelperFiles
 from tinkbox.worker.files.toolbox import TOOLS, install
 
+LISTENS = 0.1  # seconds after a container's beginning, for sure
 PT_LOAD, PT_INTERP = 1, 3  # elf(5)
 
 
@@ -70,6 +72,36 @@ def test_without_a_place_for_facts_the_command_still_runs(root: Path, files: Hel
     files.set_command_line(["/tinkbox/bin/busybox", "sh", "-c", "exit 7"])
     shutil.rmtree(files.run)
     assert subprocess.run(inside(root, ENTRYPOINT), check=False, timeout=60).returncode == 7
+
+
+def seconds(root: Path, files: HelperFiles, script: str) -> float:
+    """How long the helper lasts that runs this, with a /proc as a container has."""
+    shutil.rmtree(files.run)
+    files.prepare()
+    files.set_command_line(["/tinkbox/bin/busybox", "sh", "-c", script])
+    (root / "proc").mkdir(exist_ok=True)
+    with_proc = ["sh", "-ec", 'mount -t proc proc "$0/proc"; exec chroot "$0" "$1"', str(root), ENTRYPOINT]
+    began = time.monotonic()
+    subprocess.run([*inside(root)[:5], *with_proc], capture_output=True, check=True, timeout=60)
+    return time.monotonic() - began
+
+
+PRINTS = {
+    "an echo": "echo said",
+    "an error": "echo said >&2",
+    "a child": "/tinkbox/bin/busybox echo said",
+    "a copy within the kernel": "/tinkbox/bin/busybox cat /tinkbox/control/argv",
+}
+
+
+@pytest.mark.parametrize("what", PRINTS)
+def test_what_prints_lasts_until_an_engine_listens(root: Path, files: HelperFiles, what: str) -> None:
+    for _ in range(5):
+        assert seconds(root, files, PRINTS[what]) >= LISTENS
+
+
+def test_what_prints_nothing_need_not_last(root: Path, files: HelperFiles) -> None:
+    until(lambda: seconds(root, files, "exit 0") < LISTENS, "an end that comes at once")
 
 
 LOST: dict[str, Callable[[Path], object]] = {

@@ -18,7 +18,7 @@ from tinkbox.runtime import ContainerFailed, EngineAway
 from tinkbox.runtime.docker import DockerRuntime
 from tinkbox.runtime.retrying import patiently
 from tinkbox.wire.messages.worker import Credential, Hello, Offer, Report, decode_credential
-from tinkbox.worker.attempts.attempt import AttemptRun
+from tinkbox.worker.attempts.attempt import AttemptRun, Clearing
 from tinkbox.worker.containers.action_containers import remove_strays
 from tinkbox.worker.containers.salvage import discard
 from tinkbox.worker.discovery import introduced, tell
@@ -130,8 +130,7 @@ async def serve(machine: Machine, door: Door) -> None:
     """
     notes = machine.folder.notes
     offer, now = None, asyncio.get_running_loop().time
-    # After a success that was cleaned up here nothing is left of others, and the engine need not be asked.
-    tidy = False
+    clear: Clearing | None = None
     # A worker that was started anew does not know whether the report before the reboot arrived.
     while offer is not None or not machine.folder.reboot_wanted or notes.unfinished():
         if offer is None:
@@ -145,9 +144,9 @@ async def serve(machine: Machine, door: Door) -> None:
             "workflow %s: %s, %s", offer.workflow_id, offer.action.task, offer.action.spec.name,
             extra={"action": "attempt.begins"},
         )  # fmt: skip
-        if not tidy:
+        if clear is None:
             await _let_go_of_others(machine, offer.attempt)
-        attempt = AttemptRun(machine, offer, offered_at)
+        attempt = AttemptRun(machine, offer, offered_at, clear)
         outcome = await attempt.outcome()
         if outcome is None:
             break
@@ -158,8 +157,19 @@ async def serve(machine: Machine, door: Door) -> None:
         )
         offer = await _report(door, offer, report)
         offered_at = now()  # to clean up may take as long as the engine is away
-        tidy = await attempt.clean_up() and outcome.state is State.SUCCESS
+        if offer is not None and outcome.state is State.SUCCESS:
+            # Nothing of it runs any more, so that the next can be prepared meanwhile.
+            clear = partial(_clear, machine, attempt, offer.attempt)
+        else:
+            await attempt.clean_up()
+            clear = None
     _log.info("an action asked for a reboot", extra={"action": "worker.reboot"})
+
+
+async def _clear(machine: Machine, over: AttemptRun, following: str) -> None:
+    """See to it that nothing is left of an attempt that is over."""
+    if not await over.clean_up():
+        await _let_go_of_others(machine, following)
 
 
 def _hello(machine: Machine) -> Hello:

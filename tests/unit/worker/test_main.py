@@ -314,3 +314,40 @@ async def test_what_others_left_is_looked_for_unless_the_last_attempt_succeeded_
     with pytest.raises(Finished):
         await serve(machine(runtime, door, tmp_path), door)
     assert (runtime.times, runtime.containers) == (times, {})
+
+
+class Slow(FakeRuntime):
+    """Removes nothing before there is another container; `happened` is what was begun and done, in order."""
+
+    def __init__(self, programs: Mapping[str, Program]) -> None:
+        super().__init__(programs)
+        self.happened: list[str] = []
+        self._second = asyncio.Event()
+
+    async def create(self, spec: ContainerSpec) -> Container:
+        made = await super().create(spec)
+        self.happened.append(f"{made.id} made")
+        if len(self.ever) == 2:
+            self._second.set()
+        return made
+
+    async def start(self, container_id: str) -> None:
+        self.happened.append(f"{container_id} starts")
+        await super().start(container_id)
+
+    async def remove(self, container_id: str) -> None:
+        await self._second.wait()
+        for _ in range(100):
+            await asyncio.sleep(0)  # time for what must not begin before
+        await super().remove(container_id)
+        self.happened.append(f"{container_id} removed")
+
+
+async def test_the_next_action_is_prepared_while_the_last_container_is_removed_and_starts_behind(
+    tmp_path: Path,
+) -> None:
+    runtime, door = Slow({IMAGE: Program()}), FakeDoor([OFFER, replace(OFFER, attempt="a2")])
+    async with asyncio.timeout(30):
+        with pytest.raises(Finished):
+            await serve(machine(runtime, door, tmp_path), door)
+    assert runtime.happened == ["c1 made", "c1 starts", "c2 made", "c1 removed", "c2 starts", "c2 removed"]

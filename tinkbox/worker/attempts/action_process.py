@@ -46,7 +46,7 @@ class NothingToBegin(Exception):
 
 
 class ActionProcess:
-    """Of one attempt; without `helped` nothing holds it where it ends."""
+    """Of one attempt; without `helped` nothing holds it where it ends.  It starts when `clearing` is done."""
 
     def __init__(
         self,
@@ -57,6 +57,7 @@ class ActionProcess:
         helped: Helped | None,
         arming: Arming,
         patience: Patience,
+        clearing: asyncio.Task[None] | None,
         group: asyncio.TaskGroup,
     ) -> None:
         self._machine = machine
@@ -67,6 +68,7 @@ class ActionProcess:
         self._helped = helped
         self._arming = arming
         self._patience = patience
+        self._clearing = clearing
         self._sent_data = False
         self.carrier = Carrier(machine.runtime, OutputPump(machine.door, offer.attempt), group)
 
@@ -114,6 +116,8 @@ class ActionProcess:
             await prepare()
             container = await self._containers.made(role, command, lambda: self._arming.policy)
         if not container.started:
+            if self._clearing is not None:
+                await asyncio.shield(self._clearing)
             if self._action.spec.reboot and role == ACTION:
                 leaving = Leaving(workflow_id=self._offer.workflow_id, boot_id=self._machine.boot_id)
                 await self._patience.until_answered(lambda: self._machine.door.leaving(attempt, leaving))

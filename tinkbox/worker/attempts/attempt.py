@@ -6,7 +6,7 @@ and is removed only after the report was answered.
 
 import asyncio
 import logging
-from collections.abc import Iterator
+from collections.abc import Callable, Coroutine, Iterator
 from contextlib import contextmanager
 from functools import partial
 
@@ -30,15 +30,20 @@ from tinkbox.worker.transitions import TABLE, AttemptEvent, AttemptState, NoSuch
 
 # What there is nothing left to do for but to tell, or not even that.
 _DONE = frozenset({AttemptState.ENDED, AttemptState.AWAY})
+Clearing = Callable[[], Coroutine[None, None, None]]
 _log = logging.getLogger(__name__)
 
 
 class AttemptRun:
-    """Runs one offer, which came at this moment of the loop's time; 0: it came long ago."""
+    """Runs one offer, which came at this moment of the loop's time; 0: it came long ago.
 
-    def __init__(self, machine: Machine, offer: Offer, offered_at: float = 0.0) -> None:
+    What is left of the attempt before is to `clear`, while this one is prepared; it starts when nothing is.
+    """
+
+    def __init__(self, machine: Machine, offer: Offer, offered_at: float = 0.0, clear: Clearing | None = None) -> None:
         self._machine = machine
         self._offered_at = offered_at
+        self._clear = clear
         self._offer = offer
         self._action = offer.action
         self._files = machine.folder.helper(offer.attempt)
@@ -62,6 +67,8 @@ class AttemptRun:
         notes.begin(attempt)
         outcome = notes.outcome(attempt)
         if outcome is not None:
+            if self._clear is not None:
+                await self._clear()
             self._state = advance(self._state, AttemptEvent.HAD_ENDED)
             return outcome
         async with asyncio.TaskGroup() as group:
@@ -74,6 +81,7 @@ class AttemptRun:
                 helped,
                 self._arming,
                 self._patience,
+                group.create_task(self._clear()) if self._clear is not None else None,
                 group,
             )
             # What a worker before this one began may have been told to stop long ago.

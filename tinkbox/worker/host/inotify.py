@@ -31,8 +31,10 @@ class Watch:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         if self._descriptor >= 0:
-            asyncio.get_running_loop().remove_reader(self._descriptor)
-            os.close(self._descriptor)
+            loop = asyncio.get_running_loop()
+            loop.remove_reader(self._descriptor)
+            # The kernel takes a while to let go of a watch: some 20 ms, for which nothing here need wait.
+            loop.run_in_executor(None, os.close, self._descriptor)
 
     async def changed(self, timeout: float) -> None:
         """Return when something was written since the last call, or after `timeout` seconds."""

@@ -197,11 +197,6 @@ class Machine:
         with Monitor(self._qmp_path) as monitor:
             monitor.tell("system_reset")
 
-    def wait_until_off(self, timeout: float) -> None:
-        """Wait until the machine has powered itself off."""
-        assert self._process is not None
-        self._process.wait(timeout)
-
     def _ended(self) -> None:
         assert self._process is not None
         self._process.wait(GONE_SECONDS)

@@ -36,11 +36,10 @@ def departures(waiting: Path) -> Iterator[Departures]:
     with laboratory_with(waiting, [ONE, TWO]) as lab:
         machine, other = lab.machines
         lab.load(built("build/images/kexec.tar"))
-        power_off = {"volumes": ["/proc:/machine"], "then": "echo o > /machine/sysrq-trigger"}
-        vanish = hold(VANISH, lab.gate, reboot=True, timeout=RETURN_SECONDS, **power_off)
-        lab.gate.open(VANISH)
+        vanish = hold(VANISH, lab.gate, reboot=True, timeout=RETURN_SECONDS)
         vanished = lab.workflow(TWO, shell(FIRST, "true"), vanish, hold(LATER, lab.gate))
-        other.wait_until_off(PATIENCE)
+        lab.gate.wait_for("began", VANISH)
+        other.power_off()
         refused = lab.workflow(ONE, kexec(KERNEL_PATH="/no-such-kernel"))
         started = lab.workflow(ONE, kexec())
         lab.ended(started)

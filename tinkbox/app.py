@@ -2,6 +2,7 @@
 
 import asyncio
 import fcntl
+import gc
 import signal
 import socket
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
@@ -67,6 +68,8 @@ async def _run(settings: Settings, sockets: Sockets, store: Store, stop: asyncio
             await _open(doors, each.node, appliance.node_routes(each), guards)
         for line in _tree(settings, sockets):
             say(line)
+        # What stands by now stays to the end: to look through it for garbage stops everything for 60 ms and more.
+        gc.freeze()
         await _keep_running(appliance.parts(), appliance.save, stop)
 
 

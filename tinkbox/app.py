@@ -24,7 +24,7 @@ from tinkbox.model.errors import Conflict, Invalid, Refusal, Unavailable
 from tinkbox.osie.image import images as osie_images
 from tinkbox.runtime import EngineAway
 from tinkbox.runtime.docker import DockerRuntime
-from tinkbox.settings.appliance import Settings
+from tinkbox.settings.all_settings import Settings
 from tinkbox.store.database import Store
 
 Say = Callable[[str], None]

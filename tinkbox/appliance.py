@@ -48,7 +48,7 @@ from tinkbox.proxy.proxy import Proxy
 from tinkbox.registry.routes import routes as registry_routes
 from tinkbox.registry.storage import ImageStore
 from tinkbox.runtime.docker import DockerRuntime
-from tinkbox.settings.appliance import Settings
+from tinkbox.settings.all_settings import Settings
 from tinkbox.store.database import Store
 from tinkbox.wire.dhcp.other_server_config import foreign_lines
 from tinkbox.wire.dhcp.pxe import BootService

@@ -10,7 +10,7 @@ from tinkbox.boot.network.interfaces import ProvisioningInterface, provisioning_
 from tinkbox.boot.network.sockets import bind_tcp, bind_udp
 from tinkbox.model.errors import Conflict, Unavailable
 from tinkbox.model.leases import Subnet
-from tinkbox.settings.appliance import Settings
+from tinkbox.settings.all_settings import Settings
 from tinkbox.wire.dhcp.packets import BOOT_SERVER_PORT, SERVER_PORT
 
 HTTP_PORT = 80

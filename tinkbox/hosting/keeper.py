@@ -17,9 +17,9 @@ from tinkbox.model.errors import Invalid, Refusal, Unavailable
 from tinkbox.model.reasons import NO_REASON, AnyReason, Reason
 from tinkbox.model.services import Phase, PlannedService, Standing
 from tinkbox.runtime import Container, ContainerFailed, EngineAway
-from tinkbox.runtime.carrier import Carrier
 from tinkbox.runtime.hosting import Look, ServiceRuntime
 from tinkbox.runtime.output import OutputPump
+from tinkbox.runtime.output_carrier import Carrier
 from tinkbox.runtime.retrying import patiently
 from tinkbox.wire.messages.hosting import WantedService
 

@@ -1,6 +1,6 @@
 """What the operator configured: each setting is declared once, with its key, default, reader and help.
 
-`appliance` has all of them, with a module for each subject; `declaration` says how one is declared.  No other package
+`all_settings` has them, with a module for each subject; `declaring` is how one is declared.  No other package
 reads the environment.
 """
 

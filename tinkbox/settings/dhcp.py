@@ -8,7 +8,7 @@ from typing import Any
 from tinkbox.model.errors import Invalid, Problem
 from tinkbox.model.leases import LeaseTerms, Subnet
 from tinkbox.settings import readers
-from tinkbox.settings.declaration import entries, inline, keys_of, reader, required, setting
+from tinkbox.settings.declaring import entries, inline, keys_of, reader, required, setting
 
 MODES = ("reservation", "pool", "proxy", "off")
 MAX_POOL = 65_536

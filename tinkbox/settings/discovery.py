@@ -8,7 +8,7 @@ from typing import Any
 from tinkbox.model.discovery import Quotas, Rule, check_condition, check_placeholders
 from tinkbox.model.errors import Problem
 from tinkbox.settings import readers
-from tinkbox.settings.declaration import entries, inline, keys_of, reader, setting
+from tinkbox.settings.declaring import entries, inline, keys_of, reader, setting
 
 LEAST_FORGET = timedelta(minutes=1)
 _PLAIN = Quotas()

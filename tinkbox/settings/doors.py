@@ -8,7 +8,7 @@ from typing import Any
 from tinkbox.model.access import OPERATOR, Right
 from tinkbox.model.errors import Invalid, Problem
 from tinkbox.settings import readers
-from tinkbox.settings.declaration import reader, setting
+from tinkbox.settings.declaring import reader, setting
 
 _PERSON = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@-]{0,63}")
 

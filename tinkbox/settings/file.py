@@ -13,7 +13,7 @@ from tinkbox.settings.environment import ClientTarget, default_data, named_serve
 if TYPE_CHECKING:
     import yaml
 
-    from tinkbox.settings.appliance import Settings
+    from tinkbox.settings.all_settings import Settings
 
 CONFIG = Path("/etc/tinkbox/tinkbox.yaml")
 
@@ -26,8 +26,8 @@ def load(path: Path | None = None, data: Path | None = None) -> "Settings":
     """
     import yaml
 
-    from tinkbox.settings.appliance import Settings, check_settings
-    from tinkbox.settings.declaration import keys_of
+    from tinkbox.settings.all_settings import Settings, check_settings
+    from tinkbox.settings.declaring import keys_of
 
     chosen = path if path is not None else CONFIG
     try:

@@ -12,7 +12,7 @@ from typing import Any
 
 from tinkbox.model.duration import parse_duration, show_duration
 from tinkbox.model.errors import Invalid, Problem
-from tinkbox.settings.declaration import Reader, reader
+from tinkbox.settings.declaring import Reader, reader
 
 MAX_COUNT = 10_000
 MAX_PORT = 65_535

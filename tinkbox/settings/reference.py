@@ -1,7 +1,7 @@
 """The reference of all settings, for docs/operating.md."""
 
-from tinkbox.settings.appliance import Settings
-from tinkbox.settings.declaration import Row, keys_of
+from tinkbox.settings.all_settings import Settings
+from tinkbox.settings.declaring import Row, keys_of
 
 
 def markdown() -> str:

@@ -7,7 +7,7 @@ from typing import Any
 
 from tinkbox.model.errors import Invalid
 from tinkbox.settings import readers
-from tinkbox.settings.declaration import reader, setting
+from tinkbox.settings.declaring import reader, setting
 
 WORKFLOW_BITS = 28  # the prefix of the network that every workflow with services gets
 

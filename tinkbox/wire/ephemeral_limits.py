@@ -1,4 +1,7 @@
-"""How much ephemeral data a workflow may have: the files below `/workflow`, and the archive in which they travel."""
+"""How much ephemeral data a workflow may have: the files below `/workflow`, and the archive in which they travel.
+
+Both ends hold it: a worker of another release goes by its own.  The texts that name the figure are in test_ephemeral_limits.py.
+"""
 
 from typing import Final
 

@@ -6,7 +6,7 @@ import pytest
 
 from tinkbox.model.errors import Invalid
 from tinkbox.settings import load
-from tinkbox.settings.appliance import Settings
+from tinkbox.settings.all_settings import Settings
 
 
 def written(tmp_path: Path, text: str) -> Path:

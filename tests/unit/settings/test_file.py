@@ -67,7 +67,7 @@ def test_without_a_server_commands_speak_to_the_configured_data_folder(
 def test_which_appliance_is_found_without_what_only_reading_the_file_takes() -> None:
     script = (
         "import sys, tinkbox.settings as settings; from pathlib import Path; settings.client_target(Path('/x'));"
-        "print([each for each in sys.modules if each == 'yaml' or each == 'tinkbox.settings.appliance'])"
+        "print([each for each in sys.modules if each == 'yaml' or each == 'tinkbox.settings.all_settings'])"
     )
     done = subprocess.run([sys.executable, "-c", script], check=True, capture_output=True, text=True)
     assert done.stdout.strip() == "[]"

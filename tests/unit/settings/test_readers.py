@@ -9,7 +9,7 @@ import pytest
 
 from tinkbox.model.errors import Invalid
 from tinkbox.settings import readers
-from tinkbox.settings.declaration import Reader
+from tinkbox.settings.declaring import Reader
 
 HERE = IPv4Address("10.0.0.1")
 

@@ -6,7 +6,7 @@ import socket
 from typing import NoReturn
 
 from tinkbox.boot.dhcp.rate_limit import RateLimit
-from tinkbox.boot.dhcp.replies import Replies
+from tinkbox.boot.dhcp.reply_sending import Replies
 from tinkbox.boot.dhcp.reporting import DhcpReporter
 from tinkbox.boot.dhcp.server import DRAIN, MAX_DATAGRAM, Planner
 from tinkbox.boot.network.datagrams import reading, received

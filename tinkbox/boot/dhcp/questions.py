@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from ipaddress import IPv4Address
 from typing import Final, TypeVar
 
-from tinkbox.boot.dhcp.replies import Sendable
+from tinkbox.boot.dhcp.reply_sending import Sendable
 from tinkbox.boot.dhcp.reporting import Arrival, Told, arrival
 from tinkbox.model.boot import Client, Plan
 from tinkbox.wire.dhcp.clients import identify

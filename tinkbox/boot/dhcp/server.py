@@ -17,7 +17,7 @@ from typing import NoReturn, Protocol
 from tinkbox.boot.dhcp.flood_filter import FloodFilter
 from tinkbox.boot.dhcp.questions import SECS, XID, Answer, Question, Questions, question_of
 from tinkbox.boot.dhcp.rate_limit import RateLimit
-from tinkbox.boot.dhcp.replies import Replies
+from tinkbox.boot.dhcp.reply_sending import Replies
 from tinkbox.boot.dhcp.reporting import DhcpReporter, Timeline
 from tinkbox.boot.network.datagrams import reading, received
 from tinkbox.model.boot import Client, Plan, Silence

@@ -51,7 +51,7 @@ class Rule:
     vague: bool = False
 
 
-# The likelier first: where two are equally grave, people read the upper one first.
+# The likelier first: where two are equally grave, people read the upper one first.  docs/doctor.md has a row for each.
 RULES: Sequence[Rule] = (
     Rule("NotKnown", "a machine that asks, and of which nobody told", not_known),
     Rule("NotPermitted", "a known machine that may not boot now", not_permitted),

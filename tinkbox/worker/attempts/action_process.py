@@ -15,8 +15,8 @@ from tinkbox.model.image import parse_reference
 from tinkbox.model.reasons import Reason
 from tinkbox.model.workflow import Outcome, State
 from tinkbox.runtime import Container, ContainerFailed, Ended, EngineAway
-from tinkbox.runtime.carrier import Carrier
 from tinkbox.runtime.output import OutputPump
+from tinkbox.runtime.output_carrier import Carrier
 from tinkbox.wire.messages.disks import Looked
 from tinkbox.wire.messages.worker import Leaving, Offer, Order
 from tinkbox.worker import outcome as verdict

@@ -132,7 +132,7 @@ async def test_a_process_that_never_really_began_has_failed(tmp_path: Path) -> N
 async def test_a_container_that_is_gone_fails_the_action_though_its_output_never_ends(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("tinkbox.runtime.carrier.LOST_SECONDS", 0.05)
+    monkeypatch.setattr("tinkbox.runtime.output_carrier.LOST_SECONDS", 0.05)
 
     class Lost(FakeRuntime):
         async def wait(self, container_id: str) -> Ended:

@@ -7,8 +7,8 @@ import pytest
 from tests.unit.worker.fakes import FakeDoor, FakeRuntime
 from tests.unit.worker.programs import Program
 from tinkbox.runtime import Container, ContainerSpec
-from tinkbox.runtime.carrier import Carrier
 from tinkbox.runtime.output import OutputPump
+from tinkbox.runtime.output_carrier import Carrier
 
 IMAGE = "write:v1"
 
@@ -71,7 +71,7 @@ async def test_what_another_run_prints_is_the_tail_and_follows_what_there_was() 
 
 
 async def test_output_that_never_ends_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tinkbox.runtime.carrier.LOST_SECONDS", 0.01)
+    monkeypatch.setattr("tinkbox.runtime.output_carrier.LOST_SECONDS", 0.01)
     async with carrying(Program(output=b"on and on\n", lasts=True)) as (carrier, _, _, container):
         carrier.begin(container)
         await carrier.end_if_it_ends()
@@ -82,7 +82,7 @@ async def test_output_that_never_ends_is_given_up(monkeypatch: pytest.MonkeyPatc
 async def test_what_an_engine_has_of_one_that_ended_is_not_waited_for(
     limit: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("tinkbox.runtime.carrier.MOST_READ_AGAIN", limit)
+    monkeypatch.setattr("tinkbox.runtime.output_carrier.MOST_READ_AGAIN", limit)
     async with carrying(Program(output=b"one\ntwo\n", lasts=True)) as (carrier, runtime, door, container):
         carrier.begin(container)
         await carrier.settle()

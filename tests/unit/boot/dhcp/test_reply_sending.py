@@ -7,7 +7,7 @@ from ipaddress import IPv4Address
 import pytest
 
 from tests.unit.boot.dhcp_bench import INSTALLED
-from tinkbox.boot.dhcp.replies import Replies
+from tinkbox.boot.dhcp.reply_sending import Replies
 from tinkbox.wire.dhcp.packets import Op, Packet
 
 REPLY = replace(INSTALLED, op=Op.REPLY, yiaddr=IPv4Address("172.30.0.5"), options={53: b"\x02"})

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from tinkbox.model.errors import Problem
 from tinkbox.settings import readers
-from tinkbox.settings.declaration import computed, section, setting
+from tinkbox.settings.declaring import computed, section, setting
 from tinkbox.settings.dhcp import Dhcp, check_dhcp
 from tinkbox.settings.discovery import Discovery
 from tinkbox.settings.doors import Node, Operator

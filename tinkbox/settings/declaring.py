@@ -1,4 +1,4 @@
-"""What a setting is: a key, a default, a reader and a line of help, declared in one place.
+"""How a setting is declared, in one place: a key, a default, a reader and a line of help.  `all_settings` has them all.
 
 The fields of a frozen dataclass are the keys of one section of tinkbox.yaml, and declare themselves:
 

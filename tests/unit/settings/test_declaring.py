@@ -6,7 +6,7 @@ from typing import Any
 
 from tinkbox.model.errors import Problem
 from tinkbox.settings import readers
-from tinkbox.settings.declaration import Row, entries, inline, keys_of, required, section, setting
+from tinkbox.settings.declaring import Row, entries, inline, keys_of, required, section, setting
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

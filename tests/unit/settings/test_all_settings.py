@@ -8,7 +8,7 @@ import pytest
 from tests.unit.settings.configured import loaded, problems_of, written
 from tinkbox.model.access import Right
 from tinkbox.settings import load
-from tinkbox.settings.appliance import Settings
+from tinkbox.settings.all_settings import Settings
 from tinkbox.settings.dhcp import Dhcp
 from tinkbox.settings.doors import Endpoint, Node, Operator
 from tinkbox.settings.services import Services

@@ -58,6 +58,9 @@ async def _run(settings: Settings, sockets: Sockets, store: Store, stop: asyncio
     appliance = Appliance(settings, sockets, store)
     for problem in await appliance.load():
         say(f"wrong: {problem}")
+    # Most of what stands by now stays to the end: to look through it for garbage stops everything for 60 ms and more.
+    gc.collect()
+    gc.freeze()
     people, pulls = appliance.people, appliance.image_routes()
     async with appliance.docker, appliance.proxy as proxy, _doors() as doors:
         await _open(doors, sockets.operator_local, appliance.operator_routes(), [])
@@ -68,8 +71,6 @@ async def _run(settings: Settings, sockets: Sockets, store: Store, stop: asyncio
             await _open(doors, each.node, appliance.node_routes(each), guards)
         for line in _tree(settings, sockets):
             say(line)
-        # What stands by now stays to the end: to look through it for garbage stops everything for 60 ms and more.
-        gc.freeze()
         await _keep_running(appliance.parts(), appliance.save, stop)
 
 

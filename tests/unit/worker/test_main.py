@@ -1,7 +1,8 @@
 import asyncio
+import gc
 import json
 import logging
-from collections.abc import Mapping
+from collections.abc import Coroutine, Mapping
 from dataclasses import dataclass, replace
 from itertools import count
 from pathlib import Path
@@ -16,7 +17,8 @@ from tinkbox.model.errors import Conflict, Denied, Invalid, NotFound, TooLarge
 from tinkbox.model.reasons import Reason
 from tinkbox.model.workflow import Outcome, State
 from tinkbox.runtime import Container, ContainerFailed, ContainerSpec
-from tinkbox.wire.messages.worker import Credential, Offer, Report, encode
+from tinkbox.wire.messages.worker import Credential, Offer, Order, Report, encode
+from tinkbox.worker.attempts.attempt import AttemptRun
 from tinkbox.worker.main import read_credential, serve, serve_and_host, work
 
 STORIES = {
@@ -44,15 +46,16 @@ async def tell(story: str, folder: Path, where: str, faults: Faults) -> Told:
     """A story in which something goes wrong at the engine or at the appliance; a killed worker is started again."""
     program, repair = STORIES[story]
     runtime = FakeRuntime({IMAGE: program, f"{IMAGE} repair": repair})
-    door = FakeDoor([replace(OFFER, action=HOOKED)])
+    door = FakeDoor([replace(OFFER, attempt=attempt, action=HOOKED) for attempt in ("a1", "a2")])
     (runtime if where == "engine" else door).faults = faults
     for lives in count(1):
         try:
             await serve(machine(runtime, door, folder), door)
-        except Finished:
-            return Told(door.reports["a1"].outcome, runtime, door, lives)
-        except (Killed, BaseExceptionGroup):
-            continue
+        except BaseExceptionGroup as ended:
+            if ended.subgroup(Finished) is not None:
+                outcome = door.reports["a1"].outcome
+                assert replace(door.reports["a2"].outcome, tail=()) == replace(outcome, tail=())
+                return Told(outcome, runtime, door, lives)
     raise AssertionError
 
 
@@ -86,15 +89,15 @@ async def test_an_engine_or_appliance_away_at_any_call_changes_nothing(
 
 
 def assert_ran_once(story: str, told: Told) -> None:
-    assert told.runtime.starts() == (0 if story == "refused" else 1)
-    assert told.runtime.starts("on-failure") == (0 if story == "success" else 1)
-    assert told.door.printed["a1"] == EXPECTED[story]
+    assert told.runtime.starts() == (0 if story == "refused" else 2)
+    assert told.runtime.starts("on-failure") == (0 if story == "success" else 2)
+    assert told.door.printed == {"a1": EXPECTED[story], "a2": EXPECTED[story]}
 
 
 async def test_offers_are_worked_on_one_after_the_other(tmp_path: Path) -> None:
     offers = [replace(OFFER, attempt=f"a{number}") for number in range(1, 4)]
     runtime, door = FakeRuntime({IMAGE: Program(output=b"x")}), FakeDoor(offers)
-    with pytest.raises(Finished):
+    with pytest.RaisesGroup(Finished):
         await serve(machine(runtime, door, tmp_path), door)
     assert list(door.reports) == ["a1", "a2", "a3"]
     assert {(report.workflow_id, report.boot_id) for report in door.reports.values()} == {("w1", "boot-1")}
@@ -120,7 +123,7 @@ async def test_a_report_that_nobody_wants_is_given_up_and_the_worker_goes_on(err
             raise error
 
     runtime, door = FakeRuntime({IMAGE: Program()}), Stale([OFFER, replace(OFFER, attempt="a2")])
-    with pytest.raises(Finished):
+    with pytest.RaisesGroup(Finished):
         await serve(machine(runtime, door, tmp_path), door)
     assert runtime.starts() == 2
     assert runtime.containers == {}
@@ -138,7 +141,7 @@ async def test_a_report_is_sent_again_until_it_is_answered(error: Exception, tmp
             return await super().report(attempt, report)
 
     runtime, door = FakeRuntime({IMAGE: Program()}), Refusing([OFFER])
-    with pytest.raises(Finished):
+    with pytest.RaisesGroup(Finished):
         await serve(machine(runtime, door, tmp_path), door)
     assert door.reports["a1"].outcome.state is State.SUCCESS
     assert runtime.starts() == 1
@@ -149,7 +152,7 @@ async def test_whatever_the_appliance_answers_the_worker_asks_again(
     error: Exception, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     door = FakeDoor([OFFER], Faults(error, 0))
-    with pytest.raises(Finished), caplog.at_level(logging.WARNING):
+    with pytest.RaisesGroup(Finished), caplog.at_level(logging.WARNING):
         await serve(machine(FakeRuntime({IMAGE: Program()}), door, tmp_path), door)
     assert door.reports["a1"].outcome.state is State.SUCCESS
     assert str(error) in caplog.text
@@ -203,7 +206,7 @@ async def test_nothing_of_an_attempt_that_the_appliance_ended_runs_beside_the_ne
     assert len(runtime.containers) == 1
     runtime.programs[IMAGE] = Program(work=alone)
     door.offers = [replace(OFFER, attempt="a2")]
-    with pytest.raises(Finished):
+    with pytest.RaisesGroup(Finished):
         await serve(machine(runtime, door, tmp_path), door)
     assert door.reports["a2"].outcome.state is State.SUCCESS
     assert (runtime.containers, machine(runtime, door, tmp_path).folder.notes.unfinished()) == ({}, [])
@@ -226,7 +229,7 @@ async def test_a_machine_that_waits_to_reboot_reports_first_however_often_its_wo
 async def test_what_an_action_says_steers_no_console(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     words = tells("Broken", "first\n\x1b[31mred" + "x" * 5000)
     runtime, door = FakeRuntime({IMAGE: Program(exit_code=1, work=words)}), FakeDoor([OFFER])
-    with pytest.raises(Finished), caplog.at_level(logging.INFO):
+    with pytest.RaisesGroup(Finished), caplog.at_level(logging.INFO):
         await serve(machine(runtime, door, tmp_path), door)
     (said,) = [record.getMessage() for record in caplog.records if "Broken" in record.getMessage()]
     assert said.startswith("write: FAILED: Broken: first  [31mred")
@@ -283,7 +286,7 @@ async def test_a_host_of_services_that_crashes_ends_the_worker_so_that_it_is_sta
 async def test_what_comes_next_is_told_with_the_answer_to_the_report(tmp_path: Path) -> None:
     offers = [replace(OFFER, attempt=f"a{number}") for number in range(1, 4)]
     runtime, door = FakeRuntime({IMAGE: Program()}), FakeDoor(offers)
-    with pytest.raises(Finished):
+    with pytest.RaisesGroup(Finished):
         await serve(machine(runtime, door, tmp_path), door)
     asked = [call for call in door.faults.calls if call in ("next", "report")]
     assert asked[:5] == ["next", "report", "report", "report", "next"]
@@ -311,7 +314,7 @@ async def test_what_others_left_is_looked_for_unless_the_last_attempt_succeeded_
 ) -> None:
     runtime, door = Sought({IMAGE: Program(exit_code=code)}), FakeDoor([OFFER, replace(OFFER, attempt="a2")])
     runtime.stay = stay
-    with pytest.raises(Finished):
+    with pytest.RaisesGroup(Finished):
         await serve(machine(runtime, door, tmp_path), door)
     assert (runtime.times, runtime.containers) == (times, {})
 
@@ -347,7 +350,91 @@ async def test_the_next_action_is_prepared_while_the_last_container_is_removed_a
     tmp_path: Path,
 ) -> None:
     runtime, door = Slow({IMAGE: Program()}), FakeDoor([OFFER, replace(OFFER, attempt="a2")])
+    door.digest, runtime.digests, runtime.pulled = "sha256:1", {IMAGE: "sha256:1"}, {IMAGE}
     async with asyncio.timeout(30):
-        with pytest.raises(Finished):
+        with pytest.RaisesGroup(Finished):
             await serve(machine(runtime, door, tmp_path), door)
     assert runtime.happened == ["c1 made", "c1 starts", "c2 made", "c1 removed", "c2 starts", "c2 removed"]
+
+
+class Staying(FakeRuntime):
+    """Removes nothing until `goes`; `stays` is set when it is first asked to."""
+
+    def __init__(self, programs: Mapping[str, Program]) -> None:
+        super().__init__(programs)
+        self.stays, self.goes = asyncio.Event(), asyncio.Event()
+
+    async def remove(self, container_id: str) -> None:
+        self.stays.set()
+        await self.goes.wait()
+        await super().remove(container_id)
+
+
+async def test_no_image_is_pulled_before_the_last_container_is_removed(tmp_path: Path) -> None:
+    runtime = Staying({IMAGE: Program(), "other:v1": Program()})
+    other = replace(OFFER.action, spec=replace(OFFER.action.spec, image="other:v1"))
+    door = FakeDoor([OFFER, replace(OFFER, attempt="a2", action=other)])
+    async with asyncio.timeout(30), asyncio.TaskGroup() as group:
+        worker = group.create_task(raises_finished(serve(machine(runtime, door, tmp_path), door)))
+        await runtime.stays.wait()
+        await asyncio.sleep(0.05)  # time for what must not begin before
+        assert runtime.faults.calls.count("pull") == 1
+        runtime.goes.set()
+        await worker
+    assert runtime.faults.calls.count("pull") == 2
+
+
+async def test_to_remove_the_last_container_takes_nothing_of_the_time_of_the_next_action(tmp_path: Path) -> None:
+    runtime = Staying({IMAGE: Program()})
+    door = FakeDoor([OFFER, replace(OFFER, attempt="a2", remaining=0.01)])
+    async with asyncio.timeout(30), asyncio.TaskGroup() as group:
+        worker = group.create_task(raises_finished(serve(machine(runtime, door, tmp_path), door)))
+        await runtime.stays.wait()
+        await asyncio.sleep(0.05)  # five times what the action has
+        assert list(door.reports) == ["a1"]
+        runtime.goes.set()
+        await worker
+    assert runtime.starts() == 2
+
+
+async def test_an_action_that_is_canceled_before_it_starts_is_reported_though_the_last_container_stays(
+    tmp_path: Path,
+) -> None:
+    class Reported(FakeDoor):
+        second = asyncio.Event()
+
+        async def report(self, attempt: str, report: Report) -> Offer | None:
+            if attempt == "a2":
+                self.second.set()
+            return await super().report(attempt, report)
+
+    runtime, door = Staying({IMAGE: Program()}), Reported([OFFER, replace(OFFER, attempt="a2")])
+    async with asyncio.timeout(30), asyncio.TaskGroup() as group:
+        worker = group.create_task(raises_finished(serve(machine(runtime, door, tmp_path), door)))
+        await runtime.stays.wait()
+        door.order_now(Order(state=State.CANCELED, message="by the operator"))
+        await door.second.wait()
+        runtime.goes.set()
+        await worker
+    assert door.reports["a2"].outcome.state is State.CANCELED
+    assert runtime.starts() == 1
+    assert runtime.containers == {}
+
+
+async def raises_finished(working: Coroutine[None, None, None]) -> None:
+    with pytest.RaisesGroup(Finished):
+        await working
+
+
+async def test_of_attempts_that_are_over_nothing_is_kept_in_memory(tmp_path: Path) -> None:
+    alive: list[int] = []
+
+    def work(spec: ContainerSpec) -> None:
+        gc.collect()
+        alive.append(sum(isinstance(each, AttemptRun) for each in gc.get_objects()))
+
+    offers = [replace(OFFER, attempt=f"a{number}") for number in range(6)]
+    door = FakeDoor(offers)
+    with pytest.RaisesGroup(Finished):
+        await serve(machine(FakeRuntime({IMAGE: Program(work=work)}), door, tmp_path), door)
+    assert max(alive) - alive[0] <= 1

@@ -80,7 +80,7 @@ class ActionProcess:
     async def tried(self, seconds: float) -> Step:
         """RUNNING: have the action's process run, for the first time or again, and see what comes of it."""
         try:
-            async with self._listener.within(seconds):
+            async with self._listener.within(seconds, self._clearing):
                 ended = await self.run(ACTION, self._action.spec.command, self._prepare)
         except NothingToBegin:
             return Step(event=AttemptEvent.MACHINE_LEAVES)
@@ -116,14 +116,18 @@ class ActionProcess:
             await prepare()
             container = await self._containers.made(role, command, lambda: self._arming.policy)
         if not container.started:
-            if self._clearing is not None:
-                await asyncio.shield(self._clearing)
+            await self._cleared()
             if self._action.spec.reboot and role == ACTION:
                 leaving = Leaving(workflow_id=self._offer.workflow_id, boot_id=self._machine.boot_id)
                 await self._patience.until_answered(lambda: self._machine.door.leaving(attempt, leaving))
             notes.keep_start(attempt, role)
             await self._machine.runtime.start(container.id)
         return container
+
+    async def _cleared(self) -> None:
+        """Wait until nothing is left of the attempt before."""
+        if self._clearing is not None:
+            await asyncio.shield(self._clearing)
 
     async def _prepare(self) -> None:
         if self._offer.left:
@@ -160,6 +164,7 @@ class ActionProcess:
     async def _pull(self) -> None:
         if await self._is_here():
             return
+        await self._cleared()  # what it wrote may take the room that the image needs
         _log.info("fetching image %s", self._containers.image, extra={"action": "attempt.pull"})
         try:
             await self._machine.runtime.pull(self._containers.image)
@@ -316,7 +321,7 @@ class ActionProcess:
         limit = min(float(self._action.spec.timeout), MAX_HOOK_SECONDS)
         note = ""
         try:
-            async with self._listener.within(limit):
+            async with self._listener.within(limit, self._clearing):
                 ended = await self.run(role, command, _prepared)
             note = f"{role} ended with exit code {ended.exit_code}" if ended.exit_code else ""
             await self.carrier.end()

@@ -6,7 +6,7 @@ and is removed only after the report was answered.
 
 import asyncio
 import logging
-from collections.abc import Callable, Coroutine, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
 
@@ -30,20 +30,21 @@ from tinkbox.worker.transitions import TABLE, AttemptEvent, AttemptState, NoSuch
 
 # What there is nothing left to do for but to tell, or not even that.
 _DONE = frozenset({AttemptState.ENDED, AttemptState.AWAY})
-Clearing = Callable[[], Coroutine[None, None, None]]
 _log = logging.getLogger(__name__)
 
 
 class AttemptRun:
     """Runs one offer, which came at this moment of the loop's time; 0: it came long ago.
 
-    What is left of the attempt before is to `clear`, while this one is prepared; it starts when nothing is.
+    By `clearing` what is left of the attempt before goes while this one is prepared: its action starts when nothing is.
     """
 
-    def __init__(self, machine: Machine, offer: Offer, offered_at: float = 0.0, clear: Clearing | None = None) -> None:
+    def __init__(
+        self, machine: Machine, offer: Offer, offered_at: float = 0.0, clearing: asyncio.Task[None] | None = None
+    ) -> None:
         self._machine = machine
         self._offered_at = offered_at
-        self._clear = clear
+        self._clearing = clearing
         self._offer = offer
         self._action = offer.action
         self._files = machine.folder.helper(offer.attempt)
@@ -56,6 +57,7 @@ class AttemptRun:
         self._patience = Patience()
         self._process: ActionProcess
         self._state = AttemptState.OFFERED
+        self.halted = True  # whether nothing of its action runs any more once it is over, for all that the engine said
 
     async def outcome(self) -> Outcome | None:
         """Do what the offer says, or go on with it, and tell how it ended.  Takes as long as the action.
@@ -67,8 +69,6 @@ class AttemptRun:
         notes.begin(attempt)
         outcome = notes.outcome(attempt)
         if outcome is not None:
-            if self._clear is not None:
-                await self._clear()
             self._state = advance(self._state, AttemptEvent.HAD_ENDED)
             return outcome
         async with asyncio.TaskGroup() as group:
@@ -81,7 +81,7 @@ class AttemptRun:
                 helped,
                 self._arming,
                 self._patience,
-                group.create_task(self._clear()) if self._clear is not None else None,
+                self._clearing,
                 group,
             )
             # What a worker before this one began may have been told to stop long ago.
@@ -211,7 +211,7 @@ class AttemptRun:
     async def _closed(self, ruled: Verdict, outcome: Outcome | None) -> Step:
         """CLOSING: end what was held as the verdict says."""
         await self._shells.leave()
-        await self._process.halted(ACTION)
+        self.halted = await self._process.halted(ACTION)
         if outcome is None:
             skipped = verdict.not_run(ruled)
             event = AttemptEvent.SUCCEEDS if skipped.state is State.SUCCESS else AttemptEvent.FAILS_KEPT

@@ -232,10 +232,9 @@ async def served(
     for lives in count(1):
         try:
             await serve(machine(runtime, door, folder), door)
-        except Finished:
-            return door.reports["a1"].outcome, runtime, door, lives
-        except (Killed, BaseExceptionGroup):
-            continue
+        except BaseExceptionGroup as ended:
+            if ended.subgroup(Finished) is not None:
+                return door.reports["a1"].outcome, runtime, door, lives
     raise AssertionError
 
 

@@ -39,3 +39,17 @@ async def test_where_the_kernel_has_no_watch_to_give_it_is_looked_now_and_then(
     async with asyncio.timeout(60):
         with Watch(tmp_path / "is not there") as watch:
             await watch.changed(60)
+
+
+async def test_what_was_watched_is_let_go_of(tmp_path: Path) -> None:
+    before = watching_now()
+    with Watch(tmp_path):
+        assert watching_now() == before + 1
+    await asyncio.get_running_loop().shutdown_default_executor()
+    assert watching_now() == before
+
+
+def watching_now() -> int:
+    """How many inotify descriptors this process has."""
+    described = Path("/proc/self/fdinfo").iterdir()
+    return sum("inotify" in each.read_text() for each in described if each.exists())

@@ -40,6 +40,7 @@ struct helper {
     unsigned long run;
     unsigned long command;
     struct timespec began;
+    bool left;    /* something runs that it started, or that was started by this */
     bool printed; /* perhaps: it wrote something somewhere */
 };
 
@@ -94,6 +95,7 @@ static int reap(struct helper *helper)
             helper->child = 0;
             code = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
         }
+    helper->left = !ended;
     return code;
 }
 
@@ -167,7 +169,8 @@ static int run(struct helper *helper)
         } else if (!signal)
             wait_for_news(helper);
     }
-    helper->printed |= written < 0 || bytes_written() != written;
+    /* What those wrote that are left is not known. */
+    helper->printed |= helper->left || written < 0 || bytes_written() != written;
     record_exited(helper->run, code);
     return code;
 }

@@ -15,7 +15,7 @@ from tinkbox.model.breakpoint import Armed, Kind
 from tinkbox.worker.files.helper_files import ENTRYPOINT, HelperFiles
 from tinkbox.worker.files.toolbox import TOOLS, install
 
-LISTENS = 0.1  # seconds after a container's beginning, for sure
+LISTENS = 0.1  # seconds after a container's beginning, in which every engine was seen to listen
 PT_LOAD, PT_INTERP = 1, 3  # elf(5)
 
 
@@ -91,6 +91,7 @@ PRINTS = {
     "an error": "echo said >&2",
     "a child": "/tinkbox/bin/busybox echo said",
     "a copy within the kernel": "/tinkbox/bin/busybox cat /tinkbox/control/argv",
+    "somebody who is left": "(echo said; exec /tinkbox/bin/busybox sleep 60) & /tinkbox/bin/busybox usleep 20000",
 }
 
 

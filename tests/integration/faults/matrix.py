@@ -68,6 +68,8 @@ TRANSITIONS = _by_name(
     _door("report taken", "POST", f"{ATTEMPT}/report", Moment.ANSWER),
     _docker("report acknowledged", "DELETE", f"/containers/{ID}", Moment.REQUEST),
 )
+# The next action and a retry are offered with the answer to a report; what comes before that is over by then.
+BEHIND_THE_OFFER = [name for name, transition in TRANSITIONS.items() if not transition.offers]
 # Who polls gets the first action; the others come with reports.
 POLLED = _by_name(
     _door("poll asked", "POST", "/worker/next", Moment.REQUEST),

@@ -7,7 +7,7 @@ import secrets
 import pytest
 
 from tests.integration.faults.faults import FAULTS, plan
-from tests.integration.faults.matrix import TRANSITIONS
+from tests.integration.faults.matrix import BEHIND_THE_OFFER, TRANSITIONS
 from tests.integration.faults.rig import Rig
 from tests.integration.faults.verdict import Expected, complaints
 
@@ -16,11 +16,10 @@ RETRIES = 1  # an action that died with the engine is tried again, and no action
 RUNS = 20
 FIRST = int(os.environ.get("FAULTS_SEED") or secrets.randbelow(1_000_000))
 NAMES = [*TRANSITIONS]
-# The offer of the next action is in the answer to a report; it is prepared while the container before is removed, and starts then.
-BEHIND_AN_OFFER = [name for name in NAMES if not TRANSITIONS[name].offers]
+# Of the next action: it is offered with the answer to a report, prepared while the container before is removed, and starts then.
 NEXT = {
-    "report sent": BEHIND_AN_OFFER,
-    "report taken": BEHIND_AN_OFFER,
+    "report sent": NAMES[NAMES.index("offer answered") :],
+    "report taken": BEHIND_THE_OFFER,
     "report acknowledged": NAMES[NAMES.index("about to start") :],
 }
 SEEDS = range(FIRST, FIRST + (1 if "FAULTS_SEED" in os.environ else RUNS))

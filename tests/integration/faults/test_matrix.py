@@ -25,13 +25,11 @@ from tests.integration.faults.faults import (
     worker_killed,
     worker_killed_when_it_had_asked,
 )
-from tests.integration.faults.matrix import LEAVING, POLLED, TRANSITIONS
+from tests.integration.faults.matrix import BEHIND_THE_OFFER, LEAVING, POLLED, TRANSITIONS
 from tests.integration.faults.rig import Rig
 from tests.integration.faults.verdict import Expected, complaints
 from tests.integration.faults.wire import Exchange, Moment
 
-# A retry is offered with the answer to the report before it.
-BEHIND_THE_OFFER = [name for name, transition in TRANSITIONS.items() if not transition.offers]
 AFTER_THE_OFFER = [transition for transition in TRANSITIONS if transition != "offer asked"]
 # The answer to the report has the offer of the next action already.
 WITH_THE_NEXT_OFFER = ("report taken", "report acknowledged")

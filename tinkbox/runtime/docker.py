@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import signal
 import socket
 import struct
 from collections.abc import AsyncIterator, Mapping
@@ -30,6 +31,7 @@ _NOT_MODIFIED = 304
 # The engine tells that memory ran out some milliseconds after the process is gone (measured: 1 to 7).
 _OOM_SECONDS = 0.3
 _LOOK_SECONDS = 60.0
+_KILLED = 128 + signal.SIGKILL
 
 
 class DockerRuntime:
@@ -122,7 +124,11 @@ class DockerRuntime:
             state = (await container.show())["State"]
         if state.get("Error"):
             raise meaning(Reason.START_FAILED, 0, str(state["Error"]))
-        return Ended(exit_code=int(state["ExitCode"]), out_of_memory=bool(state["OOMKilled"]))
+        code, memory = int(state["ExitCode"]), bool(state["OOMKilled"])
+        if code == _KILLED and not memory:
+            # The engine forgets it now and then when the end comes close behind (2 of 200 on a busy machine).
+            memory = await self.ran_out_of_memory(container_id)
+        return Ended(exit_code=code, out_of_memory=memory)
 
     async def stop(self, container_id: str, grace: int) -> None:
         with self._faults(Reason.ENGINE_FAILED, ignored=(_GONE, _NOT_MODIFIED)):

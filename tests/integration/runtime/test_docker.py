@@ -8,6 +8,8 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from aiohttp import web
+from aiohttp.test_utils import TestServer
 
 from tests.integration.cli.serving import own_ports
 from tests.integration.docker_engine import DockerEngine
@@ -252,3 +254,28 @@ async def test_an_engine_in_another_mount_namespace_sees_nothing_that_is_mounted
     async with DockerRuntime(f"unix://{tmp_path}/docker.sock") as gone:
         with pytest.raises(EngineAway):
             await gone.shares_mounts()
+
+
+@pytest.mark.parametrize(("event", "memory"), [(b'{"status":"oom"}\n', True), (b"", False)])
+async def test_memory_that_ran_out_is_known_where_the_engine_forgot_it(event: bytes, memory: bool) -> None:
+    """As Docker was seen to answer on a busy machine: the event is there, the container's state does not have it."""
+    ended = asyncio.Event()
+
+    async def answer(request: web.Request) -> web.StreamResponse:
+        if request.path.endswith("/wait"):
+            return web.json_response({"StatusCode": 137})
+        if request.path.endswith("/json"):
+            return web.json_response({"State": {"ExitCode": 137, "OOMKilled": False, "Error": ""}})
+        events = web.StreamResponse()
+        await events.prepare(request)
+        await events.write(event)
+        await ended.wait()  # the engine's events go on for ever
+        return events
+
+    app = web.Application()
+    app.router.add_route("*", "/{anything:.*}", answer)
+    async with TestServer(app) as engine, DockerRuntime(f"tcp://{engine.host}:{engine.port}") as runtime:
+        try:
+            assert await runtime.wait("c") == Ended(exit_code=137, out_of_memory=memory)
+        finally:
+            ended.set()

@@ -130,53 +130,36 @@ async def serve(machine: Machine, door: Door) -> None:
     """
     notes = machine.folder.notes
     offer, now = None, asyncio.get_running_loop().time
-    clearing: asyncio.Task[None] | None = None
-    async with asyncio.TaskGroup() as beside:
-        # A worker that was started anew does not know whether the report before the reboot arrived.
-        while offer is not None or not machine.folder.reboot_wanted or notes.unfinished():
-            if offer is None:
-                offer = await patiently(lambda: _ask(door, _hello(machine)), Refusal)
-                offered_at = now()
-            if offer is None:
-                if notes.unfinished():
-                    await _let_go_of_others(machine, "")
-                continue
-            _log.info(
-                "workflow %s: %s, %s", offer.workflow_id, offer.action.task, offer.action.spec.name,
-                extra={"action": "attempt.begins"},
-            )  # fmt: skip
-            if clearing is None:
-                await _let_go_of_others(machine, offer.attempt)
-            attempt = AttemptRun(machine, offer, offered_at, clearing)
-            outcome = await attempt.outcome()
-            if outcome is None:
-                break
-            _tell(offer, outcome)
-            disks = await machine.look(offer.action.spec.wipes)
-            report = Report(
-                workflow_id=offer.workflow_id,
-                boot_id=machine.boot_id,
-                outcome=outcome,
-                disks=disks,
-                next=_hello(machine),
-            )
-            offer = await _report(door, offer, report)
-            offered_at = now()  # to clean up may take as long as the engine is away
-            if clearing is not None:
-                await clearing  # an attempt that never started need not have waited for it
-                clearing = None
-            if offer is not None and outcome.state is State.SUCCESS and attempt.halted:
-                # Nothing of it runs any more, so that the next can be prepared meanwhile.
-                clearing = beside.create_task(_clear(machine, attempt, offer.attempt))
-            else:
-                await attempt.clean_up()
+    # After a success that was cleaned up here nothing is left of others, and the engine need not be asked.
+    tidy = False
+    # A worker that was started anew does not know whether the report before the reboot arrived.
+    while offer is not None or not machine.folder.reboot_wanted or notes.unfinished():
+        if offer is None:
+            offer = await patiently(lambda: _ask(door, _hello(machine)), Refusal)
+            offered_at = now()
+        if offer is None:
+            if notes.unfinished():
+                await _let_go_of_others(machine, "")
+            continue
+        _log.info(
+            "workflow %s: %s, %s", offer.workflow_id, offer.action.task, offer.action.spec.name,
+            extra={"action": "attempt.begins"},
+        )  # fmt: skip
+        if not tidy:
+            await _let_go_of_others(machine, offer.attempt)
+        attempt = AttemptRun(machine, offer, offered_at)
+        outcome = await attempt.outcome()
+        if outcome is None:
+            break
+        _tell(offer, outcome)
+        disks = await machine.look(offer.action.spec.wipes)
+        report = Report(
+            workflow_id=offer.workflow_id, boot_id=machine.boot_id, outcome=outcome, disks=disks, next=_hello(machine)
+        )
+        offer = await _report(door, offer, report)
+        offered_at = now()  # to clean up may take as long as the engine is away
+        tidy = await attempt.clean_up() and outcome.state is State.SUCCESS
     _log.info("an action asked for a reboot", extra={"action": "worker.reboot"})
-
-
-async def _clear(machine: Machine, over: AttemptRun, following: str) -> None:
-    """See to it that nothing is left of an attempt that is over."""
-    if not await over.clean_up():
-        await _let_go_of_others(machine, following)
 
 
 def _hello(machine: Machine) -> Hello:

@@ -4,7 +4,7 @@
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import count
 
@@ -26,6 +26,21 @@ class Killed(Exception):
 
 class Finished(Exception):
     """The worker asked for more, and there is no more."""
+
+
+async def lives_until_finished(serve: Callable[[], Awaitable[None]]) -> int:
+    """Have a worker serve, and another one whenever it is killed; returns how many there were until all was done."""
+    for lives in count(1):
+        try:
+            await serve()
+        except Finished:
+            return lives
+        except Killed:
+            continue
+        except BaseExceptionGroup as ended:
+            if ended.split(Killed)[1] is not None:
+                raise
+    raise AssertionError
 
 
 @dataclass

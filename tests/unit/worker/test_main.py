@@ -1,24 +1,21 @@
 import asyncio
-import gc
 import json
 import logging
-from collections.abc import Coroutine, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from itertools import count
 from pathlib import Path
 from typing import NoReturn
 
 import pytest
 
 from tests.unit.worker.actions import CREDENTIAL, HOOKED, IMAGE, OFFER, machine, tells
-from tests.unit.worker.fakes import AWAY, FakeDoor, FakeRuntime, Faults, Finished, Killed
+from tests.unit.worker.fakes import AWAY, FakeDoor, FakeRuntime, Faults, Finished, Killed, lives_until_finished
 from tests.unit.worker.programs import Program
 from tinkbox.model.errors import Conflict, Denied, Invalid, NotFound, TooLarge
 from tinkbox.model.reasons import Reason
 from tinkbox.model.workflow import Outcome, State
 from tinkbox.runtime import Container, ContainerFailed, ContainerSpec
-from tinkbox.wire.messages.worker import Credential, Offer, Order, Report, encode
-from tinkbox.worker.attempts.attempt import AttemptRun
+from tinkbox.wire.messages.worker import Credential, Offer, Report, encode
 from tinkbox.worker.main import read_credential, serve, serve_and_host, work
 
 STORIES = {
@@ -48,15 +45,10 @@ async def tell(story: str, folder: Path, where: str, faults: Faults) -> Told:
     runtime = FakeRuntime({IMAGE: program, f"{IMAGE} repair": repair})
     door = FakeDoor([replace(OFFER, attempt=attempt, action=HOOKED) for attempt in ("a1", "a2")])
     (runtime if where == "engine" else door).faults = faults
-    for lives in count(1):
-        try:
-            await serve(machine(runtime, door, folder), door)
-        except BaseExceptionGroup as ended:
-            if ended.subgroup(Finished) is not None:
-                outcome = door.reports["a1"].outcome
-                assert replace(door.reports["a2"].outcome, tail=()) == replace(outcome, tail=())
-                return Told(outcome, runtime, door, lives)
-    raise AssertionError
+    lives = await lives_until_finished(lambda: serve(machine(runtime, door, folder), door))
+    outcome = door.reports["a1"].outcome
+    assert replace(door.reports["a2"].outcome, tail=()) == replace(outcome, tail=())
+    return Told(outcome, runtime, door, lives)
 
 
 @pytest.mark.parametrize("story", STORIES)
@@ -97,7 +89,7 @@ def assert_ran_once(story: str, told: Told) -> None:
 async def test_offers_are_worked_on_one_after_the_other(tmp_path: Path) -> None:
     offers = [replace(OFFER, attempt=f"a{number}") for number in range(1, 4)]
     runtime, door = FakeRuntime({IMAGE: Program(output=b"x")}), FakeDoor(offers)
-    with pytest.RaisesGroup(Finished):
+    with pytest.raises(Finished):
         await serve(machine(runtime, door, tmp_path), door)
     assert list(door.reports) == ["a1", "a2", "a3"]
     assert {(report.workflow_id, report.boot_id) for report in door.reports.values()} == {("w1", "boot-1")}
@@ -123,7 +115,7 @@ async def test_a_report_that_nobody_wants_is_given_up_and_the_worker_goes_on(err
             raise error
 
     runtime, door = FakeRuntime({IMAGE: Program()}), Stale([OFFER, replace(OFFER, attempt="a2")])
-    with pytest.RaisesGroup(Finished):
+    with pytest.raises(Finished):
         await serve(machine(runtime, door, tmp_path), door)
     assert runtime.starts() == 2
     assert runtime.containers == {}
@@ -141,7 +133,7 @@ async def test_a_report_is_sent_again_until_it_is_answered(error: Exception, tmp
             return await super().report(attempt, report)
 
     runtime, door = FakeRuntime({IMAGE: Program()}), Refusing([OFFER])
-    with pytest.RaisesGroup(Finished):
+    with pytest.raises(Finished):
         await serve(machine(runtime, door, tmp_path), door)
     assert door.reports["a1"].outcome.state is State.SUCCESS
     assert runtime.starts() == 1
@@ -152,7 +144,7 @@ async def test_whatever_the_appliance_answers_the_worker_asks_again(
     error: Exception, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     door = FakeDoor([OFFER], Faults(error, 0))
-    with pytest.RaisesGroup(Finished), caplog.at_level(logging.WARNING):
+    with pytest.raises(Finished), caplog.at_level(logging.WARNING):
         await serve(machine(FakeRuntime({IMAGE: Program()}), door, tmp_path), door)
     assert door.reports["a1"].outcome.state is State.SUCCESS
     assert str(error) in caplog.text
@@ -206,7 +198,7 @@ async def test_nothing_of_an_attempt_that_the_appliance_ended_runs_beside_the_ne
     assert len(runtime.containers) == 1
     runtime.programs[IMAGE] = Program(work=alone)
     door.offers = [replace(OFFER, attempt="a2")]
-    with pytest.RaisesGroup(Finished):
+    with pytest.raises(Finished):
         await serve(machine(runtime, door, tmp_path), door)
     assert door.reports["a2"].outcome.state is State.SUCCESS
     assert (runtime.containers, machine(runtime, door, tmp_path).folder.notes.unfinished()) == ({}, [])
@@ -229,7 +221,7 @@ async def test_a_machine_that_waits_to_reboot_reports_first_however_often_its_wo
 async def test_what_an_action_says_steers_no_console(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     words = tells("Broken", "first\n\x1b[31mred" + "x" * 5000)
     runtime, door = FakeRuntime({IMAGE: Program(exit_code=1, work=words)}), FakeDoor([OFFER])
-    with pytest.RaisesGroup(Finished), caplog.at_level(logging.INFO):
+    with pytest.raises(Finished), caplog.at_level(logging.INFO):
         await serve(machine(runtime, door, tmp_path), door)
     (said,) = [record.getMessage() for record in caplog.records if "Broken" in record.getMessage()]
     assert said.startswith("write: FAILED: Broken: first  [31mred")
@@ -286,7 +278,7 @@ async def test_a_host_of_services_that_crashes_ends_the_worker_so_that_it_is_sta
 async def test_what_comes_next_is_told_with_the_answer_to_the_report(tmp_path: Path) -> None:
     offers = [replace(OFFER, attempt=f"a{number}") for number in range(1, 4)]
     runtime, door = FakeRuntime({IMAGE: Program()}), FakeDoor(offers)
-    with pytest.RaisesGroup(Finished):
+    with pytest.raises(Finished):
         await serve(machine(runtime, door, tmp_path), door)
     asked = [call for call in door.faults.calls if call in ("next", "report")]
     assert asked[:5] == ["next", "report", "report", "report", "next"]
@@ -314,127 +306,14 @@ async def test_what_others_left_is_looked_for_unless_the_last_attempt_succeeded_
 ) -> None:
     runtime, door = Sought({IMAGE: Program(exit_code=code)}), FakeDoor([OFFER, replace(OFFER, attempt="a2")])
     runtime.stay = stay
-    with pytest.RaisesGroup(Finished):
+    with pytest.raises(Finished):
         await serve(machine(runtime, door, tmp_path), door)
     assert (runtime.times, runtime.containers) == (times, {})
 
 
-class Slow(FakeRuntime):
-    """Removes nothing before there is another container; `happened` is what was begun and done, in order."""
-
-    def __init__(self, programs: Mapping[str, Program]) -> None:
-        super().__init__(programs)
-        self.happened: list[str] = []
-        self._second = asyncio.Event()
-
-    async def create(self, spec: ContainerSpec) -> Container:
-        made = await super().create(spec)
-        self.happened.append(f"{made.id} made")
-        if len(self.ever) == 2:
-            self._second.set()
-        return made
-
-    async def start(self, container_id: str) -> None:
-        self.happened.append(f"{container_id} starts")
-        await super().start(container_id)
-
-    async def remove(self, container_id: str) -> None:
-        await self._second.wait()
-        for _ in range(100):
-            await asyncio.sleep(0)  # time for what must not begin before
-        await super().remove(container_id)
-        self.happened.append(f"{container_id} removed")
-
-
-async def test_the_next_action_is_prepared_while_the_last_container_is_removed_and_starts_behind(
-    tmp_path: Path,
-) -> None:
-    runtime, door = Slow({IMAGE: Program()}), FakeDoor([OFFER, replace(OFFER, attempt="a2")])
-    door.digest, runtime.digests, runtime.pulled = "sha256:1", {IMAGE: "sha256:1"}, {IMAGE}
-    async with asyncio.timeout(30):
-        with pytest.RaisesGroup(Finished):
-            await serve(machine(runtime, door, tmp_path), door)
-    assert runtime.happened == ["c1 made", "c1 starts", "c2 made", "c1 removed", "c2 starts", "c2 removed"]
-
-
-class Staying(FakeRuntime):
-    """Removes nothing until `goes`; `stays` is set when it is first asked to."""
-
-    def __init__(self, programs: Mapping[str, Program]) -> None:
-        super().__init__(programs)
-        self.stays, self.goes = asyncio.Event(), asyncio.Event()
-
-    async def remove(self, container_id: str) -> None:
-        self.stays.set()
-        await self.goes.wait()
-        await super().remove(container_id)
-
-
-async def test_no_image_is_pulled_before_the_last_container_is_removed(tmp_path: Path) -> None:
-    runtime = Staying({IMAGE: Program(), "other:v1": Program()})
-    other = replace(OFFER.action, spec=replace(OFFER.action.spec, image="other:v1"))
-    door = FakeDoor([OFFER, replace(OFFER, attempt="a2", action=other)])
-    async with asyncio.timeout(30), asyncio.TaskGroup() as group:
-        worker = group.create_task(raises_finished(serve(machine(runtime, door, tmp_path), door)))
-        await runtime.stays.wait()
-        await asyncio.sleep(0.05)  # time for what must not begin before
-        assert runtime.faults.calls.count("pull") == 1
-        runtime.goes.set()
-        await worker
-    assert runtime.faults.calls.count("pull") == 2
-
-
-async def test_to_remove_the_last_container_takes_nothing_of_the_time_of_the_next_action(tmp_path: Path) -> None:
-    runtime = Staying({IMAGE: Program()})
-    door = FakeDoor([OFFER, replace(OFFER, attempt="a2", remaining=0.01)])
-    async with asyncio.timeout(30), asyncio.TaskGroup() as group:
-        worker = group.create_task(raises_finished(serve(machine(runtime, door, tmp_path), door)))
-        await runtime.stays.wait()
-        await asyncio.sleep(0.05)  # five times what the action has
-        assert list(door.reports) == ["a1"]
-        runtime.goes.set()
-        await worker
-    assert runtime.starts() == 2
-
-
-async def test_an_action_that_is_canceled_before_it_starts_is_reported_though_the_last_container_stays(
-    tmp_path: Path,
-) -> None:
-    class Reported(FakeDoor):
-        second = asyncio.Event()
-
-        async def report(self, attempt: str, report: Report) -> Offer | None:
-            if attempt == "a2":
-                self.second.set()
-            return await super().report(attempt, report)
-
-    runtime, door = Staying({IMAGE: Program()}), Reported([OFFER, replace(OFFER, attempt="a2")])
-    async with asyncio.timeout(30), asyncio.TaskGroup() as group:
-        worker = group.create_task(raises_finished(serve(machine(runtime, door, tmp_path), door)))
-        await runtime.stays.wait()
-        door.order_now(Order(state=State.CANCELED, message="by the operator"))
-        await door.second.wait()
-        runtime.goes.set()
-        await worker
-    assert door.reports["a2"].outcome.state is State.CANCELED
-    assert runtime.starts() == 1
-    assert runtime.containers == {}
-
-
-async def raises_finished(working: Coroutine[None, None, None]) -> None:
-    with pytest.RaisesGroup(Finished):
-        await working
-
-
-async def test_of_attempts_that_are_over_nothing_is_kept_in_memory(tmp_path: Path) -> None:
-    alive: list[int] = []
-
-    def work(spec: ContainerSpec) -> None:
-        gc.collect()
-        alive.append(sum(isinstance(each, AttemptRun) for each in gc.get_objects()))
-
-    offers = [replace(OFFER, attempt=f"a{number}") for number in range(6)]
-    door = FakeDoor(offers)
-    with pytest.RaisesGroup(Finished):
-        await serve(machine(FakeRuntime({IMAGE: Program(work=work)}), door, tmp_path), door)
-    assert max(alive) - alive[0] <= 1
+async def test_nothing_is_left_of_an_action_when_the_next_is_prepared(tmp_path: Path) -> None:
+    runtime, door = FakeRuntime({IMAGE: Program()}), FakeDoor([OFFER, replace(OFFER, attempt="a2")])
+    with pytest.raises(Finished):
+        await serve(machine(runtime, door, tmp_path), door)
+    calls = [each for each in runtime.faults.calls if each in ("create", "start", "remove")]
+    assert calls == ["create", "start", "remove"] * 2

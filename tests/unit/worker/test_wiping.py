@@ -29,7 +29,7 @@ async def served(folder: Path, door: FakeDoor, offer: Offer = WIPING) -> tuple[F
         return tuple(Disk(path=path, name=path, contents=contents) for path in paths)
 
     door.offers = [offer]
-    with pytest.RaisesGroup(Finished):
+    with pytest.raises(Finished):
         await serve(replace(machine(runtime, door, folder), look=look), door)
     return runtime, door.reports["a1"]
 

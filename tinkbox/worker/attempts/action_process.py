@@ -46,7 +46,7 @@ class NothingToBegin(Exception):
 
 
 class ActionProcess:
-    """Of one attempt; without `helped` nothing holds it where it ends.  It starts when `clearing` is done."""
+    """Of one attempt; without `helped` nothing holds it where it ends."""
 
     def __init__(
         self,
@@ -57,7 +57,6 @@ class ActionProcess:
         helped: Helped | None,
         arming: Arming,
         patience: Patience,
-        clearing: asyncio.Task[None] | None,
         group: asyncio.TaskGroup,
     ) -> None:
         self._machine = machine
@@ -68,7 +67,6 @@ class ActionProcess:
         self._helped = helped
         self._arming = arming
         self._patience = patience
-        self._clearing = clearing
         self._sent_data = False
         self.carrier = Carrier(machine.runtime, OutputPump(machine.door, offer.attempt), group)
 
@@ -80,7 +78,7 @@ class ActionProcess:
     async def tried(self, seconds: float) -> Step:
         """RUNNING: have the action's process run, for the first time or again, and see what comes of it."""
         try:
-            async with self._listener.within(seconds, self._clearing):
+            async with self._listener.within(seconds):
                 ended = await self.run(ACTION, self._action.spec.command, self._prepare)
         except NothingToBegin:
             return Step(event=AttemptEvent.MACHINE_LEAVES)
@@ -116,18 +114,12 @@ class ActionProcess:
             await prepare()
             container = await self._containers.made(role, command, lambda: self._arming.policy)
         if not container.started:
-            await self._cleared()
             if self._action.spec.reboot and role == ACTION:
                 leaving = Leaving(workflow_id=self._offer.workflow_id, boot_id=self._machine.boot_id)
                 await self._patience.until_answered(lambda: self._machine.door.leaving(attempt, leaving))
             notes.keep_start(attempt, role)
             await self._machine.runtime.start(container.id)
         return container
-
-    async def _cleared(self) -> None:
-        """Wait until nothing is left of the attempt before."""
-        if self._clearing is not None:
-            await asyncio.shield(self._clearing)
 
     async def _prepare(self) -> None:
         if self._offer.left:
@@ -164,7 +156,6 @@ class ActionProcess:
     async def _pull(self) -> None:
         if await self._is_here():
             return
-        await self._cleared()  # what it wrote may take the room that the image needs
         _log.info("fetching image %s", self._containers.image, extra={"action": "attempt.pull"})
         try:
             await self._machine.runtime.pull(self._containers.image)
@@ -321,7 +312,7 @@ class ActionProcess:
         limit = min(float(self._action.spec.timeout), MAX_HOOK_SECONDS)
         note = ""
         try:
-            async with self._listener.within(limit, self._clearing):
+            async with self._listener.within(limit):
                 ended = await self.run(role, command, _prepared)
             note = f"{role} ended with exit code {ended.exit_code}" if ended.exit_code else ""
             await self.carrier.end()

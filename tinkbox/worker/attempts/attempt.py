@@ -34,17 +34,11 @@ _log = logging.getLogger(__name__)
 
 
 class AttemptRun:
-    """Runs one offer, which came at this moment of the loop's time; 0: it came long ago.
+    """Runs one offer, which came at this moment of the loop's time; 0: it came long ago."""
 
-    By `clearing` what is left of the attempt before goes while this one is prepared: its action starts when nothing is.
-    """
-
-    def __init__(
-        self, machine: Machine, offer: Offer, offered_at: float = 0.0, clearing: asyncio.Task[None] | None = None
-    ) -> None:
+    def __init__(self, machine: Machine, offer: Offer, offered_at: float = 0.0) -> None:
         self._machine = machine
         self._offered_at = offered_at
-        self._clearing = clearing
         self._offer = offer
         self._action = offer.action
         self._files = machine.folder.helper(offer.attempt)
@@ -57,7 +51,6 @@ class AttemptRun:
         self._patience = Patience()
         self._process: ActionProcess
         self._state = AttemptState.OFFERED
-        self.halted = True  # whether nothing of its action runs any more once it is over, for all that the engine said
 
     async def outcome(self) -> Outcome | None:
         """Do what the offer says, or go on with it, and tell how it ended.  Takes as long as the action.
@@ -81,7 +74,6 @@ class AttemptRun:
                 helped,
                 self._arming,
                 self._patience,
-                self._clearing,
                 group,
             )
             # What a worker before this one began may have been told to stop long ago.
@@ -211,7 +203,7 @@ class AttemptRun:
     async def _closed(self, ruled: Verdict, outcome: Outcome | None) -> Step:
         """CLOSING: end what was held as the verdict says."""
         await self._shells.leave()
-        self.halted = await self._process.halted(ACTION)
+        await self._process.halted(ACTION)
         if outcome is None:
             skipped = verdict.not_run(ruled)
             event = AttemptEvent.SUCCEEDS if skipped.state is State.SUCCESS else AttemptEvent.FAILS_KEPT

@@ -66,23 +66,13 @@ class OrderListener:
             self._news.set()
 
     @asynccontextmanager
-    async def within(self, seconds: float, after: asyncio.Task[None] | None = None) -> AsyncIterator[None]:
+    async def within(self, seconds: float) -> AsyncIterator[None]:
         """What takes longer, or is under way when an order to stop comes, ends with TimeoutError.
 
-        The time begins when `after` is done.  Once an order of cancellation came, everything ends at once.
+        Once an order of cancellation came, everything does at once.
         """
-        begins = after is None or after.done()
-        limit = asyncio.timeout(0 if self.canceled else seconds if begins else None)
-
-        def begin(_: object) -> None:
-            if self._limit is limit and limit.when() is None:
-                limit.reschedule(asyncio.get_running_loop().time() + seconds)
-
         try:
-            async with limit:
-                self._limit = limit
-                if after is not None and not begins:
-                    after.add_done_callback(begin)
+            async with asyncio.timeout(0 if self.canceled else seconds) as self._limit:
                 yield
         finally:
             self._limit = None

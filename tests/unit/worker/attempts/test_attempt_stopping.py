@@ -3,14 +3,13 @@
 import asyncio
 from collections.abc import Callable
 from dataclasses import replace
-from itertools import count
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.unit.worker.actions import ACTION, HOOKED, IMAGE, OFFER, bound, machine, tells, with_spec
-from tests.unit.worker.fakes import AWAY, FakeDoor, FakeRuntime, Faults, Finished, Killed
+from tests.unit.worker.fakes import AWAY, FakeDoor, FakeRuntime, Faults, Killed, lives_until_finished
 from tests.unit.worker.programs import Program
 from tinkbox.model.errors import Conflict, NotFound, Refusal, Unavailable
 from tinkbox.model.workflow import Outcome, State
@@ -229,13 +228,8 @@ async def served(
     if leashes is not None:
         program.work = late_when_quiet(leashes, lambda: len(runtime.faults.calls) + len(door.faults.calls))
     (runtime if where == "engine" else door).faults = faults
-    for lives in count(1):
-        try:
-            await serve(machine(runtime, door, folder), door)
-        except BaseExceptionGroup as ended:
-            if ended.subgroup(Finished) is not None:
-                return door.reports["a1"].outcome, runtime, door, lives
-    raise AssertionError
+    lives = await lives_until_finished(lambda: serve(machine(runtime, door, folder), door))
+    return door.reports["a1"].outcome, runtime, door, lives
 
 
 @pytest.mark.parametrize("after", [False, True], ids=["before", "after"])

@@ -1,6 +1,7 @@
 """What the worker relies on, asked of a real engine, and of the one in memory that other tests use."""
 
 import asyncio
+import json
 import socket
 from collections.abc import AsyncIterator
 from contextlib import aclosing
@@ -256,26 +257,46 @@ async def test_an_engine_in_another_mount_namespace_sees_nothing_that_is_mounted
             await gone.shares_mounts()
 
 
-@pytest.mark.parametrize(("event", "memory"), [(b'{"status":"oom"}\n', True), (b"", False)])
-async def test_memory_that_ran_out_is_known_where_the_engine_forgot_it(event: bytes, memory: bool) -> None:
-    """As Docker was seen to answer on a busy machine: the event is there, the container's state does not have it."""
-    ended = asyncio.Event()
+OOM = b'{"status":"oom"}\n'
 
-    async def answer(request: web.Request) -> web.StreamResponse:
-        if request.path.endswith("/wait"):
-            return web.json_response({"StatusCode": 137})
-        if request.path.endswith("/json"):
-            return web.json_response({"State": {"ExitCode": 137, "OOMKilled": False, "Error": ""}})
-        events = web.StreamResponse()
-        await events.prepare(request)
-        await events.write(event)
-        await ended.wait()  # the engine's events go on for ever
-        return events
+
+@pytest.mark.parametrize(
+    ("exit_code", "status", "event", "lasting", "memory"),
+    [
+        pytest.param(137, 200, OOM, True, True, id="the event is there"),
+        pytest.param(137, 200, b"", True, False, id="there is none"),
+        pytest.param(137, 200, b"", False, False, id="the events break off"),
+        pytest.param(137, 500, b"", False, False, id="the events are refused"),
+        pytest.param(3, 200, OOM, True, False, id="it was not killed"),
+    ],
+)
+async def test_memory_that_ran_out_is_known_where_the_engine_forgot_it(
+    exit_code: int, status: int, event: bytes, lasting: bool, memory: bool
+) -> None:
+    """As Docker was seen to answer on a busy machine: the container's state does not have what the events have."""
+    over = asyncio.Event()
+
+    async def wait(_: web.Request) -> web.Response:
+        return web.json_response({"StatusCode": exit_code})
+
+    async def inspect(_: web.Request) -> web.Response:
+        return web.json_response({"State": {"ExitCode": exit_code, "OOMKilled": False, "Error": ""}})
+
+    async def events(request: web.Request) -> web.StreamResponse:
+        assert json.loads(request.query["filters"]) == {"container": ["c1"], "event": ["oom"]}
+        response = web.StreamResponse(status=status)
+        await response.prepare(request)
+        await response.write(event)
+        if lasting:
+            await over.wait()
+        return response
 
     app = web.Application()
-    app.router.add_route("*", "/{anything:.*}", answer)
+    app.router.add_post("/v1.41/containers/c1/wait", wait)
+    app.router.add_get("/v1.41/containers/c1/json", inspect)
+    app.router.add_get("/v1.41/events", events)
     async with TestServer(app) as engine, DockerRuntime(f"tcp://{engine.host}:{engine.port}") as runtime:
         try:
-            assert await runtime.wait("c") == Ended(exit_code=137, out_of_memory=memory)
+            assert await runtime.wait("c1") == Ended(exit_code=exit_code, out_of_memory=memory)
         finally:
-            ended.set()
+            over.set()

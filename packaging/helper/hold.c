@@ -40,7 +40,7 @@ struct helper {
     unsigned long run;
     unsigned long command;
     struct timespec began;
-    bool left;    /* something runs that it started, or that was started by this */
+    bool left;    /* the command is over, and processes that it started are not */
     bool printed; /* perhaps: it wrote something somewhere */
 };
 
@@ -169,7 +169,7 @@ static int run(struct helper *helper)
         } else if (!signal)
             wait_for_news(helper);
     }
-    /* What those wrote that are left is not known. */
+    /* How much a process wrote is not known before it is over. */
     helper->printed |= helper->left || written < 0 || bytes_written() != written;
     record_exited(helper->run, code);
     return code;

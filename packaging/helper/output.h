@@ -7,7 +7,7 @@
 /* How much this process wrote, and those that it started and has waited for; -1 where nobody tells. */
 long long bytes_written(void);
 
-/* Wait as long as every engine was seen to need before it listened to a container that began then. */
+/* Wait until a container that began then is so old that every engine that was measured listens to it. */
 void be_heard(struct timespec began);
 
 #endif

@@ -22,6 +22,8 @@ PT_LOAD, PT_INTERP = 1, 3  # elf(5)
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
     install(tmp_path / "tinkbox")
+    (tmp_path / "dev").mkdir()
+    (tmp_path / "dev" / "null").touch()  # what a shell starts in the background reads from there, or does not start
     return tmp_path
 
 

@@ -20,6 +20,8 @@ from examples.lab.processes import command_that_dies_with_us
 
 ENGINE_DEADLINE = 60.0
 COMMAND_DEADLINE = 120.0
+# For a script that prints, and has no helper which sees to it: of what ends sooner Docker 26 loses the output now and then.
+HEARD = "sleep 0.1"
 CGROUPS = Path("/sys/fs/cgroup")
 # The host's devices, and what is mounted among them, in a folder that nobody else has; then the command.
 WITH_OWN_DEV = """

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from examples.lab.network import Network
-from tests.integration.docker_engine import docker_engine_in
+from tests.integration.docker_engine import HEARD, docker_engine_in
 from tests.integration.engine.appliance import hardware
 from tests.integration.faults.hosting import READY, SHELL, STAGES, Hosting, hosting_in, service, workflow_with
 from tests.integration.faults.wire import Exchange
@@ -50,7 +50,7 @@ CASES: Mapping[str, tuple[Mapping[str, object], Outcome]] = {
     ),
     "exits 0": (service("echo done"), Outcome(service="EXITED")),
     "exits 1 for ever": (
-        service("echo no such file; exit 1", restart="on-failure:2"),
+        service(f"echo no such file; {HEARD}; exit 1", restart="on-failure:2"),
         Outcome(
             service="FAILED",
             workflow="FAILED",

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.integration.docker_engine import DockerEngine
+from tests.integration.docker_engine import HEARD, DockerEngine
 from tests.integration.helper.container import ON_FAILURE, WITH_BASH, WITH_SHELL, WITHOUT_SHELL, ActionContainer
 from tests.integration.registry.serving import layer
 from tinkbox.model.breakpoint import Kind
@@ -16,7 +16,7 @@ FILES = {
     "bin/no-interpreter": b"#!/bin/nothing\n",
     "bin/folder/file": b"",
     "bin/no-format": b"exit 3\n",
-    "bin/own": b'#!/bin/sh\necho "own: $*"\nexit 3\n',
+    "bin/own": f'#!/bin/sh\necho "own: $*"\n{HEARD}\nexit 3\n'.encode(),
 }
 SCRATCH = {"app/busybox": BUSYBOX, "bin/wget": b'#!/app/busybox sh\necho "own: $*"\n'}
 # As Debian's does it gives every interactive shell a prompt.

@@ -2,11 +2,12 @@
 
 import pytest
 
-from tests.integration.docker_engine import DockerEngine
+from tests.integration.docker_engine import HEARD, DockerEngine
 from tests.integration.helper.container import SH, WITH_SHELL, ActionContainer
 
 ODD_WORDS = ("", " ", "*", "a\nb", "$HOME", "'\"\\", "--", "-x", "ümlaut", "x" * 5_000)
-PROBE = r"""
+PROBE = (
+    r"""
 tr '\0' '|' </proc/$$/cmdline; echo
 tr '\0' '|' </proc/$$/environ; echo
 readlink /proc/$$/exe /proc/$$/cwd /proc/$$/root
@@ -24,8 +25,9 @@ ls /proc/$$/fd; for each in 0 1 2; do readlink /proc/$$/fd/$each | cut -d: -f1; 
 cut -d' ' -f5 /proc/self/mountinfo | grep -v '^/tinkbox'
 cat
 echo problem >&2
-exit 9
 """
+    + f"{HEARD}\nexit 9\n"
+)
 # The engine gives several variables in any order, so there is but one of ours each time.
 SITUATIONS = {
     "nothing special": (),

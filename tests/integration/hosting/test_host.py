@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.integration.docker_engine import HEARD
 from tests.integration.hosting.lab import BARE, Lab, place_for
 from tests.integration.registry.serving import until
 from tinkbox.model.services import HealthCheck, Phase, Restart, RestartPolicy
@@ -66,7 +67,7 @@ async def test_one_that_was_ready_may_become_unhealthy_and_recover_without_a_res
 
 
 async def test_one_that_exits_0_has_done_its_work(lab: Lab) -> None:
-    lab.host_link.want(lab.service("echo prepared; exit 0"))
+    lab.host_link.want(lab.service(f"echo prepared; {HEARD}; exit 0"))
     async with lab.hosting():
         standing = await lab.until(EXITED)
         assert (standing.exit_code, standing.reason, standing.tail) == (0, "", ("prepared",))
@@ -84,7 +85,7 @@ async def test_one_that_exits_0_before_it_is_healthy_never_served(lab: Lab) -> N
 
 
 async def test_one_that_exits_1_for_ever_is_given_up_after_its_restarts(lab: Lab) -> None:
-    lab.host_link.want(lab.service("echo cannot; exit 1"))
+    lab.host_link.want(lab.service(f"echo cannot; {HEARD}; exit 1"))
     async with lab.hosting():
         standing = await lab.until(FAILED)
         assert (standing.reason, standing.restarts, standing.exit_code) == ("ServiceFailed", 5, 1)

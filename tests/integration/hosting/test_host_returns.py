@@ -7,6 +7,7 @@ from contextlib import asynccontextmanager
 
 import pytest
 
+from tests.integration.docker_engine import HEARD
 from tests.integration.hosting.lab import Lab
 from tests.integration.registry.serving import until
 from tinkbox.model.services import Phase
@@ -124,7 +125,7 @@ async def test_after_the_engine_was_away_services_run_again_without_counting(
 
 
 async def test_one_that_had_ended_before_the_engine_died_is_not_run_again(lab: Lab) -> None:
-    lab.host_link.want(lab.service("echo once"))
+    lab.host_link.want(lab.service(f"echo once; {HEARD}"))
     async with lab.hosting():
         await lab.until(EXITED)
         async with dead(lab):

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.integration.docker_engine import CommandFailed, DockerEngine
+from tests.integration.docker_engine import HEARD, CommandFailed, DockerEngine
 from tests.integration.registry.serving import Registry, docker_archive, layer, run, serving, tar
 
 BUSYBOX = Path("/bin/busybox")
@@ -18,7 +18,8 @@ pytestmark = pytest.mark.docker
 def image(docker_engine: DockerEngine) -> str:
     """A runnable image that came from nowhere, one layer of it shared with the next test's."""
     bare = layer({"bin/busybox": BUSYBOX.read_bytes()})
-    docker_engine.cli("import", "--change", 'CMD ["/bin/busybox", "echo", "it runs"]', "-", "made-here:v1", stdin=bare)
+    command = json.dumps(["/bin/busybox", "sh", "-c", f"echo it runs; {HEARD}"])
+    docker_engine.cli("import", "--change", f"CMD {command}", "-", "made-here:v1", stdin=bare)
     return "made-here:v1"
 
 

@@ -13,7 +13,7 @@ from aiohttp import web
 from aiohttp.test_utils import TestServer
 
 from tests.integration.cli.serving import own_ports
-from tests.integration.docker_engine import DockerEngine
+from tests.integration.docker_engine import HEARD, DockerEngine
 from tests.integration.registry.serving import layer, serving
 from tests.unit.worker.fakes import FakeRuntime
 from tests.unit.worker.programs import Program
@@ -31,7 +31,7 @@ PROGRAMS = {
 LABELS = {"tinkbox.attempt": "a1", "tinkbox.role": "action"}
 SCRIPTS = {
     "bin/busybox": BUSYBOX.read_bytes(),
-    "bin/three": b"#!/bin/busybox sh\necho one\necho two\nexit 3\n",
+    "bin/three": f"#!/bin/busybox sh\necho one\necho two\n{HEARD}\nexit 3\n".encode(),
     "bin/forever": b"#!/bin/busybox sh\necho begun\nexec /bin/busybox tail -f /dev/null\n",
 }
 
@@ -151,7 +151,7 @@ async def test_environment_binds_and_streams_reach_the_process(
     docker_engine: DockerEngine, image: str, tmp_path: Path
 ) -> None:
     (tmp_path / "given").write_text("from the machine\n")
-    script = 'cat /in/given; echo "$WORDS" >/in/taken; printf "\\377\\0" ; echo problem >&2; exit 1'
+    script = f'cat /in/given; echo "$WORDS" >/in/taken; printf "\\377\\0" ; echo problem >&2; {HEARD}; exit 1'
     async with DockerRuntime(docker_engine.url) as runtime:
         container = await runtime.create(
             ContainerSpec(

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.integration.docker_engine import DockerEngine
+from tests.integration.docker_engine import HEARD, DockerEngine
 from tests.integration.registry.serving import layer
 from tests.unit.hosting.fake_engine import FakeEngine, Program
 from tinkbox.model.services import HealthCheck
@@ -31,7 +31,7 @@ BUSYBOX = Path("/bin/busybox").read_bytes()
 FILES = {
     "bin/busybox": BUSYBOX,
     "bin/sh": BUSYBOX,
-    "bin/three": b"#!/bin/busybox sh\necho once\nexit 3\n",
+    "bin/three": f"#!/bin/busybox sh\necho once\n{HEARD}\nexit 3\n".encode(),
     "bin/forever": b"#!/bin/busybox sh\necho begun\nexec /bin/busybox tail -f /dev/null\n",
     "bin/fit": b"#!/bin/busybox sh\n: >/fit\nexec /bin/busybox tail -f /dev/null\n",
     "bin/unfit": b"#!/bin/busybox sh\nexec /bin/busybox tail -f /dev/null\n",

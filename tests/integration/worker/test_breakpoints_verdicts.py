@@ -5,6 +5,7 @@ from collections import Counter
 
 import pytest
 
+from tests.integration.docker_engine import HEARD
 from tests.integration.worker.machine import Lab, Refused, until
 
 ON_FAILURE = ("on-failure",)
@@ -80,7 +81,7 @@ def test_an_action_is_held_before_it_begins_and_after_its_end(machine: Lab, help
     name = f"around-{helper}"
     places = ["before=action-1", "after=task/action-1"]
     workflow = machine.workflow(
-        f": >/marks/{name}; echo done", f": >/marks/{name}-2", breakpoints=places, helper=helper
+        f": >/marks/{name}; echo done; {HEARD}", f": >/marks/{name}-2", breakpoints=places, helper=helper
     )
     before = machine.held(workflow)
     assert (before["breakpoint"], "exit_code" in before, machine.marked(name)) == ("before", False, False)
@@ -176,7 +177,7 @@ def test_a_retry_runs_what_the_verdict_changed(machine: Lab, fresh: bool, helper
     workflow = machine.workflow("exit 7", breakpoints=ON_FAILURE, **options)
     machine.held(workflow)
     words = ["--fresh"] if fresh else []
-    script = 'echo "$HOW, $OWN, $1"; exit $2'
+    script = f'echo "$HOW, $OWN, $1"; {HEARD}; exit $2'
     command = ["/bin/busybox", "sh", "-c", script, "0", "two  words"]
     machine.breakpoint("retry", workflow, *words, "--env", "HOW=gently", "--", *command, "5")
     held = machine.held(workflow, times=2)

@@ -4,12 +4,13 @@ import re
 
 import pytest
 
+from tests.integration.docker_engine import HEARD
 from tests.integration.worker.machine import BUSYBOX, Lab, Refused, until
 from tinkbox.worker.containers.salvage import MAX_BYTES
 
 ON_FAILURE = ("on-failure",)
 # Everything that a command can find out about itself, in lines that come in any order.
-PROBE = """
+PROBE = f"""
 echo to the log; echo to the log as well >&2
 /bin/busybox id; /bin/busybox pwd; echo "$0 $#"
 /bin/busybox tr '\\0' '\\n' </proc/$$/environ
@@ -17,6 +18,7 @@ echo to the log; echo to the log as well >&2
 /bin/busybox cat
 /bin/busybox grep -E '^(Sig(Blk|Ign|Cgt)|Cap|Umask|NoNewPrivs|Seccomp:)' /proc/$$/status
 cd /proc/$$/fd; /bin/busybox ls; cd /; /bin/busybox ls
+{HEARD}
 exit 9
 """
 OWN = re.compile(r"^(HOSTNAME|TINKBOX_WORKFLOW|TINKBOX_ATTEMPT)=.*\n|^tinkbox\n", re.MULTILINE)

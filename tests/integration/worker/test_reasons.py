@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.integration.cli.serving import configure, serving
-from tests.integration.docker_engine import DockerEngine
+from tests.integration.docker_engine import HEARD, DockerEngine
 from tests.integration.runtime.test_engine_messages import bad_registry
 from tests.integration.worker.machine import BUSYBOX, Lab, until
 from tinkbox.model.reasons import Reason
@@ -58,7 +58,9 @@ def succeeds(script: str, message: str, **options: object) -> Case:
 
 HOSTILE = "printf 'a\\000b\\033[31mred\\033]0;title\\007\\377' >/dev/message; "
 CASES = {
-    "another exit status": case("echo because; exit 3", "NonZeroExit", "3; the last it printed: because", exit_code=3),
+    "another exit status": case(
+        f"echo because; {HEARD}; exit 3", "NonZeroExit", "3; the last it printed: because", exit_code=3
+    ),
     "a signal": case(
         "/bin/busybox sh -c 'kill -SEGV $$'; exit $?", "Signal", "ended by SIGSEGV", exit_code=139, signal="SIGSEGV"
     ),

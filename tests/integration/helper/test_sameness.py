@@ -6,8 +6,7 @@ from tests.integration.docker_engine import HEARD, DockerEngine
 from tests.integration.helper.container import SH, WITH_SHELL, ActionContainer
 
 ODD_WORDS = ("", " ", "*", "a\nb", "$HOME", "'\"\\", "--", "-x", "ümlaut", "x" * 5_000)
-PROBE = (
-    r"""
+PROBE = r"""
 tr '\0' '|' </proc/$$/cmdline; echo
 tr '\0' '|' </proc/$$/environ; echo
 readlink /proc/$$/exe /proc/$$/cwd /proc/$$/root
@@ -26,8 +25,6 @@ cut -d' ' -f5 /proc/self/mountinfo | grep -v '^/tinkbox'
 cat
 echo problem >&2
 """
-    + f"{HEARD}\nexit 9\n"
-)
 # The engine gives several variables in any order, so there is but one of ours each time.
 SITUATIONS = {
     "nothing special": (),
@@ -44,7 +41,7 @@ SITUATIONS = {
 def test_a_command_sees_the_same_with_and_without_the_helper(
     engine: DockerEngine, action: ActionContainer, situation: str
 ) -> None:
-    words = (*SH, PROBE, *ODD_WORDS)
+    words = (*SH, f"{PROBE}{HEARD}\nexit 9", *ODD_WORDS)
     action.files.set_command_line(words)
 
     def said(*last: str) -> tuple[int, str, str]:

@@ -2,10 +2,10 @@
 #ifndef SHELL_H
 #define SHELL_H
 
-/* Become a shell, or with words that program, of this session.  Returns an exit code when it could not. */
+/* Become a shell, or with words that program, of the session named.  Returns an exit code when it could not. */
 int shell(const char *session, char **words);
 
-/* End every process of this session.  Returns an exit code. */
+/* End every process of the session named.  Returns an exit code. */
 int reap_session(const char *session);
 
 #endif

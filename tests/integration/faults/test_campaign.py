@@ -16,11 +16,11 @@ RETRIES = 1  # an action that died with the engine is tried again, and no action
 RUNS = 20
 FIRST = int(os.environ.get("FAULTS_SEED") or secrets.randbelow(1_000_000))
 NAMES = [*TRANSITIONS]
-# Of the next action: it is offered with the answer to a report, prepared while the container before is removed, and starts then.
+# Of the next action: it is offered with the answer to a report, and begins when the container before is removed.
 NEXT = {
     "report sent": NAMES[NAMES.index("offer answered") :],
     "report taken": BEHIND_THE_OFFER,
-    "report acknowledged": NAMES[NAMES.index("about to start") :],
+    "report acknowledged": BEHIND_THE_OFFER,
 }
 SEEDS = range(FIRST, FIRST + (1 if "FAULTS_SEED" in os.environ else RUNS))
 

@@ -6,7 +6,7 @@ from typing import Final
 from tinkbox.model.boot import Plan
 
 ASKS_AGAIN_SECONDS: Final = 30
-_UNSAFE = re.compile(r"[^A-Za-z0-9 .,:;/=_@+()?-]")
+_UNSAFE = re.compile(r"[^A-Za-z0-9 .,:/=_@+()?-]")
 
 
 def heading(plan: Plan, version: str) -> str:

@@ -29,9 +29,10 @@ def test_a_plan_without_a_workflow_is_on_behalf_of_the_machine() -> None:
 @pytest.mark.parametrize(
     ("text", "shown"),
     [
-        ("http://172.30.0.1:8080/a_b/c.d?e=f@g+(h)-i,j;", "http://172.30.0.1:8080/a_b/c.d?e=f@g+(h)-i,j;"),
+        ("http://172.30.0.1:8080/a_b/c.d?e=f@g+(h)-i,j", "http://172.30.0.1:8080/a_b/c.d?e=f@g+(h)-i,j"),
         ("${net0/mac} $x `id`", "__net0/mac_ _x _id_"),
         ("a && b || c | d > e < f", "a __ b __ c _ d _ e _ f"),
+        ("install ; chain http://172.30.0.66/x", "install _ chain http://172.30.0.66/x"),
         ('it\'s "quoted" \\ # % ! ~ * [x]', "it_s _quoted_ _ _ _ _ _ _ _x_"),
         ("a\nboot\r\tb\0c\x1b[1m", "a_boot__b_c__1m"),
         ("Müller\u2028\u00a0\U0001f4be", "M_ller___"),

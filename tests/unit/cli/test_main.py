@@ -77,9 +77,15 @@ def test_an_appliance_that_says_it_cannot_now_is_1(tinkbox: Tinkbox, appliance: 
 
 
 def test_something_else_that_answers_is_told_in_one_line(tinkbox: Tinkbox, appliance: FakeAppliance) -> None:
-    appliance.answers = {"GET /v1/hardware": b"<html>welcome to nginx</html>", "GET /v1/hardware/x": ["list"]}
-    for arguments in (["list"], ["get", "x"]):
-        other = tinkbox("hardware", *arguments)
+    answers = {
+        "hardware": b"<html>welcome to nginx</html>",
+        "hardware/x": ["list"],
+        "templates": [{}],
+        "workflows": ["x"],
+    }
+    appliance.answers = {f"GET /v1/{path}": answer for path, answer in answers.items()}
+    for arguments in (["hardware", "list"], ["hardware", "get", "x"], ["template", "list"], ["workflow", "list"]):
+        other = tinkbox(*arguments)
         assert (other.status, other.err.count("\n")) == (1, 1)
         assert "is that an appliance of this version?" in other.err
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.unit.client.recording_door import RecordingDoor, served
-from tinkbox.client.operator import Operator, Unreachable
+from tinkbox.client.operator import Operator, Unreachable, lasting_connection, quick_connection
 from tinkbox.client.operator.lasting_connection import LastingConnection
 from tinkbox.model.errors import Denied, NotFound, Unavailable
 
@@ -125,6 +125,26 @@ async def test_an_answer_that_is_no_document_is_told(tmp_path: Path, answer: byt
         for question in (operator.hardware.all(), operator.hardware.get("x")):
             with pytest.raises(Unavailable, match="is that an appliance of this version"):
                 await question
+
+
+async def test_an_answer_without_what_is_asked_of_it_is_told(tmp_path: Path) -> None:
+    door = RecordingDoor(answer=b'{"metadata": {}}')
+    async with operator_of(door, tmp_path) as operator:
+        answer = await operator.hardware.get("x")
+        with pytest.raises(Unavailable, match="answered without 'id': is that an appliance of this version"):
+            answer["metadata"]["id"]
+
+
+@pytest.mark.parametrize("status", [200, 404])
+async def test_an_answer_without_an_end_is_not_read_to_it(
+    tmp_path: Path, status: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for module in (quick_connection, lasting_connection):
+        monkeypatch.setattr(module, "MOST_ANSWERED", 1000)
+    door = RecordingDoor(answer=b"[" + b" " * 2000, status=status)
+    async with operator_of(door, tmp_path) as operator:
+        with pytest.raises(Unavailable, match="answered with more than"):
+            await operator.hardware.all()
 
 
 async def test_nobody_there_is_told_with_the_place_and_the_remedy(tmp_path: Path) -> None:

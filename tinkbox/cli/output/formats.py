@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from tinkbox.cli.output.printable import clean
+from tinkbox.cli.output.printable import clean, clean_block
 from tinkbox.cli.output.tables import table
 from tinkbox.model.errors import Problem
 
@@ -45,12 +45,22 @@ def show(chosen: argparse.Namespace, documents: Sequence[Document], columns: Seq
 
 
 def show_texts(chosen: argparse.Namespace, documents: Sequence[Document], columns: Sequence[Column], text: str) -> None:
-    """The same for documents that are asked for by name: instead of a table their `text`, as it was written."""
+    """The same for documents that are asked for by name: instead of a table their `text`, as it was written.
+
+    On a terminal nothing in it steers that.
+    """
     if chosen.format == "table" and not chosen.quiet:
+        written = clean_block if is_terminal() else str
         for document in documents:
-            print(document[text], end="" if document[text].endswith("\n") else "\n")
+            shown = written(document[text])
+            print(shown, end="" if shown.endswith("\n") else "\n")
     else:
         show(chosen, documents, columns)
+
+
+def is_terminal() -> bool:
+    """Whether a person's terminal shows what is printed."""
+    return sys.stdout.isatty()
 
 
 def show_notes(answer: Document) -> None:
@@ -84,7 +94,8 @@ def _yaml(documents: Sequence[Document]) -> str:
     """YAML with letters of any language as they are, or all of them escaped where one could steer a terminal."""
     import yaml
 
-    readable = str(yaml.safe_dump(list(documents), sort_keys=False, allow_unicode=True))
+    plain = json.loads(json.dumps(list(documents)))  # yaml writes a dict, and nothing that is derived from it
+    readable = str(yaml.safe_dump(plain, sort_keys=False, allow_unicode=True))
     if all(letter.isprintable() or letter == "\n" for letter in readable):
         return readable
-    return str(yaml.safe_dump(list(documents), sort_keys=False))
+    return str(yaml.safe_dump(plain, sort_keys=False))

@@ -4,7 +4,6 @@ Answers are the JSON documents of `api.routes`; a refusal of the appliance is ra
 asked raises Unreachable when no appliance answers.
 """
 
-import json
 from collections.abc import AsyncIterator
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
@@ -67,4 +66,5 @@ class Operator:
         headers = {} if after is None else {"Last-Event-ID": str(after)}
         async for fields in self.connection.sent_events("/v1/events", headers):
             if "id" in fields:
-                yield int(fields["id"]), json.loads(fields["data"]) if "data" in fields else None
+                data = fields.get("data")
+                yield int(fields["id"]), self.connection.object_of("/v1/events", data.encode()) if data else None

@@ -9,7 +9,7 @@ from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Mapping
 from contextlib import AbstractAsyncContextManager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO, NoReturn
 from urllib.parse import quote
 
 from tinkbox.client.refusals import raise_refusal
@@ -20,12 +20,21 @@ if TYPE_CHECKING:
 
 Document = dict[str, Any]
 SECONDS = 60.0  # for a question and its answer
+# Of an answer that is read whole; a list of 20,000 machines has a quarter of it.
+MOST_ANSWERED = 64 * 1024 * 1024
 LASTING = "only a lasting connection does that"
 NO_APPLIANCE = "is that an appliance of this version?"
 
 
 class Unreachable(Unavailable):
     """Nobody answers where the appliance should be."""
+
+
+class Answered(Document):
+    """A JSON object that an appliance answered with.  Asking for a key that it lacks raises Unavailable."""
+
+    def __missing__(self, key: str) -> NoReturn:
+        raise Unavailable(f"the appliance answered without {key!r}: {NO_APPLIANCE}")
 
 
 class Connection(ABC):
@@ -68,9 +77,9 @@ class Connection(ABC):
 
     async def documents(self, path: str) -> list[Document]:
         """GET a JSON list."""
-        answer = _decoded(await self.exchange("GET", path, None))
-        if not isinstance(answer, list):
-            raise Unavailable(f"{self.where}{path} did not answer with a list: {NO_APPLIANCE}")
+        answer = decoded(await self.exchange("GET", path, None))
+        if not isinstance(answer, list) or not all(isinstance(each, dict) for each in answer):
+            raise Unavailable(f"{self.where}{path} did not answer with a list of objects: {NO_APPLIANCE}")
         return answer
 
     async def document(self, method: str, path: str, body: Document | bytes | None = None) -> Document:
@@ -104,12 +113,12 @@ class Connection(ABC):
             if fields.get("event") == "end":
                 return
             if "id" in fields:
-                yield fields["id"], json.loads(fields["data"]) if "data" in fields else None
+                yield fields["id"], self.object_of(path, fields["data"].encode()) if "data" in fields else None
         raise self.unreachable(ConnectionError("the connection was cut off"))
 
     def object_of(self, path: str, answer: bytes) -> Document:
         """An answer that must be a JSON object.  Raises Unavailable for another."""
-        document = _decoded(answer)
+        document = decoded(answer)
         if not isinstance(document, dict):
             raise Unavailable(f"{self.where}{path} did not answer with an object: {NO_APPLIANCE}")
         return document
@@ -121,6 +130,10 @@ class Connection(ABC):
                 f"{self.where} sends us on to {place or 'nowhere'}: name the appliance itself by TINKBOX_SERVER"
             )
         raise_refusal(status, reason, answer)
+
+    def too_much(self) -> Unavailable:
+        """What to say of an answer that goes on beyond MOST_ANSWERED."""
+        return Unavailable(f"{self.where} answered with more than {MOST_ANSWERED >> 20} MiB: {NO_APPLIANCE}")
 
     def unreachable(self, error: Exception) -> Unreachable:
         """What to say of an error of the connection."""
@@ -142,8 +155,9 @@ def part(key: str) -> str:
     return quote(key, safe=":")
 
 
-def _decoded(answer: bytes) -> object:
+def decoded(answer: bytes) -> object:
+    """JSON, with an Answered for every object; None when it is none."""
     try:
-        return json.loads(answer)
+        return json.loads(answer, object_hook=Answered)
     except (ValueError, RecursionError):
         return None

@@ -6,7 +6,7 @@ from typing import BinaryIO
 
 import aiohttp
 
-from tinkbox.client.operator.connection import SECONDS, Connection, Document
+from tinkbox.client.operator.connection import MOST_ANSWERED, SECONDS, Connection, Document
 from tinkbox.client.shell import ShellConnection, shell_connection
 
 QUICK = aiohttp.ClientTimeout(total=SECONDS)
@@ -50,7 +50,7 @@ class LastingConnection(Connection):
             request = self._session.request(method, self.url + path, data=body, timeout=limit, allow_redirects=False)
             async with request as response:
                 await self._refuse(response)
-                return await response.read()
+                return await self._whole(response)
         except (aiohttp.ClientError, TimeoutError, OSError) as error:
             raise self.unreachable(error) from None
 
@@ -58,4 +58,12 @@ class LastingConnection(Connection):
         # Of an answer that goes on for ever nothing is read before its status is known.
         if response.status >= 300:
             place = response.headers.get("Location", "")
-            self.raise_refusal(response.status, response.reason or "", place, await response.read())
+            self.raise_refusal(response.status, response.reason or "", place, await self._whole(response))
+
+    async def _whole(self, response: aiohttp.ClientResponse) -> bytes:
+        answer = bytearray()
+        async for chunk in response.content.iter_any():
+            answer += chunk
+            if len(answer) > MOST_ANSWERED:
+                raise self.too_much()
+        return bytes(answer)

@@ -10,7 +10,7 @@ from socket import AF_UNIX, SOCK_STREAM, socket
 from typing import Any, Final, TypeVar
 from urllib.parse import urlsplit
 
-from tinkbox.client.operator.connection import SECONDS, Connection
+from tinkbox.client.operator.connection import MOST_ANSWERED, SECONDS, Connection
 
 T = TypeVar("T")
 SCHEMES: Final = {"http": HTTPConnection, "https": HTTPSConnection}
@@ -44,10 +44,13 @@ class QuickConnection(Connection):
             connection = self._connection = self._connection or self._connect()
             connection.request(method, self._base_path + path, body, self.headers)
             response = connection.getresponse()
-            answer = response.read()
+            answer = response.read(MOST_ANSWERED + 1)
         except (HTTPException, OSError, OverflowError) as error:
             await self.close()
             raise self.unreachable(error) from None
+        if len(answer) > MOST_ANSWERED:
+            await self.close()
+            raise self.too_much()
         self.raise_refusal(response.status, response.reason, response.headers.get("Location", ""), answer)
         return answer
 

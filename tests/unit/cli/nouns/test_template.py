@@ -8,6 +8,7 @@ import pytest
 
 from tests.unit.cli.conftest import FakeAppliance, Printed
 from tests.unit.cli.documents import TEMPLATE, TEMPLATE_ID
+from tinkbox.cli.output import formats
 
 Tinkbox = Callable[..., Printed]
 
@@ -50,6 +51,16 @@ def test_a_template_is_its_text_with_the_last_line_ended(tinkbox: Tinkbox, templ
     assert tinkbox("template", "get", TEMPLATE_ID, TEMPLATE_ID).out == 'version: "0.1"\nname: hello\n' * 2
     assert json.loads(tinkbox("template", "get", TEMPLATE_ID, "--format", "json").out) == [TEMPLATE]
     assert tinkbox("template", "get", TEMPLATE_ID, "-q").out == f"{TEMPLATE_ID}\n"
+
+
+def test_a_text_steers_no_terminal_and_is_whole_in_a_file(
+    tinkbox: Tinkbox, templates: FakeAppliance, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hostile = "# \x1b]0;mine\x07\x1b[2J\n\tname: x\n"
+    templates.answers = {**templates.answers, f"GET /v1/templates/{TEMPLATE_ID}": {**TEMPLATE, "data": hostile}}
+    assert tinkbox("template", "get", TEMPLATE_ID).out == hostile
+    monkeypatch.setattr(formats, "is_terminal", lambda: True)
+    assert tinkbox("template", "get", TEMPLATE_ID).out == "# �]0;mine��[2J\n\tname: x\n"
 
 
 @pytest.mark.parametrize(

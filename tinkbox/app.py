@@ -7,6 +7,7 @@ import signal
 import socket
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager, suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import NoReturn
 
@@ -19,6 +20,7 @@ from tinkbox.appliance import Appliance, Part
 from tinkbox.boot.http.loaders import load_loaders
 from tinkbox.door.lasting import end_with_door
 from tinkbox.door.problems import refusals_become_problems
+from tinkbox.hosting.volumes import real_folders
 from tinkbox.listening import Listening, Sockets, bound
 from tinkbox.model.errors import Conflict, Invalid, Refusal, Unavailable
 from tinkbox.osie.image import images as osie_images
@@ -47,6 +49,7 @@ async def serve(settings: Settings, say: Say) -> None:
     """
     stop = _told_to_stop()
     with _only_one(settings.data), bound(settings) as sockets:
+        settings = _with_real_folders(settings)
         store = await Store.open(settings.data / "tinkbox.sqlite")
         try:
             await _run(settings, sockets, store, stop, say)
@@ -142,6 +145,12 @@ def _only_one(data: Path) -> Iterator[None]:
         yield
 
 
+def _with_real_folders(settings: Settings) -> Settings:
+    """The settings with the folders of volumes as they are now; raises Unavailable or Conflict."""
+    volumes = real_folders(settings.services.volumes, settings.data)
+    return replace(settings, services=replace(settings.services, volumes=volumes))
+
+
 def _tree(settings: Settings, sockets: Sockets) -> list[str]:
     """What is served where, for the operator who started it."""
     osie = "ready" if osie_images(settings.data / "osie") else "not built yet: tinkbox osie build"
@@ -182,6 +191,7 @@ async def check(settings: Settings, say: Say) -> bool:
     try:
         load_loaders()
         with _only_one(settings.data), bound(settings) as sockets:
+            _with_real_folders(settings)
             store = await Store.open(settings.data / "tinkbox.sqlite")
             await store.close()
             for line in _tree(settings, sockets):

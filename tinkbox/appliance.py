@@ -215,7 +215,7 @@ class Appliance:
             server=self._sockets.first.url,
             privileged=False,
             subnets=self._settings.services.subnets,
-            opened=self._settings.services.paths,
+            volumes=self._settings.services.volumes,
         )
 
 
@@ -224,7 +224,7 @@ def _said(settings: Settings, sockets: Sockets) -> EngineSettings:
     first = sockets.first
     names = Names(
         name=settings.name, address=str(first.interface.address), domain=settings.services.domain,
-        opened=settings.services.paths,
+        volumes=settings.services.volumes,
     )  # fmt: skip
     return EngineSettings(
         names=names,

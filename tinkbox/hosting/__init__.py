@@ -3,12 +3,13 @@
 The appliance hosts services this way, and so does the worker on a machine.
 """
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from ipaddress import IPv4Network
 from pathlib import Path
 from typing import Protocol
 
-from tinkbox.model.services import Standing
+from tinkbox.model.services import HostFolder, Standing
 from tinkbox.wire.messages.hosting import Wanted
 
 
@@ -38,7 +39,8 @@ class Place:
     `host` is what containers are labelled with, so that two hosts can share an engine.  `folder` is ours, for what
     services write into /workflow.  Images without a registry's host come from `registry`.  `server` is the node door's
     URL.  With `subnets` every workflow gets a network of its own out of them; without, its services have the machine's
-    network, and `address`.  Volumes must lie below `opened`, None: no volumes; on a machine that is `/`.
+    network, and `address`.  Only `volumes` are mounted, by their names; None: whatever folders templates name, as on a
+    machine.
     """
 
     host: str
@@ -48,7 +50,7 @@ class Place:
     privileged: bool
     address: str = ""
     subnets: IPv4Network | None = None
-    opened: Path | None = None
+    volumes: Mapping[str, HostFolder] | None = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

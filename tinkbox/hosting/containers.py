@@ -1,7 +1,8 @@
 """The container of one run of a service."""
 
 import errno
-from pathlib import Path
+from collections.abc import Mapping
+from dataclasses import replace
 
 from tinkbox.hosting import Place
 from tinkbox.hosting.folder import RunFolder
@@ -9,6 +10,7 @@ from tinkbox.hosting.networks import Networks
 from tinkbox.model.errors import Unavailable
 from tinkbox.model.image import parse_reference
 from tinkbox.model.reasons import Reason
+from tinkbox.model.services import HostFolder
 from tinkbox.runtime import Container, ContainerFailed, ContainerSpec
 from tinkbox.runtime.hosting import ServiceRuntime
 from tinkbox.wire.messages.hosting import WantedService
@@ -79,7 +81,6 @@ class ServiceContainer:
 
     async def start(self, container: Container, *, again: bool) -> None:
         """Start it; raises ContainerFailed, or StartRefused when it ran before."""
-        self.volumes()  # what they lead to may have changed since it was made
         try:
             await self._runtime.start(container.id)
         except ContainerFailed as error:
@@ -95,15 +96,24 @@ class ServiceContainer:
             reason = Reason.NO_SPACE if error.errno in _FULL else Reason.CREATE_FAILED
             raise ContainerFailed(reason, f"its /workflow cannot be made: {error}") from None
 
-    def volumes(self) -> tuple[str, ...]:
-        """Its volumes, without links in where they come from.
+    def volumes(self) -> Mapping[str, HostFolder]:
+        """The folders that it mounts, by where it has them; raises ContainerFailed for a volume that the host does not name.
 
-        Raises ContainerFailed when one comes from elsewhere than below what the operator opened.
+        A folder is mounted whole, under the path that the operator wrote: whoever writes in it cannot change where it is.
         """
-        opened = self._place.opened
-        if opened == Path("/"):
-            return self.service.spec.volumes
-        return tuple(self._checked(volume, opened) for volume in self.service.spec.volumes)
+        known = self._place.volumes or {}
+        mounted: dict[str, HostFolder] = {}
+        for volume in self.service.spec.volumes:
+            source, _, rest = volume.partition(":")
+            target, _, mode = rest.partition(":")
+            if source not in known:
+                text = (
+                    f"the volume {volume}: {source} is none that services.volumes in the appliance's tinkbox.yaml names"
+                )
+                raise ContainerFailed(Reason.UNKNOWN_VOLUME, text)
+            folder = known[source]
+            mounted[target] = replace(folder, read_only=folder.read_only or mode == "ro")
+        return mounted
 
     def ports(self, exposed: tuple[int, ...]) -> tuple[int, ...]:
         """What it listens on, given what its image exposes; raises ContainerFailed when a route leads nowhere."""
@@ -114,22 +124,6 @@ class ServiceContainer:
                 Reason.NO_PORT, "routes lead to it, but neither the template nor its image names a port"
             )
         return known
-
-    def _checked(self, volume: str, opened: Path | None) -> str:
-        source, separator, rest = volume.partition(":")
-        if not separator:
-            return volume  # the engine makes one for this container, and removes it with it
-        if opened is None:
-            raise ContainerFailed(
-                Reason.PATH_NOT_OPENED, f"the volume {volume}: the operator opened no folder for services"
-            )
-        real = Path(source).resolve()
-        if not Path(source).is_absolute() or not real.is_relative_to(opened.resolve()):
-            leads = f", and it leads to {real}" if Path(source).is_absolute() and real != Path(source) else ""
-            raise ContainerFailed(
-                Reason.PATH_NOT_OPENED, f"the volume {volume}: services may mount what lies below {opened}{leads}"
-            )
-        return f"{real}:{rest}"
 
     async def _spec(self) -> ContainerSpec:
         wanted, service, place = self._wanted, self.service, self._place
@@ -143,14 +137,17 @@ class ServiceContainer:
             "tinkbox.workflow": wanted.workflow_id,
             "tinkbox.service": service.spec.name,
         }
+        # On a machine volumes are as for its actions.
+        volumes = {} if place.volumes is None else self.volumes()
         return ContainerSpec(
             image=self.image,
             name=f"tinkbox-{wanted.run}",
             labels={**{name: value for name, value in service.spec.labels if name not in _NOT_TAKEN}, **ours},
             command=service.spec.command,
             environment={**service.spec.environment, **own},
-            binds=self.volumes(),
-            mounts={DATA: str(self._folder.workflow)},
+            binds=service.spec.volumes if place.volumes is None else (),
+            mounts={**{target: folder.path for target, folder in volumes.items()}, DATA: str(self._folder.workflow)},
+            read_only=frozenset(target for target, folder in volumes.items() if folder.read_only),
             network=await self._networks.of(wanted.workflow_id),
             hosts=wanted.hosts,
             ports=service.spec.ports,

@@ -261,11 +261,11 @@ class Reason(StrEnum):
         "routes lead to a service, and neither its `ports`, its labels nor its image say which port it listens on",
         "name the port in the service's ports, or in its label traefik.http.services.NAME.loadbalancer.server.port",
     )
-    PATH_NOT_OPENED = (
-        "PathNotOpened",
+    UNKNOWN_VOLUME = (
+        "UnknownVolume",
         Giver.HOST,
-        "a volume of a service leads, perhaps through a link, out of what the operator opened on the appliance",
-        "put what it mounts below the folder that services.paths in tinkbox.yaml names",
+        "a service on the appliance mounts a volume that its configuration does not name, or no longer names",
+        "name the folder under services.volumes in tinkbox.yaml, and write that name in the template",
     )
     NETWORK_FAILED = (
         "NetworkFailed",

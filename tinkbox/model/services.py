@@ -17,6 +17,14 @@ SETTLED_SECONDS: Final = 60.0
 APPLIANCE: Final = ""  # the host of services that is the appliance itself; any other is a machine's id
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HostFolder:
+    """A folder of the appliance that services may mount, whole, by its volume's name."""
+
+    path: str
+    read_only: bool = False
+
+
 class Phase(StrEnum):
     """How far a service has come, as whoever hosts it sees it."""
 

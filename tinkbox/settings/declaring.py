@@ -24,6 +24,7 @@ P = ParamSpec("P")
 Check = Callable[[T, Sequence[str]], Iterable[Problem]]
 
 _DECLARED: Final = "declared"  # where a field's metadata has its declaration
+_NONE: Final[Mapping[str, str]] = {}
 _UNREAD: Final[Any] = object()  # stands for a value that has no default and could not be read
 
 
@@ -71,9 +72,12 @@ def required(read: Reader[T], help_text: str, key: str = "") -> T:
     return _field(_Setting(key, lambda: _UNREAD, read, "", help_text, required=True))
 
 
-def section(of: Callable[..., T], check: Check[T] | None = None, key: str = "") -> T:
-    """A section of its own: a key with keys below it, those of the dataclass `of`."""
-    return _field(_Section(key, keys_of(of), check))
+def section(of: Callable[..., T], check: Check[T] | None = None, key: str = "", gone: Mapping[str, str] = _NONE) -> T:
+    """A section of its own: a key with keys below it, those of the dataclass `of`.
+
+    `gone` are keys of earlier releases, each with what to write instead.
+    """
+    return _field(_Section(key, keys_of(of), check, gone))
 
 
 def inline(keys: "Keys[T]") -> T:
@@ -109,14 +113,21 @@ class Keys(Generic[T]):
         """What there is without a line in the file."""
         return self.made(**{name: each.default() for name, each in self.declared.items()})
 
-    def read(self, document: Any, path: str, problems: list[Problem], check: Check[T] | None = None) -> T:
+    def read(
+        self,
+        document: Any,
+        path: str,
+        problems: list[Problem],
+        check: Check[T] | None = None,
+        gone: Mapping[str, str] = _NONE,
+    ) -> T:
         """Read the section of the file that stands at `path`, noting everything that is wrong with it."""
         mapping = _Mapping(document, path, problems)
         value = self.take(mapping)
         if check is not None and value is not _UNREAD:
             for problem in check(value, mapping.unread()):
                 mapping.refuse(problem.key, problem.text)
-        mapping.refuse_the_rest()
+        mapping.refuse_the_rest(gone)
         return value
 
     def take(self, mapping: "_Mapping") -> T:
@@ -154,9 +165,12 @@ class _Mapping:
         """The keys, relative to this mapping, that have a problem."""
         return [each.key.removeprefix(self.path).removeprefix(".") for each in self.problems[self._before :]]
 
-    def refuse_the_rest(self) -> None:
+    def refuse_the_rest(self, gone: Mapping[str, str]) -> None:
+        """Note every key that nobody took; of those that are `gone`, what stands for them now."""
         for name in self._values:
-            if name not in self._known:
+            if name in gone:
+                self.refuse(str(name), gone[name])
+            elif name not in self._known:
                 near = difflib.get_close_matches(str(name), self._known, n=1)
                 hint = f"did you mean {near[0]}?" if near else f"known here: {', '.join(self._known)}"
                 self.refuse(str(name), f"unknown key; {hint}")
@@ -203,6 +217,7 @@ class _Section(Generic[T]):
     key: str
     keys: Keys[T]
     check: Check[T] | None
+    gone: Mapping[str, str]
 
     def default(self) -> T:
         return self.keys.default()
@@ -211,7 +226,7 @@ class _Section(Generic[T]):
         key = self.key or name
         value = mapping.take(key)
         path = _below(mapping.path, key)
-        return self.keys.read({} if value is None else value, path, mapping.problems, self.check)
+        return self.keys.read({} if value is None else value, path, mapping.problems, self.check, self.gone)
 
     def rows(self, name: str, path: str, /) -> Iterator[Row]:
         return self.keys.rows(_below(path, self.key or name))

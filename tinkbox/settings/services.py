@@ -1,11 +1,14 @@
 """The section `services`: workflow services on the appliance, and the names by which they are reached."""
 
+import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from ipaddress import IPv4Network
 from pathlib import Path
 from typing import Any
 
-from tinkbox.model.errors import Invalid
+from tinkbox.model.errors import Invalid, Problem
+from tinkbox.model.services import HostFolder
 from tinkbox.settings import readers
 from tinkbox.settings.declaring import reader, setting
 
@@ -25,6 +28,42 @@ def network(value: Any, default: IPv4Network) -> IPv4Network:
     return chosen
 
 
+_VOLUME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,62}")  # as Docker names volumes
+_READ_ONLY = ":ro"
+
+
+@reader("names, each with an absolute path, and `:ro` behind one that is not to be written")
+def volumes(value: Any, _: Mapping[str, HostFolder]) -> Mapping[str, HostFolder]:
+    """Folders of the appliance by the names of volumes.  Raises Invalid with a problem for each that is wrong."""
+    if not isinstance(value, dict):
+        raise Invalid(f"expected names with folders, such as {{isos: '/srv/isos:ro'}}, not {value!r}")
+    found: dict[str, HostFolder] = {}
+    problems: list[Problem] = []
+    for name, written in value.items():
+        try:
+            found[name] = _host_folder(name, written)
+        except Invalid as error:
+            problems.append(Problem(key=str(name), text=str(error)))
+    if problems:
+        raise Invalid("wrong volumes", problems)
+    return found
+
+
+def _host_folder(name: object, written: object) -> HostFolder:
+    if not isinstance(name, str) or not _VOLUME.fullmatch(name):
+        raise Invalid("a volume's name is up to 63 letters, digits and . _ - behind a letter or a digit")
+    text = readers.written(written)
+    path = readers.folder.read(text.removesuffix(_READ_ONLY), None)
+    if path is None or path == Path("/") or ":" in str(path):
+        raise Invalid(f"expected a folder below /, with :ro behind it or nothing, not {written!r}")
+    return HostFolder(path=str(path), read_only=text.endswith(_READ_ONLY))
+
+
+GONE = {
+    "paths": "it is gone: name each folder that services may mount under services.volumes, such as {isos: '/srv/isos:ro'}"
+}
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Services:
     """Workflow services on the appliance."""
@@ -35,10 +74,11 @@ class Services:
         "domain for the names of workflows: `WORKFLOW-ID.DOMAIN` is the appliance, for machines and containers",
     )
     names: bool = setting(True, readers.switch, "whether the appliance answers DNS for the domain")
-    paths: Path | None = setting(
-        None,
-        readers.folder,
-        "folder of which services on the appliance may mount parts; without it, they may mount nothing of the host",
+    volumes: Mapping[str, HostFolder] = setting(
+        {},
+        volumes,
+        "folders that services on the appliance may mount, each whole, by the name that their `volumes` say; without any, "
+        "they may mount nothing of the host",
     )
     subnets: IPv4Network = setting(
         IPv4Network("10.213.0.0/16"),

@@ -96,7 +96,7 @@ async def _work(credential: Credential, docker: str, data: Path, *, privileged: 
             privileged=privileged,
             # The network of a service is the machine's, so this is where it is reached.
             address=await patiently(partial(own_address, credential.server), Unavailable),
-            opened=Path("/"),
+            volumes=None,
         )
         host = ServiceHost(runtime, RemoteHostLink(door, boot_id), place, time.monotonic)
         machine = Machine(

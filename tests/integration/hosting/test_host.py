@@ -10,7 +10,7 @@ import pytest
 from tests.integration.docker_engine import HEARD
 from tests.integration.hosting.lab import BARE, Lab, place_for
 from tests.integration.registry.serving import until
-from tinkbox.model.services import HealthCheck, Phase, Restart, RestartPolicy
+from tinkbox.model.services import HealthCheck, HostFolder, Phase, Restart, RestartPolicy
 from tinkbox.wire.ephemeral_data import Entry, decode
 
 pytestmark = pytest.mark.docker
@@ -195,22 +195,33 @@ async def test_too_much_data_is_said_and_what_was_kept_stays(lab: Lab) -> None:
         assert kept in decode(lab.host_link.data["r1"][-1])
 
 
-async def test_only_what_the_operator_opened_is_mounted_also_through_links(lab: Lab, tmp_path: Path) -> None:
-    opened = tmp_path / "opened"
-    opened.mkdir()
-    (opened / "files").mkdir()
-    (opened / "link").symlink_to("/etc")
-    lab.place = replace(lab.place, opened=opened)
+async def test_who_writes_in_a_volume_leads_no_other_out_of_it(lab: Lab, tmp_path: Path) -> None:
+    """One service swaps a folder of its volume for a link to the host's /, again and again; the other is started anew."""
+    out, read, secret = tmp_path / "out", tmp_path / "read", tmp_path / "secret"
+    for folder in (out, read, secret):
+        folder.mkdir()
+    (out / "mine").mkdir()
+    (secret / "token").write_text("the operator's")
+    lab.place = replace(
+        lab.place, volumes={"out": HostFolder(path=str(out)), "in": HostFolder(path=str(read), read_only=True)}
+    )
+    swaps = f"while true; do rm -rf /out/mine; ln -s {secret} /out/mine; rm /out/mine; mkdir /out/mine; done"
+    reads = "for try in 1 2 3 4 5 6 7 8 9; do cat /out/mine/token && touch /workflow/read; done; exit 1"
     lab.host_link.want(
-        lab.service("echo 1 >/files/mine; exec tail -f /dev/null", volumes=(f"{opened}/files:/files",)),
-        lab.service(run="r2", volumes=(f"{opened}/link:/etc/host:ro",)),
-        lab.service(run="r3", volumes=(f"{opened}/../:/up",)),
+        lab.service(swaps, volumes=("out:/out",)),
+        lab.service(reads, run="r2", volumes=("out:/out:ro",)),
+        lab.service(run="r3", volumes=(f"{out}/mine:/etc/host:ro",)),
+        lab.service(
+            "echo 1 >/in/x || echo 2 >/workflow/refused; exec tail -f /dev/null", run="r4", volumes=("in:/in",)
+        ),
     )
     async with lab.hosting():
         await lab.until(READY)
-        for run in ("r2", "r3"):
-            assert (await lab.until(FAILED, run=run)).reason == "PathNotOpened"
-    assert (opened / "files" / "mine").exists()
+        assert (await lab.until(FAILED, run="r3")).reason == "UnknownVolume"
+        await lab.until(READY, run="r4")
+        await until(lambda: (lab.place.folder / "r4" / "workflow" / "refused").exists())
+        await until(lambda: lab.standing("r2").restarts > 0)
+        assert not (lab.place.folder / "r2" / "workflow" / "read").exists()
 
 
 async def test_one_to_which_routes_lead_needs_a_port(lab: Lab) -> None:

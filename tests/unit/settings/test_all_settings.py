@@ -7,6 +7,7 @@ import pytest
 
 from tests.unit.settings.configured import loaded, problems_of, written
 from tinkbox.model.access import Right
+from tinkbox.model.services import HostFolder
 from tinkbox.settings import load
 from tinkbox.settings.all_settings import Settings
 from tinkbox.settings.dhcp import Dhcp
@@ -32,7 +33,7 @@ docker: unix:///run/other.sock
 services:
   domain: Flows.Lab.
   names: off
-  paths: /srv/opened
+  volumes: {isos: '/srv/isos:ro', out: /srv/out/}
   subnets: 10.99.0.0/20
 """
 
@@ -51,7 +52,10 @@ def test_every_key_is_read(tmp_path: Path) -> None:
         dhcp=Dhcp(mode="off"),
         docker="unix:///run/other.sock",
         services=Services(
-            domain="flows.lab", names=False, paths=Path("/srv/opened"), subnets=IPv4Network("10.99.0.0/20")
+            domain="flows.lab",
+            names=False,
+            subnets=IPv4Network("10.99.0.0/20"),
+            volumes={"isos": HostFolder(path="/srv/isos", read_only=True), "out": HostFolder(path="/srv/out")},
         ),
     )
 
@@ -62,7 +66,7 @@ def test_every_key_has_a_default(tmp_path: Path) -> None:
     assert (settings.name, settings.interfaces, settings.address) == ("provisioner", (), None)
     assert (settings.node.http_port, settings.node.tftp_port, settings.node.dns_port) == (80, 69, 53)
     assert settings.operator == Operator(listen=Endpoint("127.0.0.1", 7080), people={})
-    assert (settings.docker, settings.services.paths) == ("unix:///var/run/docker.sock", None)
+    assert (settings.docker, settings.services.volumes) == ("unix:///var/run/docker.sock", {})
     assert (settings.services.domain, settings.services.names) == ("workflows.tinkbox.internal", True)
     assert settings.services.subnets == IPv4Network("10.213.0.0/16")
 

@@ -23,8 +23,15 @@ def test_dns_for_workflows_is_switched_by_on_and_off(tmp_path: Path, word: str, 
         ("domain: 7", "expected text"),
         (f"domain: {'a.' * 108}b", "at most 216 characters"),
         (f"domain: {'a' * 64}", "expected a domain such as"),
-        ("paths: srv/tinkbox", "expected an absolute path"),
-        ("paths: /srv/../etc", "expected an absolute path"),
+        ("volumes: /srv", "expected names with folders, such as {isos: '/srv/isos:ro'}"),
+        ("volumes.a: srv/tinkbox", "expected an absolute path"),
+        ("volumes.a: /srv/../etc", "expected an absolute path"),
+        ("volumes.a: /", "expected a folder below /"),
+        ("volumes.a: ''", "expected a folder below /"),
+        ("volumes.a: /srv:rw", "expected a folder below /"),
+        ("volumes.a: 7", "expected text"),
+        ("volumes./srv: /srv", "a volume's name is up to 63 letters"),
+        ("paths: /srv", "it is gone: name each folder that services may mount under services.volumes"),
         ("subnets: 10.213.0.0", "is too small: every workflow with services takes a /28"),
         ("subnets: 10.213.0.0/29", "is too small"),
         ("subnets: 10.213.0.1/16", "expected an IPv4 network such as 10.213.0.0/16"),
@@ -33,7 +40,10 @@ def test_dns_for_workflows_is_switched_by_on_and_off(tmp_path: Path, word: str, 
     ],
 )
 def test_a_wrong_setting_of_services_is_named_with_what_is_expected(tmp_path: Path, setting: str, problem: str) -> None:
-    (found,) = problems_of(tmp_path, f"services: {{{setting}}}")
+    key, _, value = setting.partition(": ")
+    above, _, below = key.partition(".")
+    written = f"{above}: {{'{below}': {value}}}" if below else setting
+    (found,) = problems_of(tmp_path, f"services: {{{written}}}")
     assert found.startswith(f"services.{setting.split(':')[0]}: ")
     assert problem in found
 

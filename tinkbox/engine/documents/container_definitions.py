@@ -1,5 +1,6 @@
 """What a template says of any container of its, be it an action or a service."""
 
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import PurePosixPath
 from posixpath import normpath
@@ -11,6 +12,8 @@ from tinkbox.model.duration import parse_duration, show_duration
 from tinkbox.model.errors import Invalid
 from tinkbox.model.image import parse_reference
 from tinkbox.model.template import MAX_NAME, OTHER_WORDS
+
+_VOLUME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,62}")
 
 
 class ContainerReader(NodeReader):
@@ -72,12 +75,13 @@ class ContainerReader(NodeReader):
             return {}
         return {name.value: self.scalar(value, path(place, name.value)) for name, value in self.pairs(node, place)}
 
-    def volumes(self, fields: Mapping[str, Node], key: str) -> tuple[str, ...]:
+    def volumes(self, fields: Mapping[str, Node], key: str, *, named: bool = False) -> tuple[str, ...]:
+        """`named` tells whether a volume may be a name instead of a folder of the host."""
         volumes = self.texts(fields, "volumes", key)
         for volume in volumes:
             source, _, target = volume.partition(":")
-            if not source.startswith("/") or not target.startswith("/"):
-                text = f"{volume!r}: expected /host/path:/container/path[:ro]"
+            if not (source.startswith("/") or (named and _VOLUME.fullmatch(source))) or not target.startswith("/"):
+                text = f"{volume!r}: expected /host/path:/container/path[:ro]{', or NAME:/container/path' if named else ''}"
                 self.refuse(fields["volumes"], path(key, "volumes"), text)
         return volumes
 
@@ -97,9 +101,9 @@ class ContainerReader(NodeReader):
         return seconds
 
 
-def volume_parts(volume: str) -> tuple[PurePosixPath, PurePosixPath, str]:
-    """The folder of the host as it is written, that of the container in its shortest form, and how it is mounted."""
+def volume_parts(volume: str) -> tuple[str, PurePosixPath, str]:
+    """Where it comes from as it is written, the container's folder in its shortest form, and how it is mounted."""
     source, _, rest = volume.partition(":")
     target, _, mode = rest.partition(":")
     # To POSIX two slashes at the beginning mean something else than one; to a container's mounts they do not.
-    return PurePosixPath(f"/{source.lstrip('/')}"), PurePosixPath(normpath(f"/{target.lstrip('/')}")), mode
+    return source, PurePosixPath(normpath(f"/{target.lstrip('/')}")), mode

@@ -80,9 +80,13 @@ class ServiceReader(ContainerReader):
         )
 
     def _volumes(self, fields: Mapping[str, Node], key: str) -> tuple[str, ...]:
-        volumes = self.volumes(fields, key)
-        for volume in volumes:
-            _, target, _ = volume_parts(volume)
+        volumes = self.volumes(fields, key, named=True)
+        targets = [volume_parts(volume)[1] for volume in volumes]
+        for volume, target in zip(volumes, targets, strict=True):
+            if targets.count(target) > 1:
+                self.refuse(
+                    fields["volumes"], path(key, "volumes"), f"{volume!r}: another volume is at {target} as well"
+                )
             if target.is_relative_to(OWN_FOLDER) or OWN_FOLDER.is_relative_to(target):
                 text = f"{volume!r}: {OWN_FOLDER} is the service's own folder, which becomes the workflow's data"
                 self.refuse(fields["volumes"], path(key, "volumes"), text)

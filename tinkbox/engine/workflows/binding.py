@@ -1,13 +1,12 @@
 """Binding: the tasks of a rendered template meet the machines they name, and its services their hosts."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from pathlib import Path
+from dataclasses import dataclass, field, replace
 
 from tinkbox.engine.documents.container_definitions import volume_parts
 from tinkbox.model.errors import Invalid, Problem
 from tinkbox.model.hardware import Hardware
-from tinkbox.model.services import APPLIANCE, PlannedService, Service
+from tinkbox.model.services import APPLIANCE, HostFolder, PlannedService, Service
 from tinkbox.model.template import Definition, merged_environment, merged_volumes
 from tinkbox.model.workflow import ActionStatus, PlannedAction, State
 from tinkbox.store.database import Tables
@@ -22,13 +21,13 @@ class Names:
     """What the appliance is called, and what of it is open to services.
 
     `name` is what templates call it as the worker of a service, `address` its IPv4 address, which does as well; names of
-    workflows end in `domain`.  Services on it may mount what lies below `opened`; None: nothing.
+    workflows end in `domain`.  Services on it may mount `volumes`, by their names, and nothing else of it.
     """
 
     name: str
     address: str
     domain: str
-    opened: Path | None = None
+    volumes: Mapping[str, HostFolder] = field(default_factory=dict)
 
 
 def first_known(tables: Tables, devices: Mapping[str, str]) -> Hardware | None:
@@ -70,7 +69,7 @@ def bind(tables: Tables, definition: Definition) -> tuple[ActionStatus, ...]:
 def bind_services(tables: Tables, definition: Definition, names: Names, workflow_id: str) -> tuple[PlannedService, ...]:
     """The services of a template, each with its host: the appliance, or the hardware that it names.
 
-    Raises Invalid with every problem: a host that is unknown, a folder that is not open, a boot script that no machine
+    Raises Invalid with every problem: a host that is unknown, a volume that it does not have, a boot script that no machine
     could ever get.
     """
     problems: list[Problem] = []
@@ -82,8 +81,9 @@ def bind_services(tables: Tables, definition: Definition, names: Names, workflow
             text = f"{service.worker} is neither {called}, nor known hardware: push its hardware document first"
             problems.append(Problem(key=f"services[{index}].worker", text=text))
             continue
-        if host == APPLIANCE:
-            problems += _closed(index, service.volumes, names.opened)
+        key = f"services[{index}].volumes"
+        unfit = _unfit_here(service.volumes, names.volumes) if host == APPLIANCE else _unfit_there(service.volumes)
+        problems += [Problem(key=key, text=text) for text in unfit]
         planned.append(PlannedService(index=index, host=host, spec=service))
     problems += _boot_problems(planned, _working(tables, definition), f"{workflow_id}.{names.domain}".lower())
     if problems:
@@ -105,21 +105,28 @@ def _working(tables: Tables, definition: Definition) -> set[str]:
     return {worker for each in addresses if (worker := tables.hardware.by_address(each)) is not None}
 
 
-def _closed(index: int, volumes: Sequence[str], opened: Path | None) -> Iterator[Problem]:
-    """What a service on the appliance must not mount; where links lead is seen when it starts."""
+def _unfit_here(volumes: Sequence[str], named: Mapping[str, HostFolder]) -> Iterator[str]:
+    """What a service on the appliance must not mount: whatever the configuration does not name."""
+    known = f"one of {', '.join(named)}" if named else "and none is named"
     for volume in volumes:
         source, _, mode = volume_parts(volume)
-        if opened is None:
-            text = f"{volume!r}: no folder of the appliance is open to services: set services.paths in its tinkbox.yaml"
-        elif ".." in source.parts:
-            text = f"{volume!r}: write the folder without .., below {opened} (services.paths)"
-        elif not source.is_relative_to(opened):
-            text = f"{volume!r}: on the appliance services may mount what lies below {opened} (services.paths) only"
+        folder = named.get(source)
+        if folder is None:
+            yield (
+                f"{volume!r}: on the appliance a volume is one that services.volumes in its tinkbox.yaml names, {known}, "
+                "such as isos:/data"
+            )
         elif mode not in MODES:
-            text = f"{volume!r}: expected :ro, :rw or nothing after the folder, not :{mode[:40]}"
-        else:
-            continue
-        yield Problem(key=f"services[{index}].volumes", text=text)
+            yield f"{volume!r}: expected :ro, :rw or nothing after the folder, not :{mode[:40]}"
+        elif mode == "rw" and folder.read_only:
+            yield f"{volume!r}: services.volumes has {source} to be read only: leave :rw out"
+
+
+def _unfit_there(volumes: Sequence[str]) -> Iterator[str]:
+    """What a service on a machine cannot mount: volumes have names on the appliance only."""
+    for volume in volumes:
+        if not volume.startswith("/"):
+            yield f"{volume!r}: on a machine expected /host/path:/container/path[:ro]"
 
 
 def _boot_problems(planned: Sequence[PlannedService], working: Collection[str], own: str) -> Iterator[Problem]:

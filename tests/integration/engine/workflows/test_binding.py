@@ -2,7 +2,6 @@
 
 import json
 from dataclasses import fields, replace
-from pathlib import Path
 
 import pytest
 
@@ -11,7 +10,7 @@ from tests.integration.engine.flows import LIMITED, REBOOT, RETRIES
 from tinkbox.engine.documents.definitions import read_definition
 from tinkbox.engine.workflows.binding import Names, bind_services
 from tinkbox.model.errors import Invalid
-from tinkbox.model.services import APPLIANCE, PlannedService
+from tinkbox.model.services import APPLIANCE, HostFolder, PlannedService
 from tinkbox.model.workflow import PlannedAction, State
 
 CHOICE = """\
@@ -112,7 +111,10 @@ async def test_all_that_a_template_says_of_an_action_is_kept(box: Appliance) -> 
 
 
 NAMES = Names(
-    name="provisioner", address="172.30.0.1", domain="workflows.tinkbox.internal", opened=Path("/srv/tinkbox")
+    name="provisioner",
+    address="172.30.0.1",
+    domain="workflows.tinkbox.internal",
+    volumes={"isos": HostFolder(path="/srv/isos", read_only=True), "out": HostFolder(path="/srv/out")},
 )
 SERVED = f"""\
 version: "0.1"
@@ -176,7 +178,7 @@ async def test_a_service_stands_on_any_known_machine(box: Appliance) -> None:
 async def test_what_the_template_says_of_its_services_is_kept(box: Appliance) -> None:
     said = """command: [serve]
     environment: {A: b}
-    volumes: [/srv/tinkbox/files:/files:ro]
+    volumes: [isos:/files:ro]
     labels: [team=a, team=b]
     urls: [http://w1.workflows.tinkbox.internal/files]
     healthcheck: {test: check, retries: 2}
@@ -195,10 +197,10 @@ async def test_without_services_there_is_nothing_to_bind(box: Appliance) -> None
     assert await box.store.read(lambda tables: bind_services(tables, read_definition(text), NAMES, "w1")) == ()
 
 
-@pytest.mark.parametrize(
-    "volume", ["/srv/tinkbox/a:/a", "/srv/tinkbox:/a:ro", "//srv//tinkbox/./a/:/a:rw", "/srv/tinkbox/a:/srv/../a"]
-)
-async def test_a_service_on_the_appliance_mounts_what_is_open(box: Appliance, volume: str) -> None:
+@pytest.mark.parametrize("volume", ["out:/a", "out:/a:ro", "out://a/:rw", "isos:/a", "isos:/a:ro", "out:/srv/../a"])
+async def test_a_service_on_the_appliance_mounts_volumes_that_the_configuration_names(
+    box: Appliance, volume: str
+) -> None:
     (service,) = await served(box, f"volumes: ['{volume}']")
     assert service.spec.volumes == (volume,)
 
@@ -206,34 +208,33 @@ async def test_a_service_on_the_appliance_mounts_what_is_open(box: Appliance, vo
 @pytest.mark.parametrize(
     ("volume", "said"),
     [
-        ("/etc:/etc", "'/etc:/etc': on the appliance services may mount what lies below /srv/tinkbox (services.paths) only"),
-        ("/srv:/a", "on the appliance services may mount what lies below /srv/tinkbox"),
-        ("/:/a", "on the appliance services may mount what lies below /srv/tinkbox"),
-        ("/srv/tinkboxes:/a", "on the appliance services may mount what lies below /srv/tinkbox"),
-        ("/var/run/docker.sock:/a", "on the appliance services may mount what lies below /srv/tinkbox"),
-        ("/srv/tinkbox/../x:/a", "write the folder without .., below /srv/tinkbox (services.paths)"),
-        ("/srv/tinkbox/a/..:/a", "write the folder without .., below /srv/tinkbox (services.paths)"),
-        ("/srv/tinkbox/a:/a:shared", "expected :ro, :rw or nothing after the folder, not :shared"),
-        ("/srv/tinkbox/a:/a:ro:x", "expected :ro, :rw or nothing after the folder, not :ro:x"),
+        ("/etc:/etc", "volumes in its tinkbox.yaml names, one of isos, out, such as isos:/data"),
+        ("/srv/out:/a", "on the appliance a volume is one that services.volumes"),
+        ("/var/run/docker.sock:/a", "on the appliance a volume is one that services.volumes"),
+        ("other:/a", "on the appliance a volume is one that services.volumes"),
+        ("isos:/a:rw", "services.volumes has isos to be read only: leave :rw out"),
+        ("out:/a:shared", "expected :ro, :rw or nothing after the folder, not :shared"),
+        ("out:/a:ro:x", "expected :ro, :rw or nothing after the folder, not :ro:x"),
     ],
 )  # fmt: skip
 async def test_a_service_on_the_appliance_mounts_nothing_else(box: Appliance, volume: str, said: str) -> None:
-    (found,) = await problems_of(box, f"volumes: ['/srv/tinkbox/a:/a', '{volume}']")
+    (found,) = await problems_of(box, f"volumes: ['out:/b', '{volume}']")
     assert found.startswith("services[0].volumes: ")
     assert said in found
 
 
-async def test_where_no_folder_is_open_a_service_on_the_appliance_mounts_nothing(box: Appliance) -> None:
-    (found,) = await problems_of(box, "volumes: [/srv/tinkbox/a:/a]", names=replace(NAMES, opened=None))
-    assert found.endswith("no folder of the appliance is open to services: set services.paths in its tinkbox.yaml")
+async def test_where_no_volume_is_named_a_service_on_the_appliance_mounts_nothing(box: Appliance) -> None:
+    (found,) = await problems_of(box, "volumes: [out:/a]", names=replace(NAMES, volumes={}))
+    assert "services.volumes in its tinkbox.yaml names, and none is named" in found
 
 
 async def test_a_service_on_a_machine_mounts_what_its_actions_may(box: Appliance) -> None:
     await box.machine(1)
-    (service,) = await served(
-        box, "volumes: ['/dev:/dev:shared']", worker=str(mac(1)), names=replace(NAMES, opened=None)
-    )
+    machine = str(mac(1))
+    (service,) = await served(box, "volumes: ['/dev:/dev:shared']", worker=machine)
     assert service.spec.volumes == ("/dev:/dev:shared",)
+    (found,) = await problems_of(box, "volumes: [out:/a]", worker=machine)
+    assert "on a machine expected /host/path:/container/path[:ro]" in found
 
 
 def labelled(*labels: str, urls: tuple[str, ...] = ()) -> str:

@@ -43,7 +43,7 @@ def test_commands_and_volumes_are_lists() -> None:
         (("image: x", "image: x, environment: [A]"), "environment: expected names with values"),
         (("image: x", "image: x, command: echo hi"), "command: expected a list of words, such as [\"sh\", \"-c\", 'echo hi']"),
         (("image: x", "image: x, volumes: '/a:/b'"), "volumes: expected a list such as ['/a:/b']"),
-        (("image: x", "image: x, volumes: [a:/b]"), "volumes: 'a:/b': expected /host/path:/container/path[:ro]"),
+        (("image: x", "image: x, volumes: [a/b:/b]"), "volumes: 'a/b:/b': expected /host/path:/container/path[:ro]"),
         (("name: a", f"name: {'n' * 200}"), "name: name cannot be empty or have more than 199 characters"),
         (("name: a, ", ""), "name: name cannot be empty or have more than 199 characters"),
     ],
@@ -60,11 +60,29 @@ def test_the_same_is_said_of_either(change: tuple[str, str], said: str) -> None:
     ("volume", "parts"),
     [
         ("/a/b:/c/d", ("/a/b", "/c/d", "")),
-        ("/a:/c:ro,z", ("/a", "/c", "ro,z")),
-        ("//a//b/./:///c/./d//:rw", ("/a/b", "/c/d", "rw")),
+        ("isos:/c:ro,z", ("isos", "/c", "ro,z")),
+        ("//a//b/./:///c/./d//:rw", ("//a//b/./", "/c/d", "rw")),
         ("/a/../b:/c/../d", ("/a/../b", "/d", "")),
         ("/a:/../..", ("/a", "/", "")),
     ],
 )
-def test_a_volume_has_two_folders_and_a_mode(volume: str, parts: tuple[str, str, str]) -> None:
-    assert volume_parts(volume) == (PurePosixPath(parts[0]), PurePosixPath(parts[1]), parts[2])
+def test_a_volume_has_a_source_a_folder_and_a_mode(volume: str, parts: tuple[str, str, str]) -> None:
+    assert volume_parts(volume) == (parts[0], PurePosixPath(parts[1]), parts[2])
+
+
+def test_a_service_names_volumes_and_an_action_does_not() -> None:
+    text = BOTH.replace(
+        "worker: appliance, image: x", "worker: appliance, image: x, volumes: ['isos:/b', 'a.b-c_1:/d:ro']"
+    )
+    assert read_definition(text).services[0].volumes == ("isos:/b", "a.b-c_1:/d:ro")
+    with pytest.raises(Invalid) as refusal:
+        read_definition(SMALL.replace("{{ .device_1 }}", MAC).replace("image: x", "image: x, volumes: ['isos:/b']"))
+    assert "'isos:/b': expected /host/path:/container/path[:ro]" in str(refusal.value.problems[0])
+
+
+@pytest.mark.parametrize("second", ["b:/x", "a:/x/", "/c://x/."])
+def test_two_volumes_of_a_service_are_not_at_one_folder(second: str) -> None:
+    text = BOTH.replace("worker: appliance, image: x", f"worker: appliance, image: x, volumes: ['a:/x', '{second}']")
+    with pytest.raises(Invalid) as refusal:
+        read_definition(text)
+    assert "another volume is at /x as well" in str(refusal.value.problems[0])

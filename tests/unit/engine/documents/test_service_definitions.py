@@ -17,7 +17,7 @@ services:
     image: osie-boot-files-server:v1.0.42
     command: ["--listen", ":8080"]
     environment: {LEVEL: debug}
-    volumes: ["/srv/tinkbox/files:/files:ro"]
+    volumes: ["isos:/files:ro"]
     labels:
       - "traefik.http.routers.files.rule=Path(`/kernel`)"
       - traefik.http.routers.files.rule=Path(`/initrd`)
@@ -56,7 +56,7 @@ def test_every_key_is_understood() -> None:
         image="osie-boot-files-server:v1.0.42",
         command=("--listen", ":8080"),
         environment={"LEVEL": "debug"},
-        volumes=("/srv/tinkbox/files:/files:ro",),
+        volumes=("isos:/files:ro",),
         labels=(
             ("traefik.http.routers.files.rule", "Path(`/kernel`)"),
             ("traefik.http.routers.files.rule", "Path(`/initrd`)"),

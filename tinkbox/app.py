@@ -5,8 +5,9 @@ import fcntl
 import gc
 import signal
 import socket
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
-from contextlib import asynccontextmanager, contextmanager, suppress
+import time
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from contextlib import aclosing, contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import NoReturn
@@ -18,11 +19,23 @@ from tinkbox import __version__
 from tinkbox.api.access import bearer_only
 from tinkbox.appliance import Appliance, Part
 from tinkbox.boot.http.loaders import load_loaders
+from tinkbox.door.connections import Admission, Connections
 from tinkbox.door.lasting import end_with_door
+from tinkbox.door.open_files import raise_open_files
 from tinkbox.door.problems import refusals_become_problems
 from tinkbox.hosting.volumes import real_folders
 from tinkbox.listening import Listening, Sockets, bound
 from tinkbox.model.errors import Conflict, Invalid, Refusal, Unavailable
+from tinkbox.model.limits import (
+    IMAGE_CONNECTIONS,
+    NODE_CONNECTIONS,
+    OPERATOR_CONNECTIONS,
+    SOCKET_CONNECTIONS,
+    Limit,
+    Limits,
+    fitted,
+    open_files,
+)
 from tinkbox.osie.image import images as osie_images
 from tinkbox.runtime import EngineAway
 from tinkbox.runtime.docker import DockerRuntime
@@ -32,6 +45,8 @@ from tinkbox.store.database import Store
 Say = Callable[[str], None]
 # For the requests that do not last; aiohttp waits so long twice, for their end and for that of what is cancelled.
 GRACE_SECONDS = 1.0
+# Open files that no limit counts: database, logs, sockets for datagrams, engine, and connections that are closed at once.
+OTHER_FILES = 512
 # By the setting `dhcp.mode`; the place is for the interface.
 _DHCP = {
     "reservation": "reservations on {}",
@@ -58,50 +73,82 @@ async def serve(settings: Settings, say: Say) -> None:
 
 
 async def _run(settings: Settings, sockets: Sockets, store: Store, stop: asyncio.Event, say: Say) -> None:
-    appliance = Appliance(settings, sockets, store)
+    appliance = Appliance(settings, sockets, store, _limits(settings, say))
     for problem in await appliance.load():
         say(f"wrong: {problem}")
     # Most of what stands by now stays to the end: to look through it for garbage stops everything for 60 ms and more.
     gc.collect()
     gc.freeze()
     people, pulls = appliance.people, appliance.image_routes()
-    async with appliance.docker, appliance.proxy as proxy, _doors() as doors:
-        await _open(doors, sockets.operator_local, appliance.operator_routes(), [])
-        await _open(doors, sockets.operator, appliance.operator_routes(), [bearer_only(people.bearer)])
-        await _open(doors, sockets.images, pulls, [])
+    async with appliance.docker, appliance.proxy as proxy, aclosing(_Doors(settings, appliance)) as doors:
+        await doors.open(sockets.operator_local, SOCKET_CONNECTIONS, appliance.operator_routes(), [])
+        await doors.open(
+            sockets.operator, OPERATOR_CONNECTIONS, appliance.operator_routes(), [bearer_only(people.bearer)]
+        )
+        await doors.open(sockets.images, IMAGE_CONNECTIONS, pulls, [])
         for each in sockets.networks:
             guards = [proxy.middleware, appliance.traffic.counted()]
-            await _open(doors, each.node, appliance.node_routes(each), guards)
+            await doors.open(each.node, NODE_CONNECTIONS, appliance.node_routes(each), guards)
         for line in _tree(settings, sockets):
             say(line)
-        await _keep_running(appliance.parts(), appliance.save, stop)
+        await _keep_running([*doors.parts, *appliance.parts()], appliance.save, stop)
 
 
-@asynccontextmanager
-async def _doors() -> AsyncIterator[list[web.AppRunner]]:
-    """The doors that are opened within; all of them are closed at once."""
-    doors: list[web.AppRunner] = []
-    try:
-        yield doors
-    finally:
+class _Doors:
+    """What is served over HTTP.  `parts` take the connections in."""
+
+    def __init__(self, settings: Settings, appliance: Appliance) -> None:
+        self._deadlines = settings.limits
+        self._limits = appliance.limits
+        self._known = appliance.is_machine
+        self._runners: list[web.AppRunner] = []
+        self.parts: list[Part] = []
+
+    async def open(
+        self, listening: socket.socket, limit: Limit, routes: Sequence[web.RouteDef], guards: Sequence[Middleware]
+    ) -> None:
+        # Uploads are streamed and bounded where they are read, so aiohttp's own limit is off.
+        application = web.Application(middlewares=[refusals_become_problems, *guards], client_max_size=0)
+        application.add_routes(routes)
+        end_with_door(application)
+        # A handler runs to its end even when its client is gone: what it committed must also reach our memory.
+        # What is passed on to a service must reach it as it came.
+        runner = web.AppRunner(
+            application,
+            access_log=None,
+            shutdown_timeout=GRACE_SECONDS,
+            auto_decompress=False,
+            keepalive_timeout=self._deadlines.idle.total_seconds(),
+        )
+        await runner.setup()
+        self._runners.append(runner)
+        assert runner.server is not None
+        admission = Admission(
+            ledger=self._limits.of(limit),
+            known=self._known,
+            head_seconds=self._deadlines.head.total_seconds(),
+            answer_seconds=self._deadlines.answer.total_seconds(),
+        )
+        self.parts.append(Connections(listening, runner.server, admission).accept)
+
+    async def aclose(self) -> None:
+        """Close all of them at once."""
         async with asyncio.TaskGroup() as closing:
-            for each in doors:
+            for each in self._runners:
                 closing.create_task(each.cleanup())
 
 
-async def _open(
-    doors: list[web.AppRunner], listening: socket.socket, routes: Sequence[web.RouteDef], guards: Sequence[Middleware]
-) -> None:
-    # Uploads are streamed and bounded where they are read, so aiohttp's own limit is off.
-    application = web.Application(middlewares=[refusals_become_problems, *guards], client_max_size=0)
-    application.add_routes(routes)
-    end_with_door(application)
-    # A handler runs to its end even when its client is gone: what it committed must also reach our memory.
-    # What is passed on to a service must reach it as it came.
-    runner = web.AppRunner(application, access_log=None, shutdown_timeout=GRACE_SECONDS, auto_decompress=False)
-    await runner.setup()
-    doors.append(runner)
-    await web.SockSite(runner, listening).start()
+def _limits(settings: Settings, say: Say) -> Limits:
+    """The limits, lowered where this host lets us open fewer files than they would take."""
+    chosen = settings.limits.holdings
+    wanted = open_files(chosen) + OTHER_FILES
+    allowed = raise_open_files(wanted)
+    if allowed < wanted:
+        say(
+            f"wrong: the limits of connections were lowered to fit into {allowed} open files: "
+            f"allow {wanted} of them (LimitNOFILE= in the unit, `ulimit -n`), or lower them in the configuration"
+        )
+    return Limits(fitted(chosen, allowed - OTHER_FILES), time.monotonic)
 
 
 def _told_to_stop() -> asyncio.Event:

@@ -38,6 +38,7 @@ from tinkbox.hosting.host import ServiceHost
 from tinkbox.hosting.local_link import LocalHostLink
 from tinkbox.listening import DNS_PORT, Listening, Sockets
 from tinkbox.model.inventory import Inventory
+from tinkbox.model.limits import Limits
 from tinkbox.node.discovery import routes as discovery_routes
 from tinkbox.node.hosting import routes as hosting_routes
 from tinkbox.node.routes import routes as worker_routes
@@ -63,7 +64,7 @@ class Appliance:
     Raises Unavailable when the program was built without its boot loaders.
     """
 
-    def __init__(self, settings: Settings, sockets: Sockets, store: Store) -> None:
+    def __init__(self, settings: Settings, sockets: Sockets, store: Store, limits: Limits) -> None:
         self._settings = settings
         self._sockets = sockets
         self._store = store
@@ -71,6 +72,7 @@ class Appliance:
         self.people: People = read_people(settings.data, settings.operator.people)
         self._images = ImageStore(settings.data / "registry", clock=_now)
         self.traffic = Traffic()
+        self.limits = limits
 
         # What it decides, and what that is told of the world around it.
         around = Surroundings(
@@ -182,6 +184,10 @@ class Appliance:
             *boot_routes(self.engine.booting, self.engine.credential, self._boot_folder(at)),
             *self.image_routes(),
         ]
+
+    def is_machine(self, address: str) -> bool:
+        """Whether a known machine has this address."""
+        return bool(self.engine.booting.machine_at(address))
 
     async def save(self) -> None:
         """Save what waits to be saved in batches; raises Unavailable when that cannot be."""

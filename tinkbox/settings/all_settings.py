@@ -16,6 +16,7 @@ from tinkbox.settings.dhcp import Dhcp, check_dhcp
 from tinkbox.settings.discovery import Discovery
 from tinkbox.settings.doors import Node, Operator
 from tinkbox.settings.environment import default_data
+from tinkbox.settings.limits import Limits
 from tinkbox.settings.services import GONE, Services
 
 _HEARING = ("pool", "proxy")  # modes of DHCP in which unknown machines can have an address and be answered
@@ -68,6 +69,7 @@ class Settings:
         "Docker engine for workflow services; everything else works without it",
     )
     services: Services = section(Services, gone=GONE)
+    limits: Limits = section(Limits)
 
     @property
     def discovers(self) -> bool:

@@ -12,6 +12,7 @@ from typing import Any
 
 from tinkbox.model.duration import parse_duration, show_duration
 from tinkbox.model.errors import Invalid, Problem
+from tinkbox.model.sizes import parse_size, show_size
 from tinkbox.settings.declaring import Reader, reader
 
 MAX_COUNT = 10_000
@@ -154,6 +155,15 @@ def duration(least: timedelta) -> Reader[timedelta]:
         return timedelta(seconds=whole.read(value, round(default.total_seconds())))
 
     return read
+
+
+@reader("a size such as `512MiB`", shown=show_size)
+def size(value: Any, _: int) -> int:
+    """A number of bytes, at least one."""
+    found = parse_size(str(value)) if isinstance(value, int | str) and not isinstance(value, bool) else 0
+    if not found:
+        raise Invalid(f"expected a size such as 512MiB, not {value!r}")
+    return found
 
 
 def choice(*words: str) -> Reader[str]:

@@ -1,0 +1,21 @@
+"""Numbers of bytes as people write them."""
+
+import pytest
+
+from tinkbox.model.errors import Invalid
+from tinkbox.model.sizes import parse_size, show_size
+
+
+@pytest.mark.parametrize(
+    ("text", "size"),
+    [("512MiB", 512 << 20), ("1.5GiB", 3 << 29), ("64 KiB", 64 << 10), ("900", 900), ("2TiB", 2 << 40)],
+)
+def test_size_has_a_unit_or_is_bytes(text: str, size: int) -> None:
+    assert parse_size(text) == size
+    assert show_size(size) == text.replace(" ", "")
+
+
+@pytest.mark.parametrize("text", ["", "MiB", "-1", "1.5", "12 parsecs", "1MB", "1e9", "²MiB"])
+def test_anything_else_is_refused_with_an_example(text: str) -> None:
+    with pytest.raises(Invalid, match="write 512MiB"):
+        parse_size(text)

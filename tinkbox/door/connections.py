@@ -1,0 +1,163 @@
+"""The connections of a door: how many there may be, by address and in all, and how long one may keep us waiting.
+
+A newcomer beyond its limit is accepted and closed at once, so that it does not stand before others in the kernel's queue.
+A connection costs little until the head of its first request is complete; only then does aiohttp see it.  Bodies have
+their deadline where they are read (`door.bodies`), answers have theirs in the kernel.
+"""
+
+import asyncio
+import logging
+import socket
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import Final, NoReturn
+
+from tinkbox.model.limits import Ledger, worth_telling
+
+# Others have their turn in between.
+AT_ONCE: Final = 32
+# What proxies and servers commonly take.
+MAX_HEAD: Final = 16 * 1024
+# When there are no descriptors or no memory, which the limits are to prevent.
+PAUSE_SECONDS: Final = 0.5
+THIS_HOST: Final = "this host"
+_TOO_LONG: Final = b"HTTP/1.1 431 Request Header Fields Too Large\r\nConnection: close\r\nContent-Length: 0\r\n\r\n"
+_ENDS: Final = (b"\r\n\r\n", b"\n\n")
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Admission:
+    """What the connections of one door may take.
+
+    `known` tells whether an address is a known machine's, which has a reserve.  The first request's head must be there
+    after `head_seconds`, and some of an answer must be taken every `answer_seconds`.
+    """
+
+    ledger: Ledger
+    known: Callable[[str], bool]
+    head_seconds: float
+    answer_seconds: float
+
+
+class Connections:
+    """Takes connections from a listening socket, and hands each that made a whole request head to a protocol of `serve`."""
+
+    def __init__(self, listening: socket.socket, serve: Callable[[], asyncio.Protocol], admission: Admission) -> None:
+        self._listening = listening
+        self._serve = serve
+        self._admission = admission
+        self._waiting: set[_Connection] = set()
+        self._failures = 0
+
+    async def accept(self) -> NoReturn:
+        """Take connections until cancelled; those that no request came of are closed then."""
+        try:
+            async with asyncio.TaskGroup() as beginning:
+                while True:
+                    for _ in range(AT_ONCE):
+                        await self._accept(beginning)
+                    await asyncio.sleep(0)
+        finally:
+            for each in tuple(self._waiting):
+                each.close()
+
+    async def _accept(self, beginning: asyncio.TaskGroup) -> None:
+        try:
+            connection, peer = await asyncio.get_running_loop().sock_accept(self._listening)
+        except OSError as error:
+            self._failures += 1
+            if worth_telling(self._failures):
+                extra = {"action": "door.accept-failed", "times": self._failures}
+                _log.warning("cannot take a connection, for the %d. time: %s", self._failures, error, extra=extra)
+            await asyncio.sleep(PAUSE_SECONDS)
+            return
+        holder = peer[0] if isinstance(peer, tuple) else THIS_HOST
+        if self._admission.ledger.take(holder, known=self._admission.known):
+            beginning.create_task(self._begin(connection, holder))
+        else:
+            connection.close()
+
+    async def _begin(self, connection: socket.socket, holder: str) -> None:
+        give_back = partial(self._admission.ledger.give_back, holder)
+        opened = _Connection(self._serve, self._waiting, self._admission.head_seconds, give_back)
+        try:
+            limit_silence(connection, self._admission.answer_seconds)
+            await asyncio.get_running_loop().connect_accepted_socket(lambda: opened, connection)
+        except OSError:  # it was gone before it began
+            connection.close()
+            give_back()
+
+
+class _Connection(asyncio.Protocol):
+    """Waits for the head of the first request; from then on the protocol of `serve` has the connection."""
+
+    def __init__(
+        self,
+        serve: Callable[[], asyncio.Protocol],
+        waiting: "set[_Connection]",
+        head_seconds: float,
+        left: Callable[[], None],
+    ) -> None:
+        self._serve = serve
+        self._waiting = waiting
+        self._head_seconds = head_seconds
+        self._left = left
+        self._head = bytearray()
+        self._served: asyncio.Protocol | None = None
+
+    def close(self) -> None:
+        self._transport.abort()
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        assert isinstance(transport, asyncio.Transport)
+        self._transport = transport
+        self._waiting.add(self)
+        self._deadline = asyncio.get_running_loop().call_later(self._head_seconds, transport.abort)
+
+    def data_received(self, data: bytes) -> None:
+        if self._served is not None:
+            self._served.data_received(data)
+            return
+        self._head += data
+        # What is no request is answered so at once.
+        if any(end in self._head for end in _ENDS) or not self._head[:1].isalpha():
+            self._hand_over()
+        elif len(self._head) > MAX_HEAD:
+            self._transport.write(_TOO_LONG)
+            self._transport.close()
+
+    def eof_received(self) -> bool | None:
+        return self._served.eof_received() if self._served is not None else None
+
+    def pause_writing(self) -> None:
+        if self._served is not None:
+            self._served.pause_writing()
+
+    def resume_writing(self) -> None:
+        if self._served is not None:
+            self._served.resume_writing()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._waits_no_more()
+        self._left()
+        if self._served is not None:
+            self._served.connection_lost(exc)
+
+    def _hand_over(self) -> None:
+        self._waits_no_more()
+        self._served = self._serve()
+        self._served.connection_made(self._transport)
+        self._served.data_received(bytes(self._head))
+        self._head.clear()
+
+    def _waits_no_more(self) -> None:
+        self._waiting.discard(self)
+        self._deadline.cancel()
+
+
+def limit_silence(connection: socket.socket | None, seconds: float) -> None:
+    """Have the kernel close a TCP connection whose peer takes nothing of what is sent for so long; 0: never."""
+    if connection is not None and connection.family in (socket.AF_INET, socket.AF_INET6):
+        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, round(seconds * 1000))

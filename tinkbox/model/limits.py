@@ -1,0 +1,203 @@
+"""How much one holder may take of what all share, and how much all of them together: every limit is declared here.
+
+A holder is who takes: an address, a machine, a person.  To add a limit, declare it here, list it in DECLARED, and take
+from its ledger (`Limits.of`).  Its key in tinkbox.yaml, its line in `tinkbox status`, its metrics and what the doctor says
+of it follow from the declaration.  Pure: clocks are given.
+"""
+
+from collections import OrderedDict
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+from tinkbox.model.sizes import show_size
+
+BYTES: Final = "bytes"
+# Refusals that are older are not told any more, in seconds.
+LATELY: Final = 600.0
+# A holder, or all together, above this share of a limit are worth a line.
+NEARLY: Final = 0.8
+REMEMBERED: Final = 1024
+SHOWN_HOLDERS: Final = 10
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limit:
+    """What one holder may have at once, and all holders together.
+
+    `name` is its key in the configuration and its label in metrics.  `unit` is what is counted, in the plural; of
+    BYTES it is sizes.  Only known holders take of `reserved`, the last part of `all` (from 0 to 1).  `descriptors` is how
+    many open files one unit costs.
+    """
+
+    name: str
+    unit: str
+    each: int
+    all: int
+    about: str
+    reserved: float = 0.0
+    descriptors: int = 0
+
+    @property
+    def for_strangers(self) -> int:
+        """As soon as so much is held in all, only known holders are given more."""
+        return self.all - int(self.all * self.reserved)
+
+    def shown(self, amount: int) -> str:
+        """An amount as people read it: `128 connections`, `32MiB`."""
+        return show_size(amount) if self.unit == BYTES else f"{amount} {self.unit}"
+
+
+# A machine's worker and its container engine have some dozen at a time.  Each may have a file open besides.
+NODE_CONNECTIONS: Final = Limit(
+    name="node_connections", unit="connections", each=128, all=8192, reserved=0.5, descriptors=2,
+    about="connections to the node door, by address. Half of all are kept for known machines",
+)  # fmt: skip
+OPERATOR_CONNECTIONS: Final = Limit(
+    name="operator_connections", unit="connections", each=64, all=512, descriptors=2,
+    about="connections to the operator door over TCP, by address",
+)  # fmt: skip
+SOCKET_CONNECTIONS: Final = Limit(
+    name="socket_connections", unit="connections", each=256, all=256, descriptors=2,
+    about="connections to the operator door's unix socket, which has its own whatever comes",
+)  # fmt: skip
+IMAGE_CONNECTIONS: Final = Limit(
+    name="image_connections", unit="connections", each=128, all=128, descriptors=2,
+    about="connections of this host's container engine, which pulls images",
+)  # fmt: skip
+
+DECLARED: Final[Sequence[Limit]] = (
+    NODE_CONNECTIONS,
+    OPERATOR_CONNECTIONS,
+    SOCKET_CONNECTIONS,
+    IMAGE_CONNECTIONS,
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HeldBack:
+    """A holder that was refused lately, or is close to its limit: what it has, and how often it was refused."""
+
+    holder: str
+    held: int
+    refused: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Standing:
+    """What is taken of one limit; `refused` counts since the process began, `held_back` names the worst first."""
+
+    limit: Limit
+    used: int
+    refused: int
+    held_back: Sequence[HeldBack] = ()
+
+    @property
+    def notable(self) -> bool:
+        """Whether a person wants to read of it."""
+        return bool(self.held_back) or self.used > self.limit.all * NEARLY
+
+
+def _unknown(_: str) -> bool:
+    return False
+
+
+class Ledger:
+    """Who holds how much of one limit.  `monotonic` is a clock in seconds."""
+
+    def __init__(self, limit: Limit, monotonic: Callable[[], float]) -> None:
+        self.limit = limit
+        self.used = 0
+        self.refused = 0
+        self._monotonic = monotonic
+        self._held: dict[str, int] = {}
+        # By holder: how often, and when last; those refused longest ago come first, and are forgotten first.
+        self._refusals: OrderedDict[str, tuple[int, float]] = OrderedDict()
+
+    def take(self, holder: str, amount: int = 1, known: Callable[[str], bool] = _unknown) -> bool:
+        """Take for a holder, which is to give back as much; False, and nothing is taken, beyond the limit.
+
+        `known` tells whether a holder may take of what is reserved; it is asked only then.
+        """
+        held, used = self._held.get(holder, 0) + amount, self.used + amount
+        limit = self.limit
+        if held > limit.each or used > limit.all or (used > limit.for_strangers and not known(holder)):
+            self._refuse(holder)
+            return False
+        self._held[holder] = held
+        self.used = used
+        return True
+
+    def give_back(self, holder: str, amount: int = 1) -> None:
+        """Give back what was taken."""
+        self.used -= amount
+        left = self._held[holder] - amount
+        if left:
+            self._held[holder] = left
+        else:
+            del self._held[holder]
+
+    def held_by(self, holder: str) -> int:
+        return self._held.get(holder, 0)
+
+    def standing(self) -> Standing:
+        """What is taken now, and who is held back."""
+        since, nearly = self._monotonic() - LATELY, self.limit.each * NEARLY
+        lately = {holder: count for holder, (count, at) in self._refusals.items() if at > since}
+        near = {holder for holder, held in self._held.items() if held > nearly}
+        found = [
+            HeldBack(holder=each, held=self.held_by(each), refused=lately.get(each, 0)) for each in near | set(lately)
+        ]
+        found.sort(key=lambda each: (-each.refused, -each.held, each.holder))
+        return Standing(limit=self.limit, used=self.used, refused=self.refused, held_back=tuple(found[:SHOWN_HOLDERS]))
+
+    def _refuse(self, holder: str) -> None:
+        now = self._monotonic()
+        self.refused += 1
+        count, at = self._refusals.get(holder, (0, now))
+        self._refusals[holder] = (count + 1 if now - at < LATELY else 1, now)
+        self._refusals.move_to_end(holder)
+        if len(self._refusals) > REMEMBERED:
+            self._refusals.popitem(last=False)
+
+
+class Limits:
+    """The ledgers of all limits that are declared, as large as they are configured."""
+
+    def __init__(self, chosen: Iterable[Limit], monotonic: Callable[[], float]) -> None:
+        self._ledgers = {each.name: Ledger(each, monotonic) for each in chosen}
+
+    def of(self, declared: Limit) -> Ledger:
+        """The one ledger of a limit."""
+        return self._ledgers[declared.name]
+
+    def standings(self) -> list[Standing]:
+        """All limits, in the order of their declaration."""
+        return [each.standing() for each in self._ledgers.values()]
+
+
+def worth_telling(times: int) -> bool:
+    """Whether the log is told of something that happens so often by now: the 1st, 2nd, 4th, 8th… time."""
+    return times & (times - 1) == 0
+
+
+def open_files(limits: Sequence[Limit]) -> int:
+    """How many open files all of these limits allow together."""
+    return sum(each.all * each.descriptors for each in limits)
+
+
+def fitted(limits: Sequence[Limit], descriptors: int) -> Sequence[Limit]:
+    """The limits, the largest lowered until all together allow so many open files at most."""
+    ceiling = max(each.all for each in limits)
+    while ceiling > 1 and open_files(limits) > descriptors:
+        ceiling -= 1
+        limits = [_lowered(each, ceiling) if each.descriptors else each for each in limits]
+    return limits
+
+
+def _lowered(limit: Limit, ceiling: int) -> Limit:
+    if limit.all <= ceiling:
+        return limit
+    # Who alone has all of a limit keeps that, any other leaves most of it to others.
+    each = ceiling if limit.each == limit.all else min(limit.each, max(1, ceiling // 4))
+    return replace(limit, all=ceiling, each=each)

@@ -1,0 +1,80 @@
+"""The section `limits`: how much one holder may take, and all together (`model.limits` declares it), and deadlines.
+
+A lab never notices the defaults.
+"""
+
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from typing import Any
+
+from tinkbox.model.errors import Invalid, Problem
+from tinkbox.model.limits import BYTES, DECLARED, Limit
+from tinkbox.settings import readers
+from tinkbox.settings.declaring import Reader, inline, keys_of, reader, setting
+
+MAX_AMOUNT = 1_000_000
+LEAST_DEADLINE = timedelta(seconds=1)
+
+
+def amounts(unit: str) -> Reader[Limit]:
+    """The two numbers of a limit, of which either may be left out."""
+    one = readers.size if unit == BYTES else amount
+
+    def shown(limit: Limit) -> str:
+        return f"{{each: {one.shown(limit.each)}, all: {one.shown(limit.all)}}}"
+
+    @reader("`each` and `all`, sizes" if unit == BYTES else "`each` and `all`", shown=shown)
+    def read(value: Any, default: Limit) -> Limit:
+        if not isinstance(value, dict) or not set(value) <= {"each", "all"}:
+            raise Invalid(f"expected {shown(default)}, or one of the two, not {value!r}")
+        found: dict[str, int] = {"each": default.each, "all": default.all}
+        problems: list[Problem] = []
+        for key, written in value.items():
+            try:
+                found[key] = one.read(written, 0)
+            except Invalid as error:
+                problems.append(Problem(key=key, text=str(error)))
+        if problems:
+            raise Invalid("wrong amounts", problems)
+        if "each" not in value:
+            found["each"] = min(found["each"], found["all"])
+        if found["each"] > found["all"]:
+            raise Invalid(f"each is {one.shown(found['each'])}, which is more than all, {one.shown(found['all'])}")
+        return replace(default, each=found["each"], all=found["all"])
+
+    return read
+
+
+@reader(f"a number from 1 to {MAX_AMOUNT}")
+def amount(value: Any, _: int) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or not 0 < value <= MAX_AMOUNT:
+        raise Invalid(f"expected a number between 1 and {MAX_AMOUNT}, not {value!r}")
+    return value
+
+
+def _all(**chosen: Limit) -> tuple[Limit, ...]:
+    return tuple(chosen.values())
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """Deadlines of connections, and every limit that is declared."""
+
+    head: timedelta = setting(
+        timedelta(seconds=20),
+        readers.duration(LEAST_DEADLINE),
+        "time for the head of a connection's first request; a connection without one is closed",
+    )
+    idle: timedelta = setting(
+        timedelta(seconds=75),
+        readers.duration(LEAST_DEADLINE),
+        "time between the end of an answer and the whole head of the next request on its connection",
+    )
+    answer: timedelta = setting(
+        timedelta(minutes=2),
+        readers.duration(LEAST_DEADLINE),
+        "time in which the reader of an answer must take some of it",
+    )
+    holdings: tuple[Limit, ...] = inline(
+        keys_of(_all, **{each.name: setting(each, amounts(each.unit), each.about) for each in DECLARED})
+    )

@@ -19,6 +19,7 @@ from tinkbox import __version__
 from tinkbox.api.access import bearer_only
 from tinkbox.appliance import Appliance, Part
 from tinkbox.boot.http.loaders import load_loaders
+from tinkbox.door.bodies import Bodies, limit_bodies
 from tinkbox.door.connections import Admission, Connections
 from tinkbox.door.lasting import end_with_door
 from tinkbox.door.open_files import raise_open_files
@@ -27,6 +28,7 @@ from tinkbox.hosting.volumes import real_folders
 from tinkbox.listening import Listening, Sockets, bound
 from tinkbox.model.errors import Conflict, Invalid, Refusal, Unavailable
 from tinkbox.model.limits import (
+    BODY_BYTES,
     IMAGE_CONNECTIONS,
     NODE_CONNECTIONS,
     OPERATOR_CONNECTIONS,
@@ -100,7 +102,10 @@ class _Doors:
     def __init__(self, settings: Settings, appliance: Appliance) -> None:
         self._deadlines = settings.limits
         self._limits = appliance.limits
-        self._known = appliance.is_machine
+        self._known = appliance.is_known
+        self._bodies = Bodies(
+            ledger=self._limits.of(BODY_BYTES), known=self._known, seconds=settings.limits.body.total_seconds()
+        )
         self._runners: list[web.AppRunner] = []
         self.parts: list[Part] = []
 
@@ -111,6 +116,7 @@ class _Doors:
         application = web.Application(middlewares=[refusals_become_problems, *guards], client_max_size=0)
         application.add_routes(routes)
         end_with_door(application)
+        limit_bodies(application, self._bodies)
         # A handler runs to its end even when its client is gone: what it committed must also reach our memory.
         # What is passed on to a service must reach it as it came.
         runner = web.AppRunner(

@@ -27,6 +27,7 @@ from tinkbox.boot.network.neighbours import neighbour
 from tinkbox.boot.syslog import SyslogServer
 from tinkbox.boot.tftp.files import TftpFiles
 from tinkbox.boot.tftp.server import TftpServer
+from tinkbox.door.connections import THIS_HOST
 from tinkbox.door.request_counts import Traffic
 from tinkbox.engine.boot.booting import OTHERS_ADDRESSES
 from tinkbox.engine.doctor.case import OsieSize
@@ -70,9 +71,9 @@ class Appliance:
         self._store = store
         self._loaders = load_loaders()
         self.people: People = read_people(settings.data, settings.operator.people)
-        self._images = ImageStore(settings.data / "registry", clock=_now)
-        self.traffic = Traffic()
         self.limits = limits
+        self._images = ImageStore(settings.data / "registry", _now, limits)
+        self.traffic = Traffic()
 
         # What it decides, and what that is told of the world around it.
         around = Surroundings(
@@ -93,7 +94,7 @@ class Appliance:
 
     def parts(self) -> list[Part]:
         """Everything that is to run for as long as the appliance does."""
-        parts: list[Part] = [self._store.run, *self.engine.parts(), self._host.run]
+        parts: list[Part] = [self._store.run, *self.engine.parts(), self._host.run, self._images.uploads.run]
         rate_limit = RateLimit(self.engine.booting.knows, time.monotonic)
         prober = Prober({each.interface.name: each.interface.network for each in self._sockets.networks})
         for each in self._sockets.networks:
@@ -185,9 +186,9 @@ class Appliance:
             *self.image_routes(),
         ]
 
-    def is_machine(self, address: str) -> bool:
-        """Whether a known machine has this address."""
-        return bool(self.engine.booting.machine_at(address))
+    def is_known(self, holder: str) -> bool:
+        """Whether this is a known machine's address, or this host's operator: for them some of each limit is kept."""
+        return holder == THIS_HOST or bool(self.engine.booting.machine_at(holder))
 
     async def save(self) -> None:
         """Save what waits to be saved in batches; raises Unavailable when that cannot be."""

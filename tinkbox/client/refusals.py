@@ -2,7 +2,18 @@
 
 import json
 
-from tinkbox.model.errors import Conflict, Denied, Forbidden, Invalid, NotFound, Problem, Refusal, TooLarge, Unavailable
+from tinkbox.model.errors import (
+    Conflict,
+    Denied,
+    Forbidden,
+    Invalid,
+    NotFound,
+    Problem,
+    Refusal,
+    TooLarge,
+    TooMany,
+    Unavailable,
+)
 
 BY_STATUS: dict[int, type[Refusal]] = {
     401: Denied,
@@ -10,6 +21,7 @@ BY_STATUS: dict[int, type[Refusal]] = {
     404: NotFound,
     409: Conflict,
     413: TooLarge,
+    429: TooMany,
     503: Unavailable,
 }
 

@@ -1,23 +1,107 @@
-"""What a request says, as far as it is taken in."""
+"""What a request says, as far as it is taken in: in time, and within what its sender and all together may have in memory."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from dataclasses import dataclass
+from typing import Final
 
 from aiohttp import web
 
-from tinkbox.model.errors import TooLarge
+from tinkbox.door.connections import THIS_HOST
+from tinkbox.door.problems import Handler
+from tinkbox.model.errors import Invalid, TooLarge, TooMany
+from tinkbox.model.limits import Ledger
+
+# Smaller ones are not counted: there are no more of them than connections, and a report is taken whatever else comes.
+SMALL: Final = 16 * 1024
+# In the long run a body comes no slower than a modem of the nineties, in bytes a second.
+SLOWEST: Final = 8 * 1024
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bodies:
+    """What bodies may take of one door: memory, by the address that sends them, and `seconds` without progress."""
+
+    ledger: Ledger
+    known: Callable[[str], bool]
+    seconds: float
+
+
+_BODIES: Final = web.AppKey("bodies", Bodies)
+_TAKEN: Final = web.RequestKey("taken", int)
+
+
+def limit_bodies(application: web.Application, bodies: Bodies) -> None:
+    """Hold the bodies of an application's requests to these limits; what one takes it has until it is answered."""
+    application[_BODIES] = bodies
+    application.middlewares.append(_give_back)
 
 
 async def body_of(request: web.Request, limit: int) -> bytes:
-    """Raises TooLarge, without reading more than `limit` bytes."""
-    if (request.content_length or 0) > limit:
-        raise TooLarge(f"{request.content_length} bytes: at most {limit} are taken here")
+    """Raises TooLarge, without reading more than `limit` bytes, TooMany, and what `chunks_of` raises."""
+    announced = request.content_length or 0
+    if announced > limit:
+        raise TooLarge(f"{announced} bytes: at most {limit} are taken here")
+    _take(request, announced)
     body = bytearray()
-    # Most come with their head.
-    if request.content.is_eof():
-        body += request.content.read_nowait()
-    else:
-        async for chunk in request.content.iter_any():
-            body += chunk
-            if len(body) > limit:
-                break
-    if len(body) > limit:
-        raise TooLarge(f"more than {limit} bytes: that is too much here")
+    async for chunk in chunks_of(request):
+        if len(body) + len(chunk) > limit:
+            raise TooLarge(f"more than {limit} bytes: that is too much here")
+        _take(request, len(body) + len(chunk))
+        body += chunk
     return bytes(body)
+
+
+async def chunks_of(request: web.Request) -> AsyncIterator[bytes]:
+    """The body as it comes.  Raises HTTPRequestTimeout when it stands still, Invalid when it is no body."""
+    content = request.content
+    # Most come with their head.
+    if content.is_eof():
+        if whole := content.read_nowait():
+            yield whole
+        return
+    bodies, clock = request.app.get(_BODIES), asyncio.get_running_loop().time
+    patience = bodies.seconds if bodies is not None else None
+    until = None if patience is None else clock() + patience
+    while True:
+        try:
+            async with asyncio.timeout_at(until):
+                chunk = await content.readany()
+        except TimeoutError:
+            raise web.HTTPRequestTimeout(text=f"the body stood still for {patience:.0f} s") from None
+        except web.RequestPayloadError as error:
+            raise Invalid(f"the body is not what its head says: {error}") from None
+        if not chunk:
+            return
+        yield chunk
+        if until is not None and patience is not None:
+            until = min(clock() + patience, max(until, clock()) + len(chunk) / SLOWEST)
+
+
+def holder_of(request: web.Request) -> str:
+    """The address that a request comes from, or what stands for this host's own."""
+    return request.remote or THIS_HOST
+
+
+def _take(request: web.Request, size: int) -> None:
+    """Take memory until there is so much for this request; raises TooMany."""
+    bodies, taken = request.app.get(_BODIES), request.get(_TAKEN, 0)
+    if bodies is None or size <= max(taken, SMALL):
+        return
+    holder = holder_of(request)
+    if not bodies.ledger.take(holder, size - taken, bodies.known):
+        limit = bodies.ledger.limit
+        raise TooMany(
+            f"too many bytes at once from {holder}: {limit.shown(limit.each)} of all requests that are not answered yet, "
+            f"{limit.shown(limit.all)} of all machines"
+        )
+    request[_TAKEN] = size
+
+
+@web.middleware
+async def _give_back(request: web.Request, handler: Handler) -> web.StreamResponse:
+    try:
+        return await handler(request)
+    finally:
+        if taken := request.get(_TAKEN, 0):
+            request.app[_BODIES].ledger.give_back(holder_of(request), taken)

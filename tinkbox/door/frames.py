@@ -6,6 +6,7 @@ from typing import NoReturn, Protocol
 from aiohttp import WSCloseCode, WSMsgType, web
 
 from tinkbox.client.keep_alive import keep_alive
+from tinkbox.door.connections import limit_silence
 from tinkbox.door.lasting import lasting
 from tinkbox.engine.shells.frame_queue import CutOff
 from tinkbox.model.errors import Invalid, Refusal
@@ -60,7 +61,9 @@ class _Carrier:
         )
 
     async def run(self) -> None:
-        keep_alive(self._request.get_extra_info("socket"))
+        connection = self._request.get_extra_info("socket")
+        keep_alive(connection)
+        limit_silence(connection, 0)
         await self.socket.prepare(self._request)
         try:
             async with asyncio.TaskGroup() as group:

@@ -7,7 +7,7 @@ from dataclasses import asdict
 
 from aiohttp import web
 
-from tinkbox.model.errors import Conflict, Denied, Forbidden, Invalid, NotFound, Refusal, TooLarge, Unavailable
+from tinkbox.model.errors import Conflict, Denied, Forbidden, Invalid, NotFound, Refusal, TooLarge, TooMany, Unavailable
 
 STATUS: Mapping[type[Refusal], int] = {
     Invalid: 422,
@@ -17,18 +17,27 @@ STATUS: Mapping[type[Refusal], int] = {
     Denied: 401,
     Forbidden: 403,
     Unavailable: 503,
+    TooMany: 429,
 }
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 _log = logging.getLogger(__name__)
 
 
-def problem(status: int, kind: str, detail: str, problems: tuple[object, ...] = ()) -> web.Response:
+def problem(
+    status: int, kind: str, detail: str, problems: tuple[object, ...] = (), headers: Mapping[str, str] | None = None
+) -> web.Response:
     """One problem document; `type` is stable and meant for programs, `detail` for people."""
     document = {"type": f"/problems/{kind}", "status": status, "detail": detail, "problems": list(problems)}
-    headers = {"WWW-Authenticate": "Bearer"} if status == 401 else None
     return web.Response(
         status=status, text=json.dumps(document), content_type="application/problem+json", headers=headers
     )
+
+
+def advice(refusal: Refusal) -> Mapping[str, str]:
+    """The headers that say what to do about a refusal (RFC 9110 §11.6.1 and §10.2.3)."""
+    if isinstance(refusal, TooMany):
+        return {"Retry-After": str(refusal.retry_after)}
+    return {"WWW-Authenticate": "Bearer"} if type(refusal) is Denied else {}
 
 
 @web.middleware
@@ -38,13 +47,14 @@ async def refusals_become_problems(request: web.Request, handler: Handler) -> we
         return await handler(request)
     except Refusal as refusal:
         listed = tuple(asdict(each) for each in refusal.problems) if isinstance(refusal, Invalid) else ()
-        return problem(STATUS[type(refusal)], type(refusal).__name__.lower(), str(refusal), listed)
+        return problem(STATUS[type(refusal)], type(refusal).__name__.lower(), str(refusal), listed, advice(refusal))
     except web.HTTPException as answer:
         if answer.status < 400:
             raise
         return problem(answer.status, answer.reason.lower().replace(" ", "-"), answer.text or answer.reason)
     except ConnectionError:
-        raise  # the client went away; there is nobody left to answer
+        # The client went away, and nobody reads this; aiohttp would write a traceback into the log.
+        return problem(400, "bad-request", "the connection broke")
     except Exception:
         _log.exception("request failed", extra={"action": "http.failed", "path": request.path})
         return problem(500, "internal", "tinkbox failed to answer this; its log has the reason")

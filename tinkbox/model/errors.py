@@ -1,4 +1,4 @@
-"""The seven ways a request can be refused, named by what the caller can do about it.
+"""The eight ways a request can be refused, named by what the caller can do about it.
 
 Their text is for the operator.  The HTTP doors map them to a status once, at the edge.
 """
@@ -59,3 +59,11 @@ class Forbidden(Denied):
 
 class Unavailable(Refusal):
     """Something this needs is not there now; trying later may succeed."""
+
+
+class TooMany(Unavailable):
+    """The caller, or all together, take as much as they may at once; it may succeed after `retry_after` seconds."""
+
+    def __init__(self, summary: str, retry_after: int = 5) -> None:
+        super().__init__(summary)
+        self.retry_after = retry_after

@@ -65,12 +65,28 @@ IMAGE_CONNECTIONS: Final = Limit(
     name="image_connections", unit="connections", each=128, all=128, descriptors=2,
     about="connections of this host's container engine, which pulls images",
 )  # fmt: skip
+# What a machine sends at most is the data of a workflow: 12 MiB for an action, and as much for each of its services.
+BODY_BYTES: Final = Limit(
+    name="body_bytes", unit=BYTES, each=32 << 20, all=128 << 20, reserved=0.25,
+    about="memory for the bodies of requests that are not answered yet, by address",
+)  # fmt: skip
+UPLOADS: Final = Limit(
+    name="uploads", unit="uploads", each=16, all=64, descriptors=1,
+    about="images' blobs that are being pushed, by address",
+)  # fmt: skip
+UPLOAD_BYTES: Final = Limit(
+    name="upload_bytes", unit=BYTES, each=64 << 30, all=128 << 30,
+    about="disk for images' blobs that are being pushed, by address",
+)  # fmt: skip
 
 DECLARED: Final[Sequence[Limit]] = (
     NODE_CONNECTIONS,
     OPERATOR_CONNECTIONS,
     SOCKET_CONNECTIONS,
     IMAGE_CONNECTIONS,
+    BODY_BYTES,
+    UPLOADS,
+    UPLOAD_BYTES,
 )
 
 
@@ -131,11 +147,9 @@ class Ledger:
     def give_back(self, holder: str, amount: int = 1) -> None:
         """Give back what was taken."""
         self.used -= amount
-        left = self._held[holder] - amount
+        left = self._held.pop(holder, 0) - amount
         if left:
             self._held[holder] = left
-        else:
-            del self._held[holder]
 
     def held_by(self, holder: str) -> int:
         return self._held.get(holder, 0)
@@ -188,7 +202,7 @@ def open_files(limits: Sequence[Limit]) -> int:
 
 def fitted(limits: Sequence[Limit], descriptors: int) -> Sequence[Limit]:
     """The limits, the largest lowered until all together allow so many open files at most."""
-    ceiling = max(each.all for each in limits)
+    ceiling = max(each.all for each in limits if each.descriptors)
     while ceiling > 1 and open_files(limits) > descriptors:
         ceiling -= 1
         limits = [_lowered(each, ceiling) if each.descriptors else each for each in limits]

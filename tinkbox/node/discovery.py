@@ -10,8 +10,8 @@ from typing import Final
 from aiohttp import web
 
 from tinkbox.door.bodies import body_of
-from tinkbox.door.problems import problem
 from tinkbox.engine.discovery.discovery import Discovery
+from tinkbox.model.errors import TooMany
 from tinkbox.model.rates import Buckets, Rate
 from tinkbox.node.polls import answered, awaited, nothing_yet, worker_of
 from tinkbox.wire.messages.inventory import MAX_INVENTORY, decode_told, encode_message
@@ -35,7 +35,8 @@ def routes(
         token = worker_of(request, _whoever)
         # Before its body is read: neither an invented credential nor a flood has any of it looked at.
         if not tells.take(discovery.teller(token), monotonic()):
-            return _too_often()
+            seconds = round(1 / TELLS.a_second)
+            raise TooMany(f"this machine told what it is too often: it may do so again in {seconds} s", seconds)
         await discovery.told(token, decode_told(await body_of(request, MAX_INVENTORY)))
         return web.json_response({})
 
@@ -45,14 +46,6 @@ def routes(
         return nothing_yet() if found is None else answered(encode_message(found))
 
     return [web.post("/worker/inventory", told), web.get("/worker/acceptance", accepted)]
-
-
-def _too_often() -> web.Response:
-    seconds = round(1 / TELLS.a_second)
-    detail = f"this machine told what it is too often: it may do so again in {seconds} s"
-    answer = problem(429, "too-many-requests", detail)
-    answer.headers["Retry-After"] = str(seconds)
-    return answer
 
 
 _whoever: Callable[[str], str] = str  # the engine knows better whose it is

@@ -20,6 +20,7 @@ from aiohttp import (
 )
 from yarl import URL
 
+from tinkbox.door.connections import limit_silence
 from tinkbox.proxy.headers import Headers
 from tinkbox.proxy.responses import cut, pass_back
 
@@ -73,6 +74,8 @@ async def carry(request: web.Request, session: ClientSession, url: URL, headers:
     try:
         async with connecting as service:
             client = _served((service.protocol,) if service.protocol else ())
+            # Whoever looks at a stream may stand still, as with no proxy in between.
+            limit_silence(request.get_extra_info("socket"), 0)
             await client.prepare(request)
             await _relay(request, client, service)
             return client

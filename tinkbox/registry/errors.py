@@ -14,8 +14,8 @@ from collections.abc import Callable, Mapping
 
 from aiohttp import web
 
-from tinkbox.door.problems import Handler
-from tinkbox.model.errors import Conflict, Denied, Forbidden, Invalid, NotFound, Refusal, TooLarge, Unavailable
+from tinkbox.door.problems import Handler, advice
+from tinkbox.model.errors import Conflict, Denied, Forbidden, Invalid, NotFound, Refusal, TooLarge, TooMany, Unavailable
 from tinkbox.model.image import REPOSITORY
 from tinkbox.registry.repositories import MAX_NAME
 
@@ -29,6 +29,7 @@ STATUS: Mapping[type[Refusal], int] = {
     Denied: 401,
     Forbidden: 403,
     Unavailable: 503,
+    TooMany: 429,
 }
 CODES: Mapping[type[Refusal], str] = {
     Invalid: "UNSUPPORTED",
@@ -38,6 +39,7 @@ CODES: Mapping[type[Refusal], str] = {
     Denied: "UNAUTHORIZED",
     Forbidden: "DENIED",
     Unavailable: "UNKNOWN",
+    TooMany: "TOOMANYREQUESTS",
 }
 _HOST = re.compile(r"[A-Za-z0-9.:\[\]-]{1,255}\Z")
 
@@ -61,8 +63,8 @@ def answering(handler: Handler, codes: Mapping[type[Refusal], str]) -> Handler:
             response = await handler(request)
         except Refusal as refusal:
             kind = type(refusal)
-            challenge = {"WWW-Authenticate": challenge_for(request)} if kind is Denied else None
-            return refused(STATUS[kind], codes.get(kind, CODES[kind]), str(refusal), challenge)
+            headers = {"WWW-Authenticate": challenge_for(request)} if kind is Denied else advice(refusal)
+            return refused(STATUS[kind], codes.get(kind, CODES[kind]), str(refusal), headers)
         except ConnectionError:  # the client went away, which is no error of ours; nobody reads this
             return refused(400, "BLOB_UPLOAD_INVALID", "the connection broke")
         response.headers.update(VERSION)

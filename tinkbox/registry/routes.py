@@ -10,7 +10,7 @@ from contextlib import asynccontextmanager
 
 from aiohttp import web
 
-from tinkbox.door.bodies import body_of
+from tinkbox.door.bodies import body_of, chunks_of, holder_of
 from tinkbox.model.errors import Conflict, Denied, Invalid, NotFound, Refusal
 from tinkbox.model.image import DIGEST
 from tinkbox.registry.errors import ANONYMOUS, answering, credential, operator_only
@@ -110,7 +110,7 @@ class _RegistryDoor:
         name, mount = request.match_info["name"], request.query.get("mount", "")
         if DIGEST.match(mount) and await self._has(mount):
             return _created(name, mount)
-        upload = self._store.uploads.begin(name)
+        upload = self._store.uploads.begin(name, holder_of(request))
         if "digest" in request.query:
             async with upload.turn:
                 return await self._keep(upload, request)
@@ -123,7 +123,7 @@ class _RegistryDoor:
     async def append(self, request: web.Request) -> web.Response:
         operator_only(request, self._authorised)
         async with self._turn(request) as upload:
-            await self._store.uploads.append(upload, _body(request), _start(request))
+            await self._store.uploads.append(upload, chunks_of(request), _start(request))
             return _progress(upload, 202)
 
     async def finish(self, request: web.Request) -> web.Response:
@@ -149,7 +149,7 @@ class _RegistryDoor:
 
     async def _keep(self, upload: Upload, request: web.Request) -> web.Response:
         digest = request.query.get("digest", "")
-        await self._store.uploads.append(upload, _body(request), _start(request))
+        await self._store.uploads.append(upload, chunks_of(request), _start(request))
         await self._store.keep(upload, digest)
         return _created(upload.repository, digest)
 
@@ -160,10 +160,6 @@ class _RegistryDoor:
 
     def _upload(self, request: web.Request) -> Upload:
         return self._store.uploads.get(request.match_info["name"], request.match_info["upload"])
-
-
-def _body(request: web.Request) -> AsyncIterator[bytes]:
-    return aiter(request.content.iter_any())
 
 
 def _start(request: web.Request) -> int | None:

@@ -17,6 +17,7 @@ from typing import TypedDict
 
 from tinkbox.model.errors import Invalid, NotFound, TooLarge, Unavailable
 from tinkbox.model.image import REPOSITORY, parse_reference
+from tinkbox.model.limits import Limits
 from tinkbox.registry.archive import Archive, unpack
 from tinkbox.registry.blobs import Blobs, make_folder
 from tinkbox.registry.manifests import MAX_MANIFEST, Manifest, parse_manifest
@@ -53,6 +54,7 @@ class ImageStore:
         self,
         root: Path,
         clock: Callable[[], datetime],
+        limits: Limits,
         new_token: Callable[[], str] = lambda: secrets.token_hex(16),
     ) -> None:
         make_folder(root / "repositories")
@@ -61,7 +63,7 @@ class ImageStore:
         self._repositories = Repositories(root, self._blobs.write)
         self._promised: dict[str, datetime] = {}
         self._turn = asyncio.Lock()  # whoever changes what refers to what
-        self.uploads = Uploads(self._blobs.stage, clock, new_token)
+        self.uploads = Uploads(self._blobs.stage, clock, new_token, limits)
 
     async def blob(self, digest: str) -> Path:
         """A blob's file, verified; raises NotFound, or Unavailable for a damaged one."""

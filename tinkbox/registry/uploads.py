@@ -1,15 +1,17 @@
-"""Blob uploads in progress: bounded in number, age and size; forgotten when the process ends."""
+"""Blob uploads in progress: bounded in number, bytes and age; forgotten when the process ends."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from typing import NoReturn
 
-from tinkbox.model.errors import Conflict, NotFound, TooLarge, Unavailable
+from tinkbox.model.errors import Conflict, NotFound, TooLarge, TooMany
+from tinkbox.model.limits import UPLOAD_BYTES, UPLOADS, Limits
 from tinkbox.registry.blobs import PIECE, Staged
 
-MAX_UPLOADS = 64
 MAX_IDLE = timedelta(hours=1)
+LOOK_EVERY = 60.0
 MAX_BLOB = 64 << 30
 
 
@@ -18,9 +20,11 @@ class Upload:
     """One client's blob on its way in.  Take `turn` for whatever changes it."""
 
     id: str
+    holder: str
     repository: str
     staged: Staged
     touched_at: datetime
+    taken: int = 0
     turn: asyncio.Lock = field(default_factory=asyncio.Lock)
 
 
@@ -32,22 +36,40 @@ class Uploads:
         stage: Callable[[], Staged],
         clock: Callable[[], datetime],
         new_token: Callable[[], str],
+        limits: Limits,
         max_blob: int = MAX_BLOB,
     ) -> None:
         self._stage = stage
         self._clock = clock
         self._new_token = new_token
         self._max_blob = max_blob
+        self._number = limits.of(UPLOADS)
+        self._bytes = limits.of(UPLOAD_BYTES)
         self._uploads: dict[str, Upload] = {}
 
-    def begin(self, repository: str) -> Upload:
-        """Start one; raises Unavailable when too many are in progress."""
-        now = self._clock()
-        for old in [each for each in self._uploads.values() if now - each.touched_at > MAX_IDLE]:
-            self.end(old)
-        if len(self._uploads) >= MAX_UPLOADS:
-            raise Unavailable(f"{MAX_UPLOADS} uploads are in progress: try again when some have ended")
-        upload = Upload(id=self._new_token(), repository=repository, staged=self._stage(), touched_at=now)
+    async def run(self) -> NoReturn:
+        """Forget the uploads that nobody goes on with, until cancelled."""
+        while True:
+            await asyncio.sleep(LOOK_EVERY)
+            self._end_idle()
+
+    def begin(self, repository: str, holder: str) -> Upload:
+        """Start one of the client at an address; raises TooMany."""
+        self._end_idle()
+        if not self._number.take(holder):
+            limit = self._number.limit
+            raise TooMany(
+                f"{self._number.held_by(holder)} uploads of {holder} are in progress, {self._number.used} in all, of "
+                f"{limit.each} and {limit.all}: try again when some have ended"
+            )
+        try:
+            staged = self._stage()
+        except BaseException:
+            self._number.give_back(holder)
+            raise
+        upload = Upload(
+            id=self._new_token(), holder=holder, repository=repository, staged=staged, touched_at=self._clock()
+        )
         self._uploads[upload.id] = upload
         return upload
 
@@ -78,15 +100,28 @@ class Uploads:
 
     def end(self, upload: Upload) -> None:
         """Forget one, whether its blob was kept or not."""
-        self._uploads.pop(upload.id, None)
+        if self._uploads.pop(upload.id, None) is not None:
+            self._number.give_back(upload.holder)
+            self._bytes.give_back(upload.holder, upload.taken)
         upload.staged.discard()
 
     async def _write(self, upload: Upload, chunk: bytearray) -> None:
         try:
             if upload.staged.size + len(chunk) > self._max_blob:
                 raise TooLarge(f"a blob may have {self._max_blob} bytes at most")
+            if not self._bytes.take(upload.holder, len(chunk)):
+                limit = self._bytes.limit
+                raise TooMany(
+                    f"uploads in progress may have {limit.shown(limit.each)} of one address, {limit.shown(limit.all)} of all"
+                )
+            upload.taken += len(chunk)
             await asyncio.to_thread(upload.staged.write, chunk)
         except BaseException:
             self.end(upload)  # the file and its hash may no longer agree
             raise
         upload.touched_at = self._clock()
+
+    def _end_idle(self) -> None:
+        now = self._clock()
+        for old in [each for each in self._uploads.values() if now - each.touched_at > MAX_IDLE]:
+            self.end(old)

@@ -70,6 +70,11 @@ class Limits:
         readers.duration(LEAST_DEADLINE),
         "time between the end of an answer and the whole head of the next request on its connection",
     )
+    body: timedelta = setting(
+        timedelta(seconds=30),
+        readers.duration(LEAST_DEADLINE),
+        "time for which the body of a request may stand still; one that goes on may take as long as at 8 KiB a second",
+    )
     answer: timedelta = setting(
         timedelta(minutes=2),
         readers.duration(LEAST_DEADLINE),

@@ -5,6 +5,7 @@ import io
 import json
 import socket
 import tarfile
+import time
 from collections import Counter
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
@@ -34,6 +35,7 @@ from tinkbox.model.diagnosis import Rival
 from tinkbox.model.firmware_traits import FirmwareTraits
 from tinkbox.model.inventory import Inventory
 from tinkbox.model.leases import Lease
+from tinkbox.model.limits import DECLARED, Limits
 from tinkbox.registry.storage import ImageStore
 
 TOKEN = "the-operators-token"
@@ -99,7 +101,7 @@ def examiner(box: Appliance, seen: Seen) -> Examiner:
 @asynccontextmanager
 async def open_door(folder: Path) -> AsyncIterator[Door]:
     async with appliance(folder / "tinkbox.sqlite") as box, AsyncExitStack() as stack:
-        images = ImageStore(folder / "registry", box.clock)
+        images = ImageStore(folder / "registry", box.clock, Limits(DECLARED, time.monotonic))
         answers: Counter[tuple[str, str, int]] = Counter()
         lent: list[Lease] = []
         breakpoints = Breakpoints(box.store, box.wakeups, box.machines, box.clock)

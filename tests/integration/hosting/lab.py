@@ -5,6 +5,7 @@ import ctypes
 import os
 import socket
 import threading
+import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import replace
@@ -19,6 +20,7 @@ from tests.unit.hosting.fake_host_link import FakeHostLink
 from tinkbox.door.problems import refusals_become_problems
 from tinkbox.hosting import Pace, Place
 from tinkbox.hosting.host import ServiceHost
+from tinkbox.model.limits import DECLARED, Limits
 from tinkbox.model.services import Phase, PlannedService, Service, Standing
 from tinkbox.registry.routes import routes
 from tinkbox.registry.storage import ImageStore
@@ -66,14 +68,14 @@ async def make_images(engine: DockerEngine, root: Path) -> None:
     async def content() -> AsyncIterator[bytes]:
         yield archive.read_bytes()
 
-    await ImageStore(root, Clock()).load(content())
+    await ImageStore(root, Clock(), Limits(DECLARED, time.monotonic)).load(content())
 
 
 @asynccontextmanager
 async def registry_in(network: Path, root: Path) -> AsyncIterator[str]:
     """The appliance's registry as the engine reaches it; gives its `host:port`."""
     app = web.Application(middlewares=[refusals_become_problems])
-    app.add_routes(routes(ImageStore(root, Clock()), may_push))
+    app.add_routes(routes(ImageStore(root, Clock(), Limits(DECLARED, time.monotonic)), may_push))
     runner = web.AppRunner(app, shutdown_timeout=1)
     await runner.setup()
     listening = socket_in(network)

@@ -126,7 +126,7 @@ async def test_a_machine_that_tells_without_end_is_told_to_wait(box: Appliance, 
     headers = guest(box)
     assert [await tell(door, headers) for _ in range(50)] == [200] * 8 + [429] * 42
     answer = await door.post("/worker/inventory", data=TOLD, headers=headers)
-    assert (answer.headers["Retry-After"], (await answer.json())["type"]) == ("8", "/problems/too-many-requests")
+    assert (answer.headers["Retry-After"], (await answer.json())["type"]) == ("8", "/problems/toomany")
     assert "too often" in (await answer.json())["detail"]
 
 

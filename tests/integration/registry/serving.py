@@ -6,6 +6,7 @@ import hashlib
 import io
 import json
 import tarfile
+import time
 from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -17,6 +18,7 @@ from aiohttp import ClientResponse, ClientSession, web
 
 from tinkbox.door.problems import refusals_become_problems
 from tinkbox.model.errors import Forbidden
+from tinkbox.model.limits import DECLARED, Limits
 from tinkbox.registry.manifests import DOCKER_CONFIG, DOCKER_LAYER, DOCKER_MANIFEST
 from tinkbox.registry.routes import routes
 from tinkbox.registry.storage import ImageStore
@@ -97,7 +99,7 @@ def may_push(given: str) -> bool:
 @asynccontextmanager
 async def serving(root: Path, clock: Clock | None = None) -> AsyncIterator[Registry]:
     clock = clock or Clock()
-    store = ImageStore(root, clock)
+    store = ImageStore(root, clock, Limits(DECLARED, time.monotonic))
     app = web.Application(middlewares=[refusals_become_problems])
     app.add_routes(routes(store, may_push))
     runner = web.AppRunner(app, shutdown_timeout=1)

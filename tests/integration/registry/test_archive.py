@@ -6,6 +6,7 @@ import io
 import json
 import lzma
 import tarfile
+import time
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 
@@ -26,6 +27,7 @@ from tests.integration.registry.serving import (
     tar,
 )
 from tinkbox.model.errors import Invalid, TooLarge, Unavailable
+from tinkbox.model.limits import DECLARED, Limits
 from tinkbox.registry.manifests import DOCKER_MANIFEST, OCI_INDEX
 from tinkbox.registry.storage import ImageStore
 
@@ -143,7 +145,7 @@ async def test_an_archive_with_a_flipped_bit_is_loaded_unharmed_or_refused(
     packed = bytearray(PACKED)
     packed[place // 8] ^= 1 << place % 8
     root = tmp_path_factory.mktemp("registry")
-    store = ImageStore(root, Clock())
+    store = ImageStore(root, Clock(), Limits(DECLARED, time.monotonic))
     try:
         names = await store.load(chunks(bytes(packed[:cut])))
     except Invalid:

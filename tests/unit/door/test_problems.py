@@ -7,7 +7,7 @@ from aiohttp import web
 from aiohttp.test_utils import TestClient, TestServer, make_mocked_request
 
 from tinkbox.door.problems import refusals_become_problems
-from tinkbox.model.errors import Conflict, Denied, Forbidden, Invalid, NotFound, Problem, TooLarge, Unavailable
+from tinkbox.model.errors import Conflict, Denied, Forbidden, Invalid, NotFound, Problem, TooLarge, TooMany, Unavailable
 
 REFUSALS = [
     (NotFound("no such workflow"), 404, "/problems/notfound"),
@@ -16,6 +16,7 @@ REFUSALS = [
     (Denied("wrong token"), 401, "/problems/denied"),
     (Forbidden("not for you"), 403, "/problems/forbidden"),
     (Unavailable("no engine"), 503, "/problems/unavailable"),
+    (TooMany("wait"), 429, "/problems/toomany"),
     (Invalid("bad"), 422, "/problems/invalid"),
 ]
 
@@ -70,14 +71,28 @@ async def test_our_own_fault_is_a_500_that_reveals_nothing() -> None:
     assert "secret" not in str(document)
 
 
-@pytest.mark.parametrize("answer", [ConnectionResetError("the client went away"), web.HTTPFound("/elsewhere")])
-async def test_what_is_no_refusal_and_no_fault_passes_unchanged(
-    answer: Exception, caplog: pytest.LogCaptureFixture
-) -> None:
+async def test_a_redirection_passes_unchanged() -> None:
+    answer = web.HTTPFound("/elsewhere")
+
     async def handler(_: web.Request) -> web.Response:
         raise answer
 
-    with pytest.raises(type(answer)) as passed:
+    with pytest.raises(web.HTTPFound) as passed:
         await refusals_become_problems(make_mocked_request("GET", "/"), handler)
     assert passed.value is answer
+
+
+async def test_a_client_that_goes_away_leaves_nothing_in_the_log(caplog: pytest.LogCaptureFixture) -> None:
+    async def handler(_: web.Request) -> web.Response:
+        raise ConnectionResetError("the client went away")
+
+    assert (await refusals_become_problems(make_mocked_request("GET", "/"), handler)).status == 400
     assert caplog.records == []
+
+
+async def test_who_takes_too_much_is_told_when_to_try_again() -> None:
+    async def handler(_: web.Request) -> web.Response:
+        raise TooMany("wait", retry_after=7)
+
+    answer = await refusals_become_problems(make_mocked_request("GET", "/"), handler)
+    assert (answer.status, answer.headers["Retry-After"]) == (429, "7")

@@ -1,7 +1,8 @@
 """Uploads in progress are bounded, and their bytes are what arrived."""
 
 import errno
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterator, Sequence
+from dataclasses import replace
 from itertools import count
 from pathlib import Path
 
@@ -10,18 +11,20 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests.integration.registry.serving import Clock, chunks, digest_of
-from tinkbox.model.errors import Conflict, NotFound, TooLarge, Unavailable
+from tinkbox.model.errors import Conflict, NotFound, TooLarge, TooMany, Unavailable
+from tinkbox.model.limits import DECLARED, UPLOAD_BYTES, UPLOADS, Limit, Limits
 from tinkbox.registry.blobs import PIECE, Blobs
-from tinkbox.registry.uploads import MAX_UPLOADS, Uploads
+from tinkbox.registry.uploads import Uploads
 
 
 class Made:
-    def __init__(self, root: Path, max_blob: int = 10 * PIECE) -> None:
+    def __init__(self, root: Path, max_blob: int = 10 * PIECE, chosen: Sequence[Limit] = DECLARED) -> None:
         self.clock = Clock()
         numbers = count()
+        self.limits = Limits(chosen, lambda: 0.0)
         self.root = root
         self.blobs = Blobs(root, self.clock, lambda: str(next(numbers)))
-        self.uploads = Uploads(self.blobs.stage, self.clock, lambda: f"upload-{next(numbers)}", max_blob)
+        self.uploads = Uploads(self.blobs.stage, self.clock, lambda: f"upload-{next(numbers)}", self.limits, max_blob)
 
     def files(self) -> int:
         return len(list((self.root / "incoming").iterdir()))
@@ -38,7 +41,7 @@ def made(tmp_path: Path) -> Iterator[Made]:
 @given(parts=st.lists(st.binary(max_size=50), max_size=8), size=st.integers(1, 20))
 @settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 async def test_a_blob_is_the_same_however_it_was_cut(made: Made, parts: list[bytes], size: int) -> None:
-    upload = made.uploads.begin("x")
+    upload = made.uploads.begin("x", "a")
     sent = 0
     for part in parts:
         await made.uploads.append(upload, chunks(part, size), sent)
@@ -48,7 +51,7 @@ async def test_a_blob_is_the_same_however_it_was_cut(made: Made, parts: list[byt
 
 
 async def test_a_chunk_from_elsewhere_changes_nothing(made: Made) -> None:
-    upload = made.uploads.begin("x")
+    upload = made.uploads.begin("x", "a")
     await made.uploads.append(upload, chunks(b"12345"), 0)
     for start in (0, 4, 6):
         with pytest.raises(Conflict, match="goes on at byte 5"):
@@ -62,14 +65,14 @@ async def test_what_arrived_before_a_connection_broke_stays(made: Made) -> None:
         yield b"and more"
         raise ConnectionResetError
 
-    upload = made.uploads.begin("x")
+    upload = made.uploads.begin("x", "a")
     with pytest.raises(ConnectionResetError):
         await made.uploads.append(upload, breaking())
     assert made.uploads.get("x", upload.id).staged.digest == digest_of(b"a" * PIECE + b"and more")
 
 
 async def test_an_upload_belongs_to_its_repository(made: Made) -> None:
-    upload = made.uploads.begin("x")
+    upload = made.uploads.begin("x", "a")
     with pytest.raises(NotFound):
         made.uploads.get("y", upload.id)
     made.uploads.end(upload)
@@ -80,7 +83,7 @@ async def test_an_upload_belongs_to_its_repository(made: Made) -> None:
 
 async def test_too_large_a_blob_ends_its_upload(tmp_path: Path) -> None:
     made = Made(tmp_path, max_blob=PIECE + 10)
-    upload = made.uploads.begin("x")
+    upload = made.uploads.begin("x", "a")
     with pytest.raises(TooLarge):
         await made.uploads.append(upload, chunks(b"x" * (PIECE + 11), PIECE))
     assert made.files() == 0
@@ -89,21 +92,42 @@ async def test_too_large_a_blob_ends_its_upload(tmp_path: Path) -> None:
 
 
 async def test_uploads_are_bounded_in_number_and_forgotten_when_idle(made: Made) -> None:
-    first = made.uploads.begin("x")
-    for _ in range(MAX_UPLOADS - 1):
-        made.uploads.begin("x")
-    with pytest.raises(Unavailable, match=f"{MAX_UPLOADS} uploads"):
-        made.uploads.begin("x")
+    first = made.uploads.begin("x", "a")
+    for _ in range(UPLOADS.each - 1):
+        made.uploads.begin("x", "a")
+    with pytest.raises(TooMany, match=f"{UPLOADS.each} uploads of a are in progress"):
+        made.uploads.begin("x", "a")
+    for each in range(UPLOADS.all - UPLOADS.each):
+        made.uploads.begin("x", f"other {each}")
+    with pytest.raises(TooMany, match=f"{UPLOADS.all} in all"):
+        made.uploads.begin("x", "b")
     made.clock.advance(minutes=59)
     await made.uploads.append(first, chunks(b"still here"))
     made.clock.advance(minutes=2)
-    made.uploads.begin("x")
+    made.uploads.begin("x", "a")
     assert made.files() == 2
     assert made.uploads.get("x", first.id) is first
 
 
+async def test_uploads_are_bounded_in_bytes_which_are_given_back(tmp_path: Path) -> None:
+    made = Made(tmp_path, chosen=[UPLOADS, replace(UPLOAD_BYTES, each=100, all=150)])
+    uploads = made.uploads
+    kept, ended = uploads.begin("x", "a"), uploads.begin("x", "a")
+    await uploads.append(kept, chunks(b"x" * 60))
+    with pytest.raises(TooMany, match="100 of one address"):
+        await uploads.append(ended, chunks(b"x" * 60))
+    with pytest.raises(NotFound):
+        uploads.get("x", ended.id)
+    other = uploads.begin("x", "b")
+    await uploads.append(other, chunks(b"x" * 90))
+    for each in (kept, other):
+        uploads.end(each)
+        uploads.end(each)
+    assert [made.limits.of(each).used for each in (UPLOADS, UPLOAD_BYTES)] == [0, 0]
+
+
 async def test_an_upload_that_met_a_full_disk_is_over(made: Made, monkeypatch: pytest.MonkeyPatch) -> None:
-    upload = made.uploads.begin("x")
+    upload = made.uploads.begin("x", "a")
 
     class Full:
         closed = False

@@ -6,6 +6,7 @@ from typing import Any, Protocol
 from aiohttp import web
 
 from tinkbox.api.access import needing
+from tinkbox.door.bodies import chunks_of
 from tinkbox.model.access import Right
 from tinkbox.model.errors import Invalid
 
@@ -26,7 +27,7 @@ def routes(images: Images) -> list[web.RouteDef]:
         return web.json_response([dict(each) for each in await images.images()])
 
     async def load(request: web.Request) -> web.Response:
-        return web.json_response({"loaded": list(await images.load(request.content.iter_any()))})
+        return web.json_response({"loaded": list(await images.load(chunks_of(request)))})
 
     async def delete(request: web.Request) -> web.Response:
         reference = request.query.get("reference", "")

@@ -3,6 +3,7 @@
 import argparse
 import logging
 import sys
+import time
 from pathlib import Path
 
 from tinkbox.cli.flags import carry_out
@@ -20,12 +21,15 @@ def serve(chosen: argparse.Namespace) -> int:
 
     from tinkbox.app import check
     from tinkbox.app import serve as run
+    from tinkbox.door.log_limit import LogLimit
     from tinkbox.settings import load
 
     settings = load(chosen.config, chosen.data)
     if chosen.check:
         return 0 if asyncio.run(check(settings, _say)) else 1
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(message)s", stream=sys.stderr)
+    for each in logging.getLogger().handlers:
+        each.addFilter(LogLimit(time.monotonic))
     asyncio.run(run(settings, _say))
     return 0
 

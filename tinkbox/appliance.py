@@ -223,6 +223,7 @@ class Appliance:
             privileged=False,
             subnets=self._settings.services.subnets,
             volumes=self._settings.services.volumes,
+            share=self._settings.services.share,
         )
 
 
@@ -231,7 +232,7 @@ def _said(settings: Settings, sockets: Sockets) -> EngineSettings:
     first = sockets.first
     names = Names(
         name=settings.name, address=str(first.interface.address), domain=settings.services.domain,
-        volumes=settings.services.volumes,
+        volumes=settings.services.volumes, most=settings.services.share.most,
     )  # fmt: skip
     return EngineSettings(
         names=names,

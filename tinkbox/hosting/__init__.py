@@ -9,7 +9,7 @@ from ipaddress import IPv4Network
 from pathlib import Path
 from typing import Protocol
 
-from tinkbox.model.services import HostFolder, Standing
+from tinkbox.model.services import HostFolder, Share, Standing
 from tinkbox.wire.messages.hosting import Wanted
 
 
@@ -40,7 +40,8 @@ class Place:
     services write into /workflow.  Images without a registry's host come from `registry`.  `server` is the node door's
     URL.  With `subnets` every workflow gets a network of its own out of them; without, its services have the machine's
     network, and `address`.  Only `volumes` are mounted, by their names; None: whatever folders templates name, as on a
-    machine.
+    machine.  With a `share` each may take that of the host, and has few of root's rights; None: what it asks for, and the
+    rights that the engine gives.
     """
 
     host: str
@@ -51,6 +52,7 @@ class Place:
     address: str = ""
     subnets: IPv4Network | None = None
     volumes: Mapping[str, HostFolder] | None = field(default_factory=dict)
+    share: Share | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

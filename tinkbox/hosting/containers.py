@@ -10,13 +10,15 @@ from tinkbox.hosting.networks import Networks
 from tinkbox.model.errors import Unavailable
 from tinkbox.model.image import parse_reference
 from tinkbox.model.reasons import Reason
-from tinkbox.model.services import HostFolder
+from tinkbox.model.services import HostFolder, Resources
 from tinkbox.runtime import Container, ContainerFailed, ContainerSpec
 from tinkbox.runtime.hosting import ServiceRuntime
 from tinkbox.wire.messages.hosting import WantedService
 from tinkbox.wire.routing.labels import read_labels
 
 DATA = "/workflow"
+# To begin as root, take a port below 1024, own files and become somebody else; not to make devices or raw packets.
+CAPABILITIES = ("CHOWN", "DAC_OVERRIDE", "FOWNER", "FSETID", "KILL", "NET_BIND_SERVICE", "SETGID", "SETUID")
 LOG_BYTES = 128 * 1024 * 1024
 # A machine's worker takes what carries these for a container of an action.
 _NOT_TAKEN = frozenset({"tinkbox.worker", "tinkbox.attempt", "tinkbox.role"})
@@ -125,6 +127,10 @@ class ServiceContainer:
             )
         return known
 
+    def _resources(self) -> Resources:
+        asked, share = self.service.spec.resources, self._place.share
+        return asked if share is None else asked.or_else(share.usual).at_most(share.most)
+
     async def _spec(self) -> ContainerSpec:
         wanted, service, place = self._wanted, self.service, self._place
         own = {
@@ -155,6 +161,8 @@ class ServiceContainer:
             privileged=place.privileged,
             elevates=place.privileged,
             log_bytes=LOG_BYTES,
+            resources=self._resources(),
+            capabilities=None if place.share is None else CAPABILITIES,
         )
 
 

@@ -18,6 +18,33 @@ APPLIANCE: Final = ""  # the host of services that is the appliance itself; any 
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Resources:
+    """What a container may take of its host: bytes of memory, processors, and processes with their threads; 0: all there are."""
+
+    memory: int = 0
+    cpus: float = 0.0
+    pids: int = 0
+
+    def or_else(self, other: "Resources") -> "Resources":
+        """These, and of what they leave open the other's."""
+        return Resources(memory=self.memory or other.memory, cpus=self.cpus or other.cpus, pids=self.pids or other.pids)
+
+    def at_most(self, most: "Resources") -> "Resources":
+        """These, none of them above the other's."""
+        return Resources(
+            memory=min(self.memory, most.memory), cpus=min(self.cpus, most.cpus), pids=min(self.pids, most.pids)
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Share:
+    """What one service on the appliance has when its template asks for nothing, and the most that one may ask for."""
+
+    usual: Resources
+    most: Resources
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class HostFolder:
     """A folder of the appliance that services may mount, whole, by its volume's name."""
 
@@ -91,7 +118,7 @@ class Service:
 
     `labels` are (name, value) in the template's order, and a name may come more than once.  `ports` are those the
     container listens on, the one that routes lead to first; none: those that the image exposes.  `timeout` is in
-    seconds, from when its host begins with it until it must be ready.
+    seconds, from when its host begins with it until it must be ready.  `resources` are those that it asks for.
     """
 
     name: str
@@ -106,6 +133,7 @@ class Service:
     restart: Restart = field(default_factory=Restart)
     ports: tuple[int, ...] = ()
     timeout: int = DEFAULT_READY_SECONDS
+    resources: Resources = field(default_factory=Resources)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

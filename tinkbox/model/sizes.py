@@ -1,11 +1,12 @@
-"""Numbers of bytes as people write them: `512MiB`, `1.5GiB`, or plain bytes."""
+"""Numbers of bytes as people write them: `512MiB`, `1.5GiB`, Docker's `512m`, or plain bytes."""
 
 import re
 
 from tinkbox.model.errors import Invalid
 
 UNITS = {"TiB": 1 << 40, "GiB": 1 << 30, "MiB": 1 << 20, "KiB": 1 << 10}
-_WRITTEN = re.compile(r"([0-9]{1,15})(?:\.([0-9]{1,3}))? ?([KMGT]iB)?\Z", re.ASCII)
+_DOCKERS = {"k": "KiB", "m": "MiB", "g": "GiB"}
+_WRITTEN = re.compile(r"([0-9]{1,15})(?:\.([0-9]{1,3}))? ?([KMGT]iB|[kmg]b?)?\Z", re.ASCII)
 
 
 def parse_size(text: str) -> int:
@@ -13,7 +14,8 @@ def parse_size(text: str) -> int:
     found = _WRITTEN.match(text.strip())
     if found is None or (found[2] and not found[3]):
         raise Invalid(f"{text[:40]!r} is no size: write 512MiB, 1.5GiB, or plain bytes")
-    return int(float(f"{found[1]}.{found[2] or 0}") * UNITS.get(found[3], 1))
+    unit = found[3] or ""
+    return int(float(f"{found[1]}.{found[2] or 0}") * UNITS.get(_DOCKERS.get(unit[:1], unit), 1))
 
 
 def show_size(size: int) -> str:

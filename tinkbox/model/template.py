@@ -17,7 +17,7 @@ MAX_CHECKS = 10_000
 ROOT_KEYS = ("version", "name", "id", "global_timeout", "breakpoint", "services", "tasks")
 SERVICE_KEYS = (
     "name", "worker", "image", "command", "environment", "volumes", "labels", "urls", "healthcheck", "restart", "ports",
-    "timeout",
+    "timeout", "mem_limit", "cpus", "pids_limit",
 )  # fmt: skip
 HEALTHCHECK_KEYS = ("test", "interval", "timeout", "start_period", "retries", "disable")
 TASK_KEYS = ("name", "worker", "volumes", "environment", "actions")
@@ -37,6 +37,8 @@ OTHER_WORDS: Mapping[str, str] = {
     "background": "reboot",
     "agentID": "worker",
     "url": "urls",
+    "memory": "mem_limit",
+    "pids": "pids_limit",
 }
 
 

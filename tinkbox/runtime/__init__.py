@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Final, Protocol
 
 from tinkbox.model.reasons import AnyReason
-from tinkbox.model.services import HealthCheck
+from tinkbox.model.services import HealthCheck, Resources
 
 MACHINE: Final = "host"  # the network of the machine itself
 
@@ -35,7 +35,8 @@ class ContainerSpec:
     With an `entrypoint` the image's own is not used, nor its command.  A `name` may be given to one only.  `network` is
     the id of one, or the machine's own; `hosts` are names with addresses that the container is to know.  `ports` are
     those that it declares, `health` overrides the image's check.  Unless `elevates`, no program in it gets more rights
-    than the first had.  Of its log about `log_bytes` are kept, 0: all of it.
+    than the first had.  Of its log about `log_bytes` are kept, 0: all of it.  It takes `resources` of its
+    machine at most, and has these of root's `capabilities` (capabilities(7), without CAP_); None: the engine's usual ones.
     """
 
     image: str
@@ -56,6 +57,8 @@ class ContainerSpec:
     health: HealthCheck | None = None
     elevates: bool = True
     log_bytes: int = 0
+    resources: Resources = field(default_factory=Resources)
+    capabilities: tuple[str, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,6 +7,7 @@ import socket
 import struct
 from collections.abc import AsyncIterator, Mapping
 from contextlib import AbstractContextManager, suppress
+from dataclasses import replace
 from datetime import datetime
 from ipaddress import IPv4Network
 from pathlib import Path
@@ -124,12 +125,19 @@ class DockerRuntime:
             state = (await container.show())["State"]
         if state.get("Error"):
             raise meaning(Reason.START_FAILED, 0, str(state["Error"]))
-        code, memory = int(state["ExitCode"]), bool(state["OOMKilled"])
-        if code == _KILLED and not memory:
-            # On a busy machine the engine forgot it of 16 of 400 containers that had no memory left, and had the event of 14.
-            with suppress(ContainerFailed, EngineAway):  # how it ended is known without
-                memory = await self.ran_out_of_memory(container_id)
-        return Ended(exit_code=code, out_of_memory=memory)
+        code = int(state["ExitCode"])
+        return Ended(
+            exit_code=code, out_of_memory=await self._for_lack_of_memory(container_id, code, state["OOMKilled"])
+        )
+
+    async def _for_lack_of_memory(self, container_id: str, code: int, told: object) -> bool:
+        """Whether one that is over was killed because memory ran out; `told` is what the engine's state says of that."""
+        if told or code != _KILLED:
+            return bool(told)
+        # On a busy machine the engine forgot it of 16 of 400 containers that had no memory left, and had the event of 14.
+        with suppress(ContainerFailed, EngineAway):  # how it ended is known without
+            return await self.ran_out_of_memory(container_id)
+        return False
 
     async def stop(self, container_id: str, grace: int) -> None:
         with self._faults(Reason.ENGINE_FAILED, ignored=(_GONE, _NOT_MODIFIED)):
@@ -197,7 +205,11 @@ class DockerRuntime:
     async def look(self, container_id: str) -> Look:
         with self._faults(Reason.CONTAINER_LOST):
             async with asyncio.timeout(_LOOK_SECONDS):
-                return seen(await self._docker.containers.container(container_id).show())
+                look = seen(await self._docker.containers.container(container_id).show())
+        if look.running:
+            return look
+        memory = await self._for_lack_of_memory(container_id, look.exit_code, look.out_of_memory)
+        return replace(look, out_of_memory=memory)
 
     async def ended_alone(self, container_id: str) -> bool:
         with self._faults(Reason.ENGINE_FAILED):

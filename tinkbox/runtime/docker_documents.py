@@ -5,7 +5,7 @@ from datetime import datetime
 from ipaddress import IPv4Network
 from typing import Any
 
-from tinkbox.model.services import HealthCheck
+from tinkbox.model.services import HealthCheck, Resources
 from tinkbox.runtime import ContainerSpec
 from tinkbox.runtime.hosting import Health, Look, Network
 
@@ -13,6 +13,7 @@ MAX_PROBE = 500
 _NEVER = "0001-01-01T00:00:00Z"
 _NANOSECONDS = 1_000_000_000
 _LOG_FILES = 2
+_PERIOD = 100_000  # microseconds, the kernel's own
 
 
 def container_config(spec: ContainerSpec) -> dict[str, Any]:
@@ -35,8 +36,11 @@ def container_config(spec: ContainerSpec) -> dict[str, Any]:
             "NetworkMode": spec.network,
             "ExtraHosts": [f"{name}:{address}" for name, address in spec.hosts.items()],
             "LogConfig": _log_config(spec.log_bytes),
+            **_resources(spec.resources),
         },
     }
+    if spec.capabilities is not None:
+        config["HostConfig"] |= {"CapDrop": ["ALL"], "CapAdd": list(spec.capabilities)}
     if spec.entrypoint:
         config["Entrypoint"] = list(spec.entrypoint)
     if spec.command:
@@ -82,6 +86,19 @@ def network(listed: Mapping[str, Any]) -> Network:
         subnets=tuple(IPv4Network(subnet, strict=False) for subnet in subnets if subnet and ":" not in subnet),
         labels=listed.get("Labels") or {},
     )
+
+
+def _resources(resources: Resources) -> dict[str, Any]:
+    """What is not limited is left out."""
+    limits: dict[str, Any] = {}
+    if resources.memory:
+        limits |= {"Memory": resources.memory, "MemorySwap": resources.memory}  # so that none of it is on disk
+    if resources.cpus:
+        # Unlike NanoCpus, a quota may be of more processors than there are.
+        limits |= {"CpuPeriod": _PERIOD, "CpuQuota": round(resources.cpus * _PERIOD)}
+    if resources.pids:
+        limits |= {"PidsLimit": resources.pids}
+    return limits
 
 
 def _log_config(size: int) -> dict[str, Any]:

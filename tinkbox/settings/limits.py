@@ -12,13 +12,12 @@ from tinkbox.model.limits import BYTES, DECLARED, Limit
 from tinkbox.settings import readers
 from tinkbox.settings.declaring import Reader, inline, keys_of, reader, setting
 
-MAX_AMOUNT = 1_000_000
 LEAST_DEADLINE = timedelta(seconds=1)
 
 
 def amounts(unit: str) -> Reader[Limit]:
     """The two numbers of a limit, of which either may be left out."""
-    one = readers.size if unit == BYTES else amount
+    one = readers.size if unit == BYTES else readers.amount
 
     def shown(limit: Limit) -> str:
         return f"{{each: {one.shown(limit.each)}, all: {one.shown(limit.all)}}}"
@@ -43,13 +42,6 @@ def amounts(unit: str) -> Reader[Limit]:
         return replace(default, each=found["each"], all=found["all"])
 
     return read
-
-
-@reader(f"a number from 1 to {MAX_AMOUNT}")
-def amount(value: Any, _: int) -> int:
-    if isinstance(value, bool) or not isinstance(value, int) or not 0 < value <= MAX_AMOUNT:
-        raise Invalid(f"expected a number between 1 and {MAX_AMOUNT}, not {value!r}")
-    return value
 
 
 def _all(**chosen: Limit) -> tuple[Limit, ...]:

@@ -16,6 +16,7 @@ from tinkbox.model.sizes import parse_size, show_size
 from tinkbox.settings.declaring import Reader, reader
 
 MAX_COUNT = 10_000
+MAX_AMOUNT = 1_000_000
 MAX_PORT = 65_535
 _NAME = re.compile(r"[A-Za-z0-9]([A-Za-z0-9._-]{0,61}[A-Za-z0-9])?")
 _DOMAIN = re.compile(r"(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)*[a-z](?:[a-z0-9-]{0,61}[a-z0-9])?")
@@ -155,6 +156,14 @@ def duration(least: timedelta) -> Reader[timedelta]:
         return timedelta(seconds=whole.read(value, round(default.total_seconds())))
 
     return read
+
+
+@reader(f"a number from 1 to {MAX_AMOUNT}")
+def amount(value: Any, _: int) -> int:
+    """A number of things, at least one."""
+    if isinstance(value, bool) or not isinstance(value, int) or not 0 < value <= MAX_AMOUNT:
+        raise Invalid(f"expected a number between 1 and {MAX_AMOUNT}, not {value!r}")
+    return value
 
 
 @reader("a size such as `512MiB`", shown=show_size)

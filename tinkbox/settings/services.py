@@ -8,10 +8,11 @@ from pathlib import Path
 from typing import Any
 
 from tinkbox.model.errors import Invalid, Problem
-from tinkbox.model.services import HostFolder
+from tinkbox.model.services import HostFolder, Resources, Share
 from tinkbox.settings import readers
 from tinkbox.settings.declaring import reader, setting
 
+LEAST_CPUS, MOST_CPUS = 0.01, 4096
 WORKFLOW_BITS = 28  # the prefix of the network that every workflow with services gets
 
 
@@ -26,6 +27,14 @@ def network(value: Any, default: IPv4Network) -> IPv4Network:
     if chosen.prefixlen > WORKFLOW_BITS:
         raise Invalid(f"{chosen} is too small: every workflow with services takes a /{WORKFLOW_BITS} of it")
     return chosen
+
+
+@reader("a number such as `1.5`")
+def processors(value: Any, _: float) -> float:
+    """A number of processors, of which a hundredth is the least."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or not LEAST_CPUS <= value <= MOST_CPUS:
+        raise Invalid(f"expected processors, such as 1.5, not {value!r}")
+    return float(value)
 
 
 _VOLUME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,62}")  # as Docker names volumes
@@ -80,8 +89,24 @@ class Services:
         "folders that services on the appliance may mount, each whole, by the name that their `volumes` say; without any, "
         "they may mount nothing of the host",
     )
+    memory: int = setting(
+        512 << 20, readers.size, "memory of a service on the appliance that asks for none (`mem_limit`)"
+    )
+    most_memory: int = setting(4 << 30, readers.size, "memory that such a service may ask for")
+    cpus: float = setting(1.0, processors, "processors of a service on the appliance that asks for none (`cpus`)")
+    most_cpus: float = setting(4.0, processors, "processors that such a service may ask for")
+    pids: int = setting(
+        512, readers.amount, "processes and threads of a service on the appliance that asks for none (`pids_limit`)"
+    )
+    most_pids: int = setting(4096, readers.amount, "processes and threads that such a service may ask for")
     subnets: IPv4Network = setting(
         IPv4Network("10.213.0.0/16"),
         network,
         f"addresses for networks on the appliance's Docker engine: every workflow with services gets a `/{WORKFLOW_BITS}`",
     )
+
+    @property
+    def share(self) -> Share:
+        """What one service on the appliance may take of it."""
+        most = Resources(memory=self.most_memory, cpus=self.most_cpus, pids=self.most_pids)
+        return Share(usual=Resources(memory=self.memory, cpus=self.cpus, pids=self.pids).at_most(most), most=most)

@@ -10,7 +10,7 @@ import pytest
 from tests.integration.docker_engine import HEARD
 from tests.integration.hosting.lab import BARE, Lab, place_for
 from tests.integration.registry.serving import until
-from tinkbox.model.services import HealthCheck, HostFolder, Phase, Restart, RestartPolicy
+from tinkbox.model.services import HealthCheck, HostFolder, Phase, Resources, Restart, RestartPolicy, Share
 from tinkbox.wire.ephemeral_data import Entry, decode
 
 pytestmark = pytest.mark.docker
@@ -222,6 +222,29 @@ async def test_who_writes_in_a_volume_leads_no_other_out_of_it(lab: Lab, tmp_pat
         await until(lambda: (lab.place.folder / "r4" / "workflow" / "refused").exists())
         await until(lambda: lab.standing("r2").restarts > 0)
         assert not (lab.place.folder / "r2" / "workflow" / "read").exists()
+
+
+async def test_a_service_on_the_appliance_cannot_take_all_of_it(lab: Lab) -> None:
+    """It asks for more memory than it has, for as many processes as there can be, and for what only root may do."""
+    usual = Resources(memory=32 << 20, cpus=0.5, pids=20)
+    lab.place = replace(lab.place, share=Share(usual=usual, most=usual))
+    many = "n=0; while [ $n -lt 100 ]; do sleep 100 & n=$((n+1)); done; exec sleep 100"
+    rights = "cat /proc/self/status >/workflow/status; exec sleep 100"
+    hog = "exec tail -c 500000000 /dev/zero"  # which keeps in memory what may be the end
+    never = Restart(policy=RestartPolicy.NO, limit=0)
+    lab.host_link.want(
+        lab.service(many, restart=never), lab.service(hog, run="r2", restart=never), lab.service(rights, run="r3")
+    )
+    async with lab.hosting():
+        assert "fork" in " ".join((await lab.until(FAILED)).tail).lower()
+        assert "memory ran out" in (await lab.until(FAILED, run="r2")).message
+        await lab.until(READY, run="r3")
+        status = (lab.place.folder / "r3" / "workflow" / "status").read_text()
+    (kept,) = [int(line.split()[1], 16) for line in status.splitlines() if line.startswith("CapBnd:")]
+    assert kept == sum(
+        1 << number for number in (0, 1, 3, 4, 5, 6, 7, 10)
+    )  # capability.h, as `CAPABILITIES` names them
+    assert "NoNewPrivs:\t1" in status
 
 
 async def test_one_to_which_routes_lead_needs_a_port(lab: Lab) -> None:

@@ -8,7 +8,7 @@ from tests.unit.hosting.virtual_time import run
 from tinkbox.hosting.containers import RegistryAway, ServiceContainer
 from tinkbox.hosting.folder import RunFolder
 from tinkbox.hosting.networks import Networks
-from tinkbox.model.services import HealthCheck, HostFolder
+from tinkbox.model.services import HealthCheck, HostFolder, Resources, Share
 from tinkbox.runtime import ContainerFailed
 from tinkbox.wire.messages.hosting import WantedService
 
@@ -93,6 +93,37 @@ def test_images_come_from_the_appliance_unless_they_name_a_registry(tmp_path: Pa
             await container(rig, service(image="r.example/web")).pull()
         assert refusal.value.reason == "RegistryUnreachable"
         assert container(rig, service(image="r.example/web")).image == "r.example/web:latest"
+
+    run(story)
+
+
+SHARE = Share(usual=Resources(memory=512, cpus=1.0, pids=64), most=Resources(memory=1024, cpus=2.0, pids=128))
+
+
+@pytest.mark.parametrize(
+    ("asked", "got"),
+    [
+        (Resources(), SHARE.usual),
+        (Resources(memory=1000, cpus=0.5), Resources(memory=1000, cpus=0.5, pids=64)),
+        (Resources(memory=9999, cpus=9.0, pids=999), SHARE.most),  # of a workflow of before the limit was lowered
+    ],
+)
+def test_on_the_appliance_it_has_its_share_and_few_rights(tmp_path: Path, asked: Resources, got: Resources) -> None:
+    async def story() -> None:
+        rig = Rig(tmp_path, share=SHARE)
+        await container(rig, service(resources=asked)).create()
+        assert rig.container.spec.resources == got
+        assert "NET_BIND_SERVICE" in rig.container.spec.capabilities
+        assert not {"NET_RAW", "MKNOD", "SYS_ADMIN", "SETPCAP"} & set(rig.container.spec.capabilities)
+
+    run(story)
+
+
+def test_on_a_machine_it_has_what_it_asks_for(tmp_path: Path) -> None:
+    async def story() -> None:
+        rig = Rig(tmp_path, share=None)
+        await container(rig, service(resources=Resources(memory=9999))).create()
+        assert (rig.container.spec.resources, rig.container.spec.capabilities) == (Resources(memory=9999), None)
 
     run(story)
 

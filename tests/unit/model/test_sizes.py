@@ -15,6 +15,13 @@ def test_size_has_a_unit_or_is_bytes(text: str, size: int) -> None:
     assert show_size(size) == text.replace(" ", "")
 
 
+@pytest.mark.parametrize(
+    ("text", "size"), [("512m", 512 << 20), ("1.5g", 3 << 29), ("64kb", 64 << 10), ("2gb", 2 << 30)]
+)
+def test_size_may_be_written_as_dockers(text: str, size: int) -> None:
+    assert parse_size(text) == size
+
+
 @pytest.mark.parametrize("text", ["", "MiB", "-1", "1.5", "12 parsecs", "1MB", "1e9", "²MiB"])
 def test_anything_else_is_refused_with_an_example(text: str) -> None:
     with pytest.raises(Invalid, match="write 512MiB"):

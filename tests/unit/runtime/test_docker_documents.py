@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from tinkbox.model.services import HealthCheck
+from tinkbox.model.services import HealthCheck, Resources
 from tinkbox.runtime import ContainerSpec
 from tinkbox.runtime.docker_documents import container_config, ended_alone, network, seen
 from tinkbox.runtime.hosting import Health
@@ -42,6 +42,15 @@ def test_a_service_is_confined_and_told_its_names_ports_and_health_check() -> No
         "Test": ["CMD", "check"], "Interval": 2_500_000_000, "Timeout": 1_000_000_000, "StartPeriod": 500_000_000,
         "Retries": 3,
     }  # fmt: skip
+
+
+def test_limits_and_capabilities_are_said_where_there_are_any() -> None:
+    spec = replace(SPEC, resources=Resources(memory=1 << 20, cpus=1.5, pids=7), capabilities=("KILL",))
+    host = container_config(spec)["HostConfig"]
+    limits = {"Memory": 1 << 20, "MemorySwap": 1 << 20, "CpuPeriod": 100_000, "CpuQuota": 150_000, "PidsLimit": 7}
+    assert limits.items() <= host.items()
+    assert (host["CapDrop"], host["CapAdd"]) == (["ALL"], ["KILL"])
+    assert not {*limits, "CapDrop", "CapAdd"} & container_config(SPEC)["HostConfig"].keys()
 
 
 def test_a_look_at_one_that_never_began() -> None:

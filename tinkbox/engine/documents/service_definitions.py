@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
 
 from yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
@@ -14,16 +14,20 @@ from tinkbox.model.services import (
     DEFAULT_READY_SECONDS,
     MAX_RESTARTS,
     HealthCheck,
+    Resources,
     Restart,
     RestartPolicy,
     Service,
 )
+from tinkbox.model.sizes import parse_size, show_size
 from tinkbox.model.template import HEALTHCHECK_KEYS, MAX_CHECKS, MAX_READY_SECONDS, SERVICE_KEYS
 from tinkbox.wire.routing.labels import read_labels
 
 OWN_FOLDER = PurePosixPath("/workflow")
 _NEEDED = "a service needs its worker: the appliance's name or address, or the address or agentID of known hardware"
 _PORT = re.compile(r"[0-9]{1,5}")
+_CPUS = re.compile(r"[0-9]{1,4}(\.[0-9]{1,3})?")
+LEAST_CPUS, LEAST_MEMORY, MAX_PIDS = 0.01, 6 * 1024 * 1024, 1_000_000
 _ON_FAILURE = re.compile(r"on-failure:([0-9]{1,4})")
 
 
@@ -77,7 +81,34 @@ class ServiceReader(ContainerReader):
             timeout=self.duration(
                 fields, "timeout", key, absent=DEFAULT_READY_SECONDS, least=1, most=MAX_READY_SECONDS
             ),
+            resources=self._resources(fields, key),
         )
+
+    def _resources(self, fields: Mapping[str, Node], key: str) -> Resources:
+        memory, cpus, pids = (self.text(fields, name, key) for name in ("mem_limit", "cpus", "pids_limit"))
+        found = Resources()
+        if memory:
+            found = replace(found, memory=self._memory(memory, fields["mem_limit"], path(key, "mem_limit")))
+        if cpus and not (_CPUS.fullmatch(cpus) and float(cpus) >= LEAST_CPUS):
+            self.refuse(fields["cpus"], path(key, "cpus"), f"expected processors, such as 1.5, not {cpus[:40]!r}")
+        elif cpus:
+            found = replace(found, cpus=float(cpus))
+        if pids:
+            most = self.number(fields["pids_limit"], path(key, "pids_limit"), "processes and threads", MAX_PIDS)
+            found = replace(found, pids=most)
+        return found
+
+    def _memory(self, text: str, node: Node, key: str) -> int:
+        try:
+            memory = parse_size(text)
+        except Invalid as error:
+            self.refuse(node, key, str(error))
+            return 0
+        if memory < LEAST_MEMORY:
+            self.refuse(
+                node, key, f"expected at least {show_size(LEAST_MEMORY)}, as the container engine does, not {text[:40]}"
+            )
+        return memory
 
     def _volumes(self, fields: Mapping[str, Node], key: str) -> tuple[str, ...]:
         volumes = self.volumes(fields, key, named=True)

@@ -6,7 +6,8 @@ from dataclasses import dataclass, field, replace
 from tinkbox.engine.documents.container_definitions import volume_parts
 from tinkbox.model.errors import Invalid, Problem
 from tinkbox.model.hardware import Hardware
-from tinkbox.model.services import APPLIANCE, HostFolder, PlannedService, Service
+from tinkbox.model.services import APPLIANCE, HostFolder, PlannedService, Resources, Service
+from tinkbox.model.sizes import show_size
 from tinkbox.model.template import Definition, merged_environment, merged_volumes
 from tinkbox.model.workflow import ActionStatus, PlannedAction, State
 from tinkbox.store.database import Tables
@@ -21,13 +22,15 @@ class Names:
     """What the appliance is called, and what of it is open to services.
 
     `name` is what templates call it as the worker of a service, `address` its IPv4 address, which does as well; names of
-    workflows end in `domain`.  Services on it may mount `volumes`, by their names, and nothing else of it.
+    workflows end in `domain`.  Services on it may mount `volumes`, by their names, and nothing else of it, and ask for
+    `most` resources; None: for what they like.
     """
 
     name: str
     address: str
     domain: str
     volumes: Mapping[str, HostFolder] = field(default_factory=dict)
+    most: Resources | None = None
 
 
 def first_known(tables: Tables, devices: Mapping[str, str]) -> Hardware | None:
@@ -84,6 +87,8 @@ def bind_services(tables: Tables, definition: Definition, names: Names, workflow
         key = f"services[{index}].volumes"
         unfit = _unfit_here(service.volumes, names.volumes) if host == APPLIANCE else _unfit_there(service.volumes)
         problems += [Problem(key=key, text=text) for text in unfit]
+        if host == APPLIANCE and names.most is not None:
+            problems += _too_much(f"services[{index}]", service.resources, names.most)
         planned.append(PlannedService(index=index, host=host, spec=service))
     problems += _boot_problems(planned, _working(tables, definition), f"{workflow_id}.{names.domain}".lower())
     if problems:
@@ -127,6 +132,22 @@ def _unfit_there(volumes: Sequence[str]) -> Iterator[str]:
     for volume in volumes:
         if not volume.startswith("/"):
             yield f"{volume!r}: on a machine expected /host/path:/container/path[:ro]"
+
+
+def _too_much(key: str, asked: Resources, most: Resources) -> Iterator[Problem]:
+    """What a service on the appliance asks for beyond what the configuration lets it have."""
+    if asked.memory > most.memory:
+        yield Problem(key=f"{key}.mem_limit", text=_beyond(show_size(asked.memory), show_size(most.memory), "memory"))
+    if asked.cpus > most.cpus:
+        yield Problem(key=f"{key}.cpus", text=_beyond(f"{asked.cpus:g}", f"{most.cpus:g}", "cpus"))
+    if asked.pids > most.pids:
+        yield Problem(key=f"{key}.pids_limit", text=_beyond(str(asked.pids), str(most.pids), "pids"))
+
+
+def _beyond(asked: str, most: str, setting: str) -> str:
+    return (
+        f"{asked}: a service on the appliance may have {most}; services.most_{setting} in its tinkbox.yaml allows more"
+    )
 
 
 def _boot_problems(planned: Sequence[PlannedService], working: Collection[str], own: str) -> Iterator[Problem]:

@@ -5,7 +5,16 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
-from tinkbox.model.services import HealthCheck, Phase, PlannedService, Restart, RestartPolicy, Service, Standing
+from tinkbox.model.services import (
+    HealthCheck,
+    Phase,
+    PlannedService,
+    Resources,
+    Restart,
+    RestartPolicy,
+    Service,
+    Standing,
+)
 from tinkbox.store.formats.json_text import read, write
 
 
@@ -28,6 +37,7 @@ def service_text(service: PlannedService) -> str:
             "restart": {"policy": spec.restart.policy, "limit": spec.restart.limit},
             "ports": spec.ports,
             "timeout": spec.timeout,
+            "resources": {"memory": spec.resources.memory, "cpus": spec.resources.cpus, "pids": spec.resources.pids},
         }
     )
 
@@ -52,6 +62,7 @@ def service_of(text: str) -> PlannedService:
             restart=Restart(policy=RestartPolicy(restart["policy"]), limit=restart["limit"]),
             ports=tuple(entry["ports"]),
             timeout=entry["timeout"],
+            resources=Resources(**entry.get("resources", {})),  # what an earlier release wrote has none
         ),
     )
 

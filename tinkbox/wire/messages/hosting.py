@@ -17,7 +17,16 @@ from typing import Any
 
 from tinkbox.model.errors import Invalid
 from tinkbox.model.reasons import ReasonText
-from tinkbox.model.services import HealthCheck, Phase, PlannedService, Restart, RestartPolicy, Service, Standing
+from tinkbox.model.services import (
+    HealthCheck,
+    Phase,
+    PlannedService,
+    Resources,
+    Restart,
+    RestartPolicy,
+    Service,
+    Standing,
+)
 from tinkbox.wire.messages.json_fields import fields_of, mapping, member, number, read_object, text, texts, write
 from tinkbox.wire.messages.worker import MAX_MESSAGE, MAX_REASON, MAX_TAIL_LINES
 
@@ -120,6 +129,7 @@ def service_document(service: PlannedService) -> dict[str, Any]:
         "restart": spec.restart,
         "ports": spec.ports,
         "timeout": spec.timeout,
+        "resources": spec.resources,
     }
 
 
@@ -148,6 +158,7 @@ def service_from_document(entry: Any) -> PlannedService:
             restart=Restart(policy=member(restart, "policy", RestartPolicy), limit=number(restart, "limit")),
             ports=_ports(entry),
             timeout=number(entry, "timeout"),
+            resources=_resources(_object(entry.get("resources", {}), "resources")),
         ),
     )
 
@@ -167,17 +178,21 @@ def _wanted(entry: Any) -> WantedService:
 def _health(entry: Mapping[str, Any]) -> HealthCheck:
     return HealthCheck(
         test=texts(entry, "test"),
-        interval=_seconds(entry, "interval"),
-        timeout=_seconds(entry, "timeout"),
-        start_period=_seconds(entry, "start_period"),
+        interval=_decimal(entry, "interval"),
+        timeout=_decimal(entry, "timeout"),
+        start_period=_decimal(entry, "start_period"),
         retries=number(entry, "retries", 0),
     )
 
 
-def _seconds(entry: Mapping[str, Any], name: str) -> float:
+def _resources(entry: Mapping[str, Any]) -> Resources:
+    return Resources(memory=number(entry, "memory", 0), cpus=_decimal(entry, "cpus"), pids=number(entry, "pids", 0))
+
+
+def _decimal(entry: Mapping[str, Any], name: str) -> float:
     value = entry.get(name, 0.0)
     if isinstance(value, bool) or not isinstance(value, int | float):
-        raise Invalid(f"{name} is a number of seconds")
+        raise Invalid(f"{name} is a number")
     return float(value)
 
 

@@ -10,7 +10,7 @@ from tests.integration.engine.flows import LIMITED, REBOOT, RETRIES
 from tinkbox.engine.documents.definitions import read_definition
 from tinkbox.engine.workflows.binding import Names, bind_services
 from tinkbox.model.errors import Invalid
-from tinkbox.model.services import APPLIANCE, HostFolder, PlannedService
+from tinkbox.model.services import APPLIANCE, HostFolder, PlannedService, Resources
 from tinkbox.model.workflow import PlannedAction, State
 
 CHOICE = """\
@@ -235,6 +235,26 @@ async def test_a_service_on_a_machine_mounts_what_its_actions_may(box: Appliance
     assert service.spec.volumes == ("/dev:/dev:shared",)
     (found,) = await problems_of(box, "volumes: [out:/a]", worker=machine)
     assert "on a machine expected /host/path:/container/path[:ro]" in found
+
+
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [
+        (
+            "mem_limit: 2g",
+            "services[0].mem_limit: 2GiB: a service on the appliance may have 1GiB; services.most_memory",
+        ),
+        ("cpus: 2.5", "services[0].cpus: 2.5: a service on the appliance may have 2; services.most_cpus"),
+        ("pids_limit: 65", "services[0].pids_limit: 65: a service on the appliance may have 64; services.most_pids"),
+    ],
+)
+async def test_a_service_asks_for_no_more_than_the_configuration_lets_it(box: Appliance, asked: str, said: str) -> None:
+    names = replace(NAMES, most=Resources(memory=1 << 30, cpus=2.0, pids=64))
+    (found,) = await problems_of(box, asked, names=names)
+    assert found.startswith(said)
+    await box.machine(1)
+    (there,) = await served(box, asked, worker=str(mac(1)))
+    assert there.spec.resources != Resources()
 
 
 def labelled(*labels: str, urls: tuple[str, ...] = ()) -> str:

@@ -5,7 +5,7 @@ import pytest
 from tests.unit.engine.template_texts import MAC, SMALL
 from tinkbox.engine.documents.definitions import read_definition
 from tinkbox.model.errors import Invalid
-from tinkbox.model.services import HealthCheck, Restart, RestartPolicy, Service
+from tinkbox.model.services import HealthCheck, Resources, Restart, RestartPolicy, Service
 
 TASKS = SMALL[SMALL.index("tasks:") :].replace("{{ .device_1 }}", MAC)
 FULL = """\
@@ -17,6 +17,9 @@ services:
     image: osie-boot-files-server:v1.0.42
     command: ["--listen", ":8080"]
     environment: {LEVEL: debug}
+    mem_limit: 512m
+    cpus: 1.5
+    pids_limit: 64
     volumes: ["isos:/files:ro"]
     labels:
       - "traefik.http.routers.files.rule=Path(`/kernel`)"
@@ -68,6 +71,7 @@ def test_every_key_is_understood() -> None:
         restart=Restart(policy=RestartPolicy.ON_FAILURE, limit=7),
         ports=(8080, 9090),
         timeout=120,
+        resources=Resources(memory=512 << 20, cpus=1.5, pids=64),
     )
 
 
@@ -134,6 +138,13 @@ def test_a_restart_policy_is_written_as_in_compose(text: str, policy: RestartPol
 @pytest.mark.parametrize(
     ("text", "said"),
     [
+        ("mem_limit: lots", "mem_limit: 'lots' is no size: write 512MiB"),
+        ("mem_limit: 1m", "mem_limit: expected at least 6MiB"),
+        ("cpus: many", "cpus: expected processors, such as 1.5, not 'many'"),
+        ("cpus: 0", "cpus: expected processors"),
+        ("cpus: -1", "cpus: expected processors"),
+        ("pids_limit: -1", "pids_limit: expected "),
+        ("memory: 1g", "memory: unknown key memory; here it is mem_limit"),
         ("url: [http://a/b]", "url: unknown key url; here it is urls"),
         ("helth: {}", "helth: unknown key helth; did you mean healthcheck?"),
         ("actions: []", "actions: unknown key actions; known here: "),
@@ -212,12 +223,12 @@ def test_problems_of_services_and_of_tasks_are_told_together() -> None:
 
 def test_a_label_that_is_not_honoured_is_refused_on_its_own_line() -> None:
     (found,) = problems_of(FULL.replace("Path(`/initrd`)", "Paht(`/initrd`)"))
-    assert found.startswith("line 12, services[0].labels[1]: ")
+    assert found.startswith("line 15, services[0].labels[1]: ")
     found = problems_of(FULL.replace("Path(", "Paht(").replace("- team", "- tinkbox.helo=1"))
     assert [each.split(": ")[0] for each in found] == [
-        "line 11, services[0].labels[0]",
-        "line 12, services[0].labels[1]",
-        "line 14, services[0].labels[3]",
+        "line 14, services[0].labels[0]",
+        "line 15, services[0].labels[1]",
+        "line 17, services[0].labels[3]",
     ]
     as_mapping = BARE.replace("image: x", "image: x, labels: {a: b,\n    'traefik.http.routers.r.rule': 'Paht(`/a`)'}")
     (found,) = problems_of(as_mapping)
@@ -236,4 +247,4 @@ def test_what_is_wrong_with_labels_only_together_is_said_of_one_of_them() -> Non
 
 def test_a_url_that_is_not_honoured_is_refused_on_its_own_line() -> None:
     (found,) = problems_of(FULL.replace("urls: [http://", "urls: [http://a/b, \n      ftp://"))
-    assert found.startswith("line 16, services[0].urls[1]: ")
+    assert found.startswith("line 19, services[0].urls[1]: ")

@@ -44,10 +44,17 @@ class Admission:
 class Connections:
     """Takes connections from a listening socket, and hands each that made a whole request head to a protocol of `serve`."""
 
-    def __init__(self, listening: socket.socket, serve: Callable[[], asyncio.Protocol], admission: Admission) -> None:
+    def __init__(
+        self,
+        listening: socket.socket,
+        serve: Callable[[], asyncio.Protocol],
+        admission: Admission,
+        pause_seconds: float = PAUSE_SECONDS,
+    ) -> None:
         self._listening = listening
         self._serve = serve
         self._admission = admission
+        self._pause_seconds = pause_seconds
         self._waiting: set[_Connection] = set()
         self._failures = 0
 
@@ -71,7 +78,7 @@ class Connections:
             if worth_telling(self._failures):
                 extra = {"action": "door.accept-failed", "times": self._failures}
                 _log.warning("cannot take a connection, for the %d. time: %s", self._failures, error, extra=extra)
-            await asyncio.sleep(PAUSE_SECONDS)
+            await asyncio.sleep(self._pause_seconds)
             return
         holder = peer[0] if isinstance(peer, tuple) else THIS_HOST
         if self._admission.ledger.take(holder, known=self._admission.known):

@@ -1,48 +1,82 @@
-"""What strangers do to the doors of a real appliance, and who is served meanwhile."""
+"""What strangers and hostile machines do to the doors of a real appliance, and who is served meanwhile."""
 
 import http.client
+import json
+import re
 import socket
+from collections import Counter
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
-from tests.integration.cli.serving import PROGRAM, Configuration, configure, run_here, serving
+from tests.integration.cli.serving import PROGRAM, configure, run_here, serving
+from tinkbox.wire.ephemeral_limits import MAX_ARCHIVE_BYTES
 
 HALF = b"GET /worker/time HTTP/1.1\r\nHost: x\r\n"
 STRANGER, OTHER = "127.0.0.66", "127.0.0.7"
+MACHINE, MAC = "0eba0bf8-3772-4b4a-ab9f-6ebe93b90a94", "08:00:27:00:00:01"
 HALF_REQUESTS = 1100
+UPLOADS = 60
 PATIENCE = 60.0
 LOG_BYTES = 1 << 20
-
-
 # Most shells let a program have 1024 files open until it asks for more; some hosts never let it.
 SOFT = ["sh", "-c", 'ulimit -Sn 1024; exec "$0" "$@"', *PROGRAM]
 HARD = ["sh", "-c", 'ulimit -n 1024; exec "$0" "$@"', *PROGRAM]
 
 
+@dataclass
+class Attacked:
+    """An appliance on loopback; its log is what it wrote to stderr."""
+
+    data: Path
+    node: int
+    operator: int
+    pid: int
+    log: Path
+
+    def command(self, *arguments: str) -> str:
+        ended = run_here("--data", str(self.data), *arguments)
+        assert ended.status == 0, ended.err
+        return ended.out
+
+    def tells_the_time(self, source: str) -> bool:
+        return answered(self.node, source, "/worker/time") == 200
+
+    def is_healthy(self, source: str) -> bool:
+        token = (self.data / "operator.token").read_text().strip()
+        return answered(self.operator, source, "/healthz", Authorization=f"Bearer {token}") == 200
+
+    def memory(self) -> int:
+        """Bytes of it that are resident."""
+        status = Path(f"/proc/{self.pid}/status").read_text()
+        (kibibytes,) = re.findall(r"^VmRSS:\s+(\d+) kB$", status, re.MULTILINE)
+        return int(kibibytes) * 1024
+
+    def credential(self, folder: Path) -> str:
+        """What a machine that was just made known works with."""
+        document = folder / "machine.json"
+        document.write_text(json.dumps({"id": MACHINE, "network": {"interfaces": [{"dhcp": {"mac": MAC}}]}}))
+        self.command("hardware", "push", "--file", str(document))
+        return json.loads(self.command("hardware", "credential", MAC))["token"]
+
+
 @contextmanager
-def appliance(folder: Path, program: Sequence[str]) -> Iterator[Configuration]:
-    """One that closes what is half-sent after 3 seconds."""
+def attacked(folder: Path, program: Sequence[str], limits: str) -> Iterator[Attacked]:
     configuration = configure(folder)
     with configuration.path.open("a") as more:
-        more.write("limits: {head: 3s}\n")
-    with serving(configuration, program):
-        yield configuration
+        more.write(f"limits: {{{limits}}}\n")
+    with serving(configuration, program) as process:
+        ports = configuration.http_port, configuration.operator_port
+        yield Attacked(configuration.data, *ports, process.pid, folder / "stderr")
 
 
-def connected(port: int, source: str, sent: bytes = b"") -> socket.socket:
+def connected(port: int, source: str, sent: bytes) -> socket.socket:
     connection = socket.create_connection(("127.0.0.1", port), PATIENCE, source_address=(source, 0))
-    if sent:
-        connection.sendall(sent)
+    connection.sendall(sent)
     return connection
-
-
-@contextmanager
-def half_sent(port: int, source: str, number: int = HALF_REQUESTS) -> Iterator[list[socket.socket]]:
-    with ExitStack() as stack:
-        yield [stack.enter_context(connected(port, source, HALF)) for _ in range(number)]
 
 
 def closed(connection: socket.socket) -> bool:
@@ -62,23 +96,44 @@ def answered(port: int, source: str, path: str, **headers: str) -> int:
         asking.close()
 
 
-def time_as_told(port: int, source: str) -> int:
-    return answered(port, source, "/worker/time")
-
-
-def health(of: Configuration, source: str) -> int:
-    token = (of.data / "operator.token").read_text().strip()
-    return answered(of.operator_port, source, "/healthz", Authorization=f"Bearer {token}")
-
-
 @pytest.mark.parametrize(("door", "program"), [("node", HARD), ("operator", SOFT)], ids=["node", "operator"])
 def test_half_sent_requests_of_one_address_stop_nobody_else(tmp_path: Path, door: str, program: Sequence[str]) -> None:
-    with appliance(tmp_path, program) as attacked:
-        port = attacked.http_port if door == "node" else attacked.operator_port
-        with half_sent(port, STRANGER) as flood:
-            assert time_as_told(attacked.http_port, OTHER) == 200
-            assert run_here("--data", str(attacked.data), "status").status == 0
-            assert health(attacked, OTHER) == 200
-            assert all(closed(each) for each in flood), "half-open ones are closed at their deadline"
-            assert time_as_told(attacked.http_port, STRANGER) == 200
-        assert (tmp_path / "stderr").stat().st_size < LOG_BYTES
+    with attacked(tmp_path, program, "head: 2s") as appliance, ExitStack() as stack:
+        port = appliance.node if door == "node" else appliance.operator
+        flood = [stack.enter_context(connected(port, STRANGER, HALF)) for _ in range(HALF_REQUESTS)]
+        assert appliance.tells_the_time(OTHER)
+        assert appliance.is_healthy(OTHER)
+        appliance.command("status")
+        assert all(closed(each) for each in flood), "half-open ones are closed at their deadline"
+        assert appliance.tells_the_time(STRANGER)
+        assert appliance.log.stat().st_size < LOG_BYTES
+
+
+def test_unfinished_uploads_of_a_machine_keep_no_memory(tmp_path: Path) -> None:
+    with attacked(tmp_path, PROGRAM, "body: 2s") as appliance, ExitStack() as stack:
+        head = (
+            f"PUT /worker/attempts/none/data HTTP/1.1\r\nHost: x\r\n"
+            f"Authorization: Bearer {appliance.credential(tmp_path)}\r\nContent-Length: {MAX_ARCHIVE_BYTES}\r\n\r\n"
+        ).encode()
+        before = appliance.memory()
+        flood = []
+        for _ in range(UPLOADS):
+            flood.append(stack.enter_context(connected(appliance.node, STRANGER, head)))
+            with suppress(ConnectionError):
+                flood[-1].sendall(b"x" * (MAX_ARCHIVE_BYTES - 1))
+        grown = appliance.memory() - before
+        assert grown < 4 * MAX_ARCHIVE_BYTES, f"{grown >> 20} MiB"
+        statuses = Counter(int(each.makefile("rb").readline().split()[1]) for each in flood)
+        assert statuses == {429: UPLOADS - 2, 408: 2}, "two have their place, until they stood still for too long"
+
+
+def test_what_is_no_request_and_clients_that_go_away_leave_the_log_small(tmp_path: Path) -> None:
+    with attacked(tmp_path, PROGRAM, "") as appliance:
+        length = (
+            "POST /worker/inventory HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer x\r\nContent-Length: 1000\r\n\r\nabc"
+        )
+        for sent in (b"GET / HTTP/1.1\r\nno header\r\n\r\n", b"\x16\x03\x01\r\n\r\n", length.encode()):
+            for _ in range(300):
+                connected(appliance.node, STRANGER, sent).close()
+        assert appliance.tells_the_time(STRANGER)
+        assert appliance.log.stat().st_size < 10_000

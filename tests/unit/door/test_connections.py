@@ -1,0 +1,218 @@
+"""Connections of a door: counted, closed beyond their limit and after their deadlines, as real sockets see it."""
+
+import asyncio
+import socket
+from collections.abc import AsyncIterator, Callable
+from contextlib import ExitStack, asynccontextmanager, suppress
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import pytest
+from aiohttp import web
+
+from tinkbox.door.connections import MAX_HEAD, THIS_HOST, Admission, Connections, limit_silence
+from tinkbox.model.limits import NODE_CONNECTIONS, Ledger
+
+WHOLE = b"GET / HTTP/1.1\r\nHost: x\r\n\r\n"
+HALF = b"GET / HTTP/1.1\r\nHost: x\r\n"
+LARGE = 64 << 20
+# On loopback segments have as much; a window that is smaller is not sent into.
+SLOW = 1 << 16
+FIRST, SECOND = "127.0.0.1", "127.0.0.2"
+
+
+@dataclass
+class Door:
+    listening: socket.socket
+    ledger: Ledger
+    stack: ExitStack
+    asked: list[str] = field(default_factory=list)
+
+    async def connect(self, source: str = FIRST, sent: bytes = b"", receive_buffer: int = 0) -> socket.socket:
+        if self.listening.family == socket.AF_UNIX:
+            connection = self.stack.enter_context(socket.socket(socket.AF_UNIX))
+        else:
+            connection = self.stack.enter_context(socket.socket())
+            connection.bind((source, 0))
+        if receive_buffer:
+            connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive_buffer)
+        connection.setblocking(False)
+        loop = asyncio.get_running_loop()
+        await loop.sock_connect(connection, self.listening.getsockname())
+        if sent:
+            await loop.sock_sendall(connection, sent)
+        return connection
+
+
+async def answer(request: web.Request) -> web.StreamResponse:
+    return web.Response(text="yes")
+
+
+async def stream(request: web.Request) -> web.StreamResponse:
+    response = web.StreamResponse()
+    await response.prepare(request)
+    piece = b"x" * (1 << 16)
+    for _ in range(LARGE // len(piece)):
+        await response.write(piece)
+    return response
+
+
+@asynccontextmanager
+async def door(
+    *,
+    each: int = 3,
+    total: int = 6,
+    head: float = 60.0,
+    idle: float = 60.0,
+    answer_seconds: float = 60.0,
+    known: Callable[[str], bool] = lambda _: False,
+    path: Path | None = None,
+) -> AsyncIterator[Door]:
+    app = web.Application()
+    app.add_routes([web.get("/", answer), web.get("/large", stream)])
+    runner = web.AppRunner(app, access_log=None, keepalive_timeout=idle)
+    await runner.setup()
+    assert runner.server is not None
+    ledger = Ledger(replace(NODE_CONNECTIONS, each=each, all=total, reserved=0.5), lambda: 0.0)
+    admission = Admission(ledger=ledger, known=known, head_seconds=head, answer_seconds=answer_seconds)
+    with ExitStack() as stack:
+        listening = stack.enter_context(socket.socket(socket.AF_UNIX if path else socket.AF_INET))
+        listening.bind(str(path) if path else (FIRST, 0))
+        listening.listen()
+        listening.setblocking(False)
+        async with asyncio.TaskGroup() as group:
+            accepting = group.create_task(Connections(listening, runner.server, admission).accept())
+            async with asyncio.timeout(60):
+                yield Door(listening, ledger, stack)
+            accepting.cancel()
+        await runner.cleanup()
+
+
+async def received(connection: socket.socket, most: int = 65536) -> bytes:
+    """What comes next, nothing when it is closed."""
+    with suppress(ConnectionError):
+        return await asyncio.get_running_loop().sock_recv(connection, most)
+    return b""
+
+
+async def all_given_back(made: Door) -> None:
+    """A closed connection is given back a turn of the loop or two later."""
+    while made.ledger.used:  # noqa: ASYNC110 - nobody tells
+        await asyncio.sleep(0)
+
+
+async def test_a_request_is_answered_however_it_is_cut() -> None:
+    async with door() as made:
+        for cut in range(1, len(WHOLE), 5):
+            connection = await made.connect(sent=WHOLE[:cut])
+            await asyncio.sleep(0)
+            await asyncio.get_running_loop().sock_sendall(connection, WHOLE[cut:])
+            assert (await received(connection)).startswith(b"HTTP/1.1 200 OK")
+            connection.close()
+            await all_given_back(made)
+
+
+async def test_what_is_no_request_is_answered_at_once() -> None:
+    async with door() as made:
+        connection = await made.connect(sent=b"\x16\x03\x01\x00\xa5\x01 a TLS greeting")
+        assert (await received(connection))[8:12] == b" 400"
+
+
+async def test_an_address_beyond_its_limit_is_closed_at_once_and_others_are_served() -> None:
+    async with door() as made:
+        for _ in range(3):
+            await made.connect(sent=HALF)
+        assert await received(await made.connect(sent=WHOLE)) == b""
+        # Half of all are kept for known machines, and three are taken.
+        assert await received(await made.connect(SECOND, WHOLE)) == b""
+        assert (made.ledger.used, made.ledger.refused) == (3, 2)
+
+
+async def test_a_known_machine_is_served_when_strangers_took_all_they_may() -> None:
+    async with door(known=lambda address: address == SECOND) as made:
+        for _ in range(3):
+            await made.connect(sent=HALF)
+        assert (await received(await made.connect(SECOND, WHOLE))).startswith(b"HTTP/1.1 200 OK")
+
+
+async def test_a_head_that_is_not_whole_in_time_is_over_however_slowly_it_comes() -> None:
+    async with door(head=0.3) as made:
+        silent, slow = await made.connect(), await made.connect(sent=HALF)
+        async with asyncio.TaskGroup() as group:
+            closed = group.create_task(received(slow))
+            while not closed.done():
+                with suppress(ConnectionError):
+                    await asyncio.get_running_loop().sock_sendall(slow, b"a")
+                await asyncio.wait([closed], timeout=0.02)
+            assert closed.result() == b""
+        assert await received(silent) == b""
+        await all_given_back(made)
+
+
+async def test_a_head_that_does_not_end_is_refused() -> None:
+    async with door() as made:
+        connection = await made.connect(sent=HALF + b"x" * MAX_HEAD)
+        assert (await received(connection))[8:12] == b" 431"
+
+
+async def test_a_connection_that_was_used_is_closed_when_it_makes_no_other_request() -> None:
+    async with door(head=60, idle=0.2) as made:
+        connection = await made.connect(sent=WHOLE)
+        assert (await received(connection)).startswith(b"HTTP/1.1 200 OK")
+        await asyncio.get_running_loop().sock_sendall(connection, HALF)
+        assert await received(connection) == b""
+        await all_given_back(made)
+
+
+async def test_a_reader_that_takes_nothing_is_over_and_one_that_takes_some_is_not() -> None:
+    request = WHOLE.replace(b"GET /", b"GET /large")
+    async with door(answer_seconds=0.5) as made:
+        _, slow = [await made.connect(sent=request, receive_buffer=SLOW) for _ in range(2)]
+        while made.ledger.used == 2:
+            assert await received(slow, SLOW)
+            await asyncio.sleep(0.02)
+        assert await received(slow, SLOW)
+        slow.close()
+        await all_given_back(made)
+
+
+async def test_a_unix_socket_has_the_limit_of_its_host(tmp_path: Path) -> None:
+    async with door(path=tmp_path / "door", total=6) as made:
+        assert (await received(await made.connect(sent=WHOLE))).startswith(b"HTTP/1.1 200 OK")
+        assert made.ledger.held_by(THIS_HOST) == 1
+
+
+async def test_a_descriptor_that_cannot_be_had_is_told_seldom(caplog: pytest.LogCaptureFixture) -> None:
+    class Out(socket.socket):
+        failures = 0
+
+        def accept(self):
+            self.failures += 1
+            if self.failures > 8:
+                return super().accept()
+            raise OSError(24, "Too many open files")
+
+    async with door() as made:
+        admission = Admission(ledger=made.ledger, known=lambda _: True, head_seconds=60, answer_seconds=60)
+        with Out() as listening:
+            listening.bind((FIRST, 0))
+            listening.listen()
+            listening.setblocking(False)
+            async with asyncio.TaskGroup() as group:
+                connections = Connections(listening, asyncio.Protocol, admission, pause_seconds=0)
+                accepting = group.create_task(connections.accept())
+                made.listening, before = listening, made.listening
+                await made.connect()
+                while not made.ledger.used:  # noqa: ASYNC110 - nobody tells
+                    await asyncio.sleep(0)
+                accepting.cancel()
+                made.listening = before
+    assert [each.times for each in caplog.records] == [1, 2, 4, 8]
+
+
+async def test_silence_is_limited_on_tcp_alone(tmp_path: Path) -> None:
+    limit_silence(None, 1.0)
+    with socket.socket(socket.AF_UNIX) as local, socket.socket() as tcp:
+        limit_silence(local, 1.0)
+        limit_silence(tcp, 1.5)
+        assert tcp.getsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT) == 1500

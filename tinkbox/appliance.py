@@ -145,6 +145,8 @@ class Appliance:
             inventory=self._inventory,
             firmware_traits=self.engine.firmware_knowledge.firmware_traits,
             clock=_now,
+            limits=self.limits.standings,
+            at=self.engine.booting.at,
         )
         others = settings.dhcp.mode in OTHERS_ADDRESSES
         return OperatorDoor(
@@ -168,6 +170,7 @@ class Appliance:
             server=first.url,
             registry=first.registry,
             firmware_traits=self.engine.firmware_knowledge.of,
+            limits=self.limits.standings,
         ).routes()
 
     def image_routes(self) -> list[web.RouteDef]:

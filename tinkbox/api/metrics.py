@@ -13,6 +13,7 @@ from tinkbox import __version__
 from tinkbox.engine.views.metrics import BOUNDS, Durations, Figures, Waiting
 from tinkbox.model.boot import Stage
 from tinkbox.model.breakpoint import Kind, Verb
+from tinkbox.model.limits import Standing as Taken
 from tinkbox.model.reasons import Reason, known
 from tinkbox.model.services import Phase
 from tinkbox.model.workflow import State
@@ -37,8 +38,8 @@ Sample = tuple[Labels, float]
 Answers = Mapping[tuple[str, str, int], int]
 
 
-def page(figures: Figures, answers: Answers) -> str:
-    """The whole page.  `answers` are those of the node door (`door.request_counts`)."""
+def page(figures: Figures, answers: Answers, limits: Sequence[Taken] = ()) -> str:
+    """The whole page.  `answers` are those of the node door (`door.request_counts`), `limits` what is taken of each."""
     tally = figures.tally
     ended = [Standing(state=state, reason=reason, number=number) for (state, reason), number in tally.ended.items()]
     lines = [
@@ -82,6 +83,7 @@ def page(figures: Figures, answers: Answers) -> str:
             "tinkbox_data_bytes", "gauge", "Bytes of the versions of ephemeral data that are kept.",
             [({}, figures.sizes.data)],
         ),
+        *_limits(limits),
         *_family(
             "tinkbox_node_requests_total", "counter", "Requests on the node door, by route and answer.",
             [
@@ -184,6 +186,17 @@ def _queues(queues: Sequence[Waiting]) -> Iterator[str]:
     )
     yield from _family(
         "tinkbox_queue_age_seconds", "gauge", "How long a workflow of a machine's queue waits already to begin.", ages
+    )
+
+
+def _limits(standings: Sequence[Taken]) -> Iterator[str]:
+    named = [({"limit": each.limit.name}, each) for each in standings]
+    used, most = "What is taken of each limit, by all together.", "What all together may take of each limit."
+    refused = "How often a limit refused somebody."
+    yield from _family("tinkbox_limit_used", "gauge", used, [(limit, each.used) for limit, each in named])
+    yield from _family("tinkbox_limit", "gauge", most, [(limit, each.limit.all) for limit, each in named])
+    yield from _family(
+        "tinkbox_limit_refusals_total", "counter", refused, [(limit, each.refused) for limit, each in named]
     )
 
 

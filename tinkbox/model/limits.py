@@ -109,9 +109,14 @@ class Standing:
     held_back: Sequence[HeldBack] = ()
 
     @property
+    def scarce(self) -> bool:
+        """Whether little is left for all together."""
+        return self.used > self.limit.all * NEARLY
+
+    @property
     def notable(self) -> bool:
         """Whether a person wants to read of it."""
-        return bool(self.held_back) or self.used > self.limit.all * NEARLY
+        return self.scarce or bool(self.held_back)
 
 
 def _unknown(_: str) -> bool:

@@ -70,6 +70,8 @@ def screen(snapshot: Snapshot, notice: str = "") -> RenderableType:
     if notice:
         parts.append(Text(notice, style="bold yellow"))
     parts += [Text(), _machines(snapshot)]
+    if snapshot.limits:
+        parts += [Text(), _limits(snapshot)]
     if snapshot.strangers:
         parts += [Text(), _strangers(snapshot)]
     shown = _worth_showing(snapshot.workflows)
@@ -162,6 +164,16 @@ def _strangers(snapshot: Snapshot) -> RenderableType:
         )
         since = elapsed(stranger.stage_at, snapshot.now)
         table.add_row(clean(stranger.mac, 17), _short(clean(stranger.stage)), since, more)
+    return table
+
+
+def _limits(snapshot: Snapshot) -> RenderableType:
+    table = _table("LIMIT", "USED", "HELD BACK")
+    for limit in snapshot.limits:
+        held_back = ", ".join(
+            f"{clean(each.holder, 60)} ({each.held}, refused {each.refused} times)" for each in limit.held_back
+        )
+        table.add_row(limit.name, f"{limit.used} of {limit.total}", Text(held_back, style="yellow"))
     return table
 
 

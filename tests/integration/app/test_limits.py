@@ -37,9 +37,9 @@ class Attacked:
     pid: int
     log: Path
 
-    def command(self, *arguments: str) -> str:
+    def command(self, *arguments: str, status: int = 0) -> str:
         ended = run_here("--data", str(self.data), *arguments)
-        assert ended.status == 0, ended.err
+        assert ended.status == status, ended.err
         return ended.out
 
     def tells_the_time(self, source: str) -> bool:
@@ -103,9 +103,10 @@ def test_half_sent_requests_of_one_address_stop_nobody_else(tmp_path: Path, door
         flood = [stack.enter_context(connected(port, STRANGER, HALF)) for _ in range(HALF_REQUESTS)]
         assert appliance.tells_the_time(OTHER)
         assert appliance.is_healthy(OTHER)
-        appliance.command("status")
+        assert f"{STRANGER} (" in appliance.command("status")
         assert all(closed(each) for each in flood), "half-open ones are closed at their deadline"
         assert appliance.tells_the_time(STRANGER)
+        assert f"{STRANGER} is held back" in appliance.command("doctor", status=1)
         assert appliance.log.stat().st_size < LOG_BYTES
 
 

@@ -11,6 +11,8 @@ from tinkbox.api.metrics import MAX_REASONS, page
 from tinkbox.engine.views.metrics import Figures, Tally, Waiting
 from tinkbox.model.boot import Stage
 from tinkbox.model.breakpoint import Kind
+from tinkbox.model.limits import NODE_CONNECTIONS
+from tinkbox.model.limits import Standing as Taken
 from tinkbox.model.reasons import Reason
 from tinkbox.model.services import Phase
 from tinkbox.model.workflow import Event, State
@@ -192,6 +194,14 @@ def test_every_phase_of_services_is_there() -> None:
         "PENDING": 0, "STARTING": 0, "READY": 3, "UNHEALTHY": 0, "RESTARTING": 0, "EXITED": 0, "FAILED": 1, "STOPPING": 0,
         "STOPPED": 0,
     }  # fmt: skip
+
+
+def test_what_is_taken_of_each_limit_is_told() -> None:
+    taken = Taken(limit=NODE_CONNECTIONS, used=130, refused=7)
+    samples = parsed(page(figures(), {}, [taken]))
+    assert value(samples, "tinkbox_limit_used", limit="node_connections") == 130
+    assert value(samples, "tinkbox_limit", limit="node_connections") == NODE_CONNECTIONS.all
+    assert value(samples, "tinkbox_limit_refusals_total", limit="node_connections") == 7
 
 
 def test_every_metric_is_explained_to_the_operator() -> None:

@@ -44,6 +44,7 @@ from tinkbox.engine.workflows.workflows import Workflows
 from tinkbox.model.firmware_traits import FirmwareTraits
 from tinkbox.model.hardware import Hardware
 from tinkbox.model.leases import Lease
+from tinkbox.model.limits import Standing
 from tinkbox.wire.dhcp.other_server_config import ForeignLines
 
 
@@ -54,7 +55,7 @@ class OperatorDoor:
     `server` and `registry` are how machines reach the node door; `osie` lists what was built;
     `foreign` is what other DHCP servers have to be told, empty where they are told nothing;
     `answers` counts those of the node door (`door.request_counts`); `leases` lists the addresses of pools;
-    `firmware_traits` is what was learned of a machine's firmware.
+    `firmware_traits` is what was learned of a machine's firmware; `limits` tells what is taken of each limit.
     """
 
     machines: Machines
@@ -77,6 +78,7 @@ class OperatorDoor:
     server: str
     registry: str
     firmware_traits: Callable[[Hardware], FirmwareTraits] = lambda _: FirmwareTraits()
+    limits: Callable[[], Sequence[Standing]] = tuple
 
     def routes(self) -> list[web.RouteDef]:
         return [
@@ -94,6 +96,6 @@ class OperatorDoor:
             *images.routes(self.images),
             *osie.routes(self.osie),
             *events.routes(self.workflows),
-            *status.routes(self.overview),
-            *metrics.routes(self.meter, self.answers),
+            *status.routes(self.overview, self.limits),
+            *metrics.routes(self.meter, self.answers, self.limits),
         ]

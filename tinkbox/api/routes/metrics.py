@@ -1,18 +1,21 @@
 """`/metrics`."""
 
+from collections.abc import Callable, Sequence
+
 from aiohttp import web
 
 from tinkbox.api.access import needing
 from tinkbox.api.metrics import CONTENT_TYPE, Answers, page
 from tinkbox.engine.views.metrics import Meter
 from tinkbox.model.access import Right
+from tinkbox.model.limits import Standing
 
 
-def routes(meter: Meter, answers: Answers) -> list[web.RouteDef]:
+def routes(meter: Meter, answers: Answers, limits: Callable[[], Sequence[Standing]]) -> list[web.RouteDef]:
     """`answers` counts those of the node door (`door.request_counts`)."""
 
     async def metrics(_: web.Request) -> web.Response:
         figures = await meter.figures()
-        return web.Response(body=page(figures, answers).encode(), headers={"Content-Type": CONTENT_TYPE})
+        return web.Response(body=page(figures, answers, limits()).encode(), headers={"Content-Type": CONTENT_TYPE})
 
     return needing(Right.LOOK, web.get("/metrics", metrics))

@@ -4,8 +4,8 @@ Rule 1: a finding without evidence cannot be made.
 Rule 2: evidence is what was seen, with times and figures; conclusions stand in the cause.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from ipaddress import IPv4Address
 
@@ -16,6 +16,7 @@ from tinkbox.model.firmware_traits import FirmwareTraits
 from tinkbox.model.hardware import Interface, MacAddress
 from tinkbox.model.inventory import Inventory
 from tinkbox.model.leases import Subnet
+from tinkbox.model.limits import Standing
 from tinkbox.model.sightings import Sighting
 
 
@@ -35,7 +36,7 @@ class Case:
     machine that nobody knows; `ticket`, `installed` and `parked` are as in its status; `discovers` tells
     that machines that nobody knows boot to tell what they are.  `address` is the appliance's,
     which serves since `since` in `mode` (as `dhcp.mode`).  `rivals` are the other DHCP servers that answered just
-    now, None when nobody was asked.  One that is `surveyed` is looked at together with the appliance and all others.
+    now, None when nobody was asked.  `limits` are those that hold somebody back: the machine, or anybody.  One that is `surveyed` is looked at together with the appliance and all others.
     """
 
     now: datetime
@@ -55,6 +56,7 @@ class Case:
     osie: tuple[OsieSize, ...] = ()
     rivals: tuple[Rival, ...] | None = None
     surveyed: bool = False
+    limits: tuple[Standing, ...] = ()
 
     @property
     def gives_addresses(self) -> bool:
@@ -127,3 +129,10 @@ def line(seen: Sighting) -> str:
 def sized(octets: int) -> str:
     """Bytes for people: 81.1 MiB."""
     return f"{octets / (1 << 20):.1f} MiB"
+
+
+def held_back(limits: Iterable[Standing], is_it: Callable[[str], bool]) -> Iterator[Standing]:
+    """Of the limits those that hold a machine back, which has the addresses that `is_it` knows, with nobody else."""
+    for each in limits:
+        if own := tuple(one for one in each.held_back if is_it(one.holder)):
+            yield replace(each, held_back=own)

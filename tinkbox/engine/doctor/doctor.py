@@ -15,6 +15,7 @@ from tinkbox.engine.doctor.loader_rules import (
 from tinkbox.engine.doctor.network_rules import (
     address_in_use,
     address_outside,
+    held_back,
     nobody_gives_addresses,
     not_directed_here,
     other_boot_server,
@@ -61,6 +62,7 @@ RULES: Sequence[Rule] = (
     Rule("NotDirectedHere", "mode off, and the other server does not send machines here", not_directed_here),
     Rule("AddressOutside", "an address that lies in none of our networks", address_outside),
     Rule("AddressInUse", "another host at the machine's address", address_in_use),
+    Rule("HeldBack", "a limit that is reached", held_back),
     Rule("NoAddress", "no address to give", no_address),
     Rule("ScriptRefused", "a boot script that is asked for from another address", script_refused),
     Rule("NoProgram", "firmware for which there is no boot loader", no_program),

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from ipaddress import IPv4Address
 
-from tinkbox.engine.doctor.case import Case, OsieSize
+from tinkbox.engine.doctor.case import Case, OsieSize, held_back
 from tinkbox.engine.doctor.doctor import diagnose
 from tinkbox.engine.machines.boot_history import Seen
 from tinkbox.engine.machines.machines import Machines
@@ -16,6 +16,7 @@ from tinkbox.model.firmware_traits import FirmwareTraits
 from tinkbox.model.hardware import MacAddress
 from tinkbox.model.inventory import Inventory
 from tinkbox.model.leases import Subnet
+from tinkbox.model.limits import Standing
 
 # What was seen last before that is no trouble of today.
 RECENT = timedelta(days=1)
@@ -51,6 +52,7 @@ class Examiner:
     """`ask` finds other DHCP servers (seconds; raises Unavailable), `osie` the OSIEs that were built.
 
     `inventory` gives what a machine, by its id or its MAC, told of itself; `firmware_traits` what was learned of one.
+    `limits` tells what is taken of each limit, and `at` whose an address is.
     """
 
     def __init__(
@@ -63,6 +65,8 @@ class Examiner:
         inventory: Callable[[str], Awaitable[Inventory | None]],
         firmware_traits: Callable[[MacAddress], FirmwareTraits],
         clock: Callable[[], datetime],
+        limits: Callable[[], Sequence[Standing]] = tuple,
+        at: Callable[[str], MacAddress | None] = lambda _: None,
     ) -> None:
         self._machines = machines
         self._seen = seen
@@ -72,6 +76,8 @@ class Examiner:
         self._inventory = inventory
         self._firmware_traits = firmware_traits
         self._clock = clock
+        self._limits = limits
+        self._at = at
 
     async def examine(self, key: str = "") -> Examination:
         """A machine, by its key or the MAC of one that nobody knows; without a key the appliance and whom it saw today.
@@ -81,8 +87,8 @@ class Examiner:
         macs = await self._macs(key) if key else self._recent()
         rivals, unasked = await self._rivals()
         general = self._general(rivals, surveyed=not key)
-        # What other servers there are is said of the appliance, and not again of each machine.
-        base = general if key else replace(general, rivals=None)
+        # What other servers there are, and who is held back, is said of the appliance, and not again of each machine.
+        base = general if key else replace(general, rivals=None, limits=())
         cases = [] if key else [general]
         cases += [await self._machine(base, each) for each in macs]
         found = [each for case in cases for each in diagnose(case)]
@@ -124,6 +130,7 @@ class Examiner:
             rivals=rivals,
             osie=tuple(self._osie()),
             surveyed=surveyed,
+            limits=tuple(each for each in self._limits() if each.notable),
         )
 
     async def _machine(self, general: Case, mac: MacAddress) -> Case:
@@ -136,6 +143,7 @@ class Examiner:
             sightings=tuple(own[-KEPT_SIGHTINGS:]),
             inventory=await self._inventory(hardware_id or mac),
             firmware_traits=self._firmware_traits(mac),
+            limits=tuple(held_back(general.limits, lambda holder: self._at(holder) == mac)),
         )
         if not hardware_id:
             return case

@@ -256,3 +256,29 @@ def _address(seen: Sighting, fact: str) -> IPv4Address | None:
         return IPv4Address(text(seen, fact))
     except ValueError:
         return None
+
+
+def held_back(case: Case) -> Iterator[Finding]:
+    """Somebody who takes as much as one may, or limits of which little is left."""
+    for each in case.limits:
+        limit = each.limit
+        raised = f"If it needs more, raise limits.{limit.name}.each in the configuration and start tinkbox again."
+        for one in each.held_back:
+            yield Finding(
+                gravity=Gravity.FAULT if one.refused else Gravity.SUSPECT,
+                cause=f"{one.holder} is held back: it has {limit.shown(one.held)}, and may have {limit.shown(limit.each)}.",
+                evidence=(
+                    f"{moment(case.now)} it was refused {one.refused} times lately; the limit is of {limit.about}",
+                ),
+                remedy=f"See what runs there: a machine that boots or works never comes close to this limit. {raised}",
+            )
+        if case.mac is None and each.scarce:
+            yield Finding(
+                gravity=Gravity.SUSPECT,
+                cause=f"All together take {limit.shown(each.used)} of {limit.shown(limit.all)}: soon some are refused.",
+                evidence=(
+                    f"{moment(case.now)} {each.refused} were refused since the start; the limit is of {limit.about}",
+                ),
+                remedy=f"If these are your machines, raise limits.{limit.name}.all in the configuration and start tinkbox "
+                "again; if not, take who floods off the network.",
+            )

@@ -1,6 +1,6 @@
 """The appliance at a glance, put together for those who look at it."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from datetime import datetime, timedelta
 
@@ -10,13 +10,16 @@ from tinkbox.engine.timeline.stalls import stalled
 from tinkbox.engine.workflows.workflows import SHOWN_FINISHED
 from tinkbox.model.conditions import explanation
 from tinkbox.model.hardware import primary
+from tinkbox.model.limits import Standing
 from tinkbox.model.reasons import hint
 from tinkbox.model.services import ServiceStatus
 from tinkbox.model.workflow import DONE, FINAL, ActionStatus, Outcome, PlannedAction, State, Workflow
 from tinkbox.store.database import Store, Tables
 from tinkbox.wire.messages.status import (
     FailureLine,
+    HeldBackLine,
     HeldLine,
+    LimitLine,
     MachineLine,
     RunningLine,
     ServiceLine,
@@ -71,6 +74,23 @@ def machine_line(status: MachineStatus) -> MachineLine:
         parked=status.parked,
         last_contact=status.last_contact,
         stalled=status.stalled,
+    )
+
+
+def limit_lines(standings: Iterable[Standing]) -> tuple[LimitLine, ...]:
+    """The limits that a person wants to read of."""
+    return tuple(
+        LimitLine(
+            name=each.limit.name,
+            used=each.limit.shown(each.used),
+            total=each.limit.shown(each.limit.all),
+            held_back=tuple(
+                HeldBackLine(holder=one.holder, held=each.limit.shown(one.held), refused=one.refused)
+                for one in each.held_back
+            ),
+        )
+        for each in standings
+        if each.notable
     )
 
 

@@ -155,6 +155,25 @@ class WorkflowLine:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class HeldBackLine:
+    """A holder (an address, a machine, a person) that is close to a limit, or was `refused` so often lately."""
+
+    holder: str
+    held: str
+    refused: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LimitLine:
+    """A limit that holds somebody back, or of which little is left: `used` of `total`, in its unit."""
+
+    name: str
+    used: str
+    total: str
+    held_back: tuple[HeldBackLine, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Snapshot:
     """Everything the terminal view needs, at the appliance's time `now`."""
 
@@ -163,6 +182,7 @@ class Snapshot:
     machines: tuple[MachineLine, ...]
     workflows: tuple[WorkflowLine, ...]
     strangers: tuple[StrangerLine, ...] = ()
+    limits: tuple[LimitLine, ...] = ()
 
 
 def encode_snapshot(snapshot: Snapshot) -> str:
@@ -182,6 +202,7 @@ def decode_snapshot(text: str | bytes) -> Snapshot:
             ),
             workflows=tuple(_workflow(workflow) for workflow in entry["workflows"]),
             strangers=tuple(_stranger(each) for each in entry["strangers"]),
+            limits=tuple(_limit(each) for each in entry.get("limits", ())),
         )
     except (ValueError, KeyError, TypeError) as error:
         raise Invalid(f"status: not a snapshot: {error}") from None
@@ -189,6 +210,10 @@ def decode_snapshot(text: str | bytes) -> Snapshot:
 
 def _stranger(entry: dict[str, Any]) -> StrangerLine:
     return StrangerLine(**{**entry, "stage_at": datetime.fromisoformat(entry["stage_at"])})
+
+
+def _limit(entry: dict[str, Any]) -> LimitLine:
+    return LimitLine(**{**entry, "held_back": tuple(HeldBackLine(**each) for each in entry["held_back"])})
 
 
 def _workflow(entry: dict[str, Any]) -> WorkflowLine:

@@ -19,10 +19,12 @@ from tests.unit.engine.boot_story import (
     rival,
     seen,
 )
+from tinkbox.engine.doctor.case import held_back as held_back_alone
 from tinkbox.engine.doctor.network_rules import (
     address_in_use,
     address_outside,
     heard,
+    held_back,
     nobody_gives_addresses,
     not_directed_here,
     other_boot_server,
@@ -35,6 +37,7 @@ from tinkbox.engine.doctor.network_rules import (
 from tinkbox.model.boot import Asker, Stage
 from tinkbox.model.diagnosis import Gravity
 from tinkbox.model.hardware import MacAddress
+from tinkbox.model.limits import NODE_CONNECTIONS, HeldBack, Standing
 
 OTHER_ADDRESS = IPv4Address("172.30.0.77")
 STRAY = seen(3, Stage.OTHER_SERVER, server="172.30.0.9", address="172.30.0.77")
@@ -225,3 +228,31 @@ def test_what_is_no_delay_of_the_switch() -> None:
 @pytest.mark.parametrize(("told", "meant"), [(12, 12), (3072, 12), (256, 1), (300, 300)])
 def test_seconds_in_the_wrong_order_of_bytes_are_understood(told: int, meant: int) -> None:
     assert seconds_asked(asked(0, secs=told)) == meant
+
+
+CROWDED = Standing(
+    limit=NODE_CONNECTIONS,
+    used=7000,
+    refused=1500,
+    held_back=(
+        HeldBack(holder="172.30.0.12", held=128, refused=412),
+        HeldBack(holder="172.30.0.13", held=120, refused=0),
+    ),
+)
+
+
+def test_who_is_held_back_is_named_with_what_it_takes() -> None:
+    refused, close, scarce = held_back(appliance(limits=(CROWDED,)))
+    assert (refused.gravity, close.gravity, scarce.gravity) == (Gravity.FAULT, Gravity.SUSPECT, Gravity.SUSPECT)
+    assert refused.cause.startswith("172.30.0.12 is held back: it has 128 connections")
+    assert "refused 412 times" in refused.evidence[0]
+    assert "limits.node_connections.each" in refused.remedy
+    assert "7000 connections of 8192 connections" in scarce.cause
+    assert "limits.node_connections.all" in scarce.remedy
+
+
+def test_of_a_machine_only_its_own_limits_are_told() -> None:
+    (own,) = held_back_alone((CROWDED,), lambda holder: holder == "172.30.0.13")
+    (found,) = held_back(case(asked(0), limits=(own,)))
+    assert found.cause.startswith("172.30.0.13 is held back")
+    assert list(held_back_alone((CROWDED,), lambda _: False)) == []

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from tests.integration.cli.serving import PROGRAM, configure, run_here, serving
+from tinkbox.model.limits import NODE_CONNECTIONS
 from tinkbox.wire.ephemeral_limits import MAX_ARCHIVE_BYTES
 
 HALF = b"GET /worker/time HTTP/1.1\r\nHost: x\r\n"
@@ -129,12 +130,31 @@ def test_unfinished_uploads_of_a_machine_keep_no_memory(tmp_path: Path) -> None:
 
 
 def test_what_is_no_request_and_clients_that_go_away_leave_the_log_small(tmp_path: Path) -> None:
+    half_a_body = b"POST /v2/x/blobs/uploads/ HTTP/1.1\r\nHost: x\r\nContent-Length: 1000\r\n\r\nabc"
     with attacked(tmp_path, PROGRAM, "") as appliance:
-        length = (
-            "POST /worker/inventory HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer x\r\nContent-Length: 1000\r\n\r\nabc"
-        )
-        for sent in (b"GET / HTTP/1.1\r\nno header\r\n\r\n", b"\x16\x03\x01\r\n\r\n", length.encode()):
-            for _ in range(300):
-                connected(appliance.node, STRANGER, sent).close()
-        assert appliance.tells_the_time(STRANGER)
+        for number, sent in enumerate((b"GET / HTTP/1.1\r\nno header\r\n\r\n", b"\x16\x03\x01\r\n\r\n", half_a_body)):
+            for _ in range(100):
+                connected(appliance.node, f"127.0.1.{number}", sent).close()
+        assert appliance.tells_the_time(OTHER)
         assert appliance.log.stat().st_size < 10_000
+
+
+@pytest.mark.campaign
+def test_half_sent_requests_of_twenty_addresses_stop_nobody_else(tmp_path: Path) -> None:
+    with attacked(tmp_path, PROGRAM, "head: 60s") as appliance, ExitStack() as stack:
+        for number in range(20):
+            for count in range(2000):
+                with suppress(ConnectionError):
+                    half = connected(appliance.node, f"127.0.2.{number + 1}", HALF)
+                    # The first ones stay open, the others are closed by the appliance.
+                    if count < 2 * NODE_CONNECTIONS.each:
+                        stack.enter_context(half)
+                    else:
+                        half.close()
+        held = re.search(r"node_connections +(\d+) connections", appliance.command("status"))
+        assert held is not None
+        assert int(held[1]) >= 20 * NODE_CONNECTIONS.each, "they stand"
+        assert appliance.tells_the_time(OTHER)
+        assert appliance.is_healthy(OTHER)
+        assert appliance.memory() < 300 << 20
+        assert appliance.log.stat().st_size < LOG_BYTES

@@ -1,6 +1,7 @@
 """What a request says, as far as it is taken in: in time, and within what its sender and all together may have in memory."""
 
 import asyncio
+import math
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass
 from typing import Final
@@ -61,11 +62,12 @@ async def chunks_of(request: web.Request) -> AsyncIterator[bytes]:
             yield whole
         return
     bodies, clock = request.app.get(_BODIES), asyncio.get_running_loop().time
-    patience = bodies.seconds if bodies is not None else None
-    until = None if patience is None else clock() + patience
+    patience = bodies.seconds if bodies is not None else math.inf
+    left = patience
     while True:
+        since = clock()
         try:
-            async with asyncio.timeout_at(until):
+            async with asyncio.timeout(left if left < math.inf else None):
                 chunk = await content.readany()
         except TimeoutError:
             raise web.HTTPRequestTimeout(text=f"the body stood still for {patience:.0f} s") from None
@@ -73,9 +75,9 @@ async def chunks_of(request: web.Request) -> AsyncIterator[bytes]:
             raise Invalid(f"the body is not what its head says: {error}") from None
         if not chunk:
             return
+        # Time in which nobody read it does not count.
+        left = min(patience, left - (clock() - since) + len(chunk) / SLOWEST)
         yield chunk
-        if until is not None and patience is not None:
-            until = min(clock() + patience, max(until, clock()) + len(chunk) / SLOWEST)
 
 
 def holder_of(request: web.Request) -> str:

@@ -13,7 +13,7 @@ from aiohttp import web
 from tests.unit.client.recording_door import RecordingDoor, served
 from tinkbox.client.operator import Operator, Unreachable
 from tinkbox.client.operator.quick_connection import QuickConnection, answer_of
-from tinkbox.model.errors import Invalid, NotFound, Unavailable
+from tinkbox.model.errors import Invalid, NotFound, TooMany, Unavailable
 
 T = TypeVar("T")
 
@@ -68,7 +68,7 @@ async def test_an_appliance_of_a_url_is_asked_below_its_path(tmp_path: Path) -> 
     assert "Authorization" not in door.headers
 
 
-@pytest.mark.parametrize(("status", "kind"), [(404, NotFound), (422, Invalid), (503, Unavailable)])
+@pytest.mark.parametrize(("status", "kind"), [(404, NotFound), (422, Invalid), (429, TooMany), (503, Unavailable)])
 async def test_refusals_come_back(tmp_path: Path, status: int, kind: type[Exception]) -> None:
     door = RecordingDoor(answer=b'{"detail": "this is why"}', status=status)
     async with served(door, tmp_path) as socket:

@@ -11,7 +11,7 @@ from aiohttp.test_utils import TestServer
 
 from tinkbox.client.node import NodeDoor
 from tinkbox.client.shell import ShellConnection, shell_connection
-from tinkbox.model.errors import Conflict, Denied, Invalid, NotFound, Refusal, Unavailable
+from tinkbox.model.errors import Conflict, Denied, Invalid, NotFound, Refusal, TooMany, Unavailable
 from tinkbox.wire.messages.shell import MAX_FRAME, Channel, Frame, encode
 from tinkbox.wire.messages.worker import Credential
 
@@ -114,7 +114,8 @@ async def test_what_is_no_frame_is_refused(content: bytes | str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("status", "refusal"), [(401, Denied), (404, NotFound), (409, Conflict), (503, Unavailable), (500, Unavailable)]
+    ("status", "refusal"),
+    [(401, Denied), (404, NotFound), (409, Conflict), (429, TooMany), (503, Unavailable), (500, Unavailable)],
 )
 async def test_a_shell_that_is_refused_says_so(status: int, refusal: type[Refusal]) -> None:
     with pytest.raises(refusal):

@@ -1,7 +1,7 @@
 """A request's body, as a real client sends it."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import replace
 
@@ -9,7 +9,7 @@ import pytest
 from aiohttp import web
 from aiohttp.test_utils import TestClient, TestServer
 
-from tinkbox.door.bodies import SMALL, Bodies, body_of, limit_bodies
+from tinkbox.door.bodies import SMALL, Bodies, body_of, chunks_of, limit_bodies
 from tinkbox.door.problems import refusals_become_problems
 from tinkbox.model.limits import BODY_BYTES, Ledger
 
@@ -24,10 +24,13 @@ class Door:
     def __init__(self, client: Client, ledger: Ledger) -> None:
         self.client = client
         self.ledger = ledger
+        self.instead: Callable[[web.Request], Awaitable[web.Response]] | None = None
         self.read = asyncio.Event()
         self.answering = asyncio.Event()
 
     async def handle(self, request: web.Request) -> web.Response:
+        if self.instead is not None:
+            return await self.instead(request)
         body = await body_of(request, MAX)
         self.read.set()
         await self.answering.wait()
@@ -102,6 +105,34 @@ async def test_a_body_that_stands_still_is_over_and_its_memory_is_given_back() -
         assert (answer.status, "stood still" in await answer.text()) == (408, True)
         assert made.ledger.used == 0
         standing_still.set()
+
+
+async def test_a_body_that_comes_byte_by_byte_is_over_too() -> None:
+    over = asyncio.Event()
+
+    async def body() -> AsyncIterator[bytes]:
+        while not over.is_set():
+            yield b"x"
+            await asyncio.sleep(0.02)
+
+    async with door(seconds=0.2) as made, made.client.post("/", data=body()) as answer:
+        assert answer.status == 408
+        over.set()
+
+
+async def test_time_in_which_we_do_not_read_is_not_the_senders() -> None:
+    async def handler(request: web.Request) -> web.Response:
+        size = 0
+        async for chunk in chunks_of(request):
+            if not size:
+                await asyncio.sleep(0.6)
+            size += len(chunk)
+        return web.Response(text=str(size))
+
+    async with door(seconds=0.5) as made:
+        made.instead = handler
+        answer = await made.client.post("/", data=b"x" * (1 << 20))
+        assert (answer.status, await answer.text()) == (200, str(1 << 20))
 
 
 async def test_a_client_that_goes_away_leaves_nothing_in_the_log_and_gives_its_memory_back(

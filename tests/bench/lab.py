@@ -87,8 +87,10 @@ def appliance(network: Network, work: Path, osie: Path | None = None) -> Applian
 
 @contextmanager
 def on_loopback(work: Path, program: Sequence[str] = (str(TINKBOX),)) -> Iterator[tuple[Popen[bytes], Configuration]]:
-    """The executable serving on loopback, without DHCP; ready when this begins."""
+    """The executable serving on loopback, without DHCP; ready when this begins.  All workers are at one address."""
     configuration = configure(work)
+    with configuration.path.open("a") as more:
+        more.write("limits: {node_connections: {each: 2000}}\n")
     with (work / "appliance.log").open("wb") as log:
         process = start([*program, "serve", "--config", str(configuration.path)], stdout=log)
     try:

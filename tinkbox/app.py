@@ -151,8 +151,8 @@ def _limits(settings: Settings, say: Say) -> Limits:
     allowed = raise_open_files(wanted)
     if allowed < wanted:
         say(
-            f"wrong: the limits of connections were lowered to fit into {allowed} open files: "
-            f"allow {wanted} of them (LimitNOFILE= in the unit, `ulimit -n`), or lower them in the configuration"
+            f"limits of connections are lowered: this host allows {allowed} open files, they need {wanted}. "
+            "Set LimitNOFILE= in the unit or raise `ulimit -Hn`"
         )
     return Limits(fitted(chosen, allowed - OTHER_FILES), time.monotonic)
 
@@ -249,6 +249,7 @@ async def check(settings: Settings, say: Say) -> bool:
             await store.close()
             for line in _tree(settings, sockets):
                 say(line)
+            _limits(settings, say)
     except Refusal as refusal:
         problems = refusal.problems if isinstance(refusal, Invalid) else ()
         wrong += [str(each) for each in problems] or [str(refusal)]

@@ -4,6 +4,7 @@ import http.client
 import json
 import re
 import socket
+import subprocess
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
@@ -107,6 +108,12 @@ def test_half_sent_requests_of_one_address_stop_nobody_else(tmp_path: Path) -> N
         assert appliance.tells_the_time(STRANGER)
         assert f"{STRANGER} is held back" in appliance.command("doctor", status=1)
         assert appliance.log.stat().st_size < LOG_BYTES
+
+
+def test_too_few_open_files_are_told(tmp_path: Path) -> None:
+    check = [*FEW_FILES, "serve", "--check", "--config", str(configure(tmp_path).path)]
+    told = subprocess.run(check, capture_output=True, text=True, timeout=PATIENCE, check=True).stdout
+    assert "limits of connections are lowered: this host allows 1024 open files" in told
 
 
 def test_unfinished_uploads_of_a_machine_keep_no_memory(tmp_path: Path) -> None:

@@ -24,6 +24,7 @@ from tinkbox.door.connections import Admission, Connections
 from tinkbox.door.lasting import end_with_door
 from tinkbox.door.open_files import raise_open_files
 from tinkbox.door.problems import refusals_become_problems
+from tinkbox.engine.templates.jinja_process import render_confined
 from tinkbox.hosting.volumes import real_folders
 from tinkbox.listening import Listening, Sockets, bound
 from tinkbox.model.errors import Conflict, Invalid, Refusal, Unavailable
@@ -253,6 +254,10 @@ async def check(settings: Settings, say: Say) -> bool:
     except Refusal as refusal:
         problems = refusal.problems if isinstance(refusal, Invalid) else ()
         wrong += [str(each) for each in problems] or [str(refusal)]
+    try:
+        await render_confined("", [])
+    except Unavailable as error:
+        wrong.append(str(error))
     try:
         async with DockerRuntime(settings.docker) as engine:
             say(f"Docker engine {await engine.version()} at {settings.docker}")

@@ -1,19 +1,22 @@
 """The process that renders one Jinja2 template: little memory, little time, no files, no rights.
 
 It reads `{"text": …, "data": […]}`, gives up everything that it does not need, and writes CONFINED and a list of texts
-and of `{"line": …, "text": …}` for problems.  `jinja_process` starts it, and kills it in the end.
+and of `{"line": …, "text": …}` for problems; or REFUSED and the reason, where the system does not let it give up what it
+has.  `jinja_process` starts it, and kills it in the end.
 """
 
 import json
 import os
 import resource
-from contextlib import suppress
 from pathlib import Path
 from typing import BinaryIO
+
+from tinkbox.engine.templates.system_calls import give_up_capabilities, only_compute
 
 CPU_SECONDS = 5
 MEMORY_BYTES = 192 * 1024 * 1024
 CONFINED = b"confined\n"
+REFUSED = b"refused\n"
 NOBODY = 65_534
 _BALLAST = 4 * 1024 * 1024
 
@@ -24,11 +27,16 @@ def answer(source: BinaryIO, sink: BinaryIO) -> None:
     from tinkbox.engine.templates.go_dialect import MAX_OUTPUT, Yaml, own_functions
     from tinkbox.engine.templates.jinja_dialect import render_each
 
+    os.nice(19)  # before anything is loaded: that takes longer than rendering
     request = json.loads(source.read())
     functions = own_functions(Yaml(MEMORY_BYTES))  # bounded as everything here is, by time
     for loads_what_is_loaded_late in ("{{ 'a' | sort }}", "{{ 1 / 0 }}", "{{ nothing }}", "{% if"):
         render_each(loads_what_is_loaded_late, [{}], functions, MAX_OUTPUT)
-    confine()
+    try:
+        confine()
+    except OSError as error:
+        sink.write(REFUSED + str(error.strerror).encode())
+        return
     sink.write(CONFINED)
     sink.flush()
     ballast = bytearray(_BALLAST)
@@ -39,8 +47,10 @@ def answer(source: BinaryIO, sink: BinaryIO) -> None:
 
 
 def confine() -> None:
-    """Give up time, memory, files and rights; what is not loaded by now can be loaded no more."""
-    os.nice(19)
+    """Give up time, memory, files, rights and system calls; what is not loaded by now can be loaded no more.
+
+    Raises OSError where any of it cannot be given up.
+    """
     os.environ.clear()
     used = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
     limits = {
@@ -53,8 +63,16 @@ def confine() -> None:
     for limit, value in limits.items():
         resource.setrlimit(limit, (value, value))
     if os.geteuid() == 0:
-        # systemd's unit leaves root without the right to become somebody else, and with few others.
-        with suppress(PermissionError):
-            os.setgroups([])
-            os.setresgid(NOBODY, NOBODY, NOBODY)
-            os.setresuid(NOBODY, NOBODY, NOBODY)
+        _become_nobody()
+    give_up_capabilities()
+    only_compute()
+
+
+def _become_nobody() -> None:
+    try:
+        os.setgroups([])
+        os.setresgid(NOBODY, NOBODY, NOBODY)
+        os.setresuid(NOBODY, NOBODY, NOBODY)
+    except PermissionError as error:
+        text = "it is root without the right to become another user: serve as a user of its own (User= in the unit)"
+        raise PermissionError(error.errno, text) from None

@@ -16,7 +16,7 @@ from typing import Any
 
 import tinkbox
 from tinkbox.engine.templates.go_dialect import MAX_OUTPUT
-from tinkbox.engine.templates.jinja_confinement import CONFINED, CPU_SECONDS, MEMORY_BYTES
+from tinkbox.engine.templates.jinja_confinement import CONFINED, CPU_SECONDS, MEMORY_BYTES, REFUSED
 from tinkbox.model.errors import Problem, Unavailable
 
 WALL_SECONDS = 30.0
@@ -30,7 +30,8 @@ _EXCEEDED = Problem(
 async def render_confined(text: str, several: Sequence[Mapping[str, Any]]) -> list[str | Problem]:
     """Render a Jinja2 text with each of several data; where that fails, the problem.
 
-    With no data it is only read: the list has the one problem, or is empty.
+    With no data it is only read: the list has the one problem, or is empty.  Raises Unavailable where the process does
+    not start, or is not confined.
     """
     if not several:
         return await _ask(text, [])
@@ -59,6 +60,9 @@ async def _ask(text: str, several: Sequence[Mapping[str, Any]]) -> list[str | Pr
         with suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)
         await asyncio.shield(process.wait())
+    if said.startswith(REFUSED):
+        why = said.removeprefix(REFUSED).decode(errors="replace")
+        raise Unavailable(f"Jinja2 templates cannot be rendered: their process cannot be confined: {why}")
     if not said.startswith(CONFINED):
         raise Unavailable("Jinja2 templates cannot be rendered now: the process for it does not start")
     try:

@@ -1,62 +1,102 @@
 """The process that renders Jinja2, from inside."""
 
+import errno
 import json
 import os
-import resource
+import re
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
-from tinkbox.engine.templates.jinja_confinement import CONFINED, CPU_SECONDS, MEMORY_BYTES
+from tinkbox.engine.templates.jinja_confinement import CONFINED, CPU_SECONDS, MEMORY_BYTES, REFUSED
 
 ROOT = Path(__file__).parents[4]
+# What a template that broke out of Jinja2's sandbox and Python would try, by the number of the error.
 LOOK = """
-import json, os, resource, sys
+import ctypes, json, os, socket, subprocess, sys
 from tinkbox.engine.templates.jinja_confinement import confine
+libc = ctypes.CDLL(None, use_errno=True)
+before = os.listdir("/proc/self/fd")
 confine()
 def refused(attempt):
     try:
-        attempt()
-    except OSError:
-        return True
-limits = {name: resource.getrlimit(getattr(resource, name)) for name in ("RLIMIT_CPU", "RLIMIT_FSIZE", "RLIMIT_CORE")}
-print(json.dumps({"file": refused(lambda: os.open("/etc/hostname", os.O_RDONLY)), "user": os.getuid(), "groups": os.getgroups(),
-    "environment": dict(os.environ), "limits": limits, "nice": os.nice(0), "address space": resource.getrlimit(resource.RLIMIT_AS)[0]}))
+        done = attempt()
+    except OSError as error:
+        return error.errno
+    return ctypes.get_errno() if done == -1 else 0
+attempts = {
+    "open": lambda: os.open("/etc/hostname", os.O_RDONLY),
+    "look at a file": lambda: os.stat("/etc/hostname"),
+    "socket": lambda: libc.socket(socket.AF_INET, socket.SOCK_STREAM, 0),
+    "socket pair": lambda: socket.socketpair(),
+    "fork": lambda: os.fork(),
+    "another program": lambda: os.execv("/bin/true", ["true"]),
+    "ptrace": lambda: libc.ptrace(16, os.getppid(), 0, 0),
+    "signal": lambda: os.kill(1, 0),
+    "namespace": lambda: libc.unshare(0x10000000),
+    "io_uring": lambda: libc.syscall(425, 1, 0),
+    "more rights": lambda: libc.prctl(4, 1, 0, 0, 0),
+    "code": lambda: -1 if libc.mprotect(ctypes.c_void_p(id(before) & ~4095), 4096, 7) else 0,
+    "a file given by another": lambda: libc.recvmsg(0, 0, 0),
+}
+print(json.dumps({"refused": {name: refused(each) for name, each in attempts.items()}, "environment": dict(os.environ),
+    "open": len(before)}), flush=True)
+sys.stdin.read()
 """
+LIMITS = {"cpu time": CPU_SECONDS, "file size": 0, "core file size": 0, "open files": 0}
+UNIT = ["--inh-caps", "+net_raw,+net_bind_service", "--ambient-caps", "+net_raw,+net_bind_service", "--no-new-privs"]
+AS_ROOT: list[str] = []
+AS_A_USER = ["setpriv", "--reuid", "4711", "--regid", "4711", "--clear-groups"]
+AS_THE_UNIT = [*AS_A_USER, *UNIT]
+needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="takes rights away from root")
 
 
-def test_a_confined_process_has_no_files_no_rights_and_no_environment() -> None:
-    done = subprocess.run(
-        [sys.executable, "-c", LOOK],
+@needs_root
+@pytest.mark.parametrize("by", [AS_ROOT, AS_A_USER, AS_THE_UNIT], ids=["root", "a user", "the unit"])
+def test_a_confined_process_can_only_compute(by: list[str]) -> None:
+    """The parent sees what the kernel keeps of it; from inside, every way out is refused."""
+    with subprocess.Popen(
+        [*by, sys.executable, "-c", LOOK],
         cwd=ROOT,
         env={"TINKBOX_TOKEN": "secret"},
-        capture_output=True,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
         text=True,
-        check=True,
-    )
-    seen = json.loads(done.stdout)
-    assert (seen["file"], seen["environment"], seen["nice"]) == (True, {}, 19)
-    assert seen["limits"] == {"RLIMIT_CPU": [CPU_SECONDS] * 2, "RLIMIT_FSIZE": [0, 0], "RLIMIT_CORE": [0, 0]}
-    assert MEMORY_BYTES < seen["address space"] < MEMORY_BYTES + (1 << 30)
-    assert resource.getrlimit(resource.RLIMIT_AS) != (seen["address space"],) * 2
-    assert seen["user"] != 0
-    assert 0 not in seen["groups"]
+    ) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        seen = json.loads(process.stdout.readline())
+        known = dict(
+            line.split(":", 1) for line in Path(f"/proc/{process.pid}/status").read_text().splitlines() if ":" in line
+        )
+        limits = dict(re.findall(r"^Max (.{21}) (\S+)", Path(f"/proc/{process.pid}/limits").read_text(), re.MULTILINE))
+        process.stdin.close()
+    assert set(seen["refused"].values()) == {errno.EPERM}, seen["refused"]
+    assert (seen["environment"], seen["open"]) == ({}, 4)  # its three, and the folder that it listed
+    assert {name: int(limits[name.ljust(21)]) for name in LIMITS} == LIMITS
+    assert MEMORY_BYTES < int(limits["address space".ljust(21)]) < MEMORY_BYTES + (1 << 30)
+    rights = {int(known[each], 16) for each in ("CapInh", "CapPrm", "CapEff", "CapAmb")}
+    assert (rights, known["NoNewPrivs"].strip(), known["Seccomp"].strip()) == ({0}, "1", "2")
+    assert "0" not in known["Uid"].split() + known["Gid"].split() + known["Groups"].split()
 
 
-def said(request: object) -> bytes:
-    command = [sys.executable, "-m", "tinkbox", "--render"]
+@needs_root
+def test_root_that_may_not_become_another_user_is_not_taken_for_confined() -> None:
+    """As under a unit that leaves root three capabilities: nothing is rendered, and the reason is told."""
+    before = ["setpriv", "--bounding-set", "-all,+net_raw,+net_bind_service,+net_admin", "--inh-caps", "-all"]
+    answer = said({"text": "{{ a }}", "data": [{"a": "x"}]}, before)
+    assert answer.startswith(REFUSED)
+    assert b"User=" in answer
+
+
+def said(request: object, before: Sequence[str] = ()) -> bytes:
+    command = [*before, sys.executable, "-m", "tinkbox", "--render"]
     return subprocess.run(
         command, cwd=ROOT, input=json.dumps(request).encode(), capture_output=True, check=False
     ).stdout
-
-
-@pytest.mark.skipif(os.geteuid() != 0, reason="takes rights away from root")
-def test_root_without_the_right_to_become_nobody_is_confined_all_the_same() -> None:
-    command = ["setpriv", "--bounding-set", "-all", "--inh-caps", "-all", sys.executable, "-c", LOOK]
-    seen = json.loads(subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout)
-    assert (seen["user"], seen["file"], seen["nice"], seen["environment"]) == (0, True, 19, {})
 
 
 def test_it_answers_with_texts_and_problems_in_their_order() -> None:

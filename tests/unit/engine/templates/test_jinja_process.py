@@ -69,6 +69,12 @@ async def test_a_process_that_cannot_start_is_our_fault_not_the_templates(monkey
         await render_confined("x", [{}])
 
 
+async def test_a_process_that_is_not_confined_renders_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(jinja_process, "_program", lambda: ["/bin/printf", r"refused\nno seccomp here"])
+    with pytest.raises(Unavailable, match="cannot be confined: no seccomp here"):
+        await render_confined("x", [{}])
+
+
 async def test_a_process_that_says_too_much_is_not_listened_to(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(jinja_process, "_MOST_SAID", 1 << 20)
     monkeypatch.setattr(jinja_process, "_program", lambda: ["/bin/sh", "-c", "echo confined; exec yes"])

@@ -40,11 +40,17 @@ from tinkbox.model.limits import (
     open_files,
 )
 from tinkbox.osie.image import images as osie_images
+from tinkbox.private_files import Layout, make_private
 from tinkbox.runtime import EngineAway
 from tinkbox.runtime.docker import DockerRuntime
 from tinkbox.settings.all_settings import Settings
 from tinkbox.store.database import Store
 
+# What everybody is served is left as it is, whoever put it there, and so is what containers write.
+_DATA = Layout(
+    private=("tinkbox.sqlite*", "operator.*", "lock", "people", "recordings", "registry", "services"),
+    shared=("osie", "raspberrypi", "cache", "services/*/workflow"),
+)
 Say = Callable[[str], None]
 # For the requests that do not last; aiohttp waits so long twice, for their end and for that of what is cancelled.
 GRACE_SECONDS = 1.0
@@ -187,7 +193,7 @@ async def _for_ever(part: Part) -> NoReturn:
 def _only_one(data: Path) -> Iterator[None]:
     """Make the data directory ours alone, for as long as we run."""
     try:
-        data.mkdir(parents=True, exist_ok=True, mode=0o700)
+        make_private(data, _DATA)
         lock = (data / "lock").open("w")
     except OSError as error:
         raise Unavailable(f"cannot use the data directory {data}: {error.strerror}; name another with --data") from None

@@ -14,6 +14,7 @@ from tinkbox.hosting import Place
 from tinkbox.hosting.host import ServiceHost
 from tinkbox.model.errors import Conflict, Denied, Invalid, NotFound, Refusal, TooLarge, Unavailable
 from tinkbox.model.workflow import Outcome, State
+from tinkbox.private_files import make_private
 from tinkbox.runtime import ContainerFailed, EngineAway
 from tinkbox.runtime.docker import DockerRuntime
 from tinkbox.runtime.retrying import patiently
@@ -23,7 +24,7 @@ from tinkbox.worker.containers.action_containers import remove_strays
 from tinkbox.worker.containers.salvage import discard
 from tinkbox.worker.discovery import introduced, tell
 from tinkbox.worker.files.toolbox import install
-from tinkbox.worker.files.worker_folder import WorkerFolder
+from tinkbox.worker.files.worker_folder import LAYOUT, WorkerFolder
 from tinkbox.worker.host.addresses import own_address
 from tinkbox.worker.host.disks import look
 from tinkbox.worker.host.inventory import inventory
@@ -58,9 +59,11 @@ def work(
 
     In the OSIE everything comes from what the appliance served at boot.  With a credential for discovery the machine first
     waits to be accepted.  Without `debug` the machine takes no
-    breakpoint and serves no shell.  Raises NotFound or Invalid when there is no usable credential.
+    breakpoint and serves no shell.  Raises NotFound or Invalid when there is no usable credential, Unavailable when `data`
+    is another user's.
     """
     identity = read_credential(credential or CREDENTIAL)
+    make_private(data, LAYOUT)
     if server:
         identity = replace(identity, server=server.rstrip("/"))
     return asyncio.run(_work(identity, docker or DOCKER, data, privileged=privileged, debug=debug))

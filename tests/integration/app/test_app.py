@@ -3,6 +3,7 @@
 import asyncio
 import http.client
 import json
+import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NoReturn
@@ -133,6 +134,35 @@ def test_the_socket_that_asks_for_no_token_is_its_owners_alone(tmp_path: Path) -
     for _ in range(2):
         with serving(configuration):
             assert (configuration.data / "operator.sock").stat().st_mode & 0o777 == 0o600
+
+
+def test_a_data_folder_that_everybody_could_read_is_its_owners_alone_once_served(tmp_path: Path) -> None:
+    """With all that is in it: journal and index of the database, too, which hold what it is about to hold."""
+    configuration = configure(tmp_path)
+    folder = configuration.data
+    with serving(configuration):
+        pass
+    for name in ("people", "recordings", "registry/blobs", "osie/x86_64"):
+        (folder / name).mkdir(parents=True, exist_ok=True)
+    (folder / "osie/x86_64/linux").touch()
+    for path in (folder, *folder.rglob("*")):
+        path.chmod(0o777 if path.is_dir() else 0o666)
+    with serving(configuration):
+        seen = {str(each.relative_to(folder)): each for each in (folder, *folder.rglob("*"))}
+        assert {"tinkbox.sqlite-wal", "tinkbox.sqlite-shm", "people", "registry/blobs"} <= set(seen)
+        wide = [name for name, path in seen.items() if path.lstat().st_mode & 0o077 and not name.startswith("osie")]
+        assert not wide
+        assert seen["osie/x86_64/linux"].stat().st_mode & 0o777 == 0o666
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="makes files of other users")
+def test_a_data_folder_with_files_of_another_user_is_refused(tmp_path: Path) -> None:
+    configuration = configure(tmp_path)
+    with serving(configuration):
+        pass
+    os.chown(configuration.data / "tinkbox.sqlite", 4711, 4711)
+    refused = run("serve", "--config", str(configuration.path))
+    assert (refused.status, "chown -R root" in refused.err, refused.err.count("\n")) == (1, True, 1)
 
 
 def test_the_operators_token_is_made_once_is_private_and_never_empty(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 import argparse
 import logging
+import os
 import sys
 import time
 from pathlib import Path
@@ -22,8 +23,10 @@ def serve(chosen: argparse.Namespace) -> int:
     from tinkbox.app import check
     from tinkbox.app import serve as run
     from tinkbox.door.log_limit import LogLimit
+    from tinkbox.private_files import UMASK
     from tinkbox.settings import load
 
+    os.umask(UMASK)
     settings = load(chosen.config, chosen.data)
     if chosen.check:
         return 0 if asyncio.run(check(settings, _say)) else 1

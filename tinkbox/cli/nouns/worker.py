@@ -1,6 +1,7 @@
 """`tinkbox --worker`: the program on a machine, told by flags of the program itself."""
 
 import argparse
+import os
 from pathlib import Path
 
 
@@ -17,8 +18,10 @@ def add_flags(program: argparse.ArgumentParser) -> None:
 def work(chosen: argparse.Namespace) -> int:
     import logging
 
+    from tinkbox.private_files import UMASK
     from tinkbox.worker.main import work as run
 
+    os.umask(UMASK)
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(message)s", datefmt="%H:%M:%S")
     data = chosen.data or Path("/worker")
     return run(

@@ -1,9 +1,8 @@
 """A workflow's ephemeral data, as a folder on the machine that its actions see as /workflow."""
 
-import shutil
 from pathlib import Path
 
-from tinkbox.runtime.folders import pack
+from tinkbox.runtime.folders import pack, remove
 from tinkbox.wire.ephemeral_data import Entry, decode
 
 
@@ -24,12 +23,12 @@ class EphemeralData:
         """
         entries = decode(archive)
         fresh = self._root / f".{workflow_id}"
-        shutil.rmtree(fresh, ignore_errors=True)
+        remove(fresh)
         fresh.mkdir(parents=True)
         fresh.chmod(0o777)  # the image may run as any user
         for entry in entries:
             _write(fresh / entry.path, entry)
-        shutil.rmtree(self.folder(workflow_id), ignore_errors=True)
+        remove(self.folder(workflow_id))
         fresh.rename(self.folder(workflow_id))
 
     def pack(self, workflow_id: str) -> bytes:
@@ -38,7 +37,10 @@ class EphemeralData:
 
 
 def _write(path: Path, entry: Entry) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
+    for parent in reversed(path.parents):
+        if not parent.exists():
+            parent.mkdir()
+            parent.chmod(0o755)  # the image may run as any user
     if entry.link is not None:
         path.symlink_to(entry.link)
     elif entry.content is None:

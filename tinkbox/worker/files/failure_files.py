@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tinkbox.wire.messages.worker import MAX_MESSAGE, MAX_REASON
+from tinkbox.worker.files.writable_file import make_writable
 from tinkbox.worker.host.mounts import mount_tmpfs, unmount
 
 PLACES: Mapping[str, tuple[str, ...]] = {
@@ -58,8 +59,7 @@ class Words:
                 if not old.name.startswith(f"{attempt}."):
                     old.unlink()
             path = folder / f"{attempt}.{role}"
-            path.touch()
-            path.chmod(0o666)  # the image may run as any user
+            make_writable(path)
             mounts |= dict.fromkeys(targets, str(path))
             if _shares_dev(volumes):
                 # The mount point is then looked for in the machine's own /dev, maybe bound read-only.

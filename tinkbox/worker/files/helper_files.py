@@ -16,7 +16,6 @@ The helper itself is in packaging/helper.
 
 import json
 import os
-import shutil
 import stat
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
@@ -25,9 +24,11 @@ from pathlib import Path
 from tinkbox.model.breakpoint import Armed, Kind, Verb
 from tinkbox.model.errors import Invalid
 from tinkbox.model.workflow import Outcome
+from tinkbox.runtime.folders import remove
 from tinkbox.wire.messages.json_fields import flag, member, read_object, text
 from tinkbox.wire.messages.worker import Offer, action_document
 from tinkbox.worker.files.shell_welcome import about, prompt
+from tinkbox.worker.files.writable_file import make_writable
 
 TARGET = "/tinkbox"
 ENTRYPOINT = f"{TARGET}/bin/entrypoint"
@@ -89,9 +90,7 @@ class HelperFiles:
             folder.mkdir(parents=True, exist_ok=True)
             folder.chmod(0o755)
         for name in ("status", "request"):
-            path = self.run / name
-            path.touch()
-            path.chmod(0o666)  # the image may run as any user
+            make_writable(self.run / name)
         for name in ("argv", "environ"):
             link = self._control / "info" / name
             if not link.is_symlink():
@@ -108,7 +107,7 @@ class HelperFiles:
 
     def forget(self) -> None:
         """Remove them all."""
-        shutil.rmtree(self._folder, ignore_errors=True)
+        remove(self._folder)
 
     def set_policy(self, armed: Armed, *, again: bool = False) -> None:
         """Have the helper hold there from now on; what it holds already it goes on holding.

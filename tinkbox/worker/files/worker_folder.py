@@ -2,10 +2,17 @@
 
 from pathlib import Path
 
+from tinkbox.private_files import Layout
 from tinkbox.worker.files.ephemeral_data import EphemeralData
 from tinkbox.worker.files.failure_files import Words
 from tinkbox.worker.files.helper_files import HelperFiles
 from tinkbox.worker.files.notes import Notes
+
+# What containers are given has modes for any user; no other user of the machine gets there.
+LAYOUT = Layout(
+    private=("attempts", "services"),
+    shared=("workflow", "words", "tools", "holds", "reboot", "services/*/workflow"),
+)
 
 
 class WorkerFolder:

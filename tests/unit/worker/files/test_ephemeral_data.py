@@ -81,3 +81,27 @@ def test_what_the_engine_made_to_mount_the_folder_on_is_nobodys_data(data: Ephem
     assert [entry.path for entry in decode(data.pack("w1"))] == ["w2"]
     (place / "w1" / "mine").touch()
     assert [entry.path for entry in decode(data.pack("w1"))] == ["w1", "w1/mine", "w2"]
+
+
+def test_any_user_reaches_what_has_no_folder_of_its_own_in_the_archive(data: EphemeralData) -> None:
+    before = os.umask(0o077)
+    try:
+        data.unpack("w1", encode([Entry(path="deep/er/script", content=b"1")]))
+    finally:
+        os.umask(before)
+    modes = [(data.folder("w1") / each).stat().st_mode & 0o777 for each in ("deep", "deep/er", "deep/er/script")]
+    assert modes == [0o755, 0o755, 0o644]
+
+
+def test_folders_nested_deeper_than_python_recurses_are_replaced(data: EphemeralData) -> None:
+    """An action that nests them and fails must not keep the worker from trying again."""
+    data.unpack("w1", b"")
+    here = os.open(data.folder("w1"), os.O_RDONLY)
+    for _ in range(3000):
+        os.mkdir("d", dir_fd=here)
+        below = os.open("d", os.O_RDONLY, dir_fd=here)
+        os.close(here)
+        here = below
+    os.close(here)
+    data.unpack("w1", b"")
+    assert not any(data.folder("w1").iterdir())

@@ -34,6 +34,18 @@ def said(files: HelperFiles, text: str) -> Status:
     return files.status()
 
 
+@pytest.mark.parametrize("name", ["status", "request"])
+def test_a_link_in_place_of_a_file_leads_no_mode_elsewhere(tmp_path: Path, files: HelperFiles, name: str) -> None:
+    """An action that runs as root may put a link there; the worker makes the files anew when it was killed."""
+    secret = tmp_path / "shadow"
+    secret.touch(mode=0o600)
+    (files.run / name).unlink()
+    (files.run / name).symlink_to(secret)
+    files.prepare()
+    assert secret.stat().st_mode & 0o777 == 0o600
+    assert (files.run / name).stat().st_mode & 0o777 == 0o666
+
+
 def test_any_user_may_write_what_comes_from_the_container(tmp_path: Path) -> None:
     old = os.umask(0o077)
     try:

@@ -78,7 +78,7 @@ class Appliance:
         # What it decides, and what that is told of the world around it.
         around = Surroundings(
             clock=_now, monotonic=time.monotonic, new_id=_new_id, new_token=_new_token, neighbours=neighbour,
-            gather=self._gather,
+            gather=self._gather, limits=limits,
         )  # fmt: skip
         self.engine = Engine(store, around, _said(settings, sockets))
 

@@ -16,6 +16,7 @@ from tinkbox.engine.machines.machines import Machines
 from tinkbox.engine.services.routing_table import RoutingTable
 from tinkbox.engine.services.services import Services
 from tinkbox.engine.shells.shells import Shells
+from tinkbox.engine.templates.rendering_queue import RenderingQueue
 from tinkbox.engine.templates.templates import Templates
 from tinkbox.engine.timeline.syslog import Syslog
 from tinkbox.engine.views.metrics import Meter
@@ -31,6 +32,7 @@ from tinkbox.model.boot import Plan
 from tinkbox.model.discovery import Quotas, Rule
 from tinkbox.model.hardware import MacAddress
 from tinkbox.model.leases import Subnet
+from tinkbox.model.limits import RENDERINGS, Limits
 from tinkbox.store.database import Store
 from tinkbox.wire.messages.worker import Credential
 
@@ -70,6 +72,7 @@ class Surroundings:
     new_token: Callable[[], str]
     neighbours: Callable[[str], MacAddress | None]
     gather: Callable[[str], Awaitable[bool]]
+    limits: Limits
 
 
 class Engine:
@@ -84,8 +87,11 @@ class Engine:
         self.directory = RoutingTable(settings.names.domain, settings.url)
         self.machines = machines = Machines(store, wakeups, clock, new_token, self.directory.supply)
         self.services = Services(store, wakeups, machines, clock, self.directory, settings.names.address)
-        self.templates = Templates(store, clock, new_id)
-        self.workflows = Workflows(store, wakeups, machines, clock, new_id, new_token, settings.names)
+        renderings = RenderingQueue(around.limits.of(RENDERINGS))
+        self.templates = Templates(store, clock, new_id, renderings)
+        self.workflows = Workflows(
+            store, wakeups, machines, clock, new_id, new_token, settings.names, renderings
+        )  # fmt: skip
         self.breakpoints = Breakpoints(store, wakeups, machines, clock)
         self.shells = Shells(store, wakeups, clock, new_id, new_token, settings.recordings, self.breakpoints.touch)
         self.attempts = Attempts(store, wakeups, machines, clock, new_token, around.gather, self.directory.name_of)

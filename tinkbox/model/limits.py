@@ -78,6 +78,10 @@ UPLOAD_BYTES: Final = Limit(
     name="upload_bytes", unit=BYTES, each=64 << 30, all=128 << 30,
     about="disk for images' blobs that are being pushed, by address",
 )  # fmt: skip
+RENDERINGS: Final = Limit(
+    name="renderings", unit="renderings", each=16, all=64,
+    about="templates that are rendered, or wait for it, by person. Two are rendered at a time",
+)  # fmt: skip
 
 DECLARED: Final[Sequence[Limit]] = (
     NODE_CONNECTIONS,
@@ -87,6 +91,7 @@ DECLARED: Final[Sequence[Limit]] = (
     BODY_BYTES,
     UPLOADS,
     UPLOAD_BYTES,
+    RENDERINGS,
 )
 
 

@@ -16,6 +16,7 @@ from tinkbox.engine.workflows.binding import Names
 from tinkbox.model.boot import Plan
 from tinkbox.model.hardware import MacAddress, parse_hardware
 from tinkbox.model.history import History, fold
+from tinkbox.model.limits import DECLARED, Limits
 from tinkbox.model.workflow import Outcome, State
 from tinkbox.store.database import Store
 from tinkbox.store.services import ServiceRun
@@ -83,6 +84,7 @@ class Appliance(Engine):
             new_token=lambda: f"token-{next(numbers)}",
             neighbours=lambda _: None,
             gather=lambda workflow_id: self.gather(workflow_id),
+            limits=Limits(DECLARED, clock.steady),
         )
         settings = EngineSettings(
             names=Names(name="provisioner", address=ADDRESS, domain=DOMAIN),

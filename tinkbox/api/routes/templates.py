@@ -7,16 +7,15 @@ from typing import Any
 
 from aiohttp import web
 
-from tinkbox.api.access import needing
+from tinkbox.api.access import caller, needing
 from tinkbox.api.json_values import Document, machine_names, time
 from tinkbox.api.requests import devices_of, key_of, read_object, text_field
 from tinkbox.engine.documents.kubernetes import has_objects, take
 from tinkbox.engine.machines.machines import Machines
 from tinkbox.engine.templates.templates import Templates
-from tinkbox.engine.templates.validation import Verdict, validate
+from tinkbox.engine.templates.validation import Verdict
 from tinkbox.model.access import Right
 from tinkbox.model.errors import Invalid, Problem
-from tinkbox.model.hardware import Hardware
 from tinkbox.store.templates import Template
 
 
@@ -27,7 +26,7 @@ def routes(templates: Templates, machines: Machines) -> list[web.RouteDef]:
     async def create(request: web.Request) -> web.Response:
         document = await read_object(request)
         name = text_field(document, "name") if document.get("name") else ""
-        answer = await create_documents(templates, name, text_field(document, "data"))
+        answer = await create_documents(templates, name, text_field(document, "data"), caller(request).name)
         return web.json_response(answer, status=201)
 
     async def check(request: web.Request) -> web.Response:
@@ -36,7 +35,7 @@ def routes(templates: Templates, machines: Machines) -> list[web.RouteDef]:
         if len(asked) != 1:
             raise Invalid("give the data of a template, or the key of a stored template")
         devices = devices_of(document) if document.get("hardware") is not None else None
-        return web.json_response(await validate_documents(templates, machines, asked, devices))
+        return web.json_response(await validate_documents(templates, machines, asked, devices, caller(request).name))
 
     async def show(request: web.Request) -> web.Response:
         return web.json_response(template_document(await templates.get(key_of(request))))
@@ -48,7 +47,7 @@ def routes(templates: Templates, machines: Machines) -> list[web.RouteDef]:
             raise Invalid("nothing to update: give a name, data, or both")
         if "data" in given:
             given["data"] = await template_text(given["data"])
-        return web.json_response({"id": await templates.update(key_of(request), **given)})
+        return web.json_response({"id": await templates.update(key_of(request), **given, who=caller(request).name)})
 
     async def delete(request: web.Request) -> web.Response:
         return web.json_response({"id": await templates.delete(key_of(request))})
@@ -79,7 +78,7 @@ def template_document(stored: Template) -> Document:
     }
 
 
-async def create_documents(templates: Templates, name: str, text: str) -> Document:
+async def create_documents(templates: Templates, name: str, text: str, who: str) -> Document:
     """Store a template under a name, or every `kind: Template` of a file under its own."""
     notes: Sequence[Problem] = ()
     if has_objects(text):
@@ -91,7 +90,7 @@ async def create_documents(templates: Templates, name: str, text: str) -> Docume
         texts = {name: text}
     else:
         raise Invalid("a template needs a name: give it with -n")
-    created = await templates.create_all(texts)
+    created = await templates.create_all(texts, who)
     listed = [{"id": template_id, "name": each} for each, template_id in zip(texts, created, strict=True)]
     return {"id": created[0], "created": listed, "notes": [asdict(each) for each in notes]}
 
@@ -107,7 +106,11 @@ async def template_text(text: str) -> str:
 
 
 async def validate_documents(
-    templates: Templates, machines: Machines, document: Mapping[str, Any], devices: Mapping[str, str] | None
+    templates: Templates,
+    machines: Machines,
+    document: Mapping[str, Any],
+    devices: Mapping[str, str] | None,
+    who: str,
 ) -> Document:
     """Render templates for machines without storing anything: `data` is a text, `template` the key of a stored one."""
     notes: Sequence[Problem] = ()
@@ -120,9 +123,14 @@ async def validate_documents(
         if has_objects(text):
             texts, notes = await asyncio.to_thread(_template_texts, text)
     known = [each.hardware for each in await machines.all()]
-    verdicts = [
-        _verdict(name, each) for name, text in texts.items() for each in await _judged(name, text, known, devices)
-    ]
+
+    async def judged(name: str, text: str) -> Sequence[Verdict]:
+        try:
+            return await templates.validate(text, known, devices, who)
+        except Invalid as error:
+            raise Invalid(f"{name}: {error}" if name else str(error), error.problems) from None
+
+    verdicts = [_verdict(name, each) for name, text in texts.items() for each in await judged(name, text)]
     return {"verdicts": verdicts, "notes": [asdict(each) for each in notes]}
 
 
@@ -140,15 +148,6 @@ def _template_texts(text: str) -> tuple[dict[str, str], tuple[Problem, ...]]:
     if problems:
         raise Invalid(f"invalid Template: {len(problems)} problem(s)", problems)
     return {each.name: each.spec["data"] for each in taken.objects}, taken.notes
-
-
-async def _judged(
-    name: str, text: str, known: Sequence[Hardware], devices: Mapping[str, str] | None
-) -> Sequence[Verdict]:
-    try:
-        return await validate(text, known, devices)
-    except Invalid as error:
-        raise Invalid(f"{name}: {error}" if name else str(error), error.problems) from None
 
 
 def _verdict(template: str, verdict: Verdict) -> Document:

@@ -10,13 +10,14 @@ import os
 import signal
 import sys
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from pathlib import Path
 from typing import Any
 
 import tinkbox
 from tinkbox.engine.templates.go_dialect import MAX_OUTPUT
 from tinkbox.engine.templates.jinja_confinement import CONFINED, CPU_SECONDS, MEMORY_BYTES, REFUSED
+from tinkbox.engine.templates.rendering_queue import Turn
 from tinkbox.model.errors import Problem, Unavailable
 
 WALL_SECONDS = 30.0
@@ -27,17 +28,21 @@ _EXCEEDED = Problem(
 )
 
 
-async def render_confined(text: str, several: Sequence[Mapping[str, Any]]) -> list[str | Problem]:
+async def render_confined(
+    text: str, several: Sequence[Mapping[str, Any]], turn: Turn = nullcontext
+) -> list[str | Problem]:
     """Render a Jinja2 text with each of several data; where that fails, the problem.
 
-    With no data it is only read: the list has the one problem, or is empty.  Raises Unavailable where the process does
+    With no data it is only read: the list has the one problem, or is empty.  Each process awaits its `turn`.  Raises Unavailable where the process does
     not start, or is not confined.
     """
     if not several:
-        return await _ask(text, [])
+        async with turn():
+            return await _ask(text, [])
     rendered: list[str | Problem] = []
     for begin in range(0, len(several), MAX_BATCH):
-        rendered += await _ask(text, several[begin : begin + MAX_BATCH])
+        async with turn():
+            rendered += await _ask(text, several[begin : begin + MAX_BATCH])
     return rendered
 
 

@@ -1,11 +1,13 @@
 """From a template's text to a definition: its dialect is found, its placeholders are filled, its YAML is read.
 
 Rendering depends on nothing but the text and the data: neither clock, chance, environment, files nor network.  Both are
-bounded: a Go template by steps, in a thread; Jinja2 by a process of its own (`confinement`).
+bounded: a Go template by steps, in a thread; Jinja2 by a process of its own (`confinement`).  Whoever renders for others
+gives a `turn` (`rendering_queue`), which is entered for each piece of the work.
 """
 
 import asyncio
 from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
@@ -22,6 +24,7 @@ from tinkbox.engine.templates.dialects import (
 )
 from tinkbox.engine.templates.go_dialect import MAX_OUTPUT, NAMES, GoTemplate
 from tinkbox.engine.templates.jinja_process import render_confined
+from tinkbox.engine.templates.rendering_queue import Turn
 from tinkbox.model.errors import Invalid, Problem
 from tinkbox.model.hardware import Hardware
 from tinkbox.model.machine_views import object_view, struct_view
@@ -62,7 +65,7 @@ def rendering_data(
     }
 
 
-async def check(text: str) -> None:
+async def check(text: str, turn: Turn = nullcontext) -> None:
     """Everything that can be said of a template before it is rendered; raises Invalid with every problem.
 
     Where a text has nothing but names as placeholders, an address stands for them and it is read whole.
@@ -71,21 +74,22 @@ async def check(text: str) -> None:
     dialect, mark = find_dialect(text, NAMES)
     names = placeholders(text, dialect)
     if names is not None:
-        await _check_whole(text, names)
+        await _check_whole(text, names, turn)
     elif dialect is Dialect.GO:
-        await asyncio.to_thread(_read_go, text, _because(dialect, mark))
+        async with turn():
+            await asyncio.to_thread(_read_go, text, _because(dialect, mark))
     else:
-        problems = [each for each in await render_confined(text, []) if isinstance(each, Problem)]
+        problems = [each for each in await render_confined(text, [], turn) if isinstance(each, Problem)]
         if problems:
             raise invalid_template(problems, _because(dialect, mark))
 
 
-async def _check_whole(text: str, names: Sequence[Placeholder]) -> None:
+async def _check_whole(text: str, names: Sequence[Placeholder], turn: Turn) -> None:
     known = {*device_names(text), *WORKFLOW_IDS}
     open_lines = {each.line for each in names if each.name not in known}
     dummies = dict.fromkeys((each.name for each in names), _DUMMY)
     try:
-        await render(text, dummies | dict.fromkeys(WORKFLOW_IDS, NO_WORKFLOW))
+        await render(text, dummies | dict.fromkeys(WORKFLOW_IDS, NO_WORKFLOW), turn)
     except Invalid as error:
         # What is neither a machine's name nor a workflow's id may be anything, also several lines: then only other lines
         # can be judged.
@@ -94,23 +98,24 @@ async def _check_whole(text: str, names: Sequence[Placeholder]) -> None:
             raise invalid_template(certain) from None
 
 
-async def render(text: str, data: Data) -> Rendered:
+async def render(text: str, data: Data, turn: Turn = nullcontext) -> Rendered:
     """Fill a template and read what comes out; raises Invalid with every problem, each with its line."""
-    (rendered,) = await render_each(text, [data])
+    (rendered,) = await render_each(text, [data], turn)
     if isinstance(rendered, Invalid):
         raise rendered
     return rendered
 
 
-async def render_each(text: str, several: Sequence[Data]) -> list[Rendered | Invalid]:
+async def render_each(text: str, several: Sequence[Data], turn: Turn = nullcontext) -> list[Rendered | Invalid]:
     """The same with each of several data; raises Invalid for what is wrong with all of them."""
     _bound(text, "template")
     dialect, mark = find_dialect(text, NAMES)
     because = _because(dialect, mark)
     if dialect is not Dialect.JINJA:
-        return await asyncio.to_thread(_render_go, text if dialect is Dialect.GO else as_go(text), several, because)
+        async with turn():
+            return await asyncio.to_thread(_render_go, text if dialect is Dialect.GO else as_go(text), several, because)
     missing = [_missing(text, dialect, data) for data in several]
-    texts = await render_confined(text, several) if several else []
+    texts = await render_confined(text, several, turn) if several else []
     return await asyncio.to_thread(
         lambda: [
             invalid_template(lacking, because) if lacking else _result(text, each, because)

@@ -1,14 +1,17 @@
 """Use-cases of templates."""
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 
 from tinkbox.engine.lookup import only
 from tinkbox.engine.templates.rendering import check
+from tinkbox.engine.templates.rendering_queue import RenderingQueue
+from tinkbox.engine.templates.validation import Verdict, validate
+from tinkbox.model.access import OPERATOR
 from tinkbox.model.errors import Conflict, Invalid
-from tinkbox.model.hardware import parse_uuid
+from tinkbox.model.hardware import Hardware, parse_uuid
 from tinkbox.store.database import Store, Tables
 from tinkbox.store.templates import Template
 
@@ -18,27 +21,31 @@ _NAME = re.compile(r"[a-zA-Z0-9_.-]{1,199}\Z")
 class Templates:
     """Create, show, change and delete templates.
 
-    Wherever a `key` is asked, it is an id, a unique beginning of one, or a name.
+    Wherever a `key` is asked, it is an id, a unique beginning of one, or a name.  `who` is the person whose place in the
+    queue of renderings it takes; beyond theirs TooMany is raised.
     """
 
-    def __init__(self, store: Store, clock: Callable[[], datetime], new_id: Callable[[], str]) -> None:
+    def __init__(
+        self, store: Store, clock: Callable[[], datetime], new_id: Callable[[], str], renderings: RenderingQueue
+    ) -> None:
         self._store = store
+        self._renderings = renderings
         self._clock = clock
         self._new_id = new_id
 
-    async def create(self, name: str, data: str) -> str:
+    async def create(self, name: str, data: str, who: str = OPERATOR) -> str:
         """Store a checked template; returns its id.
 
         Raises Invalid with every problem of name and text, Conflict when the name is taken.
         """
-        (template_id,) = await self.create_all({name: data})
+        (template_id,) = await self.create_all({name: data}, who)
         return template_id
 
-    async def create_all(self, texts: Mapping[str, str]) -> list[str]:
+    async def create_all(self, texts: Mapping[str, str], who: str = OPERATOR) -> list[str]:
         """The same with several texts by their names, all or none; returns their ids."""
         for name, data in texts.items():
             _check_name(name)
-            await check(data)
+            await self._check(data, who)
         now = self._clock()
         new = [
             Template(id=parse_uuid(self._new_id()), name=name, data=data, created_at=now, updated_at=now)
@@ -61,12 +68,12 @@ class Templates:
         """Every template, oldest first."""
         return await self._store.read(lambda tables: tables.templates.all())
 
-    async def update(self, key: str, name: str | None = None, data: str | None = None) -> str:
+    async def update(self, key: str, name: str | None = None, data: str | None = None, who: str = OPERATOR) -> str:
         """Change name, text or both; existing workflows stay as they are.  Returns the id."""
         if name is not None:
             _check_name(name)
         if data is not None:
-            await check(data)
+            await self._check(data, who)
         now = self._clock()
 
         def use_case(tables: Tables) -> str:
@@ -83,6 +90,13 @@ class Templates:
 
         return await self._store.write(use_case)
 
+    async def validate(
+        self, text: str, machines: Sequence[Hardware], devices: Mapping[str, str] | None, who: str
+    ) -> list[Verdict]:
+        """What `validation.validate` says of a text, in this person's turn."""
+        with self._renderings.place(who) as turn:
+            return await validate(text, machines, devices, turn)
+
     async def delete(self, key: str) -> str:
         """Existing workflows stay as they are.  Returns the id."""
 
@@ -92,6 +106,10 @@ class Templates:
             return template.id
 
         return await self._store.write(use_case)
+
+    async def _check(self, data: str, who: str) -> None:
+        with self._renderings.place(who) as turn:
+            await check(data, turn)
 
 
 def find_template(tables: Tables, key: str) -> Template:

@@ -10,11 +10,13 @@ from tinkbox.engine.rules.arming import Change, armed
 from tinkbox.engine.rules.progress import first_to_retry
 from tinkbox.engine.rules.transitions import WORKFLOW, Happening, advance
 from tinkbox.engine.templates.rendering import render, rendering_data
+from tinkbox.engine.templates.rendering_queue import RenderingQueue
 from tinkbox.engine.templates.templates import find_template
 from tinkbox.engine.wakeups import CHANGES, Wakeups
 from tinkbox.engine.workflows.binding import Names, bind, bind_services, first_known
 from tinkbox.engine.workflows.endings import stop, tell
 from tinkbox.model import history
+from tinkbox.model.access import OPERATOR
 from tinkbox.model.breakpoint import Breakpoints
 from tinkbox.model.errors import Conflict, Invalid, NotFound
 from tinkbox.model.hardware import Hardware
@@ -55,6 +57,7 @@ class Workflows:
         new_id: Callable[[], str],
         new_token: Callable[[], str],
         names: Names,
+        renderings: RenderingQueue,
     ) -> None:
         self._store = store
         self._wakeups = wakeups
@@ -63,6 +66,7 @@ class Workflows:
         self._new_id = new_id
         self._new_token = new_token
         self._names = names
+        self._renderings = renderings
 
     async def create(
         self,
@@ -93,7 +97,8 @@ class Workflows:
 
         template, seen = await self._store.read(question)
         now, workflow_id = self._clock(), self._new_id()
-        rendered = await render(template.data, rendering_data(devices, seen, workflow_id))
+        with self._renderings.place(who or OPERATOR) as turn:
+            rendered = await render(template.data, rendering_data(devices, seen, workflow_id), turn)
         definition = rendered.definition
 
         def use_case(tables: Tables) -> list[str]:

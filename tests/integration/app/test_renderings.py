@@ -1,0 +1,59 @@
+"""What somebody with the right to look, and no other, costs by having templates rendered."""
+
+import json
+import socket
+from contextlib import ExitStack
+from pathlib import Path
+from select import select
+
+from tests.integration.app.test_limits import answered
+from tests.integration.cli.serving import configure, serving
+from tinkbox.engine.templates.rendering_queue import AT_ONCE
+from tinkbox.model.limits import RENDERINGS
+
+ATTEMPTS = 24
+ENDLESS = "{% for a in range(99999) %}{% for b in range(99999) %}{{ a }}{% endfor %}{% endfor %}"
+PATIENCE = 60.0
+
+
+def renderers(appliance: int) -> int:
+    """How many processes render for it now."""
+    number = 0
+    for line in Path("/proc").glob("[0-9]*/cmdline"):
+        try:
+            parent = (line.parent / "stat").read_text().rpartition(")")[2].split()[1]
+            number += b"--render" in line.read_bytes() and int(parent) == appliance
+        except OSError:
+            continue  # gone meanwhile
+    return number
+
+
+def test_validations_of_one_person_leave_the_processor_to_booting_machines(tmp_path: Path) -> None:
+    configuration = configure(tmp_path)
+    text = configuration.path.read_text()
+    configuration.path.write_text(text.replace("operator: {listen", "operator: {people: {anna: [look]}, listen"))
+    body = json.dumps({"data": ENDLESS, "hardware": {"device_1": "08:00:27:00:00:01"}})
+    with serving(configuration) as appliance, ExitStack() as stack:
+        token = (configuration.data / "people" / "anna.token").read_text().strip()
+        question = (
+            f"POST /v1/templates/validate HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {token}\r\n"
+            f"Content-Length: {len(body)}\r\n\r\n{body}"
+        )
+        waiting = set()
+        for _ in range(ATTEMPTS):
+            asking = stack.enter_context(socket.create_connection(("127.0.0.1", configuration.operator_port), PATIENCE))
+            asking.sendall(question.encode())
+            waiting.add(asking)
+        refused: list[str] = []
+        while len(refused) < ATTEMPTS - RENDERINGS.each:
+            ready, _, _ = select(waiting, [], [], PATIENCE)
+            assert ready, "nobody was refused"
+            refused += [each.recv(1 << 16).decode() for each in ready]
+            waiting -= set(ready)
+            assert renderers(appliance.pid) <= AT_ONCE
+        for answer in refused:
+            assert answer.startswith("HTTP/1.1 429 ")
+            assert "Retry-After: " in answer
+            assert "too many templates are rendered or wait for it: 16 for one person" in answer
+        assert answered(configuration.http_port, "127.0.0.7", "/worker/time") == 200
+        assert renderers(appliance.pid) <= AT_ONCE

@@ -1,0 +1,98 @@
+"""Whose template is rendered when."""
+
+import asyncio
+from contextlib import AsyncExitStack
+
+import pytest
+
+from tinkbox.engine.templates.rendering_queue import RenderingQueue
+from tinkbox.model.errors import TooMany
+from tinkbox.model.limits import RENDERINGS, Ledger, Limit
+
+SMALL = Limit(name="renderings", unit="renderings", each=3, all=5, about="")
+
+
+class Line:
+    """A queue with one turn at a time, and the order in which turns came."""
+
+    def __init__(self, group: asyncio.TaskGroup, limit: Limit = RENDERINGS) -> None:
+        self.queue = RenderingQueue(Ledger(limit, lambda: 0.0), at_once=1)
+        self.order: list[str] = []
+        self._group = group
+        self._go_on = asyncio.Event()
+
+    async def ask(self, who: str, name: str = "") -> asyncio.Task[None]:
+        asked = self._group.create_task(self._render(who, name or who))
+        await settle()
+        return asked
+
+    def go_on(self) -> None:
+        self._go_on.set()
+
+    async def _render(self, who: str, name: str) -> None:
+        with self.queue.place(who) as turn:
+            async with turn():
+                self.order.append(name)
+                await self._go_on.wait()
+
+
+async def settle() -> None:
+    for _ in range(5):
+        await asyncio.sleep(0)
+
+
+async def test_people_take_turns_however_much_one_of_them_asked_for() -> None:
+    async with asyncio.timeout(60), asyncio.TaskGroup() as group:
+        line = Line(group)
+        for name in ("a1", "a2", "a3"):
+            await line.ask("anna", name)
+        await line.ask("bert")
+        await line.ask("cora")
+        assert line.order == ["a1"]
+        line.go_on()
+    assert line.order == ["a1", "a2", "bert", "cora", "a3"]
+
+
+async def test_beyond_a_persons_places_and_those_of_all_it_is_refused() -> None:
+    async with asyncio.timeout(60), asyncio.TaskGroup() as group:
+        line = Line(group, SMALL)
+        for _ in range(3):
+            await line.ask("anna")
+        with pytest.raises(TooMany, match="3 for one person, 5 in all"), line.queue.place("anna"):
+            pass
+        for _ in range(2):
+            await line.ask("bert")
+        with pytest.raises(TooMany), line.queue.place("cora"):
+            pass
+        line.go_on()
+    with line.queue.place("anna"):  # given back
+        pass
+
+
+async def test_whoever_goes_away_leaves_the_line_and_their_turn() -> None:
+    async with asyncio.timeout(60), asyncio.TaskGroup() as group:
+        line = Line(group)
+        first, second, third = [await line.ask(who) for who in ("anna", "bert", "cora")]
+        second.cancel()
+        await settle()
+        first.cancel()
+        await settle()
+        assert line.order == ["anna", "cora"]
+        line.go_on()
+        await third
+        async with AsyncExitStack() as stack:
+            turn = stack.enter_context(line.queue.place("anna"))
+            await stack.enter_async_context(turn())
+
+
+async def test_a_turn_that_comes_while_its_owner_goes_away_is_passed_on() -> None:
+    async with asyncio.timeout(60), asyncio.TaskGroup() as group:
+        line = Line(group)
+        first, second = await line.ask("anna"), await line.ask("bert")
+        third = await line.ask("cora")
+        line.go_on()
+        await first
+        second.cancel()
+        await third
+        assert line.order[0] == "anna"
+        assert line.order[-1] == "cora"

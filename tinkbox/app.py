@@ -9,6 +9,7 @@ import time
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import aclosing, contextmanager, suppress
 from dataclasses import replace
+from ipaddress import IPv4Address
 from pathlib import Path
 from typing import NoReturn
 
@@ -98,7 +99,7 @@ async def _run(settings: Settings, sockets: Sockets, store: Store, stop: asyncio
         for each in sockets.networks:
             guards = [proxy.middleware, appliance.traffic.counted()]
             await doors.open(each.node, NODE_CONNECTIONS, appliance.node_routes(each), guards)
-        for line in _tree(settings, sockets):
+        for line in (*_exposed(sockets), *_tree(settings, sockets)):
             say(line)
         await _keep_running([*doors.parts, *appliance.parts()], appliance.save, stop)
 
@@ -229,6 +230,17 @@ def _tree(settings: Settings, sockets: Sockets) -> list[str]:
     return [f"tinkbox {__version__}, data in {settings.data}", *shown]
 
 
+def _exposed(sockets: Sockets) -> list[str]:
+    """What machines can reach that is for people; a warning, since some hosts have one network only, and a token is asked for."""
+    host, port, *_ = sockets.operator.getsockname()
+    address = IPv4Address(host)
+    reached = address.is_unspecified or address in [each.interface.address for each in sockets.networks]
+    if address.is_loopback or not reached:
+        return []
+    who = "every machine on the provisioning network, who may try tokens and read yours on the wire"
+    return [f"warning: operator.listen {host}:{port} is open to {who}: listen on 127.0.0.1, or on a network of people"]
+
+
 def _network(settings: Settings, at: Listening) -> list[str]:
     """What is served on one provisioning interface."""
     address = at.interface.address
@@ -254,7 +266,7 @@ async def check(settings: Settings, say: Say) -> bool:
             _with_real_folders(settings)
             store = await Store.open(settings.data / "tinkbox.sqlite")
             await store.close()
-            for line in _tree(settings, sockets):
+            for line in (*_exposed(sockets), *_tree(settings, sockets)):
                 say(line)
             _limits(settings, say)
     except Refusal as refusal:

@@ -47,6 +47,7 @@ from tinkbox.node.shells import routes as shell_routes
 from tinkbox.osie.image import OsieImage
 from tinkbox.osie.image import images as osie_images
 from tinkbox.proxy.proxy import Proxy
+from tinkbox.registry.push_tokens import PushTokens
 from tinkbox.registry.routes import routes as registry_routes
 from tinkbox.registry.storage import ImageStore
 from tinkbox.runtime.docker import DockerRuntime
@@ -73,6 +74,7 @@ class Appliance:
         self.people: People = read_people(settings.data, settings.operator.people)
         self.limits = limits
         self._images = ImageStore(settings.data / "registry", _now, limits)
+        self._push_tokens = PushTokens(secrets.token_bytes(32), time.monotonic)
         self.traffic = Traffic()
 
         # What it decides, and what that is told of the world around it.
@@ -175,7 +177,7 @@ class Appliance:
 
     def image_routes(self) -> list[web.RouteDef]:
         """The registry."""
-        return registry_routes(self._images, self.people.may_operate)
+        return registry_routes(self._images, self.people.may_operate, self._push_tokens)
 
     def node_routes(self, at: Listening) -> list[web.RouteDef]:
         """What machines on one network ask over HTTP."""

@@ -4,7 +4,7 @@ Pulling needs no credential, pushing needs the operator's token.  Docker and sko
 how they will authenticate: a 200 there means they never send a credential, and a Basic challenge means they
 cannot pull without one.  Only the token dance of the distribution project serves both: `GET /v2/` answers 401
 and names a place to fetch a token from, which gives anybody one to pull with, and gives the operator, known by
-Basic authentication (any user, the operator's token as password), the token itself.
+Basic authentication (any user, the operator's token as password), one to push with (`push_tokens`).
 """
 
 import base64

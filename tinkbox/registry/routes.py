@@ -15,11 +15,11 @@ from tinkbox.model.errors import Conflict, Denied, Invalid, NotFound, Refusal
 from tinkbox.model.image import DIGEST
 from tinkbox.registry.errors import ANONYMOUS, answering, credential, operator_only
 from tinkbox.registry.manifests import MAX_MANIFEST
+from tinkbox.registry.push_tokens import LIFETIME, PushTokens
 from tinkbox.registry.storage import ImageStore
 from tinkbox.registry.uploads import Upload
 
 MAX_PAGE = 1000
-TOKEN_SECONDS = 3600
 _RANGE = re.compile(r"(\d{1,19})-(\d{1,19})\Z", re.ASCII)
 _BLOB: dict[type[Refusal], str] = {NotFound: "BLOB_UNKNOWN", Invalid: "DIGEST_INVALID"}
 _UPLOAD: dict[type[Refusal], str] = {NotFound: "BLOB_UPLOAD_UNKNOWN", Invalid: "DIGEST_INVALID"}
@@ -28,9 +28,9 @@ _PUSHED: dict[type[Refusal], str] = {NotFound: "MANIFEST_BLOB_UNKNOWN", Invalid:
 _LIST: dict[type[Refusal], str] = {Invalid: "PAGINATION_NUMBER_INVALID"}
 
 
-def routes(store: ImageStore, authorised: Callable[[str], bool]) -> list[web.RouteDef]:
-    """The registry's routes.  `authorised` says whether a token is the operator's; only that one may write."""
-    door = _RegistryDoor(store, authorised)
+def routes(store: ImageStore, authorised: Callable[[str], bool], tokens: PushTokens) -> list[web.RouteDef]:
+    """The registry's routes.  `authorised` says whether a token is the operator's; only that one may write, or one of `tokens`."""
+    door = _RegistryDoor(store, authorised, tokens)
     uploads, upload = "/v2/{name:.+}/blobs/uploads/", "/v2/{name:.+}/blobs/uploads/{upload}"
     blob, manifest = "/v2/{name:.+}/blobs/{digest}", "/v2/{name:.+}/manifests/{selector}"
     return [
@@ -52,23 +52,30 @@ def routes(store: ImageStore, authorised: Callable[[str], bool]) -> list[web.Rou
 
 
 class _RegistryDoor:
-    def __init__(self, store: ImageStore, authorised: Callable[[str], bool]) -> None:
+    def __init__(self, store: ImageStore, authorised: Callable[[str], bool], tokens: PushTokens) -> None:
         self._store = store
         self._authorised = authorised
+        self._tokens = tokens
+
+    def _may_push(self, given: str) -> bool:
+        return self._tokens.accepts(given) or self._authorised(given)
 
     async def ping(self, request: web.Request) -> web.Response:
         given = credential(request)
-        if given != ANONYMOUS and not self._authorised(given):
+        if given != ANONYMOUS and not self._may_push(given):
             raise Denied("fetch a token first: anybody gets one to pull with")
         return web.json_response({})
 
     async def token(self, request: web.Request) -> web.Response:
-        """What clients ask for after the challenge; whoever shows no credential at all may pull."""
+        """What clients ask for after the challenge; whoever shows no credential at all may pull.
+
+        A token of ours gets no other: they end.
+        """
         given = ANONYMOUS
         if "Authorization" in request.headers:
             operator_only(request, self._authorised)
-            given = credential(request)
-        return web.json_response({"token": given, "access_token": given, "expires_in": TOKEN_SECONDS})
+            given = self._tokens.issue()
+        return web.json_response({"token": given, "access_token": given, "expires_in": LIFETIME})
 
     async def catalog(self, request: web.Request) -> web.Response:
         return _page(request, "repositories", await self._store.repositories(), {})
@@ -90,7 +97,7 @@ class _RegistryDoor:
         return web.Response(body=found.content, headers=headers)
 
     async def push(self, request: web.Request) -> web.Response:
-        operator_only(request, self._authorised)
+        operator_only(request, self._may_push)
         name, selector = request.match_info["name"], request.match_info["selector"]
         content = await body_of(request, MAX_MANIFEST)
         content_type = request.headers.get("Content-Type", "")
@@ -99,14 +106,14 @@ class _RegistryDoor:
         return web.Response(status=201, headers=headers)
 
     async def delete(self, request: web.Request) -> web.Response:
-        operator_only(request, self._authorised)
+        operator_only(request, self._may_push)
         name, selector = request.match_info["name"], request.match_info["selector"]
         await self._store.delete_manifest(name, selector)
         return web.Response(status=202)
 
     async def begin(self, request: web.Request) -> web.Response:
         """Start an upload; with `digest` the body is all of it; with `mount` it may be here already."""
-        operator_only(request, self._authorised)
+        operator_only(request, self._may_push)
         name, mount = request.match_info["name"], request.query.get("mount", "")
         if DIGEST.match(mount) and await self._has(mount):
             return _created(name, mount)
@@ -117,22 +124,22 @@ class _RegistryDoor:
         return _progress(upload, 202)
 
     async def progress(self, request: web.Request) -> web.Response:
-        operator_only(request, self._authorised)
+        operator_only(request, self._may_push)
         return _progress(self._upload(request), 204)
 
     async def append(self, request: web.Request) -> web.Response:
-        operator_only(request, self._authorised)
+        operator_only(request, self._may_push)
         async with self._turn(request) as upload:
             await self._store.uploads.append(upload, chunks_of(request), _start(request))
             return _progress(upload, 202)
 
     async def finish(self, request: web.Request) -> web.Response:
-        operator_only(request, self._authorised)
+        operator_only(request, self._may_push)
         async with self._turn(request) as upload:
             return await self._keep(upload, request)
 
     async def cancel(self, request: web.Request) -> web.Response:
-        operator_only(request, self._authorised)
+        operator_only(request, self._may_push)
         async with self._turn(request) as upload:
             self._store.uploads.end(upload)
         return web.Response(status=204)

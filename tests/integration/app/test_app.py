@@ -4,6 +4,7 @@ import asyncio
 import http.client
 import json
 import os
+from base64 import b64encode
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NoReturn
@@ -179,6 +180,27 @@ def test_the_operators_token_is_made_once_is_private_and_never_empty(tmp_path: P
     path.write_text("\n")
     refused = run("serve", "--config", str(configuration.path))
     assert (refused.status, str(path) in refused.err, refused.err.count("\n")) == (1, True, 1)
+
+
+def test_what_a_login_to_push_images_is_given_opens_no_other_door(tmp_path: Path) -> None:
+    configuration = configure(tmp_path)
+    with serving(configuration):
+        token = (configuration.data / "operator.token").read_text().strip()
+        login = b64encode(f"me:{token}".encode()).decode()
+        given = json.loads(ask(configuration.http_port, "/v2/token", Authorization=f"Basic {login}")[1])["token"]
+        bearer = {"Authorization": f"Bearer {given}"}
+        assert ask(configuration.http_port, "/v2/x/blobs/uploads/", "POST", **bearer)[0] == 202
+        assert ask(configuration.operator_port, "/v1/hardware", **bearer)[0] == 401
+
+
+@pytest.mark.parametrize(("host", "warns"), [("0.0.0.0", True), ("127.0.0.1", False)])
+def test_an_operator_door_that_machines_can_reach_is_warned_of(tmp_path: Path, host: str, warns: bool) -> None:
+    configuration = configure(tmp_path)
+    text = configuration.path.read_text()
+    listen = f"{host}:{configuration.operator_port}"
+    configuration.path.write_text(text.replace(f"127.0.0.1:{configuration.operator_port}", listen))
+    checked = run("serve", "--check", "--config", str(configuration.path))
+    assert (checked.status, f"warning: operator.listen {listen} is open to every machine" in checked.out) == (0, warns)
 
 
 def test_people_have_tokens_of_their_own_and_their_rights_at_both_doors(tmp_path: Path) -> None:

@@ -22,6 +22,7 @@ from tinkbox.hosting import Pace, Place
 from tinkbox.hosting.host import ServiceHost
 from tinkbox.model.limits import DECLARED, Limits
 from tinkbox.model.services import Phase, PlannedService, Service, Standing
+from tinkbox.registry.push_tokens import PushTokens
 from tinkbox.registry.routes import routes
 from tinkbox.registry.storage import ImageStore
 from tinkbox.runtime.docker import DockerRuntime
@@ -75,7 +76,11 @@ async def make_images(engine: DockerEngine, root: Path) -> None:
 async def registry_in(network: Path, root: Path) -> AsyncIterator[str]:
     """The appliance's registry as the engine reaches it; gives its `host:port`."""
     app = web.Application(middlewares=[refusals_become_problems])
-    app.add_routes(routes(ImageStore(root, Clock(), Limits(DECLARED, time.monotonic)), may_push))
+    app.add_routes(
+        routes(
+            ImageStore(root, Clock(), Limits(DECLARED, time.monotonic)), may_push, PushTokens(b"key", time.monotonic)
+        )
+    )
     runner = web.AppRunner(app, shutdown_timeout=1)
     await runner.setup()
     listening = socket_in(network)

@@ -20,11 +20,13 @@ from tinkbox.door.problems import refusals_become_problems
 from tinkbox.model.errors import Forbidden
 from tinkbox.model.limits import DECLARED, Limits
 from tinkbox.registry.manifests import DOCKER_CONFIG, DOCKER_LAYER, DOCKER_MANIFEST
+from tinkbox.registry.push_tokens import PushTokens
 from tinkbox.registry.routes import routes
 from tinkbox.registry.storage import ImageStore
 
 TOKEN = "the-operators-token"
 OPERATOR = {"Authorization": f"Bearer {TOKEN}"}
+START = datetime(2026, 1, 1, tzinfo=UTC)
 LOOKER = {"Authorization": "Bearer somebody-who-may-look"}
 
 
@@ -32,7 +34,7 @@ LOOKER = {"Authorization": "Bearer somebody-who-may-look"}
 class Clock:
     """Time that passes when told to."""
 
-    now: datetime = field(default_factory=lambda: datetime(2026, 1, 1, tzinfo=UTC))
+    now: datetime = field(default_factory=lambda: START)
 
     def __call__(self) -> datetime:
         return self.now
@@ -101,7 +103,7 @@ async def serving(root: Path, clock: Clock | None = None) -> AsyncIterator[Regis
     clock = clock or Clock()
     store = ImageStore(root, clock, Limits(DECLARED, time.monotonic))
     app = web.Application(middlewares=[refusals_become_problems])
-    app.add_routes(routes(store, may_push))
+    app.add_routes(routes(store, may_push, PushTokens(b"key", lambda: (clock() - START).total_seconds())))
     runner = web.AppRunner(app, shutdown_timeout=1)
     await runner.setup()
     site = web.TCPSite(runner, "127.0.0.1", 0)

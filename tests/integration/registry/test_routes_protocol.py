@@ -56,6 +56,27 @@ async def test_only_the_operators_password_gets_a_token_to_push(registry: Regist
     assert (await registry.http.get("/v2/token", headers={"Authorization": "Bearer anonymous"})).status == 401
 
 
+async def test_a_token_to_push_with_is_another_than_the_operators_and_ends(registry: Registry, token: str) -> None:
+    answer = await registry.http.get("/v2/token", headers={"Authorization": encode_basic_auth("me", token)})
+    given = await answer.json()
+    assert token not in await answer.text()
+    bearer = {"Authorization": f"Bearer {given['token']}"}
+
+    async def begins(headers: dict[str, str]) -> int:
+        return (await registry.http.post("/v2/x/blobs/uploads/", headers=headers)).status
+
+    assert await begins(bearer) == 202
+    assert (await registry.http.get("/v2/", headers=bearer)).status == 200
+    until, _, mark = given["token"].partition(".")
+    for forged in (f"{int(until) + 1}.{mark}", f"{until}.", until, f"{until}.é"):
+        assert await begins({"Authorization": encode_basic_auth("me", forged, encoding="utf-8")}) == 401
+    assert (await registry.http.get("/v2/token", headers=bearer)).status == 401, "or it would never end"
+    registry.clock.advance(seconds=given["expires_in"] - 1)
+    assert await begins(bearer) == 202
+    registry.clock.advance(seconds=1)
+    assert await begins(bearer) == 401
+
+
 @pytest.mark.parametrize(
     ("method", "path"),
     [

@@ -34,7 +34,7 @@ class Settings:
         "/var/lib/tinkbox",
         readers.path,
         "folder for everything that tinkbox keeps; `--data` overrides it. Without root rights the default is `tinkbox` "
-        "below `$XDG_STATE_HOME` or `~/.local/state`",
+        "below `$XDG_STATE_HOME` or `~/.local/state`; in a unit of systemd it is the `StateDirectory=`",
     )
     name: str = setting(
         "provisioner",

@@ -24,7 +24,12 @@ def named_server() -> ClientTarget | None:
 
 
 def default_data() -> Path:
-    """Where the appliance keeps its state: /var/lib/tinkbox for root, else below $XDG_STATE_HOME."""
+    """Where the appliance keeps its state: /var/lib/tinkbox for root, else below $XDG_STATE_HOME.
+
+    In a unit of systemd it is what StateDirectory= names (systemd.exec(5)).
+    """
+    if given := os.environ.get("STATE_DIRECTORY"):
+        return Path(given.partition(":")[0])
     if os.geteuid() == 0:
         return Path("/var/lib/tinkbox")
     state = os.environ.get("XDG_STATE_HOME") or str(Path.home() / ".local" / "state")

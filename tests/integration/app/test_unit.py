@@ -1,0 +1,69 @@
+"""systemd/tinkbox.service: what it leaves an appliance is little, and enough."""
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.integration.app.as_unit import USER
+from tests.integration.cli.serving import PROGRAM, ROOT, Configuration, run, serving
+
+UNIT = ROOT / "systemd" / "tinkbox.service"
+JINJA = "version: '0.1'\nname: x\ntasks: [{name: '{% if true %}os{% endif %}', worker: '{{ device_1 }}', actions: [{name: a, image: b}]}]\n"
+DEVICES = '{"device_1": "08:00:27:00:00:01"}'
+needs_systemd = pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="needs systemd-analyze")
+
+
+@needs_systemd
+def test_the_exposure_of_the_unit_is_below_two() -> None:
+    """docs/security.md explains what is left of it."""
+    command = ["systemd-analyze", "security", "--offline=yes", "--no-pager", "--threshold=19", str(UNIT)]
+    rated = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert rated.returncode == 0, rated.stdout
+
+
+@needs_systemd
+def test_the_docs_explain_every_line_of_the_exposure() -> None:
+    command = ["systemd-analyze", "security", "--offline=yes", "--no-pager", str(UNIT)]
+    rated = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    left = [line.split()[1] for line in rated.splitlines() if line.startswith("✗")]
+    explained = (ROOT / "docs" / "security.md").read_text().replace("\\|", "|")
+    assert [name for name in left if f"`{name}`" not in explained] == []
+
+
+@pytest.fixture
+def configuration() -> Iterator[Configuration]:
+    """A folder that the unit's user may enter, with a data folder of theirs."""
+    with tempfile.TemporaryDirectory() as made:
+        folder = Path(made)
+        folder.chmod(0o755)
+        data = folder / "data"
+        data.mkdir(mode=0o700)
+        os.chown(data, int(USER), int(USER))
+        path = folder / "tinkbox.yaml"
+        path.write_text(f"data: {data}\ninterface: lo\naddress: 127.0.0.1\ndocker: unix:///nowhere\n")
+        yield Configuration(path, data, 7080, 80, 69)
+
+
+@needs_systemd
+@pytest.mark.skipif(os.geteuid() != 0, reason="becomes another user, in a network namespace")
+def test_an_appliance_under_the_units_rights_serves_all_it_has(configuration: Configuration) -> None:
+    """With all ports below 1024, bound to interfaces; Jinja2 is rendered, and the doctor asks on the wire."""
+    alone = ["unshare", "--net", "sh", "-c", 'ip link set lo up && exec "$0" "$@"']
+    as_unit = [sys.executable, str(ROOT / "tests/integration/app/as_unit.py"), str(UNIT)]
+    data = ("--data", str(configuration.data))
+    with serving(configuration, [*alone, *as_unit, *PROGRAM]) as process:
+        known = Path(f"/proc/{process.pid}/status").read_text()
+        assert f"Uid:\t{USER}\t" in known
+        assert "CapEff:\t0000000000002400" in known
+        judged = run(*data, "template", "validate", "--file", "/dev/stdin", "-r", DEVICES, stdin=JINJA.encode())
+        assert "is no known hardware" in judged.out + judged.err
+        diagnosed = run(*data, "doctor")
+        assert "no right" not in diagnosed.out + diagnosed.err
+        assert run(*data, "status").status == 0
+    assert not [each for each in configuration.data.iterdir() if each.lstat().st_uid != int(USER)]

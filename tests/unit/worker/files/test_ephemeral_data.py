@@ -4,6 +4,7 @@ from pathlib import Path
 import pytest
 
 from tinkbox.model.errors import Invalid
+from tinkbox.runtime.folders import remove
 from tinkbox.wire.ephemeral_data import Entry, decode, encode
 from tinkbox.worker.files.ephemeral_data import EphemeralData
 
@@ -103,5 +104,8 @@ def test_folders_nested_deeper_than_python_recurses_are_replaced(data: Ephemeral
         os.close(here)
         here = below
     os.close(here)
-    data.unpack("w1", b"")
-    assert not any(data.folder("w1").iterdir())
+    try:
+        data.unpack("w1", b"")
+        assert not any(data.folder("w1").iterdir())
+    finally:
+        remove(data.folder("w1"))  # pytest could not

@@ -26,7 +26,7 @@ from tinkbox.boot.http.loaders import load_loaders
 from tinkbox.boot.network.neighbours import neighbour
 from tinkbox.boot.syslog import SyslogServer
 from tinkbox.boot.tftp.files import TftpFiles
-from tinkbox.boot.tftp.server import TftpServer
+from tinkbox.boot.tftp.server import Room, TftpServer
 from tinkbox.door.connections import THIS_HOST
 from tinkbox.door.request_counts import Traffic
 from tinkbox.engine.boot.booting import OTHERS_ADDRESSES
@@ -39,7 +39,7 @@ from tinkbox.hosting.host import ServiceHost
 from tinkbox.hosting.local_link import LocalHostLink
 from tinkbox.listening import DNS_PORT, Listening, Sockets
 from tinkbox.model.inventory import Inventory
-from tinkbox.model.limits import Limits
+from tinkbox.model.limits import TFTP_TRANSFERS, Limits
 from tinkbox.node.discovery import routes as discovery_routes
 from tinkbox.node.hosting import routes as hosting_routes
 from tinkbox.node.routes import routes as worker_routes
@@ -117,7 +117,16 @@ class Appliance:
         tftp_files = TftpFiles(
             self._loaders, self.engine.booting, self.engine.credential, self._boot_folder(at), raspberrypi
         )
-        parts: list[Part] = [TftpServer(at.tftp, tftp_files, tftp_files, time.monotonic).serve]
+        parts: list[Part] = [
+            TftpServer(
+                at.tftp,
+                tftp_files,
+                tftp_files,
+                time.monotonic,
+                Room(ledger=self.limits.of(TFTP_TRANSFERS), known=self.is_known),
+                single_port=settings.node.tftp_single_port,
+            ).serve
+        ]
         if at.dhcp is not None:
             parts.append(
                 DhcpServer(at.dhcp, name, self.engine.booting, self.engine.leases, prober, service, rate_limit).serve

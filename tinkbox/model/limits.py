@@ -82,6 +82,10 @@ RENDERINGS: Final = Limit(
     name="renderings", unit="renderings", each=16, all=64,
     about="templates that are rendered, or wait for it, by person. Two are rendered at a time",
 )  # fmt: skip
+TFTP_TRANSFERS: Final = Limit(
+    name="tftp_transfers", unit="transfers", each=32, all=2000, reserved=0.5, descriptors=1,
+    about="TFTP transfers, by address. Half of all are kept for known machines",
+)  # fmt: skip
 
 DECLARED: Final[Sequence[Limit]] = (
     NODE_CONNECTIONS,
@@ -92,6 +96,7 @@ DECLARED: Final[Sequence[Limit]] = (
     UPLOADS,
     UPLOAD_BYTES,
     RENDERINGS,
+    TFTP_TRANSFERS,
 )
 
 

@@ -77,6 +77,12 @@ class Node:
         80, readers.port(), "TCP port of the node door: boot files, worker protocol, image registry"
     )
     tftp_port: int = setting(69, readers.port(), "UDP port of TFTP, which serves boot loaders")
+    tftp_single_port: bool = setting(
+        False,
+        readers.switch,
+        "whether the port of TFTP carries the transfers as well, instead of a port for each, where a filter that knows nothing "
+        "of TFTP stands between; then an address can be made to receive what it never asked for",
+    )
     dns_port: int = setting(53, readers.port(), "UDP and TCP port of DNS; it answers for the names of workflows only")
     syslog_port: int = setting(
         514, readers.port(least=0), "UDP port of syslog, which takes what booting machines log; `0` turns it off"

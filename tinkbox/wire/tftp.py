@@ -21,7 +21,7 @@ ROUNDS: Final = 4
 LEAST_PATIENCE: Final = 0.2
 # A line that loses every fifth datagram lets a third of all rounds fail: with these, one of a million blocks.
 RETRIES: Final = 14
-# Who was never heard may have been invented by somebody else, who wants us to send to him.
+# A client that never acknowledged may be spoofed: retry less.
 RETRIES_UNHEARD: Final = 3
 MAX_PATIENCE: Final = 30.0
 _GROWTH: Final = 4
@@ -271,6 +271,9 @@ class ReadTransfer:
         if self._greeting:
             self.retransmissions += 1
             return self.start()
+        if not self._heard:
+            # Unlike an option acknowledgement a block is much more than what was asked: a client that lost it asks again.
+            return ()
         self._rewind()
         return self._next_window()
 

@@ -17,6 +17,7 @@ from pathlib import Path
 from uuid import UUID
 
 from tests.integration.boot.mutants import recorded
+from tests.integration.boot.tftp_room import room
 from tests.integration.engine.appliance import HELLO, Appliance, appliance
 from tinkbox.boot.dhcp.boot_server import BootServer
 from tinkbox.boot.dhcp.rate_limit import RateLimit
@@ -118,7 +119,7 @@ class Flooded:
         """What the servers and the engine keep in memory of machines."""
         return {
             "transfers": len(self.tftp._transfers),
-            "transfers by address": len(self.tftp._per_address),
+            "transfers by address": len(self.tftp._room.ledger._held),
             "open files": len(self.tftp._files),
             "addresses that asked": len(self.tftp._requests),
             "machines remembered": self.rate_limit.remembered,
@@ -157,7 +158,7 @@ async def flooded(folder: Path) -> AsyncIterator[Flooded]:
             attacked = Flooded(
                 box=box,
                 leases=leases,
-                tftp=TftpServer(bound[0], tftp_files, tftp_files, clock),
+                tftp=TftpServer(bound[0], tftp_files, tftp_files, clock, room()),
                 dhcp=DhcpServer(bound[1], "lo", booting, leases, _Prober(), service, rate_limit),
                 boot_server=BootServer(bound[2], "lo", booting, service, rate_limit),
                 rate_limit=rate_limit,

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from tinkbox.boot.network.sockets import bind_udp
 
 Address = tuple[str, int]
+READ_REQUEST = b"\0\1"
 
 
 @dataclass
@@ -26,6 +27,8 @@ class LossyLine:
     front: socket.socket
     stack: ExitStack
     ways: dict[Address, socket.socket] = field(default_factory=dict)
+    # Where a client was answered from last: a transfer of TFTP has a port of its own.
+    answering: dict[Address, Address] = field(default_factory=dict)
     lost: int = 0
     passed: int = 0
 
@@ -48,10 +51,11 @@ class LossyLine:
             loop.add_reader(way, self.down, way, client)
             self.stack.callback(loop.remove_reader, way)
         if self.one_way or not self.loses():
-            self.ways[client].sendto(datagram, self.server)
+            asks = datagram.startswith(READ_REQUEST)
+            self.ways[client].sendto(datagram, self.server if asks else self.answering.get(client, self.server))
 
     def down(self, way: socket.socket, client: Address) -> None:
-        datagram = way.recv(65_536)
+        datagram, self.answering[client] = way.recvfrom(65_536)
         if not self.loses():
             self.front.sendto(datagram, client)
 

@@ -17,8 +17,8 @@ from tests.integration.boot.flooded import LOADER, PORTS, Flooded, flooded
 from tests.integration.boot.mutants import Mutator, corpus, recorded
 from tinkbox.boot.dhcp.rate_limit import REMEMBERED, REMEMBERED_PORTS
 from tinkbox.boot.network.sockets import bind_udp
-from tinkbox.boot.tftp.server import MAX_PER_ADDRESS
 from tinkbox.model.boot import Stage
+from tinkbox.model.limits import TFTP_TRANSFERS
 from tinkbox.wire.dhcp.clients import identify
 from tinkbox.wire.dhcp.packets import MalformedPacket, decode
 
@@ -41,7 +41,7 @@ def resident() -> int:
 
 def check_held(attacked: Flooded) -> None:
     held = attacked.held()
-    assert held["transfers"] <= PORTS * MAX_PER_ADDRESS
+    assert held["transfers"] <= PORTS * TFTP_TRANSFERS.each
     assert held["transfers by address"] <= PORTS
     assert held["open files"] <= 1
     assert held["addresses that asked"] <= PORTS
@@ -78,11 +78,11 @@ async def fetch(server: tuple[str, int]) -> bytes:
     with bind_udp(interface="lo", address="127.0.0.9", port=0) as client:
         client.sendto(b"\0\1loader.efi\0octet\0", server)
         while True:
-            datagram = await asyncio.wait_for(loop.sock_recv(client, 2048), 60)
+            datagram, line = await asyncio.wait_for(loop.sock_recvfrom(client, 2048), 60)
             if int.from_bytes(datagram[2:4]) != len(blocks) + 1:
                 continue  # sent again: time flies there
             blocks.append(datagram[4:])
-            client.sendto(b"\0\4" + datagram[2:4], server)
+            client.sendto(b"\0\4" + datagram[2:4], line)
             if len(datagram) < 516:
                 return b"".join(blocks)
 

@@ -2,19 +2,24 @@
 
 import asyncio
 import logging
-import socket
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TypeVar
+from typing import Protocol, TypeVar
 
 A = TypeVar("A")
 T = TypeVar("T")
 _log = logging.getLogger(__name__)
 
 
+class Readable(Protocol):
+    """What a loop can watch: a non-blocking socket, or an epoll of several."""
+
+    def fileno(self) -> int: ...
+
+
 @contextmanager
-def reading(line: socket.socket, drain: Callable[[], None]) -> Iterator[None]:
-    """Call `drain` whenever something waits in a non-blocking socket."""
+def reading(line: Readable, drain: Callable[[], None]) -> Iterator[None]:
+    """Call `drain` whenever something waits there."""
     loop = asyncio.get_running_loop()
     loop.add_reader(line, drain)
     try:

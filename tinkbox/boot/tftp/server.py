@@ -1,16 +1,14 @@
-"""The TFTP server: every transfer on one socket, its own files only.
+"""The TFTP server: its own files only, each transfer at a port of its own (`transfer_ports`).
 
-Answers come from port 69 instead of a port per transfer.  RFC 1350 lets the server choose its
-transfer identifier, clients take whatever the first answer comes from, and firewalls that know
-nothing of TFTP let it through; a boot storm is decided by who drops packets, and one drained socket
-drops the fewest.
+Where a filter between us and the machines knows nothing of TFTP, one socket can carry all of them: then answers come from
+port 69, and who sends in somebody else's name can acknowledge what he does not see.
 """
 
 import asyncio
 import logging
 import socket
-from collections import Counter
 from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NoReturn, Protocol
@@ -20,7 +18,9 @@ from tinkbox.boot.tftp import udp_segmentation as bursts
 from tinkbox.boot.tftp.packet_layouts import Layouts
 from tinkbox.boot.tftp.path_mtu import path_mtu
 from tinkbox.boot.tftp.shared_files import SharedFile, SharedFiles
+from tinkbox.boot.tftp.transfer_ports import TransferPorts
 from tinkbox.model.boot import Stage
+from tinkbox.model.limits import Ledger
 from tinkbox.model.rates import Buckets, Rate
 from tinkbox.model.sightings import Fact
 from tinkbox.wire.tftp import (
@@ -42,8 +42,6 @@ from tinkbox.wire.tftp import (
 
 DRAIN = 128
 MAX_DATAGRAM = 2048
-MAX_TRANSFERS = 2000
-MAX_PER_ADDRESS = 32
 # Who asks for more is mistaken, or sends in the name of a victim; GRUB and the Raspberry Pi try dozens of names.
 REQUESTS = Rate(burst=200, a_second=40)
 REMEMBERED = 4096
@@ -70,6 +68,8 @@ class Observer(Protocol):
 
 @dataclass(slots=True)
 class _Running:
+    peer: Peer
+    line: socket.socket
     transfer: ReadTransfer
     request: ReadRequest
     content: bytes | SharedFile
@@ -77,27 +77,51 @@ class _Running:
     heard: float
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Room:
+    """How many transfers there may be, by the address of the machine; `known` tells whether one is a known machine's."""
+
+    ledger: Ledger
+    known: Callable[[str], bool]
+
+
 class TftpServer:
-    """Serves what is on `tftp_files` on a socket made by `sockets.bind_udp`; `monotonic` is a clock in seconds."""
+    """Serves what is on `tftp_files` on a socket made by `sockets.bind_udp`; `monotonic` is a clock in seconds.
+
+    With `single_port` that socket carries the transfers as well.
+    """
 
     def __init__(
-        self, listening: socket.socket, tftp_files: TftpFiles, observer: Observer, monotonic: Callable[[], float]
+        self,
+        listening: socket.socket,
+        tftp_files: TftpFiles,
+        observer: Observer,
+        monotonic: Callable[[], float],
+        room: Room,
+        *,
+        single_port: bool = False,
     ) -> None:
         self._socket = listening
+        self._room = room
+        self._ports = None if single_port else TransferPorts(listening)
+        self._by_port: dict[int, _Running] = {}
         self._tftp_files = tftp_files
         self._observer = observer
         self._monotonic = monotonic
         self._files = SharedFiles()
         self._layouts = Layouts()
         self._transfers: dict[Peer, _Running] = {}
-        self._per_address: Counter[str] = Counter()
         self._requests = Buckets(REQUESTS, REMEMBERED)
         self._buffer = bytearray(MAX_DATAGRAM)
         self.malformed = 0
 
     async def serve(self) -> NoReturn:
         """Answer until cancelled."""
-        with reading(self._socket, self._drain):
+        with ExitStack() as stack:
+            stack.callback(self._forget_all)
+            stack.enter_context(reading(self._socket, self._drain))
+            if self._ports is not None:
+                stack.enter_context(reading(self._ports, self._drain_ports))
             while True:
                 await asyncio.sleep(TICK)
                 self._remind()
@@ -107,44 +131,59 @@ class TftpServer:
         buffer, transfers = self._buffer, self._transfers
         now = self._monotonic()
         for length, peer in received(DRAIN, self._socket.recvfrom_into, buffer):
-            if length == ACKNOWLEDGEMENT_LENGTH and (running := transfers.get(peer)) is not None:
+            running = transfers.get(peer) if self._ports is None else None
+            if running is not None and length == ACKNOWLEDGEMENT_LENGTH:
                 block = acknowledged_block(buffer)
                 if block is not None:
-                    self._advance(running, block, peer, now)
+                    self._advance(running, block, now)
                     continue
-            self._handle(bytes(buffer[:length]), peer)
+            self._handle(bytes(buffer[:length]), peer, running)
 
-    def _handle(self, datagram: bytes, peer: Peer) -> None:
+    def _drain_ports(self) -> None:
+        assert self._ports is not None
+        buffer, now = self._buffer, self._monotonic()
+        for descriptor in self._ports.ready(DRAIN):
+            running = self._by_port.get(descriptor)
+            if running is None:
+                continue  # it ended while others were heard
+            for length in received(1, running.line.recv_into, buffer):
+                block = acknowledged_block(buffer) if length == ACKNOWLEDGEMENT_LENGTH else None
+                if block is not None:
+                    self._advance(running, block, now)
+                else:
+                    self._handle(bytes(buffer[:length]), running.peer, running)
+
+    def _handle(self, datagram: bytes, peer: Peer, running: _Running | None) -> None:
+        """Take what a machine says: of the transfer `running` if it says so where that one is heard."""
         try:
             message = decode(datagram)
         except MalformedDatagram as error:
             self.malformed += 1
             _log.debug("dropped: %s", error, extra={"action": "tftp.malformed"})
             return
-        running = self._transfers.get(peer)
         match message:
             case ReadRequest():
                 self._begin(unfragmented(message, path_mtu(peer[0])), peer)
             case WriteRequest():
-                self._send([encode_error(ErrorCode.ACCESS_VIOLATION, "read only")], peer)
+                self._answer([encode_error(ErrorCode.ACCESS_VIOLATION, "read only")], peer)
             case Acknowledgement(block) if running is not None:
-                self._advance(running, block, peer, self._monotonic())
+                self._advance(running, block, self._monotonic())
             case Abort() if running is not None:
                 running.transfer.aborted(message)
-                self._finish(peer, running)
+                self._finish(running)
 
-    def _advance(self, running: _Running, block: int, peer: Peer, now: float) -> None:
+    def _advance(self, running: _Running, block: int, now: float) -> None:
         try:
             datagrams = running.transfer.acknowledged(block, now - running.heard)
         except OSError as error:
-            self._unreadable(running, peer, error)
+            self._unreadable(running, error)
             return
         if datagrams:
             # Only progress postpones the time-out: echoes of an old block must not.
             running.heard = now
-            self._send(datagrams, peer)
+            self._send(datagrams, running)
         elif running.transfer.done:
-            self._finish(peer, running)
+            self._finish(running)
 
     def _begin(self, request: ReadRequest, peer: Peer) -> None:
         running = self._transfers.get(peer)
@@ -154,29 +193,35 @@ class TftpServer:
         if again and running is not None and running.transfer.moving:
             return  # the first request, delivered late once more
         if request.mode != "octet":
-            self._send([encode_error(ErrorCode.ILLEGAL_OPERATION, "only octet mode")], peer)
+            self._answer([encode_error(ErrorCode.ILLEGAL_OPERATION, "only octet mode")], peer)
             return
         name = file_name(request)
         found = self._tftp_files.find(peer[0], name)
-        if found is not None and running is None and not self._has_room(peer):
-            return  # silence makes the client try again, an error would end its boot
         content = self._open(found) if isinstance(found, Path) else found
         if content is None:
             self._not_found(peer, name)
             return
         if running is not None:
-            self._forget(peer, running)
+            self._forget(running)
+        line = self._line(peer)
+        if line is None:
+            if isinstance(content, SharedFile):
+                content.release()
+            return  # silence makes the client try again, an error would end its boot
         now = self._monotonic()
         transfer = ReadTransfer(content, request, self._layouts.cut)
-        running = _Running(transfer=transfer, request=request, content=content, started=now, heard=now)
+        running = _Running(
+            peer=peer, line=line, transfer=transfer, request=request, content=content, started=now, heard=now
+        )
         self._transfers[peer] = running
-        self._per_address[peer[0]] += 1
+        if self._ports is not None:
+            self._by_port[line.fileno()] = running
         if not again:
             self._saw_request(peer, running)
         try:
-            self._send(transfer.start(), peer)
+            self._send(transfer.start(), running)
         except OSError as error:
-            self._unreadable(running, peer, error)
+            self._unreadable(running, error)
 
     def _open(self, path: Path) -> SharedFile | None:
         try:
@@ -185,26 +230,36 @@ class TftpServer:
             _log.warning("%s: %s", path, error.strerror, extra={"action": "tftp.unreadable"})
             return None
 
-    def _has_room(self, peer: Peer) -> bool:
-        return len(self._transfers) < MAX_TRANSFERS and self._per_address[peer[0]] < MAX_PER_ADDRESS
+    def _line(self, peer: Peer) -> socket.socket | None:
+        """The socket for another transfer to a machine; None when there is no room for it."""
+        if not self._room.ledger.take(peer[0], known=self._room.known):
+            return None
+        if self._ports is None:
+            return self._socket
+        try:
+            return self._ports.open(peer)
+        except OSError as error:
+            self._room.ledger.give_back(peer[0])
+            _log.warning("no port for a transfer: %s", error.strerror, extra={"action": "tftp.no-port"})
+            return None
 
     def _remind(self) -> None:
         now = self._monotonic()
-        for peer, running in list(self._transfers.items()):
+        for running in list(self._transfers.values()):
             silent = now - running.heard
             if silent >= LEAST_PATIENCE and silent >= running.transfer.patience:
                 running.heard = now
                 try:
-                    self._send(running.transfer.timeout(), peer)
+                    self._send(running.transfer.timeout(), running)
                 except OSError as error:
-                    self._unreadable(running, peer, error)
+                    self._unreadable(running, error)
                     continue
                 if running.transfer.done:
-                    self._finish(peer, running)
+                    self._finish(running)
 
-    def _finish(self, peer: Peer, running: _Running) -> None:
-        self._forget(peer, running)
-        transfer, name = running.transfer, file_name(running.request)
+    def _finish(self, running: _Running) -> None:
+        self._forget(running)
+        peer, transfer, name = running.peer, running.transfer, file_name(running.request)
         if transfer.end is not None:
             self._saw_failure(peer, name, transfer, transfer.end, transfer.failure)
             return
@@ -222,20 +277,31 @@ class TftpServer:
             over="tftp",
         )
 
-    def _unreadable(self, running: _Running, peer: Peer, error: OSError) -> None:
-        self._forget(peer, running)
-        self._send([encode_error(ErrorCode.NOT_DEFINED, "the file cannot be read")], peer)
+    def _unreadable(self, running: _Running, error: OSError) -> None:
+        self._send([encode_error(ErrorCode.NOT_DEFINED, "the file cannot be read")], running)
+        self._forget(running)
         self._saw_failure(
-            peer, file_name(running.request), running.transfer, "unreadable", f"it cannot be read: {error.strerror}"
+            running.peer,
+            file_name(running.request),
+            running.transfer,
+            "unreadable",
+            f"it cannot be read: {error.strerror}",
         )
 
-    def _forget(self, peer: Peer, running: _Running) -> None:
-        del self._transfers[peer]
-        self._per_address[peer[0]] -= 1
-        if not self._per_address[peer[0]]:
-            del self._per_address[peer[0]]
+    def _forget(self, running: _Running) -> None:
+        del self._transfers[running.peer]
+        self._room.ledger.give_back(running.peer[0])
+        if self._ports is not None:
+            del self._by_port[running.line.fileno()]
+            running.line.close()
         if isinstance(running.content, SharedFile):
             running.content.release()
+
+    def _forget_all(self) -> None:
+        for running in list(self._transfers.values()):
+            self._forget(running)
+        if self._ports is not None:
+            self._ports.close()
 
     def _saw_request(self, peer: Peer, running: _Running) -> None:
         transfer, name = running.transfer, file_name(running.request)
@@ -268,7 +334,7 @@ class TftpServer:
 
     def _not_found(self, peer: Peer, name: str) -> None:
         _log.info("%s asked for %r, which is not served", peer[0], name[:80], extra={"action": "tftp.not-found"})
-        self._send([encode_error(ErrorCode.FILE_NOT_FOUND, "no such file")], peer)
+        self._answer([encode_error(ErrorCode.FILE_NOT_FOUND, "no such file")], peer)
         self._observer.saw_address(
             peer[0],
             Stage.LOADER_FAILED,
@@ -281,11 +347,18 @@ class TftpServer:
             message="there is no such file",
         )
 
-    def _send(self, datagrams: Sequence[bytes], peer: Peer) -> None:
+    def _send(self, datagrams: Sequence[bytes], running: _Running) -> None:
+        self._send_by(running.line, datagrams, running.peer)
+
+    def _answer(self, datagrams: Sequence[bytes], peer: Peer) -> None:
+        """Say what begins no transfer, from where it was asked."""
+        self._send_by(self._socket, datagrams, peer)
+
+    def _send_by(self, line: socket.socket, datagrams: Sequence[bytes], peer: Peer) -> None:
         if not datagrams:
             return
         try:
-            bursts.send(self._socket, datagrams, peer)
+            bursts.send(line, datagrams, peer)
         except BlockingIOError:
             return  # the send buffer is full: the time-out repeats the rest
         except OSError as error:

@@ -102,7 +102,8 @@ def _what_stopped(seen: Sighting, told: tuple[str, ...], *, always: bool) -> Fin
             cause="The machine's question for its boot loader arrives, and none of our answers reaches it.",
             evidence=told,
             remedy="A firewall or address translation between here and the machine lets its question to UDP port 69 through, "
-            "and not the answers, which go from that port to a high one of the machine: allow UDP both ways.",
+            "and not the answers, which go from another port to a high one of the machine: allow UDP both ways, or set "
+            "`node.tftp_single_port: on` where the filter knows nothing of TFTP.",
         )
     if block == 0:
         return Finding(

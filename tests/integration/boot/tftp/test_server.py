@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.integration.boot.tftp_room import room
 from tests.integration.boot.wires import at_home_in, hosts
 from tinkbox.boot.network.sockets import bind_udp
 from tinkbox.boot.tftp.server import TftpServer
@@ -52,7 +53,7 @@ async def serving() -> AsyncIterator[tuple[int, Observer]]:
     observer = Observer()
     with bind_udp(interface="lo", address="127.0.0.1", port=0) as listening:
         async with asyncio.TaskGroup() as group:
-            task = group.create_task(TftpServer(listening, TftpFiles(), observer, time.monotonic).serve())
+            task = group.create_task(TftpServer(listening, TftpFiles(), observer, time.monotonic, room()).serve())
             yield listening.getsockname()[1], observer
             task.cancel()
 

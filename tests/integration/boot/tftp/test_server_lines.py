@@ -11,10 +11,12 @@ import pytest
 
 from tests.integration.boot.lossy_line import lossy_line
 from tests.integration.boot.tftp.test_server import CLIENTS, run
+from tests.integration.boot.tftp_room import room
 from tinkbox.boot.network.sockets import bind_udp
 from tinkbox.boot.tftp import server as tftp
-from tinkbox.boot.tftp.server import MAX_PER_ADDRESS, TftpServer
+from tinkbox.boot.tftp.server import TftpServer
 from tinkbox.model.boot import Stage
+from tinkbox.model.limits import TFTP_TRANSFERS
 from tinkbox.model.sightings import Fact
 from tinkbox.wire import tftp as transfers
 
@@ -74,7 +76,7 @@ class Hurried:
 async def serving(folder: Path, pace: float = 1.0) -> AsyncIterator[tuple[TftpServer, tuple[str, int], Observer]]:
     observer = Observer()
     with bind_udp(interface="lo", address="127.0.0.1", port=0) as listening:
-        server = TftpServer(listening, TftpFiles(folder / "ramdisk"), observer, Hurried(pace))
+        server = TftpServer(listening, TftpFiles(folder / "ramdisk"), observer, Hurried(pace), room())
         async with asyncio.TaskGroup() as group:
             task = group.create_task(server.serve())
             yield server, listening.getsockname(), observer
@@ -86,8 +88,9 @@ async def fetch(server: tuple[str, int], address: str, name: str, window: int) -
     loop, blocks = asyncio.get_running_loop(), 0
     with bind_udp(interface="lo", address=address, port=0) as client:
         client.sendto(f"\0\1{name}\0octet\0blksize\0{1468}\0windowsize\0{window}\0".encode(), server)
-        assert (await asyncio.wait_for(loop.sock_recv(client, 2048), 60))[:2] == b"\0\6"
-        client.sendto(b"\0\4\0\0", server)
+        agreed, line = await asyncio.wait_for(loop.sock_recvfrom(client, 2048), 60)
+        assert agreed[:2] == b"\0\6"
+        client.sendto(b"\0\4\0\0", line)
         content = []
         while True:
             datagram = await asyncio.wait_for(loop.sock_recv(client, 2048), 60)
@@ -96,7 +99,7 @@ async def fetch(server: tuple[str, int], address: str, name: str, window: int) -
             blocks += 1
             content.append(datagram[4:])
             if len(datagram) < 1472 or blocks % window == 0:
-                client.sendto(struct.pack("!HH", 4, blocks), server)
+                client.sendto(struct.pack("!HH", 4, blocks), line)
             if len(datagram) < 1472:
                 return b"".join(content)
 
@@ -178,7 +181,7 @@ async def test_two_hundred_at_once_all_get_their_file(tmp_path: Path) -> None:
 
 async def test_clients_that_stop_hold_up_nobody_and_are_forgotten(tmp_path: Path) -> None:
     async with serving(tmp_path, pace=100.0) as (server, address, observer):
-        stopping = [bind_udp(interface="lo", address="127.0.2.1", port=0) for _ in range(MAX_PER_ADDRESS)]
+        stopping = [bind_udp(interface="lo", address="127.0.2.1", port=0) for _ in range(TFTP_TRANSFERS.each)]
         try:
             for client in stopping:
                 client.sendto(b"\0\1loader\0octet\0", address)
@@ -190,5 +193,5 @@ async def test_clients_that_stop_hold_up_nobody_and_are_forgotten(tmp_path: Path
             for client in stopping:
                 client.close()
         failed = observer.of(Stage.LOADER_FAILED)
-        assert len(failed) == MAX_PER_ADDRESS
+        assert len(failed) == TFTP_TRANSFERS.each
         assert {(facts["why"], facts["block"]) for facts in failed} == {("silence", 0)}

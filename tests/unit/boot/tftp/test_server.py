@@ -1,22 +1,27 @@
 """The TFTP server on a loopback port, with a clock that the test turns."""
 
 import asyncio
+import errno
 import socket
 import struct
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from tinkbox.boot.network.sockets import bind_udp
 from tinkbox.boot.tftp import server as tftp
-from tinkbox.boot.tftp.server import TftpServer
+from tinkbox.boot.tftp.server import Room, TftpServer
+from tinkbox.boot.tftp.transfer_ports import TransferPorts
 from tinkbox.model.boot import Stage
+from tinkbox.model.limits import TFTP_TRANSFERS, Ledger, Limit
 from tinkbox.model.sightings import Fact
 from tinkbox.wire.tftp import RETRIES, RETRIES_UNHEARD
 
 LOADER = bytes(range(256)) * 5  # three blocks
+KNOWN = "127.0.0.9"
 FILES = {"loader.efi": LOADER, "empty": b""}
 
 
@@ -47,26 +52,31 @@ class Observer:
 
 
 class Machine:
-    """A client's socket; everything waits ten seconds at most."""
+    """A client's socket; everything waits a minute at most.
+
+    It asks at the server's port, and speaks to where the last answer came from, as RFC 1350 has it.
+    """
 
     def __init__(self, server: tuple[str, int], address: str = "127.0.0.1") -> None:
         self._server = server
+        self.line = server
         self._socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
         self._socket.bind((address, 0))
         self._socket.setblocking(False)
 
     def say(self, datagram: bytes) -> None:
-        self._socket.sendto(datagram, self._server)
+        self._socket.sendto(datagram, self.line)
 
     def ask(self, name: str, *options: str, mode: str = "octet") -> None:
+        self.line = self._server
         self.say(b"\0\1" + b"".join(part.encode() + b"\0" for part in (name, mode, *options)))
 
     def acknowledge(self, block: int) -> None:
         self.say(struct.pack("!HH", 4, block))
 
     async def hear(self) -> bytes:
-        datagram, sender = await asyncio.wait_for(asyncio.get_running_loop().sock_recvfrom(self._socket, 2048), 60)
-        assert sender == self._server
+        loop = asyncio.get_running_loop()
+        datagram, self.line = await asyncio.wait_for(loop.sock_recvfrom(self._socket, 2048), 60)
         return datagram
 
     async def fetch(self, name: str) -> bytes:
@@ -86,10 +96,14 @@ class Machine:
 
 
 class Bench:
-    def __init__(self, listening: socket.socket) -> None:
+    def __init__(self, listening: socket.socket, limit: Limit, *, single_port: bool) -> None:
         self.tftp_files, self.observer, self.now = TftpFiles(), Observer(), 1000.0
         self.address = listening.getsockname()
-        self.server = TftpServer(listening, self.tftp_files, self.observer, lambda: self.now)
+        self.ledger = Ledger(limit, lambda: self.now)
+        room = Room(ledger=self.ledger, known=lambda address: address == KNOWN)
+        self.server = TftpServer(
+            listening, self.tftp_files, self.observer, lambda: self.now, room, single_port=single_port
+        )
         self._machines: list[Machine] = []
 
     def machine(self, address: str = "127.0.0.1") -> Machine:
@@ -102,9 +116,9 @@ class Bench:
 
 
 @asynccontextmanager
-async def serving() -> AsyncIterator[Bench]:
+async def serving(limit: Limit = TFTP_TRANSFERS, *, single_port: bool = False) -> AsyncIterator[Bench]:
     with bind_udp(interface="", address="127.0.0.1", port=0) as listening:
-        bench = Bench(listening)
+        bench = Bench(listening, limit, single_port=single_port)
         async with asyncio.TaskGroup() as group:
             task = group.create_task(bench.server.serve())
             yield bench
@@ -170,13 +184,13 @@ async def test_noise_is_counted_and_strays_get_no_answer() -> None:
 async def test_silence_is_broken_once_the_patience_is_over() -> None:
     async with serving() as bench:
         machine = bench.machine()
-        machine.ask("loader.efi")
+        machine.ask("loader.efi", "blksize", "512")
         first = await machine.hear()
         bench.now += 1.0
         assert await machine.hear() == first
         bench.now += 2.0
         assert await machine.hear() == first
-        for number in (1, 2, 3):
+        for number in (0, 1, 2, 3):
             machine.acknowledge(number)
         assert await asyncio.wait_for(bench.observer.told.get(), 60) == ("127.0.0.1", "loader.efi", 1280, 3.0, 2)
 
@@ -228,8 +242,8 @@ async def test_an_error_without_a_text_is_an_end() -> None:
 
 async def test_requests_that_replace_each_other_take_the_room_of_one() -> None:
     async with serving() as bench:
-        machine, others = bench.machine(), [bench.machine() for _ in range(tftp.MAX_PER_ADDRESS - 1)]
-        for number in range(2 * tftp.MAX_PER_ADDRESS):
+        machine, others = bench.machine(), [bench.machine() for _ in range(TFTP_TRANSFERS.each - 1)]
+        for number in range(2 * TFTP_TRANSFERS.each):
             machine.ask("loader.efi" if number % 2 else "empty")
             await machine.hear()
         for other in others:
@@ -240,17 +254,17 @@ async def test_requests_that_replace_each_other_take_the_room_of_one() -> None:
 async def test_each_repetition_starts_its_patience_anew() -> None:
     async with serving() as bench:
         machine, reporter = bench.machine(), bench.machine()
-        machine.ask("loader.efi")
+        machine.ask("loader.efi", "blksize", "512")
         first = await machine.hear()
         for wait in (1.0, 2.0):
             bench.now += wait
             assert await machine.hear() == first
-        reporter.ask("loader.efi")
+        reporter.ask("loader.efi", "blksize", "512")
         await reporter.hear()
         bench.now += 3.5  # less than the four seconds that are due now
         await reporter.hear()
-        machine.acknowledge(1)
-        assert (await machine.hear())[:4] == b"\0\3\0\2"
+        machine.acknowledge(0)
+        assert (await machine.hear())[:4] == b"\0\3\0\1"
 
 
 async def test_echoes_of_old_acknowledgements_do_not_postpone_the_repetition() -> None:
@@ -271,13 +285,13 @@ async def test_echoes_of_old_acknowledgements_do_not_postpone_the_repetition() -
 async def test_a_machine_that_went_away_is_given_up_and_forgotten(caplog: pytest.LogCaptureFixture) -> None:
     async with serving() as bench:
         machine = bench.machine()
-        machine.ask("loader.efi")
+        machine.ask("loader.efi", "blksize", "512")
         first = await machine.hear()
         for _ in range(RETRIES_UNHEARD):
             bench.now += 8
             assert await machine.hear() == first
         reporter = bench.machine()
-        reporter.ask("loader.efi")
+        reporter.ask("loader.efi", "blksize", "512")
         await reporter.hear()
         bench.now += 8
         assert await reporter.hear() == first  # repeated in the same round in which the other is given up
@@ -323,7 +337,9 @@ async def test_a_request_repeated_before_anything_moved_starts_over_and_a_late_o
         assert await machine.hear() == b"\0\6blksize\x00512\0"
         machine.acknowledge(0)
         assert (await machine.hear())[:4] == b"\0\3\0\1"
+        ours = machine.line
         machine.ask("loader.efi", "blksize", "512")
+        machine.line = ours
         machine.acknowledge(1)
         assert (await machine.hear())[:4] == b"\0\3\0\2"
 
@@ -340,7 +356,7 @@ async def test_another_request_from_the_same_port_replaces_the_first() -> None:
 
 async def test_one_address_cannot_take_all_the_room() -> None:
     async with serving() as bench:
-        greedy = [bench.machine() for _ in range(tftp.MAX_PER_ADDRESS)]
+        greedy = [bench.machine() for _ in range(TFTP_TRANSFERS.each)]
         for machine in greedy:
             machine.ask("loader.efi")
             await machine.hear()
@@ -366,15 +382,87 @@ async def test_who_asks_without_end_is_not_always_answered_and_slows_nobody() ->
         assert await insistent.hear() == b"\0\3\0\1" + LOADER[:512]
 
 
-async def test_all_together_take_no_more_than_there_is(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tftp, "MAX_TRANSFERS", 1)
-    async with serving() as bench:
-        first, second = bench.machine("127.0.0.2"), bench.machine("127.0.0.3")
+async def test_all_together_take_no_more_than_there_is_and_known_machines_have_a_reserve() -> None:
+    async with serving(replace(TFTP_TRANSFERS, each=2, all=2)) as bench:
+        first, second, known = bench.machine("127.0.0.2"), bench.machine("127.0.0.3"), bench.machine(KNOWN)
         first.ask("loader.efi")
         await first.hear()
         second.ask("loader.efi")
         second.ask("nothing")
         assert await second.hear() == b"\0\5\0\1no such file\0"
+        assert await known.fetch("loader.efi") == LOADER
+
+
+async def test_who_does_not_see_our_packets_acknowledges_nothing() -> None:
+    """It knows the port that was asked, and sends in the name of the machine: from its address and port."""
+    async with serving() as bench:
+        victim = bench.machine()
+        victim.ask("loader.efi", "windowsize", "64")
+        assert (await victim.hear())[:2] == b"\0\6"
+        asked, ours = bench.address, victim.line
+        assert ours != asked
+        victim.line = asked
+        for block in range(4):
+            victim.acknowledge(block)
+        victim.ask("nothing")
+        assert await victim.hear() == b"\0\5\0\1no such file\0"
+        victim.line = ours
+        victim.acknowledge(0)
+        assert await victim.hear() == b"\0\3\0\1" + LOADER[:512]
+
+
+async def test_a_transfer_hears_its_own_machine_alone() -> None:
+    async with serving() as bench:
+        machine, neighbour, same = bench.machine(), bench.machine("127.0.0.2"), bench.machine()
+        machine.ask("loader.efi")
+        await machine.hear()
+        for other in (neighbour, same):
+            other.line = machine.line
+            other.acknowledge(1)
+            other.say(b"\0\5\0\0bye\0")
+        machine.acknowledge(1)
+        assert await machine.hear() == b"\0\3\0\2" + LOADER[512:1024]
+
+
+@pytest.mark.parametrize("options", [(), ("blksize", "1468", "windowsize", "64", "tsize", "0")])
+async def test_a_victim_who_never_asked_gets_little(options: tuple[str, ...]) -> None:
+    async with serving() as bench:
+        victim = bench.machine()
+        victim.ask("loader.efi", *options)
+        asked = 2 + sum(len(word) + 1 for word in ("loader.efi", "octet", *options))
+        heard = len(await victim.hear())
+        for _ in range(100):
+            bench.now += 60
+            bench.server._remind()
+        victim.ask("nothing")
+        while (datagram := await victim.hear())[:2] != b"\0\5":
+            heard += len(datagram)
+        # Without options the first answer is the first block, by RFC 1350.
+        assert heard <= (4 * asked if options else 516)
+        assert bench.ledger.used == 0
+
+
+async def test_one_socket_can_carry_all_transfers() -> None:
+    async with serving(single_port=True) as bench:
+        machine = bench.machine()
+        machine.ask("loader.efi")
+        await machine.hear()
+        assert machine.line == bench.address
+        assert await bench.machine("127.0.0.2").fetch("loader.efi") == LOADER
+
+
+async def test_where_there_is_no_port_to_be_had_the_machine_may_ask_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    async with serving() as bench:
+        machine = bench.machine()
+        with monkeypatch.context() as full:
+            full.setattr(TransferPorts, "open", _no_more_files)
+            bench.server._handle(b"\0\1loader.efi\0octet\0", ("127.0.0.1", 7), None)
+        assert bench.ledger.used == 0
+        assert await machine.fetch("loader.efi") == LOADER
+
+
+def _no_more_files(*_: object) -> socket.socket:
+    raise OSError(errno.EMFILE, "Too many open files")
 
 
 # --- what is seen of it
@@ -436,7 +524,7 @@ async def test_where_a_machine_fell_silent_is_told() -> None:
         for _ in range(RETRIES):
             bench.now += 8
             await machine.hear()
-        reporter.ask("loader.efi")
+        reporter.ask("loader.efi", "blksize", "512")
         await reporter.hear()
         bench.now += 8
         await reporter.hear()
@@ -475,7 +563,7 @@ async def test_a_file_is_read_as_it_is_sent_and_closed_after_the_last(tmp_path: 
         for machine in (first, second):
             machine.ask("ramdisk")
             assert (await machine.hear())[4:] == LOADER[:512]
-        assert len(list(Path("/proc/self/fd").iterdir())) == before + 1
+        assert len(list(Path("/proc/self/fd").iterdir())) == before + 3  # the file, and a port for each
         first.say(b"\0\5\0\0enough\0")
         for number in (1, 2, 3):
             second.acknowledge(number)

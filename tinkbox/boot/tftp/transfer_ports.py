@@ -1,0 +1,51 @@
+"""A port of its own for every transfer, which is its identifier (RFC 1350 §4).
+
+Who cannot see our packets does not know it, so that nobody acknowledges in somebody else's name what was never asked for.
+The kernel hands a transfer only what its machine sends, from the port that it asked from.
+"""
+
+import select
+import socket
+from collections.abc import Iterator
+from typing import Final
+
+# A window of the largest acknowledgements; the kernel's least is more.
+_RECEIVE_BUFFER: Final = 4096
+_INTERFACE_NAME: Final = 16  # IFNAMSIZ
+
+
+class TransferPorts:
+    """Ports at the address, and on the interface, of the socket that requests come in on."""
+
+    def __init__(self, listening: socket.socket) -> None:
+        self._listening = listening
+        self._interface = listening.getsockopt(socket.SOL_SOCKET, socket.SO_BINDTODEVICE, _INTERFACE_NAME)
+        self._epoll = select.epoll()
+
+    def fileno(self) -> int:
+        """What is readable when something waits at one of the ports."""
+        return self._epoll.fileno()
+
+    def open(self, peer: tuple[str, int]) -> socket.socket:
+        """A socket for what goes to and comes from one machine; raises OSError when there is none to be had."""
+        line = socket.socket(socket.AF_INET, socket.SOCK_DGRAM | socket.SOCK_NONBLOCK)
+        try:
+            line.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, _RECEIVE_BUFFER)
+            if self._interface.strip(b"\0"):
+                line.setsockopt(socket.SOL_SOCKET, socket.SO_BINDTODEVICE, self._interface)
+            line.bind((self._listening.getsockname()[0], 0))
+            line.connect(peer)
+            self._epoll.register(line, select.EPOLLIN)
+        except OSError:
+            line.close()
+            raise
+        return line
+
+    def ready(self, most: int) -> Iterator[int]:
+        """The descriptors of so many sockets at which something waits."""
+        for descriptor, _ in self._epoll.poll(0, most):
+            yield descriptor
+
+    def close(self) -> None:
+        """Watch nothing any more."""
+        self._epoll.close()

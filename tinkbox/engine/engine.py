@@ -104,6 +104,7 @@ class Engine:
         self.leases = Leases(
             store, settings.subnets, clock, around.monotonic,
             reserved=lambda each: each in settings.own or machines.known.mac_at(str(each)) is not None,
+            known=machines.known.knows,
         )  # fmt: skip
         strangers = UnknownMachines(store, machines.known.knows, clock, around.monotonic, new_token, settings.quotas)
         acceptance = Acceptance(rules=settings.rules, networks=[each.network for each in settings.subnets])

@@ -8,6 +8,7 @@ from ipaddress import IPv4Address, IPv4Network
 from tests.integration.engine.appliance import Clock, mac
 from tinkbox.engine.boot.leases import Leases
 from tinkbox.model.boot import Client
+from tinkbox.model.hardware import MacAddress
 from tinkbox.model.leases import Lease, LeaseState, Subnet
 from tinkbox.store.database import Store
 
@@ -25,11 +26,13 @@ class Lender:
     clock: Clock = field(default_factory=Clock)
     seconds: float = 5_000.0
     reserved: set[IPv4Address] = field(default_factory=set)
+    unknown: set[MacAddress] = field(default_factory=set)
 
     def __post_init__(self) -> None:
         self.leases = Leases(
-            self.store, (SUBNET, BEHIND), self.clock, lambda: self.seconds, lambda each: each in self.reserved
-        )
+            self.store, (SUBNET, BEHIND), self.clock, lambda: self.seconds, lambda each: each in self.reserved,
+            lambda each: each not in self.unknown,
+        )  # fmt: skip
 
     async def restart(self) -> None:
         self.__post_init__()

@@ -2,6 +2,8 @@
 
 Rule 1: no two machines hold one address.
 Rule 2: a machine keeps its address, also when its lease is over, for as long as others can be served otherwise.
+Rule 3: unknown machines, whose MACs anybody can invent, hold at most half of the addresses that can be lent, and what one
+of them was only offered goes to a known machine that finds no other.
 """
 
 import heapq
@@ -14,6 +16,7 @@ from tinkbox.model.hardware import MacAddress
 from tinkbox.model.leases import Lease, LeaseState, Subnet
 
 LOOK_AGAIN = 60.0
+UNKNOWN_SHARE = 0.5
 _SINCE_EVER = -inf
 _HOLDING = (LeaseState.OFFERED, LeaseState.BOUND)
 # Whatever machine a lease in one of these names, it is not at that address.
@@ -31,10 +34,16 @@ class Held:
 class Pool:
     """The addresses of one subnet's pool and who has them.
 
-    `reserved` tells which of them are not to be lent, because they are somebody's; it may change its mind.
+    `reserved` tells which of them are not to be lent, because they are somebody's, `known` which machines a hardware
+    document names; both may change their minds.
     """
 
-    def __init__(self, subnet: Subnet, reserved: Callable[[IPv4Address], bool] = lambda _: False) -> None:
+    def __init__(
+        self,
+        subnet: Subnet,
+        reserved: Callable[[IPv4Address], bool] = lambda _: False,
+        known: Callable[[MacAddress], bool] = lambda _: True,
+    ) -> None:
         first, last = subnet.pool or (IPv4Address(1), IPv4Address(0))
         self.subnet = subnet
         self._first, self._last = int(first), int(last)
@@ -42,6 +51,9 @@ class Pool:
         ends = subnet.network.network_address, subnet.network.broadcast_address
         self._fixed = {int(each) for each in (subnet.gateway, *subnet.name_servers, *ends) if each is not None}
         self._reserved = reserved
+        self._known = known
+        # What unknown machines hold, or keep out.
+        self._of_unknown: set[int] = set()
         # By number: an address itself takes its time as a key, and this is looked up a dozen times for each question.
         self._held: dict[int, Held] = {}
         self._address_of: dict[MacAddress, IPv4Address] = {}
@@ -86,16 +98,20 @@ class Pool:
     def choose(self, mac: MacAddress, wanted: IPv4Address | None, now: float) -> IPv4Address | None:
         """The address to offer: the one it has or had, else what it wants, else the one free longest.
 
-        None: every address is held.
+        None: every address that it may have is held.
         """
-        known = self._address_of.get(mac)
-        if known is not None and not self.is_reserved(known):
-            return known
-        if known is not None:
-            self._forget(known)
+        known, had = self._known(mac), self._address_of.get(mac)
+        if had is not None and self.is_reserved(had):
+            self._forget(had)
+            had = None
+        counted = had is not None and int(had) in self._of_unknown
+        if not known and not counted and not self._has_room_for_unknown(now):
+            return None
+        if had is not None:
+            return had
         if wanted is not None and wanted in self and self._free(wanted, now):
             return wanted
-        return self._fresh() or self._free_longest(now)
+        return self._fresh() or self._free_longest(now) or (self._only_offered() if known else None)
 
     def put(self, lease: Lease, ends: float) -> None:
         """From now on this is what is known of the address; who had it before has it no more."""
@@ -106,18 +122,44 @@ class Pool:
         self._held[number] = Held(lease=lease, ends=ends)
         if lease.state not in KEPT_OUT:
             self._address_of[lease.mac] = lease.address
+        if self._known(lease.mac):
+            self._of_unknown.discard(number)
+        else:
+            self._of_unknown.add(number)
         self._look(number, ends)
 
     def _forget(self, address: IPv4Address) -> None:
         held = self._held.pop(int(address), None)
         if held is None:
             return
+        self._of_unknown.discard(int(address))
         if self._address_of.get(held.lease.mac) == address:
             del self._address_of[held.lease.mac]
 
     def _free(self, address: IPv4Address, now: float) -> bool:
         held = self._held.get(int(address))
         return (held is None or held.ends <= now) and not self.is_reserved(address)
+
+    def _has_room_for_unknown(self, now: float) -> bool:
+        """Whether one more unknown machine may hold an address."""
+        most = max(1, int((self._last - self._first + 1) * UNKNOWN_SHARE))
+        if len(self._of_unknown) >= most:
+            self._of_unknown = {
+                each
+                for each in self._of_unknown
+                if self._held[each].ends > now and not self._known(self._held[each].lease.mac)
+            }
+        return len(self._of_unknown) < most
+
+    def _only_offered(self) -> IPv4Address | None:
+        """An address that an unknown machine was offered, and has not asked for."""
+        for number in self._of_unknown:
+            held = self._held[number]
+            if held.lease.state is LeaseState.OFFERED and not self._known(held.lease.mac):
+                address = IPv4Address(number)
+                if not self.is_reserved(address):
+                    return address
+        return None
 
     def _fresh(self) -> IPv4Address | None:
         """The next one that was never lent."""

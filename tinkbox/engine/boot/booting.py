@@ -271,7 +271,8 @@ class Booting:
             return None
         if kept and kept.lent and kept.subnet is subnet and _same_address(kept.lent.lease, lease):
             return kept.lent
-        lent = replace(plan, lease=lease, interface=_lent(plan.interface, lease.address, subnet))
+        term = self._leases.term(client, subnet)
+        lent = replace(plan, lease=lease, interface=_lent(plan.interface, lease.address, subnet, term))
         if kept:
             kept.subnet, kept.lent = subnet, lent
         return lent
@@ -300,7 +301,7 @@ def _same_address(before: Lease | None, lease: Lease) -> bool:
     return before.address is lease.address or before.address == lease.address
 
 
-def _lent(interface: Interface, address: IPv4Address, subnet: Subnet) -> Interface:
+def _lent(interface: Interface, address: IPv4Address, subnet: Subnet, term: int) -> Interface:
     """What a machine is told with an address of a pool: what its hardware says, else what the subnet does."""
     return replace(
         interface,
@@ -309,5 +310,5 @@ def _lent(interface: Interface, address: IPv4Address, subnet: Subnet) -> Interfa
         gateway=interface.gateway or subnet.gateway,
         name_servers=interface.name_servers or subnet.name_servers,
         domain_name=interface.domain_name or subnet.domain_name,
-        lease_seconds=min(interface.lease_seconds, subnet.lease_seconds),
+        lease_seconds=min(interface.lease_seconds, term),
     )

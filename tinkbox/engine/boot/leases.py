@@ -21,6 +21,9 @@ from tinkbox.model.leases import Lease, LeaseState, Subnet
 from tinkbox.store.database import Store, Tables
 
 OFFER_SECONDS = 60
+# Of a machine that no hardware document names: until it asks for what it was offered, and until it asks again.
+UNKNOWN_OFFER_SECONDS = 10
+UNKNOWN_TERM_SECONDS = 120
 KEPT_OUT_SECONDS = 3600
 MAX_DECLINED = 4  # what one machine can keep out of a pool
 _log = logging.getLogger(__name__)
@@ -30,6 +33,7 @@ class Leases:
     """The addresses of every pool.
 
     `reserved` tells which addresses are not to be lent though a pool has them: ours, and those of machines' documents.
+    `known` tells which machines a hardware document names: the others share half of a pool, and have a short first lease.
     """
 
     def __init__(
@@ -39,11 +43,15 @@ class Leases:
         clock: Callable[[], datetime],
         monotonic: Callable[[], float],
         reserved: Callable[[IPv4Address], bool] = lambda _: False,
+        known: Callable[[MacAddress], bool] = lambda _: True,
     ) -> None:
+        self._known = known
         self._store = store
         self._clock = clock
         self._monotonic = monotonic
-        self._pools = [Pool(each, reserved) for each in {each.network: each for each in subnets if each.pool}.values()]
+        self._pools = [
+            Pool(each, reserved, known) for each in {each.network: each for each in subnets if each.pool}.values()
+        ]
         # By number, as in pools.
         self._on_disk: dict[int, Lease] = {}
         self._unsaved: dict[int, IPv4Address] = {}
@@ -91,7 +99,21 @@ class Leases:
         else:
             self._exhausted.discard(pool)
             lease = Lease(address=address, mac=client.mac, state=LeaseState.OFFERED, until=self._clock())
-        return self._put(pool, client, lease, OFFER_SECONDS)
+        return self._put(pool, client, lease, OFFER_SECONDS if self._known(client.mac) else UNKNOWN_OFFER_SECONDS)
+
+    def term(self, client: Client, subnet: Subnet) -> int:
+        """For how many seconds a machine is lent what it has or is offered, if it asks for that now.
+
+        An unknown one shows that it is there by asking for more time once half of its first, short lease is over.
+        """
+        pool, full = self._pool_of(subnet), subnet.lease_seconds
+        if pool is None or self._known(client.mac):
+            return full
+        now, had = self._monotonic(), pool.address_of(client.mac)
+        held = pool.held(had) if had is not None else None
+        left = held.ends - now if held is not None and held.lease.state is LeaseState.BOUND else 0.0
+        asks_again = 0 < left <= UNKNOWN_TERM_SECONDS / 2 or left > UNKNOWN_TERM_SECONDS
+        return full if asks_again else min(full, UNKNOWN_TERM_SECONDS)
 
     def confirm(self, client: Client, address: IPv4Address, subnet: Subnet) -> Lease | None:
         """Lend a machine what it was offered, or has, for another term; None: this address is not its own.
@@ -103,7 +125,7 @@ class Leases:
         if not pool or not held or pool.holder(address, self._monotonic()) != client.mac:
             return None
         self._note(held.lease.address)
-        return self._put(pool, client, held.lease, pool.subnet.lease_seconds, LeaseState.BOUND)
+        return self._put(pool, client, held.lease, self.term(client, pool.subnet), LeaseState.BOUND)
 
     async def committed(self, addresses: Collection[IPv4Address]) -> set[IPv4Address]:
         """Wait until what was confirmed is on disk; returns those of these addresses that may be acknowledged.

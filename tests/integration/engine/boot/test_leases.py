@@ -11,7 +11,13 @@ import pytest
 
 from tests.integration.engine.appliance import mac
 from tests.integration.engine.lending import BEHIND, SUBNET, TERM, Lender, at, client
-from tinkbox.engine.boot.leases import KEPT_OUT_SECONDS, MAX_DECLINED, OFFER_SECONDS
+from tinkbox.engine.boot.leases import (
+    KEPT_OUT_SECONDS,
+    MAX_DECLINED,
+    OFFER_SECONDS,
+    UNKNOWN_OFFER_SECONDS,
+    UNKNOWN_TERM_SECONDS,
+)
 from tinkbox.model.errors import Unavailable
 from tinkbox.model.leases import Lease, LeaseState, Subnet
 from tinkbox.store.database import Tables
@@ -59,6 +65,31 @@ async def test_a_lease_is_prolonged_by_asking_again_and_over_otherwise(lab: Lend
     assert not await lab.acknowledged(1, address)
     assert lab.held() == {address: LeaseState.EXPIRED}
     assert await lab.bound(1) == address
+
+
+async def test_an_unknown_machine_is_offered_an_address_for_seconds_and_lent_it_for_two_minutes(lab: Lender) -> None:
+    lab.unknown = {mac(1)}
+    assert lab.offer(1) is not None
+    lab.wait(UNKNOWN_OFFER_SECONDS)
+    assert not await lab.acknowledged(1, at(0))
+    address = await lab.bound(1)
+    lab.wait(UNKNOWN_TERM_SECONDS - 1)
+    assert lab.leases.holder(address) == mac(1)
+    lab.wait(1)
+    assert lab.leases.holder(address) is None
+
+
+async def test_an_unknown_machine_that_asks_for_more_time_has_a_lease_like_others(lab: Lender) -> None:
+    lab.unknown = {mac(1)}
+    address = await lab.bound(1)
+    lab.wait(1)
+    assert lab.leases.term(client(1), SUBNET) == UNKNOWN_TERM_SECONDS  # whoever says at once what it said before
+    lab.wait(UNKNOWN_TERM_SECONDS / 2)
+    assert lab.leases.term(client(1), SUBNET) == TERM
+    assert await lab.acknowledged(1, address)
+    lab.wait(TERM / 2)
+    assert lab.leases.holder(address) == mac(1)
+    assert lab.leases.term(client(1), SUBNET) == TERM
 
 
 async def test_a_machine_that_boots_again_keeps_lease_and_term(lab: Lender) -> None:

@@ -1,6 +1,6 @@
 """Which address a machine gets: nobody else's, its own again, what it wants, else the one that is free longest."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from datetime import UTC, datetime
 from ipaddress import IPv4Address, IPv4Network
 
@@ -26,9 +26,15 @@ def mac(number: int) -> MacAddress:
     return MacAddress(f"08:00:27:00:00:{number:02x}")
 
 
-def pool(size: int = 3, reserved: Callable[[IPv4Address], bool] = lambda _: False, **told: object) -> Pool:
+def pool(
+    size: int = 3,
+    reserved: Callable[[IPv4Address], bool] = lambda _: False,
+    unknown: Collection[MacAddress] = (),
+    **told: object,
+) -> Pool:
     network = IPv4Network("172.30.0.0/24")
-    return Pool(Subnet(network=network, pool=(at(0), at(size - 1)), **told), reserved)
+    subnet = Subnet(network=network, pool=(at(0), at(size - 1)), **told)
+    return Pool(subnet, reserved, lambda each: each not in unknown)
 
 
 def lease(address: IPv4Address, machine: int, state: LeaseState = LeaseState.BOUND) -> Lease:
@@ -154,6 +160,41 @@ def test_a_machine_loses_its_address_when_that_is_reserved_for_another() -> None
     reserved.add(at(0))
     assert lend(lent, 1, 1.0) == at(1)
     assert lent.holder(at(0), 1.0) is None
+
+
+UNKNOWN = {mac(each) for each in range(100, 200)}
+
+
+def test_unknown_machines_hold_half_of_the_addresses_at_most() -> None:
+    lent = pool(size=10, unknown=UNKNOWN)
+    assert [lend(lent, each, 0.0) for each in range(100, 107)] == [*map(at, range(5)), None, None]
+    assert lend(lent, 102, 1.0) == at(2)  # its own again
+    assert [lend(lent, each, 1.0) for each in range(1, 7)] == [*map(at, range(5, 10)), None]
+    assert lend(lent, 105, TERM) == at(0)
+    assert lend(lent, 106, TERM + 50.0) == at(1)
+
+
+def test_addresses_that_unknown_machines_decline_count_as_theirs() -> None:
+    lent = pool(size=4, unknown=UNKNOWN)
+    for machine in (100, 101, 102):
+        lend(lent, machine, 0.0, state=LeaseState.DECLINED)
+    assert [lend(lent, each, 1.0) for each in (103, 1, 2, 3)] == [None, at(2), at(3), None]
+
+
+def test_what_an_unknown_machine_was_only_offered_goes_to_a_known_one_that_finds_no_other() -> None:
+    lent = pool(size=3, unknown=UNKNOWN)
+    lend(lent, 100, 0.0, state=LeaseState.OFFERED)
+    assert [lend(lent, each, 1.0) for each in (1, 2, 3, 4)] == [at(1), at(2), at(0), None]
+    assert lent.holder(at(0), 2.0) == mac(3)
+
+
+def test_a_machine_that_became_known_takes_no_share_of_the_unknown_ones() -> None:
+    unknown = {mac(100), mac(101)}
+    lent = pool(size=2, unknown=unknown)
+    lend(lent, 100, 0.0)
+    assert lend(lent, 101, 0.0) is None
+    unknown.remove(mac(100))
+    assert lend(lent, 101, 0.0) == at(1)
 
 
 def test_what_is_known_of_addresses_comes_in_their_order() -> None:

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping
+from dataclasses import asdict
 from datetime import datetime
 from typing import Any
 
@@ -37,7 +38,8 @@ def service_text(service: PlannedService) -> str:
             "restart": {"policy": spec.restart.policy, "limit": spec.restart.limit},
             "ports": spec.ports,
             "timeout": spec.timeout,
-            "resources": {"memory": spec.resources.memory, "cpus": spec.resources.cpus, "pids": spec.resources.pids},
+            # As in an earlier release where nothing is asked for.
+            **({"resources": asdict(spec.resources)} if spec.resources != Resources() else {}),
         }
     )
 
@@ -62,7 +64,7 @@ def service_of(text: str) -> PlannedService:
             restart=Restart(policy=RestartPolicy(restart["policy"]), limit=restart["limit"]),
             ports=tuple(entry["ports"]),
             timeout=entry["timeout"],
-            resources=Resources(**entry.get("resources", {})),  # what an earlier release wrote has none
+            resources=Resources(**entry.get("resources", {})),
         ),
     )
 

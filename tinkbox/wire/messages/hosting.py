@@ -129,7 +129,7 @@ def service_document(service: PlannedService) -> dict[str, Any]:
         "restart": spec.restart,
         "ports": spec.ports,
         "timeout": spec.timeout,
-        "resources": spec.resources,
+        **({"resources": spec.resources} if spec.resources != Resources() else {}),
     }
 
 

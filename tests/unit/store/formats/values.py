@@ -12,7 +12,16 @@ from tinkbox.model.breakpoint import Breakpoints, Override, Verb, Verdict
 from tinkbox.model.disks import Content
 from tinkbox.model.hardware import MacAddress
 from tinkbox.model.inventory import Card, Disk, Inventory
-from tinkbox.model.services import HealthCheck, Phase, PlannedService, Restart, RestartPolicy, Service, Standing
+from tinkbox.model.services import (
+    HealthCheck,
+    Phase,
+    PlannedService,
+    Resources,
+    Restart,
+    RestartPolicy,
+    Service,
+    Standing,
+)
 from tinkbox.model.shells import ShellWish
 from tinkbox.model.workflow import Outcome, PlannedAction, State
 from tinkbox.store.formats.actions import action_of, action_text, outcome_of, outcome_text, override_of, override_text
@@ -81,6 +90,7 @@ SERVICE = st.builds(
         restart=st.builds(Restart, policy=st.sampled_from(RestartPolicy), limit=NUMBER),
         ports=PORTS,
         timeout=NUMBER,
+        resources=st.builds(Resources, memory=NUMBER, cpus=SECONDS, pids=NUMBER),
     ),
 )
 STANDING = st.builds(

@@ -9,7 +9,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tinkbox.model.errors import Invalid
-from tinkbox.model.services import HealthCheck, Phase, PlannedService, Restart, RestartPolicy, Service, Standing
+from tinkbox.model.services import (
+    HealthCheck,
+    Phase,
+    PlannedService,
+    Resources,
+    Restart,
+    RestartPolicy,
+    Service,
+    Standing,
+)
 from tinkbox.wire.messages.hosting import (
     MAX_OBSERVED,
     Observed,
@@ -45,6 +54,7 @@ SERVICES = st.builds(
         restart=st.builds(Restart, policy=st.sampled_from(RestartPolicy), limit=NUMBERS),
         ports=PORTS,
         timeout=NUMBERS,
+        resources=st.builds(Resources, memory=NUMBERS, cpus=SECONDS, pids=NUMBERS),
     ),
 )
 STANDINGS = st.builds(
@@ -183,7 +193,6 @@ def test_a_service_travels_as_one_flat_object_with_its_keys_in_the_order_of_the_
     assert encode(Wanted(services=(ONE,))) == (
         '{"services":[{"run":"r1","workflow_id":"w1","service":{"index":0,"name":"boot","host":"","address":"m","image":"i",'
         '"command":[],"environment":{},"volumes":[],"labels":[],"urls":[],"health":{"test":[],"interval":0.0,"timeout":0.0,'
-        '"start_period":0.0,"retries":0},"restart":{"policy":"on-failure","limit":5},"ports":[],"timeout":300,'
-        '"resources":{"memory":0,"cpus":0.0,"pids":0}},"restarts":0,'
+        '"start_period":0.0,"retries":0},"restart":{"policy":"on-failure","limit":5},"ports":[],"timeout":300},"restarts":0,'
         '"hosts":{"w1.lab":"172.30.0.1"},"phase":"PENDING"}]}'
     )

@@ -99,11 +99,13 @@ class ServiceContainer:
             raise ContainerFailed(reason, f"its /workflow cannot be made: {error}") from None
 
     def volumes(self) -> Mapping[str, HostFolder]:
-        """The folders that it mounts, by where it has them; raises ContainerFailed for a volume that the host does not name.
+        """The named folders that it mounts, by where it has them; none where volumes are as for actions, as on a machine.
 
-        A folder is mounted whole, under the path that the operator wrote: whoever writes in it cannot change where it is.
+        Raises ContainerFailed for a volume that the host does not name.  A folder is mounted whole, under the path that the operator wrote: whoever writes in it cannot change where it is.
         """
-        known = self._place.volumes or {}
+        known = self._place.volumes
+        if known is None:
+            return {}
         mounted: dict[str, HostFolder] = {}
         for volume in self.service.spec.volumes:
             source, _, rest = volume.partition(":")
@@ -143,8 +145,7 @@ class ServiceContainer:
             "tinkbox.workflow": wanted.workflow_id,
             "tinkbox.service": service.spec.name,
         }
-        # On a machine volumes are as for its actions.
-        volumes = {} if place.volumes is None else self.volumes()
+        volumes = self.volumes()
         return ContainerSpec(
             image=self.image,
             name=f"tinkbox-{wanted.run}",

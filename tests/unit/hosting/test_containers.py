@@ -61,7 +61,9 @@ def test_it_is_made_as_the_template_says_and_what_is_ours_wins(tmp_path: Path) -
 def test_where_actions_are_privileged_so_is_it(tmp_path: Path) -> None:
     async def story() -> None:
         rig = Rig(tmp_path, privileged=True, subnets=None, volumes=None)
-        await container(rig, service(volumes=("/dev:/dev", "named:/x"))).create()
+        own = container(rig, service(volumes=("/dev:/dev", "named:/x")))
+        assert own.volumes() == {}
+        await own.create()
         spec = rig.container.spec
         assert (spec.privileged, spec.elevates, spec.network) == (True, True, "host")
         assert spec.binds == ("/dev:/dev", "named:/x")

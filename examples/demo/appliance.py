@@ -51,6 +51,11 @@ class Appliance:
                 [*executable, "serve", "--config", str(file), "--data", str(self.data)], stdout=log
             )
 
+    @property
+    def process(self) -> "subprocess.Popen[bytes]":
+        """`tinkbox serve` itself."""
+        return self._process
+
     def check(self) -> None:
         """Raises ApplianceFailed when it is no longer running."""
         if self._process.poll() is not None:

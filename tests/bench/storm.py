@@ -154,10 +154,18 @@ def use_cubic(network: Network) -> None:
 
 def rage(program: Path, storm: Storm, server: Network, clients: Network, path: str) -> Weather:
     """One storm against the servers at that end."""
-    clients.run(["ip", "route", "replace", "local", f"{FIRST}/22", "dev", "lo"])
     before = spent(server)
+    machines = played(program, storm, server, clients, path)
+    # One table for all namespaces, which by default holds 1,024: the next storm needs it empty.
+    server.run(["ip", "neighbour", "flush", "dev", server.interface])
+    return weather(machines, spent(server) - before, megabytes(server))
+
+
+def played(program: Path, storm: Storm, server: Network, clients: Network, path: str) -> dict[str, Any]:
+    """What the program that plays the machines tells of one storm: `again`, and `machines` with the times of each."""
+    clients.run(["ip", "route", "replace", "local", f"{FIRST}/22", "dev", "lo"])
     packets = [str(GOLDEN / "dhcp" / f"{name}.hex") for name in PACKETS]
-    played = subprocess.run(
+    ended = subprocess.run(
         clients.inside(as_client(
             program, clients.interface, str(server.address), str(FIRST), str(storm.machines), str(storm.window),
             str(RAMP), str(DEADLINE), LOADER, path, *packets,
@@ -165,9 +173,7 @@ def rage(program: Path, storm: Storm, server: Network, clients: Network, path: s
         stdout=subprocess.PIPE,
         check=True,
     )  # fmt: skip
-    # One table for all namespaces, which by default holds 1,024: the next storm needs it empty.
-    server.run(["ip", "neighbour", "flush", "dev", server.interface])
-    return weather(json.loads(played.stdout), spent(server) - before, megabytes(server))
+    return dict(json.loads(ended.stdout))
 
 
 def spent(server: Network) -> float:

@@ -47,6 +47,11 @@ class Host:
     def __exit__(self, *_: object) -> None:
         self.close()
 
+    @property
+    def path(self) -> Path:
+        """Its namespace as a file."""
+        return Path(f"/proc/{self._keeper.pid}/ns/net")
+
     def run(self, *command: str, timeout: float = 90) -> bytes:
         """Run a command on it to its end; returns its output, raises when it fails."""
         return subprocess.run(self._inside(command), check=True, timeout=timeout, stdout=subprocess.PIPE).stdout
@@ -81,7 +86,7 @@ class Host:
                     os.kill(pid, signal.SIGKILL)
 
     def _inside(self, command: Sequence[str]) -> list[str]:
-        return ["nsenter", f"--net=/proc/{self._keeper.pid}/ns/net", *command]
+        return ["nsenter", f"--net={self.path}", *command]
 
 
 def give_addresses(host: Host, first: str, last: str, log: Path, *, next_server: str = "") -> None:

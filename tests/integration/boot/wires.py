@@ -8,7 +8,7 @@ import socket
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from time import monotonic
@@ -172,10 +172,15 @@ def await_line(stream: IO[str], text: str) -> None:
     raise EOFError("".join(lines))
 
 
+def at_home_in(namespace: str) -> AbstractContextManager[None]:
+    """Sockets made inside belong to the namespace of this name."""
+    return inside(Path(f"/run/netns/{namespace}"))
+
+
 @contextmanager
-def at_home_in(namespace: str) -> Iterator[None]:
-    """Sockets made inside belong to the namespace."""
-    with Path("/proc/self/ns/net").open() as own, Path(f"/run/netns/{namespace}").open() as other:
+def inside(namespace: Path) -> Iterator[None]:
+    """Sockets made inside belong to the namespace that this file is."""
+    with Path("/proc/self/ns/net").open() as own, namespace.open() as other:
         _enter(other.fileno())
         try:
             yield

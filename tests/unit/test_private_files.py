@@ -2,11 +2,11 @@
 
 import os
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
+from tests.everybodys_checkout import BEFORE, PYTHON
 from tinkbox.model.errors import Unavailable
 from tinkbox.private_files import Layout, make_private
 
@@ -71,7 +71,7 @@ def test_what_another_user_owns_is_refused_with_the_remedy(folder: Path, name: s
 def test_a_folder_of_root_is_refused_to_another_user(tmp_path: Path) -> None:
     text = f"from tests.unit.test_private_files import *; make_private(Path({str(tmp_path / 'data')!r}), LAYOUT)"
     tmp_path.chmod(0o700)
-    command = ["setpriv", "--reuid", "4711", "--clear-groups", sys.executable, "-c", text]
+    command = [*BEFORE, "setpriv", "--reuid", "4711", "--clear-groups", PYTHON, "-c", text]
     ended = subprocess.run(command, capture_output=True, text=True, check=False)
     assert "cannot use the data directory" in ended.stderr
     assert "`chown -R 4711 " in ended.stderr

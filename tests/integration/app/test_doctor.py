@@ -26,6 +26,9 @@ LEASE = """lease {{
 }}
 """
 
+# Of the appliance's UDP to a machine all but DHCP: each transfer has a port of its own.
+TFTP = ("-p", "udp", "!", "--sport", "67")
+
 
 def well(lab: DoctorLab) -> None:
     box = lab.served(WELL)
@@ -38,7 +41,7 @@ def well(lab: DoctorLab) -> None:
 
 def firewall(lab: DoctorLab) -> None:
     box = lab.served(FIREWALL)
-    box.drops("-p", "udp", "--sport", "69")
+    box.drops(*TFTP)
     assert box.gives_up()
 
 
@@ -51,8 +54,8 @@ def small_packets(lab: DoctorLab) -> None:
 def middle(lab: DoctorLab) -> None:
     box = lab.served(MIDDLE)
     within = ["-m", "quota", "--quota", "60000", "-j", "ACCEPT"]
-    box.run("iptables", "--wait", "-A", "INPUT", "-p", "udp", "--sport", "69", *within)
-    box.drops("-p", "udp", "--sport", "69")
+    box.run("iptables", "--wait", "-A", "INPUT", *TFTP, *within)
+    box.drops(*TFTP)
     assert box.gives_up()
 
 

@@ -3,13 +3,13 @@
 import os
 import shutil
 import subprocess
-import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from tests.everybodys_checkout import BEFORE, PYTHON, there
 from tests.integration.app.as_unit import USER
 from tests.integration.cli.serving import PROGRAM, ROOT, Configuration, run, serving
 
@@ -54,10 +54,10 @@ def configuration() -> Iterator[Configuration]:
 @pytest.mark.skipif(os.geteuid() != 0, reason="becomes another user, in a network namespace")
 def test_an_appliance_under_the_units_rights_serves_all_it_has(configuration: Configuration) -> None:
     """With all ports below 1024, bound to interfaces; Jinja2 is rendered, and the doctor asks on the wire."""
-    alone = ["unshare", "--net", "sh", "-c", 'ip link set lo up && exec "$0" "$@"']
-    as_unit = [sys.executable, str(ROOT / "tests/integration/app/as_unit.py"), str(UNIT)]
+    alone = [*BEFORE, "unshare", "--net", "sh", "-c", 'ip link set lo up && exec "$0" "$@"']
+    as_unit = [PYTHON, there(ROOT / "tests/integration/app/as_unit.py"), there(UNIT)]
     data = ("--data", str(configuration.data))
-    with serving(configuration, [*alone, *as_unit, *PROGRAM]) as process:
+    with serving(configuration, [*alone, *as_unit, PYTHON, *PROGRAM[1:]]) as process:
         known = Path(f"/proc/{process.pid}/status").read_text()
         assert f"Uid:\t{USER}\t" in known
         assert "CapEff:\t0000000000002400" in known

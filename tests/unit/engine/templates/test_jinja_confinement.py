@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.everybodys_checkout import BEFORE, PYTHON
 from tinkbox.engine.templates.jinja_confinement import CONFINED, CPU_SECONDS, MEMORY_BYTES, REFUSED
 
 ROOT = Path(__file__).parents[4]
@@ -59,7 +60,7 @@ needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="takes rights away fro
 def test_a_confined_process_can_only_compute(by: list[str]) -> None:
     """The parent sees what the kernel keeps of it; from inside, every way out is refused."""
     with subprocess.Popen(
-        [*by, sys.executable, "-c", LOOK],
+        [*BEFORE, *by, PYTHON, "-c", LOOK],
         cwd=ROOT,
         env={"TINKBOX_TOKEN": "secret"},
         stdin=subprocess.PIPE,

@@ -155,6 +155,7 @@ class Appliance:
             osie=lambda: [_size(each) for each in osie()],
             inventory=self._inventory,
             firmware_traits=self.engine.firmware_knowledge.firmware_traits,
+            lost=self.engine.lost_histories.by_machine,
             clock=_now,
             limits=self.limits.standings,
             at=self.engine.booting.at,
@@ -170,6 +171,7 @@ class Appliance:
             workflows=self.engine.workflows,
             overview=self.engine.overview,
             breakpoints=self.engine.breakpoints,
+            lost_histories=self.engine.lost_histories,
             services=self.engine.services,
             directory=self.engine.directory,
             shells=self.engine.shells,
@@ -192,7 +194,14 @@ class Appliance:
         """What machines on one network ask over HTTP."""
         authenticate = self.engine.machines.authenticate
         return [
-            *worker_routes(self.engine.attempts, self.engine.breakpoints, authenticate, _now, self.engine.booting),
+            *worker_routes(
+                self.engine.attempts,
+                self.engine.breakpoints,
+                self.engine.lost_histories,
+                authenticate,
+                _now,
+                self.engine.booting,
+            ),
             *discovery_routes(self.engine.discovery, time.monotonic),
             *hosting_routes(self.engine.services, authenticate, self.engine.machines.progress.contact),
             *shell_routes(self.engine.shells, authenticate),

@@ -14,12 +14,13 @@ from tinkbox.client.shell import ShellConnection, shell_connection
 from tinkbox.model.disks import Refused
 from tinkbox.model.errors import Invalid, NotFound, Unavailable
 from tinkbox.wire.messages import breakpoints as holds
-from tinkbox.wire.messages import disks
+from tinkbox.wire.messages import disks, journal
 from tinkbox.wire.messages import hosting as services
 from tinkbox.wire.messages.breakpoints import Asked, Held, Orders, Resumed, decode_orders
 from tinkbox.wire.messages.disks import Looked
 from tinkbox.wire.messages.hosting import Observed, Wanted, decode_wanted
 from tinkbox.wire.messages.inventory import Accepted, Told, decode_accepted, encode_message
+from tinkbox.wire.messages.journal import Answer, History
 from tinkbox.wire.messages.worker import (
     Credential,
     Hello,
@@ -56,6 +57,12 @@ class NodeDoor:
         """Wait for work; None when there is none yet."""
         answer = await self._send("POST", "/worker/next", encode(hello).encode(), seconds=POLL_TIMEOUT_SECONDS)
         return decode_offer(answer) if answer else None
+
+    async def history(self, told: History) -> Answer | None:
+        """Tell what was done here; None while a person has not decided about what the appliance does not know of it."""
+        message = journal.encode(told).encode()
+        answer = await self._send("POST", "/worker/history", message, seconds=POLL_TIMEOUT_SECONDS)
+        return journal.decode_answer(answer) if answer else None
 
     async def report(self, attempt: str, report: Report) -> Offer | None:
         """Tell how an attempt ended; returns what is to be done next, if the report asks for it and there is something.

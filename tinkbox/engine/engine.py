@@ -26,6 +26,7 @@ from tinkbox.engine.workflows.attempts import Attempts
 from tinkbox.engine.workflows.binding import Names
 from tinkbox.engine.workflows.breakpoints import Breakpoints
 from tinkbox.engine.workflows.deadlines import Deadlines
+from tinkbox.engine.workflows.lost_histories import LostHistories
 from tinkbox.engine.workflows.returns import Returns
 from tinkbox.engine.workflows.workflows import Workflows
 from tinkbox.model.boot import Plan
@@ -95,6 +96,7 @@ class Engine:
         self.breakpoints = Breakpoints(store, wakeups, machines, clock)
         self.shells = Shells(store, wakeups, clock, new_id, new_token, settings.recordings, self.breakpoints.touch)
         self.attempts = Attempts(store, wakeups, machines, clock, new_token, around.gather, self.directory.name_of)
+        self.lost_histories = LostHistories(store, wakeups, machines, clock, new_token)
         self.deadlines = Deadlines(store, wakeups, machines, clock)
         self.returns = Returns(store, wakeups, machines, clock)
 

@@ -9,6 +9,8 @@ from typing import Any
 
 from tinkbox.model.breakpoint import Armed, Breakpoints, Hold, Verdict
 from tinkbox.model.errors import Invalid
+from tinkbox.model.journal import Entry, summary
+from tinkbox.model.reasons import Reason
 from tinkbox.model.services import ENDED as ENDED_SERVICES
 from tinkbox.model.services import Phase, PlannedService, Standing
 from tinkbox.model.workflow import Event, Outcome, PlannedAction, State, Workflow
@@ -176,6 +178,37 @@ def retried(first: int, runs: Sequence[str] = (), *, confirmed: bool = False) ->
     `confirmed` says that it may wipe its disks from now on.
     """
     return "workflow.retried", {"from": first, "runs": list(runs), **_confirmed(yes=confirmed)}
+
+
+def history_lost(worker: str, entries: Sequence[Entry]) -> Fact:
+    """The store lacks what a machine did: the workflow waits until a person decides."""
+    return "history.lost", {
+        "worker": worker,
+        "reason": Reason.HISTORY_LOST,
+        "message": summary(entries),
+        "attempts": [
+            {
+                "workflow_id": each.workflow_id,
+                "task": each.task,
+                "action": each.action,
+                "index": each.index,
+                "attempt": each.attempt,
+                "state": each.outcome.state if each.outcome else State.RUNNING,
+                "reported": each.over,
+            }
+            for each in entries
+        ],
+    }
+
+
+def history_taken_over(who: str) -> Fact:
+    """A person had the store brought up to what the machines did."""
+    return "history.taken-over", {"who": who}
+
+
+def history_discarded(worker: str, who: str) -> Fact:
+    """A person decided that what a machine did counts for nothing."""
+    return "history.discarded", {"worker": worker, "who": who}
 
 
 def _confirmed(*, yes: bool) -> dict[str, bool]:

@@ -75,6 +75,18 @@ class Reason(StrEnum):
         "the machine booted again while it ran; nobody knows how far it came, so only `retries` repeat it",
         "look at the machine's console and power; tinkbox workflow retry repeats the action when that is safe",
     )
+    HISTORY_LOST = (
+        "HistoryLost",
+        Giver.APPLIANCE,
+        (
+            "the appliance's store was put back to an earlier day, and lacks what the machine did since; nothing is begun "
+            "and nothing is stopped until a person decides"
+        ),
+        (
+            "tinkbox workflow takeover goes on from what the machine did; workflow retry and cancel, or hardware "
+            "discard-history, let it count for nothing and remove its containers"
+        ),
+    )
     NEVER_RETURNED = (
         "NeverReturned",
         Giver.APPLIANCE,

@@ -10,6 +10,7 @@ from tinkbox.door.bodies import body_of
 from tinkbox.engine.boot.booting import Booting
 from tinkbox.engine.workflows.attempts import Attempts
 from tinkbox.engine.workflows.breakpoints import Breakpoints
+from tinkbox.engine.workflows.lost_histories import LostHistories
 from tinkbox.model.boot import Stage
 from tinkbox.node.polls import (
     MAX_MESSAGE_BODY,
@@ -21,7 +22,7 @@ from tinkbox.node.polls import (
 )
 from tinkbox.wire.ephemeral_limits import MAX_ARCHIVE_BYTES
 from tinkbox.wire.messages import breakpoints as holds
-from tinkbox.wire.messages import disks
+from tinkbox.wire.messages import disks, journal
 from tinkbox.wire.messages.breakpoints import Orders, decode_asked, decode_held, decode_resumed
 from tinkbox.wire.messages.worker import (
     MAX_OUTPUT_CHUNK,
@@ -39,6 +40,7 @@ MAX_DIGITS = 12
 def routes(
     attempts: Attempts,
     breakpoints: Breakpoints,
+    lost_histories: LostHistories,
     authenticate: Callable[[str], str],
     clock: Callable[[], datetime],
     timeline: Booting,
@@ -48,10 +50,11 @@ def routes(
 
     A worker for which there is no work, or no other orders than it has, is answered after `poll_seconds`.
     """
-    door = _WorkerDoor(attempts, breakpoints, authenticate, clock, timeline, poll_seconds)
+    door = _WorkerDoor(attempts, breakpoints, lost_histories, authenticate, clock, timeline, poll_seconds)
     return [
         web.get("/worker/time", door.time),
         web.post("/worker/next", door.next),
+        web.post("/worker/history", door.history),
         # They are tried in this order, so what every action asks comes first.
         web.get("/worker/attempts/{token}/data", door.data),
         web.put("/worker/attempts/{token}/data", door.keep_data),
@@ -71,6 +74,7 @@ class _WorkerDoor:
         self,
         attempts: Attempts,
         breakpoints: Breakpoints,
+        lost_histories: LostHistories,
         authenticate: Callable[[str], str],
         clock: Callable[[], datetime],
         timeline: Booting,
@@ -79,6 +83,7 @@ class _WorkerDoor:
         self._poll_seconds = poll_seconds
         self._attempts = attempts
         self._breakpoints = breakpoints
+        self._lost_histories = lost_histories
         self._authenticate = authenticate
         self._clock = clock
         self._timeline = timeline
@@ -99,6 +104,13 @@ class _WorkerDoor:
             return _offered(await self._attempts.offer(worker, hello))
         ask, wait = partial(self._attempts.offer, worker, hello), partial(self._attempts.wait, worker)
         return _offered(await awaited(request, ask, wait, self._poll_seconds))
+
+    async def history(self, request: web.Request) -> web.Response:
+        worker = self._worker(request)
+        told = journal.decode_history(await body_of(request, MAX_MESSAGE_BODY))
+        ask, wait = partial(self._lost_histories.told, worker, told), partial(self._attempts.wait, worker)
+        found = await awaited(request, ask, wait, self._poll_seconds)
+        return nothing_yet() if found is None else answered(journal.encode(found))
 
     async def orders(self, request: web.Request) -> web.Response:
         worker, token, seen = self._worker(request), request.match_info["token"], request.query.get("seen", "")

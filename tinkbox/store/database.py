@@ -29,6 +29,7 @@ from tinkbox.store.events import EventTable
 from tinkbox.store.firmware_traits import FirmwareTraitTable
 from tinkbox.store.hardware import HardwareTable
 from tinkbox.store.holds import HoldTable
+from tinkbox.store.journals import JournalTable
 from tinkbox.store.leases import LeaseTable
 from tinkbox.store.output import SERVICE_RUNS, OutputTable
 from tinkbox.store.queues import QueueTable
@@ -66,6 +67,7 @@ class Tables:
     syslog: SyslogTable
     leases: LeaseTable
     discovery: DiscoveryTable
+    journals: JournalTable
 
     @classmethod
     def on(cls, connection: sqlite3.Connection) -> Self:
@@ -88,6 +90,7 @@ class Tables:
             SyslogTable(connection),
             LeaseTable(connection),
             DiscoveryTable(connection),
+            JournalTable(connection),
         )
 
 

@@ -9,6 +9,7 @@ from tinkbox.wire.messages.hosting import Observed, Wanted
 class Door(Protocol):
     """What hosting asks of the appliance; `client.node` tells what each raises."""
 
+    async def settled(self) -> object: ...
     async def wanted_services(self, seen: str) -> Wanted | None: ...
     async def observed_services(self, observed: Observed) -> None: ...
     async def service_output(self, run: str, offset: int, chunk: bytes) -> int: ...
@@ -23,7 +24,11 @@ class RemoteHostLink:
         self._boot_id = boot_id
 
     async def wanted(self, seen: str) -> Wanted | None:
-        return await self._door.wanted_services(seen)
+        wanted = await self._door.wanted_services(seen)
+        if wanted is not None:
+            # Before anything is removed: a store that was put back to an earlier day wants no service of later workflows.
+            await self._door.settled()
+        return wanted
 
     async def observed(self, standings: tuple[Standing, ...]) -> None:
         await self._door.observed_services(Observed(boot_id=self._boot_id, standings=standings))

@@ -18,11 +18,13 @@ from tinkbox.private_files import make_private
 from tinkbox.runtime import ContainerFailed, EngineAway
 from tinkbox.runtime.docker import DockerRuntime
 from tinkbox.runtime.retrying import patiently
+from tinkbox.wire.messages.journal import Answer
 from tinkbox.wire.messages.worker import Credential, Hello, Offer, Report, decode_credential
 from tinkbox.worker.attempts.attempt import AttemptRun
 from tinkbox.worker.containers.action_containers import remove_strays
 from tinkbox.worker.containers.salvage import discard
 from tinkbox.worker.discovery import introduced, tell
+from tinkbox.worker.faithful_door import FaithfulDoor
 from tinkbox.worker.files.toolbox import install
 from tinkbox.worker.files.worker_folder import LAYOUT, WorkerFolder
 from tinkbox.worker.host.addresses import own_address
@@ -43,6 +45,7 @@ class Door(AttemptDoor, Protocol):
     """What the worker asks of the appliance."""
 
     async def next(self, hello: Hello) -> Offer | None: ...
+    async def settled(self) -> Answer: ...
     async def report(self, attempt: str, report: Report) -> Offer | None: ...
 
 
@@ -90,7 +93,7 @@ async def _work(credential: Credential, docker: str, data: Path, *, privileged: 
     if credential.discovery:
         async with NodeDoor(credential) as waiting:
             credential = await introduced(waiting, credential, boot_id, inventory)
-    async with NodeDoor(credential) as door, DockerRuntime(docker) as runtime:
+    async with FaithfulDoor(credential, folder.journal, boot_id) as door, DockerRuntime(docker) as runtime:
         place = Place(
             host=credential.worker,
             folder=folder.services,
@@ -131,19 +134,21 @@ async def serve(machine: Machine, door: Door) -> None:
     That is when an action asked for a reboot and its report was answered, or was of the kind of which
     the machine goes away.
     """
-    notes = machine.folder.notes
+    notes, journal = machine.folder.notes, machine.folder.journal
     offer, now = None, asyncio.get_running_loop().time
     # After a success that was cleaned up here nothing is left of others, and the engine need not be asked.
     tidy = False
     # A worker that was started anew does not know whether the report before the reboot arrived.
     while offer is not None or not machine.folder.reboot_wanted or notes.unfinished():
         if offer is None:
-            offer = await patiently(lambda: _ask(door, _hello(machine)), Refusal)
+            offer = await patiently(lambda: _ask(machine, door), Refusal)
             offered_at = now()
         if offer is None:
             if notes.unfinished():
+                await door.settled()
                 await _let_go_of_others(machine, "")
             continue
+        journal.begin(offer)
         _log.info(
             "workflow %s: %s, %s", offer.workflow_id, offer.action.task, offer.action.spec.name,
             extra={"action": "attempt.begins"},
@@ -154,20 +159,27 @@ async def serve(machine: Machine, door: Door) -> None:
         outcome = await attempt.outcome()
         if outcome is None:
             break
+        journal.end(offer.attempt, outcome)
         _tell(offer, outcome)
         disks = await machine.look(offer.action.spec.wipes)
         report = Report(
             workflow_id=offer.workflow_id, boot_id=machine.boot_id, outcome=outcome, disks=disks, next=_hello(machine)
         )
-        offer = await _report(door, offer, report)
+        following = await _report(door, offer, report)
         offered_at = now()  # to clean up may take as long as the engine is away
+        journal.close(offer.attempt)
+        offer = following if following is not None and journal.takes(following) else None
         tidy = await attempt.clean_up() and outcome.state is State.SUCCESS
     _log.info("an action asked for a reboot", extra={"action": "worker.reboot"})
 
 
 def _hello(machine: Machine) -> Hello:
     return Hello(
-        boot_id=machine.boot_id, version=__version__, finishing=machine.folder.reboot_wanted, debug=machine.debug
+        boot_id=machine.boot_id,
+        version=__version__,
+        finishing=machine.folder.reboot_wanted,
+        debug=machine.debug,
+        seen=machine.folder.journal.seen,
     )
 
 
@@ -176,6 +188,7 @@ async def _let_go_of_others(machine: Machine, attempt: str) -> None:
     for stale in machine.folder.notes.unfinished():
         if stale != attempt:
             await patiently(partial(discard, machine.runtime, stale), EngineAway, ContainerFailed)
+            machine.folder.journal.close(stale)
             machine.folder.notes.forget(stale)
             machine.folder.helper(stale).forget()
     await patiently(
@@ -183,11 +196,23 @@ async def _let_go_of_others(machine: Machine, attempt: str) -> None:
     )  # fmt: skip
 
 
-async def _ask(door: Door, hello: Hello) -> Offer | None:
+async def _ask(machine: Machine, door: Door) -> Offer | None:
+    """The next offer; raises Conflict, when that is settled, for one of a store that does not know what was done here."""
+    journal = machine.folder.journal
     try:
-        return await door.next(hello)
+        offer = await door.next(_hello(machine))
+        if offer is not None and not journal.takes(offer):
+            raise Conflict(f"the appliance offers attempt {offer.attempt}, which comes before what was done here")
     except Denied as error:
         raise Denied(f"{error}: boot this machine again, or make a new credential") from None
+    except Conflict:
+        answer = await door.settled()
+        if answer.seen is not None:
+            _log.warning("what was done here counts for nothing: it is removed", extra={"action": "history.discarded"})
+            await _let_go_of_others(machine, "")
+            journal.restart(answer.seen)
+        raise
+    return offer
 
 
 async def _report(door: Door, offer: Offer, report: Report) -> Offer | None:

@@ -94,7 +94,15 @@ def examiner(box: Appliance, seen: Seen) -> Examiner:
     premises = Premises(address=IPv4Address("172.30.0.1"), since=box.clock(), mode="reservation")
     osie = [OsieSize(architecture="x86_64", ramdisk=80 << 20)]
     return Examiner(
-        box.machines, seen, premises, nobody, lambda: osie, no_inventory, lambda _: FirmwareTraits(), box.clock
+        box.machines,
+        seen,
+        premises,
+        nobody,
+        lambda: osie,
+        no_inventory,
+        lambda _: FirmwareTraits(),
+        box.lost_histories.by_machine,
+        box.clock,
     )
 
 
@@ -118,6 +126,7 @@ async def open_door(folder: Path) -> AsyncIterator[Door]:
             workflows=box.workflows,
             overview=box.overview,
             breakpoints=breakpoints,
+            lost_histories=box.lost_histories,
             services=box.services,
             directory=box.directory,
             shells=hub.shells,

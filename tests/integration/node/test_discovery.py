@@ -55,7 +55,11 @@ def monotonic() -> Monotonic:
 async def door(box: Appliance, monotonic: Monotonic) -> AsyncIterator[Client]:
     app = web.Application(middlewares=[refusals_become_problems], client_max_size=0)
     app.add_routes(routes(box.discovery, monotonic, poll_seconds=0.2))
-    app.add_routes(worker_routes(box.attempts, box.breakpoints, box.machines.authenticate, box.clock, Unseen(), 0.2))
+    app.add_routes(
+        worker_routes(
+            box.attempts, box.breakpoints, box.lost_histories, box.machines.authenticate, box.clock, Unseen(), 0.2
+        )
+    )
     async with TestClient(TestServer(app)) as client:
         yield client
 
@@ -96,7 +100,9 @@ async def test_a_machine_tells_waits_and_is_accepted_while_it_waits(box: Applian
 async def test_with_a_discovery_credential_nothing_else_can_be_done(box: Appliance, door: Client) -> None:
     headers = guest(box)
     await door.post("/worker/inventory", data=TOLD, headers=headers)
-    for route in worker_routes(box.attempts, box.breakpoints, box.machines.authenticate, box.clock, Unseen()):
+    for route in worker_routes(
+        box.attempts, box.breakpoints, box.lost_histories, box.machines.authenticate, box.clock, Unseen()
+    ):
         if route.path != "/worker/time":
             path = route.path.replace("{token}", "x") + "?offset=0"
             assert (await door.request(route.method, path, headers=headers, data=b"{}")).status == 401, path

@@ -63,7 +63,7 @@ def told() -> Told:
 @pytest.fixture
 async def door(box: Appliance, told: Told) -> AsyncIterator[Client]:
     app = web.Application(middlewares=[refusals_become_problems], client_max_size=0)
-    door = (box.attempts, box.breakpoints, box.machines.authenticate, box.clock, told)
+    door = (box.attempts, box.breakpoints, box.lost_histories, box.machines.authenticate, box.clock, told)
     app.add_routes(routes(*door, poll_seconds=0.2))
     async with TestClient(TestServer(app)) as client:
         yield client
@@ -118,7 +118,7 @@ async def test_what_is_no_time_is_not_noted(door: Client, told: Told, was: str) 
 @pytest.mark.parametrize("header", [None, "", "Bearer", "Bearer ", "Bearer wrong", "Basic dG9rZW4=", "Bearer \udcff"])
 @pytest.mark.parametrize(
     ("method", "path"),
-    [("POST", "/worker/next"), ("POST", "/worker/attempts/x/report"), ("POST", "/worker/attempts/x/output?offset=0"),
+    [("POST", "/worker/next"), ("POST", "/worker/history"), ("POST", "/worker/attempts/x/report"), ("POST", "/worker/attempts/x/output?offset=0"),
      ("GET", "/worker/attempts/x/data"), ("PUT", "/worker/attempts/x/data"),
      ("GET", "/worker/attempts/x/orders"), ("POST", "/worker/attempts/x/leaving"),
      ("POST", "/worker/attempts/x/held"), ("POST", "/worker/attempts/x/resumed"), ("POST", "/worker/attempts/x/verdict")],
@@ -153,7 +153,7 @@ async def test_without_work_the_answer_is_empty_after_a_while(box: Appliance, do
 
 async def test_a_machine_that_is_about_to_go_away_is_answered_at_once(box: Appliance) -> None:
     app = web.Application(middlewares=[refusals_become_problems])
-    door = (box.attempts, box.breakpoints, box.machines.authenticate, box.clock, Told())
+    door = (box.attempts, box.breakpoints, box.lost_histories, box.machines.authenticate, box.clock, Told())
     app.add_routes(routes(*door, poll_seconds=600))
     headers = await bearer(box)
     await box.workflow()
@@ -357,7 +357,9 @@ async def test_nothing_is_begun_for_a_worker_that_hung_up(box: Appliance) -> Non
 
     box.wakeups.wait = wait  # type: ignore[method-assign]
     app = web.Application(middlewares=[refusals_become_problems])
-    app.add_routes(routes(box.attempts, box.breakpoints, box.machines.authenticate, box.clock, Told()))
+    app.add_routes(
+        routes(box.attempts, box.breakpoints, box.lost_histories, box.machines.authenticate, box.clock, Told())
+    )
     # As the appliance has it: a handler outlives its client, which the test server of aiohttp does not let it.
     runner = web.AppRunner(app)
     await runner.setup()

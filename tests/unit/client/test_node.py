@@ -17,8 +17,10 @@ from tinkbox.model.action import Action
 from tinkbox.model.boot import Stage
 from tinkbox.model.breakpoint import Armed, Kind, Verb
 from tinkbox.model.disks import Disk, Refused
-from tinkbox.model.errors import Conflict, Denied, NotFound, Unavailable
+from tinkbox.model.errors import Conflict, Denied, Invalid, NotFound, Unavailable
 from tinkbox.model.inventory import Inventory
+from tinkbox.model.journal import Entry, Seen
+from tinkbox.model.journal import Standing as JournalStanding
 from tinkbox.model.services import Phase, Standing
 from tinkbox.model.sightings import Fact
 from tinkbox.model.workflow import Outcome, PlannedAction, State
@@ -28,6 +30,8 @@ from tinkbox.wire.messages.breakpoints import Asked, Held, Orders, Resumed
 from tinkbox.wire.messages.disks import Looked
 from tinkbox.wire.messages.hosting import Observed
 from tinkbox.wire.messages.inventory import Accepted, Told
+from tinkbox.wire.messages.journal import Answer, History, decode_history
+from tinkbox.wire.messages.journal import encode as encode_history
 from tinkbox.wire.messages.worker import Credential, Hello, Leaving, Offer, Order, Report
 
 ACTION = PlannedAction(
@@ -110,6 +114,13 @@ class FakeBreakpoints:
         return self.wanted
 
 
+class FakeHistories:
+    """Knows the journal of every worker but those that were in the boot `lost`."""
+
+    async def told(self, worker: str, told: History) -> Answer | None:
+        return None if told.boot_id == "lost" else Answer(standing=JournalStanding.DISCARDED, seen=told.seen)
+
+
 class NobodyLooks:
     """Keeps nothing of what is seen of machines."""
 
@@ -132,7 +143,7 @@ async def door_to(
     application = web.Application(middlewares=[refusals_become_problems])
     known = breakpoints or FakeBreakpoints(refusal=attempts.refusal)
     noon = datetime(2026, 11, 21, tzinfo=UTC)
-    application.add_routes(routes.routes(attempts, known, authenticate, lambda: noon, NobodyLooks()))
+    application.add_routes(routes.routes(attempts, known, FakeHistories(), authenticate, lambda: noon, NobodyLooks()))
     hosted = hosted or FakeServices()
     application.add_routes(services.routes(hosted, authenticate, lambda _, boot: hosted.told.append(("contact", boot))))
     async with TestServer(application) as server:
@@ -160,6 +171,18 @@ async def test_every_message_arrives_as_it_was_sent() -> None:
         ("report", "w", "attempt-1", REPORT),
         ("report", "w", "attempt-1", ASKS),
     ]
+
+
+async def test_a_history_is_told_and_a_verdict_on_it_is_waited_for() -> None:
+    seen = Seen(store="s", position=2, attempt="a2")
+    outcome = Outcome(state=State.SUCCESS, exit_code=0)
+    entry = Entry(position=1, attempt="a1", workflow_id="f", index=0, task="t", action="n", outcome=outcome, over=True)
+    async with door_to(FakeAttempts()) as door:
+        told = History(boot_id="b", seen=seen, entries=(entry,))
+        assert await door.history(told) == Answer(standing=JournalStanding.DISCARDED, seen=seen)
+        assert decode_history(encode_history(told)) == told
+        with pytest.raises(Invalid):
+            await door.history(History(boot_id="b", seen=seen, entries=(entry,) * 201))
 
 
 class FakeDiscovery:

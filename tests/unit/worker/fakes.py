@@ -12,9 +12,11 @@ from tests.unit.worker.fake_helper import FakeHelper
 from tests.unit.worker.programs import Program
 from tinkbox.model.disks import Refused
 from tinkbox.model.errors import Conflict, NotFound, Refusal, Unavailable
+from tinkbox.model.journal import Standing
 from tinkbox.runtime import Container, ContainerFailed, ContainerSpec, Ended, EngineAway, ImageCommand
 from tinkbox.wire.messages.breakpoints import Asked, Held, Orders, Resumed
 from tinkbox.wire.messages.disks import Looked
+from tinkbox.wire.messages.journal import Answer
 from tinkbox.wire.messages.worker import Hello, Leaving, Offer, Order, Report
 
 GLANCE = 0.002  # between two looks of a helper
@@ -319,6 +321,9 @@ class FakeDoor:
             return None
         self.faults.behind(number)
         return self.offers[0]
+
+    async def settled(self) -> Answer:
+        return Answer(standing=Standing.KNOWN)
 
     async def report(self, attempt: str, report: Report) -> Offer | None:
         number = self._call("report")

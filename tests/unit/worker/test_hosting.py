@@ -3,10 +3,10 @@ import inspect
 import pytest
 
 from tests.integration.node.services import WANTED
-from tinkbox.client.node import NodeDoor
 from tinkbox.hosting import HostLink
 from tinkbox.model.services import Phase, Standing
 from tinkbox.wire.messages.hosting import Observed, Wanted
+from tinkbox.worker.faithful_door import FaithfulDoor
 from tinkbox.worker.hosting import Door, RemoteHostLink
 
 STANDING = Standing(run="r1", phase=Phase.READY)
@@ -18,6 +18,9 @@ class FakeDoor:
 
     async def wanted_services(self, seen: str) -> Wanted | None:
         return None if seen == WANTED.mark else WANTED
+
+    async def settled(self) -> None:
+        self.told.append(("settled",))
 
     async def observed_services(self, observed: Observed) -> None:
         self.told.append((observed,))
@@ -38,7 +41,12 @@ async def test_the_host_link_is_the_node_door_and_says_in_which_boot_the_machine
     await host_link.observed((STANDING,))
     assert await host_link.output("r1", 3, b"chunk") == 8
     await host_link.keep_data("r1", b"archive")
-    assert door.told == [(Observed(boot_id="boot-1", standings=(STANDING,)),), ("r1", 3, b"chunk"), ("r1", b"archive")]
+    assert door.told == [
+        ("settled",),
+        (Observed(boot_id="boot-1", standings=(STANDING,)),),
+        ("r1", 3, b"chunk"),
+        ("r1", b"archive"),
+    ]
 
 
 def asked_by(protocol: type) -> list[str]:
@@ -47,7 +55,7 @@ def asked_by(protocol: type) -> list[str]:
 
 @pytest.mark.parametrize("name", asked_by(Door))
 def test_what_hosting_asks_is_what_the_node_doors_client_answers(name: str) -> None:
-    asked, answered = (list(inspect.signature(getattr(each, name)).parameters) for each in (Door, NodeDoor))
+    asked, answered = (list(inspect.signature(getattr(each, name)).parameters) for each in (Door, FaithfulDoor))
     assert asked == answered
 
 

@@ -19,6 +19,7 @@ from tinkbox.api.routes import (
     hardware,
     images,
     leases,
+    lost_histories,
     metrics,
     osie,
     seen,
@@ -40,6 +41,7 @@ from tinkbox.engine.templates.templates import Templates
 from tinkbox.engine.views.metrics import Meter
 from tinkbox.engine.views.overview import Overview
 from tinkbox.engine.workflows.breakpoints import Breakpoints
+from tinkbox.engine.workflows.lost_histories import LostHistories
 from tinkbox.engine.workflows.workflows import Workflows
 from tinkbox.model.firmware_traits import FirmwareTraits
 from tinkbox.model.hardware import Hardware
@@ -67,6 +69,7 @@ class OperatorDoor:
     workflows: Workflows
     overview: Overview
     breakpoints: Breakpoints
+    lost_histories: LostHistories
     services: Services
     directory: RoutingTable
     shells: Shells
@@ -82,13 +85,16 @@ class OperatorDoor:
 
     def routes(self) -> list[web.RouteDef]:
         return [
-            *hardware.routes(self.machines, self.discovery, self.firmware_traits, self.server, self.registry),
+            *hardware.routes(
+                self.machines, self.discovery, self.firmware_traits, self.lost_histories, self.server, self.registry
+            ),
             *leases.routes(self.leases, self.machines.known.holder),
             *seen.routes(self.seen),
             *discovered.routes(self.discovery),
             *doctor.routes(self.examiner, self.foreign),
             *templates.routes(self.templates, self.machines),
-            *workflows.routes(self.workflows, self.machines, self.breakpoints),
+            *workflows.routes(self.workflows, self.machines, self.breakpoints, self.lost_histories),
+            *lost_histories.routes(self.lost_histories),
             *workflow_data.routes(self.workflows),
             *breakpoints.routes(self.breakpoints, self.workflows),
             *shells.routes(self.shells),

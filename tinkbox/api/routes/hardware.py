@@ -10,10 +10,12 @@ from tinkbox.api.access import needing
 from tinkbox.api.json_values import Document, time
 from tinkbox.api.requests import MAX_DOCUMENT, key_of
 from tinkbox.api.routes import discovered
+from tinkbox.api.routes.lost_histories import lost_document
 from tinkbox.door.bodies import body_of
 from tinkbox.engine.discovery.discovery import Discovery
 from tinkbox.engine.documents.kubernetes import has_objects, take_hardware
 from tinkbox.engine.machines.machines import Machines, MachineStatus
+from tinkbox.engine.workflows.lost_histories import LostHistories
 from tinkbox.model.access import Right
 from tinkbox.model.errors import Problem
 from tinkbox.model.firmware_traits import FirmwareTraits
@@ -24,6 +26,7 @@ def routes(
     machines: Machines,
     discovery: Discovery,
     habits_of: Callable[[Hardware], FirmwareTraits],
+    lost_histories: LostHistories,
     server: str,
     registry: str,
 ) -> list[web.RouteDef]:
@@ -39,7 +42,15 @@ def routes(
         status = await machines.get(key_of(request))
         told = discovered.inventory(await discovery.inventory(status.hardware.id))
         learned = habits_document(habits_of(status.hardware))
-        return web.json_response({**hardware_document(status), "habits": learned, "inventory": told})
+        lost = (await lost_histories.by_machine()).get(status.hardware.id)
+        return web.json_response(
+            {
+                **hardware_document(status),
+                "habits": learned,
+                "inventory": told,
+                **({"lost_history": lost_document(lost)} if lost else {}),
+            }
+        )
 
     async def delete(request: web.Request) -> web.Response:
         return web.json_response({"id": await machines.delete(key_of(request))})

@@ -16,21 +16,26 @@ from tinkbox.api.requests import devices_of, key_of, number, read_object, text_f
 from tinkbox.api.routes.breakpoints import change_from_document, held_document
 from tinkbox.api.routes.events import event_document
 from tinkbox.api.routes.hardware import hostnames
+from tinkbox.api.routes.lost_histories import lost_document
 from tinkbox.api.routes.services import service_document
 from tinkbox.engine.machines.machines import Machines
 from tinkbox.engine.workflows.breakpoints import Breakpoints, Standing
+from tinkbox.engine.workflows.lost_histories import LostHistories
 from tinkbox.engine.workflows.workflows import Workflows
 from tinkbox.model.access import Right
 from tinkbox.model.conditions import conditions, explanation
 from tinkbox.model.reasons import hint
 from tinkbox.model.workflow import DONE, ActionStatus, Outcome, State, Workflow, progress
+from tinkbox.store.journals import LostHistory
 from tinkbox.store.workflows import Attempt
 from tinkbox.wire.messages.json_fields import flag
 from tinkbox.wire.messages.worker import action_document
 
 
-def routes(workflows: Workflows, machines: Machines, breakpoints: Breakpoints) -> list[web.RouteDef]:
-    door = _WorkflowDoor(workflows=workflows, machines=machines, breakpoints=breakpoints)
+def routes(
+    workflows: Workflows, machines: Machines, breakpoints: Breakpoints, lost_histories: LostHistories
+) -> list[web.RouteDef]:
+    door = _WorkflowDoor(workflows=workflows, machines=machines, breakpoints=breakpoints, lost_histories=lost_histories)
     return [
         *needing(
             Right.LOOK,
@@ -55,6 +60,7 @@ class _WorkflowDoor:
     workflows: Workflows
     machines: Machines
     breakpoints: Breakpoints
+    lost_histories: LostHistories
 
     async def show_list(self, request: web.Request) -> web.StreamResponse:
         return await streamed(
@@ -79,25 +85,32 @@ class _WorkflowDoor:
         workflow = await self.workflows.get(key_of(request))
         made = await self.workflows.attempts(workflow.id)
         document = workflow_document(workflow, await hostnames(self.machines))
-        return web.json_response({**document, "attempts": attempt_documents(workflow, made)})
+        lost = await self.lost_histories.of_workflow(workflow.id)
+        return web.json_response({**document, "attempts": attempt_documents(workflow, made), **lost_fields(lost)})
 
     async def delete(self, request: web.Request) -> web.Response:
         return web.json_response({"id": await self.workflows.delete(key_of(request))})
 
     async def cancel(self, request: web.Request) -> web.Response:
-        return await self._standing(await self.workflows.cancel(key_of(request)))
+        return await self._standing(await self.workflows.cancel(key_of(request), caller(request).name))
 
     async def retry(self, request: web.Request) -> web.Response:
         document = await read_object(request) if request.can_read_body else {}
         action = text_field(document, "from") if document.get("from") is not None else None
         confirmed = flag(document, "confirm_wipe")
-        return await self._standing(await self.workflows.retry(key_of(request), action, confirm_wipe=confirmed))
+        who = caller(request).name
+        return await self._standing(
+            await self.workflows.retry(key_of(request), action, confirm_wipe=confirmed, who=who)
+        )
 
     async def _standing(self, workflow_id: str) -> web.Response:
         return web.json_response({"id": workflow_id, "state": (await self.workflows.get(workflow_id)).state})
 
     async def state(self, request: web.Request) -> web.Response:
-        return web.json_response(state_document(await self.breakpoints.standing(key_of(request))))
+        standing = await self.breakpoints.standing(key_of(request))
+        lost = await self.lost_histories.of_workflow(standing.workflow.id)
+        told = {name: lost_document(lost[0])[name] for name in ("reason", "message", "hint")} if lost else {}
+        return web.json_response({**state_document(standing), **told, **lost_fields(lost)})
 
     async def events(self, request: web.Request) -> web.Response:
         after = number(request, "after")
@@ -198,6 +211,11 @@ def state_document(standing: Standing) -> Document:
         "held": held_document(standing),
         "conditions": _conditions(flow),
     }
+
+
+def lost_fields(lost: Sequence[LostHistory]) -> Document:
+    """What a workflow waits for a person with, if it does."""
+    return {"lost_histories": [lost_document(each) for each in lost]} if lost else {}
 
 
 def _unattempted(flow: Workflow) -> Outcome:

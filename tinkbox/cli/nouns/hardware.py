@@ -13,7 +13,7 @@ from tinkbox.cli.flags import add_keys, add_listing, add_verb, add_verbs
 from tinkbox.cli.input_documents import read_input
 from tinkbox.cli.nouns import hardware_discovery, hardware_leases
 from tinkbox.cli.output.formats import Column, Document, show, show_notes
-from tinkbox.cli.output.printable import moment
+from tinkbox.cli.output.printable import clean, moment
 from tinkbox.cli.output.tables import fields
 from tinkbox.cli.wording.timelines import detail, timeline
 from tinkbox.model.errors import Invalid, NotFound
@@ -55,6 +55,11 @@ def declare(noun: argparse.ArgumentParser) -> None:
     add_keys(add_verb(verbs, "watch", watch, "print a document whenever it changes"))
     verb = add_verb(verbs, "credential", credential, "what makes a worker this machine's")
     verb.add_argument("key", metavar="MAC")
+    add_keys(
+        add_verb(
+            verbs, "discard-history", discard_history, "let what a machine did that the store lost count for nothing"
+        )
+    )
     hardware_discovery.declare(verbs)
 
 
@@ -84,6 +89,8 @@ def get(chosen: argparse.Namespace) -> None:
                 print(firmware(machine["habits"]), end="")
             if machine.get("inventory"):
                 print(hardware_discovery.inventory_table(machine["inventory"]), end="")
+            if machine.get("lost_history"):
+                print(clean(f"{machine['lost_history']['reason']}: {machine['lost_history']['message']}"))
             print(timeline(machine["timeline"], machine["stalled"]), end="")
 
 
@@ -158,6 +165,11 @@ def watch(chosen: argparse.Namespace) -> None:
 
 def credential(chosen: argparse.Namespace) -> None:
     print(json.dumps(ask(chosen, lambda operator: operator.hardware.credential(chosen.key))))
+
+
+def discard_history(chosen: argparse.Namespace) -> None:
+    for discarded in ask_each(chosen, lambda operator, key: operator.hardware.discard_history(key)):
+        print("Discarded History: ", discarded["id"])
 
 
 def _show_all(chosen: argparse.Namespace, machines: Sequence[Document]) -> None:

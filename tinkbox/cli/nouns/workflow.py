@@ -76,6 +76,7 @@ def declare(noun: argparse.ArgumentParser) -> None:
         "--from", dest="first", metavar="ACTION", help="ACTION or TASK/ACTION, the failed one or an earlier one"
     )
     add_confirmation(verb)
+    add_keys(add_verb(verbs, "takeover", takeover, "go on from what machines did that the store has lost"))
     add_keys(add_verb(verbs, "delete", delete, "forget workflows that do not run"))
 
 
@@ -172,6 +173,11 @@ def retry(chosen: argparse.Namespace) -> None:
 
     for retried in ask_each(chosen, once_more):
         print("Retried Workflow: ", retried["id"])
+
+
+def takeover(chosen: argparse.Namespace) -> None:
+    for taken in ask_each(chosen, lambda operator, key: operator.workflows.take_over(key)):
+        print("Took Over Workflow: ", taken["id"])
 
 
 def watch(chosen: argparse.Namespace) -> int:

@@ -130,6 +130,9 @@ def _by(event: Document, what: str) -> str:
 
 
 _TOLD: Mapping[str, Callable[[Document], str]] = {
+    "history.lost": lambda event: f"{event['reason']}: {event['message']}",
+    "history.taken-over": lambda event: _by(event, "goes on from what its machines did"),
+    "history.discarded": lambda event: _by(event, "what its machine did counts for nothing"),
     "action.held": _held,
     "action.resumed": _resumed,
     "breakpoint.armed": lambda event: _by(event, armed_for(event)),

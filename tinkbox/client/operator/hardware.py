@@ -27,6 +27,10 @@ class Hardware:
     async def credential(self, key: str) -> Document:
         return await self._connection.document("GET", f"/v1/hardware/{part(key)}/credential")
 
+    async def discard_history(self, key: str) -> Document:
+        """Let a machine work again; what it did since the store was put back counts for nothing."""
+        return await self._connection.document("POST", f"/v1/hardware/{part(key)}/discard-history")
+
     async def timeline(self, key: str) -> list[Document]:
         return await self._connection.documents(f"/v1/hardware/{part(key)}/timeline")
 

@@ -49,6 +49,10 @@ class Workflows:
         asked = {"from": first, **_confirmed(yes=confirm_wipe)}
         return await self._connection.document("POST", f"/v1/workflows/{part(key)}/retry", asked)
 
+    async def take_over(self, key: str) -> Document:
+        """Bring the store up to what the workflow's machines did since it was put back to an earlier day."""
+        return await self._connection.document("POST", f"/v1/workflows/{part(key)}/takeover")
+
     async def events(self, key: str, after: int = 0) -> list[Document]:
         """The workflow's events behind the one of this number."""
         return await self._connection.documents(f"/v1/workflows/{part(key)}/events?after={after}")

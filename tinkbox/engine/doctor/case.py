@@ -37,6 +37,7 @@ class Case:
     that machines that nobody knows boot to tell what they are.  `address` is the appliance's,
     which serves since `since` in `mode` (as `dhcp.mode`).  `rivals` are the other DHCP servers that answered just
     now, None when nobody was asked.  `limits` are those that hold somebody back: the machine, or anybody.  One that is `surveyed` is looked at together with the appliance and all others.
+    `lost_history` is what the machine did that the store does not know, or empty.
     """
 
     now: datetime
@@ -57,6 +58,7 @@ class Case:
     rivals: tuple[Rival, ...] | None = None
     surveyed: bool = False
     limits: tuple[Standing, ...] = ()
+    lost_history: str = ""
 
     @property
     def gives_addresses(self) -> bool:

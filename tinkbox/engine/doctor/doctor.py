@@ -24,7 +24,14 @@ from tinkbox.engine.doctor.network_rules import (
     remembered_address,
     spanning_tree,
 )
-from tinkbox.engine.doctor.permission_rules import no_address, no_program, not_known, not_permitted, script_refused
+from tinkbox.engine.doctor.permission_rules import (
+    history_lost,
+    no_address,
+    no_program,
+    not_known,
+    not_permitted,
+    script_refused,
+)
 from tinkbox.engine.doctor.system_rules import (
     boot_loop,
     clock_is_wrong,
@@ -54,6 +61,7 @@ class Rule:
 
 # The likelier first: where two are equally grave, people read the upper one first.  docs/doctor.md has a row for each.
 RULES: Sequence[Rule] = (
+    Rule("HistoryLost", "a machine that did what the store does not know", history_lost),
     Rule("NotKnown", "a machine that asks, and of which nobody told", not_known),
     Rule("NotPermitted", "a known machine that may not boot now", not_permitted),
     Rule("OtherServer", "another DHCP server that gives addresses", other_server),

@@ -1,6 +1,6 @@
 """The doctor's round: gathers what is known of the appliance and its machines, and has it diagnosed."""
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from ipaddress import IPv4Address
@@ -13,10 +13,12 @@ from tinkbox.model.boot import Stage
 from tinkbox.model.diagnosis import Diagnosis, Gravity, Rival
 from tinkbox.model.errors import Unavailable
 from tinkbox.model.firmware_traits import FirmwareTraits
-from tinkbox.model.hardware import MacAddress
+from tinkbox.model.hardware import MacAddress, primary
 from tinkbox.model.inventory import Inventory
+from tinkbox.model.journal import summary
 from tinkbox.model.leases import Subnet
 from tinkbox.model.limits import Standing
+from tinkbox.store.journals import LostHistory
 
 # What was seen last before that is no trouble of today.
 RECENT = timedelta(days=1)
@@ -51,8 +53,8 @@ class Examination:
 class Examiner:
     """`ask` finds other DHCP servers (seconds; raises Unavailable), `osie` the OSIEs that were built.
 
-    `inventory` gives what a machine, by its id or its MAC, told of itself; `firmware_traits` what was learned of one.
-    `limits` tells what is taken of each limit, and `at` whose an address is.
+    `inventory` gives what a machine, by its id or its MAC, told of itself; `firmware_traits` what was learned of one; `lost` are the
+    lost histories, by the machine's id.  `limits` tells what is taken of each limit, and `at` whose an address is.
     """
 
     def __init__(
@@ -64,6 +66,7 @@ class Examiner:
         osie: Callable[[], Sequence[OsieSize]],
         inventory: Callable[[str], Awaitable[Inventory | None]],
         firmware_traits: Callable[[MacAddress], FirmwareTraits],
+        lost: Callable[[], Awaitable[Mapping[str, LostHistory]]],
         clock: Callable[[], datetime],
         limits: Callable[[], Sequence[Standing]] = tuple,
         at: Callable[[str], MacAddress | None] = lambda _: None,
@@ -75,6 +78,7 @@ class Examiner:
         self._osie = osie
         self._inventory = inventory
         self._firmware_traits = firmware_traits
+        self._lost = lost
         self._clock = clock
         self._limits = limits
         self._at = at
@@ -84,7 +88,7 @@ class Examiner:
 
         Raises NotFound for a machine that is not known and was not seen.
         """
-        macs = await self._macs(key) if key else self._recent()
+        macs = await self._macs(key) if key else await self._noteworthy()
         rivals, unasked = await self._rivals()
         general = self._general(rivals, surveyed=not key)
         # What other servers there are, and who is held back, is said of the appliance, and not again of each machine.
@@ -108,9 +112,12 @@ class Examiner:
         except Unavailable as why:
             return None, str(why)
 
-    def _recent(self) -> list[MacAddress]:
+    async def _noteworthy(self) -> list[MacAddress]:
+        """The machines that were seen lately, and those that wait for a person."""
         since = self._clock() - RECENT
-        return [each.mac for each in self._machines.timeline.machines() if each.at > since]
+        recent = [each.mac for each in self._machines.timeline.machines() if each.at > since]
+        lost = [primary(self._machines.known.find(each).hardware).mac for each in await self._lost()]
+        return list(dict.fromkeys([*recent, *lost]))
 
     async def _macs(self, key: str) -> list[MacAddress]:
         """Of all interfaces of a machine those that were seen; else that it boots from."""
@@ -147,6 +154,7 @@ class Examiner:
         )
         if not hardware_id:
             return case
-        known = await self._machines.get(hardware_id)
+        known, lost = await self._machines.get(hardware_id), (await self._lost()).get(hardware_id)
+        case = replace(case, lost_history=summary(lost.entries) if lost else "")
         interface = known.hardware.interface(mac)
         return replace(case, interface=interface, ticket=known.ticket, installed=known.installed, parked=known.parked)

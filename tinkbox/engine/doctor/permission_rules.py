@@ -7,7 +7,19 @@ from tinkbox.engine.doctor.case import Case, Finding, line, of, text
 from tinkbox.engine.doctor.loader_rules import FIRMWARE, SCRIPTED, architecture
 from tinkbox.model.boot import Asker, Silence, Stage
 from tinkbox.model.diagnosis import Gravity
+from tinkbox.model.reasons import Reason
 from tinkbox.model.sightings import Sighting
+
+
+def history_lost(case: Case) -> Iterator[Finding]:
+    """The store was put back to an earlier day, and the machine's worker remembers more."""
+    if case.lost_history:
+        yield Finding(
+            gravity=Gravity.FAULT,
+            cause="The appliance's store was put back to an earlier day: the machine waits until a person decides.",
+            evidence=(case.lost_history,),
+            remedy=f"{Reason.HISTORY_LOST.hint[0].upper()}{Reason.HISTORY_LOST.hint[1:]}.",
+        )
 
 
 def not_known(case: Case) -> Iterator[Finding]:

@@ -1,20 +1,23 @@
 """The appliance at a glance, put together for those who look at it."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 
 from tinkbox.engine.machines.machines import Machines, MachineStatus
 from tinkbox.engine.timeline.sighting_rules import ended_at
 from tinkbox.engine.timeline.stalls import stalled
+from tinkbox.engine.workflows.journals import waiting
 from tinkbox.engine.workflows.workflows import SHOWN_FINISHED
 from tinkbox.model.conditions import explanation
 from tinkbox.model.hardware import primary
+from tinkbox.model.journal import summary
 from tinkbox.model.limits import Standing
-from tinkbox.model.reasons import hint
+from tinkbox.model.reasons import Reason, hint
 from tinkbox.model.services import ServiceStatus
 from tinkbox.model.workflow import DONE, FINAL, ActionStatus, Outcome, PlannedAction, State, Workflow
 from tinkbox.store.database import Store, Tables
+from tinkbox.store.journals import LostHistory
 from tinkbox.wire.messages.status import (
     FailureLine,
     HeldBackLine,
@@ -47,8 +50,8 @@ class Overview:
         hostnames = {each.hardware.id: primary(each.hardware).hostname for each in machines}
 
         def question(tables: Tables) -> list[WorkflowLine]:
-            workflows = tables.workflows.unfinished_and_newest(SHOWN_FINISHED)
-            return [workflow_line(tables, each, hostnames) for each in workflows]
+            workflows, lost = tables.workflows.unfinished_and_newest(SHOWN_FINISHED), waiting(tables)
+            return [workflow_line(tables, each, hostnames, lost.get(each.id, ())) for each in workflows]
 
         lines = await self._store.read(question)
         return Snapshot(
@@ -109,7 +112,9 @@ def stranger_lines(machines: Machines, now: datetime) -> tuple[StrangerLine, ...
     )[:MAX_STRANGERS]
 
 
-def workflow_line(tables: Tables, workflow: Workflow, hostnames: Mapping[str, str]) -> WorkflowLine:
+def workflow_line(
+    tables: Tables, workflow: Workflow, hostnames: Mapping[str, str], lost: Sequence[LostHistory] = ()
+) -> WorkflowLine:
     tasks = []
     for task in dict.fromkeys(each.action.task for each in workflow.actions):
         own = [each for each in workflow.actions if each.action.task == task]
@@ -130,7 +135,7 @@ def workflow_line(tables: Tables, workflow: Workflow, hostnames: Mapping[str, st
         retried=_retried(tables, workflow, current),
         running=_running(current, last),
         held=_held(tables, current, last),
-        failure=_service_failure(workflow) or _failure(workflow, current, last),
+        failure=_lost(lost, current) or _service_failure(workflow) or _failure(workflow, current, last),
         services=() if workflow.state in FINAL else tuple(_service(each, hostnames) for each in workflow.services),
     )
 
@@ -193,6 +198,14 @@ def _retried(tables: Tables, workflow: Workflow, current: ActionStatus | None) -
     made = tables.workflows.attempts(workflow.id)
     ended = [each.outcome for each in made if each.position == current.action.index and each.outcome]
     return _told(current.action, ended[-1], attempt=current.failures) if ended else None
+
+
+def _lost(lost: Sequence[LostHistory], current: ActionStatus | None) -> FailureLine | None:
+    """What a workflow waits for a person with."""
+    if not lost or current is None:
+        return None
+    told = Outcome(state=current.state, reason=Reason.HISTORY_LOST, message=summary(lost[0].entries))
+    return _told(current.action, replace(told, hint=Reason.HISTORY_LOST.hint), attempt=1)
 
 
 def _service_failure(workflow: Workflow) -> FailureLine | None:

@@ -11,18 +11,21 @@ from datetime import datetime
 from tinkbox.engine.machines.machines import Machines
 from tinkbox.engine.rules.arming import armed_of
 from tinkbox.engine.rules.progress import Turn, turn
-from tinkbox.engine.rules.transitions import ACTION, WORKFLOW, Happening, advance
+from tinkbox.engine.rules.transitions import ACTION, Happening, advance
 from tinkbox.engine.rules.verdicts import LOST as BREAKPOINT_LOST
 from tinkbox.engine.rules.verdicts import may_end, resumes
 from tinkbox.engine.wakeups import CHANGES, Wakeups, worker_wakeup
+from tinkbox.engine.workflows.beginnings import begin_attempt
 from tinkbox.engine.workflows.endings import end_attempt, tell, wake
 from tinkbox.engine.workflows.ephemeral_data import add_version, keep, pushed, unchanged
+from tinkbox.engine.workflows.journals import refuse_waiting, standing, undecided
 from tinkbox.engine.workflows.returns import RETURNED
 from tinkbox.engine.workflows.wipes import judge, remember
 from tinkbox.model import history
 from tinkbox.model.breakpoint import Armed, Hold
 from tinkbox.model.disks import Refused
 from tinkbox.model.errors import Conflict, NotFound, TooLarge
+from tinkbox.model.journal import Standing
 from tinkbox.model.reasons import Reason
 from tinkbox.model.workflow import FINAL, ActionStatus, Outcome, State, Step
 from tinkbox.store.database import Store, Tables
@@ -64,10 +67,15 @@ class Attempts:
         A worker that comes back within the same boot gets the same attempt again.  After another
         boot the attempt is lost and fails, for nobody knows what it did; but one of which the machine
         went away by intention has succeeded.  While it is finishing nothing new is begun for it.
-        Raises Conflict for a worker of an earlier boot.
+        Raises Conflict for a worker of an earlier boot, and while a history that the store has lost keeps it waiting.
         """
         self._machines.progress.contact(worker, hello.boot_id)
-        offer, woken = await self._store.write(lambda tables: self._offer(tables, worker, hello))
+
+        def use_case(tables: Tables) -> tuple[Offer | None, list[str]]:
+            refuse_waiting(tables, worker, hello.seen)
+            return self._offer(tables, worker, hello)
+
+        offer, woken = await self._store.write(use_case)
         await tell(self._machines, self._wakeups, woken)
         self.offered += offer is not None
         return offer
@@ -123,7 +131,7 @@ class Attempts:
         def use_case(tables: Tables) -> tuple[Offer | None, list[str], bool]:
             attempt = owned(tables, worker, token)
             woken = self._report(tables, attempt, report)
-            if asks is None:
+            if asks is None or standing(tables, worker, asks.seen) is not Standing.KNOWN:
                 return None, woken, False
             offer, more = self._offer(tables, worker, asks, report.workflow_id)
             same = offer is not None and offer.workflow_id == attempt.workflow_id
@@ -234,12 +242,15 @@ class Attempts:
             attempt = tables.workflows.attempt(step.status.attempt) if step and step.status.attempt else None
             what = turn(step, worker, hello.boot_id, attempt.boot_id if attempt else "")
             if what is Turn.START and step is not None and not hello.finishing:
+                if undecided(tables, step.workflow_id):
+                    return None, woken
                 return self._start(tables, step, hello), woken
             if what is Turn.RESUME and step is not None and attempt is not None:
                 if attempt.debug != hello.debug:
                     tables.workflows.set_debug(attempt.token, debug=hello.debug)
                 armed = armed_of(tables.holds.armed(step.workflow_id), step.status.action, step.status.failures)
-                return self._offered(tables, step.status, replace(attempt, debug=hello.debug), armed), woken
+                position = tables.journals.position(worker, attempt.token)
+                return self._offered(tables, step.status, replace(attempt, debug=hello.debug), armed, position), woken
             if what in {Turn.LOST, Turn.RETURNED} and attempt is not None:
                 hold = tables.holds.open_of(attempt.token)
                 woken += end_attempt(tables, attempt, _after_boot(what, attempt, hold), self._clock())
@@ -259,18 +270,13 @@ class Attempts:
             debug=hello.debug,
             override=tables.holds.override(workflow_id, action.index) if status.attempt else None,
         )
-        tables.workflows.begin_attempt(attempt)
-        if step.state is State.PENDING:
-            tables.workflows.set_state(workflow_id, advance(WORKFLOW, step.state, Happening.STARTED), now)
-            tables.workflows.set_started(workflow_id, now)
-            tables.events.add(workflow_id, now, *history.started())
-        tables.events.add(workflow_id, now, *history.action_started(action, attempt.token))
+        position = begin_attempt(tables, step, attempt, now)
         armed = armed_of(tables.holds.armed(workflow_id), action, status.failures)
         if armed.anything and not attempt.debug:
             tables.events.add(workflow_id, now, *history.breakpoints_refused(action, attempt.token, armed))
-        return self._offered(tables, status, attempt, armed)
+        return self._offered(tables, status, attempt, armed, position)
 
-    def _offered(self, tables: Tables, status: ActionStatus, attempt: Attempt, armed: Armed) -> Offer:
+    def _offered(self, tables: Tables, status: ActionStatus, attempt: Attempt, armed: Armed, position: int) -> Offer:
         action = status.action
         since = attempt.left_at or attempt.resumed_at or attempt.started_at
         # While it is held its time stands still.
@@ -286,6 +292,8 @@ class Attempts:
             hosts={self._name_of(attempt.workflow_id): ""},
             # An action that wipes fetches its data in any case: one whose worker did not look at the disks is refused there.
             no_data=not action.spec.wipes and tables.data.stays_empty(attempt.workflow_id),
+            store=tables.journals.store,
+            position=position,
         )
 
 

@@ -18,6 +18,7 @@ from tinkbox.engine.rules.verdicts import unconfirmed, warned_at
 from tinkbox.engine.wakeups import Wakeups
 from tinkbox.engine.workflows.endings import end_attempt, give_up, stop, tell
 from tinkbox.engine.workflows.holds import expire, warn
+from tinkbox.engine.workflows.journals import waiting
 from tinkbox.model.breakpoint import Hold
 from tinkbox.model.conditions import why_stopped
 from tinkbox.model.errors import Unavailable
@@ -124,15 +125,16 @@ class Deadlines:
         now, patience = self._clock(), LOOK_EVERY
 
         def question(tables: Tables) -> list[tuple[datetime, Callable[[Tables], list[str]]]]:
+            put_off = waiting(tables)  # whatever is due: what the store has of them is not how they stand
             found: list[tuple[datetime, Callable[[Tables], list[str]]]] = [
                 (following[0], partial(self._end, workflow_id=each.workflow_id))
                 for each in tables.workflows.under_way()
-                if (following := due(each, self._listening_since))
+                if each.workflow_id not in put_off and (following := due(each, self._listening_since))
             ]
             found += [
                 (when, partial(self._give_up, workflow_id=run.workflow_id))
                 for run in tables.services.awaited()
-                if (when := ready_by(run.status, self._listening_since))
+                if run.workflow_id not in put_off and (when := ready_by(run.status, self._listening_since))
             ]
             return found
 

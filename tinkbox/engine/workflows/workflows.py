@@ -15,6 +15,7 @@ from tinkbox.engine.templates.templates import find_template
 from tinkbox.engine.wakeups import CHANGES, Wakeups
 from tinkbox.engine.workflows.binding import Names, bind, bind_services, first_known
 from tinkbox.engine.workflows.endings import stop, tell
+from tinkbox.engine.workflows.journals import discard, undecided
 from tinkbox.model import history
 from tinkbox.model.access import OPERATOR
 from tinkbox.model.breakpoint import Breakpoints
@@ -156,8 +157,10 @@ class Workflows:
         """Every attempt at a workflow's actions, in the order in which they began; a retry hides none."""
         return await self._store.read(lambda tables: tables.workflows.attempts(find_workflow(tables, key).id))
 
-    async def cancel(self, key: str) -> str:
+    async def cancel(self, key: str, who: str = "") -> str:
         """Have a workflow end as CANCELED, its running action stopped first; returns its id.
+
+        One that waits because of a lost history ends at once, and what its machines did counts for nothing.
 
         One that is being stopped already is left alone.  Raises Conflict when it is over.
         """
@@ -166,17 +169,22 @@ class Workflows:
             workflow = find_workflow(tables, key)
             if workflow.state in FINAL:
                 raise Conflict(f"workflow {workflow.id} is over already ({workflow.state})")
-            if workflow.state is State.STOPPING:
-                return workflow.id, []
-            return workflow.id, stop(tables, workflow, State.CANCELED, self._clock())
+            woken = self._discard(tables, workflow.id, State.CANCELED, who)
+            workflow = tables.workflows.get(workflow.id)
+            if workflow.state is State.STOPPING or workflow.state in FINAL:
+                return workflow.id, woken
+            return workflow.id, woken + stop(tables, workflow, State.CANCELED, self._clock())
 
         workflow_id, workers = await self._store.write(use_case)
         await tell(self._machines, self._wakeups, workers)
         return workflow_id
 
-    async def retry(self, key: str, from_action: str | None = None, *, confirm_wipe: bool = False) -> str:
+    async def retry(
+        self, key: str, from_action: str | None = None, *, confirm_wipe: bool = False, who: str = ""
+    ) -> str:
         """Take up a workflow that ended badly again, behind what its machines wait for; returns its id.
 
+        One that waits because of a lost history goes on as the store has it, whatever its machines did since.
         It begins with the first action that is not done, or with an earlier one: `from_action` is its
         name or `task/action`.  Its services are started anew, and must be ready before.  `confirm_wipe` as in `create`.  Raises Conflict when that cannot be, NotFound when there is none so called.
         """
@@ -184,6 +192,10 @@ class Workflows:
 
         def use_case(tables: Tables) -> Workflow:
             workflow = find_workflow(tables, key)
+            if self._discard(tables, workflow.id, State.FAILED, who):
+                workflow = tables.workflows.get(workflow.id)
+                if workflow.state not in FINAL and from_action is None:
+                    return workflow
             first = first_to_retry(workflow, from_action)
             tables.workflows.set_state(workflow.id, advance(WORKFLOW, workflow.state, Happening.RETRIED), now)
             tables.workflows.make_ready(workflow.id, first)
@@ -200,6 +212,14 @@ class Workflows:
         self._machines.tickets_granted(_awaited(workflow), workflow.name)
         await tell(self._machines, self._wakeups, workflow.workers())
         return workflow.id
+
+    def _discard(self, tables: Tables, workflow_id: str, into: State, who: str) -> list[str]:
+        """Have what the machines of a workflow did count for nothing, where that waits for a decision."""
+        return [
+            worker
+            for lost in undecided(tables, workflow_id)
+            for worker in discard(tables, lost, into, who, self._new_token, self._clock())
+        ]
 
     async def delete(self, key: str) -> str:
         """Forget a workflow that is not running; returns its id.  Raises Conflict while it runs."""

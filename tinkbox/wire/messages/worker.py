@@ -6,6 +6,7 @@
     POST /worker/attempts/{token}/leaving  Leaving -> {}, before an action of which the machine goes away begins
     POST /worker/attempts/{token}/report   Report -> {}, or the Offer that comes next when the report asks for it
     POST /worker/attempts/{token}/disks    before an action wipes disks (`wire.messages.disks`)
+    POST /worker/history                   what the worker did, when it is in doubt (`wire.messages.journal`)
     GET  /worker/attempts/{token}/orders   what is wanted of the attempt (`wire.messages.breakpoints`)
     GET  /worker/attempts/{token}/data     the workflow's ephemeral data as a tar (empty body: none yet)
     PUT  /worker/attempts/{token}/data     the same, changed -> {"version": N}
@@ -24,6 +25,7 @@ from tinkbox.model.action import Action
 from tinkbox.model.breakpoint import Armed, Override
 from tinkbox.model.disks import Disk
 from tinkbox.model.errors import Invalid
+from tinkbox.model.journal import Seen
 from tinkbox.model.reasons import ReasonText
 from tinkbox.model.workflow import FINAL, Outcome, PlannedAction, State
 from tinkbox.wire.messages.disks import disks_from_document
@@ -32,9 +34,11 @@ from tinkbox.wire.messages.json_fields import fields_of, flag, mapping, number, 
 MAX_TAIL_LINES = 20
 MAX_MESSAGE = 8_192
 MAX_REASON = 128
+MAX_NAME = 256
+MAX_POSITION = 2**62
 MAX_OUTPUT_CHUNK = 256 * 1024
 # What the first release did not know is said only where it says something: the rest is as that release said it.
-ABSENT_WHEN_EMPTY = frozenset({"next", "no_data"})
+ABSENT_WHEN_EMPTY = frozenset({"next", "no_data", "seen", "store", "position"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,12 +63,14 @@ class Hello:
 
     While `finishing` its machine is about to go away: what was begun is to be ended, and nothing more begun.
     Without `debug` it takes no breakpoint and serves no shell, whatever the appliance wants.
+    `seen` is the newest attempt that it was given in this boot; None: there was none.
     """
 
     boot_id: str
     version: str = ""
     finishing: bool = False
     debug: bool = True
+    seen: Seen | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,6 +85,7 @@ class Offer:
     `hosts` are names that its container is to know, such as the workflow's own, with their IPv4 addresses; an empty one
     means the appliance, wherever this worker reaches it.
     With `no_data` the workflow's ephemeral data is empty, and stays so unless this attempt changes it: it need not be fetched.
+    It stands at `position` in the history of `store` (`model.journal`); an appliance of before there was one names none.
     """
 
     workflow_id: str
@@ -90,6 +97,8 @@ class Offer:
     override: Override | None = None
     hosts: Mapping[str, str] = field(default_factory=dict)
     no_data: bool = False
+    store: str = ""
+    position: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -129,7 +138,7 @@ def encode(message: Credential | Hello | Offer | Leaving | Report) -> str:
     """Any of the messages as one line of JSON."""
     if isinstance(message, Offer):
         return write(_without_empty({**fields_of(message), "action": action_document(message.action)}))
-    return write(_without_empty(fields_of(message)) if isinstance(message, Report) else message)
+    return write(_without_empty(fields_of(message)) if isinstance(message, Report | Hello) else message)
 
 
 def _without_empty(fields: dict[str, Any]) -> dict[str, Any]:
@@ -161,7 +170,30 @@ def _hello_from_document(entry: object) -> Hello:
         version=text(entry, "version", ""),
         finishing=flag(entry, "finishing"),
         debug=flag(entry, "debug", default=True),
+        seen=seen_from_document(entry.get("seen")),
     )
+
+
+def seen_from_document(entry: Any) -> Seen | None:
+    """The inverse of `dataclasses.asdict`; None for a worker that was given nothing yet.  Raises Invalid."""
+    if entry is None:
+        return None
+    if not isinstance(entry, dict):
+        raise Invalid("seen: expected an object")
+    return Seen(
+        store=text(entry, "store")[:MAX_NAME],
+        position=position_of(entry),
+        attempt=text(entry, "attempt")[:MAX_NAME],
+        over=flag(entry, "over"),
+    )
+
+
+def position_of(entry: Mapping[str, Any]) -> int:
+    """A place in a store's history, 0 when none is named; raises Invalid."""
+    position = number(entry, "position", 0)
+    if not 0 <= position < MAX_POSITION:
+        raise Invalid("position is a number of attempts")
+    return position
 
 
 def decode_offer(content: str | bytes) -> Offer:
@@ -183,6 +215,8 @@ def _offer_from_document(entry: Mapping[str, Any]) -> Offer:
         override=None if entry.get("override") is None else override_from_document(entry["override"]),
         hosts=mapping(entry, "hosts"),
         no_data=flag(entry, "no_data"),
+        store=text(entry, "store", ""),
+        position=position_of(entry),
     )
 
 

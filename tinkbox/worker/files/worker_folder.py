@@ -6,6 +6,7 @@ from tinkbox.private_files import Layout
 from tinkbox.worker.files.ephemeral_data import EphemeralData
 from tinkbox.worker.files.failure_files import Words
 from tinkbox.worker.files.helper_files import HelperFiles
+from tinkbox.worker.files.journal import Journal
 from tinkbox.worker.files.notes import Notes
 
 # What containers are given has modes for any user; no other user of the machine gets there.
@@ -18,7 +19,7 @@ LAYOUT = Layout(
 class WorkerFolder:
     """The worker's `--data` folder.
 
-    `data` of workflows, `words` of actions, `notes` on attempts, `tools` for containers, what `services` write.
+    `data` of workflows, `words` of actions, `notes` on attempts, the `journal` of them, `tools` for containers, what `services` write.
     `dev` is the machine's own /dev, which actions may share.
     """
 
@@ -27,6 +28,7 @@ class WorkerFolder:
         self.data = EphemeralData(root / "workflow")
         self.words = Words(root / "words", dev)
         self.notes = Notes(root / "attempts")
+        self.journal = Journal(root / "journal.json")
         self.tools = root / "tools"
         self.services = root / "services"
 

@@ -59,6 +59,7 @@ class World:
             lambda: self.osie,
             self.inventory,
             lambda _: self.firmware_traits,
+            box.lost_histories.by_machine,
             box.clock,
         )
 

@@ -1,0 +1,157 @@
+"""What workers tell that the store does not know, and what people decide of it; the fold of the events is checked throughout."""
+
+from collections.abc import Sequence
+
+import pytest
+
+from tests.integration.engine.appliance import RELAY, Appliance
+from tinkbox.model.errors import Conflict
+from tinkbox.model.journal import Entry, Seen, Standing
+from tinkbox.model.workflow import Outcome, State
+from tinkbox.wire.messages.journal import Answer, History
+from tinkbox.wire.messages.worker import Hello, Offer
+
+DONE = Outcome(state=State.SUCCESS, exit_code=0)
+FAILED = Outcome(state=State.FAILED, exit_code=1, reason="Why")
+RETRIES = """\
+version: "0.1"
+name: retries
+global_timeout: 100
+tasks: [{name: t, worker: "{{.device_1}}", actions: [{name: one, image: x, retries: 1}, {name: two, image: x}]}]
+"""
+
+
+def entry(position: int, workflow_id: str, index: int, name: str, outcome: Outcome | None = None) -> Entry:
+    return Entry(
+        position=position, attempt=f"lost-{position}", workflow_id=workflow_id, index=index, task="t", action=name,
+        outcome=outcome, over=outcome is not None,
+    )  # fmt: skip
+
+
+async def told(box: Appliance, worker: str, *entries: Entry, store: str = "") -> Answer | None:
+    return await box.lost_histories.told(worker, await history(box, entries, store))
+
+
+async def history(box: Appliance, entries: Sequence[Entry], store: str = "") -> History:
+    own, last = await box.store.read(lambda tables: tables.journals.store), entries[-1]
+    seen = Seen(store=store or own, position=last.position, attempt=last.attempt, over=last.over)
+    return History(boot_id="boot-1", seen=seen, entries=tuple(entries))
+
+
+async def asks(box: Appliance, worker: str, seen: Seen | None) -> Offer | None:
+    return await box.attempts.offer(worker, Hello(boot_id="boot-1", seen=seen))
+
+
+async def states(box: Appliance, workflow_id: str) -> list[State]:
+    workflow = await box.workflows.get(workflow_id)
+    return [workflow.state, *(each.state for each in workflow.actions)]
+
+
+@pytest.fixture
+async def worker(box: Appliance) -> str:
+    return await box.machine(1)
+
+
+async def test_attempts_are_taken_over_with_all_their_tries_and_the_last_goes_on(box: Appliance, worker: str) -> None:
+    flow = await box.workflow(RETRIES)
+    did = entry(1, flow, 0, "one", FAILED), entry(2, flow, 0, "one", DONE), entry(3, flow, 1, "two")
+    assert await told(box, worker, *did) is None
+    with pytest.raises(Conflict, match="a person is to decide"):
+        await box.offer(worker)
+    assert await box.lost_histories.take_over(flow, "ann") == flow
+    assert await states(box, flow) == [State.RUNNING, State.SUCCESS, State.RUNNING]
+    assert await told(box, worker, *did) == Answer(standing=Standing.KNOWN)
+    offer = await asks(box, worker, Seen(store=(await history(box, did)).seen.store, position=3, attempt="lost-3"))
+    assert offer is not None
+    assert (offer.attempt, offer.position) == ("lost-3", 3)
+    await box.report(worker, offer)
+    assert (await states(box, flow))[0] is State.SUCCESS
+
+
+async def test_an_end_that_was_acknowledged_and_lost_is_taken_over(box: Appliance, worker: str) -> None:
+    flow = await box.workflow(RETRIES)
+    offer = await box.offer(worker)
+    assert offer is not None
+    did = Entry(
+        position=1, attempt=offer.attempt, workflow_id=flow, index=0, task="t", action="one", outcome=DONE, over=True
+    )
+    assert await told(box, worker, did) is None
+    await box.lost_histories.take_over(flow, "ann")
+    assert await states(box, flow) == [State.RUNNING, State.SUCCESS, State.PENDING]
+
+
+@pytest.mark.parametrize(
+    ("index", "name"), [(1, "two"), (0, "renamed"), (-1, "one"), (7, "one")], ids=["a gap", "a name", "below", "above"]
+)
+async def test_what_does_not_fit_is_not_taken_over(box: Appliance, worker: str, index: int, name: str) -> None:
+    flow = await box.workflow(RETRIES)
+    await told(box, worker, entry(1, flow, index, name, DONE))
+    with pytest.raises(Conflict, match="does not fit"):
+        await box.lost_histories.take_over(flow, "ann")
+    assert await states(box, flow) == [State.PENDING, State.PENDING, State.PENDING]
+
+
+async def test_a_store_that_moved_on_is_not_overwritten(box: Appliance, worker: str) -> None:
+    flow = await box.workflow(RETRIES)
+    offer = await box.offer(worker)
+    assert offer is not None
+    await box.report(worker, offer)
+    await told(box, worker, entry(1, flow, 1, "two", DONE))
+    with pytest.raises(Conflict, match="has begun something else"):
+        await box.lost_histories.take_over(flow, "ann")
+
+
+async def test_a_journal_of_another_store_is_lost_and_cannot_be_taken_over(box: Appliance, worker: str) -> None:
+    flow = await box.workflow(RETRIES)
+    assert await told(box, worker, entry(1, flow, 0, "one", DONE), store="another") is None
+    with pytest.raises(Conflict, match="not all that the machine did"):
+        await box.lost_histories.take_over(flow, "ann")
+
+
+async def test_nothing_is_offered_before_the_containers_are_removed(box: Appliance, worker: str) -> None:
+    flow = await box.workflow(RETRIES)
+    did = entry(1, flow, 0, "one")
+    await told(box, worker, did)
+    await box.workflows.retry(flow, who="ann")
+    seen = (await history(box, [did])).seen
+    with pytest.raises(Conflict):
+        await asks(box, worker, seen)
+    answer = await told(box, worker, did)
+    assert answer is not None
+    assert answer.standing is Standing.DISCARDED
+    offer = await asks(box, worker, answer.seen)
+    assert offer is not None
+    assert answer.seen is not None
+    assert offer.position > answer.seen.position
+    assert await box.lost_histories.all() == []
+
+
+async def test_no_deadline_ends_what_waits(box: Appliance, worker: str) -> None:
+    flow = await box.workflow(RETRIES)
+    await box.offer(worker)
+    await told(box, worker, entry(2, flow, 1, "two"))
+    box.clock.forward(10_000)
+    await box.deadlines.look()
+    assert (await states(box, flow))[0] is State.RUNNING
+    await box.workflows.cancel(flow, "ann")
+    assert await states(box, flow) == [State.CANCELED, State.CANCELED, State.PENDING]
+
+
+async def test_a_workflow_that_waits_begins_on_no_other_machine(box: Appliance, worker: str) -> None:
+    other = await box.machine(2)
+    flow = await box.workflow(RELAY, a=1, b=2)
+    await told(box, other, entry(1, "forgotten", 0, "one"))
+    assert await box.offer(worker) is None
+    await box.lost_histories.discard(other, "ann")
+    offer = await box.offer(worker)
+    assert offer is not None
+    assert offer.workflow_id == flow
+
+
+async def test_a_machine_that_booted_since_waits_as_well(box: Appliance, worker: str) -> None:
+    await box.workflow(RETRIES)
+    await told(box, worker, entry(1, "forgotten", 0, "one"))
+    with pytest.raises(Conflict):
+        await box.offer(worker, boot_id="boot-2")
+    await box.lost_histories.discard(worker, "ann")
+    assert await box.offer(worker, boot_id="boot-2") is not None

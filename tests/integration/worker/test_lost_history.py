@@ -1,0 +1,219 @@
+"""The appliance's store is put back to an earlier day while a machine works on: nothing runs twice, nothing is stopped.
+
+The worker's own process, a real engine, the appliance's own process.  Each action notes every start of it in
+/marks/starts, and waits there until it may end.
+"""
+
+import json
+import shutil
+import sqlite3
+from collections.abc import Iterator
+from contextlib import ExitStack, closing, contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+from tests.integration.cli.serving import serving
+from tests.integration.engine.appliance import hardware, mac
+from tests.integration.worker.machine import IMAGE, Lab, Refused, until
+
+BUSYBOX = "/bin/busybox"
+STORE = "tinkbox.sqlite"
+VERDICTS = ("takeover", "retry", "cancel")
+HOW = ("folder", "backup")
+# When the store was copied: its first action is done by then, runs, has not begun, or nobody has asked for it.
+MOMENTS = ("between two actions", "in the middle of one", "before its start")
+
+
+@dataclass
+class Rollback:
+    """A machine `lab` whose appliance's store can be put back; `other` is a second machine of it."""
+
+    lab: Lab
+    other: Lab
+    how: str
+    running: ExitStack = field(default_factory=ExitStack)
+
+    @property
+    def data(self) -> Path:
+        return self.lab.configuration.data
+
+    @property
+    def copy(self) -> Path:
+        return self.lab.folder / "copy"
+
+    def start(self) -> None:
+        self.running.enter_context(serving(self.lab.configuration))
+
+    def take(self) -> None:
+        """Copy the store: all of the folder of an appliance that is off, or the database of one that serves."""
+        if self.how == "backup":
+            with closing(sqlite3.connect(self.data / STORE)) as store, closing(sqlite3.connect(self.copy)) as copy:
+                store.backup(copy)
+            return
+        self.running.close()
+        shutil.copytree(self.data, self.copy, ignore=shutil.ignore_patterns("*.sock"))
+        self.start()
+
+    def put_back(self) -> None:
+        """Bring back the copy, and the appliance with it."""
+        self.running.close()
+        if self.how == "backup":
+            for left in self.data.glob(f"{STORE}-*"):
+                left.unlink()
+            shutil.copy(self.copy, self.data / STORE)
+        else:
+            shutil.rmtree(self.data)
+            shutil.copytree(self.copy, self.data)
+        self.start()
+
+    def create(self) -> str:
+        """Three actions on the machine and a last one on the other; returns the workflow's id."""
+
+        def task(number: int, *names: str) -> dict[str, object]:
+            actions = [
+                {"name": name, "image": IMAGE, "timeout": 600, "command": [BUSYBOX, "sh", "-c", _script(name)]}
+                for name in names
+            ]
+            worker = f"{{{{.device_{number}}}}}"
+            return {
+                "name": f"task-{number}",
+                "worker": worker,
+                "volumes": [f"{self.lab.marks}:/marks"],
+                "actions": actions,
+            }
+
+        tasks = [task(1, "one"), task(2, "two", "three")]
+        text = json.dumps({"version": "0.1", "name": "test", "global_timeout": 600, "tasks": tasks})
+        self.lab.tinkbox("template", "create", "-n", "test", stdin=text.encode())
+        devices = json.dumps({"device_1": mac(1), "device_2": mac(2)})
+        return self.lab.tinkbox("workflow", "create", "-t", "test", "-r", devices).split()[-1]
+
+    @property
+    def starts(self) -> list[str]:
+        return (self.lab.marks / "starts").read_text().split()
+
+    def runs(self, name: str) -> None:
+        """Wait until this action runs."""
+        until(lambda: self.lab.marked(f"begun-{name}"), f"the start of {name}")
+
+    def waits(self, workflow: str) -> None:
+        until(lambda: self.lab.stands(workflow)["reason"] == "HistoryLost", "the workflow to wait for a person")
+
+    def lost(self, workflow: str) -> list[object]:
+        """What the workflow waits for a person with."""
+        (shown,) = json.loads(self.lab.tinkbox("workflow", "get", workflow, "--format", "json"))
+        return list(shown.get("lost_histories", []))
+
+    def lost_of_machine(self) -> object:
+        (shown,) = json.loads(self.lab.tinkbox("hardware", "get", mac(1), "--format", "json"))
+        return shown.get("lost_history")
+
+    def alive(self) -> list[str]:
+        """The containers that run."""
+        return sorted(self.lab.engine.cli("ps", "-q").stdout.split())
+
+
+def _script(name: str) -> str:
+    return (
+        f"echo {name} >>/marks/starts; {BUSYBOX} touch /marks/begun-{name}; "
+        f"while [ ! -e /marks/go-{name} ]; do {BUSYBOX} sleep 0.02; done"
+    )
+
+
+@contextmanager
+def rollback(lab: Lab, how: str) -> Iterator[Rollback]:
+    other = Lab(lab.folder / "other", lab.configuration, lab.engine)
+    other.folder.mkdir()
+    made = Rollback(lab, other, how)
+    with made.running:
+        made.start()
+        lab.tinkbox("hardware", "push", stdin=json.dumps(hardware(2)).encode())
+        (other.folder / "worker.json").write_text(lab.tinkbox("hardware", "credential", mac(2)))
+        yield made
+
+
+def lost(made: Rollback, moment: str) -> str:
+    """Put the store back to this moment, while `two` runs; returns the workflow, which waits for a person since."""
+    lab = made.lab
+    workflow = made.create()
+    if moment == "before its start":
+        made.take()
+    with lab.working():
+        made.runs("one")
+        if moment == "in the middle of one":
+            made.take()
+        lab.allow("go-one")
+        until(lambda: made.lab.stands(workflow)["current_action"] == "two", "the end of one")
+        if moment == "between two actions":
+            made.take()
+    return workflow
+
+
+@pytest.mark.parametrize(
+    ("moment", "how", "verdict"),
+    [
+        pytest.param(
+            moment, how, verdict,
+            marks=() if (moment, how, verdict) == ("between two actions", "backup", "takeover") else pytest.mark.campaign,
+        )
+        for moment in MOMENTS for how in HOW for verdict in VERDICTS
+    ],
+)  # fmt: skip
+def test_a_store_that_was_put_back_runs_nothing_twice(lab: Lab, moment: str, how: str, verdict: str) -> None:
+    with rollback(lab, how) as made:
+        workflow = lost(made, moment)
+        # The first machine is told to wait as well where the store does not know what it did.
+        with lab.working(), made.other.working():
+            made.runs("two")
+            running = made.alive()
+            made.put_back()
+            made.waits(workflow)
+            machines = 1 if moment == "between two actions" else 2
+            until(lambda: len(made.lost(workflow)) == machines, "every machine to say what it did")
+            assert made.alive() == running
+        with lab.working(), made.other.working():  # both workers are started anew
+            made.waits(workflow)
+            assert (made.starts, made.alive()) == (["one", "two"], running)
+            told = json.loads(lab.tinkbox("workflow", "get", workflow, "--format", "json"))
+            assert "task-2/two" in str(told), told
+            lab.tinkbox("workflow", verdict, workflow)
+            if verdict == "cancel":
+                assert lab.finished(workflow) == "CANCELED"
+                until(lambda: not lab.containers(), "the containers to be removed")
+                assert made.starts == ["one", "two"]
+                return
+            if verdict == "retry":
+                until(lambda: made.starts.count("two") == 2, "the action to be run again")
+                assert not set(running) & set(made.alive())
+            lab.allow("go-two")
+            lab.allow("go-three")
+            assert lab.finished(workflow) == "SUCCESS"
+            until(lambda: not lab.containers(), "the last container's removal")
+        again = {"takeover": [], "retry": ["two"] if moment == "between two actions" else ["one", "two"]}[verdict]
+        assert made.starts == ["one", "two", *again, "three"]
+
+
+@pytest.mark.parametrize("how", [pytest.param("folder", marks=pytest.mark.campaign), "backup"])
+def test_a_workflow_that_the_store_does_not_know_any_more_is_not_stopped(lab: Lab, how: str) -> None:
+    with rollback(lab, how) as made:
+        made.take()
+        with lab.working():
+            made.create()
+            made.runs("one")
+            running = made.alive()
+            made.put_back()
+            until(lambda: made.lost_of_machine() is not None, "the machine to say what it did")
+            assert "task-1/one" in str(made.lost_of_machine())
+            with pytest.raises(Refused, match="HistoryLost"):  # it ends with a status that says that something is wrong
+                lab.tinkbox("doctor", mac(1), "--format", "json")
+            assert (made.starts, made.alive()) == (["one"], running)
+            anew = made.create()
+            with pytest.raises(Refused, match="does not fit"):
+                lab.tinkbox("workflow", "takeover", anew)
+            lab.tinkbox("hardware", "discard-history", mac(1))
+            until(lambda: made.starts.count("one") == 2, "the machine to work again")
+            assert not set(running) & set(made.alive())
+            lab.allow("go-one")
+            until(lambda: lab.stands(anew)["current_action"] == "two", "the end of one")

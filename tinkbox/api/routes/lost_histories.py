@@ -1,0 +1,56 @@
+"""`/v1/lost-histories`: what machines did that the store does not know, since it was put back to an earlier day; and the verdicts."""
+
+from aiohttp import web
+
+from tinkbox.api.access import caller, needing
+from tinkbox.api.json_values import Document, outcome, time
+from tinkbox.api.requests import key_of
+from tinkbox.engine.workflows.lost_histories import LostHistories
+from tinkbox.model.access import Right
+from tinkbox.model.journal import summary
+from tinkbox.model.reasons import Reason
+from tinkbox.store.journals import LostHistory
+
+
+def routes(lost_histories: LostHistories) -> list[web.RouteDef]:
+    async def show_list(_: web.Request) -> web.Response:
+        return web.json_response([lost_document(each) for each in await lost_histories.all()])
+
+    async def take_over(request: web.Request) -> web.Response:
+        return web.json_response({"id": await lost_histories.take_over(key_of(request), caller(request).name)})
+
+    async def discard(request: web.Request) -> web.Response:
+        return web.json_response({"id": await lost_histories.discard(key_of(request), caller(request).name)})
+
+    return [
+        *needing(Right.LOOK, web.get("/v1/lost-histories", show_list)),
+        *needing(
+            Right.OPERATE,
+            web.post("/v1/workflows/{key}/takeover", take_over),
+            web.post("/v1/hardware/{key}/discard-history", discard),
+        ),
+    ]
+
+
+def lost_document(lost: LostHistory) -> Document:
+    """`decided` tells that a person discarded it, and that its worker has not removed its containers yet."""
+    return {
+        "worker": lost.worker,
+        "since": time(lost.since),
+        "reason": Reason.HISTORY_LOST,
+        "message": summary(lost.entries),
+        "hint": Reason.HISTORY_LOST.hint,
+        "decided": lost.restart is not None,
+        "attempts": [
+            {
+                "workflow_id": each.workflow_id,
+                "task": each.task,
+                "action": each.action,
+                "index": each.index,
+                "attempt": each.attempt,
+                "outcome": outcome(each.outcome),
+                "reported": each.over,
+            }
+            for each in lost.entries
+        ],
+    }

@@ -1,0 +1,109 @@
+"""What workers have seen, beside what the store knows: within the use-case that compares the two.
+
+A store that was put back to an earlier day (a snapshot, a backup, a copied folder) does not know what was done since.
+Its machines' workers do.  Until a person has decided, nothing is begun on such a machine and nothing is stopped.
+"""
+
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime
+
+from tinkbox.engine.workflows.endings import end_attempt
+from tinkbox.model import history
+from tinkbox.model.errors import Conflict
+from tinkbox.model.journal import Entry, Seen, Standing, summary
+from tinkbox.model.reasons import Reason
+from tinkbox.model.workflow import BEGUN, FINAL, Outcome, State
+from tinkbox.store.database import Tables
+from tinkbox.store.journals import LostHistory
+
+DISCARDED = "a person decided that what its machine did counts for nothing"
+
+
+def standing(tables: Tables, worker: str, seen: Seen | None) -> Standing:
+    """How a worker that has seen this stands to the store.
+
+    One that begins anew, as a discarded history has it, is known from then on; so is one of a later boot.
+    """
+    lost = tables.journals.lost_of(worker)
+    if lost is not None and lost.restart is None:
+        return Standing.LOST
+    if seen is not None and not _known(tables, worker, seen):
+        return Standing.LOST if lost is None else Standing.DISCARDED
+    if lost is not None:
+        tables.journals.forget(worker)
+    return Standing.KNOWN
+
+
+def missing(tables: Tables, worker: str, store: str, entries: Sequence[Entry]) -> tuple[Entry, ...]:
+    """Those attempts of which the store does not know the beginning, or not the end that it once acknowledged."""
+    return tuple(
+        each
+        for each in entries
+        if not _known(tables, worker, Seen(store=store, position=each.position, attempt=each.attempt, over=each.over))
+    )
+
+
+def waiting(tables: Tables) -> Mapping[str, Sequence[LostHistory]]:
+    """The unfinished workflows that wait for a person because of a lost history, by their ids."""
+    found: dict[str, list[LostHistory]] = defaultdict(list)
+    for lost in tables.journals.lost():
+        for workflow_id in tables.workflows.needing(lost.worker):
+            found[workflow_id].append(lost)
+    return found
+
+
+def undecided(tables: Tables, workflow_id: str) -> list[LostHistory]:
+    """The lost histories that keep this workflow waiting, and of which nobody has decided yet."""
+    return [each for each in waiting(tables).get(workflow_id, ()) if each.restart is None]
+
+
+def mark(tables: Tables, lost: LostHistory, now: datetime) -> None:
+    """Have the machine's workflows wait for a person; told again, only what is told is kept."""
+    first = tables.journals.lost_of(lost.worker) is None
+    tables.journals.keep(lost)
+    if first:
+        for workflow_id in tables.workflows.needing(lost.worker):
+            tables.events.add(workflow_id, now, *history.history_lost(lost.worker, lost.entries))
+
+
+def discard(
+    tables: Tables, lost: LostHistory, into: State, who: str, new_token: Callable[[], str], now: datetime
+) -> list[str]:
+    """What a worker did counts for nothing: it removes all its containers, and its journal begins anew.
+
+    An attempt of it that the store holds for begun ends in `into`, for its worker is past it.  Returns the machines to
+    be told.
+    """
+    woken = [lost.worker]
+    for workflow_id in tables.workflows.needing(lost.worker):
+        tables.events.add(workflow_id, now, *history.history_discarded(lost.worker, who))
+        current = tables.workflows.get(workflow_id).current()
+        attempt = tables.workflows.attempt(current.attempt) if current and current.state in BEGUN else None
+        if attempt is not None and attempt.worker == lost.worker:
+            outcome = Outcome(
+                state=into, reason=Reason.HISTORY_LOST, message=f"{summary(lost.entries)}; {who}: {DISCARDED}"
+            )
+            woken += end_attempt(tables, attempt, outcome, now)
+    token = new_token()
+    position = tables.journals.append(lost.worker, token)
+    restart = Seen(store=tables.journals.store, position=position, attempt=token)
+    tables.journals.keep(replace(lost, restart=restart))
+    return woken
+
+
+def refuse_waiting(tables: Tables, worker: str, seen: Seen | None) -> None:
+    """Raise Conflict when nothing may be begun on this machine."""
+    if standing(tables, worker, seen) is not Standing.KNOWN:
+        raise Conflict(
+            "this appliance does not know all that this machine did: its store was put back to an earlier day, and a "
+            "person is to decide (tinkbox doctor)"
+        )
+
+
+def _known(tables: Tables, worker: str, seen: Seen) -> bool:
+    if not tables.journals.has(worker, seen):
+        return False
+    attempt = tables.workflows.attempt(seen.attempt) if seen.over else None
+    return attempt is None or attempt.state in FINAL

@@ -1,0 +1,174 @@
+"""Use-cases of lost histories: what workers tell of them, and what people decide."""
+
+from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime
+
+from tinkbox.engine.machines.machines import Machines
+from tinkbox.engine.rules.transitions import ACTION, Happening, advance
+from tinkbox.engine.wakeups import Wakeups
+from tinkbox.engine.workflows.beginnings import begin_attempt
+from tinkbox.engine.workflows.endings import end_attempt, tell
+from tinkbox.engine.workflows.journals import discard, mark, missing, standing, undecided, waiting
+from tinkbox.engine.workflows.workflows import find_workflow
+from tinkbox.model import history
+from tinkbox.model.errors import Conflict
+from tinkbox.model.journal import Entry, Standing, summary
+from tinkbox.model.workflow import BEGUN, State
+from tinkbox.store.database import Store, Tables
+from tinkbox.store.journals import LostHistory
+from tinkbox.store.workflows import Attempt
+from tinkbox.wire.messages.journal import Answer, History
+
+
+class LostHistories:
+    """What workers did that the store does not know, since it was put back to an earlier day."""
+
+    def __init__(
+        self,
+        store: Store,
+        wakeups: Wakeups,
+        machines: Machines,
+        clock: Callable[[], datetime],
+        new_token: Callable[[], str],
+    ) -> None:
+        self._store = store
+        self._wakeups = wakeups
+        self._machines = machines
+        self._clock = clock
+        self._new_token = new_token
+
+    async def told(self, worker: str, told: History) -> Answer | None:
+        """Compare a worker's journal with the store; None while a person has not decided about what is lost."""
+
+        def use_case(tables: Tables) -> tuple[Answer | None, list[str]]:
+            stands = standing(tables, worker, told.seen)
+            if stands is Standing.KNOWN:
+                return Answer(standing=stands), []
+            lost, now = tables.journals.lost_of(worker), self._clock()
+            if stands is Standing.DISCARDED and lost is not None:
+                return Answer(standing=stands, seen=lost.restart), []
+            entries = missing(tables, worker, told.seen.store, told.entries)
+            since = lost.since if lost else now
+            now_told = LostHistory(worker=worker, since=since, boot_id=told.boot_id, seen=told.seen, entries=entries)
+            if now_told == lost:
+                return None, []
+            mark(tables, now_told, now)
+            return None, [worker]
+
+        answer, changed = await self._store.write(use_case)
+        if changed:
+            await tell(self._machines, self._wakeups, [])
+        return answer
+
+    async def all(self) -> list[LostHistory]:
+        """Every one of them, the oldest first."""
+        return await self._store.read(lambda tables: tables.journals.lost())
+
+    async def by_machine(self) -> Mapping[str, LostHistory]:
+        """The same by the machine's id."""
+        return {each.worker: each for each in await self.all()}
+
+    async def of_workflow(self, workflow_id: str) -> Sequence[LostHistory]:
+        """Those that keep a workflow waiting."""
+        return await self._store.read(lambda tables: waiting(tables).get(workflow_id, ()))
+
+    async def take_over(self, key: str, who: str) -> str:
+        """Bring the store up to what the machines of a workflow did since; returns the workflow's id.
+
+        Attempts that ended begin and end as their workers say; one that did not goes on as the current one.  Raises
+        Conflict when the workflow does not wait for this, or when what was done does not fit its plan.
+        """
+
+        def use_case(tables: Tables) -> tuple[str, list[str]]:
+            workflow, now = find_workflow(tables, key), self._clock()
+            found = undecided(tables, workflow.id)
+            if not found:
+                raise Conflict(f"workflow {workflow.id} does not wait for a decision about a lost history")
+            workflows = {workflow.id, *(entry.workflow_id for lost in found for entry in lost.entries)}
+            woken = _brought_up(tables, found, now)
+            for lost in found:
+                tables.journals.forget(lost.worker)
+                if standing(tables, lost.worker, lost.seen) is not Standing.KNOWN:
+                    raise Conflict(_unfit("not all that the machine did is kept", lost))
+            for each in workflows:
+                tables.events.add(each, now, *history.history_taken_over(who))
+            return workflow.id, woken
+
+        workflow_id, woken = await self._store.write(use_case)
+        await tell(self._machines, self._wakeups, woken)
+        return workflow_id
+
+    async def discard(self, key: str, who: str) -> str:
+        """Let a machine work again: what it did since counts for nothing.  Returns its id.
+
+        Raises NotFound for an unknown machine, Conflict when nothing of it is lost.
+        """
+        worker = self._machines.known.find(key).hardware.id
+
+        def use_case(tables: Tables) -> list[str]:
+            lost = tables.journals.lost_of(worker)
+            if lost is None or lost.restart is not None:
+                raise Conflict(f"machine {worker} does not wait for a decision about a lost history")
+            return discard(tables, lost, State.FAILED, who, self._new_token, self._clock())
+
+        await tell(self._machines, self._wakeups, await self._store.write(use_case))
+        return worker
+
+
+def _brought_up(tables: Tables, found: Sequence[LostHistory], now: datetime) -> list[str]:
+    """Begin and end what the workers of these machines began and ended, each when it is its turn.
+
+    Returns the machines to be told; raises Conflict when what is left has no turn.
+    """
+    woken: list[str] = []
+    left = {lost.worker: list(lost.entries) for lost in found}
+    behind = {lost.worker: tables.journals.newest(lost.worker) for lost in found}
+    while any(left.values()):
+        turn = next((lost for lost in found if left[lost.worker] and _fits(tables, lost, left[lost.worker][0])), None)
+        if turn is None:
+            stuck = next(lost for lost in found if left[lost.worker])
+            raise Conflict(_unfit("it does not fit the workflow as it is here", stuck))
+        entry = left[turn.worker].pop(0)
+        if tables.workflows.attempt(entry.attempt) is None and entry.position <= behind[turn.worker]:
+            raise Conflict(_unfit("this appliance has begun something else on it meanwhile", turn))
+        woken += _happened(tables, turn, entry, now)
+    return woken
+
+
+def _fits(tables: Tables, lost: LostHistory, entry: Entry) -> bool:
+    """Whether it is this attempt's turn: it is the current one of its action, or the first at an action that waits."""
+    step = tables.workflows.current_step(entry.workflow_id)
+    if step is None or step.state not in {State.PENDING, State.RUNNING} or step.status.action.worker != lost.worker:
+        return False
+    action = step.status.action
+    if (action.index, action.task, action.spec.name) != (entry.index, entry.task, entry.action):
+        return False
+    if step.status.state in BEGUN:
+        return step.status.attempt == entry.attempt
+    return step.status.state is State.PENDING and tables.workflows.attempt(entry.attempt) is None
+
+
+def _happened(tables: Tables, lost: LostHistory, entry: Entry, now: datetime) -> list[str]:
+    attempt = tables.workflows.attempt(entry.attempt)
+    if attempt is None:
+        step = tables.workflows.step(entry.workflow_id, entry.index)
+        attempt = Attempt(
+            token=entry.attempt,
+            workflow_id=entry.workflow_id,
+            position=entry.index,
+            worker=lost.worker,
+            boot_id=lost.boot_id,
+            state=advance(ACTION, State.PENDING, Happening.STARTED),
+            started_at=now,
+        )
+        begin_attempt(tables, step, attempt, now, entry.position)
+    if not entry.over or entry.outcome is None:
+        return [lost.worker]
+    return end_attempt(tables, attempt, entry.outcome, now)
+
+
+def _unfit(why: str, lost: LostHistory) -> str:
+    return (
+        f"what machine {lost.worker} did cannot be taken over: {why} ({summary(lost.entries)}); "
+        "tinkbox workflow retry or cancel decides otherwise"
+    )

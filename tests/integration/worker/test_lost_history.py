@@ -94,12 +94,20 @@ class Rollback:
     def starts(self) -> list[str]:
         return (self.lab.marks / "starts").read_text().split()
 
-    def runs(self, name: str) -> None:
-        """Wait until this action runs."""
-        until(lambda: self.lab.marked(f"begun-{name}"), f"the start of {name}")
+    def runs(self, name: str) -> list[str]:
+        """Wait until this action runs, for the engine as well; returns its container."""
+        until(lambda: self.lab.marked(f"begun-{name}") and len(self.alive()) == 1, f"the start of {name}")
+        return self.alive()
 
-    def waits(self, workflow: str) -> None:
-        until(lambda: self.lab.stands(workflow)["reason"] == "HistoryLost", "the workflow to wait for a person")
+    def waits(self, workflow: str, running: list[str]) -> None:
+        """Wait until the workflow waits for a person; meanwhile nothing begins, and nothing of what runs is stopped."""
+        begun = self.starts
+
+        def waiting() -> bool:
+            assert (self.starts, self.alive()) == (begun, running)
+            return bool(self.lab.stands(workflow)["reason"] == "HistoryLost")
+
+        until(waiting, "the workflow to wait for a person")
 
     def lost(self, workflow: str) -> list[object]:
         """What the workflow waits for a person with."""
@@ -166,15 +174,14 @@ def test_a_store_that_was_put_back_runs_nothing_twice(lab: Lab, moment: str, how
         workflow = lost(made, moment)
         # The first machine is told to wait as well where the store does not know what it did.
         with lab.working(), made.other.working():
-            made.runs("two")
-            running = made.alive()
+            running = made.runs("two")
             made.put_back()
-            made.waits(workflow)
+            made.waits(workflow, running)
             machines = 1 if moment == "between two actions" else 2
             until(lambda: len(made.lost(workflow)) == machines, "every machine to say what it did")
             assert made.alive() == running
         with lab.working(), made.other.working():  # both workers are started anew
-            made.waits(workflow)
+            made.waits(workflow, running)
             assert (made.starts, made.alive()) == (["one", "two"], running)
             told = json.loads(lab.tinkbox("workflow", "get", workflow, "--format", "json"))
             assert "task-2/two" in str(told), told
@@ -201,10 +208,14 @@ def test_a_workflow_that_the_store_does_not_know_any_more_is_not_stopped(lab: La
         made.take()
         with lab.working():
             made.create()
-            made.runs("one")
-            running = made.alive()
+            running = made.runs("one")
             made.put_back()
-            until(lambda: made.lost_of_machine() is not None, "the machine to say what it did")
+
+            def told() -> bool:
+                assert made.alive() == running
+                return made.lost_of_machine() is not None
+
+            until(told, "the machine to say what it did")
             assert "task-1/one" in str(made.lost_of_machine())
             with pytest.raises(Refused, match="HistoryLost"):  # it ends with a status that says that something is wrong
                 lab.tinkbox("doctor", mac(1), "--format", "json")

@@ -202,7 +202,8 @@ def test_a_store_that_was_put_back_runs_nothing_twice(lab: Lab, moment: str, how
         assert made.starts == ["one", "two", *again, "three"]
 
 
-@pytest.mark.parametrize("how", [pytest.param("folder", marks=pytest.mark.campaign), "backup"])
+@pytest.mark.campaign
+@pytest.mark.parametrize("how", HOW)
 def test_a_workflow_that_the_store_does_not_know_any_more_is_not_stopped(lab: Lab, how: str) -> None:
     with rollback(lab, how) as made:
         made.take()

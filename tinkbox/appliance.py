@@ -3,7 +3,7 @@
 import secrets
 import time
 import uuid
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import asdict
 from datetime import UTC, datetime
 from functools import partial
@@ -38,6 +38,7 @@ from tinkbox.hosting import Place
 from tinkbox.hosting.host import ServiceHost
 from tinkbox.hosting.local_link import LocalHostLink
 from tinkbox.listening import DNS_PORT, Listening, Sockets
+from tinkbox.model.image import parse_reference
 from tinkbox.model.inventory import Inventory
 from tinkbox.model.limits import TFTP_TRANSFERS, Limits
 from tinkbox.node.discovery import routes as discovery_routes
@@ -73,14 +74,14 @@ class Appliance:
         self._loaders = load_loaders()
         self.people: People = read_people(settings.data, settings.operator.people)
         self.limits = limits
-        self._images = ImageStore(settings.data / "registry", _now, limits)
+        self._images = ImageStore(settings.data / "registry", _now, limits, pinned=self._pinned_digests)
         self._push_tokens = PushTokens(secrets.token_bytes(32), time.monotonic)
         self.traffic = Traffic()
 
         # What it decides, and what that is told of the world around it.
         around = Surroundings(
             clock=_now, monotonic=time.monotonic, new_id=_new_id, new_token=_new_token, neighbours=neighbour,
-            gather=self._gather, limits=limits,
+            digest_of=self._digest_of, gather=self._gather, limits=limits,
         )  # fmt: skip
         self.engine = Engine(store, around, _said(settings, sockets))
 
@@ -231,6 +232,17 @@ class Appliance:
     async def _gather(self, workflow_id: str) -> bool:
         """Have what the services of a workflow wrote handed over."""
         return await self._host.gather(workflow_id)
+
+    def _digest_of(self, image: str) -> str:
+        """The digest of an image by its name: of one in our registry what is there now, of another only what the name says."""
+        reference = parse_reference(image)
+        if reference.digest or reference.host not in ("", *(each.registry for each in self._sockets.networks)):
+            return reference.digest
+        return self._images.digest(reference.repository, reference.selector)
+
+    async def _pinned_digests(self) -> Mapping[str, str]:
+        """The digests that unfinished workflows need, each with the name of one of these."""
+        return await self._store.read(lambda tables: tables.images.needed())
 
     async def _inventory(self, machine: str) -> Inventory | None:
         told = await self.engine.discovery.inventory(machine)

@@ -12,7 +12,7 @@ import aiohttp
 from tinkbox.client.refusals import raise_refusal
 from tinkbox.client.shell import ShellConnection, shell_connection
 from tinkbox.model.disks import Refused
-from tinkbox.model.errors import Invalid, NotFound, Unavailable
+from tinkbox.model.errors import Invalid, Unavailable
 from tinkbox.wire.messages import breakpoints as holds
 from tinkbox.wire.messages import disks, journal
 from tinkbox.wire.messages import hosting as services
@@ -21,11 +21,13 @@ from tinkbox.wire.messages.disks import Looked
 from tinkbox.wire.messages.hosting import Observed, Wanted, decode_wanted
 from tinkbox.wire.messages.inventory import Accepted, Told, decode_accepted, encode_message
 from tinkbox.wire.messages.journal import Answer, History
+from tinkbox.wire.messages.json_fields import read_object, text
 from tinkbox.wire.messages.worker import (
     Credential,
     Hello,
     Leaving,
     Offer,
+    Pulled,
     Report,
     decode_offer,
     decode_report_answer,
@@ -41,7 +43,6 @@ class NodeDoor:
 
     def __init__(self, credential: Credential) -> None:
         self._base = credential.server
-        self._registry = credential.registry
         self._headers = {"Authorization": f"Bearer {credential.token}"}
 
     async def __aenter__(self) -> Self:
@@ -111,13 +112,13 @@ class NodeDoor:
         """Send output; returns the offset wanted next."""
         return await self._send_output(f"/worker/attempts/{attempt}", offset, chunk)
 
-    async def image_digest(self, repository: str, selector: str) -> str:
-        """The digest of an image in the appliance's registry.  Raises NotFound when it has none so called."""
-        if self._base.partition("://")[2] != self._registry:
-            # It would be shown this worker's token.
-            raise NotFound(f"{self._registry} is another's registry")
-        _, headers = await self._exchange("HEAD", f"/v2/{repository}/manifests/{selector}", None, REQUEST_SECONDS)
-        return headers.get("Docker-Content-Digest", "")
+    async def pulled(self, attempt: str, pulled: Pulled) -> str:
+        """Say what the attempt's image turned out to be; returns the digest that it is pinned to.
+
+        Raises Conflict or NotFound when nobody wants to know, as an appliance of before images were pinned.
+        """
+        answer = await self._send("POST", f"/worker/attempts/{attempt}/image", encode(pulled).encode())
+        return text(read_object(answer, "pinned"), "digest")
 
     async def data(self, attempt: str) -> bytes:
         """The workflow's ephemeral data."""

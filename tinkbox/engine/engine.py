@@ -26,6 +26,7 @@ from tinkbox.engine.workflows.attempts import Attempts
 from tinkbox.engine.workflows.binding import Names
 from tinkbox.engine.workflows.breakpoints import Breakpoints
 from tinkbox.engine.workflows.deadlines import Deadlines
+from tinkbox.engine.workflows.image_digests import DigestOf
 from tinkbox.engine.workflows.lost_histories import LostHistories
 from tinkbox.engine.workflows.returns import Returns
 from tinkbox.engine.workflows.workflows import Workflows
@@ -63,7 +64,8 @@ class Surroundings:
     """What the engine asks of the world around it.
 
     `monotonic` is a steady clock in seconds.  `neighbours` gives the hardware address that the kernel has for an IPv4
-    address of one of our networks.  `gather` hands over what the services of a workflow wrote until now, and tells
+    address of one of our networks.  `digest_of` gives the digest of an image by its name, empty when the appliance cannot
+    tell.  `gather` hands over what the services of a workflow wrote until now, and tells
     whether there are any near by.
     """
 
@@ -73,6 +75,7 @@ class Surroundings:
     new_token: Callable[[], str]
     neighbours: Callable[[str], MacAddress | None]
     gather: Callable[[str], Awaitable[bool]]
+    digest_of: DigestOf
     limits: Limits
 
 
@@ -87,16 +90,20 @@ class Engine:
         # What workflows are, and what they run.
         self.directory = RoutingTable(settings.names.domain, settings.url)
         self.machines = machines = Machines(store, wakeups, clock, new_token, self.directory.supply)
-        self.services = Services(store, wakeups, machines, clock, self.directory, settings.names.address)
+        self.services = Services(
+            store, wakeups, machines, clock, self.directory, settings.names.address, around.digest_of
+        )
         renderings = RenderingQueue(around.limits.of(RENDERINGS))
         self.templates = Templates(store, clock, new_id, renderings)
         self.workflows = Workflows(
-            store, wakeups, machines, clock, new_id, new_token, settings.names, renderings
+            store, wakeups, machines, clock, new_id, new_token, settings.names, renderings, around.digest_of
         )  # fmt: skip
         self.breakpoints = Breakpoints(store, wakeups, machines, clock)
         self.shells = Shells(store, wakeups, clock, new_id, new_token, settings.recordings, self.breakpoints.touch)
-        self.attempts = Attempts(store, wakeups, machines, clock, new_token, around.gather, self.directory.name_of)
         self.lost_histories = LostHistories(store, wakeups, machines, clock, new_token)
+        self.attempts = Attempts(
+            store, wakeups, machines, clock, new_token, around.gather, self.directory.name_of, around.digest_of
+        )
         self.deadlines = Deadlines(store, wakeups, machines, clock)
         self.returns = Returns(store, wakeups, machines, clock)
 

@@ -49,21 +49,24 @@ class ServiceContainer:
         self._wanted = wanted
         self._folder = folder
         self.service = wanted.service
+        self._reference = parse_reference(wanted.service.spec.image)
 
     @property
     def image(self) -> str:
         """The image's full name: without a registry's host it comes from the appliance."""
-        reference = parse_reference(self.service.spec.image)
-        return reference.at(reference.host or self._place.registry)
+        return self._reference.at(self._reference.host or self._place.registry)
 
-    async def pull(self) -> None:
-        """Fetch its image; raises RegistryAway, or ContainerFailed."""
+    async def pull(self) -> str:
+        """Fetch its image; returns the digest, empty when it is not known.  Raises RegistryAway, or ContainerFailed."""
         try:
-            await self._runtime.pull(self.image)
+            digest = await self._runtime.pull(self.image)
         except ContainerFailed as error:
-            if error.reason == Reason.REGISTRY_UNREACHABLE and not parse_reference(self.service.spec.image).host:
+            if error.reason == Reason.REGISTRY_UNREACHABLE and not self._reference.host:
                 raise RegistryAway(str(error)) from None
             raise
+        if not self._reference.digest:
+            self._reference = replace(self._reference, digest=digest)
+        return self._reference.digest
 
     async def found(self) -> Container | None:
         """It, if it was made."""

@@ -139,7 +139,7 @@ class Keeper:
             own.volumes()
             own.make_folder()
             self._settle(restarts.beginning(self._note, f"fetching image {own.image}"))
-            await own.pull()
+            self._settle(restarts.pulled(self._note, await own.pull()))
             container = await own.create()
         look = await self._runtime.look(container.id)
         self._settle(restarts.listening(self._note, own.ports(look.ports)))

@@ -70,6 +70,11 @@ def beginning(note: Note, message: str) -> Note:
     return replace(note, standing=replace(_quiet(note.standing, Phase.STARTING), message=message))
 
 
+def pulled(note: Note, digest: str) -> Note:
+    """Its image is here, and turned out to be this."""
+    return replace(note, standing=replace(note.standing, digest=digest))
+
+
 def listening(note: Note, ports: tuple[int, ...]) -> Note:
     """It listens on these ports when it runs."""
     return replace(note, standing=replace(note.standing, ports=ports))

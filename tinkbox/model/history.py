@@ -49,6 +49,10 @@ def created(workflow: Workflow) -> Fact:
         {"task": each.action.task, "action": each.action.spec.name, "worker": each.action.worker}
         for each in workflow.actions
     ]
+    digests = {
+        **{each.service.spec.image: each.digest for each in workflow.services if each.digest},
+        **{each.action.spec.image: each.digest for each in workflow.actions if each.digest},
+    }
     skipped = [each.action.index for each in workflow.actions if each.state is State.SKIPPED]
     return "workflow.created", {
         "name": workflow.name,
@@ -58,6 +62,7 @@ def created(workflow: Workflow) -> Fact:
         "actions": actions,
         "skipped": skipped,
         "services": services,
+        **_images(digests),
         **_confirmed(yes=workflow.wipe_confirmed),
     }
 
@@ -172,12 +177,29 @@ def stopping(into: State, reason: str, message: str) -> Fact:
     return "workflow.stopping", {"into": into, "reason": reason, "message": message}
 
 
-def retried(first: int, runs: Sequence[str] = (), *, confirmed: bool = False) -> Fact:
+def retried(
+    first: int, runs: Sequence[str] = (), digests: Mapping[str, str] | None = None, *, confirmed: bool = False
+) -> Fact:
     """A person made the actions from index `first` on ready again; `runs` are the new ones of its services.
 
-    `confirmed` says that it may wipe its disks from now on.
+    `digests` are those that images are pinned to from now on, and were not before.  `confirmed` says that it may wipe its
+    disks from now on.
     """
-    return "workflow.retried", {"from": first, "runs": list(runs), **_confirmed(yes=confirmed)}
+    return "workflow.retried", {
+        "from": first,
+        "runs": list(runs),
+        **_images(digests or {}),
+        **_confirmed(yes=confirmed),
+    }
+
+
+def image_pinned(image: str, digest: str) -> Fact:
+    """From now on the workflow means these bytes by the name of an image."""
+    return "image.pinned", {"image": image, "digest": digest}
+
+
+def _images(digests: Mapping[str, str]) -> dict[str, dict[str, str]]:
+    return {"images": dict(digests)} if digests else {}
 
 
 def history_lost(worker: str, entries: Sequence[Entry]) -> Fact:

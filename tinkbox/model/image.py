@@ -1,7 +1,8 @@
 """Names of container images, by the grammar of the distribution project (`reference` package)."""
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import lru_cache
 
 from tinkbox.model.errors import Invalid
 
@@ -60,3 +61,9 @@ def parse_reference(text: str) -> Reference:
     ):
         raise Invalid(f"invalid image name {text[:200]!r}: expected [HOST/]repository[:tag][@sha256:…], lower case")
     return Reference(host=host, repository=repository, tag=tag, digest=digest)
+
+
+@lru_cache(maxsize=1024)
+def pinned(image: str, digest: str) -> str:
+    """The image's name with the digest of its bytes, `debian:12@sha256:…`; without a digest the name as it is."""
+    return str(replace(parse_reference(image), digest=digest)) if digest else image

@@ -156,6 +156,7 @@ class Standing:
     `run` names the run: every retry of a workflow is another one.  `restarts` counts in all, `exit_code`, `signal` and
     `tail` tell of its newest end.  Of a service that FAILED, or has trouble on its way, `reason` is CamelCase and
     `message` for people.  `address` is the IPv4 address at which the appliance reaches `ports`; empty: not yet.
+    `digest` is that of its image, where its host had to find it out.
     """
 
     run: str
@@ -168,6 +169,7 @@ class Standing:
     tail: tuple[str, ...] = ()
     address: str = ""
     ports: tuple[int, ...] = ()
+    digest: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -176,10 +178,12 @@ class ServiceStatus:
 
     `begun_at` is since when its host was told of it, `ready_at` when it was first ready in this run, `changed_at` when
     its phase last changed.  `output_length` counts every byte the run printed, kept or not.
+    `digest` is what its image is pinned to in its workflow, empty until that is known.
     """
 
     service: PlannedService
     standing: Standing
+    digest: str = ""
     begun_at: datetime | None = None
     ready_at: datetime | None = None
     changed_at: datetime | None = None

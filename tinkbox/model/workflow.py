@@ -74,10 +74,12 @@ class ActionStatus:
     `left_at` is since when the machine goes away by intention, `held_at` since when it is held, and `resumed_at` since
     when it runs again after that.
     `failures` counts the failed attempts since the action was last made ready by a person.
+    `digest` is what its image is pinned to in this workflow, empty until that is known.
     """
 
     action: PlannedAction
     state: State = State.PENDING
+    digest: str = ""
     failures: int = 0
     attempt: str = ""
     started_at: datetime | None = None

@@ -29,6 +29,7 @@ from tinkbox.wire.messages.worker import (
     Offer,
     decode_hello,
     decode_leaving,
+    decode_pulled,
     decode_report,
     encode,
 )
@@ -61,6 +62,7 @@ def routes(
         web.get("/worker/attempts/{token}/orders", door.orders),
         web.post("/worker/attempts/{token}/report", door.report),
         web.post("/worker/attempts/{token}/output", door.output),
+        web.post("/worker/attempts/{token}/image", door.image),
         web.post("/worker/attempts/{token}/leaving", door.leaving),
         web.post("/worker/attempts/{token}/disks", door.disks),
         web.post("/worker/attempts/{token}/held", door.held),
@@ -145,6 +147,12 @@ class _WorkerDoor:
         leaving = decode_leaving(await body_of(request, MAX_MESSAGE_BODY))
         await self._attempts.leave(worker, request.match_info["token"], leaving)
         return web.json_response({})
+
+    async def image(self, request: web.Request) -> web.Response:
+        worker = self._worker(request)
+        pulled = decode_pulled(await body_of(request, MAX_MESSAGE_BODY))
+        digest = await self._attempts.pulled(worker, request.match_info["token"], pulled)
+        return web.json_response({"digest": digest})
 
     async def report(self, request: web.Request) -> web.Response:
         worker = self._worker(request)

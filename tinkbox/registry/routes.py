@@ -11,7 +11,7 @@ from contextlib import asynccontextmanager
 from aiohttp import web
 
 from tinkbox.door.bodies import body_of, chunks_of, holder_of
-from tinkbox.model.errors import Conflict, Denied, Invalid, NotFound, Refusal
+from tinkbox.model.errors import Conflict, Denied, Forbidden, Invalid, NotFound, Refusal
 from tinkbox.model.image import DIGEST
 from tinkbox.registry.errors import ANONYMOUS, answering, credential, operator_only
 from tinkbox.registry.manifests import MAX_MANIFEST
@@ -108,7 +108,10 @@ class _RegistryDoor:
     async def delete(self, request: web.Request) -> web.Response:
         operator_only(request, self._may_push)
         name, selector = request.match_info["name"], request.match_info["selector"]
-        await self._store.delete_manifest(name, selector)
+        try:
+            await self._store.delete_manifest(name, selector)
+        except Conflict as error:
+            raise Forbidden(str(error)) from None
         return web.Response(status=202)
 
     async def begin(self, request: web.Request) -> web.Response:

@@ -1,7 +1,7 @@
 """The images: what the registry's two faces, the OCI protocol and the operator's commands, both stand on.
 
 Nothing is deleted that the operator did not delete: a manifest whose tag moved on stays, is listed without a
-tag, and can be pulled and deleted by its digest.  Blobs that no manifest refers to go with the next deletion,
+tag, and can be pulled and deleted by its digest, unless a workflow that is not over is pinned to it.  Blobs that no manifest refers to go with the next deletion,
 except those that a push in progress was promised.
 """
 
@@ -9,13 +9,13 @@ import asyncio
 import hashlib
 import logging
 import secrets
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import TypedDict
 
-from tinkbox.model.errors import Invalid, NotFound, TooLarge, Unavailable
+from tinkbox.model.errors import Conflict, Invalid, NotFound, TooLarge, Unavailable
 from tinkbox.model.image import REPOSITORY, parse_reference
 from tinkbox.model.limits import Limits
 from tinkbox.registry.archive import Archive, unpack
@@ -47,8 +47,15 @@ class StoredManifest:
     content: bytes
 
 
+async def _nothing_pinned() -> Mapping[str, str]:
+    return {}
+
+
 class ImageStore:
-    """Images below `root`.  One process may use it at a time; making it drops what cut-off uploads left there."""
+    """Images below `root`.  One process may use it at a time; making it drops what cut-off uploads left there.
+
+    `pinned` tells the digests that must stay, each with the name of a workflow that needs it.
+    """
 
     def __init__(
         self,
@@ -56,11 +63,13 @@ class ImageStore:
         clock: Callable[[], datetime],
         limits: Limits,
         new_token: Callable[[], str] = lambda: secrets.token_hex(16),
+        pinned: Callable[[], Awaitable[Mapping[str, str]]] = _nothing_pinned,
     ) -> None:
         make_folder(root / "repositories")
         self._clock = clock
         self._blobs = Blobs(root, clock, new_token)
         self._repositories = Repositories(root, self._blobs.write)
+        self._pinned = pinned
         self._promised: dict[str, datetime] = {}
         self._turn = asyncio.Lock()  # whoever changes what refers to what
         self.uploads = Uploads(self._blobs.stage, clock, new_token, limits)
@@ -106,6 +115,13 @@ class ImageStore:
         """The manifest that a tag or digest picks; raises NotFound, or Unavailable for a damaged one."""
         return await asyncio.to_thread(self._manifest, repository, selector)
 
+    def digest(self, repository: str, selector: str) -> str:
+        """The digest of an image that is here, empty when there is none.  Reads one small file."""
+        try:
+            return self._repositories.resolve(repository, selector).digest
+        except NotFound:
+            return ""
+
     async def repositories(self) -> list[str]:
         """The names of all repositories, in order."""
         return await asyncio.to_thread(self._repositories.names)
@@ -144,9 +160,12 @@ class ImageStore:
         await self.delete_manifest(repository, chosen.selector)
 
     async def delete_manifest(self, repository: str, selector: str) -> None:
-        """Delete a tag, or a manifest with all its tags, and what nothing else needs; raises NotFound."""
+        """Delete a tag, or a manifest with all its tags, and what nothing else needs.
+
+        Raises NotFound, or Conflict while a workflow that is not over is pinned to it.
+        """
         async with self._turn:
-            await asyncio.to_thread(self._delete, repository, selector)
+            await asyncio.to_thread(self._delete, repository, selector, await self._pinned())
         _log.info("image deleted", extra={"action": "registry.deleted", "image": repository, "selector": selector})
 
     def _put(self, repository: str, selector: str, content: bytes, manifest: Manifest) -> str:
@@ -211,23 +230,28 @@ class ImageStore:
                 _log.warning("manifest lost", extra={"action": "registry.lost", "image": f"{repository}@{digest}"})
         return found
 
-    def _delete(self, repository: str, selector: str) -> None:
+    def _delete(self, repository: str, selector: str, pinned: Mapping[str, str]) -> None:
         digest = self._repositories.resolve(repository, selector).digest
+        if digest in pinned:
+            raise Conflict(
+                f"the workflow {pinned[digest]} is not over and needs {repository} ({digest}): "
+                "delete the image when it is over, or cancel it first"
+            )
         for tag, link in self._repositories.tags(repository).items():
             if selector in (tag, link.digest):
                 self._repositories.untag(repository, tag)
-        self._forget(repository, digest)
+        self._forget(repository, digest, pinned)
         self._collect()
 
-    def _forget(self, repository: str, digest: str) -> None:
-        """Unlink a manifest that neither a tag nor an index needs, and then the members of an index likewise."""
+    def _forget(self, repository: str, digest: str, pinned: Collection[str]) -> None:
+        """Unlink a manifest that no tag, index or workflow needs, and then the members of an index likewise."""
         tagged = {link.digest for link in self._repositories.tags(repository).values()}
         manifests = self._manifests(repository)
-        if digest in tagged | _children(manifests):
+        if digest in tagged | _children(manifests) or digest in pinned:
             return
         self._repositories.unlink(repository, digest)
         for member in manifests[digest].manifests if digest in manifests else ():
-            self._forget(repository, member.digest)
+            self._forget(repository, member.digest, pinned)
 
     def _collect(self) -> None:
         """Drop the blobs that no manifest refers to and no push was promised."""

@@ -125,8 +125,8 @@ class Exec(Protocol):
 class Containers(Protocol):
     """An engine.  Every method may raise EngineAway; those that say so raise ContainerFailed."""
 
-    async def pull(self, image: str) -> None:
-        """Fetch an image by its full name.
+    async def pull(self, image: str) -> str:
+        """Fetch an image by its full name; returns its digest, empty when the engine does not tell.
 
         Raises ContainerFailed: ImageNotFound, ImageNotAllowed, ImageCorrupt, WrongPlatform,
         RegistryUnreachable, NoSpace or ImagePullFailed.
@@ -163,8 +163,8 @@ class Runtime(Containers, Protocol):
     async def wait(self, container_id: str) -> Ended:
         """Wait for its end; raises ContainerFailed when it is gone, or never really began."""
 
-    async def has(self, image: str, digest: str) -> bool:
-        """Whether the image of this name is here, and is the one that its registry has under this digest."""
+    async def has(self, image: str) -> bool:
+        """Whether an image is here, by its full name with a digest."""
 
     async def image_command(self, image: str) -> ImageCommand:
         """What an image that was pulled runs by itself; raises ContainerFailed: ImageNotFound."""

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import re
 import signal
 import socket
 import struct
@@ -27,6 +28,7 @@ from tinkbox.runtime.hosting import Look, Network
 
 _FRAME = struct.Struct(">BxxxL")  # stream, three zeros, length: Docker's attach format
 _PEER = struct.Struct("3i")  # pid, uid, gid: unix(7), SO_PEERCRED
+_PULLED = re.compile(r"Digest: (sha256:[0-9a-f]{64})")
 _GONE = 404
 _NOT_MODIFIED = 304
 # The engine tells that memory ran out some milliseconds after the process is gone (measured: 1 to 7).
@@ -81,19 +83,21 @@ class DockerRuntime:
         except OSError:
             return False
 
-    async def pull(self, image: str) -> None:
+    async def pull(self, image: str) -> str:
         with self._faults(Reason.IMAGE_PULL_FAILED):
-            await self._docker.images.pull(image)
+            told = await self._docker.images.pull(image)
+        found = (_PULLED.fullmatch(str(each.get("status", ""))) for each in told)
+        return next((match[1] for match in found if match), "")
 
-    async def has(self, image: str, digest: str) -> bool:
+    async def has(self, image: str) -> bool:
         with self._faults(Reason.ENGINE_FAILED):
             try:
-                found = await self._docker.images.inspect(image)
+                await self._docker.images.inspect(image)
             except aiodocker.exceptions.DockerError as error:
                 if error.status == _GONE:
                     return False
                 raise
-        return f"{image.rpartition(':')[0]}@{digest}" in (found["RepoDigests"] or ())
+        return True
 
     async def find(self, labels: Mapping[str, str]) -> list[Container]:
         wanted = [f"{name}={value}" for name, value in labels.items()]

@@ -29,6 +29,7 @@ from tinkbox.store.events import EventTable
 from tinkbox.store.firmware_traits import FirmwareTraitTable
 from tinkbox.store.hardware import HardwareTable
 from tinkbox.store.holds import HoldTable
+from tinkbox.store.images import ImageTable
 from tinkbox.store.journals import JournalTable
 from tinkbox.store.leases import LeaseTable
 from tinkbox.store.output import SERVICE_RUNS, OutputTable
@@ -68,6 +69,7 @@ class Tables:
     leases: LeaseTable
     discovery: DiscoveryTable
     journals: JournalTable
+    images: ImageTable
 
     @classmethod
     def on(cls, connection: sqlite3.Connection) -> Self:
@@ -91,6 +93,7 @@ class Tables:
             LeaseTable(connection),
             DiscoveryTable(connection),
             JournalTable(connection),
+            ImageTable(connection),
         )
 
 

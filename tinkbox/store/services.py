@@ -11,7 +11,7 @@ from tinkbox.model.workflow import FINAL, State
 from tinkbox.store.formats.services import files_of, files_text, service_of, service_text, standing_of, standing_text
 
 _RUNS = """
-    SELECT service_run.*, service.definition, service.run AS newest, workflow.name, workflow.state
+    SELECT service_run.*, service.definition, service.digest, service.run AS newest, workflow.name, workflow.state
     FROM service_run JOIN service USING (workflow_id, position) JOIN workflow ON workflow.id = service_run.workflow_id
 """
 _AWAITED = """
@@ -169,8 +169,16 @@ def insert_services(sql: sqlite3.Connection, workflow_id: str, services: Sequenc
     for each in services:
         service = each.service
         sql.execute(
-            "INSERT INTO service (workflow_id, position, name, host, definition, run) VALUES (?, ?, ?, ?, ?, ?)",
-            (workflow_id, service.index, service.spec.name, service.host, service_text(service), each.standing.run),
+            "INSERT INTO service (workflow_id, position, name, host, definition, run, digest) VALUES (?, ?, ?, ?, ?, ?, ?)",
+            (
+                workflow_id,
+                service.index,
+                service.spec.name,
+                service.host,
+                service_text(service),
+                each.standing.run,
+                each.digest,
+            ),
         )
         _insert_run(sql, workflow_id, service.index, each.standing)
 
@@ -179,7 +187,7 @@ def services_of(sql: sqlite3.Connection, workflow_ids: Iterable[str]) -> Mapping
     """The services of those of these workflows that have any, with their newest runs."""
     found: dict[str, list[ServiceStatus]] = {}
     rows = sql.execute(
-        "SELECT service_run.*, service.definition FROM service JOIN service_run ON token = run "
+        "SELECT service_run.*, service.definition, service.digest FROM service JOIN service_run ON token = run "
         "WHERE service.workflow_id IN (SELECT value FROM json_each(?)) ORDER BY service.position",
         (json.dumps(list(workflow_ids)),),
     ).fetchall()
@@ -211,6 +219,7 @@ def _status(row: sqlite3.Row) -> ServiceStatus:
     return ServiceStatus(
         service=service_of(row["definition"]),
         standing=standing_of(row["standing"]),
+        digest=row["digest"],
         begun_at=_time(row["begun_at"]),
         ready_at=_time(row["ready_at"]),
         changed_at=_time(row["changed_at"]),

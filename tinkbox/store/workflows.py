@@ -141,9 +141,9 @@ class WorkflowTable:
             ),
         )
         self._sql.executemany(
-            "INSERT INTO action (workflow_id, position, worker, definition, state) VALUES (?, ?, ?, ?, ?)",
+            "INSERT INTO action (workflow_id, position, worker, definition, state, digest) VALUES (?, ?, ?, ?, ?, ?)",
             [
-                (workflow.id, each.action.index, each.action.worker, action_text(each.action), each.state)
+                (workflow.id, each.action.index, each.action.worker, action_text(each.action), each.state, each.digest)
                 for each in workflow.actions
             ],
         )
@@ -377,6 +377,7 @@ def _status(row: sqlite3.Row) -> ActionStatus:
     return ActionStatus(
         action=_action(row["definition"]),
         state=State(row["state"]),
+        digest=row["digest"],
         failures=row["failures"],
         attempt=row["attempt"],
         started_at=_time(row["started_at"]),

@@ -84,7 +84,7 @@ async def test_services_that_nobody_began_with_are_listed_with_where_they_belong
     assert boot == {
         "id": f"{workflow_id}/boot files", "workflow_id": workflow_id, "workflow": "ubuntu", "workflow_state": "PENDING",
         "url": f"http://{workflow_id}.workflows.tinkbox.internal", "name": "boot files", "host": "provisioner",
-        "machine": "", "image": "boot-files:v1", "state": "PENDING", "restarts": 0, "begun_at": None, "ready_at": None,
+        "machine": "", "image": "boot-files:v1", "digest": "", "state": "PENDING", "restarts": 0, "begun_at": None, "ready_at": None,
         "changed_at": None, "exit_code": None, "signal": "", "reason": "", "message": "", "hint": "", "last_output": [],
         "output_bytes": 0, "run": boot["run"], "routes": ["PathPrefix(`/boot`)"], "address": "", "ports": [],
     }  # fmt: skip

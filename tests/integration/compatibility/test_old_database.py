@@ -67,6 +67,15 @@ async def told_by(door: Door) -> dict[str, Any]:
     return await answers(ask)
 
 
+def without_news(answer: Any) -> Any:
+    """An answer without what that release did not tell yet, none of which an old database says: digests of images."""
+    if isinstance(answer, list):
+        return [without_news(each) for each in answer]
+    if isinstance(answer, dict):
+        return {name: without_news(value) for name, value in answer.items() if (name, value) != ("digest", "")}
+    return answer
+
+
 async def test_operator_door_tells_the_same_of_an_old_database(old: Path) -> None:
     for _ in range(2):
         async with open_door(old) as door:
@@ -74,7 +83,7 @@ async def test_operator_door_tells_the_same_of_an_old_database(old: Path) -> Non
         assert {"now", *told} == set(TOLD)
         assert told["/v1/status"].pop("limits") == [], "what that release did not tell yet"
         for path, answer in told.items():
-            assert answer == TOLD[path], path
+            assert without_news(answer) == TOLD[path], path
         (old / "operator.sock").unlink(missing_ok=True)
 
 

@@ -77,12 +77,14 @@ class Appliance(Engine):
         self.store = store
         self.clock = clock
         self.numbers = numbers
+        self.registry: dict[str, str] = {}  # digests by the names of images
         around = Surroundings(
             clock=clock,
             monotonic=clock.steady,
             new_id=lambda: str(UUID(int=(next(numbers) << 96) + 7)),
             new_token=lambda: f"token-{next(numbers)}",
             neighbours=lambda _: None,
+            digest_of=lambda image: self.registry.get(image, ""),
             gather=lambda workflow_id: self.gather(workflow_id),
             limits=Limits(DECLARED, clock.steady),
         )

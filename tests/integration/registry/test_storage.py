@@ -15,7 +15,7 @@ from tests.integration.registry.serving import (
     manifest,
     tar,
 )
-from tinkbox.model.errors import Invalid, NotFound
+from tinkbox.model.errors import Conflict, Invalid, NotFound
 from tinkbox.registry.manifests import DOCKER_MANIFEST, OCI_INDEX
 
 
@@ -33,6 +33,31 @@ async def push_index(registry: Registry, repository: str, tag: str, *texts: str)
     index = json.dumps({"schemaVersion": 2, "mediaType": OCI_INDEX, "manifests": entries}).encode()
     assert (await registry.put_manifest(repository, tag, index, OCI_INDEX)).status == 201
     return digest_of(index), [entry["digest"] for entry in entries]
+
+
+async def test_what_an_unfinished_workflow_is_pinned_to_stays(registry: Registry) -> None:
+    _, members = await push_index(registry, "x", "v1", "amd64", "arm64")
+    single = await registry.push_image("y", "v1")
+    pinned = {single: "one", members[0]: "two"}
+
+    async def asked() -> dict[str, str]:
+        return pinned
+
+    registry.store._pinned = asked
+    for name in ("y:v1", f"y@{single}"):
+        with pytest.raises(Conflict, match="the workflow one is not over"):
+            await registry.store.delete(name)
+    await registry.store.delete("x:v1")
+    assert {each["digest"] for each in await registry.store.images()} == {members[0], single}
+    assert (await registry.http.get(f"/v2/x/manifests/{members[0]}")).status == 200
+    answer = await registry.operator.delete(f"/v2/y/manifests/{single}")
+    assert answer.status == 403
+    assert registry.store.digest("x", "v1") == ""
+    assert registry.store.digest("y", "v1") == single
+    pinned.clear()
+    await registry.store.delete("y:v1")
+    await registry.store.delete(f"x@{members[0]}")
+    assert registry.blobs() == set()
 
 
 async def test_images_are_listed_with_size_and_time(registry: Registry) -> None:

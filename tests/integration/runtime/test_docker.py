@@ -199,20 +199,28 @@ async def test_an_image_comes_from_our_own_registry(docker_engine: DockerEngine,
         docker_engine.cli("rmi", f"{registry.host}/hello:v1")
 
 
-async def test_an_image_is_here_as_its_registry_has_it_until_that_has_another(
+async def test_an_image_is_here_by_the_digest_that_its_registry_has_it_under(
     docker_engine: DockerEngine, tmp_path: Path
 ) -> None:
     async with serving(tmp_path) as registry, DockerRuntime(docker_engine.url) as runtime:
-        name = f"{registry.host}/hello:v1"
-        digest = await registry.push_image("hello", "v1")
-        assert not await runtime.has(name, digest)
-        await runtime.pull(name)
-        assert await runtime.has(name, digest)
-        assert not await runtime.has(name, "sha256:" + "0" * 64)
+        name = f"{registry.host}/hello"
+        first = await registry.push_image("hello", "v1")
+        assert not await runtime.has(f"{name}@{first}")
+        assert await runtime.pull(f"{name}:v1") == first
+        assert await runtime.has(f"{name}@{first}")
+        second = await registry.push_image("hello", "v1", "another")
+        assert not await runtime.has(f"{name}@{second}")
+        # The tag moved, and the bytes are to be had.
+        docker_engine.cli("rmi", f"{name}:v1")
+        assert not await runtime.has(f"{name}@{first}")
+        assert await runtime.pull(f"{name}@{first}") == first
+        container = await runtime.create(ContainerSpec(image=f"{name}@{first}", labels={}, command=("x",)))
+        assert docker_engine.cli("inspect", "-f", "{{.Config.Image}}", container.id).stdout.strip() == f"{name}@{first}"
+        await runtime.remove(container.id)
         # What was made here, under a name that a registry could have, came from none.
-        docker_engine.cli("tag", name, f"{registry.host}/made:v1")
-        assert not await runtime.has(f"{registry.host}/made:v1", digest)
-        docker_engine.cli("rmi", name, f"{registry.host}/made:v1")
+        docker_engine.cli("tag", f"{name}@{first}", f"{registry.host}/made:v1")
+        assert not await runtime.has(f"{registry.host}/made@{first}")
+        docker_engine.cli("rmi", f"{name}@{first}", f"{registry.host}/made:v1")
 
 
 async def test_an_engine_that_dies_is_away_and_its_containers_come_back_ended(

@@ -32,7 +32,7 @@ from tinkbox.wire.messages.hosting import Observed
 from tinkbox.wire.messages.inventory import Accepted, Told
 from tinkbox.wire.messages.journal import Answer, History, decode_history
 from tinkbox.wire.messages.journal import encode as encode_history
-from tinkbox.wire.messages.worker import Credential, Hello, Leaving, Offer, Order, Report
+from tinkbox.wire.messages.worker import Credential, Hello, Leaving, Offer, Order, Pulled, Report
 
 ACTION = PlannedAction(
     index=0, task="t", worker="w", address="08:00:27:00:00:01", spec=Action(name="a", image="i", timeout=60)
@@ -73,6 +73,10 @@ class FakeAttempts:
     async def may_wipe(self, worker: str, token: str, looked: Looked) -> Refused | None:
         self._tell("may_wipe", worker, token, looked)
         return self.refused
+
+    async def pulled(self, worker: str, token: str, pulled: Pulled) -> str:
+        self._tell("pulled", worker, token, pulled)
+        return f"sha256:{2:064x}"
 
     async def output(self, worker: str, token: str, offset: int, chunk: bytes) -> int:
         self._tell("output", worker, token, offset, chunk)
@@ -319,25 +323,11 @@ async def test_an_appliance_that_never_answers_is_unavailable(monkeypatch: pytes
             await door.next(Hello(boot_id="b"))
 
 
-async def test_the_digest_of_an_image_is_asked_of_the_appliances_own_registry_and_of_no_other() -> None:
-    asked = []
-
-    async def manifest(request: web.Request) -> web.Response:
-        asked.append((request.method, request.path))
-        if "none" in request.path:
-            raise web.HTTPNotFound
-        return web.Response(headers={"Docker-Content-Digest": "sha256:1"})
-
-    application = web.Application()
-    application.router.add_route("*", "/{path:.*}", manifest)
-    async with TestServer(application) as server:
-        url = str(server.make_url("")).rstrip("/")
-        own = Credential(server=url, registry=url.removeprefix("http://"), worker="w", token="secret")
-        async with NodeDoor(own) as door:
-            assert await door.image_digest("tools/disk", "v1") == "sha256:1"
-            with pytest.raises(NotFound):
-                await door.image_digest("tools/none", "v1")
-        async with NodeDoor(replace(own, registry="elsewhere:5000")) as door:
-            with pytest.raises(NotFound, match="elsewhere:5000"):
-                await door.image_digest("tools/disk", "v1")
-    assert asked == [("HEAD", "/v2/tools/disk/manifests/v1"), ("HEAD", "/v2/tools/none/manifests/v1")]
+async def test_what_an_image_is_pinned_to_is_the_appliances_word() -> None:
+    attempts = FakeAttempts()
+    async with door_to(attempts) as door:
+        pulled = Pulled(workflow_id="w", boot_id="b", digest=f"sha256:{1:064x}")
+        assert await door.pulled("a1", pulled) == f"sha256:{2:064x}"
+        with pytest.raises(Invalid, match="digest"):
+            await door.pulled("a1", replace(pulled, digest="latest"))
+    assert attempts.told == [("pulled", "w", "a1", pulled)]

@@ -47,6 +47,7 @@ class FakeEngine:
     def __init__(self, programs: Mapping[str, Program], faults: Faults | None = None) -> None:
         self.programs = dict(programs)
         self.faults = faults or Faults()
+        self.digests: dict[str, str] = {}
         self.made: dict[str, Made] = {}
         self.ever: list[Made] = []
         self.nets: dict[str, tuple[str, Network]] = {}
@@ -62,13 +63,14 @@ class FakeEngine:
                 each.ends, each.code = self._now(), 255
             each.witnessed = False
 
-    async def pull(self, image: str) -> None:
+    async def pull(self, image: str) -> str:
         number = await self._call("pull")
         if image.split("/")[0] in self.unreachable:
             raise ContainerFailed("RegistryUnreachable", "connection refused")
         if self.programs.get(image) is None:
             raise ContainerFailed("ImageNotFound", f"the registry does not have this image: {image}")
         self.faults.behind(number)
+        return self.digests.get(image, "")
 
     async def find(self, labels: Mapping[str, str]) -> list[Container]:
         number = await self._call("find")

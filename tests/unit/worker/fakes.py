@@ -17,7 +17,7 @@ from tinkbox.runtime import Container, ContainerFailed, ContainerSpec, Ended, En
 from tinkbox.wire.messages.breakpoints import Asked, Held, Orders, Resumed
 from tinkbox.wire.messages.disks import Looked
 from tinkbox.wire.messages.journal import Answer
-from tinkbox.wire.messages.worker import Hello, Leaving, Offer, Order, Report
+from tinkbox.wire.messages.worker import Hello, Leaving, Offer, Order, Pulled, Report
 
 GLANCE = 0.002  # between two looks of a helper
 
@@ -105,17 +105,18 @@ class FakeRuntime:
     async def shares_mounts(self) -> bool:
         return False
 
-    async def pull(self, image: str) -> None:
+    async def pull(self, image: str) -> str:
         number = self._call("pull")
         await self.pulls.wait()
         if image not in self.programs:
             raise ContainerFailed("ImageNotFound", f"no image {image}")
         self.pulled.add(image)
         self.faults.behind(number)
+        return self.digests.get(image, "")
 
-    async def has(self, image: str, digest: str) -> bool:
+    async def has(self, image: str) -> bool:
         self._call("has")
-        return self.digests.get(image) == digest
+        return image in self.pulled
 
     async def find(self, labels: Mapping[str, str]) -> list[Container]:
         number = self._call("find")
@@ -343,11 +344,11 @@ class FakeDoor:
         self.faults.behind(number)
         return len(self.printed.get(attempt, b""))
 
-    async def image_digest(self, repository: str, selector: str) -> str:
-        self._call("image_digest")
+    async def pulled(self, attempt: str, pulled: Pulled) -> str:
+        self._call("pulled")
         if self.digest is None:
-            raise NotFound("no such image")
-        return self.digest
+            raise NotFound("it is not known what images are pinned to")
+        return self.digest or pulled.digest
 
     async def data(self, attempt: str) -> bytes:
         number = self._call("data")

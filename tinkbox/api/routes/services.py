@@ -95,6 +95,7 @@ def service_document(status: ServiceStatus, hostnames: Mapping[str, str]) -> Doc
         "host": hostnames.get(planned.host) or planned.spec.worker,
         "machine": planned.host,
         "image": planned.spec.image,
+        "digest": status.digest,
         "state": standing.phase,
         "restarts": standing.restarts,
         "begun_at": time(status.begun_at),

@@ -227,6 +227,7 @@ def _unattempted(flow: Workflow) -> Outcome:
 def _action(status: ActionStatus) -> Document:
     return {
         **action_document(status.action),
+        "digest": status.digest,
         "state": status.state,
         "failures": status.failures,
         "attempt": status.attempt,

@@ -129,10 +129,20 @@ def _by(event: Document, what: str) -> str:
     return ": ".join(part for part in (event.get("who", ""), what, event.get("why", "")) if part)
 
 
+def _pinned(event: Document) -> str:
+    """The images that mean other bytes than before a retry."""
+    return ", ".join(
+        f"{image} is {digest} now" if digest else f"{image} is pulled again"
+        for image, digest in event.get("images", {}).items()
+    )
+
+
 _TOLD: Mapping[str, Callable[[Document], str]] = {
     "history.lost": lambda event: f"{event['reason']}: {event['message']}",
     "history.taken-over": lambda event: _by(event, "goes on from what its machines did"),
     "history.discarded": lambda event: _by(event, "what its machine did counts for nothing"),
+    "image.pinned": lambda event: f"{event['image']} is {event['digest']}",
+    "workflow.retried": _pinned,
     "action.held": _held,
     "action.resumed": _resumed,
     "breakpoint.armed": lambda event: _by(event, armed_for(event)),

@@ -18,10 +18,12 @@ from tinkbox.engine.services.routing_table import Hosted, RoutingTable
 from tinkbox.engine.wakeups import CHANGES, SERVICES, Wakeups, host_wakeup
 from tinkbox.engine.workflows.endings import give_up, tell
 from tinkbox.engine.workflows.ephemeral_data import Base, add_version, keep, served, unchanged
+from tinkbox.engine.workflows.image_digests import DigestOf, pin
 from tinkbox.engine.workflows.workflows import SHOWN_FINISHED, find_workflow
 from tinkbox.model import history
 from tinkbox.model.errors import Conflict, NotFound
-from tinkbox.model.services import APPLIANCE, Phase, ServiceStatus, Standing
+from tinkbox.model.image import pinned
+from tinkbox.model.services import APPLIANCE, Phase, PlannedService, ServiceStatus, Standing
 from tinkbox.model.workflow import State, Workflow
 from tinkbox.store.database import Store, Tables
 from tinkbox.store.output import Piece
@@ -69,6 +71,7 @@ class Services:
         clock: Callable[[], datetime],
         directory: RoutingTable,
         address: str,
+        digest_of: DigestOf,
     ) -> None:
         self._store = store
         self._wakeups = wakeups
@@ -76,6 +79,7 @@ class Services:
         self._clock = clock
         self._directory = directory
         self._address = address
+        self._digest_of = digest_of
         self._runs: dict[str, frozenset[str]] = {}  # what is wanted of each host, as far as wakeups go
         self.host_id = ""
 
@@ -215,6 +219,9 @@ class Services:
         now = self._clock()
         for run in _wanted_of(tables, host):
             if run.status.begun_at is None:
+                if not run.status.digest:
+                    image = run.status.service.spec.image
+                    pin(tables, run.workflow_id, image, self._digest_of(image), now)
                 standing = replace(run.status.standing, phase=Phase.STARTING)
                 tables.services.begin(run.token, standing, now)
                 fact = history.service_told(run.status.service, standing.phase, standing)
@@ -228,6 +235,8 @@ class Services:
             status = run.status
             first_ready = status.ready_at is None and after.phase in READY and not run.over
             tables.services.stand(after, now)
+            if not status.digest and not run.over:
+                pin(tables, run.workflow_id, status.service.spec.image, after.digest, now)
             if first_ready:
                 tables.services.set_ready(run.token, now)
             for phase in passed(status.standing, after, first_ready=first_ready):
@@ -250,7 +259,7 @@ class Services:
         return WantedService(
             run=run.token,
             workflow_id=run.workflow_id,
-            service=run.status.service,
+            service=_pinned(run.status),
             restarts=run.status.standing.restarts,
             phase=run.status.standing.phase,
             hosts={self._directory.name_of(run.workflow_id): self._address},
@@ -297,6 +306,11 @@ def _judge(tables: Tables, workflow: Workflow, now: datetime) -> list[str]:
         if why is not None:
             return give_up(tables, workflow, status, why, now)
     return [] if workflow.awaited() else [current.action.worker]
+
+
+def _pinned(status: ServiceStatus) -> PlannedService:
+    service = status.service
+    return replace(service, spec=replace(service.spec, image=pinned(service.spec.image, status.digest)))
 
 
 def _wanted_of(tables: Tables, host: str) -> list[ServiceRun]:

@@ -18,6 +18,7 @@ from tinkbox.engine.wakeups import CHANGES, Wakeups, worker_wakeup
 from tinkbox.engine.workflows.beginnings import begin_attempt
 from tinkbox.engine.workflows.endings import end_attempt, tell, wake
 from tinkbox.engine.workflows.ephemeral_data import add_version, keep, pushed, unchanged
+from tinkbox.engine.workflows.image_digests import DigestOf, pin
 from tinkbox.engine.workflows.journals import refuse_waiting, standing, undecided
 from tinkbox.engine.workflows.returns import RETURNED
 from tinkbox.engine.workflows.wipes import judge, remember
@@ -25,6 +26,7 @@ from tinkbox.model import history
 from tinkbox.model.breakpoint import Armed, Hold
 from tinkbox.model.disks import Refused
 from tinkbox.model.errors import Conflict, NotFound, TooLarge
+from tinkbox.model.image import pinned
 from tinkbox.model.journal import Standing
 from tinkbox.model.reasons import Reason
 from tinkbox.model.workflow import FINAL, ActionStatus, Outcome, State, Step
@@ -32,7 +34,7 @@ from tinkbox.store.database import Store, Tables
 from tinkbox.store.workflows import Attempt
 from tinkbox.wire.ephemeral_limits import MAX_ARCHIVE_BYTES
 from tinkbox.wire.messages.disks import Looked
-from tinkbox.wire.messages.worker import Hello, Leaving, Offer, Report
+from tinkbox.wire.messages.worker import Hello, Leaving, Offer, Pulled, Report
 
 
 class Attempts:
@@ -51,6 +53,7 @@ class Attempts:
         new_token: Callable[[], str],
         gather: Callable[[str], Awaitable[bool]],
         name_of: Callable[[str], str],
+        digest_of: DigestOf,
     ) -> None:
         self._store = store
         self._wakeups = wakeups
@@ -59,6 +62,7 @@ class Attempts:
         self._new_token = new_token
         self._gather = gather
         self._name_of = name_of
+        self._digest_of = digest_of
         self.offered = 0  # since the appliance began, repeated offers included
 
     async def offer(self, worker: str, hello: Hello) -> Offer | None:
@@ -156,6 +160,22 @@ class Attempts:
             attempt = owned(tables, worker, token)
             fence(attempt, looked.workflow_id, looked.boot_id)
             return judge(tables, attempt, looked.disks, self._clock())
+
+        return await self._store.write(use_case)
+
+    async def pulled(self, worker: str, token: str, pulled: Pulled) -> str:
+        """Take note of what an attempt's image turned out to be; returns the digest that it is pinned to.
+
+        Raises NotFound for an attempt that is not this worker's, Conflict for one of another boot.
+        """
+
+        def use_case(tables: Tables) -> str:
+            attempt = owned(tables, worker, token)
+            fence(attempt, pulled.workflow_id, pulled.boot_id)
+            status = tables.workflows.step(attempt.workflow_id, attempt.position).status
+            if not status.digest:
+                pin(tables, attempt.workflow_id, status.action.spec.image, pulled.digest, self._clock())
+            return status.digest or pulled.digest
 
         return await self._store.write(use_case)
 
@@ -259,6 +279,9 @@ class Attempts:
 
     def _start(self, tables: Tables, step: Step, hello: Hello) -> Offer:
         workflow_id, status, action, now = step.workflow_id, step.status, step.status.action, self._clock()
+        if not status.digest:
+            status = replace(status, digest=self._digest_of(action.spec.image))
+            pin(tables, workflow_id, action.spec.image, status.digest, now)
         attempt = Attempt(
             token=self._new_token(),
             workflow_id=workflow_id,
@@ -278,6 +301,8 @@ class Attempts:
 
     def _offered(self, tables: Tables, status: ActionStatus, attempt: Attempt, armed: Armed, position: int) -> Offer:
         action = status.action
+        if status.digest:
+            action = replace(action, spec=replace(action.spec, image=pinned(action.spec.image, status.digest)))
         since = attempt.left_at or attempt.resumed_at or attempt.started_at
         # While it is held its time stands still.
         taken = (status.held_at or self._clock()) - since

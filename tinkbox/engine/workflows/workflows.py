@@ -15,6 +15,7 @@ from tinkbox.engine.templates.templates import find_template
 from tinkbox.engine.wakeups import CHANGES, Wakeups
 from tinkbox.engine.workflows.binding import Names, bind, bind_services, first_known
 from tinkbox.engine.workflows.endings import stop, tell
+from tinkbox.engine.workflows.image_digests import DigestOf, pin_again, pinned
 from tinkbox.engine.workflows.journals import discard, undecided
 from tinkbox.model import history
 from tinkbox.model.access import OPERATOR
@@ -59,6 +60,7 @@ class Workflows:
         new_token: Callable[[], str],
         names: Names,
         renderings: RenderingQueue,
+        digest_of: DigestOf,
     ) -> None:
         self._store = store
         self._wakeups = wakeups
@@ -68,6 +70,7 @@ class Workflows:
         self._new_token = new_token
         self._names = names
         self._renderings = renderings
+        self._digest_of = digest_of
 
     async def create(
         self,
@@ -83,7 +86,7 @@ class Workflows:
     ) -> str:
         """Bind a template to machines, give each its ticket, and return the workflow's id.
 
-        What is rendered now is what will run, whatever becomes of template and hardware.  `machine` is the one
+        What is rendered now is what will run, whatever becomes of template, hardware and the tags of images.  `machine` is the one
         whose document the template sees, else the first known one of `devices`; `name` beats the template's.
         `breakpoints` are armed as well as the template's, by the person `who`.  `first` is done in the same transaction:
         both are, or neither is.  `confirm_wipe` is a person's word that disks may be wiped, whatever is on them.
@@ -107,7 +110,7 @@ class Workflows:
                 first(tables)
             actions = bind(tables, definition)
             services = bind_services(tables, definition, self._names, workflow_id)
-            workflow = Workflow(
+            planned = Workflow(
                 id=workflow_id,
                 name=name or definition.name,
                 template_id=template.id,
@@ -124,6 +127,7 @@ class Workflows:
                     for each in services
                 ),
             )
+            workflow = pinned(planned, self._digest_of)
             workers = workflow.workers()
             tables.workflows.insert(workflow)
             tables.hardware.grant_ticket(workers)
@@ -186,7 +190,9 @@ class Workflows:
 
         One that waits because of a lost history goes on as the store has it, whatever its machines did since.
         It begins with the first action that is not done, or with an earlier one: `from_action` is its
-        name or `task/action`.  Its services are started anew, and must be ready before.  `confirm_wipe` as in `create`.  Raises Conflict when that cannot be, NotFound when there is none so called.
+        name or `task/action`.  Its services are started anew, and must be ready before.  What runs again is pinned to the
+        images that are there now.  `confirm_wipe` as in `create`.  Raises Conflict when that cannot be, NotFound when there
+        is none so called.
         """
         now = self._clock()
 
@@ -201,7 +207,8 @@ class Workflows:
             tables.workflows.make_ready(workflow.id, first)
             runs = [self._new_token() for _ in workflow.services]
             tables.services.renew(workflow.id, runs)
-            tables.events.add(workflow.id, now, *history.retried(first, runs, confirmed=confirm_wipe))
+            digests = pin_again(tables, workflow, first, self._digest_of)
+            tables.events.add(workflow.id, now, *history.retried(first, runs, digests, confirmed=confirm_wipe))
             if confirm_wipe:
                 tables.workflows.confirm_wipe(workflow.id)
             ready = tables.workflows.get(workflow.id)

@@ -83,6 +83,8 @@ def standing_text(standing: Standing) -> str:
             "tail": standing.tail,
             "address": standing.address,
             "ports": standing.ports,
+            # As in an earlier release where its host had nothing to find out.
+            **({"digest": standing.digest} if standing.digest else {}),
         }
     )
 
@@ -101,6 +103,7 @@ def standing_of(text: str) -> Standing:
         tail=tuple(entry["tail"]),
         address=entry["address"],
         ports=tuple(entry["ports"]),
+        digest=entry.get("digest", ""),
     )
 
 

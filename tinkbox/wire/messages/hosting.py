@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tinkbox.model.errors import Invalid
+from tinkbox.model.image import DIGEST
 from tinkbox.model.reasons import ReasonText
 from tinkbox.model.services import (
     HealthCheck,
@@ -77,7 +78,7 @@ def encode(message: Wanted | Observed) -> str:
         return write(
             {"services": [{**fields_of(each), "service": service_document(each.service)} for each in message.services]}
         )
-    return write(message)
+    return write({**fields_of(message), "standings": [_standing_document(each) for each in message.standings]})
 
 
 def decode_wanted(content: str | bytes) -> Wanted:
@@ -108,6 +109,7 @@ def standing_from_document(entry: Any) -> Standing:
         tail=texts(entry, "tail")[-MAX_TAIL_LINES:],
         address=text(entry, "address", "")[:64],
         ports=_ports(entry),
+        digest=_digest(entry),
     )
 
 
@@ -163,6 +165,11 @@ def service_from_document(entry: Any) -> PlannedService:
     )
 
 
+def _standing_document(standing: Standing) -> dict[str, Any]:
+    """As in the first release where its host had no digest to find out."""
+    return {name: value for name, value in fields_of(standing).items() if value or name != "digest"}
+
+
 def _wanted(entry: Any) -> WantedService:
     entry = _object(entry, "wanted service")
     return WantedService(
@@ -194,6 +201,13 @@ def _decimal(entry: Mapping[str, Any], name: str) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise Invalid(f"{name} is a number")
     return float(value)
+
+
+def _digest(entry: Mapping[str, Any]) -> str:
+    digest = text(entry, "digest", "")
+    if digest and not DIGEST.match(digest):
+        raise Invalid("standing: digest is no sha256 digest")
+    return digest
 
 
 def _ports(entry: Mapping[str, Any]) -> tuple[int, ...]:

@@ -3,6 +3,7 @@
     GET  /worker/time                      the appliance's clock, no credential needed
     POST /worker/next                      Hello  -> Offer, or 204 when there is nothing to do (long poll)
     POST /worker/attempts/{token}/output   raw bytes from ?offset=N -> {"next": M}, the offset wanted next
+    POST /worker/attempts/{token}/image    Pulled -> {"digest": D}, what the image is pinned to, after the offer did not say
     POST /worker/attempts/{token}/leaving  Leaving -> {}, before an action of which the machine goes away begins
     POST /worker/attempts/{token}/report   Report -> {}, or the Offer that comes next when the report asks for it
     POST /worker/attempts/{token}/disks    before an action wipes disks (`wire.messages.disks`)
@@ -25,6 +26,7 @@ from tinkbox.model.action import Action
 from tinkbox.model.breakpoint import Armed, Override
 from tinkbox.model.disks import Disk
 from tinkbox.model.errors import Invalid
+from tinkbox.model.image import DIGEST
 from tinkbox.model.journal import Seen
 from tinkbox.model.reasons import ReasonText
 from tinkbox.model.workflow import FINAL, Outcome, PlannedAction, State
@@ -102,6 +104,15 @@ class Offer:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Pulled:
+    """The attempt's image, of which the appliance did not know the digest, turned out to have this one."""
+
+    workflow_id: str
+    boot_id: str
+    digest: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Leaving:
     """The machine is about to go away by intention: this attempt's container begins next."""
 
@@ -134,7 +145,7 @@ class Report:
     next: Hello | None = None
 
 
-def encode(message: Credential | Hello | Offer | Leaving | Report) -> str:
+def encode(message: Credential | Hello | Offer | Pulled | Leaving | Report) -> str:
     """Any of the messages as one line of JSON."""
     if isinstance(message, Offer):
         return write(_without_empty({**fields_of(message), "action": action_document(message.action)}))
@@ -224,6 +235,15 @@ def decode_report_answer(content: str | bytes) -> Offer | None:
     """What a report is answered with: the offer that comes next, None when there is none yet.  Raises Invalid."""
     entry = read_object(content, "answer")
     return _offer_from_document(entry) if entry else None
+
+
+def decode_pulled(content: str | bytes) -> Pulled:
+    """Raises Invalid when it does not say what was pulled."""
+    entry = read_object(content, "pulled")
+    digest = text(entry, "digest")
+    if not DIGEST.match(digest):
+        raise Invalid("pulled: digest is no sha256 digest")
+    return Pulled(workflow_id=text(entry, "workflow_id"), boot_id=text(entry, "boot_id"), digest=digest)
 
 
 def decode_leaving(content: str | bytes) -> Leaving:

@@ -10,7 +10,7 @@ from contextlib import suppress
 from typing import TypeVar
 
 from tinkbox.model.breakpoint import Kind
-from tinkbox.model.errors import Conflict, Invalid, NotFound, Refusal, TooLarge, Unavailable
+from tinkbox.model.errors import Conflict, Invalid, NotFound, TooLarge, Unavailable
 from tinkbox.model.image import parse_reference
 from tinkbox.model.reasons import Reason
 from tinkbox.model.workflow import Outcome, State
@@ -18,7 +18,7 @@ from tinkbox.runtime import Container, ContainerFailed, Ended, EngineAway
 from tinkbox.runtime.output import OutputPump
 from tinkbox.runtime.output_carrier import Carrier
 from tinkbox.wire.messages.disks import Looked
-from tinkbox.wire.messages.worker import Leaving, Offer, Order
+from tinkbox.wire.messages.worker import Leaving, Offer, Order, Pulled
 from tinkbox.worker import outcome as verdict
 from tinkbox.worker.attempts.arming import Arming
 from tinkbox.worker.attempts.order_listener import OrderListener
@@ -154,27 +154,31 @@ class ActionProcess:
             _log.warning("what services wrote is not kept: %s", error, extra={"action": "services.not-kept"})
 
     async def _pull(self) -> None:
-        if await self._is_here():
+        """Have the image here that the workflow is pinned to; what it is not pinned to yet, it is pinned to now."""
+        containers, runtime = self._containers, self._machine.runtime
+        if containers.pinned and await runtime.has(containers.image):
             return
-        _log.info("fetching image %s", self._containers.image, extra={"action": "attempt.pull"})
+        _log.info("fetching image %s", containers.image, extra={"action": "attempt.pull"})
         try:
-            await self._machine.runtime.pull(self._containers.image)
+            digest = await runtime.pull(containers.image)
         except ContainerFailed as error:
             ours = not parse_reference(self._action.spec.image).host
             if ours and error.reason == Reason.REGISTRY_UNREACHABLE:
                 raise RegistryAway(str(error)) from None
             raise
+        if not containers.pinned and digest:
+            await self._pin(digest)
 
-    async def _is_here(self) -> bool:
-        """Whether the appliance's image is here as the appliance has it: to ask is quicker than to have the engine ask."""
-        reference = parse_reference(self._action.spec.image)
-        if reference.host or reference.digest:
-            return False
+    async def _pin(self, digest: str) -> None:
+        pulled = Pulled(workflow_id=self._offer.workflow_id, boot_id=self._machine.boot_id, digest=digest)
         try:
-            digest = await self._machine.door.image_digest(reference.repository, reference.selector)
-        except Refusal:
-            return False  # what is wrong the engine tells
-        return await self._machine.runtime.has(self._containers.image, digest)
+            meant = await self._machine.door.pulled(self._offer.attempt, pulled)
+        except (NotFound, Conflict) as error:
+            _log.info("image %s is not pinned: %s", self._containers.image, error, extra={"action": "attempt.unpinned"})
+            return
+        self._containers.pin(meant)
+        if meant != digest:
+            await self._pull()
 
     async def _ended(self, come: Ended | Stopped) -> Step:
         """The action's process ended by itself, or its helper holds it."""

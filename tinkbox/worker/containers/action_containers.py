@@ -33,12 +33,21 @@ class Containers:
         self._privileged = machine.privileged
         self._offer = offer
         self._helper = helper  # without one the image's command is process 1
+        self._reference = parse_reference(offer.action.spec.image)
 
     @property
     def image(self) -> str:
         """The image's full name: without a registry's host it comes from the appliance."""
-        reference = parse_reference(self._offer.action.spec.image)
-        return reference.at(reference.host or self._credential.registry)
+        return self._reference.at(self._reference.host or self._credential.registry)
+
+    @property
+    def pinned(self) -> bool:
+        """Whether the name says which bytes are meant."""
+        return bool(self._reference.digest)
+
+    def pin(self, digest: str) -> None:
+        """From now on the image has this digest."""
+        self._reference = replace(self._reference, digest=digest)
 
     def check_volumes(self) -> None:
         """Raise ContainerFailed when a volume lies where the worker itself puts something."""

@@ -56,6 +56,12 @@ TOLD = [
         "anna: armed on failure, before disk/wipe; 30m after the last activity a hold ends by itself: fail",
     ),
     (history.breakpoints_cleared(Breakpoints(), "anna"), "anna: nothing is armed"),
+    (history.image_pinned("debian:12", "sha256:1"), "debian:12 is sha256:1"),
+    (history.retried(0), ""),
+    (
+        history.retried(0, (), {"debian:12": "sha256:2", "x.test/y": ""}),
+        "debian:12 is sha256:2 now, x.test/y is pulled again",
+    ),
     (
         history.breakpoints_refused(ACTION, "x", Armed(on_failure=True)),
         "not held: the worker was started to take no breakpoints",

@@ -303,21 +303,47 @@ def fills(spec: ContainerSpec) -> None:
     (bound(spec, "/workflow") / "new").write_text("1")
 
 
-async def test_an_image_that_is_here_as_the_appliance_has_it_is_not_pulled(tmp_path: Path) -> None:
-    for number, (here, pulls) in enumerate((("sha256:1", 0), ("sha256:0", 1), ("", 1))):
-        runtime, door = FakeRuntime({IMAGE: Program()}), FakeDoor()
-        door.digest, runtime.digests[IMAGE] = "sha256:1", here
-        runtime.pulled.add(IMAGE)
-        outcome = await AttemptRun(machine(runtime, door, tmp_path / str(number)), OFFER).outcome()
+def of_bytes(image: str, number: int) -> str:
+    """The full name of an image with the digest of this number."""
+    return f"{image.rpartition(':')[0]}@{digest(number)}"
+
+
+def digest(number: int) -> str:
+    return f"sha256:{number:064x}"
+
+
+async def test_the_bytes_that_the_offer_names_are_pulled_once(tmp_path: Path) -> None:
+    pinned = of_bytes(IMAGE, 1)
+    offer = replace(OFFER, action=with_spec(ACTION, image=f"{ACTION.spec.image}@{digest(1)}"))
+    for number, (here, pulls) in enumerate(((pinned, 0), (IMAGE, 1))):
+        runtime, door = FakeRuntime({pinned: Program()}), FakeDoor()
+        runtime.pulled.add(here)
+        outcome = await AttemptRun(machine(runtime, door, tmp_path / str(number)), offer).outcome()
         assert outcome is not None
         assert (outcome.state, runtime.faults.calls.count("pull")) == (State.SUCCESS, pulls)
+        assert [each.spec.image for each in runtime.ever] == [pinned]
+        assert "pulled" not in door.faults.calls
 
 
-async def test_an_image_of_another_registry_is_always_pulled(tmp_path: Path) -> None:
-    image = "quay.example/tools/write:v1"
-    runtime, door = FakeRuntime({image: Program()}), FakeDoor()
-    door.digest = runtime.digests[image] = "sha256:1"
+@pytest.mark.parametrize("image", [IMAGE, "quay.example/tools/write:v1"])
+async def test_what_nobody_knew_is_told_and_run_by_its_digest(image: str, tmp_path: Path) -> None:
+    runtime, door = FakeRuntime({each: Program() for each in (image, of_bytes(image, 1))}), FakeDoor()
+    runtime.digests[image], door.digest = digest(1), ""
+    runtime.pulled.add(of_bytes(image, 1))
     offer = replace(OFFER, action=with_spec(ACTION, image=image))
     await AttemptRun(machine(runtime, door, tmp_path), offer).outcome()
-    assert "image_digest" not in door.faults.calls
-    assert runtime.pulled == {image}
+    assert [each.spec.image for each in runtime.ever] == [of_bytes(image, 1)]
+
+
+async def test_what_another_machine_pulled_first_is_pulled_and_run(tmp_path: Path) -> None:
+    runtime, door = FakeRuntime({each: Program() for each in (IMAGE, of_bytes(IMAGE, 2))}), FakeDoor()
+    runtime.digests[IMAGE], door.digest = digest(1), digest(2)
+    await AttemptRun(machine(runtime, door, tmp_path), OFFER).outcome()
+    assert [each.spec.image for each in runtime.ever] == [of_bytes(IMAGE, 2)]
+
+
+async def test_an_appliance_that_pins_nothing_has_the_name_run(tmp_path: Path) -> None:
+    runtime, door = FakeRuntime({IMAGE: Program()}), FakeDoor()
+    runtime.digests[IMAGE], door.digest = digest(1), None
+    await AttemptRun(machine(runtime, door, tmp_path), OFFER).outcome()
+    assert [each.spec.image for each in runtime.ever] == [IMAGE]

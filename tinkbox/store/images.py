@@ -1,0 +1,41 @@
+"""The images that workflows name, and the digests that they are pinned to."""
+
+import sqlite3
+from collections.abc import Mapping
+
+_NAMED = "workflow_id = ? AND json_extract(definition, '$.image') = ?"
+_NEEDED = """
+    SELECT digest, workflow.name FROM action JOIN workflow ON workflow.id = workflow_id
+    WHERE workflow.state IN ('PENDING', 'RUNNING', 'STOPPING') AND digest != ''
+    UNION SELECT digest, workflow.name FROM service JOIN workflow ON workflow.id = workflow_id
+    WHERE workflow.state IN ('PENDING', 'RUNNING', 'STOPPING') AND digest != ''
+"""
+
+
+class ImageTable:
+    """Questions about images, each by its name as the template has it."""
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self._sql = connection
+
+    def pin(self, workflow_id: str, image: str, digest: str) -> bool:
+        """Pin the image in every action and service of a workflow where it is not yet; whether there was one."""
+        changed = 0
+        for table in ("action", "service"):
+            changed += self._sql.execute(
+                f"UPDATE {table} SET digest = ? WHERE digest = '' AND {_NAMED}",  # noqa: S608  our own tables
+                (digest, workflow_id, image),
+            ).rowcount
+        return changed > 0
+
+    def pin_again(self, workflow_id: str, image: str, digest: str, first: int) -> None:
+        """Pin the image in its services and its actions from index `first` on, whatever it was pinned to; empty: to nothing."""
+        self._sql.execute(
+            f"UPDATE action SET digest = ? WHERE {_NAMED} AND position >= ?",  # noqa: S608
+            (digest, workflow_id, image, first),
+        )
+        self._sql.execute(f"UPDATE service SET digest = ? WHERE {_NAMED}", (digest, workflow_id, image))  # noqa: S608
+
+    def needed(self) -> Mapping[str, str]:
+        """The digests that unfinished workflows are pinned to, each with the name of one of these workflows."""
+        return {row["digest"]: row["name"] for row in self._sql.execute(_NEEDED).fetchall()}

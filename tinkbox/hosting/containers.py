@@ -86,6 +86,7 @@ class ServiceContainer:
 
     async def start(self, container: Container, *, again: bool) -> None:
         """Start it; raises ContainerFailed, or StartRefused when it ran before."""
+        self.volumes()  # an earlier release may have made it, with a path that the engine would resolve again
         try:
             await self._runtime.start(container.id)
         except ContainerFailed as error:

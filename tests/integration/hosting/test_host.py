@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 
 from tests.integration.docker_engine import HEARD
-from tests.integration.hosting.lab import BARE, Lab, place_for
+from tests.integration.hosting.lab import BARE, IMAGE, Lab, place_for
 from tests.integration.registry.serving import until
+from tinkbox.hosting.folder import RunFolder
 from tinkbox.model.services import HealthCheck, HostFolder, Phase, Resources, Restart, RestartPolicy, Share
 from tinkbox.wire.ephemeral_data import Entry, decode
 
@@ -222,6 +223,29 @@ async def test_who_writes_in_a_volume_leads_no_other_out_of_it(lab: Lab, tmp_pat
         await until(lambda: (lab.place.folder / "r4" / "workflow" / "refused").exists())
         await until(lambda: lab.standing("r2").restarts > 0)
         assert not (lab.place.folder / "r2" / "workflow" / "read").exists()
+
+
+async def test_a_container_that_an_earlier_release_made_leads_nowhere_either(lab: Lab, tmp_path: Path) -> None:
+    """It mounts a folder below an opened one, which became a link before it is started again."""
+    out, secret = tmp_path / "out", tmp_path / "secret"
+    for folder in (out / "mine", secret):
+        folder.mkdir(parents=True)
+    (secret / "token").write_text("the operator's")
+    wanted = lab.service("cat /mine/token >/workflow/read || rm /workflow/read; exit 1", volumes=(f"{out}/mine:/mine",))
+    lab.host_link.want(wanted)
+    RunFolder(lab.place.folder, "r1").make()
+    labels = (f"tinkbox.host={lab.place.host}", "tinkbox.run=r1", "tinkbox.workflow=w1")
+    await asyncio.to_thread(
+        lab.engine.cli, "create", "--name", "tinkbox-r1", *(word for label in labels for word in ("--label", label)),
+        "-v", f"{out}/mine:/mine", "-v", f"{lab.place.folder}/r1/workflow:/workflow",
+        f"{lab.place.registry}/{IMAGE}", *wanted.service.spec.command,
+    )  # fmt: skip
+    (out / "mine").rmdir()
+    (out / "mine").symlink_to(secret)
+    async with lab.hosting():
+        standing = await lab.until(FAILED)
+    assert not (lab.place.folder / "r1" / "workflow" / "read").exists()
+    assert standing.reason == "UnknownVolume"
 
 
 async def test_a_service_on_the_appliance_cannot_take_all_of_it(lab: Lab) -> None:

@@ -208,7 +208,10 @@ def _only_one(data: Path) -> Iterator[None]:
 
 def _with_real_folders(settings: Settings) -> Settings:
     """The settings with the folders of volumes as they are now; raises Unavailable or Conflict."""
-    volumes = real_folders(settings.services.volumes, settings.data)
+    ours = {"the data folder": settings.data}
+    if settings.docker.startswith("unix://"):
+        ours["the container engine's socket"] = Path(settings.docker.removeprefix("unix://"))
+    volumes = real_folders(settings.services.volumes, ours)
     return replace(settings, services=replace(settings.services, volumes=volumes))
 
 

@@ -8,16 +8,17 @@ from tinkbox.model.errors import Conflict, Unavailable
 from tinkbox.model.services import HostFolder
 
 
-def real_folders(named: Mapping[str, HostFolder], data: Path) -> Mapping[str, HostFolder]:
+def real_folders(named: Mapping[str, HostFolder], ours: Mapping[str, Path]) -> Mapping[str, HostFolder]:
     """The same volumes, without links in their paths.
 
-    Whoever may write to a folder decides what lies below it, also that it is a link.  So none may lie in another, nor be
-    or hold our own `data`.  Raises Unavailable for one that is no folder, and Conflict.
+    Whoever may write to a folder decides what lies below it, also that it is a link.  So none may lie in another, nor be,
+    hold or lie in what is `ours`: paths by what people call them.  Raises Unavailable for one that is no folder, and
+    Conflict.
     """
     found = {name: _real(name, folder) for name, folder in named.items()}
     places = {
         **{f"the volume {name}": Path(each.path) for name, each in found.items()},
-        "the data folder": data.resolve(),
+        **{name: path.resolve() for name, path in ours.items()},
     }
     for one, path in places.items():
         for other, above in places.items():

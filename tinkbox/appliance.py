@@ -40,7 +40,7 @@ from tinkbox.hosting.local_link import LocalHostLink
 from tinkbox.listening import DNS_PORT, Listening, Sockets
 from tinkbox.model.image import parse_reference
 from tinkbox.model.inventory import Inventory
-from tinkbox.model.limits import TFTP_TRANSFERS, Limits
+from tinkbox.model.limits import SERVICES, TFTP_TRANSFERS, Limits
 from tinkbox.node.discovery import routes as discovery_routes
 from tinkbox.node.hosting import routes as hosting_routes
 from tinkbox.node.routes import routes as worker_routes
@@ -92,7 +92,13 @@ class Appliance:
     async def load(self) -> list[str]:
         """Take over what is stored; returns what does not fit together any more.  Raises Unavailable when the store is."""
         wrong = await self.engine.load()
-        self._host = ServiceHost(self.docker, LocalHostLink(self.engine.services), self._place(), time.monotonic)
+        self._host = ServiceHost(
+            self.docker,
+            LocalHostLink(self.engine.services),
+            self._place(),
+            time.monotonic,
+            room=self.limits.of(SERVICES),
+        )
         return wrong
 
     def parts(self) -> list[Part]:

@@ -10,6 +10,7 @@ from tinkbox.hosting.folder import is_run, runs
 from tinkbox.hosting.keeper import Keeper, Premises
 from tinkbox.hosting.networks import Networks
 from tinkbox.model.errors import Refusal
+from tinkbox.model.limits import Ledger
 from tinkbox.model.services import Standing
 from tinkbox.runtime import ContainerFailed, EngineAway
 from tinkbox.runtime.hosting import ServiceRuntime
@@ -29,8 +30,9 @@ class ServiceHost:
         place: Place,
         clock: Callable[[], float],
         pace: Pace | None = None,
+        room: Ledger | None = None,
     ) -> None:
-        """`clock` is monotonic, in seconds."""
+        """`clock` is monotonic, in seconds.  `room` is how many there may be, by workflow; None: as many as are wanted."""
         self._runtime = runtime
         self._host_link = host_link
         self._place = place
@@ -38,7 +40,7 @@ class ServiceHost:
         self._networks = Networks(runtime, place)
         self._premises = Premises(
             runtime=runtime, host_link=host_link, place=place, pace=self._pace, clock=clock, networks=self._networks,
-            changed=self._news,
+            changed=self._news, room=room,
         )  # fmt: skip
         self._wanted: Wanted | None = None
         self._keepers: dict[str, Keeper] = {}

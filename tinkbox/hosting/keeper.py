@@ -14,6 +14,7 @@ from tinkbox.hosting.ephemeral_data import DataKeeper
 from tinkbox.hosting.folder import RunFolder
 from tinkbox.hosting.networks import Networks
 from tinkbox.model.errors import Invalid, Refusal, Unavailable
+from tinkbox.model.limits import Ledger
 from tinkbox.model.reasons import NO_REASON, AnyReason, Reason
 from tinkbox.model.services import Phase, PlannedService, Standing
 from tinkbox.runtime import Container, ContainerFailed, EngineAway
@@ -30,7 +31,10 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Premises:
-    """What all runs on a host share; `changed` is called when there is something new to say of one."""
+    """What all runs on a host share; `changed` is called when there is something new to say of one.
+
+    `room` is how many containers there may be, by workflow; None: as many as are wanted.
+    """
 
     runtime: ServiceRuntime
     host_link: HostLink
@@ -39,6 +43,13 @@ class Premises:
     clock: Callable[[], float]
     networks: Networks
     changed: Callable[[], None]
+    room: Ledger | None = None
+
+
+class HostFull(Unavailable):
+    """There are as many services as there may be."""
+
+    reason = Reason.HOST_FULL
 
 
 class Keeper:
@@ -64,6 +75,7 @@ class Keeper:
         self._since = self._told = 0.0
         self._trouble: tuple[AnyReason, str] | None = None
         self._unwanted = asyncio.Event()
+        self._has_room = False
         if wanted is None:
             self._note = restarts.stopping(self._note)
             self.end()
@@ -135,7 +147,10 @@ class Keeper:
     async def _arrive(self, own: ServiceContainer) -> None:
         """Find the container, or make one."""
         container = await own.found()
+        has_room = self._take_room()
         if container is None:
+            if not has_room:
+                raise HostFull("the appliance runs as many services as it may (limits.services): this one waits")
             own.volumes()
             own.make_folder()
             self._settle(restarts.beginning(self._note, f"fetching image {own.image}"))
@@ -199,6 +214,19 @@ class Keeper:
     async def _remove(self) -> None:
         if self._container is not None:
             await self._runtime.remove(self._container.id)
+        self._give_room_back()
+
+    def _take_room(self) -> bool:
+        """Whether it may have a container; one that has one already keeps it, also beyond a limit that was lowered."""
+        room = self._premises.room
+        self._has_room = self._has_room or room is None or room.take(self.workflow_id)
+        return self._has_room
+
+    def _give_room_back(self) -> None:
+        room = self._premises.room
+        if room is not None and self._has_room:
+            room.give_back(self.workflow_id)
+        self._has_room = False
 
     def _carry(self) -> None:
         if self._container is not None and not self._carrier.carries:
@@ -236,4 +264,4 @@ class Keeper:
 def _reason(error: Exception) -> AnyReason:
     if isinstance(error, EngineAway):
         return Reason.ENGINE_GONE
-    return error.reason if isinstance(error, RegistryAway | StartRefused | ContainerFailed) else NO_REASON
+    return error.reason if isinstance(error, HostFull | RegistryAway | StartRefused | ContainerFailed) else NO_REASON

@@ -86,6 +86,11 @@ TFTP_TRANSFERS: Final = Limit(
     name="tftp_transfers", unit="transfers", each=32, all=2000, reserved=0.5, descriptors=1,
     about="TFTP transfers, by address. Half of all are kept for known machines",
 )  # fmt: skip
+# A workflow's network has addresses for 13.
+SERVICES: Final = Limit(
+    name="services", unit="services", each=16, all=128,
+    about="services on the appliance, by workflow. One too many waits until another is gone",
+)  # fmt: skip
 
 DECLARED: Final[Sequence[Limit]] = (
     NODE_CONNECTIONS,
@@ -97,6 +102,7 @@ DECLARED: Final[Sequence[Limit]] = (
     UPLOAD_BYTES,
     RENDERINGS,
     TFTP_TRANSFERS,
+    SERVICES,
 )
 
 

@@ -279,6 +279,12 @@ class Reason(StrEnum):
         "a service on the appliance mounts a volume that its configuration does not name, or no longer names",
         "name the folder under services.volumes in tinkbox.yaml, and write that name in the template",
     )
+    HOST_FULL = (
+        "HostFull",
+        Giver.HOST,
+        "the appliance runs as many services as it may, of this workflow or in all: this one waits until another is gone",
+        "end workflows that you need no more, or raise limits.services in tinkbox.yaml",
+    )
     NETWORK_FAILED = (
         "NetworkFailed",
         Giver.HOST,

@@ -12,6 +12,7 @@ from tests.unit.hosting.fake_host_link import FakeHostLink
 from tests.unit.worker.fakes import Faults
 from tinkbox.hosting import Pace, Place
 from tinkbox.hosting.host import ServiceHost
+from tinkbox.model.limits import Ledger
 from tinkbox.model.services import Phase, PlannedService, Service, Standing
 from tinkbox.wire.messages.hosting import WantedService
 
@@ -42,10 +43,11 @@ class Rig:
             subnets=SUBNETS,
         )  # fmt: skip
         self.place = replace(self.place, **place)  # type: ignore[arg-type]
+        self.room: Ledger | None = None
 
     def host(self) -> ServiceHost:
         clock = asyncio.get_running_loop().time
-        return ServiceHost(self.engine, self.host_link, self.place, clock, Pace(settled=3.0))
+        return ServiceHost(self.engine, self.host_link, self.place, clock, Pace(settled=3.0), self.room)
 
     @asynccontextmanager
     async def hosting(self) -> AsyncIterator[ServiceHost]:

@@ -1,5 +1,6 @@
 import asyncio
 import math
+from dataclasses import replace
 from functools import partial
 from itertools import count
 from pathlib import Path
@@ -11,6 +12,7 @@ from tests.unit.hosting.rig import IMAGE, REGISTRY, Rig, service, wait
 from tests.unit.hosting.virtual_time import run
 from tests.unit.worker.fakes import Killed
 from tinkbox.model.errors import Denied, Unavailable
+from tinkbox.model.limits import SERVICES, Ledger
 from tinkbox.model.services import Phase, Restart, Standing
 from tinkbox.runtime import ContainerSpec
 
@@ -48,6 +50,52 @@ def test_services_of_a_workflow_share_a_network_that_goes_with_the_last_of_them(
             assert (await rig.until(READY, "r2")).phase is READY
 
     run(story)
+
+
+def test_no_more_services_run_than_the_limit_allows(tmp_path: Path) -> None:
+    async def story() -> None:
+        rig = Rig(tmp_path)
+        rig.room = Ledger(replace(SERVICES, each=2, all=3), lambda: 0.0)
+        wanted = [service(f"r{number}", f"w{number // 3}") for number in range(6)]
+        rig.host_link.want(*wanted)
+        async with rig.hosting():
+            await wait(lambda: sum(told(rig, number) is READY for number in range(6)) == 3)
+            waiting = [rig.standing(f"r{number}") for number in range(6) if told(rig, number) is STARTING]
+            assert [each.reason for each in waiting if each] == ["HostFull"] * 3
+            await asyncio.sleep(100)
+            assert len(rig.engine.made) == rig.room.used == 3
+            rig.host_link.want(*wanted[3:])
+            await wait(lambda: [told(rig, number) for number in (3, 4, 5)].count(READY) == 2)
+            rig.host_link.want()
+            await rig.until_nothing_is_left()
+        assert rig.room.used == 0
+
+    run(story)
+
+
+def test_what_runs_when_the_limit_is_lowered_runs_on(tmp_path: Path) -> None:
+    async def story() -> None:
+        rig = Rig(tmp_path)
+        rig.host_link.want(service("r1"), service("r2"))
+        async with rig.hosting():
+            for each in ("r1", "r2"):
+                await rig.until(READY, each)
+        rig.room = Ledger(replace(SERVICES, each=1, all=1), lambda: 0.0)
+        rig.host_link.told.clear()
+        async with rig.hosting():
+            for each in ("r1", "r2"):
+                assert (await rig.until(READY, each)).reason == ""
+            rig.host_link.want()
+            await rig.until_nothing_is_left()
+        assert (len(rig.engine.ever), rig.room.used) == (2, 0)
+
+    run(story)
+
+
+def told(rig: Rig, number: int) -> Phase | None:
+    """The phase of a run that was told last."""
+    standing = rig.standing(f"r{number}")
+    return None if standing is None else standing.phase
 
 
 def test_one_that_crashes_for_ever_is_given_up(tmp_path: Path) -> None:

@@ -33,6 +33,7 @@ from tinkbox.engine.boot.booting import OTHERS_ADDRESSES
 from tinkbox.engine.doctor.case import OsieSize
 from tinkbox.engine.doctor.examiner import Examiner, Premises
 from tinkbox.engine.engine import Engine, EngineSettings, Surroundings
+from tinkbox.engine.machines.boot_tickets import Seal
 from tinkbox.engine.workflows.binding import Names
 from tinkbox.hosting import Place
 from tinkbox.hosting.host import ServiceHost
@@ -44,9 +45,11 @@ from tinkbox.model.limits import SERVICES, TFTP_TRANSFERS, Limits
 from tinkbox.node.discovery import routes as discovery_routes
 from tinkbox.node.hosting import routes as hosting_routes
 from tinkbox.node.routes import routes as worker_routes
+from tinkbox.node.sessions import routes as session_routes
 from tinkbox.node.shells import routes as shell_routes
 from tinkbox.osie.image import OsieImage
 from tinkbox.osie.image import images as osie_images
+from tinkbox.private_files import kept_secret
 from tinkbox.proxy.proxy import Proxy
 from tinkbox.registry.push_tokens import PushTokens
 from tinkbox.registry.routes import routes as registry_routes
@@ -81,7 +84,8 @@ class Appliance:
         # What it decides, and what that is told of the world around it.
         around = Surroundings(
             clock=_now, monotonic=time.monotonic, new_id=_new_id, new_token=_new_token, neighbours=neighbour,
-            digest_of=self._digest_of, gather=self._gather, limits=limits,
+            seal=Seal(kept_secret(settings.data / "boot.key").encode()), digest_of=self._digest_of, gather=self._gather,
+            limits=limits,
         )  # fmt: skip
         self.engine = Engine(store, around, _said(settings, sockets))
 
@@ -209,7 +213,8 @@ class Appliance:
                 _now,
                 self.engine.booting,
             ),
-            *discovery_routes(self.engine.discovery, time.monotonic),
+            *session_routes(self.engine.machines.sessions),
+            *discovery_routes(self.engine.discovery, self.engine.machines.sessions.authenticate, time.monotonic),
             *hosting_routes(self.engine.services, authenticate, self.engine.machines.progress.contact),
             *shell_routes(self.engine.shells, authenticate),
             *boot_routes(self.engine.booting, self.engine.credential, self._boot_folder(at)),

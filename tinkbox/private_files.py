@@ -5,6 +5,7 @@ may be moved, copied or shared later.
 """
 
 import os
+import secrets
 import stat
 from collections.abc import Collection, Iterator
 from contextlib import suppress
@@ -51,6 +52,24 @@ def make_private(folder: Path, layout: Layout) -> None:
                     _own(path, folder)
     except OSError as error:
         raise Unavailable(f"cannot use the data directory {folder}: {error.strerror}: {_remedy(folder)}") from None
+
+
+def kept_secret(path: Path) -> str:
+    """What the file holds; when there is none it is made, readable by its owner only, of 256 random bits.
+
+    Raises Unavailable when it is empty.
+    """
+    if not path.exists():
+        fresh = path.with_suffix(".new")
+        fresh.touch(mode=0o600)
+        fresh.write_text(secrets.token_urlsafe(32) + "\n")
+        fresh.replace(path)  # so that no power cut leaves an empty one behind
+    secret = path.read_text().strip()
+    if not secret:
+        raise Unavailable(
+            f"{path} is empty, which would let everybody in: delete it, and the next start makes a new one"
+        )
+    return secret
 
 
 def _own(path: Path, folder: Path) -> None:

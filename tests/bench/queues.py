@@ -34,9 +34,11 @@ from tests.bench.connection import Connection
 from tests.bench.figures import Comparison
 from tests.bench.lab import TINKBOX, as_server, folder, need, on_loopback, until
 from tests.bench.usage import peak_memory, processor_seconds
+from tests.workers import opening
 from tinkbox.client.operator import Operator
 from tinkbox.client.operator.lasting_connection import LastingConnection
 from tinkbox.model.workflow import Outcome, State
+from tinkbox.wire.messages.session import encode as encode_opening
 from tinkbox.wire.messages.worker import Credential, Hello, Report, encode
 
 TOOLS: Mapping[str, str] = {}
@@ -151,12 +153,21 @@ async def prepare(operator_socket: Path) -> Queues:
         await operator.templates.create("bench", TEMPLATE + actions)
         for number in range(WORKERS):
             await operator.hardware.push(document(number))
-            queues[Credential(**await operator.hardware.credential(mac(number)))] = []
+            queues[await begun(Credential(**await operator.hardware.credential(mac(number))))] = []
         for _ in range(WORKFLOWS + PACED):
             for number, queue in enumerate(queues.values()):
                 created = await operator.workflows.create("bench", {"device_1": mac(number)})
                 queue.append(created["id"])
     return queues
+
+
+async def begun(credential: Credential) -> Credential:
+    """Exchange a credential's boot ticket; returns the same with the session's secret in its place."""
+    wanted = opening(credential.token, BOOT_ID, instance="")
+    door = await connected(credential)
+    await answer(door, "POST", "/worker/session", encode_opening(wanted).encode())
+    door.close()
+    return replace(credential, token=wanted.secret)
 
 
 def mac(number: int) -> str:

@@ -459,6 +459,7 @@ class Neighbour(Host):
 
 @contextmanager
 def neighbour(lab: Lab, number: int) -> Iterator[Neighbour]:
-    """A host at the address of machine `number`."""
+    """A host with the address and the MAC of machine `number`."""
     with Neighbour(lab.network, address(number)) as made:
+        made.run("ip", "link", "set", "eth0", "address", mac(number))
         yield made

@@ -24,7 +24,7 @@ MARK = "TINKBOX_TEST_RUN"
 INSTALLED = "tinkbox-demo: the installed system is up; /etc/motd says: installed over the network by tinkbox"
 ACTIONS = ("stream-image", "write-motd", "reboot")
 ADDRESS = [Stage.DISCOVER, Stage.OFFERED, Stage.REQUESTED, Stage.LEASED]
-BOOT = [Stage.SCRIPT, Stage.KERNEL, Stage.RAMDISK, Stage.CLOCK, Stage.WORKER]
+BOOT = [Stage.SCRIPT, Stage.KERNEL, Stage.RAMDISK, Stage.TICKET, Stage.CLOCK, Stage.SESSION, Stage.WORKER]
 STAGES = {
     # SeaBIOS has iPXE as its boot ROM, so it needs no loader, and tries the network before its disk again.
     "bios": [*ADDRESS, *BOOT, *ADDRESS, Stage.LOCAL_DISK, Stage.DISK_BOOTED],

@@ -145,3 +145,16 @@ def test_machine_is_discovered_beside_another_dhcp_server(shell_archive: Path) -
         workflow = lab.workflow(ONE, shell("install", "echo done"))
         assert lab.ended(workflow).state is State.SUCCESS
         assert lab.stages(ONE).count(Stage.DISCOVERY) == 1
+
+
+@pytest.mark.campaign
+def test_machine_that_is_pushed_while_it_waits_boots_again_by_itself_and_works(shell_archive: Path) -> None:
+    with laboratory(configured=DISCOVERING) as lab:
+        lab.load(shell_archive)
+        machine = lab.machine(ONE)
+        machine.power_on()
+        until(lambda: found(lab), "the machine to tell what it is")
+        lab.push(ONE)
+        workflow = lab.workflow(ONE, shell("install", "echo done"))
+        assert lab.ended(workflow).state is State.SUCCESS
+        assert machine.running

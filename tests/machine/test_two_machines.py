@@ -10,8 +10,10 @@ import pytest
 
 from tests.machine.lab import PATIENCE, Lab, Neighbour, built, hold, hostname, mac, neighbour, shell
 from tests.machine.waiting import ONE, TWO, laboratory_with
+from tests.workers import opening
 from tinkbox.model.boot import Stage
 from tinkbox.model.workflow import State
+from tinkbox.wire.messages.session import encode
 
 pytestmark = pytest.mark.machine
 BIOS, UEFI, GUEST = ONE, TWO, 3
@@ -147,7 +149,9 @@ def ask_as_guest(host: Neighbour, attempts: dict[int, str]) -> Guest:
     own = {path: host.ask(path) for path in boot_files(GUEST)}
     script, ramdisk = own.values()
     credential = json.loads(re.findall(rb"\{.*?\}", ramdisk.body)[0])
-    offer = host.ask("/worker/next", method="POST", token=credential["token"], body=HELLO)
+    wanted = opening(credential["token"], json.loads(HELLO)["boot_id"], instance="")
+    host.ask("/worker/session", method="POST", token=credential["token"], body=encode(wanted))
+    offer = host.ask("/worker/next", method="POST", token=wanted.secret, body=HELLO)
     outcome = {"state": "FAILED", "exit_code": 1, "reason": "Sabotage", "message": "", "tail": []}
     foreign = {path: host.ask(path).status for number in (BIOS, UEFI) for path in boot_files(number)}
     for number, token in attempts.items():
@@ -155,7 +159,7 @@ def ask_as_guest(host: Neighbour, attempts: dict[int, str]) -> Guest:
         for method, path in worker_paths(token)[1:]:
             body = json.dumps(report) if method != "GET" else None
             foreign[f"{method} {path} of {hostname(number)}"] = host.ask(
-                path, method=method, token=credential["token"], body=body
+                path, method=method, token=wanted.secret, body=body
             ).status
     return Guest(
         own={path: answer.status for path, answer in own.items()},
@@ -213,14 +217,13 @@ def test_worker_routes_refuse_without_a_workers_credential(story: Story) -> None
 
 def test_machine_gets_its_own_files_and_work(story: Story) -> None:
     assert set(story.guest.own.values()) == {200}
-    assert story.guest.credential["token"] == story.tokens[GUEST]
     assert story.guest.offered == story.workflows[GUEST]
 
 
 def test_machine_gets_no_files_or_work_of_another(story: Story) -> None:
     assert len(story.guest.foreign) == 12
     assert set(story.guest.foreign.values()) == {404}, story.guest.foreign
-    assert len(set(story.tokens.values())) == 3
+    assert len({story.guest.credential["token"], *story.tokens.values()}) == 4
 
 
 def test_action_gets_no_files_of_another_machine(story: Story) -> None:
@@ -236,7 +239,7 @@ def test_no_credential_is_on_the_kernels_command_line(story: Story) -> None:
     consoles = ["\n".join(machine.console.lines) for machine in story.lab.machines]
     assert all("Command line: " in console for console in consoles)
     for told in (line, story.guest.script, *consoles):
-        assert not [token for token in story.tokens.values() if token in told]
+        assert story.guest.credential["token"] not in told
 
 
 def test_machine_boots_its_disk_after_success(story: Story) -> None:

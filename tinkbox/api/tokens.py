@@ -1,12 +1,12 @@
 """The tokens of the operator door: the operator's, and one for each person that the configuration names."""
 
 import hmac
-import secrets
 from collections.abc import Mapping
 from pathlib import Path
 
 from tinkbox.model.access import Caller, Right, operator
 from tinkbox.model.errors import Forbidden, Unavailable
+from tinkbox.private_files import kept_secret
 
 
 class People:
@@ -41,27 +41,13 @@ def read_people(data: Path, named: Mapping[str, frozenset[Right]]) -> People:
     for path in folder.glob("*.token"):
         if path.stem not in named:
             path.unlink()
-    tokens = {_token(data / "operator.token"): operator()}
+    tokens = {kept_secret(data / "operator.token"): operator()}
     for name, rights in named.items():
         path = folder / f"{name}.token"
-        token = _token(path)
+        token = kept_secret(path)
         if token in tokens:
             raise Unavailable(
                 f"{path} holds the token of {tokens[token].name}: delete it, and the next start makes one"
             )
         tokens[token] = Caller(name=name, rights=rights)
     return People(tokens)
-
-
-def _token(path: Path) -> str:
-    if not path.exists():
-        fresh = path.with_suffix(".new")
-        fresh.touch(mode=0o600)
-        fresh.write_text(secrets.token_urlsafe(32) + "\n")
-        fresh.replace(path)  # so that no power cut leaves an empty token behind
-    token = path.read_text().strip()
-    if not token:
-        raise Unavailable(
-            f"{path} is empty, which would let everybody in: delete it, and the next start makes a new one"
-        )
-    return token

@@ -1,9 +1,10 @@
 """The worker's client of the node door (`wire.messages.worker` has the messages)."""
 
+import asyncio
 import io
 import json
-from collections.abc import Mapping
-from contextlib import AbstractAsyncContextManager
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
 from types import TracebackType
 from typing import Self
 
@@ -12,7 +13,7 @@ import aiohttp
 from tinkbox.client.refusals import raise_refusal
 from tinkbox.client.shell import ShellConnection, shell_connection
 from tinkbox.model.disks import Refused
-from tinkbox.model.errors import Invalid, Unavailable
+from tinkbox.model.errors import Denied, Forbidden, Invalid, NotFound, Unavailable
 from tinkbox.wire.messages import breakpoints as holds
 from tinkbox.wire.messages import disks, journal
 from tinkbox.wire.messages import hosting as services
@@ -22,6 +23,8 @@ from tinkbox.wire.messages.hosting import Observed, Wanted, decode_wanted
 from tinkbox.wire.messages.inventory import Accepted, Told, decode_accepted, encode_message
 from tinkbox.wire.messages.journal import Answer, History
 from tinkbox.wire.messages.json_fields import read_object, text
+from tinkbox.wire.messages.session import INSTANCE, Opening, decode_opened
+from tinkbox.wire.messages.session import encode as encode_opening
 from tinkbox.wire.messages.worker import (
     Credential,
     Hello,
@@ -38,15 +41,31 @@ from tinkbox.wire.polling import POLL_TIMEOUT_SECONDS
 REQUEST_SECONDS = 60.0
 
 
-class NodeDoor:
-    """An async context manager; every method raises Unavailable when the appliance does not answer."""
+class SessionOver(Exception):
+    """Another worker is the machine's: the one that asked has to end without touching anything.
 
-    def __init__(self, credential: Credential) -> None:
+    It is no Refusal, for it does not pass.  `str()` says why, and what the way out is.
+    """
+
+
+class NodeDoor:
+    """An async context manager; every method raises Unavailable when the appliance does not answer.
+
+    The credential's boot ticket is exchanged for the session that `opening` wants before anything else is asked, and again
+    whenever the appliance does not know that session: its store may have been put back to an earlier day.  Every method
+    raises SessionOver when the session is another's, and Denied when the ticket is none.
+    """
+
+    def __init__(self, credential: Credential, opening: Opening) -> None:
         self._base = credential.server
-        self._headers = {"Authorization": f"Bearer {credential.token}"}
+        self._ticket = credential.token
+        self._opening = opening
+        self._entering = asyncio.Lock()
+        self._entered = 0  # how often
 
     async def __aenter__(self) -> Self:
-        self._session = aiohttp.ClientSession(headers=self._headers)
+        headers = {"Authorization": f"Bearer {self._opening.secret}", INSTANCE: self._opening.instance}
+        self._session = aiohttp.ClientSession(headers=headers)
         return self
 
     async def __aexit__(
@@ -103,10 +122,13 @@ class NodeDoor:
         """Hand on a verdict from inside the container.  Raises Conflict, with the winner, for one that came too late."""
         await self._send("POST", f"/worker/attempts/{attempt}/verdict", holds.encode(asked).encode())
 
-    def shell(self, attempt: str, session: str, *, tty: bool) -> AbstractAsyncContextManager[ShellConnection]:
+    @asynccontextmanager
+    async def shell(self, attempt: str, session: str, *, tty: bool) -> AsyncIterator[ShellConnection]:
         """Connect to serve a shell; `client.shell` has what it raises, NotFound when it is over on the appliance."""
+        await self._enter(0)
         url = f"{self._base}/worker/attempts/{attempt}/shells/{session}"
-        return shell_connection(self._session, url, REQUEST_SECONDS, tty=tty)
+        async with shell_connection(self._session, url, REQUEST_SECONDS, tty=tty) as connection:
+            yield connection
 
     async def output(self, attempt: str, offset: int, chunk: bytes) -> int:
         """Send output; returns the offset wanted next."""
@@ -168,10 +190,44 @@ class NodeDoor:
     async def _exchange(
         self, method: str, path: str, body: bytes | None, seconds: float
     ) -> tuple[bytes, Mapping[str, str]]:
+        await self._enter(0)
+        entered = self._entered
+        try:
+            return await self._request(method, path, body, seconds)
+        except Forbidden as error:
+            raise SessionOver(str(error)) from None
+        except Denied:
+            await self._enter(entered)
+        return await self._request(method, path, body, seconds)
+
+    async def _enter(self, before: int) -> None:
+        """Exchange the boot ticket, unless that was done since it was entered so often before."""
+        if self._entered != before:
+            return
+        async with self._entering:
+            if self._entered != before:
+                return
+            message, ticket = encode_opening(self._opening).encode(), {"Authorization": f"Bearer {self._ticket}"}
+            try:
+                answer, _ = await self._request("POST", "/worker/session", message, REQUEST_SECONDS, ticket)
+            except Forbidden as error:
+                raise SessionOver(str(error)) from None
+            except NotFound:
+                raise Unavailable(
+                    f"the appliance at {self._base} is of an earlier release than this worker, and knows no sessions: "
+                    "update it, or boot the OSIE that it built"
+                ) from None
+            decode_opened(answer)
+            self._entered += 1
+
+    async def _request(
+        self, method: str, path: str, body: bytes | None, seconds: float, headers: Mapping[str, str] | None = None
+    ) -> tuple[bytes, Mapping[str, str]]:
         try:
             limit = aiohttp.ClientTimeout(total=seconds)
             data = None if body is None else io.BytesIO(body)
-            async with self._session.request(method, self._base + path, data=data, timeout=limit) as response:
+            request = self._session.request(method, self._base + path, data=data, timeout=limit, headers=headers)
+            async with request as response:
                 answer = await response.read()
                 raise_refusal(response.status, response.reason or "", answer)
                 return answer, response.headers

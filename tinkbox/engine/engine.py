@@ -11,8 +11,10 @@ from tinkbox.engine.boot.leases import Leases
 from tinkbox.engine.discovery.discovery import Acceptance, Discovery
 from tinkbox.engine.discovery.unknown_machines import UnknownMachines
 from tinkbox.engine.machines.boot_history import Seen
+from tinkbox.engine.machines.boot_tickets import Kind, Seal
 from tinkbox.engine.machines.firmware_knowledge import FirmwareKnowledge
 from tinkbox.engine.machines.machines import Machines
+from tinkbox.engine.machines.sessions import Near
 from tinkbox.engine.services.routing_table import RoutingTable
 from tinkbox.engine.services.services import Services
 from tinkbox.engine.shells.shells import Shells
@@ -63,14 +65,15 @@ class EngineSettings:
 class Surroundings:
     """What the engine asks of the world around it.
 
-    `monotonic` is a steady clock in seconds.  `neighbours` gives the hardware address that the kernel has for an IPv4
-    address of one of our networks.  `digest_of` gives the digest of an image by its name, empty when the appliance cannot
-    tell.  `gather` hands over what the services of a workflow wrote until now, and tells
+    `monotonic` is a steady clock in seconds, `seal` what boot tickets are known by.  `neighbours` gives the hardware address
+    that the kernel has for an IPv4 address of one of our networks.  `digest_of` gives the digest of an image by its name,
+    empty when the appliance cannot tell.  `gather` hands over what the services of a workflow wrote until now, and tells
     whether there are any near by.
     """
 
     clock: Callable[[], datetime]
     monotonic: Callable[[], float]
+    seal: Seal
     new_id: Callable[[], str]
     new_token: Callable[[], str]
     neighbours: Callable[[str], MacAddress | None]
@@ -89,7 +92,12 @@ class Engine:
 
         # What workflows are, and what they run.
         self.directory = RoutingTable(settings.names.domain, settings.url)
-        self.machines = machines = Machines(store, wakeups, clock, new_token, self.directory.supply)
+        self.machines = machines = Machines(
+            store, wakeups, clock, around.seal,
+            Near(around.neighbours, is_at=lambda mac, address: self.booting.is_at(mac, address)),
+            is_let_in=lambda mac: strangers.is_let_in(mac),
+            supply=self.directory.supply,
+        )  # fmt: skip
         self.services = Services(
             store, wakeups, machines, clock, self.directory, settings.names.address, around.digest_of
         )
@@ -115,7 +123,9 @@ class Engine:
             reserved=lambda each: each in settings.own or machines.known.mac_at(str(each)) is not None,
             known=machines.known.knows,
         )  # fmt: skip
-        strangers = UnknownMachines(store, machines.known.knows, clock, around.monotonic, new_token, settings.quotas)
+        strangers = UnknownMachines(
+            store, machines.known.knows, clock, around.monotonic, settings.quotas, machines.sessions.forget
+        )
         acceptance = Acceptance(rules=settings.rules, networks=[each.network for each in settings.subnets])
         self.discovery = Discovery(store, wakeups, machines, self.workflows, strangers, clock, acceptance)
         self.booting = Booting(
@@ -155,9 +165,13 @@ class Engine:
         ):  # fmt: skip
             await save()
 
-    def credential(self, plan: Plan, server: str) -> Credential:
-        """The identity of the worker that a plan is for, for the node door at `server`."""
-        registry = server.removeprefix("http://")
-        if plan.hardware_id:
-            return self.machines.credential(plan.hardware_id, server, registry)
-        return self.discovery.credential(plan.interface.mac, server, registry)
+    def credential(self, plan: Plan, server: str, address: str) -> Credential:
+        """What the worker that a plan is for begins with, for the node door at `server`: the ticket of this boot.
+
+        It is asked for from an IPv4 address.  Raises Conflict when it was exchanged already.
+        """
+        registry, worker = server.removeprefix("http://"), plan.hardware_id
+        if not worker:
+            return self.discovery.credential(plan.interface.mac, server, registry, address)
+        ticket = self.machines.sessions.ticket(Kind.BOOT, worker, address)
+        return Credential(server=server, registry=registry, worker=worker, token=ticket)

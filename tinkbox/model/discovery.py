@@ -36,13 +36,12 @@ class Standing(StrEnum):
 class Stranger:
     """A machine that nobody knows, by the MAC that it boots with.
 
-    `port` is where it came from: our interface, or a relay with its circuit.  `token` is its discovery credential.
-    `problem` is why a rule that holds did not accept it.
+    `port` is where it came from: our interface, or a relay with its circuit.  `problem` is why a rule
+    that holds did not accept it.
     """
 
     mac: MacAddress
     standing: Standing
-    token: str
     port: str
     first_seen: datetime
     last_seen: datetime

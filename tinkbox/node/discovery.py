@@ -4,7 +4,6 @@
 """
 
 from collections.abc import Callable
-from functools import partial
 from typing import Final
 
 from aiohttp import web
@@ -13,8 +12,8 @@ from tinkbox.door.bodies import body_of
 from tinkbox.engine.discovery.discovery import Discovery
 from tinkbox.model.errors import TooMany
 from tinkbox.model.rates import Buckets, Rate
-from tinkbox.node.polls import answered, awaited, nothing_yet, worker_of
-from tinkbox.wire.messages.inventory import MAX_INVENTORY, decode_told, encode_message
+from tinkbox.node.polls import Authenticate, answered, awaited, nothing_yet, worker_of
+from tinkbox.wire.messages.inventory import MAX_INVENTORY, Accepted, decode_told, encode_message
 from tinkbox.wire.polling import POLL_SECONDS
 
 # A worker tells once when it starts, and one that is told to wait asks again within eight seconds.
@@ -23,29 +22,34 @@ REMEMBERED: Final = 8192
 
 
 def routes(
-    discovery: Discovery, monotonic: Callable[[], float], poll_seconds: float = POLL_SECONDS
+    discovery: Discovery,
+    authenticate: Authenticate,
+    monotonic: Callable[[], float],
+    poll_seconds: float = POLL_SECONDS,
 ) -> list[web.RouteDef]:
-    """A machine that nobody has accepted yet is answered after `poll_seconds`; `monotonic` is a clock in seconds.
+    """`authenticate` says whose session a request shows, also of machines that nobody knows.
+
+    One that nobody has accepted yet is answered after `poll_seconds`; `monotonic` is a clock in seconds.
 
     Each report of what a machine is costs a transaction, so every machine may tell it only so often.
     """
     tells = Buckets(TELLS, REMEMBERED)
 
     async def told(request: web.Request) -> web.Response:
-        token = worker_of(request, _whoever)
+        holder = worker_of(request, authenticate)
         # Before its body is read: neither an invented credential nor a flood has any of it looked at.
-        if not tells.take(discovery.teller(token), monotonic()):
+        if not tells.take(holder, monotonic()):
             seconds = round(1 / TELLS.a_second)
             raise TooMany(f"this machine told what it is too often: it may do so again in {seconds} s", seconds)
-        await discovery.told(token, decode_told(await body_of(request, MAX_INVENTORY)))
+        await discovery.told(holder, decode_told(await body_of(request, MAX_INVENTORY)))
         return web.json_response({})
 
     async def accepted(request: web.Request) -> web.Response:
-        token = worker_of(request, _whoever)
-        found = await awaited(request, partial(discovery.accepted, token), discovery.wait, poll_seconds)
+        async def ask() -> Accepted | None:
+            # Whoever is accepted while it waits has the same session, and another name.
+            return await discovery.accepted(worker_of(request, authenticate))
+
+        found = await awaited(request, ask, discovery.wait, poll_seconds)
         return nothing_yet() if found is None else answered(encode_message(found))
 
     return [web.post("/worker/inventory", told), web.get("/worker/acceptance", accepted)]
-
-
-_whoever: Callable[[str], str] = str  # the engine knows better whose it is

@@ -7,7 +7,7 @@ from aiohttp import web
 
 from tinkbox.door.bodies import body_of
 from tinkbox.engine.services.services import Services
-from tinkbox.node.polls import answered, awaited, nothing_yet, offset_of, worker_of
+from tinkbox.node.polls import Authenticate, answered, awaited, nothing_yet, offset_of, worker_of
 from tinkbox.wire.ephemeral_limits import MAX_ARCHIVE_BYTES
 from tinkbox.wire.messages.hosting import decode_observed, encode
 from tinkbox.wire.messages.worker import MAX_OUTPUT_CHUNK
@@ -19,11 +19,11 @@ MAX_OBSERVED_BODY = 8 * 1024 * 1024
 
 def routes(
     services: Services,
-    authenticate: Callable[[str], str],
+    authenticate: Authenticate,
     contact: Callable[[str, str], None],
     poll_seconds: float = POLL_SECONDS,
 ) -> list[web.RouteDef]:
-    """`authenticate` maps a credential's token to the machine's id or raises Denied.
+    """`authenticate` says whose session a request shows.
 
     `contact` notes that a machine is in touch, and in which boot; it raises Conflict for one that is over.
     A host of which nothing else is wanted than it saw is answered after `poll_seconds`.
@@ -41,7 +41,7 @@ class _ServicesDoor:
     def __init__(
         self,
         services: Services,
-        authenticate: Callable[[str], str],
+        authenticate: Authenticate,
         contact: Callable[[str, str], None],
         poll_seconds: float,
     ) -> None:

@@ -1,6 +1,6 @@
 """What the questions of all workers have in common: who asks, how long it waits for an answer.
 
-The credential is the worker's identity; a name it merely claims counts for nothing.
+Its session is the worker's identity; a name it merely claims counts for nothing.
 """
 
 from collections.abc import Awaitable, Callable
@@ -10,18 +10,29 @@ from aiohttp import web
 
 from tinkbox.door.lasting import lasting
 from tinkbox.model.errors import Denied, Invalid
+from tinkbox.wire.messages.session import INSTANCE
 
 LOOK_EVERY = 5.0
 MAX_MESSAGE_BODY = 1024 * 1024
 T = TypeVar("T")
 
 
-def worker_of(request: web.Request, authenticate: Callable[[str], str]) -> str:
-    """The machine whose credential the request shows; raises Denied."""
+# Maps a session's secret, the process that shows it and the IPv4 address it comes from to the machine's id, or to the MAC
+# of one that nobody knows; raises Denied or Forbidden.
+Authenticate = Callable[[str, str, str], str]
+
+
+def worker_of(request: web.Request, authenticate: Authenticate) -> str:
+    """The machine whose session the request shows; raises Denied or Forbidden."""
+    return authenticate(bearer_of(request), request.headers.get(INSTANCE, ""), request.remote or "")
+
+
+def bearer_of(request: web.Request) -> str:
+    """What the request shows (RFC 6750 §2.1); raises Denied when it is nothing."""
     scheme, _, token = request.headers.get("Authorization", "").partition(" ")
     if scheme.lower() != "bearer" or not token:
-        raise Denied("a worker must show its credential: Authorization: Bearer <token>")
-    return authenticate(token.strip())
+        raise Denied("a worker must show its session: Authorization: Bearer <secret>")
+    return token.strip()
 
 
 def offset_of(request: web.Request) -> int:

@@ -14,6 +14,7 @@ from tinkbox.engine.workflows.lost_histories import LostHistories
 from tinkbox.model.boot import Stage
 from tinkbox.node.polls import (
     MAX_MESSAGE_BODY,
+    Authenticate,
     answered,
     awaited,
     nothing_yet,
@@ -42,12 +43,12 @@ def routes(
     attempts: Attempts,
     breakpoints: Breakpoints,
     lost_histories: LostHistories,
-    authenticate: Callable[[str], str],
+    authenticate: Authenticate,
     clock: Callable[[], datetime],
     timeline: Booting,
     poll_seconds: float = POLL_SECONDS,
 ) -> list[web.RouteDef]:
-    """The worker protocol.  `authenticate` maps a credential's token to the machine's id or raises Denied.
+    """The worker protocol.  `authenticate` says whose session a request shows.
 
     A worker for which there is no work, or no other orders than it has, is answered after `poll_seconds`.
     """
@@ -77,7 +78,7 @@ class _WorkerDoor:
         attempts: Attempts,
         breakpoints: Breakpoints,
         lost_histories: LostHistories,
-        authenticate: Callable[[str], str],
+        authenticate: Authenticate,
         clock: Callable[[], datetime],
         timeline: Booting,
         poll_seconds: float,
@@ -103,9 +104,13 @@ class _WorkerDoor:
         worker = self._worker(request)
         hello = decode_hello(await body_of(request, MAX_MESSAGE_BODY))
         if hello.finishing:
-            return _offered(await self._attempts.offer(worker, hello))
-        ask, wait = partial(self._attempts.offer, worker, hello), partial(self._attempts.wait, worker)
-        return _offered(await awaited(request, ask, wait, self._poll_seconds))
+            offer = await self._attempts.offer(worker, hello)
+        else:
+            ask, wait = partial(self._attempts.offer, worker, hello), partial(self._attempts.wait, worker)
+            offer = await awaited(request, ask, wait, self._poll_seconds)
+        # Meanwhile another may have become this machine's worker: what was begun is offered to that one.
+        self._worker(request)
+        return _offered(offer)
 
     async def history(self, request: web.Request) -> web.Response:
         worker = self._worker(request)
@@ -158,6 +163,7 @@ class _WorkerDoor:
         worker = self._worker(request)
         report = decode_report(await body_of(request, MAX_MESSAGE_BODY))
         offer = await self._attempts.report(worker, request.match_info["token"], report)
+        self._worker(request)  # as above
         return answered("{}" if offer is None else encode(offer))
 
     async def disks(self, request: web.Request) -> web.Response:

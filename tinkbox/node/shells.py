@@ -1,16 +1,14 @@
 """The worker's end of a shell: a WebSocket that it dials, since a machine opens no port."""
 
-from collections.abc import Callable
-
 from aiohttp import web
 
 from tinkbox.door.frames import carry, expect_websocket
 from tinkbox.engine.shells.shells import Shells
-from tinkbox.node.polls import worker_of
+from tinkbox.node.polls import Authenticate, worker_of
 
 
-def routes(shells: Shells, authenticate: Callable[[str], str]) -> list[web.RouteDef]:
-    """`authenticate` maps a credential's token to the machine's id or raises Denied."""
+def routes(shells: Shells, authenticate: Authenticate) -> list[web.RouteDef]:
+    """`authenticate` says whose session a request shows."""
 
     async def serve(request: web.Request) -> web.StreamResponse:
         worker = worker_of(request, authenticate)

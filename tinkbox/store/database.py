@@ -11,6 +11,7 @@ change in halves, and changes nothing; what follows in memory follows the commit
 """
 
 import asyncio
+import hashlib
 import re
 import sqlite3
 from collections.abc import Callable, Sequence
@@ -35,6 +36,7 @@ from tinkbox.store.leases import LeaseTable
 from tinkbox.store.output import SERVICE_RUNS, OutputTable
 from tinkbox.store.queues import QueueTable
 from tinkbox.store.services import ServiceTable
+from tinkbox.store.sessions import SessionTable
 from tinkbox.store.shells import ShellTable
 from tinkbox.store.sightings import SightingTable
 from tinkbox.store.syslog import SyslogTable
@@ -70,6 +72,7 @@ class Tables:
     discovery: DiscoveryTable
     journals: JournalTable
     images: ImageTable
+    sessions: SessionTable
 
     @classmethod
     def on(cls, connection: sqlite3.Connection) -> Self:
@@ -94,6 +97,7 @@ class Tables:
             DiscoveryTable(connection),
             JournalTable(connection),
             ImageTable(connection),
+            SessionTable(connection),
         )
 
 
@@ -258,6 +262,18 @@ def _migrate(connection: sqlite3.Connection, path: Path) -> None:
         raise Unavailable(
             f"the store {path} was written by a newer tinkbox (schema {version}, this one knows {newest}): run that one"
         )
+    if version == newest:
+        return
+    connection.create_function("sha256", 1, _sha256, deterministic=True)
+    # A table that others refer to is made anew without them (the SQLite manual's "Making Other Kinds Of Table Schema
+    # Changes"); what goes is overwritten, for it may be a secret.
+    connection.executescript("PRAGMA foreign_keys = OFF; PRAGMA secure_delete = ON")
     for number, script in scripts:
         if number > version:
             connection.executescript(f"BEGIN IMMEDIATE;\n{script}\nPRAGMA user_version = {number};\nCOMMIT;")
+    connection.executescript("PRAGMA secure_delete = OFF; PRAGMA foreign_keys = ON; PRAGMA wal_checkpoint(TRUNCATE)")
+
+
+def _sha256(text: str) -> str:
+    """In hex."""
+    return hashlib.sha256(text.encode()).hexdigest()

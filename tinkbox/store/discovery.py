@@ -25,13 +25,12 @@ class DiscoveryTable:
         """Keep them, as they stand now; what is hardware by now stays as it was stored."""
         self._sql.executemany(
             "INSERT OR REPLACE INTO stranger "
-            "(mac, standing, token, port, architecture, boot_id, inventory, problem, first_seen, last_seen) "
-            "SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10 WHERE NOT EXISTS (SELECT 1 FROM interface WHERE mac = ?1)",
+            "(mac, standing, port, architecture, boot_id, inventory, problem, first_seen, last_seen) "
+            "SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9 WHERE NOT EXISTS (SELECT 1 FROM interface WHERE mac = ?1)",
             [
                 (
                     each.mac,
                     each.standing,
-                    each.token,
                     each.port,
                     each.architecture,
                     each.boot_id,
@@ -66,7 +65,6 @@ def _stranger(row: sqlite3.Row) -> Stranger:
     return Stranger(
         mac=MacAddress(row["mac"]),
         standing=Standing(row["standing"]),
-        token=row["token"],
         port=row["port"],
         architecture=row["architecture"],
         boot_id=row["boot_id"],

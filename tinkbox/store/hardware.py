@@ -27,14 +27,13 @@ _RECORDS = """
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MachineRecord:
-    """One machine as stored; `token` is its worker's credential.
+    """One machine as stored.
 
     `leaving` is the attempt of which the machine goes away by intention, or empty; `wanted` tells that
     something is left for it to do (besides that).
     """
 
     hardware: Hardware
-    token: str
     created_at: datetime
     updated_at: datetime
     ticket: bool
@@ -77,12 +76,11 @@ class HardwareTable:
         ).fetchall()
         return [(row["claim"], row["hardware_id"]) for row in rows]
 
-    def upsert(self, hardware: Hardware, token: str, now: datetime) -> None:
-        """Store the document; `token` is used only when the machine is new."""
+    def upsert(self, hardware: Hardware, now: datetime) -> None:
         self._sql.execute(
-            "INSERT INTO hardware (id, document, token, created_at, updated_at) VALUES (?, ?, ?, ?, ?) "
+            "INSERT INTO hardware (id, document, created_at, updated_at) VALUES (?, ?, ?, ?) "
             "ON CONFLICT (id) DO UPDATE SET document = excluded.document, updated_at = excluded.updated_at",
-            (hardware.id, json.dumps(hardware.document), token, now.isoformat(), now.isoformat()),
+            (hardware.id, json.dumps(hardware.document), now.isoformat(), now.isoformat()),
         )
         self._sql.execute("DELETE FROM interface WHERE hardware_id = ?", (hardware.id,))
         self._sql.executemany(
@@ -145,7 +143,6 @@ def _hardware(text: str) -> Hardware:
 def _record(row: sqlite3.Row) -> MachineRecord:
     return MachineRecord(
         hardware=_hardware(row["document"]),
-        token=row["token"],
         created_at=datetime.fromisoformat(row["created_at"]),
         updated_at=datetime.fromisoformat(row["updated_at"]),
         ticket=bool(row["ticket"]),

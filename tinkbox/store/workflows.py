@@ -70,7 +70,7 @@ _UNDER_WAY = f"""
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Attempt:
-    """One try at an action.
+    """One try at an action, begun by the worker whose session has this serial.
 
     `left_at` is since when its machine goes away by intention, `resumed_at` since when it runs again after a hold;
     `debug` tells that its worker takes breakpoints, `override` what a person changed for it; `output_length` counts
@@ -84,6 +84,7 @@ class Attempt:
     boot_id: str
     state: State
     started_at: datetime
+    session: int = 0
     left_at: datetime | None = None
     resumed_at: datetime | None = None
     ended_at: datetime | None = None
@@ -267,14 +268,15 @@ class WorkflowTable:
     def begin_attempt(self, attempt: Attempt) -> None:
         """Store a new attempt and make it the action's, in its state; what was changed for it is for no other."""
         self._sql.execute(
-            "INSERT INTO attempt (token, workflow_id, position, worker, boot_id, state, started_at, debug, override) "
-            "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            "INSERT INTO attempt (token, workflow_id, position, worker, boot_id, session, state, started_at, debug, override) "
+            "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             (
                 attempt.token,
                 attempt.workflow_id,
                 attempt.position,
                 attempt.worker,
                 attempt.boot_id,
+                attempt.session,
                 attempt.state,
                 attempt.started_at.isoformat(),
                 attempt.debug,
@@ -408,6 +410,7 @@ def _attempt(row: sqlite3.Row) -> Attempt:
         position=row["position"],
         worker=row["worker"],
         boot_id=row["boot_id"],
+        session=row["session"],
         state=State(row["state"]),
         started_at=datetime.fromisoformat(row["started_at"]),
         left_at=_time(row["left_at"]),

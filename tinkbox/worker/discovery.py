@@ -36,7 +36,7 @@ async def tell(door: Door, boot_id: str, read: Callable[[], Inventory]) -> None:
 
 
 async def introduced(door: Door, credential: Credential, boot_id: str, read: Callable[[], Inventory]) -> Credential:
-    """The credential of the machine that this one is accepted as, however long that takes."""
+    """Who this worker is once its machine is accepted, however long that takes: it goes on with the session that it has."""
     _log.info(
         "nobody knows this machine, %s: it tells what it is and waits to be accepted", credential.worker,
         extra={"action": "discovery.tells"},
@@ -45,4 +45,4 @@ async def introduced(door: Door, credential: Credential, boot_id: str, read: Cal
     while (accepted := await patiently(door.accepted, Refusal)) is None:
         pass
     _log.info("accepted as machine %s", accepted.worker, extra={"action": "discovery.accepted"})
-    return replace(credential, worker=accepted.worker, token=accepted.token, discovery=False)
+    return replace(credential, worker=accepted.worker, discovery=False)

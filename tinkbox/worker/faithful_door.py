@@ -13,6 +13,7 @@ from tinkbox.model.errors import NotFound, Refusal
 from tinkbox.model.journal import Standing
 from tinkbox.runtime.retrying import patiently
 from tinkbox.wire.messages.journal import Answer
+from tinkbox.wire.messages.session import Opening
 from tinkbox.wire.messages.worker import Credential
 from tinkbox.worker.files.journal import Journal
 
@@ -25,10 +26,10 @@ _log = logging.getLogger(__name__)
 class FaithfulDoor(NodeDoor):
     """Every request about an attempt that the appliance does not know waits until `settled`, and is sent once more."""
 
-    def __init__(self, credential: Credential, journal: Journal, boot_id: str) -> None:
-        super().__init__(credential)
+    def __init__(self, credential: Credential, opening: Opening, journal: Journal) -> None:
+        super().__init__(credential, opening)
         self._journal = journal
-        self._boot_id = boot_id
+        self._boot_id = opening.boot_id
         self._settling = asyncio.Lock()
 
     async def settled(self) -> Answer:

@@ -41,7 +41,7 @@ async def nothing_to_gather(_: str) -> None:
 class Machine:
     """Where attempts run; `boot_id` is the kernel's, new whenever the machine has booted.
 
-    Without `debug` no action has a helper, so nothing is ever held and nobody gets a shell.  `gather` has the appliance
+    `session` names the worker's session, without giving it away.  Without `debug` no action has a helper, so nothing is ever held and nobody gets a shell.  `gather` has the appliance
     keep what a workflow's services on this machine wrote until now; it may raise a Refusal or EngineAway.
     `look` tells what is on disks, by their paths.
     """
@@ -51,6 +51,7 @@ class Machine:
     folder: WorkerFolder
     credential: Credential
     boot_id: str
+    session: str = ""
     privileged: bool
     debug: bool = True
     gather: Callable[[str], Awaitable[object]] = nothing_to_gather

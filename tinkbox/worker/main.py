@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import secrets
 import time
 from dataclasses import replace
 from functools import partial
@@ -9,7 +10,7 @@ from pathlib import Path
 from typing import NoReturn, Protocol
 
 from tinkbox import __version__
-from tinkbox.client.node import NodeDoor
+from tinkbox.client.node import NodeDoor, SessionOver
 from tinkbox.hosting import Place
 from tinkbox.hosting.host import ServiceHost
 from tinkbox.model.errors import Conflict, Denied, Invalid, NotFound, Refusal, TooLarge, Unavailable
@@ -19,12 +20,14 @@ from tinkbox.runtime import ContainerFailed, EngineAway
 from tinkbox.runtime.docker import DockerRuntime
 from tinkbox.runtime.retrying import patiently
 from tinkbox.wire.messages.journal import Answer
+from tinkbox.wire.messages.session import Opening
 from tinkbox.wire.messages.worker import Credential, Hello, Offer, Report, decode_credential
 from tinkbox.worker.attempts.attempt import AttemptRun
 from tinkbox.worker.containers.action_containers import remove_strays
 from tinkbox.worker.containers.salvage import discard
 from tinkbox.worker.discovery import introduced, tell
 from tinkbox.worker.faithful_door import FaithfulDoor
+from tinkbox.worker.files.session_file import name_of, only_worker
 from tinkbox.worker.files.toolbox import install
 from tinkbox.worker.files.worker_folder import LAYOUT, WorkerFolder
 from tinkbox.worker.host.addresses import own_address
@@ -37,6 +40,7 @@ from tinkbox.worker.machine import Machine
 CREDENTIAL = Path("/etc/tinkbox/worker.json")
 DOCKER = "unix:///var/run/docker.sock"
 BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
+SESSION_OVER = 3  # the exit status; /osie/worker asks for a new credential then
 _LONGEST_WHY = 500
 _log = logging.getLogger(__name__)
 
@@ -62,14 +66,15 @@ def work(
 
     In the OSIE everything comes from what the appliance served at boot.  With a credential for discovery the machine first
     waits to be accepted.  Without `debug` the machine takes no
-    breakpoint and serves no shell.  Raises NotFound or Invalid when there is no usable credential, Unavailable when `data`
-    is another user's.
+    breakpoint and serves no shell.  Returns SESSION_OVER when another worker is this machine's.  Raises NotFound or Invalid
+    when there is no usable credential, Unavailable when `data` is another user's, another worker's or a copy.
     """
     identity = read_credential(credential or CREDENTIAL)
     make_private(data, LAYOUT)
     if server:
         identity = replace(identity, server=server.rstrip("/"))
-    return asyncio.run(_work(identity, docker or DOCKER, data, privileged=privileged, debug=debug))
+    with only_worker(data):
+        return asyncio.run(_work(identity, docker or DOCKER, data, privileged=privileged, debug=debug))
 
 
 def read_credential(path: Path) -> Credential:
@@ -87,13 +92,45 @@ def read_credential(path: Path) -> Credential:
 
 async def _work(credential: Credential, docker: str, data: Path, *, privileged: bool, debug: bool) -> int:
     folder = WorkerFolder(data)
-    boot_id = BOOT_ID.read_text().strip()
+    opening = Opening(
+        secret=folder.session.secret(credential.token),
+        boot_id=BOOT_ID.read_text().strip(),
+        instance=secrets.token_urlsafe(9),
+        version=__version__,
+    )
     if debug:
         install(folder.tools)
-    if credential.discovery:
-        async with NodeDoor(credential) as waiting:
-            credential = await introduced(waiting, credential, boot_id, inventory)
-    async with FaithfulDoor(credential, folder.journal, boot_id) as door, DockerRuntime(docker) as runtime:
+    status = 0
+    try:
+        if credential.discovery:
+            async with NodeDoor(credential, opening) as waiting:
+                credential = await introduced(waiting, credential, opening.boot_id, inventory)
+    except* SessionOver as over:
+        _log.error("%s; booting again", _why(over), extra={"action": "worker.session-over"})
+        # Nothing was begun on it, and its next boot may be that of a machine that is known.
+        folder.want_reboot()
+    else:
+        try:
+            await _serve_machine(credential, opening, folder, docker, privileged=privileged, debug=debug)
+        except* SessionOver as over:
+            _log.error("%s. This worker ends", _why(over), extra={"action": "worker.session-over"})
+            status = SESSION_OVER
+    return status
+
+
+def _why(over: BaseExceptionGroup[SessionOver]) -> str:
+    first: BaseException = over
+    while isinstance(first, BaseExceptionGroup):
+        first = first.exceptions[0]
+    return str(first)
+
+
+async def _serve_machine(
+    credential: Credential, opening: Opening, folder: WorkerFolder, docker: str, *, privileged: bool, debug: bool
+) -> None:
+    """Do what is to be done on the machine, until it is to go away; raises SessionOver when another worker is to do it."""
+    boot_id = opening.boot_id
+    async with FaithfulDoor(credential, opening, folder.journal) as door, DockerRuntime(docker) as runtime:
         place = Place(
             host=credential.worker,
             folder=folder.services,
@@ -106,7 +143,7 @@ async def _work(credential: Credential, docker: str, data: Path, *, privileged: 
         )
         host = ServiceHost(runtime, RemoteHostLink(door, boot_id), place, time.monotonic)
         machine = Machine(
-            runtime=runtime, door=door, folder=folder, credential=credential, boot_id=boot_id,
+            runtime=runtime, door=door, folder=folder, credential=credential, boot_id=boot_id, session=name_of(opening.secret),
             privileged=privileged, debug=debug, gather=host.gather, look=look,
         )  # fmt: skip
         _log.info(
@@ -117,7 +154,6 @@ async def _work(credential: Credential, docker: str, data: Path, *, privileged: 
             telling = group.create_task(tell(door, boot_id, inventory))
             await serve_and_host(machine, door, host)
             telling.cancel()
-    return 0
 
 
 async def serve_and_host(machine: Machine, door: Door, host: Host) -> None:
@@ -203,8 +239,6 @@ async def _ask(machine: Machine, door: Door) -> Offer | None:
         offer = await door.next(_hello(machine))
         if offer is not None and not journal.takes(offer):
             raise Conflict(f"the appliance offers attempt {offer.attempt}, which comes before what was done here")
-    except Denied as error:
-        raise Denied(f"{error}: boot this machine again, or make a new credential") from None
     except Conflict:
         answer = await door.settled()
         if answer.seen is not None:

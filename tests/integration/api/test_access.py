@@ -28,6 +28,7 @@ NEEDED = {
     ("GET", "/v1/hardware/{key}"): LOOK,
     ("DELETE", "/v1/hardware/{key}"): OPERATE,
     ("GET", "/v1/hardware/{key}/credential"): OPERATE,
+    ("POST", "/v1/hardware/{key}/credential"): OPERATE,
     ("POST", "/v1/hardware/{key}/discard-history"): OPERATE,
     ("GET", "/v1/hardware/{key}/timeline"): LOOK,
     ("GET", "/v1/discovered"): LOOK,

@@ -95,6 +95,5 @@ async def test_a_refused_machine_is_shown_as_that(door: Door) -> None:
 
 async def test_what_a_known_machine_told_is_shown(door: Door) -> None:
     await door.done("POST", "/v1/hardware", hardware(1))
-    token = door.box.machines.credential(mac(1), "s", "r").token
-    await door.box.discovery.told(token, Told(boot_id="b", inventory=what(1)))
+    await door.box.discovery.told(door.box.machines.known.holder(mac(1)), Told(boot_id="b", inventory=what(1)))
     assert (await door.done("GET", f"/v1/hardware/{mac(1)}"))["inventory"]["serial"] == "S-1"

@@ -46,7 +46,10 @@ async def test_a_credential_is_what_the_node_door_accepts(door: Door) -> None:
     credential = await door.done("GET", f"/v1/hardware/{mac(1)}/credential")
     assert set(credential) == {"server", "registry", "worker", "token"}
     assert (credential["server"], credential["registry"]) == ("http://172.30.0.1", "172.30.0.1")
-    assert door.box.machines.authenticate(credential["token"]) == credential["worker"] == MACHINE
+    for method in ("GET", "POST"):
+        made = await door.done(method, f"/v1/hardware/{mac(1)}/credential")
+        secret = await door.box.exchange(made["token"])
+        assert door.box.machines.authenticate(secret, "", "127.0.0.1") == made["worker"] == MACHINE
 
 
 async def test_a_templates_life(door: Door) -> None:

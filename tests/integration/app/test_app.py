@@ -12,6 +12,7 @@ from typing import NoReturn
 import pytest
 
 from tests.integration.cli.serving import Configuration, configure, run, serving
+from tests.workers import begin
 from tinkbox.app import _keep_running
 from tinkbox.model.errors import Unavailable
 
@@ -125,7 +126,8 @@ def test_the_command_for_a_credential_makes_one_that_works(appliance: Configurat
     assert run(*data, "hardware", "push", "--file", str(machine)).status == 0
     credential = json.loads(run(*data, "hardware", "credential", "08:00:27:00:00:01").out)
     assert credential["server"] == f"http://127.0.0.1:{appliance.http_port}"
-    status, said = ask(appliance.http_port, "/worker/attempts/x/data", Authorization=f"Bearer {credential['token']}")
+    secret = begin(appliance.http_port, credential["token"])
+    status, said = ask(appliance.http_port, "/worker/attempts/x/data", Authorization=f"Bearer {secret}")
     assert (status, b"no such attempt" in said) == (404, True)
 
 

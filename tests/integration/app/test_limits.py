@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from tests.integration.cli.serving import PROGRAM, configure, run_here, serving
+from tests.workers import begin
 from tinkbox.model.limits import NODE_CONNECTIONS
 from tinkbox.wire.ephemeral_limits import MAX_ARCHIVE_BYTES
 
@@ -57,11 +58,11 @@ class Attacked:
         return int(kibibytes) * 1024
 
     def credential(self, folder: Path) -> str:
-        """What a machine that was just made known works with."""
+        """The session of a machine that was just made known, at the address STRANGER."""
         document = folder / "machine.json"
         document.write_text(json.dumps({"id": MACHINE, "network": {"interfaces": [{"dhcp": {"mac": MAC}}]}}))
         self.command("hardware", "push", "--file", str(document))
-        return json.loads(self.command("hardware", "credential", MAC))["token"]
+        return begin(self.node, json.loads(self.command("hardware", "credential", MAC))["token"], STRANGER)
 
 
 @contextmanager

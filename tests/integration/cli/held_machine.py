@@ -16,7 +16,7 @@ from pathlib import Path
 
 from tests.integration.cli.serving import Configuration, clean_environment, run_here
 from tests.integration.engine.appliance import HELLO, hardware, mac
-from tinkbox.client.node import NodeDoor
+from tests.workers import door_of
 from tinkbox.model.breakpoint import Kind
 from tinkbox.model.errors import Unavailable
 from tinkbox.model.workflow import Outcome, State
@@ -180,10 +180,10 @@ class HeldMachine:
             thread.join()
 
     async def _work(self) -> None:
-        async with NodeDoor(self._credential) as door:
-            offer = await door.next(Hello(boot_id="b"))
+        async with door_of(self._credential) as door:
+            offer = await door.next(Hello(boot_id="boot-1"))
             assert offer is not None
-            held = Held(workflow_id=offer.workflow_id, boot_id="b", sequence=1, kind=Kind.FAILURE, outcome=OUTCOME)
+            held = Held(workflow_id=offer.workflow_id, boot_id="boot-1", sequence=1, kind=Kind.FAILURE, outcome=OUTCOME)
             await door.held(offer.attempt, held)
             self.workflow = offer.workflow_id
             self._held.set()

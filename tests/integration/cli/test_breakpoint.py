@@ -11,7 +11,7 @@ import pytest
 
 from tests.integration.cli.serving import Configuration, Ended, configure, run, run_here, serving
 from tests.integration.engine.appliance import HELLO, hardware, mac
-from tinkbox.client.node import NodeDoor
+from tests.workers import door_of
 from tinkbox.model.breakpoint import Kind, Verb
 from tinkbox.model.workflow import Outcome, State
 from tinkbox.wire.messages.breakpoints import Held, Resumed, Ruling
@@ -50,13 +50,13 @@ class Lab:
         """Have the worker say that the next action is held."""
 
         async def held() -> None:
-            async with NodeDoor(decode_credential(self.credential)) as door:
-                self.offer = self.offer or await door.next(Hello(boot_id="b", debug=True))
+            async with door_of(decode_credential(self.credential)) as door:
+                self.offer = self.offer or await door.next(Hello(boot_id="boot-1", debug=True))
                 assert self.offer is not None
                 outcome = ENDED[kind]
                 message = Held(
                     workflow_id=self.offer.workflow_id,
-                    boot_id="b",
+                    boot_id="boot-1",
                     sequence=sequence,
                     kind=kind,
                     outcome=outcome,
@@ -70,7 +70,7 @@ class Lab:
         """What the worker is told to do with what is held."""
 
         async def told() -> Ruling:
-            async with NodeDoor(decode_credential(self.credential)) as door:
+            async with door_of(decode_credential(self.credential)) as door:
                 assert self.offer is not None
                 orders = await door.orders(self.offer.attempt, "")
                 assert orders is not None
@@ -83,9 +83,9 @@ class Lab:
         """Have the worker say how the action ended."""
 
         async def ended() -> None:
-            async with NodeDoor(decode_credential(self.credential)) as door:
+            async with door_of(decode_credential(self.credential)) as door:
                 assert self.offer is not None
-                report = Report(workflow_id=self.offer.workflow_id, boot_id="b", outcome=outcome)
+                report = Report(workflow_id=self.offer.workflow_id, boot_id="boot-1", outcome=outcome)
                 await door.report(self.offer.attempt, report)
 
         asyncio.run(ended())
@@ -95,9 +95,9 @@ class Lab:
         """Have the worker say that the action runs again."""
 
         async def resumed() -> None:
-            async with NodeDoor(decode_credential(self.credential)) as door:
+            async with door_of(decode_credential(self.credential)) as door:
                 assert self.offer is not None
-                message = Resumed(workflow_id=self.offer.workflow_id, boot_id="b", sequence=1)
+                message = Resumed(workflow_id=self.offer.workflow_id, boot_id="boot-1", sequence=1)
                 await door.resumed(self.offer.attempt, message)
 
         asyncio.run(resumed())
@@ -232,8 +232,8 @@ def test_what_fits_no_such_hold_names_what_does(lab: Lab) -> None:
 
 def test_what_is_armed_while_a_workflow_runs_reaches_its_worker(lab: Lab) -> None:
     async def heard() -> tuple[object, object]:
-        async with NodeDoor(decode_credential(lab.credential)) as door:
-            offer = await door.next(Hello(boot_id="b", debug=True))
+        async with door_of(decode_credential(lab.credential)) as door:
+            offer = await door.next(Hello(boot_id="boot-1", debug=True))
             assert offer is not None
             first = await door.orders(offer.attempt, "")
             assert first is not None

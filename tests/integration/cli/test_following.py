@@ -15,7 +15,7 @@ import pytest
 from tests.integration.api.door import image_archive
 from tests.integration.cli.serving import DEADLINE, PROGRAM, ROOT, Configuration, configure, run_here, serving
 from tests.integration.engine.appliance import HELLO, hardware, mac
-from tinkbox.client.node import NodeDoor
+from tests.workers import door_of
 from tinkbox.model.workflow import Outcome, State
 from tinkbox.wire.ephemeral_data import Entry, encode
 from tinkbox.wire.messages.worker import Hello, Report, decode_credential
@@ -64,14 +64,14 @@ def work(configuration: Configuration, state: State = State.SUCCESS, data: Seque
     credential = run_here("--data", str(configuration.data), "hardware", "credential", mac(1)).out
 
     async def worked() -> None:
-        async with NodeDoor(decode_credential(credential)) as door:
-            offer = await door.next(Hello(boot_id="b"))
+        async with door_of(decode_credential(credential)) as door:
+            offer = await door.next(Hello(boot_id="boot-1"))
             assert offer is not None
             await door.output(offer.attempt, 0, f"{offer.action.spec.name} speaks\n".encode())
             if data:
                 await door.keep_data(offer.attempt, encode(data))
             outcome = Outcome(state=state, exit_code=0, reason="" if state is State.SUCCESS else "Broken")
-            report = Report(workflow_id=offer.workflow_id, boot_id="b", outcome=outcome)
+            report = Report(workflow_id=offer.workflow_id, boot_id="boot-1", outcome=outcome)
             await door.report(offer.attempt, report)
 
     asyncio.run(worked())

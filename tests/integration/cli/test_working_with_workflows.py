@@ -15,7 +15,7 @@ from pathlib import Path
 
 from tests.golden import text
 from tests.integration.cli.serving import ROOT, configure, run, serving
-from tinkbox.client.node import NodeDoor
+from tests.workers import door_of
 from tinkbox.model.workflow import Outcome, State
 from tinkbox.wire import ephemeral_data as bundle
 from tinkbox.wire.messages.worker import Hello, Report, decode_credential
@@ -127,7 +127,7 @@ class Session:
 
 async def worker_runs_the_workflow(credential: str) -> None:
     """What `tinkbox --worker` tells the appliance about an action that prints, leaves data and succeeds."""
-    async with NodeDoor(decode_credential(credential)) as door:
+    async with door_of(decode_credential(credential)) as door:
         offer = await door.next(Hello(boot_id="boot-1"))
         assert offer is not None
         assert offer.action.spec.image == "hello-world"

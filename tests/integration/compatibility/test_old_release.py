@@ -1,4 +1,5 @@
-"""Release 924549e itself, out of the history, as the worker of today's appliance and the other way round; and an upgrade of either."""
+"""Release 924549e itself, out of the history, as the worker of today's appliance and the other way round; and an upgrade of the
+appliance while such a worker is at work."""
 
 import asyncio
 import shutil
@@ -12,10 +13,11 @@ import pytest
 
 from tests.integration.cli.serving import PROGRAM, ROOT, configure
 from tests.integration.docker_engine import DockerEngine
-from tests.integration.faults.faults import Fault, plan, reports_doubled, worker_killed
-from tests.integration.faults.rig import OVER, Appliance, Rig, prepare, rig_in
+from tests.integration.faults.faults import plan
+from tests.integration.faults.rig import Appliance, Rig, prepare, rig_in
 from tests.integration.faults.verdict import Expected, complaints
 from tests.integration.faults.wire import Exchange
+from tests.integration.worker.machine import until
 from tinkbox.boot.http.loaders import FOLDER as LOADERS
 from tinkbox.worker.files.toolbox import TOOLS
 
@@ -75,44 +77,26 @@ def programs(request: pytest.FixtureRequest, release: list[str]) -> tuple[Sequen
     return ways[request.param]
 
 
-@pytest.mark.campaign
-async def test_workflow_of_two_releases_ends_as_that_of_one(rig: Rig) -> None:
-    """One action fails and is tried again, a worker dies in the middle, and every report comes twice."""
-    rig.fail_once("subject")
-    plan(rig, worker_killed, "running", "before")
-    plan(rig, reports_doubled, "report taken", "after")
-    assert complaints(await rig.run(retries=1), Expected(retries=1)) == []
-
-
-async def happened(rig: Rig, *kinds: str) -> None:
-    """Wait until one of these events is told of the workflow."""
-    async with asyncio.timeout(SECONDS):
-        async for _, event in rig.operator.events(0):
-            if event is not None and event["workflow_id"] == rig.workflow and event["kind"] in kinds:
-                return
-    raise AssertionError(f"the stream of events ended before {kinds}")
+SAYS = {
+    "old worker": "build the OSIE of this version (tinkbox osie build) and boot the machine again",
+    "old appliance": "is of an earlier release than this worker, and knows no sessions",
+}
 
 
 @pytest.mark.campaign
-@pytest.mark.parametrize("verb", ["retry", "fail"])
-async def test_action_held_by_one_release_takes_the_verdict_of_the_other(rig: Rig, verb: str) -> None:
+async def test_worker_and_appliance_of_two_releases_say_what_to_do_and_begin_nothing(
+    rig: Rig, request: pytest.FixtureRequest, programs: Sequence[Sequence[str]]
+) -> None:
     await rig.create({})
-    rig.fail_once("subject")
-    await rig.operator.breakpoints.arm(rig.workflow, {"on_failure": True})
-    for action in ACTIONS:
-        rig.allow(action)
     rig.worker.start()
-    await happened(rig, "action.held")
-    held = (await rig.operator.breakpoints.get(rig.workflow))["held"]
-    assert (held["kind"], held["outcome"]["exit_code"], held["in_place"]) == ("failure", 3, True)
-    await rig.operator.breakpoints.decide(rig.workflow, {"verb": verb, "why": "by hand"})
-    end = {"retry": "SUCCESS", "fail": "FAILED"}[verb]
-    await happened(rig, *OVER)
+    way = "old worker" if programs[0] is PROGRAM else "old appliance"
+    await asyncio.to_thread(until, lambda: SAYS[way] in " ".join(rig.worker.said.split()), "the worker to say it")
+    assert rig.worker.alive
     state = await rig.operator.workflows.state(rig.workflow)
-    assert state["state"] == end, state
-    assert await rig.left() == []
-    kinds = [event["kind"] for event in await rig.operator.workflows.events(rig.workflow)]
-    assert kinds.count("action.held") == kinds.count("breakpoint.verdict") == 1
+    assert (state["state"], rig.containers()) == ("PENDING", [])
+    if way == "old worker":
+        told = await rig.operator.hardware.timeline(rig.machine)
+        assert "its worker is of an earlier release" in str(told[-1]), told
 
 
 async def appliance_upgraded(rig: Rig, exchange: Exchange) -> None:
@@ -123,18 +107,10 @@ async def appliance_upgraded(rig: Rig, exchange: Exchange) -> None:
     await asyncio.to_thread(rig.appliance.restart)
 
 
-async def worker_upgraded(rig: Rig, exchange: Exchange) -> None:
-    """The old worker is killed, and today's started beside the containers that it left."""
-    rig.worker.program = PROGRAM
-    await worker_killed(rig, exchange)
-
-
 @pytest.mark.campaign
 @pytest.mark.parametrize("transition", ["running", "report sent"])
-@pytest.mark.parametrize("upgraded", [appliance_upgraded, worker_upgraded])
 @pytest.mark.parametrize("programs", ["both old"], indirect=True)
-async def test_upgrade_in_the_middle_of_an_action_loses_and_doubles_nothing(
-    rig: Rig, transition: str, upgraded: Fault
-) -> None:
-    plan(rig, upgraded, transition, "subject")
+async def test_upgrade_in_the_middle_of_an_action_loses_and_doubles_nothing(rig: Rig, transition: str) -> None:
+    """The old worker goes on with the token that it has."""
+    plan(rig, appliance_upgraded, transition, "subject")
     assert complaints(await rig.run(), Expected()) == []

@@ -10,8 +10,10 @@ from pathlib import Path
 from uuid import UUID
 
 from tests.integration.store.stores import opened_store
+from tests.workers import opening
 from tinkbox.engine.engine import Engine, EngineSettings, Surroundings
 from tinkbox.engine.machines.boot_plan import dhcp_plan
+from tinkbox.engine.machines.boot_tickets import Seal
 from tinkbox.engine.workflows.binding import Names
 from tinkbox.model.boot import Plan
 from tinkbox.model.hardware import MacAddress, parse_hardware
@@ -78,13 +80,16 @@ class Appliance(Engine):
         self.clock = clock
         self.numbers = numbers
         self.registry: dict[str, str] = {}  # digests by the names of images
+        self.neighbours: dict[str, MacAddress] = {}
+        self.boots: dict[str, list[str]] = {}
         around = Surroundings(
             clock=clock,
             monotonic=clock.steady,
             new_id=lambda: str(UUID(int=(next(numbers) << 96) + 7)),
             new_token=lambda: f"token-{next(numbers)}",
-            neighbours=lambda _: None,
             digest_of=lambda image: self.registry.get(image, ""),
+            seal=Seal(b"key"),
+            neighbours=lambda address: self.neighbours.get(address),
             gather=lambda workflow_id: self.gather(workflow_id),
             limits=Limits(DECLARED, clock.steady),
         )
@@ -119,7 +124,23 @@ class Appliance(Engine):
         named = devices or {"device_1": 1}
         return await self.workflows.create(name, {key: mac(number) for key, number in named.items()})
 
+    async def session(self, worker: str, boot_id: str = "boot-1", address: str = "127.0.0.1") -> str:
+        """Begin a session for a machine's worker, with a credential by hand; returns its secret."""
+        return await self.exchange(self.machines.credential(worker, "s", "r").token, boot_id, address)
+
+    async def exchange(self, ticket: str, boot_id: str = "boot-1", address: str = "127.0.0.1") -> str:
+        """Exchange a boot ticket for a session; returns its secret.  No process of the worker is named."""
+        wanted = opening(ticket, boot_id, instance="")
+        await self.machines.sessions.exchange(ticket, wanted, address)
+        return wanted.secret
+
     async def offer(self, worker: str, boot_id: str = "boot-1") -> Offer | None:
+        """What a worker is offered; in a later boot it has exchanged its boot ticket before."""
+        known = self.machines.sessions.boot_of(worker)
+        boots = self.boots.setdefault(worker, [known] if known else [])
+        if boots and boot_id not in boots:
+            await self.session(worker, boot_id)
+        boots.append(boot_id)
         return await self.attempts.offer(worker, Hello(boot_id=boot_id))
 
     async def leave(self, worker: str, offer: Offer, boot_id: str = "boot-1") -> None:

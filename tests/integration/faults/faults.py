@@ -126,28 +126,39 @@ def name(fault: Fault) -> str:
 
 
 class LateReport:
-    """A report that is still on its way when its machine loses power; it is to be `refused` when it
-    arrives, or not.  Without `asks` it is an earlier release's.
-    """
+    """A report that is still on its way when its machine loses power.  Without `asks` it is an earlier release's."""
 
-    def __init__(self, *, refused: bool, asks: bool = True) -> None:
-        self._status = 409 if refused else 200
+    def __init__(self, *, asks: bool = True) -> None:
         self._asks = asks
         self._report: Exchange
 
     async def power_cut_behind_it(self, rig: Rig, exchange: Exchange) -> None:
+        """It arrives whenever `arrives` is planned, which is too late: the machine is back."""
+        await self._power_cut(rig, exchange)
+        await rig.power_on()
+
+    async def arrives_while_the_power_is_off(self, rig: Rig, exchange: Exchange) -> None:
+        """It arrives before the machine is back."""
+        await self._power_cut(rig, exchange)
+        await self._send(rig, 200)
+        rig.script.story.acknowledge(self._report)
+        await rig.power_on()
+
+    async def arrives(self, rig: Rig, exchange: Exchange) -> None:
+        """It is refused: the session that sent it is over."""
+        await self._send(rig, 401)
+
+    async def _power_cut(self, rig: Rig, exchange: Exchange) -> None:
         self._report = exchange
         if not self._asks:
             document = json.loads(exchange.body)
             del document["next"]
             self._report = replace(exchange, body=json.dumps(document).encode())
         exchange.lose()
-        await rig.reboot()
+        await rig.power_off()
 
-    async def arrives(self, rig: Rig, exchange: Exchange) -> None:
+    async def _send(self, rig: Rig, wanted: int) -> None:
         status = await self._report.wire.again(self._report)
         rig.script.story.add(f"** the late report -> {status}")
-        if status == 200:
-            rig.script.story.acknowledge(self._report)
-        if status != self._status:
+        if status != wanted:
             rig.refused.append(f"the late report: {status}")

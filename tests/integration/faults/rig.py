@@ -109,7 +109,6 @@ class Worker:
         self._command += ["--credential", str(folder / "worker.json"), "--data", str(folder / "worker")]
         self._command += ["--server", door]
         self._process: subprocess.Popen[bytes] | None = None
-        self.boots_again()
 
     @property
     def said(self) -> str:
@@ -210,13 +209,32 @@ class Rig:
         await asyncio.get_running_loop().run_in_executor(_engine_starter, restart)
 
     async def reboot(self) -> None:
-        """The machine loses its power and comes back: no worker, no container, another boot id."""
+        """The machine loses its power and comes back."""
+        await self.power_off()
+        await self.power_on()
+
+    async def power_off(self) -> None:
+        """No worker and no container is there any more."""
         self.worker.kill()
         self.boots.append(set(self.script.story.attempts.values()))
         await asyncio.to_thread(self.clear)
         (self.folder / "worker" / "reboot").unlink(missing_ok=True)
-        self.worker.boots_again()
+
+    async def power_on(self) -> None:
+        await self.begin_boot()
         self.worker.start()
+
+    async def begin_boot(self) -> None:
+        """Give the machine another boot id, and the boot ticket that goes with it."""
+        self.worker.boots_again()
+        credential = None
+        async with asyncio.timeout(DEADLINE):
+            while credential is None:
+                try:
+                    credential = await self.operator.hardware.credential(self.machine)
+                except Unavailable:  # the appliance was killed
+                    await asyncio.sleep(0.05)
+        (self.folder / "worker.json").write_text(json.dumps(credential))
 
     def clear(self) -> None:
         """Remove all containers."""
@@ -332,11 +350,10 @@ async def rig_in(
     (folder / "marks").mkdir()
     async with Operator(LastingConnection(socket=appliance.socket)) as operator:
         await operator.hardware.push(json.dumps(hardware(number)).encode())
-        credential = await operator.hardware.credential(mac(number))
-        (folder / "worker.json").write_text(json.dumps(credential))
         async with door.open(sockets), docker.open(sockets):
             worker = Worker(folder, door.url, docker.url)
             rig = Rig(folder, appliance, engine, script, worker, operator, (door, docker), mac(number), actions)
+            await rig.begin_boot()
             try:
                 yield rig
             finally:

@@ -92,23 +92,21 @@ async def test_a_poll_that_goes_wrong_gets_the_first_action_once(fault: Fault, t
 
 @pytest.mark.parametrize("transition", row(AFTER_THE_OFFER, 2))
 async def test_a_report_that_is_late_does_not_touch_the_next_attempt(transition: str, rig: Rig) -> None:
-    late = LateReport(refused=True)
+    late = LateReport()
     plan(rig, late.power_cut_behind_it, "report sent", "subject")
     plan(rig, late.arrives, transition, "subject")
     assert complaints(await rig.run(retries=1), Expected(retries=1)) == []
 
 
 async def test_a_report_that_comes_before_its_machine_is_back_counts(rig: Rig) -> None:
-    late = LateReport(refused=False, asks=False)
-    plan(rig, late.power_cut_behind_it, "report sent", "subject")
-    plan(rig, late.arrives, "offer asked", "subject")
+    late = LateReport(asks=False)
+    plan(rig, late.arrives_while_the_power_is_off, "report sent", "subject")
     assert complaints(await rig.run(), Expected()) == []
 
 
 async def test_what_a_report_was_answered_with_is_lost_with_the_machine_that_asked_for_it(rig: Rig) -> None:
-    late = LateReport(refused=False)
-    plan(rig, late.power_cut_behind_it, "report sent", "subject")
-    plan(rig, late.arrives, "offer asked", "subject")
+    late = LateReport()
+    plan(rig, late.arrives_while_the_power_is_off, "report sent", "subject")
     assert complaints(await rig.run(), Expected(state="FAILED", reason="WorkerLost")) == []
     assert [each["state"] for each in (await rig.operator.workflows.get(rig.workflow))["actions"]] == [
         "SUCCESS", "SUCCESS", "FAILED",

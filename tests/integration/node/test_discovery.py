@@ -10,8 +10,8 @@ from aiohttp import web
 from aiohttp.test_utils import TestClient, TestServer
 
 from tests.integration.engine.appliance import Appliance, mac
-from tests.integration.engine.discovery.test_discovery import pxe, standing, wait_here, what
-from tinkbox.client.node import NodeDoor
+from tests.integration.engine.discovery.test_discovery import pxe, standing, what
+from tests.workers import door_of
 from tinkbox.door.problems import refusals_become_problems
 from tinkbox.model.boot import Stage
 from tinkbox.model.discovery import Standing
@@ -19,6 +19,7 @@ from tinkbox.model.hardware import Interface
 from tinkbox.model.sightings import Fact
 from tinkbox.node.discovery import routes
 from tinkbox.node.routes import routes as worker_routes
+from tinkbox.node.sessions import routes as session_routes
 from tinkbox.runtime import retrying
 from tinkbox.wire.messages.inventory import MAX_INVENTORY, Told, decode_accepted, encode_message
 from tinkbox.wire.messages.worker import Credential
@@ -54,7 +55,8 @@ def monotonic() -> Monotonic:
 @pytest.fixture
 async def door(box: Appliance, monotonic: Monotonic) -> AsyncIterator[Client]:
     app = web.Application(middlewares=[refusals_become_problems], client_max_size=0)
-    app.add_routes(routes(box.discovery, monotonic, poll_seconds=0.2))
+    app.add_routes(routes(box.discovery, box.machines.sessions.authenticate, monotonic, poll_seconds=0.2))
+    app.add_routes(session_routes(box.machines.sessions))
     app.add_routes(
         worker_routes(
             box.attempts, box.breakpoints, box.lost_histories, box.machines.authenticate, box.clock, Unseen(), 0.2
@@ -64,10 +66,20 @@ async def door(box: Appliance, monotonic: Monotonic) -> AsyncIterator[Client]:
         yield client
 
 
-def guest(box: Appliance, number: int = 7) -> dict[str, str]:
+async def guest(box: Appliance, number: int = 7) -> dict[str, str]:
     """The headers of a machine that nobody knows, and that was let in."""
+    return await headers_of(box, ticket(box, number))
+
+
+def ticket(box: Appliance, number: int = 7) -> str:
+    """The boot ticket of a machine that nobody knows, and that was let in."""
     assert box.discovery.plan(pxe(number), Interface(mac=mac(number)), "eth1")
-    return {"Authorization": f"Bearer {box.discovery.credential(mac(number), 's', 'r').token}"}
+    return box.discovery.credential(mac(number), "s", "r", "127.0.0.1").token
+
+
+async def headers_of(box: Appliance, boot_ticket: str) -> dict[str, str]:
+    """The headers of the worker that exchanges a boot ticket."""
+    return {"Authorization": f"Bearer {await box.exchange(boot_ticket)}"}
 
 
 @pytest.mark.parametrize("header", [None, "", "Bearer", "Bearer wrong", "Basic dG9rZW4="])
@@ -86,7 +98,7 @@ async def acceptance(door: Client, headers: dict[str, str]) -> bytes:
 
 
 async def test_a_machine_tells_waits_and_is_accepted_while_it_waits(box: Appliance, door: Client) -> None:
-    headers = guest(box)
+    headers = await guest(box)
     assert (await door.post("/worker/inventory", data=TOLD, headers=headers)).status == 200
     assert (await door.get("/worker/acceptance", headers=headers)).status == 204
     async with asyncio.timeout(60), asyncio.TaskGroup() as group:
@@ -94,11 +106,15 @@ async def test_a_machine_tells_waits_and_is_accepted_while_it_waits(box: Applian
         await asyncio.sleep(0.02)
         enrolled = await box.discovery.accept(mac(7))
     accepted = decode_accepted(waiting.result())
-    assert accepted.worker == enrolled.hardware.id == box.machines.authenticate(accepted.token)
+    assert (
+        accepted.worker
+        == enrolled.hardware.id
+        == box.machines.authenticate(headers["Authorization"].split()[1], "", "127.0.0.1")
+    )
 
 
 async def test_with_a_discovery_credential_nothing_else_can_be_done(box: Appliance, door: Client) -> None:
-    headers = guest(box)
+    headers = await guest(box)
     await door.post("/worker/inventory", data=TOLD, headers=headers)
     for route in worker_routes(
         box.attempts, box.breakpoints, box.lost_histories, box.machines.authenticate, box.clock, Unseen()
@@ -114,13 +130,13 @@ async def test_with_a_discovery_credential_nothing_else_can_be_done(box: Applian
      TOLD.replace('"disks":[', '"disks":[7,').encode(), b"\xff" * 100, b"[" * 10_000],
 )  # fmt: skip
 async def test_nonsense_is_a_422_and_changes_nothing(box: Appliance, door: Client, body: bytes) -> None:
-    headers = guest(box)
+    headers = await guest(box)
     assert (await door.post("/worker/inventory", data=body, headers=headers)).status == 422
     assert standing(box.discovery) == {mac(7): Standing.BOOTING}
 
 
 async def test_too_much_is_a_413(box: Appliance, door: Client) -> None:
-    answer = await door.post("/worker/inventory", data=b" " * (MAX_INVENTORY + 1), headers=guest(box))
+    answer = await door.post("/worker/inventory", data=b" " * (MAX_INVENTORY + 1), headers=await guest(box))
     assert answer.status == 413
 
 
@@ -129,7 +145,7 @@ async def tell(door: Client, headers: dict[str, str], data: str | bytes = TOLD) 
 
 
 async def test_a_machine_that_tells_without_end_is_told_to_wait(box: Appliance, door: Client) -> None:
-    headers = guest(box)
+    headers = await guest(box)
     assert [await tell(door, headers) for _ in range(50)] == [200] * 8 + [429] * 42
     answer = await door.post("/worker/inventory", data=TOLD, headers=headers)
     assert (answer.headers["Retry-After"], (await answer.json())["type"]) == ("8", "/problems/toomany")
@@ -139,20 +155,20 @@ async def test_a_machine_that_tells_without_end_is_told_to_wait(box: Appliance, 
 async def test_a_flood_of_one_machine_keeps_nobody_else_from_telling_and_grows_nothing(
     box: Appliance, door: Client
 ) -> None:
-    known = {"Authorization": f"Bearer {box.machines.credential(await box.machine(1), 's', 'r').token}"}
-    flooding = guest(box)
+    known = {"Authorization": f"Bearer {await box.session(await box.machine(1))}"}
+    flooding = await guest(box)
     for headers in (flooding, known):
         async with asyncio.TaskGroup() as group:
             told = [group.create_task(tell(door, headers)) for _ in range(200)]
         assert Counter(each.result() for each in told) == {200: 8, 429: 192}
     await box.machines.progress.save()
     assert len([each for each in await box.machines.timeline.of(mac(7)) if each.stage is Stage.INVENTORY]) == 8
-    assert await tell(door, guest(box, 8), encode_message(Told(boot_id="boot-8", inventory=what(8)))) == 200
+    assert await tell(door, await guest(box, 8), encode_message(Told(boot_id="boot-8", inventory=what(8)))) == 200
     assert {each.mac for each in box.discovery.all()} == {mac(7), mac(8)}
 
 
 async def test_who_waits_a_little_is_heard_again(box: Appliance, door: Client, monotonic: Monotonic) -> None:
-    headers = guest(box)
+    headers = await guest(box)
     for _ in range(20):
         await tell(door, headers)
     monotonic.now += 7.9
@@ -166,7 +182,8 @@ async def test_who_waits_a_little_is_heard_again(box: Appliance, door: Client, m
 async def test_an_honest_worker_beside_a_flood_of_its_own_machine_gets_through(
     box: Appliance, door: Client, monotonic: Monotonic, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    headers = guest(box)
+    own_ticket = ticket(box)
+    headers = await headers_of(box, own_ticket)
     for _ in range(20):
         await tell(door, headers)
     monkeypatch.setattr(retrying, "FIRST_WAIT", 0.01)
@@ -175,16 +192,16 @@ async def test_an_honest_worker_beside_a_flood_of_its_own_machine_gets_through(
         server=str(door.make_url("")).rstrip("/"),
         registry="r",
         worker=mac(7),
-        token=headers["Authorization"].split()[1],
+        token=own_ticket,
     )
-    async with NodeDoor(credential) as own:
+    async with door_of(credential, instance="process-2") as own:
         await worker_tells(own, "boot-2", lambda: what(7))
     (waiting,) = box.discovery.all()
     assert waiting.boot_id == "boot-2"
 
 
 async def test_nothing_is_read_of_whoever_is_not_to_be_heard(box: Appliance, door: Client) -> None:
-    headers, too_much = guest(box), b" " * (MAX_INVENTORY + 1)
+    headers, too_much = await guest(box), b" " * (MAX_INVENTORY + 1)
     assert await tell(door, {"Authorization": "Bearer invented"}, too_much) == 401
     assert [await tell(door, headers, too_much) for _ in range(9)] == [413] * 8 + [429]
 
@@ -193,7 +210,7 @@ async def test_hostile_text_is_kept_bounded_and_without_control_characters(box: 
     message = json.loads(TOLD)
     message["inventory"] |= {"serial": "\x1b[31m" + "s" * 5_000, "product": "a\n\x00\u202eb", "disks": []}
     message["inventory"]["cards"] = [{"name": "e", "mac": "no mac", "link": True}] * 3
-    headers = guest(box)
+    headers = await guest(box)
     assert (await door.post("/worker/inventory", data=json.dumps(message).encode(), headers=headers)).status == 200
     (waiting,) = box.discovery.all()
     assert waiting.inventory
@@ -203,8 +220,8 @@ async def test_hostile_text_is_kept_bounded_and_without_control_characters(box: 
 
 
 async def test_a_restarted_worker_asks_again_and_goes_on(box: Appliance, door: Client) -> None:
-    await wait_here(box.discovery, 7)
-    headers = guest(box)
+    headers = await guest(box)
+    assert (await door.post("/worker/inventory", data=TOLD, headers=headers)).status == 200
     enrolled = await box.discovery.accept(mac(7))
     assert (await door.post("/worker/inventory", data=TOLD, headers=headers)).status == 200
     for _ in range(2):

@@ -72,7 +72,7 @@ async def door(box: Appliance, told: Told) -> AsyncIterator[Client]:
 async def bearer(box: Appliance, number: int = 1) -> dict[str, str]:
     """The headers of machine `number`, which is pushed for it."""
     worker = await box.machine(number)
-    return {"Authorization": f"Bearer {box.machines.credential(worker, 's', 'r').token}"}
+    return {"Authorization": f"Bearer {await box.session(worker)}"}
 
 
 async def offered(box: Appliance, door: Client, headers: dict[str, str]) -> Offer:
@@ -230,7 +230,7 @@ async def test_what_does_not_fit_is_refused(box: Appliance, door: Client, path: 
 
 
 async def test_half_a_character_in_a_greeting_is_stored_as_text_and_stops_nothing(box: Appliance, door: Client) -> None:
-    headers = await bearer(box)
+    headers = {"Authorization": f"Bearer {await box.session(await box.machine(1), boot_id='?')}"}
     await box.workflow()
     answer = await door.post("/worker/next", data=r'{"boot_id":"\ud800"}', headers=headers)
     assert answer.status == 200

@@ -11,10 +11,12 @@ from aiohttp.test_utils import TestServer
 
 from tests.integration.engine.appliance import Appliance
 from tests.integration.engine.held import SHELL, Hub, hold, out, shown, typed
+from tests.workers import door_of
 from tinkbox.client.node import NodeDoor
 from tinkbox.door.problems import refusals_become_problems
 from tinkbox.model.errors import Denied, NotFound, Unavailable
 from tinkbox.model.shells import Mode, ShellEnd
+from tinkbox.node.sessions import routes as session_routes
 from tinkbox.node.shells import routes
 from tinkbox.wire.messages.shell import control, status
 from tinkbox.wire.messages.worker import Credential, Offer
@@ -31,6 +33,7 @@ async def hub(box: Appliance, tmp_path: Path) -> AsyncIterator[Hub]:
 async def url(hub: Hub) -> AsyncIterator[str]:
     app = web.Application(middlewares=[refusals_become_problems])
     app.add_routes(routes(hub.shells, hub.box.machines.authenticate))
+    app.add_routes(session_routes(hub.box.machines.sessions))
     async with TestServer(app) as server:
         yield str(server.make_url("")).rstrip("/")
 
@@ -42,7 +45,7 @@ async def offer(box: Appliance) -> Offer:
 
 async def node(box: Appliance, url: str, number: int = 1) -> NodeDoor:
     credential = box.machines.credential(await box.machine(number), "s", "r")
-    return NodeDoor(Credential(server=url, registry="", worker="", token=credential.token))
+    return door_of(Credential(server=url, registry="", worker="", token=credential.token))
 
 
 async def test_frames_pass_between_a_worker_and_a_client(hub: Hub, url: str, offer: Offer) -> None:
@@ -88,15 +91,14 @@ async def test_a_session_is_served_by_its_own_machine_only(hub: Hub, url: str, o
         with pytest.raises(NotFound):
             async with door.shell(offer.attempt, "nonsense", tty=True):
                 pass
-    async with NodeDoor(Credential(server=url, registry="", worker="", token="wrong")) as door:
+    async with door_of(Credential(server=url, registry="", worker="", token="wrong")) as door:
         with pytest.raises(Denied):
             async with door.shell(offer.attempt, opened.id, tty=True):
                 pass
 
 
 async def test_a_request_for_no_websocket_is_refused(hub: Hub, url: str, offer: Offer) -> None:
-    credential = hub.box.machines.credential(await hub.box.machine(1), "s", "r")
-    headers = {"Authorization": f"Bearer {credential.token}"}
+    headers = {"Authorization": f"Bearer {await hub.box.session(await hub.box.machine(1))}"}
     path = f"{url}/worker/attempts/{offer.attempt}/shells/x"
     async with aiohttp.ClientSession(headers=headers) as session, session.get(path) as response:
         assert response.status == 422

@@ -16,7 +16,6 @@ def stranger(number: int, **facts: object) -> Stranger:
     plain = Stranger(
         mac=mac(number),
         standing=Standing.WAITING,
-        token=f"t{number}",
         port="172.31.0.1 ge-0/1",
         first_seen=NOON + timedelta(minutes=number),
         last_seen=NOON + timedelta(hours=1),

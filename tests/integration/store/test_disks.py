@@ -17,7 +17,7 @@ WRITING = Remembered(ours=(TABLE,), foreign=(ROOT,))
 
 async def machine(store: Store) -> str:
     hardware = parse_hardware(HARDWARE.read_text())
-    await store.write(lambda tables: tables.hardware.upsert(hardware, "token", NOW))
+    await store.write(lambda tables: tables.hardware.upsert(hardware, NOW))
     return hardware.id
 
 

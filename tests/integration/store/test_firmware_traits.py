@@ -13,7 +13,7 @@ LEARNED = FirmwareTraits(secure_boot=True, local_boot=LocalBoot.GRUB, proven=Tru
 
 async def pushed(store: Store) -> Hardware:
     hardware = parse_hardware(HARDWARE.read_text())
-    await store.write(lambda tables: tables.hardware.upsert(hardware, "token", NOW))
+    await store.write(lambda tables: tables.hardware.upsert(hardware, NOW))
     return hardware
 
 

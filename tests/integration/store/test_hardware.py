@@ -21,7 +21,7 @@ def machine(number: int) -> Hardware:
 async def push(store: Store, *numbers: int) -> None:
     def use_case(tables: Tables) -> None:
         for number in numbers:
-            tables.hardware.upsert(machine(number), f"token-{number}", NOW)
+            tables.hardware.upsert(machine(number), NOW)
 
     await store.write(use_case)
 
@@ -29,7 +29,7 @@ async def push(store: Store, *numbers: int) -> None:
 async def test_progress_comes_back_as_it_was_saved(store: Store) -> None:
     await push(store, 1)
     (record,) = await store.read(lambda tables: tables.hardware.all())
-    assert (record.hardware, record.token, record.ticket, record.boots) == (machine(1), "token-1", False, 0)
+    assert (record.hardware, record.ticket, record.boots) == (machine(1), False, 0)
     later = replace(
         record, boots=2, furthest=Stage.KERNEL, stage=Stage.SCRIPT, stage_at=NOW, boot_id="b", last_contact=NOW
     )
@@ -37,14 +37,12 @@ async def test_progress_comes_back_as_it_was_saved(store: Store) -> None:
     assert await store.read(lambda tables: tables.hardware.some([record.hardware.id, "unknown"])) == [later]
 
 
-async def test_pushing_again_keeps_the_token_and_moves_the_addresses(store: Store) -> None:
+async def test_pushing_again_moves_the_addresses(store: Store) -> None:
     await push(store, 1)
     moved = replace(machine(1), interfaces=machine(10).interfaces)
-    await store.write(lambda tables: tables.hardware.upsert(moved, "another", NOW))
+    await store.write(lambda tables: tables.hardware.upsert(moved, NOW))
 
     def question(tables: Tables) -> None:
-        (record,) = tables.hardware.all()
-        assert record.token == "token-1"
         assert tables.hardware.by_address(mac(1)) is None
         assert mac(10).upper() != mac(10)
         for spelled in (mac(10).upper(), mac(10).replace(":", "-"), mac(10).replace(":", "")):
@@ -129,7 +127,7 @@ async def test_a_ticket_is_kept_as_long_as_something_is_left_to_do(store: Store)
 async def test_an_agent_id_finds_its_machine_and_is_nobody_elses(store: Store) -> None:
     document = {**hardware(1), "spec": {"agentID": "agent-7"}}
     named = replace(machine(1), document=document, agent_id="agent-7")
-    await store.write(lambda tables: tables.hardware.upsert(named, "token", NOW))
+    await store.write(lambda tables: tables.hardware.upsert(named, NOW))
     assert await store.read(lambda tables: tables.hardware.by_address("agent-7")) == named.id
     assert await store.read(lambda tables: tables.hardware.by_address("agent-8")) is None
     assert await store.read(lambda tables: tables.hardware.holders(named)) == []

@@ -28,10 +28,17 @@ def lab(tmp_path: Path, docker_engine: DockerEngine) -> Iterator[Lab]:
 
 
 @pytest.fixture(scope="module")
-def machine_of_module(tmp_path_factory: pytest.TempPathFactory, docker_engine: DockerEngine) -> Iterator[Lab]:
-    """A machine at work, for a module that has many tests; they use it by the name of `machine`."""
-    with lab_in(tmp_path_factory.mktemp("machine"), docker_engine) as lab, serving(lab.configuration), lab.working():
+def lab_of_module(tmp_path_factory: pytest.TempPathFactory, docker_engine: DockerEngine) -> Iterator[Lab]:
+    """The same, for a module that has many tests."""
+    with lab_in(tmp_path_factory.mktemp("machine"), docker_engine) as lab:
         yield lab
+
+
+@pytest.fixture(scope="module")
+def machine_of_module(lab_of_module: Lab) -> Iterator[Lab]:
+    """A machine at work, for a module that has many tests; they use it by the name of `machine`."""
+    with serving(lab_of_module.configuration), lab_of_module.working():
+        yield lab_of_module
 
 
 @pytest.fixture

@@ -20,6 +20,7 @@ from tests.integration.docker_engine import DockerEngine
 from tests.integration.engine.appliance import hardware, mac
 from tests.integration.registry.serving import layer
 from tinkbox.cli.nouns.workflow import ENDS
+from tinkbox.worker.main import BOOT_ID
 
 DEADLINE = 120.0
 IMAGE = "tools/sh:v1"
@@ -181,9 +182,14 @@ class Lab:
         (self.marks / name).touch()
 
     @contextmanager
-    def working(self, server: str = "", *, beside_engine: bool = False, debug: bool = True) -> Iterator["Worker"]:
-        """A worker's process, ended afterwards whatever became of it; `beside_engine`, as in an OSIE, it mounts."""
-        worker = Worker(self, server, beside_engine=beside_engine, debug=debug)
+    def working(
+        self, server: str = "", *, beside_engine: bool = False, debug: bool = True, boot_id: str = ""
+    ) -> Iterator["Worker"]:
+        """A worker's process, ended afterwards whatever became of it.
+
+        `beside_engine`, as in an OSIE, it mounts.  With a `boot_id` it sees this one, as if it were on another host.
+        """
+        worker = Worker(self, server, beside_engine=beside_engine, debug=debug, boot_id=boot_id)
         try:
             yield worker
         finally:
@@ -193,13 +199,19 @@ class Lab:
 class Worker:
     """`tinkbox --worker`."""
 
-    def __init__(self, lab: Lab, server: str = "", *, beside_engine: bool = False, debug: bool = True) -> None:
+    def __init__(
+        self, lab: Lab, server: str = "", *, beside_engine: bool = False, debug: bool = True, boot_id: str = ""
+    ) -> None:
         self._log = lab.folder / "worker.log"
         command = [sys.executable, "-m", "tinkbox", "--worker", "--no-privileged", "--docker", lab.engine.url]
         command += ["--credential", str(lab.folder / "worker.json"), "--data", str(lab.folder / "worker")]
         command += ["--server", server] if server else []
         command += [] if debug else ["--no-debug"]
         command = lab.engine.beside(command) if beside_engine else lab.engine.with_its_devices(command)
+        if boot_id:
+            (lab.folder / "boot_id").write_text(f"{boot_id}\n")
+            mount = f"mount --bind {shlex.quote(str(lab.folder / 'boot_id'))} {BOOT_ID} && exec "
+            command = ["unshare", "--mount", "sh", "-c", mount + shlex.join(command)]
         environment = clean_environment() | {"PYTHONPATH": str(ROOT)}  # whoever enters other mounts is in their /
         with self._log.open("ab") as log:
             self._process = subprocess.Popen(command, cwd=ROOT, env=environment, stdout=log, stderr=log)
@@ -213,6 +225,15 @@ class Worker:
         """kill -9."""
         self._process.send_signal(signal.SIGKILL)
         self._process.wait()
+
+    def send(self, number: signal.Signals) -> None:
+        """Send a signal, such as SIGSTOP."""
+        self._process.send_signal(number)
+
+    @property
+    def status(self) -> int | None:
+        """Its exit status, None while it runs."""
+        return self._process.poll()
 
     def ended(self) -> int:
         """Wait until it ends by itself; returns its exit status."""

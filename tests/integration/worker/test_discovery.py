@@ -11,7 +11,9 @@ from typing import Any
 from tests.integration.cli.serving import serving
 from tests.integration.engine.appliance import mac
 from tests.integration.worker.machine import IMAGE, Lab, until
+from tinkbox.engine.machines.boot_tickets import BootTicket, Kind, Seal
 from tinkbox.model.discovery import Standing, Stranger
+from tinkbox.private_files import kept_secret
 from tinkbox.store.database import Store
 
 GUEST = mac(7)
@@ -24,7 +26,7 @@ def let_in(lab: Lab) -> None:
         store = await Store.open(lab.configuration.data / "tinkbox.sqlite")
         now = datetime.now(UTC)
         guest = Stranger(
-            mac=GUEST, standing=Standing.BOOTING, token="guest", port="lo", first_seen=now, last_seen=now
+            mac=GUEST, standing=Standing.BOOTING, port="lo", first_seen=now, last_seen=now
         )  # fmt: skip
         async with asyncio.TaskGroup() as group:
             writer = group.create_task(store.run())
@@ -34,8 +36,10 @@ def let_in(lab: Lab) -> None:
 
     asyncio.run(stored())
     path = lab.folder / "worker.json"
+    seal = Seal(kept_secret(lab.configuration.data / "boot.key").encode())
+    ticket = seal.sealed(BootTicket(kind=Kind.DISCOVERY, holder=GUEST, address="127.0.0.1", serial=1))
     credential = json.loads(path.read_text())
-    path.write_text(json.dumps(credential | {"worker": GUEST, "token": "guest", "discovery": True}))
+    path.write_text(json.dumps(credential | {"worker": GUEST, "token": ticket, "discovery": True}))
 
 
 def template(lab: Lab) -> None:

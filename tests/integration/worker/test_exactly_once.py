@@ -12,6 +12,7 @@ from aiohttp import web
 
 from tests.integration.cli.serving import serving
 from tests.integration.worker.machine import Lab, until
+from tinkbox.wire.messages.session import INSTANCE
 
 NOTE = "echo start >>/marks/starts\n"
 SLOW = NOTE + (
@@ -134,7 +135,7 @@ async def losing_answers(lab: Lab, words: str) -> AsyncIterator[tuple[str, set[s
 
     async def pass_on(request: web.Request) -> web.StreamResponse:
         body = await request.read()
-        headers = {"Authorization": request.headers.get("Authorization", "")}
+        headers = {name: request.headers.get(name, "") for name in ("Authorization", INSTANCE)}
         async with session.request(request.method, door + request.path_qs, data=body, headers=headers) as answer:
             content = await answer.read()
         if words in request.path and request.path not in lost:

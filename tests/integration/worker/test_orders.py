@@ -8,9 +8,10 @@ from typing import Any
 
 from tests.integration.cli.serving import serving
 from tests.integration.docker_engine import DockerEngine
+from tests.integration.engine.appliance import mac
 from tests.integration.runtime.test_engine_messages import bad_registry
 from tests.integration.worker.machine import IMAGE, Lab, until
-from tinkbox.client.node import NodeDoor
+from tests.workers import door_of
 from tinkbox.wire.messages.worker import Hello, decode_credential
 from tinkbox.worker.files.failure_files import Told, Words
 
@@ -151,7 +152,7 @@ async def test_a_machine_that_comes_back_completes_the_action_whose_worker_was_k
     with serving(lab.configuration):
         workflow = await asyncio.to_thread(leave)
         assert (lab.marks / "starts").read_text().split() == ["start"]
-        async with NodeDoor(decode_credential((lab.folder / "worker.json").read_bytes())) as door:
+        async with door_of(decode_credential(lab.tinkbox("hardware", "credential", mac(1))), "another boot") as door:
             offer = await door.next(Hello(boot_id="another boot"))
         assert offer is not None
         assert (offer.action.spec.name, offer.left) == ("action-2", False)

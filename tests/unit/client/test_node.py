@@ -11,20 +11,21 @@ from aiohttp import web
 from aiohttp.test_utils import TestServer
 
 from tests.integration.node.services import WANTED, FakeServices
-from tinkbox.client.node import NodeDoor
+from tests.workers import door_of, opening
+from tinkbox.client.node import NodeDoor, SessionOver
 from tinkbox.door.problems import refusals_become_problems
 from tinkbox.model.action import Action
 from tinkbox.model.boot import Stage
 from tinkbox.model.breakpoint import Armed, Kind, Verb
 from tinkbox.model.disks import Disk, Refused
-from tinkbox.model.errors import Conflict, Denied, Invalid, NotFound, Unavailable
+from tinkbox.model.errors import Conflict, Denied, Forbidden, Invalid, NotFound, Unavailable
 from tinkbox.model.inventory import Inventory
 from tinkbox.model.journal import Entry, Seen
 from tinkbox.model.journal import Standing as JournalStanding
 from tinkbox.model.services import Phase, Standing
 from tinkbox.model.sightings import Fact
 from tinkbox.model.workflow import Outcome, PlannedAction, State
-from tinkbox.node import discovery, routes
+from tinkbox.node import discovery, routes, sessions
 from tinkbox.node import hosting as services
 from tinkbox.wire.messages.breakpoints import Asked, Held, Orders, Resumed
 from tinkbox.wire.messages.disks import Looked
@@ -32,6 +33,7 @@ from tinkbox.wire.messages.hosting import Observed
 from tinkbox.wire.messages.inventory import Accepted, Told
 from tinkbox.wire.messages.journal import Answer, History, decode_history
 from tinkbox.wire.messages.journal import encode as encode_history
+from tinkbox.wire.messages.session import Opening
 from tinkbox.wire.messages.worker import Credential, Hello, Leaving, Offer, Order, Pulled, Report
 
 ACTION = PlannedAction(
@@ -125,14 +127,25 @@ class FakeHistories:
         return None if told.boot_id == "lost" else Answer(standing=JournalStanding.DISCARDED, seen=told.seen)
 
 
+class FakeSessions:
+    """Takes one boot ticket, and refuses what was exchanged already."""
+
+    async def exchange(self, ticket: str, wanted: Opening, address: str) -> str:
+        if ticket == "used":
+            raise Forbidden("it was exchanged already")
+        if ticket != "secret":
+            raise Denied("this is no boot ticket")
+        return "w"
+
+
 class NobodyLooks:
     """Keeps nothing of what is seen of machines."""
 
     def saw_address(self, address: str, stage: Stage, detail: str = "", **facts: Fact) -> None: ...
 
 
-def authenticate(token: str) -> str:
-    if token != "secret":
+def authenticate(token: str, instance: str, address: str) -> str:
+    if token != opening("secret").secret or instance != opening("secret").instance:
         raise Denied("this is no credential of a machine known here")
     return "w"
 
@@ -149,10 +162,11 @@ async def door_to(
     noon = datetime(2026, 11, 21, tzinfo=UTC)
     application.add_routes(routes.routes(attempts, known, FakeHistories(), authenticate, lambda: noon, NobodyLooks()))
     hosted = hosted or FakeServices()
+    application.add_routes(sessions.routes(FakeSessions()))
     application.add_routes(services.routes(hosted, authenticate, lambda _, boot: hosted.told.append(("contact", boot))))
     async with TestServer(application) as server:
         credential = Credential(server=str(server.make_url("")).rstrip("/"), registry="r", worker="w", token=token)
-        async with NodeDoor(credential) as door:
+        async with door_of(credential) as door:
             yield door
 
 
@@ -196,31 +210,29 @@ class FakeDiscovery:
         self.told_of: list[tuple[str, Told]] = []
         self._accepted = accepted
 
-    def teller(self, token: str) -> str:
-        return token
+    async def told(self, holder: str, told: Told) -> None:
+        self.told_of.append((holder, told))
 
-    async def told(self, token: str, told: Told) -> None:
-        self.told_of.append((token, told))
-
-    async def accepted(self, token: str) -> Accepted | None:
+    async def accepted(self, holder: str) -> Accepted | None:
         return self._accepted
 
     async def wait(self, timeout: float) -> None:
         """Here time passes at once."""
 
 
-@pytest.mark.parametrize("accepted", [None, Accepted(worker="w", token="own")])
+@pytest.mark.parametrize("accepted", [None, Accepted(worker="w")])
 async def test_what_a_machine_tells_of_itself_arrives_and_so_does_its_acceptance(accepted: Accepted | None) -> None:
     what = Inventory(architecture="x86_64", processor="ü", processors=1, memory=1, firmware="bios")
     fake = FakeDiscovery(accepted)
     application = web.Application(middlewares=[refusals_become_problems])
-    application.add_routes(discovery.routes(fake, lambda: 0.0, poll_seconds=0.1))
+    application.add_routes(discovery.routes(fake, authenticate, lambda: 0.0, poll_seconds=0.1))
+    application.add_routes(sessions.routes(FakeSessions()))
     async with TestServer(application) as server:
-        credential = Credential(server=str(server.make_url("")).rstrip("/"), registry="r", worker="m", token="guest")
-        async with NodeDoor(credential) as door:
+        credential = Credential(server=str(server.make_url("")).rstrip("/"), registry="r", worker="m", token="secret")
+        async with door_of(credential) as door:
             await door.tell_inventory(Told(boot_id="b", inventory=what))
             assert await door.accepted() == accepted
-    assert fake.told_of == [("guest", Told(boot_id="b", inventory=what))]
+    assert fake.told_of == [("w", Told(boot_id="b", inventory=what))]
 
 
 async def test_the_answer_about_disks_comes_back() -> None:
@@ -306,7 +318,7 @@ async def test_a_wrong_credential_is_denied() -> None:
 
 async def test_an_appliance_that_is_away_is_unavailable() -> None:
     credential = Credential(server="http://127.0.0.1:1", registry="r", worker="w", token="t")
-    async with NodeDoor(credential) as door:
+    async with door_of(credential) as door:
         with pytest.raises(Unavailable, match="does not answer"):
             await door.next(Hello(boot_id="b"))
 
@@ -331,3 +343,68 @@ async def test_what_an_image_is_pinned_to_is_the_appliances_word() -> None:
         with pytest.raises(Invalid, match="digest"):
             await door.pulled("a1", replace(pulled, digest="latest"))
     assert attempts.told == [("pulled", "w", "a1", pulled)]
+
+
+@dataclass
+class Appliance:
+    """Answers for work; forgets its sessions when it is told to."""
+
+    sessions: set[str] = field(default_factory=set)
+    exchanged: list[str] = field(default_factory=list)
+    refuses: Exception | None = None
+    knows_sessions: bool = True
+
+    @asynccontextmanager
+    async def door(self) -> AsyncIterator[NodeDoor]:
+        application = web.Application(middlewares=[refusals_become_problems])
+        if self.knows_sessions:
+            application.add_routes(sessions.routes(self))
+        application.router.add_post("/worker/next", self.next)
+        async with TestServer(application) as server:
+            credential = Credential(server=str(server.make_url("")).rstrip("/"), registry="r", worker="w", token="t")
+            async with door_of(credential) as door:
+                yield door
+
+    async def exchange(self, ticket: str, wanted: Opening, address: str) -> str:
+        if self.refuses is not None:
+            raise self.refuses
+        self.exchanged.append(ticket)
+        self.sessions.add(wanted.secret)
+        return "w"
+
+    async def next(self, request: web.Request) -> web.Response:
+        if self.refuses is not None:
+            raise self.refuses
+        if request.headers["Authorization"].split()[1] not in self.sessions:
+            raise Denied("this is no session")
+        return web.Response(status=204)
+
+
+async def test_a_ticket_is_exchanged_first_and_again_where_the_appliance_forgot_the_session() -> None:
+    appliance = Appliance()
+    async with appliance.door() as door:
+        for _ in range(2):
+            assert await door.next(Hello(boot_id="b")) is None
+        assert appliance.exchanged == ["t"]
+        appliance.sessions.clear()
+        async with asyncio.TaskGroup() as group:
+            for _ in range(3):
+                group.create_task(door.next(Hello(boot_id="b")))
+        assert appliance.exchanged == ["t", "t"]
+
+
+async def test_a_worker_whose_ticket_or_session_is_another_s_is_told_that_it_is_over() -> None:
+    for exchanged in (False, True):
+        appliance = Appliance()
+        async with appliance.door() as door:
+            if exchanged:
+                await door.next(Hello(boot_id="b"))
+            appliance.refuses = Forbidden("another works here")
+            with pytest.raises(SessionOver, match="another works here"):
+                await door.next(Hello(boot_id="b"))
+
+
+async def test_an_appliance_of_before_sessions_is_unavailable_and_says_what_to_do() -> None:
+    async with Appliance(knows_sessions=False).door() as door:
+        with pytest.raises(Unavailable, match="of an earlier release"):
+            await door.next(Hello(boot_id="b"))

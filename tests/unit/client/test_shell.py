@@ -9,7 +9,7 @@ import pytest
 from aiohttp import ClientSession, WSMsgType, web
 from aiohttp.test_utils import TestServer
 
-from tinkbox.client.node import NodeDoor
+from tests.workers import door_of, opening
 from tinkbox.client.shell import ShellConnection, shell_connection
 from tinkbox.model.errors import Conflict, Denied, Invalid, NotFound, Refusal, TooMany, Unavailable
 from tinkbox.wire.messages.shell import MAX_FRAME, Channel, Frame, encode
@@ -31,6 +31,13 @@ def serving(answer: Answer, asked: list[web.Request] | None = None) -> TestServe
         return socket
 
     application = web.Application()
+
+    async def session(request: web.Request) -> web.Response:
+        if asked is not None:
+            asked.append(request)
+        return web.json_response({"worker": "w"})
+
+    application.router.add_post("/worker/session", session)
     application.router.add_get("/{path:.*}", route)
     return TestServer(application)
 
@@ -145,16 +152,17 @@ async def test_nobody_there_and_nobody_answering_are_unavailable() -> None:
         await gone.wait()
 
 
-async def test_the_node_door_connects_where_the_shell_is_with_the_machines_credential() -> None:
+async def test_the_node_door_connects_where_the_shell_is_with_the_workers_session() -> None:
     asked: list[web.Request] = []
     async with serving(echo, asked) as server:
         credential = Credential(server=str(server.make_url("")).rstrip("/"), registry="r", worker="w", token="secret")
-        async with NodeDoor(credential) as door, door.shell("attempt-1", "s1", tty=True) as connection:
+        async with door_of(credential) as door, door.shell("attempt-1", "s1", tty=True) as connection:
             await connection.send_frame(TYPED)
             assert await connection.receive_frame() == TYPED
-    (request,) = asked
+    session, request = asked
+    assert (session.path, session.headers["Authorization"]) == ("/worker/session", "Bearer secret")
     assert request.path == "/worker/attempts/attempt-1/shells/s1"
-    assert request.headers["Authorization"] == "Bearer secret"
+    assert request.headers["Authorization"] == f"Bearer {opening('secret').secret}"
     assert encode(TYPED) == b"\0typed \xff\0"
 
 

@@ -133,6 +133,8 @@ class FakeRuntime:
         number = self._call("create")
         if spec.image not in self.pulled:
             raise ContainerFailed("ImageNotFound", f"no image {spec.image}")
+        if spec.name and spec.name in {each.spec.name for each in self.containers.values()}:
+            raise ContainerFailed("CreateFailed", f"the name {spec.name} is in use")
         command = f"{spec.image} {spec.command[0]}" if spec.command else ""
         identity = f"c{next(self._numbers)}"
         program = self.programs.get(command, self.programs[spec.image])

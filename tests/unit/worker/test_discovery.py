@@ -38,7 +38,7 @@ class FakeDoor:
         self._trouble()
         await asyncio.sleep(0)
         self.asks -= 1
-        return None if self.asks else Accepted(worker="machine-7", token="own")
+        return None if self.asks else Accepted(worker="machine-7")
 
     def _trouble(self) -> None:
         if self.troubles:
@@ -48,14 +48,14 @@ class FakeDoor:
 async def test_it_tells_waits_and_goes_on_with_the_machine_s_own_credential() -> None:
     door = FakeDoor(asks=3)
     own = await introduced(door, GUEST, "boot-1", lambda: WHAT)
-    assert own == replace(GUEST, worker="machine-7", token="own", discovery=False)
+    assert own == replace(GUEST, worker="machine-7", discovery=False)
     assert door.told == [Told(boot_id="boot-1", inventory=WHAT)]
 
 
 async def test_whatever_the_appliance_answers_it_asks_again() -> None:
     away = [Unavailable("away"), Denied("who?"), Conflict("no")]
     door = FakeDoor(troubles=[*away, Unavailable("still away")])
-    assert (await introduced(door, GUEST, "boot-1", lambda: WHAT)).token == "own"
+    assert (await introduced(door, GUEST, "boot-1", lambda: WHAT)).worker == "machine-7"
     assert len(door.told) == 1
 
 
@@ -67,7 +67,7 @@ async def test_trouble_while_it_waits_passes_as_well() -> None:
                 self.troubles.append(Unavailable("restarts"))
             return found
 
-    assert (await introduced(Restarted(asks=4), GUEST, "boot-1", lambda: WHAT)).token == "own"
+    assert (await introduced(Restarted(asks=4), GUEST, "boot-1", lambda: WHAT)).worker == "machine-7"
 
 
 async def test_an_appliance_that_asks_for_no_inventory_is_not_asked_for_ever() -> None:

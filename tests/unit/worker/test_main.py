@@ -148,7 +148,6 @@ async def test_whatever_the_appliance_answers_the_worker_asks_again(
         await serve(machine(FakeRuntime({IMAGE: Program()}), door, tmp_path), door)
     assert door.reports["a1"].outcome.state is State.SUCCESS
     assert str(error) in caplog.text
-    assert ("boot this machine again" in caplog.text) == isinstance(error, Denied)
 
 
 def test_a_credential_is_read_from_its_file(tmp_path: Path) -> None:

@@ -20,6 +20,7 @@ from tinkbox.model.access import Right
 from tinkbox.model.errors import Problem
 from tinkbox.model.firmware_traits import FirmwareTraits
 from tinkbox.model.hardware import Hardware, parse_hardware, primary
+from tinkbox.wire.messages.worker import Credential
 
 
 def routes(
@@ -56,10 +57,10 @@ def routes(
         return web.json_response({"id": await machines.delete(key_of(request))})
 
     async def credential(request: web.Request) -> web.Response:
-        made = machines.credential(key_of(request), server, registry)
-        return web.json_response(
-            {"server": made.server, "registry": made.registry, "worker": made.worker, "token": made.token}
-        )
+        return web.json_response(credential_document(machines.credential(key_of(request), server, registry)))
+
+    async def rotate(request: web.Request) -> web.Response:
+        return web.json_response(credential_document(await machines.rotate(key_of(request), server, registry)))
 
     return [
         *needing(Right.LOOK, web.get("/v1/hardware", show_list), web.get("/v1/hardware/{key}", show)),
@@ -68,8 +69,13 @@ def routes(
             web.post("/v1/hardware", push),
             web.delete("/v1/hardware/{key}", delete),
             web.get("/v1/hardware/{key}/credential", credential),
+            web.post("/v1/hardware/{key}/credential", rotate),
         ),
     ]
+
+
+def credential_document(made: Credential) -> Document:
+    return {"server": made.server, "registry": made.registry, "worker": made.worker, "token": made.token}
 
 
 def hardware_document(status: MachineStatus) -> Document:

@@ -63,11 +63,14 @@ class BootFolder:
 
 def routes(
     planner: Planner,
-    credential: Callable[[Plan, str], Credential],
+    credential: Callable[[Plan, str, str], Credential],
     folder: BootFolder,
     monotonic: Callable[[], float] = time.monotonic,
 ) -> list[web.RouteDef]:
-    """The `/boot/` part of the node door.  `credential` gives the worker's identity for a plan, and for a node door's URL."""
+    """The `/boot/` part of the node door.
+
+    `credential` gives the worker's identity for a plan, for a node door's URL, and for the address that asks.
+    """
     door = _BootDoor(planner, credential, folder, monotonic)
     return [
         web.get("/boot/osie/{architecture}/{name}", door.osie),
@@ -81,7 +84,7 @@ class _BootDoor:
     def __init__(
         self,
         planner: Planner,
-        credential: Callable[[Plan, str], Credential],
+        credential: Callable[[Plan, str, str], Credential],
         folder: BootFolder,
         monotonic: Callable[[], float],
     ) -> None:
@@ -105,7 +108,7 @@ class _BootDoor:
         _, plan = self._plan(request)
         if plan.boot not in WITH_CREDENTIAL:
             raise NotFound("a machine that does not boot the OSIE has no use for a credential")
-        ramdisk = credential_ramdisk(self._credential(plan, self._folder.url))
+        ramdisk = credential_ramdisk(self._credential(plan, self._folder.url, request.remote or ""))
         return web.Response(body=ramdisk, content_type="application/octet-stream")
 
     async def osie(self, request: web.Request) -> web.StreamResponse:

@@ -14,6 +14,7 @@ from tinkbox.boot.http.boot_files import OSIE_FILES, SCRIPT_STAGE, BootFolder
 from tinkbox.boot.http.credential_ramdisk import WITH_CREDENTIAL, credential_ramdisk
 from tinkbox.boot.http.kernel_command_line import kernel_arguments
 from tinkbox.model.boot import Boot, Plan, Stage
+from tinkbox.model.errors import Conflict
 from tinkbox.model.hardware import MacAddress
 from tinkbox.model.sightings import Fact
 from tinkbox.wire.boot_scripts import grub, pxelinux, raspberrypi
@@ -51,14 +52,14 @@ class TftpFiles:
     """What one TFTP server has, and who wants to know of its transfers.
 
     `folder.url` is the node door's, at the address of this server.  `credential` gives the worker's identity for a plan,
-    and for a node door's URL.  `raspberrypi` is the operator's folder of that firmware's own files.
+    for a node door's URL, and for the address that asks.  `raspberrypi` is the operator's folder of that firmware's own files.
     """
 
     def __init__(
         self,
         loaders: Mapping[str, bytes],
         planner: Planner,
-        credential: Callable[[Plan, str], Credential],
+        credential: Callable[[Plan, str, str], Credential],
         folder: BootFolder,
         raspberrypi: Path,
     ) -> None:
@@ -77,7 +78,7 @@ class TftpFiles:
         if found := _OSIE.match(name):
             return _file(self._folder.osie / found[1] / found[2])
         asking = self._asking(peer)
-        return None if asking is None else self._own(asking, name)
+        return None if asking is None else self._own(asking, name, peer)
 
     def saw_address(self, address: str, stage: Stage, detail: str = "", **facts: Fact) -> None:
         """Pass on what was seen of a transfer: of a kernel as such, of a script as what it says."""
@@ -116,7 +117,7 @@ class TftpFiles:
         plan = self._planner.script_plan(mac, peer) if mac else None
         return _Asking(plan, mac) if plan and mac else None
 
-    def _own(self, asking: _Asking, name: str) -> bytes | Path | None:
+    def _own(self, asking: _Asking, name: str, peer: str) -> bytes | Path | None:
         plan, version = asking.plan, self._folder.version
         kernel, initramfs = (f"osie/{plan.interface.architecture}/{each}" for each in OSIE_FILES)
         if name == grub.TURN:
@@ -128,7 +129,7 @@ class TftpFiles:
             )
             return grub.turn_script(plan, files, version).encode()
         if name == CREDENTIAL:
-            return self._identity(plan) if plan.boot in WITH_CREDENTIAL else None
+            return self._identity(plan, peer) if plan.boot in WITH_CREDENTIAL else None
         if name.lower() == f"{_PXELINUX}{asking.mac.replace(':', '-')}":
             # U-Boot takes one ramdisk only; without its credential the OSIE asks for it by itself.
             both = plan.interface.architecture == "x86_64"
@@ -159,8 +160,11 @@ class TftpFiles:
         folder = self._folder
         return kernel_arguments(plan, folder.url, dns=folder.dns, syslog_port=folder.syslog_port)
 
-    def _identity(self, plan: Plan) -> bytes:
-        return credential_ramdisk(self._credential(plan, self._folder.url))
+    def _identity(self, plan: Plan, peer: str) -> bytes | None:
+        try:
+            return credential_ramdisk(self._credential(plan, self._folder.url, peer))
+        except Conflict:
+            return None
 
 
 def _is_script(name: str) -> bool:

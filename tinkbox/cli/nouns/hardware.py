@@ -53,8 +53,11 @@ def declare(noun: argparse.ArgumentParser) -> None:
         verb.add_argument("-d", "--details", action="store_true", help="the whole document")
     add_keys(add_verb(verbs, "delete", delete, "forget machines"))
     add_keys(add_verb(verbs, "watch", watch, "print a document whenever it changes"))
-    verb = add_verb(verbs, "credential", credential, "what makes a worker this machine's")
+    verb = add_verb(verbs, "credential", credential, "print a credential for a worker that you start by hand")
     verb.add_argument("key", metavar="MAC")
+    verb.add_argument(
+        "--rotate", action="store_true", help="end the machine's session and void its earlier credentials"
+    )
     add_keys(
         add_verb(
             verbs, "discard-history", discard_history, "let what a machine did that the store lost count for nothing"
@@ -164,7 +167,7 @@ def watch(chosen: argparse.Namespace) -> None:
 
 
 def credential(chosen: argparse.Namespace) -> None:
-    print(json.dumps(ask(chosen, lambda operator: operator.hardware.credential(chosen.key))))
+    print(json.dumps(ask(chosen, lambda operator: operator.hardware.credential(chosen.key, rotate=chosen.rotate))))
 
 
 def discard_history(chosen: argparse.Namespace) -> None:

@@ -24,8 +24,9 @@ class Hardware:
     async def delete(self, key: str) -> Document:
         return await self._connection.document("DELETE", f"/v1/hardware/{part(key)}")
 
-    async def credential(self, key: str) -> Document:
-        return await self._connection.document("GET", f"/v1/hardware/{part(key)}/credential")
+    async def credential(self, key: str, *, rotate: bool = False) -> Document:
+        """What makes a worker this machine's; with `rotate` nothing counts any more that was given before."""
+        return await self._connection.document("POST" if rotate else "GET", f"/v1/hardware/{part(key)}/credential")
 
     async def discard_history(self, key: str) -> Document:
         """Let a machine work again; what it did since the store was put back counts for nothing."""

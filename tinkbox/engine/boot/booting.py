@@ -171,6 +171,14 @@ class Booting:
         mac = self.at(address)
         return self._machines.known.holder(mac) if mac else ""
 
+    def is_at(self, mac: MacAddress, address: str) -> bool:
+        """Whether a machine, known or not, has an IPv4 address, for all that is known."""
+        try:
+            asked = IPv4Address(address)
+        except AddressValueError:
+            return False
+        return self.at(address) == mac or self._is_its_host(mac, asked)
+
     def saw(self, mac: MacAddress, stage: Stage, detail: str = "", **facts: Fact) -> None:
         """Note that a machine, known or not, was seen at a stage of its boot."""
         self.note(mac, [Note(stage=stage, detail=detail, facts=facts)])

@@ -11,6 +11,7 @@ from typing import NoReturn
 
 from tinkbox.engine.discovery.hardware_document import hardware_of, reservation
 from tinkbox.engine.discovery.unknown_machines import UnknownMachines
+from tinkbox.engine.machines.boot_tickets import Kind
 from tinkbox.engine.machines.machines import Machines
 from tinkbox.engine.templates.templates import find_template
 from tinkbox.engine.wakeups import CHANGES, Wakeups
@@ -98,31 +99,30 @@ class Discovery:
             return None
         return _plan(self._strangers.seen(stranger), Boot.DISCOVERY, interface)
 
-    def credential(self, mac: MacAddress, server: str, registry: str) -> Credential:
-        """What a worker can tell and wait with on a machine that nobody knows.  Raises NotFound."""
+    def credential(self, mac: MacAddress, server: str, registry: str, address: str) -> Credential:
+        """What a worker can tell and wait with on a machine that nobody knows, and that has this address.
+
+        Raises NotFound, and Conflict when its boot ticket was exchanged already.
+        """
         stranger = self._strangers.get(mac)
         if stranger is None or stranger.standing is Standing.REFUSED:
             raise NotFound(f"{mac} was not let in")
-        token = self._strangers.booting(stranger).token
-        return Credential(server=server, registry=registry, worker=mac, token=token, discovery=True)
+        ticket = self._machines.sessions.ticket(Kind.DISCOVERY, mac, address)
+        self._strangers.booting(stranger)
+        return Credential(server=server, registry=registry, worker=mac, token=ticket, discovery=True)
 
-    # What its worker asks.
+    # What its worker asks.  `holder` is whose session it shows: a machine's id, or the MAC of one that nobody knows.
 
-    def teller(self, token: str) -> str:
-        """Who holds a credential: the id of a machine, or the MAC of one that nobody knows.  Raises Denied."""
-        return self._hardware_id(token) or self._strangers.holder(token).mac
-
-    async def told(self, token: str, told: Told) -> None:
+    async def told(self, holder: str, told: Told) -> None:
         """A machine told what it is: one that is known, or one that waits from now on.
 
-        Raises Denied for a credential of neither, and for that of a machine that was refused.
+        Raises Denied for one that is neither, and for one that was refused.
         """
-        hardware_id = self._hardware_id(token)
-        if hardware_id:
+        if self._machines.known.get(holder):
             inventory, now = told.inventory, self._clock()
-            await self._store.write(lambda tables: tables.discovery.keep_inventory(hardware_id, inventory, now))
+            await self._store.write(lambda tables: tables.discovery.keep_inventory(holder, inventory, now))
             return
-        stranger = self._strangers.holder(token)
+        stranger = self._stranger(holder)
         if stranger.standing is Standing.REFUSED:
             raise Denied("this machine was refused")
         waiting = replace(
@@ -143,14 +143,12 @@ class Discovery:
         self._machines.progress.saw(waiting.mac, Stage.INVENTORY, summary(told.inventory))
         await self._ask_rules(waiting.mac)
 
-    async def accepted(self, token: str) -> Accepted | None:
-        """What the machine is now, None while it waits.  Raises Denied for a credential of nobody."""
-        hardware_id = self._hardware_id(token)
-        if not hardware_id:
-            self._strangers.seen(self._strangers.holder(token))
-            return None
-        credential = self._machines.credential(hardware_id, "", "")
-        return Accepted(worker=hardware_id, token=credential.token)
+    async def accepted(self, holder: str) -> Accepted | None:
+        """What the machine is now, None while it waits.  Raises Denied for one that is neither."""
+        if self._machines.known.get(holder):
+            return Accepted(worker=holder)
+        self._strangers.seen(self._stranger(holder))
+        return None
 
     async def wait(self, timeout: float) -> None:
         """Return when a machine may have been accepted, at most after `timeout` seconds."""
@@ -215,7 +213,8 @@ class Discovery:
                 raise Conflict(f"machine {hardware.id} is called {hardware.name} already: choose another name")
             for claim, holder in tables.hardware.holders(hardware):
                 raise Conflict(f"{claim} belongs to machine {holder} already")
-            tables.hardware.upsert(hardware, stranger.token, now)
+            tables.hardware.upsert(hardware, now)
+            tables.sessions.hand_over(mac, hardware.id)
             tables.discovery.keep_inventory(hardware.id, inventory, now)
             tables.discovery.forget(macs)
 
@@ -228,6 +227,7 @@ class Discovery:
             workflow_id = ""
             await self._store.write(enrol)
         await self._machines.refresh([hardware.id])
+        await self._machines.sessions.refresh(hardware.id, *macs)
         self._strangers.drop(macs)
         self._changed()
         _log.info("%s is machine %s", mac, hardware.name, extra={"action": "discovery.accepted"})
@@ -299,11 +299,11 @@ class Discovery:
     def _number(self, rule: Rule) -> int:
         return self._rules.index(rule) + 1
 
-    def _hardware_id(self, token: str) -> str:
-        """Of the machine that the holder of a credential is, by itself or since its MAC was pushed; empty: nobody's."""
-        with suppress(Denied):
-            return self._machines.authenticate(token)
-        return self._machines.known.holder(self._strangers.holder(token).mac)
+    def _stranger(self, holder: str) -> Stranger:
+        stranger = self._strangers.get(MacAddress(holder))
+        if stranger is None:
+            raise Denied("this machine was not seen for too long, or is known by now: boot it again")
+        return stranger
 
     def _earlier_selves(self, mac: MacAddress, inventory: Inventory) -> list[Stranger]:
         """The same machine when it booted with another of its cards: each says that it has the other's."""

@@ -5,7 +5,6 @@ who was given its credential.  Nobody who waits is given up for somebody who com
 """
 
 import asyncio
-import hashlib
 import logging
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
@@ -15,7 +14,6 @@ from typing import NoReturn
 from tinkbox.engine.batch_saving import keep_saving
 from tinkbox.model.boot import Client
 from tinkbox.model.discovery import Quotas, Standing, Stranger
-from tinkbox.model.errors import Denied
 from tinkbox.model.hardware import MacAddress
 from tinkbox.store.database import Store, Tables
 
@@ -40,18 +38,18 @@ class UnknownMachines:
         known: Callable[[MacAddress], bool],
         clock: Callable[[], datetime],
         monotonic: Callable[[], float],
-        new_token: Callable[[], str],
         quotas: Quotas,
+        forgotten: Callable[[Iterable[MacAddress]], None],
     ) -> None:
+        """`forgotten` is told who was dropped."""
         self._store = store
         self._known = known
         self._clock = clock
         self._monotonic = monotonic
-        self._new_token = new_token
         self._quotas = quotas
+        self._forgotten = forgotten
         self._strangers: dict[MacAddress, Stranger] = {}
         self._seen_at: dict[MacAddress, float] = {}
-        self._by_token: dict[bytes, MacAddress] = {}
         self._full: set[str] = set()
         self._unsaved: set[MacAddress] = set()
         self._noted = asyncio.Event()
@@ -71,13 +69,10 @@ class UnknownMachines:
         """One of them, also when it is hardware by now."""
         return self._strangers.get(mac)
 
-    def holder(self, token: str) -> Stranger:
-        """Whose discovery credential this is.  Raises Denied."""
-        # Looked up by its hash, so that the time it takes says nothing about the tokens there are.
-        mac = self._by_token.get(_digest(token))
-        if mac is None:
-            raise Denied("this is no credential of a machine known here, or of one that was let in: boot it again")
-        return self._strangers[mac]
+    def is_let_in(self, mac: MacAddress) -> bool:
+        """Whether a machine may tell what it is."""
+        stranger = self._strangers.get(mac)
+        return stranger is not None and stranger.standing is not Standing.REFUSED
 
     def let_in(self, client: Client, interface: str) -> Stranger | None:
         """Whoever netboots, when there is a place; None: there is none, or it was refused, or only wants an address."""
@@ -108,7 +103,7 @@ class UnknownMachines:
         """Answer it no more, seen or not."""
         now = self._clock()
         stranger = self._strangers.get(mac) or Stranger(
-            mac=mac, standing=Standing.REFUSED, token=self._new_token(), port="", first_seen=now, last_seen=now
+            mac=mac, standing=Standing.REFUSED, port="", first_seen=now, last_seen=now
         )
         self.keep(replace(stranger, standing=Standing.REFUSED, problem=""))
 
@@ -121,14 +116,13 @@ class UnknownMachines:
 
     def drop(self, macs: Iterable[MacAddress]) -> None:
         """Forget these, soon also in the store."""
-        for mac in macs:
-            gone = self._strangers.pop(mac, None)
-            if gone is not None:
-                self._by_token.pop(_digest(gone.token), None)
-                self._seen_at.pop(mac, None)
-                if gone.standing is not Standing.ASKING:
-                    self._unsaved.add(mac)
-                    self._noted.set()
+        dropped = [gone for mac in macs if (gone := self._strangers.pop(mac, None))]
+        self._forgotten(each.mac for each in dropped)
+        for gone in dropped:
+            self._seen_at.pop(gone.mac, None)
+            if gone.standing is not Standing.ASKING:
+                self._unsaved.add(gone.mac)
+                self._noted.set()
 
     def forget_absent(self) -> None:
         """Drop whoever was not seen for too long."""
@@ -146,7 +140,9 @@ class UnknownMachines:
             # As they stand by now: in the writer's queue, an acceptance may have come before.
             there = [stranger for mac in unsaved if (stranger := self._strangers.get(mac)) is not None]
             tables.discovery.put(there)
-            tables.discovery.forget(unsaved - {each.mac for each in there})
+            gone = unsaved - {each.mac for each in there}
+            tables.discovery.forget(gone)
+            tables.sessions.forget(gone)
 
         try:
             await self._store.write(use_case)
@@ -166,7 +162,6 @@ class UnknownMachines:
         return Stranger(
             mac=client.mac,
             standing=Standing.ASKING,
-            token=self._new_token(),
             port=port,
             first_seen=now,
             last_seen=now,
@@ -195,8 +190,3 @@ class UnknownMachines:
 
     def _picture(self, stranger: Stranger) -> None:
         self._strangers[stranger.mac] = stranger
-        self._by_token[_digest(stranger.token)] = stranger.mac
-
-
-def _digest(token: str) -> bytes:
-    return hashlib.sha256(token.encode(errors="replace")).digest()

@@ -31,6 +31,7 @@ from tinkbox.engine.doctor.permission_rules import (
     not_known,
     not_permitted,
     script_refused,
+    ticket_refused,
 )
 from tinkbox.engine.doctor.system_rules import (
     boot_loop,
@@ -72,6 +73,7 @@ RULES: Sequence[Rule] = (
     Rule("AddressInUse", "another host at the machine's address", address_in_use),
     Rule("HeldBack", "a limit that is reached", held_back),
     Rule("NoAddress", "no address to give", no_address),
+    Rule("TicketRefused", "a boot ticket that was used twice, or by another host", ticket_refused),
     Rule("ScriptRefused", "a boot script that is asked for from another address", script_refused),
     Rule("NoProgram", "firmware for which there is no boot loader", no_program),
     Rule("WrongLoader", "a boot loader for another kind of firmware", wrong_loader),

@@ -1,6 +1,6 @@
 """The doctor's rules about who may boot: machines that ask, and that we do not answer with good reason."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from ipaddress import IPv4Address
 
 from tinkbox.engine.doctor.case import Case, Finding, line, of, text
@@ -8,7 +8,32 @@ from tinkbox.engine.doctor.loader_rules import FIRMWARE, SCRIPTED, architecture
 from tinkbox.model.boot import Asker, Silence, Stage
 from tinkbox.model.diagnosis import Gravity
 from tinkbox.model.reasons import Reason
+from tinkbox.model.session import TicketRefusal
 from tinkbox.model.sightings import Sighting
+
+_BOOT_AGAIN = "Boot the machine again, or give its worker a new credential (`tinkbox hardware credential {mac}`)."
+_WHO = "another host of the network asked for it, or two workers were started with one credential"
+# What a refused boot ticket means, and what to do, by why it was refused.
+TICKETS: Mapping[str, tuple[str, str]] = {
+    TicketRefusal.USED: (
+        f"The boot ticket of this machine was used twice: {_WHO}.",
+        (
+            "Compare the addresses and MACs. If the first is not this machine's, somebody works in its name: "
+            "`tinkbox hardware credential --rotate {mac}` ends that, then boot the machine again. If both are yours, end one."
+        ),
+    ),
+    TicketRefusal.ELSEWHERE: (
+        "Another host used this machine's credential: its address or MAC is not the machine's.",
+        (
+            "Find the host by its MAC. `tinkbox hardware credential --rotate {mac}` makes void what it has, then boot the machine "
+            "again. If it is the machine, with a card that its hardware document does not name: add that card."
+        ),
+    ),
+    TicketRefusal.OLD_WORKER: (
+        "The worker on this machine is of an earlier release, which does not know boot tickets.",
+        "Build the OSIE of this version (`tinkbox osie build`) and boot the machine again.",
+    ),
+}
 
 
 def history_lost(case: Case) -> Iterator[Finding]:
@@ -123,6 +148,22 @@ def script_refused(case: Case) -> Iterator[Finding]:
         else f"Have the DHCP server give it {own}, or take ip out of its hardware document and push it again: its script is "
         "then for whichever address has its MAC.",
     )
+
+
+def ticket_refused(case: Case) -> Iterator[Finding]:
+    """A boot ticket came that counts for nothing."""
+    exchanged = of(case.last, Stage.TICKET, Stage.SESSION)
+    for seen in of(case.last, Stage.TICKET_REFUSED)[-1:]:
+        why = text(seen, "why")
+        if why not in TICKETS and any(each.stage is Stage.SESSION and each.at > seen.at for each in exchanged):
+            continue  # the worker got another by itself
+        cause, remedy = TICKETS.get(why, (f"A boot ticket of this machine was refused: {why}.", _BOOT_AGAIN))
+        yield Finding(
+            gravity=Gravity.FAULT,
+            cause=cause,
+            evidence=(*map(line, exchanged[-2:]), line(seen)),
+            remedy=remedy.format(mac=case.mac or "MAC"),
+        )
 
 
 def no_program(case: Case) -> Iterator[Finding]:

@@ -4,7 +4,6 @@ It is noted in memory while machines are answered, and saved in batches.
 """
 
 import asyncio
-from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from datetime import datetime
@@ -21,9 +20,8 @@ from tinkbox.model.hardware import Hardware, MacAddress, primary
 from tinkbox.model.sightings import Fact, Note
 from tinkbox.store.database import Store
 
-REMEMBERED_BOOTS = 16
 _BOOT_PROGRESS = (Stage.SCRIPT, Stage.SUPPLIED, Stage.KERNEL, Stage.RAMDISK)
-_BOOTS = (Stage.SCRIPT, Stage.SUPPLIED)
+_BOOTS = (Stage.SCRIPT, Stage.SUPPLIED, Stage.DISCOVERY)
 
 
 class BootProgress:
@@ -36,13 +34,20 @@ class BootProgress:
         clock: Callable[[], datetime],
         known: KnownMachines,
         timeline: Timeline,
+        boots: Callable[[str], None],
+        boot_of: Callable[[str], str],
     ) -> None:
+        """`boots` is told whenever a machine, by its id, or by its MAC when nobody knows it, begins to boot.
+
+        `boot_of` gives the boot id of the session of a machine's worker; empty: it has none.
+        """
         self._store = store
         self._wakeups = wakeups
         self._clock = clock
         self._known = known
         self._timeline = timeline
-        self._past_boots: dict[str, deque[str]] = {}
+        self._boots = boots
+        self._boot_of = boot_of
         self._returned: set[str] = set()
         self._changed: set[str] = set()
         self._noted = asyncio.Event()
@@ -53,6 +58,8 @@ class BootProgress:
 
     def note(self, mac: MacAddress, notes: Sequence[Note]) -> Round | None:
         """The same of several at once; returns the round that a known machine goes when all of it only repeats."""
+        if any(each.stage in _BOOTS for each in notes):
+            self._boots(self._known.holder(mac) or mac)
         noted = self._timeline.note(mac, notes)
         if noted is None:
             return None
@@ -96,12 +103,9 @@ class BootProgress:
         record = self._known.get(hardware_id)
         if record is None:
             raise Denied("this machine was deleted meanwhile")
-        past = self._past_boots.setdefault(hardware_id, deque(maxlen=REMEMBERED_BOOTS))
-        if boot_id in past:
-            raise Conflict("this machine has booted again since: its earlier worker gets nothing any more")
+        if self._boot_of(hardware_id) not in ("", boot_id):
+            raise Conflict("this worker's session is of another boot of its machine: it gets nothing any more")
         first = record.boot_id != boot_id
-        if first and record.boot_id:
-            past.append(record.boot_id)
         now = self._clock()
         self._known.note(replace(record, boot_id=boot_id, last_contact=now, boots=0, furthest=None))
         if first:
@@ -121,11 +125,6 @@ class BootProgress:
         """The interface that it boots from: the one that was seen last, else the one it is shown by."""
         seen = [each for each in map(self._timeline.newest, (each.mac for each in hardware.interfaces)) if each]
         return max(seen, key=lambda each: each.at).mac if seen else primary(hardware).mac
-
-    def forget(self, deleted: Iterable[str]) -> None:
-        """Forget the earlier boots of machines that were deleted."""
-        for hardware_id in deleted:
-            self._past_boots.pop(hardware_id, None)
 
     async def run(self) -> NoReturn:
         """Save how far boots have come, in batches, for ever; `timeline` saves what was seen."""

@@ -1,6 +1,5 @@
-"""The one picture of the known machines in memory: their records by id, MAC, address and token."""
+"""The one picture of the known machines in memory: their records by id, MAC and address."""
 
-import hashlib
 from collections.abc import Collection, Iterable
 from contextlib import suppress
 from dataclasses import replace
@@ -21,7 +20,6 @@ class KnownMachines:
         self._records: dict[str, MachineRecord] = {}
         self._by_mac: dict[str, str] = {}
         self._by_address: dict[str, str] = {}
-        self._by_token: dict[bytes, str] = {}
 
     def all(self) -> Collection[MachineRecord]:
         """Every record, oldest first."""
@@ -57,11 +55,6 @@ class KnownMachines:
         """Whether a known machine has a MAC."""
         return mac in self._by_mac
 
-    def holder_of_token(self, token: str) -> str | None:
-        """The id of the machine whose worker holds a token."""
-        # Looked up by its hash, so that the time it takes says nothing about the tokens there are.
-        return self._by_token.get(_digest(token))
-
     def mac_at(self, address: str) -> MacAddress | None:
         """The MAC of the interface that an IPv4 address is reserved for."""
         record = self._records.get(self._by_address.get(address, ""))
@@ -91,7 +84,7 @@ class KnownMachines:
         for stored in records:
             identity = stored.hardware.id
             known = self._records.get(identity)
-            if known is None or known.hardware is not stored.hardware or known.token != stored.token:
+            if known is None or known.hardware is not stored.hardware:
                 self._unlink(identity)
                 self._link(stored)
             if known is not None:
@@ -116,7 +109,6 @@ class KnownMachines:
     def _link(self, record: MachineRecord) -> None:
         """Let what a machine is looked up by lead to its id."""
         identity = record.hardware.id
-        self._by_token[_digest(record.token)] = identity
         for interface in record.hardware.interfaces:
             self._by_mac[interface.mac] = identity
             if interface.address is not None:
@@ -127,14 +119,9 @@ class KnownMachines:
         record = self._records.get(hardware_id)
         if record is None:
             return
-        self._by_token.pop(_digest(record.token), None)
         for interface in record.hardware.interfaces:
             # Another machine may have taken a card over already.
             if self._by_mac.get(interface.mac) == hardware_id:
                 del self._by_mac[interface.mac]
             if self._by_address.get(str(interface.address)) == hardware_id:
                 del self._by_address[str(interface.address)]
-
-
-def _digest(token: str) -> bytes:
-    return hashlib.sha256(token.encode(errors="replace")).digest()

@@ -7,13 +7,15 @@ from datetime import datetime
 from tinkbox.engine.machines.boot_facts import BootFactsCache
 from tinkbox.engine.machines.boot_plan import parked_reason
 from tinkbox.engine.machines.boot_progress import BootProgress
+from tinkbox.engine.machines.boot_tickets import Kind, Seal
 from tinkbox.engine.machines.known_machines import KnownMachines
+from tinkbox.engine.machines.sessions import Near, Sessions
 from tinkbox.engine.timeline.stalls import stalled
 from tinkbox.engine.timeline.timeline import Timeline
 from tinkbox.engine.wakeups import CHANGES, Wakeups
 from tinkbox.model.boot import Stage, Supply
 from tinkbox.model.errors import Conflict, Denied
-from tinkbox.model.hardware import Hardware
+from tinkbox.model.hardware import Hardware, MacAddress
 from tinkbox.store.database import Store, Tables
 from tinkbox.store.hardware import MachineRecord
 from tinkbox.wire.messages.worker import Credential
@@ -40,7 +42,7 @@ class Machines:
     """What people ask of hardware: documents, permissions to boot and credentials; and the parts that machines ask.
 
     `known` is the one picture in memory, `boot_facts` what booting machines are answered from, `progress` what is noted
-    of their boots; `timeline` is what was seen of every machine, known or not.
+    of their boots; `timeline` is what was seen of every machine, known or not, `sessions` who works on which.
     Wherever a `key` is asked, it is an id, a unique beginning of one, a MAC, an IPv4 address, a hostname or a name.
     `supply` tells, from memory, what the workflow of a machine, by its id, supplies for its boot.
     """
@@ -50,17 +52,25 @@ class Machines:
         store: Store,
         wakeups: Wakeups,
         clock: Callable[[], datetime],
-        new_token: Callable[[], str],
+        seal: Seal,
+        near: Near,
+        is_let_in: Callable[[MacAddress], bool],
         supply: Callable[[str], Supply | None] = lambda _: None,
     ) -> None:
         self._store = store
         self._wakeups = wakeups
         self._clock = clock
-        self._new_token = new_token
         self.known = KnownMachines()
         self.timeline = Timeline(store, clock, lambda: wakeups.wake(CHANGES), self.known.knows)
         self.boot_facts = BootFactsCache(self.known, supply)
-        self.progress = BootProgress(store, wakeups, clock, self.known, self.timeline)
+        self.progress = BootProgress(
+            store, wakeups, clock, self.known, self.timeline,
+            boots=lambda holder: self.sessions.boots(holder), boot_of=lambda holder: self.sessions.boot_of(holder),
+        )  # fmt: skip
+        self.sessions = Sessions(
+            store, clock, seal, self.known, near, self.progress.saw,
+            boots_from=lambda each: self.progress.seen_last(self.known.find(each).hardware), is_let_in=is_let_in,
+        )  # fmt: skip
 
     async def load(self) -> None:
         """Fill the picture in memory; once, before anything is served."""
@@ -68,24 +78,33 @@ class Machines:
         for workflow in await self._store.read(lambda tables: tables.workflows.unfinished_and_newest(0)):
             self.boot_facts.name_workflow(workflow.name, [each.action.worker for each in workflow.actions])
         await self.timeline.load()
+        await self.sessions.load()
 
     async def push(self, *machines: Hardware) -> None:
         """Store machines, or replace those with their ids, all or none; they start their boots anew.
 
+        Boot tickets that were not exchanged yet count for nothing then; a session ends when a MAC or an address changes.
+        A machine that waited to be accepted has to boot again: nobody but it says that it is the one that is pushed.
         Raises Conflict when another machine has one of their MACs, addresses or agent ids.
         """
         now = self._clock()
-        tokens = [self._new_token() for _ in machines]
+        macs = [each.mac for hardware in machines for each in hardware.interfaces]
 
         def use_case(tables: Tables) -> None:
-            for hardware, token in zip(machines, tokens, strict=True):
+            before = {each.hardware.id: each.hardware for each in tables.hardware.some(each.id for each in machines)}
+            for hardware in machines:
                 for claim, holder in tables.hardware.holders(hardware):
                     raise Conflict(f"conflicting hardware {_claimed(hardware, claim)}: machine {holder} has it already")
-                tables.hardware.upsert(hardware, token, now)
+                tables.hardware.upsert(hardware, now)
+                self.sessions.void(tables, hardware.id)
+                if hardware.id in before and _claims(before[hardware.id]) != _claims(hardware):
+                    tables.sessions.end([hardware.id])
+            tables.sessions.forget(macs)
 
         await self._store.write(use_case)
         ids = [each.id for each in machines]
         await self.refresh(ids)
+        await self.sessions.refresh(*ids, *macs)
         self.progress.begin_anew(ids)
         self._wakeups.wake(CHANGES)
 
@@ -106,23 +125,32 @@ class Machines:
             if needing:
                 raise Conflict(f"workflow {needing[0]} is not over and needs machine {hardware_id}: delete that first")
             tables.hardware.delete(hardware_id)
+            tables.sessions.forget([hardware_id])
 
         await self._store.write(use_case)
         await self.refresh([hardware_id])
+        await self.sessions.refresh(hardware_id)
         self._wakeups.wake(CHANGES)
         return hardware_id
 
     def credential(self, key: str, server: str, registry: str) -> Credential:
-        """The identity of the worker on this machine, for the node door at `server`."""
-        record = self.known.find(key)
-        return Credential(server=server, registry=registry, worker=record.hardware.id, token=record.token)
+        """What a worker is started with by hand on this machine, for the node door at `server`: a boot ticket."""
+        hardware_id = self.known.find(key).hardware.id
+        ticket = self.sessions.ticket(Kind.BY_HAND, hardware_id)
+        return Credential(server=server, registry=registry, worker=hardware_id, token=ticket)
 
-    def authenticate(self, token: str) -> str:
-        """The id of the machine whose worker holds this token; raises Denied when there is none."""
-        hardware_id = self.known.holder_of_token(token)
-        if hardware_id is None:
-            raise Denied("this is no credential of a machine known here")
-        return hardware_id
+    async def rotate(self, key: str, server: str, registry: str) -> Credential:
+        """The same, and let nothing count any more that was given or exchanged before."""
+        hardware_id = self.known.find(key).hardware.id
+        ticket = await self.sessions.rotate(hardware_id)
+        return Credential(server=server, registry=registry, worker=hardware_id, token=ticket)
+
+    def authenticate(self, text: str, instance: str, address: str) -> str:
+        """The id of the machine whose worker shows this session; raises as `Sessions.authenticate` does."""
+        holder = self.sessions.authenticate(text, instance, address)
+        if self.known.get(holder) is None:
+            raise Denied("this machine was not accepted yet")
+        return holder
 
     async def refresh(self, ids: Iterable[str]) -> None:
         """Take over what was just committed about these machines."""
@@ -133,7 +161,6 @@ class Machines:
         self.known.forget(deleted)
         self.known.take(stored)
         self.boot_facts.forget(before, deleted)
-        self.progress.forget(deleted)
         self.timeline.forget(mac for mac in before if not self.known.knows(mac))
 
     def tickets_granted(self, ids: Iterable[str], workflow_name: str) -> None:
@@ -158,6 +185,11 @@ class Machines:
             last_contact=record.last_contact,
             stalled=stalled(newest, self._clock()) if newest else "",
         )
+
+
+def _claims(hardware: Hardware) -> set[tuple[str, str]]:
+    """What a machine is recognised by: its MACs and addresses."""
+    return {(each.mac, str(each.address or "")) for each in hardware.interfaces}
 
 
 def _claimed(hardware: Hardware, claim: str) -> str:

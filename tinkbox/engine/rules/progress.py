@@ -14,16 +14,24 @@ class Turn(Enum):
     WAIT = "wait"
     START = "start"
     RESUME = "resume"
-    LOST = "lost"  # the machine booted in the middle of its action
+    LOST = "lost"  # in the middle of its action the machine booted, or another worker took it over
     RETURNED = "returned"  # the machine booted, as its action wanted it to
 
 
-def turn(step: Step | None, worker: str, boot_id: str, attempt_boot_id: str) -> Turn:
+class Whereabouts(Enum):
+    """Where a worker that asks for work stands to the one that began an attempt."""
+
+    SAME_SESSION = "same session"  # the same one, perhaps started again
+    OTHER_SESSION = "other session"  # of the same boot, with a credential of its own
+    LATER_BOOT = "later boot"
+
+
+def turn(step: Step | None, worker: str, began: Whereabouts) -> Turn:
     """What `worker` is to do, of which the first workflow in the queue stands at this step; None: it has no actions.
 
     Tasks run strictly in order, also across machines, and none begins before every service is ready.  An
-    action that runs since before the machine last booted (`attempt_boot_id`) is lost, unless it said that
-    the machine would go away.
+    action that runs since before the machine last booted is lost, unless it said that the machine would go away; so is
+    one that another worker of the same boot began, for nobody knows what that does.
     """
     if step is None or step.status.action.worker != worker or step.awaits:
         return Turn.WAIT
@@ -31,9 +39,10 @@ def turn(step: Step | None, worker: str, boot_id: str, attempt_boot_id: str) -> 
         return Turn.WAIT if step.state is State.STOPPING else Turn.START
     if step.status.state not in BEGUN:
         return Turn.WAIT
-    if boot_id == attempt_boot_id:
+    if began is Whereabouts.SAME_SESSION:
         return Turn.RESUME
-    return Turn.RETURNED if step.status.state is State.LEAVING else Turn.LOST
+    returned = began is Whereabouts.LATER_BOOT and step.status.state is State.LEAVING
+    return Turn.RETURNED if returned else Turn.LOST
 
 
 def tries_again(step: Step, outcome: Outcome, verdict: Verdict | None = None) -> bool:

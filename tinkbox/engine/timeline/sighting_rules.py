@@ -34,6 +34,7 @@ _ROUNDS = (
     Stage.DECLINED,
     Stage.LOADER_FAILED,
     Stage.SCRIPT_REFUSED,
+    Stage.TICKET_REFUSED,
     Stage.CLOCK,
     Stage.DISK_BOOTED,
 )

@@ -10,7 +10,7 @@ from datetime import datetime
 
 from tinkbox.engine.machines.machines import Machines
 from tinkbox.engine.rules.arming import armed_of
-from tinkbox.engine.rules.progress import Turn, turn
+from tinkbox.engine.rules.progress import Turn, Whereabouts, turn
 from tinkbox.engine.rules.transitions import ACTION, Happening, advance
 from tinkbox.engine.rules.verdicts import LOST as BREAKPOINT_LOST
 from tinkbox.engine.rules.verdicts import may_end, resumes
@@ -260,7 +260,7 @@ class Attempts:
                     return None, woken
                 step = tables.workflows.current_step(workflow_id)
             attempt = tables.workflows.attempt(step.status.attempt) if step and step.status.attempt else None
-            what = turn(step, worker, hello.boot_id, attempt.boot_id if attempt else "")
+            what = turn(step, worker, _whereabouts(tables, attempt, hello))
             if what is Turn.START and step is not None and not hello.finishing:
                 if undecided(tables, step.workflow_id):
                     return None, woken
@@ -273,7 +273,9 @@ class Attempts:
                 return self._offered(tables, step.status, replace(attempt, debug=hello.debug), armed, position), woken
             if what in {Turn.LOST, Turn.RETURNED} and attempt is not None:
                 hold = tables.holds.open_of(attempt.token)
-                woken += end_attempt(tables, attempt, _after_boot(what, attempt, hold), self._clock())
+                same_boot = attempt.boot_id == hello.boot_id
+                outcome = ANOTHER_WORKER if same_boot else _after_boot(what, attempt, hold)
+                woken += end_attempt(tables, attempt, outcome, self._clock())
                 continue
             return None, woken
 
@@ -288,6 +290,7 @@ class Attempts:
             position=action.index,
             worker=action.worker,
             boot_id=hello.boot_id,
+            session=tables.sessions.serial(action.worker),
             state=advance(ACTION, State.PENDING, Happening.STARTED),
             started_at=now,
             debug=hello.debug,
@@ -328,6 +331,13 @@ LOST = Outcome(
     message="the machine booted again while this action ran, so nobody knows how far it came",
 )
 
+ANOTHER_WORKER = Outcome(
+    state=State.FAILED,
+    reason=Reason.WORKER_LOST,
+    message="another worker took this machine over with a credential of its own while this action ran, so nobody knows how far "
+    "it came",
+)
+
 
 def no_such_attempt() -> NotFound:
     return NotFound("there is no such attempt of this worker: its workflow was deleted, or it never was")
@@ -355,6 +365,14 @@ def _going_on(tables: Tables, worker: str, workflow_id: str) -> Step | None:
     if step is None or step.state is not State.RUNNING or step.status.action.worker != worker:
         return None
     return step
+
+
+def _whereabouts(tables: Tables, attempt: Attempt | None, hello: Hello) -> Whereabouts:
+    """Where the worker that asks stands to the one that began the attempt."""
+    if attempt is None or attempt.boot_id != hello.boot_id:
+        return Whereabouts.LATER_BOOT
+    same = attempt.session == tables.sessions.serial(attempt.worker)
+    return Whereabouts.SAME_SESSION if same else Whereabouts.OTHER_SESSION
 
 
 def _after_boot(what: Turn, attempt: Attempt, hold: Hold | None) -> Outcome:

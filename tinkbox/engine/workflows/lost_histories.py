@@ -158,6 +158,7 @@ def _happened(tables: Tables, lost: LostHistory, entry: Entry, now: datetime) ->
             position=entry.index,
             worker=lost.worker,
             boot_id=lost.boot_id,
+            session=tables.sessions.serial(lost.worker),
             state=advance(ACTION, State.PENDING, Happening.STARTED),
             started_at=now,
         )

@@ -30,10 +30,9 @@ class Told:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Accepted:
-    """The machine is hardware now: `worker` is its id, and `token` its worker's credential."""
+    """The machine is hardware now: `worker` is its id, and its worker goes on with the session that it has."""
 
     worker: str
-    token: str
 
 
 def encode_message(message: Told | Accepted) -> str:
@@ -50,7 +49,7 @@ def decode_told(content: str | bytes) -> Told:
 def decode_accepted(content: str | bytes) -> Accepted:
     """Raises Invalid when it is no acceptance."""
     entry = read_object(content, "acceptance")
-    return Accepted(worker=text(entry, "worker"), token=text(entry, "token"))
+    return Accepted(worker=text(entry, "worker"))
 
 
 def inventory_from_document(entry: Any) -> Inventory:

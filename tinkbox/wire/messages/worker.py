@@ -12,7 +12,8 @@
     GET  /worker/attempts/{token}/data     the workflow's ephemeral data as a tar (empty body: none yet)
     PUT  /worker/attempts/{token}/data     the same, changed -> {"version": N}
 
-Every request but the clock carries `Authorization: Bearer <credential token>`.  The same report sent
+Every request but the clock shows the session that the credential's boot ticket was exchanged for
+(`wire.messages.session`).  The same report sent
 again gets the same answer; a report on an attempt that is not the action's current one is a 409 and
 must not be sent again.  An Offer that comes with a report's answer is that of `/worker/next`, and is offered there again when
 the answer was lost; with {} the worker asks there, and waits.
@@ -49,7 +50,8 @@ class Credential:
 
     `server` is the node door's URL without a trailing slash, `registry` the `host[:port]` that
     images without a registry host are pulled from.  With one for `discovery` a machine that nobody knows can do
-    nothing but tell what it is and wait to be accepted (`wire.messages.inventory`); `worker` is its MAC then.
+    nothing but tell what it is and wait to be accepted (`wire.messages.inventory`); `worker` is its MAC then.  `token` is
+    a boot ticket.
     """
 
     server: str

@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
+from tinkbox.client.node import SessionOver
 from tinkbox.model.breakpoint import Armed, Override
 from tinkbox.model.errors import Invalid, TooLarge
 from tinkbox.model.image import parse_reference
@@ -20,6 +21,7 @@ from tinkbox.worker.host.addresses import addressed
 from tinkbox.worker.machine import Machine
 
 ACTION = "action"  # the role of the action's own container; those of hooks are on-timeout and on-failure
+_SESSION = "tinkbox.session"
 _FULL = frozenset({errno.ENOSPC, errno.EDQUOT})
 
 
@@ -31,6 +33,7 @@ class Containers:
         self._folder = machine.folder
         self._credential = machine.credential
         self._privileged = machine.privileged
+        self._session = machine.session
         self._offer = offer
         self._helper = helper  # without one the image's command is process 1
         self._reference = parse_reference(offer.action.spec.image)
@@ -78,7 +81,17 @@ class Containers:
         spec = await self._spec(role, command)
         if role == ACTION and self._helper is not None:
             spec = await self._helped(spec, self._helper, armed)
-        return await self._runtime.create(spec)
+        try:
+            return await self._runtime.create(replace(spec, name=f"tinkbox-{self._offer.attempt}-{role}"))
+        except ContainerFailed:
+            # Since it was looked for, the name was taken: by a request of ours that the engine was slow to carry out, or by
+            # another worker.
+            taken = await self.found(role)
+            if taken is None:
+                raise
+            if taken.labels.get(_SESSION) != self._session:
+                raise SessionOver(f"another worker runs attempt {self._offer.attempt} on this engine already") from None
+            return taken
 
     async def salvaged(self, dead: Container) -> Container:
         """A container of what one without a helper left behind, held by one; raises ContainerFailed."""
@@ -94,7 +107,7 @@ class Containers:
         bounded = await self._runtime.shares_mounts()
         with _local_faults():
             words = self._folder.words.prepare(attempt, role, action.spec.volumes, bounded=bounded)
-        labels = {**_worker(self._credential), **_attempt(attempt), "tinkbox.role": role}
+        labels = {**_worker(self._credential), **_attempt(attempt), "tinkbox.role": role, _SESSION: self._session}
         own = {
             "TINKBOX_WORKFLOW": self._offer.workflow_id,
             "TINKBOX_ACTION": action.spec.name,

@@ -8,10 +8,11 @@ from tinkbox.worker.files.failure_files import Words
 from tinkbox.worker.files.helper_files import HelperFiles
 from tinkbox.worker.files.journal import Journal
 from tinkbox.worker.files.notes import Notes
+from tinkbox.worker.files.session_file import SessionFile
 
 # What containers are given has modes for any user; no other user of the machine gets there.
 LAYOUT = Layout(
-    private=("attempts", "services"),
+    private=("attempts", "services", "session.*", "journal.*", "lock"),
     shared=("workflow", "words", "tools", "holds", "reboot", "services/*/workflow"),
 )
 
@@ -19,7 +20,8 @@ LAYOUT = Layout(
 class WorkerFolder:
     """The worker's `--data` folder.
 
-    `data` of workflows, `words` of actions, `notes` on attempts, the `journal` of them, `tools` for containers, what `services` write.
+    `data` of workflows, `words` of actions, `notes` on attempts, the `journal` of them, the secret of the `session`, `tools` for
+    containers, what `services` write.
     `dev` is the machine's own /dev, which actions may share.
     """
 
@@ -29,6 +31,7 @@ class WorkerFolder:
         self.words = Words(root / "words", dev)
         self.notes = Notes(root / "attempts")
         self.journal = Journal(root / "journal.json")
+        self.session = SessionFile(root / "session.json")
         self.tools = root / "tools"
         self.services = root / "services"
 
@@ -40,3 +43,7 @@ class WorkerFolder:
     def reboot_wanted(self) -> bool:
         """Whether an action asked for the machine to be rebooted or powered off, by writing `reboot` here."""
         return (self._root / "reboot").exists()
+
+    def want_reboot(self) -> None:
+        """Have the OSIE reboot the machine once the worker ends."""
+        (self._root / "reboot").touch()

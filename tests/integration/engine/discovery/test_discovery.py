@@ -8,6 +8,7 @@ from ipaddress import IPv4Address, IPv4Network
 import pytest
 
 from tests.integration.engine.appliance import HELLO, Appliance, mac
+from tests.workers import opening
 from tinkbox.engine.discovery.discovery import Acceptance, Discovery
 from tinkbox.engine.discovery.unknown_machines import UnknownMachines
 from tinkbox.model.boot import Asker, Boot, Client, Stage
@@ -24,9 +25,14 @@ ROUTER = IPv4Address("172.31.0.1")
 
 def discovery(box: Appliance, quotas: Quotas | None = None, rules: Sequence[Rule] = ()) -> Discovery:
     strangers = UnknownMachines(
-        box.store, box.machines.known.knows, box.clock, box.clock.steady, lambda: f"guest-{next(box.numbers)}",
+        box.store,
+        box.machines.known.knows,
+        box.clock,
+        box.clock.steady,
         quotas or Quotas(),
-    )  # fmt: skip
+        box.machines.sessions.forget,
+    )
+    box.machines.sessions._is_let_in = strangers.is_let_in
     acceptance = Acceptance(rules=rules, networks=[IPv4Network("172.30.0.0/24")])
     return Discovery(box.store, box.wakeups, box.machines, box.workflows, strangers, box.clock, acceptance)
 
@@ -52,11 +58,24 @@ def what(number: int, **facts: object) -> Inventory:
 
 
 async def wait_here(found: Discovery, number: int, **facts: object) -> str:
-    """Have a machine boot and tell what it is; returns its token."""
+    """Have a machine boot and tell what it is; returns its session's secret."""
     assert found.plan(pxe(number), Interface(mac=mac(number)), "eth1")
-    token = found.credential(mac(number), "http://a", "a").token
-    await found.told(token, Told(boot_id="boot-1", inventory=what(number, **facts)))
+    token = await begin(found, number)
+    await found.told(whose(found, token), Told(boot_id="boot-1", inventory=what(number, **facts)))
     return token
+
+
+async def begin(found: Discovery, number: int) -> str:
+    """Have the worker of a machine that was let in exchange its boot ticket; returns its session's secret."""
+    ticket = found.credential(mac(number), "http://a", "a", "127.0.0.1").token
+    wanted = opening(ticket, instance="")
+    await found._machines.sessions.exchange(ticket, wanted, "127.0.0.1")
+    return wanted.secret
+
+
+def whose(found: Discovery, token: str) -> str:
+    """Whose session this is by now: a machine's, or that of one that nobody knows."""
+    return found._machines.sessions.authenticate(token, "", "127.0.0.1")
 
 
 def standing(found: Discovery) -> dict[str, Standing]:
@@ -72,7 +91,7 @@ async def test_a_machine_that_nobody_knows_boots_to_tell_what_it_is(box: Applian
     plan = found.script_plan(mac(7), given)
     assert plan
     assert plan.boot is Boot.DISCOVERY
-    credential = found.credential(mac(7), "http://172.30.0.1", "172.30.0.1")
+    credential = found.credential(mac(7), "http://172.30.0.1", "172.30.0.1", "172.30.0.9")
     assert (credential.worker, credential.discovery) == (mac(7), True)
 
 
@@ -92,21 +111,21 @@ async def test_nobody_else_gets_a_script_or_a_credential(box: Appliance) -> None
     found = discovery(box)
     assert found.script_plan(mac(7), Interface(mac=mac(7))) is None
     with pytest.raises(NotFound):
-        found.credential(mac(7), "s", "r")
+        found.credential(mac(7), "s", "r", "172.30.0.9")
 
 
 async def test_a_discovery_credential_is_no_worker_s(box: Appliance) -> None:
     token = await wait_here(discovery(box), 7)
     with pytest.raises(Denied):
-        box.machines.authenticate(token)
+        box.machines.authenticate(token, "", "127.0.0.1")
 
 
 async def test_an_invented_credential_tells_nothing_and_waits_for_nothing(box: Appliance) -> None:
     found = discovery(box)
     with pytest.raises(Denied):
-        await found.told("invented", Told(boot_id="b", inventory=what(7)))
+        await found.told(mac(70), Told(boot_id="b", inventory=what(7)))
     with pytest.raises(Denied):
-        await found.accepted("invented")
+        await found.accepted(mac(70))
 
 
 async def test_what_it_told_is_shown_and_noted(box: Appliance) -> None:
@@ -123,11 +142,11 @@ async def test_what_it_told_is_shown_and_noted(box: Appliance) -> None:
 async def test_accepted_it_goes_on_as_that_machine_with_all_its_cards(box: Appliance) -> None:
     found = discovery(box)
     token = await wait_here(found, 7)
-    assert await found.accepted(token) is None
+    assert await found.accepted(whose(found, token)) is None
     enrolled = await found.accept(mac(7), name="node-7")
-    accepted = await found.accepted(token)
+    accepted = await found.accepted(whose(found, token))
     assert accepted
-    assert accepted.worker == enrolled.hardware.id == box.machines.authenticate(accepted.token)
+    assert accepted.worker == enrolled.hardware.id == whose(found, token)
     machine = (await box.machines.get("node-7")).hardware
     assert [each.mac for each in machine.interfaces] == [mac(7), mac(107)]
     assert machine.interfaces[0].hostname == "node-7"
@@ -144,7 +163,7 @@ async def test_with_a_template_it_has_work_at_once(box: Appliance) -> None:
     token = await wait_here(found, 7)
     await box.templates.create("hello", HELLO)
     enrolled = await found.accept(mac(7), template="hello")
-    accepted = await found.accepted(token)
+    accepted = await found.accepted(whose(found, token))
     assert accepted
     assert await box.finish(accepted.worker) == ["hello_world", "second"]
     assert (await box.workflows.get(enrolled.workflow_id)).state is State.SUCCESS
@@ -167,7 +186,7 @@ async def test_with_a_template_that_cannot_be_it_is_not_accepted_either(box: App
         await found.accept(mac(7), template=template)
     assert standing(found) == {mac(7): Standing.WAITING}
     assert await box.machines.all() == []
-    assert await found.accepted(token) is None
+    assert await found.accepted(whose(found, token)) is None
 
 
 async def test_accepted_twice_is_a_conflict_that_names_the_machine(box: Appliance) -> None:
@@ -240,13 +259,12 @@ async def test_who_has_not_told_yet_cannot_be_accepted(box: Appliance) -> None:
         await found.accept(mac(8))
 
 
-async def test_a_machine_pushed_while_it_waits_goes_on_as_that_machine(box: Appliance) -> None:
+async def test_a_machine_pushed_while_it_waits_has_to_boot_again(box: Appliance) -> None:
     found = discovery(box)
     token = await wait_here(found, 7)
-    pushed = await box.machine(7)
-    accepted = await found.accepted(token)
-    assert accepted
-    assert accepted.worker == pushed == box.machines.authenticate(accepted.token)
+    await box.machine(7)
+    with pytest.raises(Denied):
+        whose(found, token)
     assert found.all() == []
 
 
@@ -260,10 +278,10 @@ async def test_refused_it_is_answered_no_more_not_even_after_a_restart(box: Appl
         assert each.plan(Client(mac=mac(7)), Interface(mac=mac(7)), "eth1") is None
         assert each.script_plan(mac(7), Interface(mac=mac(7))) is None
         with pytest.raises(NotFound):
-            each.credential(mac(7), "s", "r")
+            each.credential(mac(7), "s", "r", "172.30.0.9")
         with pytest.raises(Denied):
-            await each.told(token, Told(boot_id="b", inventory=what(7)))
-        assert await each.accepted(token) is None
+            await each.told(whose(each, token), Told(boot_id="b", inventory=what(7)))
+        assert await each.accepted(whose(each, token)) is None
         assert standing(each) == {mac(7): Standing.REFUSED}
 
 
@@ -291,7 +309,7 @@ async def test_an_acceptance_outlives_a_restart(box: Appliance) -> None:
     await box.machines.load()
     again = discovery(box)
     await again.load()
-    accepted = await again.accepted(token)
+    accepted = await again.accepted(whose(again, token))
     assert accepted
     assert accepted.worker == enrolled.hardware.id
     assert again.all() == []
@@ -382,7 +400,7 @@ async def test_who_is_accepted_while_its_word_is_saved_is_nobody_s_guest_any_mor
         await save(use_case)
 
     monkeypatch.setattr(box.store, "write", accept_then_save)
-    await found.told(token, Told(boot_id="boot-1", inventory=what(7)))
+    await found.told(whose(found, token), Told(boot_id="boot-1", inventory=what(7)))
     await box.machines.delete((await box.machines.get("by-hand")).hardware.id)
     assert found.all() == []
 
@@ -400,9 +418,9 @@ async def test_nobody_is_accepted_with_the_card_of_another_that_waits(box: Appli
     await wait_here(found, 9, cards=(Card(name="eth0", mac=mac(9), link=True), Card(name="x", mac=mac(7), link=True)))
     problem = next(each.problem for each in found.all() if each.mac == mac(9))
     assert f"it says that it has {mac(7)}, which waits as a machine of its own" in problem
-    assert await found.accepted(token) is None
+    assert await found.accepted(whose(found, token)) is None
     await found.accept(mac(7))
-    assert await found.accepted(token)
+    assert await found.accepted(whose(found, token))
     await wait_here(found, 10, cards=(Card(name="eth0", mac=mac(10), link=True), Card(name="x", mac=mac(9), link=True)))
     await found.refuse(mac(9))
     await found.accept(mac(10))
@@ -411,10 +429,9 @@ async def test_nobody_is_accepted_with_the_card_of_another_that_waits(box: Appli
 async def test_known_machines_tell_as_well_and_the_last_word_is_kept(box: Appliance) -> None:
     found = discovery(box)
     known = await box.machine(1)
-    token = box.machines.credential(known, "s", "r").token
     assert await found.inventory(known) is None
-    await found.told(token, Told(boot_id="b", inventory=what(1)))
-    await found.told(token, Told(boot_id="b", inventory=what(1, memory=2**33)))
+    await found.told(known, Told(boot_id="b", inventory=what(1)))
+    await found.told(known, Told(boot_id="b", inventory=what(1, memory=2**33)))
     told = await found.inventory(known)
     assert told == (what(1, memory=2**33), box.clock.now)
     assert found.all() == []
@@ -426,7 +443,7 @@ async def test_a_rule_accepts_and_binds_its_template(box: Appliance) -> None:
     await box.templates.create("hello", HELLO)
     assert await found.load() == []
     token = await wait_here(found, 7)
-    accepted = await found.accepted(token)
+    accepted = await found.accepted(whose(found, token))
     assert accepted
     assert await box.finish(accepted.worker) == ["hello_world", "second"]
     assert (await box.machines.get("vm-s-7")).hardware.id == accepted.worker
@@ -467,7 +484,7 @@ async def test_a_rule_accepts_those_who_waited_before_it_was_written(box: Applia
     found = discovery(box, rules=[Rule(match={"memory": ">=2G"})])
     await found.load()
     await found.look()
-    assert await found.accepted(token)
+    assert await found.accepted(whose(found, token))
 
 
 async def test_a_rule_accepts_nobody_who_was_refused(box: Appliance) -> None:
@@ -487,7 +504,7 @@ async def test_whoever_waits_hears_of_it_at_once(box: Appliance) -> None:
         group.create_task(found.wait(60))
         await asyncio.sleep(0)
         await found.accept(mac(7))
-    assert await found.accepted(token)
+    assert await found.accepted(whose(found, token))
 
 
 async def test_a_machine_that_was_accepted_and_deleted_has_to_boot_again(box: Appliance) -> None:
@@ -497,5 +514,5 @@ async def test_a_machine_that_was_accepted_and_deleted_has_to_boot_again(box: Ap
     await box.machines.delete(enrolled.hardware.id)
     assert found.all() == []
     with pytest.raises(Denied):
-        await found.accepted(token)
+        await found.accepted(whose(found, token))
     assert found.plan(pxe(7), Interface(mac=mac(7)), "eth1")

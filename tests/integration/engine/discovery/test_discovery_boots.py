@@ -2,7 +2,7 @@
 
 from tests.integration.engine.appliance import Appliance, mac
 from tests.integration.engine.boot.test_booting import Lab
-from tests.integration.engine.discovery.test_discovery import discovery, what
+from tests.integration.engine.discovery.test_discovery import begin, discovery, what, whose
 from tests.integration.engine.lending import Lender, at
 from tinkbox.model.boot import Asker, Boot
 from tinkbox.model.discovery import Quotas
@@ -24,8 +24,8 @@ async def test_one_of_the_pool_is_lent_to_it_and_its_osie_and_stays_when_it_is_a
     plan = booting.plan(7, Asker.SYSTEM)
     assert plan
     assert (plan.boot, plan.interface.address) == (Boot.NOTHING, at(0))
-    token = found.credential(mac(7), "s", "r").token
-    await found.told(token, Told(boot_id="b", inventory=what(7)))
+    token = await begin(found, 7)
+    await found.told(whose(found, token), Told(boot_id="b", inventory=what(7)))
     await found.accept(mac(7), name="node")
     plan = booting.plan(7, Asker.SYSTEM)
     assert plan

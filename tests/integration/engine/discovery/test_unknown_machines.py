@@ -7,9 +7,9 @@ from ipaddress import IPv4Address
 import pytest
 
 from tests.integration.engine.appliance import Appliance, mac
-from tests.integration.engine.discovery.test_discovery import discovery, pxe, standing, wait_here, what
+from tests.integration.engine.discovery.test_discovery import begin, discovery, pxe, standing, wait_here, what, whose
 from tinkbox.engine.discovery.unknown_machines import PATIENCE
-from tinkbox.model.boot import Asker, Client
+from tinkbox.model.boot import Asker, Client, Stage
 from tinkbox.model.discovery import Quotas, Standing, Stranger
 from tinkbox.model.errors import Denied, Unavailable
 from tinkbox.model.hardware import Interface, MacAddress
@@ -93,7 +93,7 @@ async def test_one_that_is_not_seen_for_long_is_forgotten_and_one_that_waits_is_
     await wait_here(found, 8)
     await found.refuse(mac(9))
     box.clock.forward(3000)
-    assert await found.accepted(token) is None
+    assert await found.accepted(whose(found, token)) is None
     box.clock.forward(3000)
     await found.look()
     assert standing(found) == {mac(7): Standing.WAITING, mac(9): Standing.REFUSED}
@@ -126,7 +126,7 @@ async def test_after_a_restart_everybody_has_time_to_be_seen_again(box: Applianc
 async def test_who_was_let_in_is_saved_by_itself(box: Appliance) -> None:
     found = discovery(box)
     found.plan(pxe(8), Interface(mac=mac(8)), "eth1")
-    found.credential(mac(8), "s", "r")
+    found.credential(mac(8), "s", "r", "172.30.0.9")
     async with asyncio.TaskGroup() as parts:
         saving = parts.create_task(found.run())
         async with asyncio.timeout(60):
@@ -139,23 +139,23 @@ async def test_who_waits_and_who_was_given_a_credential_outlives_a_restart(box: 
     found = discovery(box)
     waiting = await wait_here(found, 7)
     found.plan(pxe(8), Interface(mac=mac(8)), "eth1")
-    booting = found.credential(mac(8), "s", "r").token
+    booting = await begin(found, 8)
     found.plan(pxe(9), Interface(mac=mac(9)), "eth1")
     await found.save()
     again = discovery(box)
     await again.load()
     assert standing(again) == {mac(7): Standing.WAITING, mac(8): Standing.BOOTING}
     assert again.all()[0].inventory == what(7)
-    await again.told(booting, Told(boot_id="boot-1", inventory=what(8)))
-    assert await again.accepted(waiting) is None
+    await again.told(whose(again, booting), Told(boot_id="boot-1", inventory=what(8)))
+    assert await again.accepted(whose(again, waiting)) is None
     await again.accept(mac(7))
-    assert await again.accepted(waiting)
+    assert await again.accepted(whose(again, waiting))
 
 
 async def test_what_a_full_disk_refuses_is_saved_later(box: Appliance, monkeypatch: pytest.MonkeyPatch) -> None:
     found = discovery(box)
     found.plan(pxe(7), Interface(mac=mac(7)), "eth1")
-    token = found.credential(mac(7), "s", "r").token
+    token = await begin(found, 7)
     write = box.store.write
 
     async def refused(_: object) -> None:
@@ -165,17 +165,18 @@ async def test_what_a_full_disk_refuses_is_saved_later(box: Appliance, monkeypat
     with pytest.raises(Unavailable):
         await found.save()
     with pytest.raises(Unavailable):
-        await found.told(token, Told(boot_id="b", inventory=what(7)))
+        await found.told(whose(found, token), Told(boot_id="b", inventory=what(7)))
     monkeypatch.setattr(box.store, "write", write)
     await found.save()
     (saved,) = await stored(box)
-    assert (saved.mac, saved.token, saved.inventory) == (mac(7), token, what(7))
+    assert (saved.mac, saved.inventory) == (mac(7), what(7))
 
 
 async def test_one_that_was_accepted_does_not_come_back_with_the_next_batch(box: Appliance) -> None:
     found = discovery(box)
     await wait_here(found, 7)
-    found.credential(mac(7), "s", "r")
+    box.machines.progress.saw(mac(7), Stage.DISCOVERY)
+    found.credential(mac(7), "s", "r", "172.30.0.9")
     async with asyncio.TaskGroup() as group:
         group.create_task(found.accept(mac(7)))
         group.create_task(found.save())
@@ -199,16 +200,19 @@ async def test_the_credential_of_one_that_was_forgotten_is_nobody_s(box: Applian
     box.clock.forward(7200)
     await found.look()
     with pytest.raises(Denied):
-        await found.told(token, Told(boot_id="b", inventory=what(7)))
+        await found.told(whose(found, token), Told(boot_id="b", inventory=what(7)))
     with pytest.raises(Denied):
-        await found.accepted(token)
+        await found.accepted(whose(found, token))
 
 
 async def test_one_that_boots_again_while_it_waits_waits_on(box: Appliance) -> None:
     found = discovery(box)
     token = await wait_here(found, 7)
     assert found.plan(pxe(7), Interface(mac=mac(7)), "eth1")
-    assert found.credential(mac(7), "s", "r").token == token
+    box.machines.progress.saw(mac(7), Stage.DISCOVERY)
+    assert whose(found, await begin(found, 7)) == mac(7)
+    with pytest.raises(Denied):
+        whose(found, token)
     assert standing(found) == {mac(7): Standing.WAITING}
     await found.accept(mac(7))
 

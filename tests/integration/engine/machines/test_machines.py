@@ -9,9 +9,11 @@ import pytest
 
 from tests.integration.engine.appliance import RELAY, Appliance, address, appliance, hardware, mac
 from tinkbox.engine.machines.boot_plan import MAX_BOOTS
+from tinkbox.engine.machines.boot_tickets import Seal
 from tinkbox.engine.machines.machines import Machines
+from tinkbox.engine.machines.sessions import Near
 from tinkbox.model.boot import Asker, Boot, Plan, Stage, Supply
-from tinkbox.model.errors import Conflict, Denied, NotFound, Unavailable
+from tinkbox.model.errors import Conflict, NotFound, Unavailable
 from tinkbox.model.hardware import parse_hardware
 from tinkbox.model.workflow import State
 
@@ -178,7 +180,8 @@ async def supplied(box: Appliance, *, ready: bool) -> Machines:
     """Machines of which number 1 is supplied by its workflow."""
     supply = Supply(service="boot", url="http://w.lab/auto.ipxe", ready=ready)
     known = {str(UUID(int=1)): supply}
-    machines = Machines(box.store, box.wakeups, box.clock, lambda: "token", known.get)
+    near = Near(lambda _: None, lambda _, __: False)
+    machines = Machines(box.store, box.wakeups, box.clock, Seal(b"key"), near, lambda _: False, known.get)
     await machines.load()
     box.machines = machines
     return machines
@@ -313,7 +316,11 @@ async def test_the_worker_is_in_the_timeline_once_for_each_boot(box: Appliance) 
     worker = await box.machine(1)
     for boot_id in ("boot-1", "boot-1", "boot-2"):
         await box.offer(worker, boot_id=boot_id)
-    assert [each.stage for each in await box.machines.timeline.of(mac(1))] == [Stage.WORKER, Stage.WORKER]
+    assert [each.stage for each in await box.machines.timeline.of(mac(1))] == [
+        Stage.WORKER,
+        Stage.SESSION,
+        Stage.WORKER,
+    ]
 
 
 async def test_a_full_disk_delays_saving_and_does_not_end_it(box: Appliance, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -376,14 +383,12 @@ async def test_a_mac_or_address_of_another_machine_is_a_conflict_and_changes_not
     assert len(await box.machines.all()) == 2
 
 
-async def test_pushing_again_replaces_the_document_and_keeps_the_credential(box: Appliance) -> None:
+async def test_pushing_again_replaces_the_document(box: Appliance) -> None:
     worker = await box.machine(1)
-    token = box.machines.credential(worker, "s", "r").token
     document = hardware(1)
     dhcp = document["network"]["interfaces"][0]["dhcp"]  # type: ignore[index]
     dhcp["mac"], dhcp["ip"]["address"] = "08:00:27:00:00:77", "172.30.0.77"
     await box.machines.push(parse_hardware(json.dumps(document)))
-    assert box.machines.authenticate(token) == worker
     for key in ("08:00:27:00:00:77", "172.30.0.77"):
         assert (await box.machines.get(key)).hardware.id == worker
     for key in (mac(1), address(1)):
@@ -441,25 +446,14 @@ async def test_a_question_of_the_worker_before_the_last_boot_takes_nothing_from_
 ) -> None:
     worker = await box.machine(1)
     await box.workflow()
-    box.machines.progress.contact(worker, "boot-1")
+    await box.session(worker, "boot-1")
     begun = await box.offer(worker, "boot-2")
     assert begun is not None
-    with pytest.raises(Conflict, match="has booted again since"):
+    with pytest.raises(Conflict, match="another boot of its machine"):
         await box.offer(worker, "boot-1")
     again = await box.offer(worker, "boot-2")
     assert again is not None
     assert again.attempt == begun.attempt
-
-
-async def test_wrong_credentials_are_denied(box: Appliance) -> None:
-    worker = await box.machine(1)
-    token = box.machines.credential(worker, "s", "r").token
-    for wrong in ("", "x", token + "x", token[:-1], "\udcff"):
-        with pytest.raises(Denied):
-            box.machines.authenticate(wrong)
-    await box.machines.delete(worker)
-    with pytest.raises(Denied):
-        box.machines.authenticate(token)
 
 
 async def test_a_machine_that_a_workflow_needs_is_not_deleted(box: Appliance) -> None:

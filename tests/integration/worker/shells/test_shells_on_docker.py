@@ -13,7 +13,7 @@ from aiohttp import WSMsgType, web
 from tests.integration.cli.serving import own_ports
 from tests.integration.docker_engine import DockerEngine
 from tests.integration.registry.serving import layer
-from tinkbox.client.node import NodeDoor
+from tests.workers import door_of
 from tinkbox.model.breakpoint import Armed
 from tinkbox.model.shells import ShellEnd, ShellWish
 from tinkbox.runtime import Container, ContainerSpec
@@ -111,6 +111,7 @@ class Appliance:
     async def on(self) -> None:
         application = web.Application()
         application.router.add_get(f"/worker/attempts/{ATTEMPT}/shells/{{session}}", self._shell)
+        application.router.add_post("/worker/session", self._session)
         self._runner = web.AppRunner(application, shutdown_timeout=0.1)
         await self._runner.setup()
         await web.TCPSite(self._runner, "127.0.0.1", self.port, reuse_address=True).start()
@@ -121,6 +122,9 @@ class Appliance:
                 client.socket._req.transport.abort()
         if self._runner is not None:
             await self._runner.cleanup()
+
+    async def _session(self, request: web.Request) -> web.Response:
+        return web.json_response({"worker": "w"})
 
     async def _shell(self, request: web.Request) -> web.WebSocketResponse:
         socket = web.WebSocketResponse()
@@ -163,7 +167,7 @@ class Held:
     async def shells(self, *wishes: ShellWish) -> AsyncIterator[ShellHost]:
         """A life of the worker in which these are wanted."""
         credential = Credential(server=f"http://127.0.0.1:{self.appliance.port}", registry="", worker="w", token="t")
-        async with NodeDoor(credential) as door, ShellHost(self.runtime, door, ATTEMPT, self.notes) as host:
+        async with door_of(credential) as door, ShellHost(self.runtime, door, ATTEMPT, self.notes) as host:
             host.wanted(wishes)
             host.enter(self.container)
             yield host

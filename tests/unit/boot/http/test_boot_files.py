@@ -70,7 +70,7 @@ class Lab:
             return [await self._noted.get() for _ in range(number)]
 
 
-def credential(plan: Plan, server: str) -> Credential:
+def credential(plan: Plan, server: str, address: str) -> Credential:
     assert (plan.hardware_id, server) == ("h", "http://172.30.0.1")
     return WORKER
 

@@ -72,7 +72,7 @@ def tftp_files(lab: Lab, tmp_path: Path) -> TftpFiles:
     (blobs / "escape").symlink_to(tmp_path / "secret")
     folder = BootFolder(osie=tmp_path / "osie", url="http://172.30.0.1", version="1.2", syslog_port=514)
 
-    def credential(plan: Plan, server: str) -> Credential:
+    def credential(plan: Plan, server: str, address: str) -> Credential:
         assert (plan.hardware_id, server) == ("h", "http://172.30.0.1")
         return WORKER
 

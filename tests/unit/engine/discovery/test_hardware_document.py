@@ -15,7 +15,7 @@ from tinkbox.model.inventory import Card, Disk, Inventory
 
 MAC = MacAddress("08:00:27:00:00:07")
 NOON = datetime(2026, 11, 21, 12, tzinfo=UTC)
-STRANGER = Stranger(mac=MAC, standing=Standing.WAITING, token="t", port="eth1", first_seen=NOON, last_seen=NOON)
+STRANGER = Stranger(mac=MAC, standing=Standing.WAITING, port="eth1", first_seen=NOON, last_seen=NOON)
 WHAT = Inventory(
     architecture="aarch64",
     processor="p",

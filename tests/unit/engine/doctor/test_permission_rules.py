@@ -8,10 +8,18 @@ import pytest
 from tests.unit.engine.boot_story import KNOWN, MAC, MINE, NETWORK, answered, asked, case, fetched, osie_boot, seen
 from tinkbox.engine.doctor.case import Case
 from tinkbox.engine.doctor.doctor import diagnose
-from tinkbox.engine.doctor.permission_rules import no_address, no_program, not_known, not_permitted, script_refused
+from tinkbox.engine.doctor.permission_rules import (
+    no_address,
+    no_program,
+    not_known,
+    not_permitted,
+    script_refused,
+    ticket_refused,
+)
 from tinkbox.model.boot import Asker, Silence, Stage
 from tinkbox.model.diagnosis import Gravity
 from tinkbox.model.firmware_traits import FirmwareTraits
+from tinkbox.model.session import TicketRefusal
 from tinkbox.model.sightings import Sighting
 
 UNKNOWN = seen(0.1, Stage.IGNORED, why=Silence.UNKNOWN.value)
@@ -129,6 +137,28 @@ def test_a_machine_at_another_address_than_its_own_is_told_both() -> None:
     assert "who else gives addresses" in found.remedy
     assert not list(script_refused(case(fetched(1), elsewhere, seen(9, Stage.SCRIPT), mode="off")))
     assert diagnosed(case(fetched(1), elsewhere, mode="off", after=100)) == ["ScriptRefused"]
+
+
+def ticket_denied(at: float, why: TicketRefusal) -> Sighting:
+    return seen(at, Stage.TICKET_REFUSED, why.value, why=why.value, address="172.30.0.66")
+
+
+def test_a_boot_ticket_that_was_used_twice_is_told_with_both_who_used_it() -> None:
+    exchanged = seen(9, Stage.SESSION, "from 172.30.0.66 (02:00:00:00:00:66)")
+    (found,) = ticket_refused(case(seen(8, Stage.TICKET), exchanged, ticket_denied(10, TicketRefusal.USED)))
+    assert (found.gravity, "used twice" in found.cause) == (Gravity.FAULT, True)
+    assert "02:00:00:00:00:66" in found.evidence[1]
+    assert "credential --rotate" in found.remedy
+
+
+@pytest.mark.parametrize("why", TicketRefusal)
+def test_every_refused_ticket_is_told_unless_the_worker_got_another_by_itself(why: TicketRefusal) -> None:
+    refused = ticket_denied(8, why)
+    (found,) = ticket_refused(case(refused))
+    assert found.remedy
+    mended = list(ticket_refused(case(refused, seen(9, Stage.SESSION))))
+    lasting = {TicketRefusal.USED, TicketRefusal.ELSEWHERE, TicketRefusal.OLD_WORKER}
+    assert bool(mended) is (why in lasting)
 
 
 def test_with_dhcp_off_who_is_unknown_or_not_permitted_shows_when_it_asks_for_its_script() -> None:

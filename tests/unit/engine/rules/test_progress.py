@@ -5,7 +5,15 @@ from dataclasses import replace
 import pytest
 
 from tests.unit.model.flows import NOW, action, service, status, step, workflow
-from tinkbox.engine.rules.progress import Turn, first_to_retry, handed_over, tries_again, turn, workflow_ends
+from tinkbox.engine.rules.progress import (
+    Turn,
+    Whereabouts,
+    first_to_retry,
+    handed_over,
+    tries_again,
+    turn,
+    workflow_ends,
+)
 from tinkbox.model.boot import Supply
 from tinkbox.model.breakpoint import Verb, Verdict
 from tinkbox.model.errors import Conflict, NotFound
@@ -15,6 +23,7 @@ from tinkbox.model.workflow import FINAL, Outcome, State, Workflow
 
 MAC = MacAddress("08:00:27:00:00:01")
 SUPPLY = Supply(service="boot", url="http://w.lab/auto.ipxe", ready=True)
+SAME, OTHER, LATER = Whereabouts.SAME_SESSION, Whereabouts.OTHER_SESSION, Whereabouts.LATER_BOOT
 NOT_YET = replace(SUPPLY, ready=False, standing="service boot is starting")
 
 
@@ -34,37 +43,40 @@ def test_nothing_begins_before_every_service_is_ready_and_nothing_stops_when_one
         (State.RUNNING, (waited_for,), Turn.START),
     ):
         waiting = step(flow(("me", State.PENDING), state=state, services=services))
-        assert turn(waiting, "me", "b1", "") is expected
+        assert turn(waiting, "me", LATER) is expected
 
 
 @pytest.mark.parametrize(
-    ("actions", "boot_id", "expected"),
+    ("actions", "began", "expected"),
     [
-        ([("me", State.PENDING)], "b1", Turn.START),
-        ([("other", State.PENDING), ("me", State.PENDING)], "b1", Turn.WAIT),
-        ([("other", State.SUCCESS), ("me", State.PENDING)], "b1", Turn.START),
-        ([("other", State.SKIPPED), ("me", State.PENDING)], "b1", Turn.START),
-        ([("me", State.SUCCESS), ("other", State.RUNNING), ("me", State.PENDING)], "b1", Turn.WAIT),
-        ([("me", State.RUNNING)], "b1", Turn.RESUME),
-        ([("me", State.RUNNING)], "b2", Turn.LOST),
-        ([("me", State.HELD)], "b1", Turn.RESUME),
-        ([("me", State.HELD)], "b2", Turn.LOST),
-        ([("me", State.LEAVING)], "b1", Turn.RESUME),
-        ([("me", State.LEAVING)], "b2", Turn.RETURNED),
-        ([("other", State.LEAVING), ("me", State.PENDING)], "b2", Turn.WAIT),
-        ([("me", State.FAILED), ("me", State.PENDING)], "b1", Turn.WAIT),
-        ([("me", State.SUCCESS)], "b1", Turn.WAIT),
-        ([], "b1", Turn.WAIT),
+        ([("me", State.PENDING)], SAME, Turn.START),
+        ([("other", State.PENDING), ("me", State.PENDING)], SAME, Turn.WAIT),
+        ([("other", State.SUCCESS), ("me", State.PENDING)], SAME, Turn.START),
+        ([("other", State.SKIPPED), ("me", State.PENDING)], SAME, Turn.START),
+        ([("me", State.SUCCESS), ("other", State.RUNNING), ("me", State.PENDING)], SAME, Turn.WAIT),
+        ([("me", State.RUNNING)], SAME, Turn.RESUME),
+        ([("me", State.RUNNING)], LATER, Turn.LOST),
+        ([("me", State.HELD)], SAME, Turn.RESUME),
+        ([("me", State.HELD)], LATER, Turn.LOST),
+        ([("me", State.LEAVING)], SAME, Turn.RESUME),
+        ([("me", State.RUNNING)], OTHER, Turn.LOST),
+        ([("me", State.HELD)], OTHER, Turn.LOST),
+        ([("me", State.LEAVING)], OTHER, Turn.LOST),
+        ([("me", State.LEAVING)], LATER, Turn.RETURNED),
+        ([("other", State.LEAVING), ("me", State.PENDING)], LATER, Turn.WAIT),
+        ([("me", State.FAILED), ("me", State.PENDING)], SAME, Turn.WAIT),
+        ([("me", State.SUCCESS)], SAME, Turn.WAIT),
+        ([], SAME, Turn.WAIT),
     ],
 )
-def test_whose_turn_it_is(actions: list[tuple[str, State]], boot_id: str, expected: Turn) -> None:
-    assert turn(step(flow(*actions)), "me", boot_id, "b1") is expected
+def test_whose_turn_it_is(actions: list[tuple[str, State]], began: Whereabouts, expected: Turn) -> None:
+    assert turn(step(flow(*actions)), "me", began) is expected
 
 
 def test_what_stops_begins_nothing_and_goes_on_with_what_was_begun() -> None:
     begun, waiting = ("me", State.RUNNING), ("me", State.PENDING)
-    assert turn(step(flow(begun, state=State.STOPPING)), "me", "b1", "b1") is Turn.RESUME
-    assert turn(step(flow(waiting, state=State.STOPPING)), "me", "b1", "") is Turn.WAIT
+    assert turn(step(flow(begun, state=State.STOPPING)), "me", SAME) is Turn.RESUME
+    assert turn(step(flow(waiting, state=State.STOPPING)), "me", LATER) is Turn.WAIT
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ import pytest
 from tests.unit.worker.actions import CREDENTIAL, IMAGE, OFFER, machine, with_spec
 from tests.unit.worker.fakes import FakeDoor, FakeRuntime
 from tests.unit.worker.programs import Program
+from tinkbox.client.node import SessionOver
 from tinkbox.model.breakpoint import Armed, Override
 from tinkbox.runtime import ContainerFailed, ContainerSpec, ImageCommand
 from tinkbox.wire.messages.worker import Offer
@@ -44,6 +45,22 @@ async def test_what_runs_is_stopped_and_what_never_began_never_will(tmp_path: Pa
     await containers.made("on-failure", (), Armed)
     await containers.halted("on-failure", 10)
     assert await containers.found("on-failure") is None
+
+
+@pytest.mark.parametrize("own", [True, False])
+async def test_a_container_that_was_made_meanwhile_is_taken_up_when_it_is_ours_and_left_alone_when_it_is_not(
+    tmp_path: Path, own: bool
+) -> None:
+    first, runtime = await place(tmp_path, Program())
+    made = await first.made(ACTION, (), Armed)
+    here = replace(machine(runtime, FakeDoor(), tmp_path), session="" if own else "another")
+    second = Containers(here, OFFER, here.folder.helper(OFFER.attempt))
+    if own:
+        assert await second.made(ACTION, (), Armed) == made
+    else:
+        with pytest.raises(SessionOver, match="another worker runs attempt"):
+            await second.made(ACTION, (), Armed)
+    assert set(runtime.containers) == {made.id}
 
 
 async def test_containers_of_attempts_that_are_over_are_removed_and_those_of_others_left_alone(tmp_path: Path) -> None:

@@ -1,0 +1,35 @@
+"""Workers as tests play them: what one begins with that holds a credential."""
+
+import hashlib
+import http.client
+from contextlib import closing
+
+from tinkbox.client.node import NodeDoor
+from tinkbox.wire.messages.session import Opening, encode
+from tinkbox.wire.messages.worker import Credential
+
+
+def opening(ticket: str, boot_id: str = "boot-1", instance: str = "process-1") -> Opening:
+    """What a worker sends that holds this boot ticket: always the same, as if it had kept its session's secret."""
+    secret = hashlib.sha256(ticket.encode()).hexdigest()
+    return Opening(secret=secret, boot_id=boot_id, instance=instance, version="0")
+
+
+def door_of(credential: Credential, boot_id: str = "boot-1", instance: str = "process-1") -> NodeDoor:
+    """The node door of the worker that holds this credential."""
+    return NodeDoor(credential, opening(credential.token, boot_id, instance))
+
+
+def begin(port: int, ticket: str, source: str = "127.0.0.1", boot_id: str = "boot-1") -> str:
+    """Exchange a boot ticket at a node door on loopback, asked from an address; returns the session's secret.
+
+    It is of no named process, so that a request needs no more than the secret.
+    """
+    wanted = opening(ticket, boot_id, instance="")
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60, source_address=(source, 0))
+    with closing(connection):
+        connection.request("POST", "/worker/session", encode(wanted), {"Authorization": f"Bearer {ticket}"})
+        answer = connection.getresponse()
+        said = answer.read()
+    assert answer.status == 200, said
+    return wanted.secret

@@ -1,0 +1,322 @@
+"""Sessions: a boot ticket is exchanged once for one, and a worker shows its session with every request.
+
+Rule 1: one ticket for each boot. It is repeated until it is exchanged, then none is given before the machine boots again.
+Rule 2: a ticket is exchanged once. The same worker may repeat the exchange: its answer may have been lost, its process may
+have been started again, the appliance's store may have been put back to a day before it.
+Rule 3: a session belongs to one boot, one address and one process of the worker, the newest.
+"""
+
+import hashlib
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import NoReturn, Protocol
+
+from tinkbox.engine.machines.boot_tickets import BootTicket, Kind, Seal, is_ticket
+from tinkbox.engine.machines.known_machines import KnownMachines
+from tinkbox.model.boot import Stage
+from tinkbox.model.errors import Conflict, Denied, Forbidden, Invalid
+from tinkbox.model.hardware import MacAddress
+from tinkbox.model.session import ENDED, Session, TicketRefusal
+from tinkbox.model.sightings import Fact
+from tinkbox.store.database import Store, Tables
+from tinkbox.wire.messages.session import Opening
+
+
+@dataclass(frozen=True, slots=True)
+class Near:
+    """What can be seen of the hosts of our networks, by their IPv4 addresses.
+
+    `neighbours` gives the MAC that the kernel has for one; `is_at` tells whether a machine has it, for all that is known.
+    """
+
+    neighbours: Callable[[str], MacAddress | None]
+    is_at: Callable[[MacAddress, str], bool]
+
+
+class Saw(Protocol):
+    """Notes what was seen of a machine, known or not: `BootProgress`."""
+
+    def __call__(self, mac: MacAddress, stage: Stage, detail: str = "", **facts: Fact) -> None: ...
+
+
+class Sessions:
+    """Who works on which machine.  A holder is the id of a machine in `known`, or the MAC of one that nobody knows."""
+
+    def __init__(
+        self,
+        store: Store,
+        clock: Callable[[], datetime],
+        seal: Seal,
+        known: KnownMachines,
+        near: Near,
+        saw: Saw,
+        boots_from: Callable[[str], MacAddress],
+        is_let_in: Callable[[MacAddress], bool],
+    ) -> None:
+        """`saw` notes what is told of a machine; `boots_from` gives the MAC that a known one's timeline is kept under.
+
+        `is_let_in` tells whether one that nobody knows may tell what it is.
+        """
+        self._store = store
+        self._clock = clock
+        self._seal = seal
+        self._known = known
+        self._near = near
+        self._saw = saw
+        self._boots_from = boots_from
+        self._is_let_in = is_let_in
+        self._by_holder: dict[str, Session] = {}
+        self._by_secret: dict[str, Session] = {}
+        # Of the boot that goes on; None: its ticket was exchanged.
+        self._given: dict[str, BootTicket | None] = {}
+        self._last = 0  # the serial of the newest ticket
+
+    async def load(self) -> None:
+        """Fill the picture in memory; once, before anything is served."""
+        for session in await self._store.read(lambda tables: tables.sessions.all()):
+            self._take(session)
+
+    # What booting machines and people ask.
+
+    def boots(self, holder: str) -> None:
+        """A machine boots: it may have a ticket again."""
+        self._given.pop(holder, None)
+
+    def ticket(self, kind: Kind, holder: str, address: str = "") -> str:
+        """A ticket for a holder, which asks at an IPv4 address.  Raises Conflict by rule 1."""
+        if kind is Kind.BY_HAND:
+            return self._seal.sealed(self._new(kind, holder, address))
+        given = self._given.get(holder)
+        if given is None and holder in self._given:
+            raise Conflict("this machine exchanged its boot ticket already: it gets another when it boots again")
+        if given is None or given.address != address:
+            given = self._given[holder] = self._new(kind, holder, address)
+            mac = self._mac(holder)
+            seen = self._near.neighbours(address)
+            self._saw(mac, Stage.TICKET, f"at {address}", address=address, neighbour=str(seen or ""))
+        return self._seal.sealed(given)
+
+    def _new(self, kind: Kind, holder: str, address: str) -> BootTicket:
+        session = self._by_holder.get(holder)
+        before = max(session.serial, session.voided) if session else 0
+        # However the clock is set.
+        self._last = max(self._now(), before + 1, self._last + 1)
+        return BootTicket(kind=kind, holder=holder, address=address, serial=self._last)
+
+    # What workers ask.
+
+    async def exchange(self, text: str, opening: Opening, address: str) -> str:
+        """Exchange a boot ticket that came from an IPv4 address for a session; returns its holder.
+
+        Raises Denied for what is no ticket of ours, Forbidden for one that counts for nothing: the timeline says why.
+        """
+        ticket = self._seal.opened(text)
+        if ticket is None:
+            raise Denied("this is no boot ticket of this appliance: boot this machine again, or make a new credential")
+        try:
+            session = await self._store.write(lambda tables: self._exchanged(tables, ticket, opening, address))
+        except _Refused as refused:
+            self._refuse(ticket.holder, refused.why, address)
+        began_anew = session.secret not in self._by_secret
+        self._take(session)
+        self._given[session.holder] = None
+        if began_anew:
+            seen = self._near.neighbours(address)
+            detail = f"from {address}" + (f" ({seen})" if seen else "")
+            facts = {
+                "address": address,
+                "neighbour": str(seen or ""),
+                "kind": ticket.kind.value,
+                "boot_id": opening.boot_id,
+            }
+            self._saw(self._mac(session.holder), Stage.SESSION, detail, **facts)
+        return session.holder
+
+    def authenticate(self, text: str, instance: str, address: str) -> str:
+        """The holder of the session that a worker's process shows from an address.
+
+        Raises Denied when there is none so called, Forbidden when it is another process's, or another host's.
+        """
+        # Looked up by its hash, so that the time it takes says nothing about the secrets there are.
+        session = self._by_secret.get(digest(text))
+        if session is None:
+            self._tell_old_worker(text, address)
+            raise Denied("this is no session of a machine known here: its boot ticket has to be exchanged")
+        if session.instance != instance:
+            raise Forbidden("another process of this worker was started since, and works on: this one is to end")
+        if session.address != address:
+            self._move(session, address)
+        return session.holder
+
+    def boot_of(self, holder: str) -> str:
+        """The boot id of a holder's session; empty: it has none, or of a boot that is not known."""
+        session = self._by_holder.get(holder)
+        return session.boot_id if session else ""
+
+    # What follows from what people do, within their use-cases; `refresh` follows the commit.
+
+    def void(self, tables: Tables, holder: str) -> None:
+        """Let no ticket count that was not exchanged yet."""
+        tables.sessions.void(holder, max(self._now(), self._last), self._clock())
+
+    async def refresh(self, *holders: str) -> None:
+        """Take over what was just committed about these: a boot whose ticket became void may have another."""
+        stored = {each.holder: each for each in await self._store.look(lambda tables: tables.sessions.some(holders))}
+        before = {each: self._by_holder[each].secret for each in holders if each in self._by_holder}
+        exchanged = {secret for each, secret in before.items() if each in self._given and self._given[each] is None}
+        self.forget(holders)
+        for holder, session in stored.items():
+            self._take(session)
+            if session.secret in exchanged and not session.over:
+                self._given[holder] = None
+
+    async def rotate(self, holder: str) -> str:
+        """End the session of a machine, and every ticket; returns a new one."""
+
+        def use_case(tables: Tables) -> None:
+            self.void(tables, holder)
+            tables.sessions.end([holder])
+
+        await self._store.write(use_case)
+        await self.refresh(holder)
+        return self.ticket(Kind.BY_HAND, holder)
+
+    def forget(self, holders: Iterable[str]) -> None:
+        """Forget those that are gone."""
+        for holder in holders:
+            self._given.pop(holder, None)
+            gone = self._by_holder.pop(holder, None)
+            if gone is not None:
+                self._by_secret.pop(gone.secret, None)
+
+    # The rules.
+
+    def _exchanged(self, tables: Tables, ticket: BootTicket, opening: Opening, address: str) -> Session:
+        secret, now = digest(opening.secret), self._clock()
+        own = tables.sessions.of_secret(secret)
+        if own is not None:
+            return self._again(tables, own, ticket, opening, address)
+        found = tables.sessions.some([ticket.holder])
+        before = found[0] if found else None
+        if ticket.kind is Kind.DISCOVERY and self._known.holder(MacAddress(ticket.holder)):
+            raise _Refused(TicketRefusal.KNOWN_NOW)
+        if not self._is_there(ticket):
+            raise Denied("the machine of this boot ticket is known no more: boot it again")
+        if before is not None and ticket.serial == before.serial and not before.over:
+            raise _Refused(TicketRefusal.USED)
+        if before is not None and ticket.serial <= max(before.serial, before.voided):
+            raise _Refused(TicketRefusal.VOID)
+        if not self._is_from(ticket, address):
+            raise _Refused(TicketRefusal.ELSEWHERE)
+        session = Session(
+            holder=ticket.holder,
+            secret=secret,
+            serial=ticket.serial,
+            voided=before.voided if before else 0,
+            boot_id=opening.boot_id,
+            address=address,
+            instance=opening.instance,
+            begun_at=now,
+        )
+        tables.sessions.put(session)
+        return session
+
+    def _again(self, tables: Tables, own: Session, ticket: BootTicket, opening: Opening, address: str) -> Session:
+        """The session of a worker that exchanges the same ticket once more: its newest process is the one that counts."""
+        if own.serial != ticket.serial:
+            raise _Refused(TicketRefusal.USED)
+        if own.boot_id != opening.boot_id:
+            raise _Refused(TicketRefusal.OTHER_BOOT)
+        if own.address != address and not self._neighbour_is(own.holder, address):
+            raise _Refused(TicketRefusal.ELSEWHERE)
+        session = replace(own, instance=opening.instance, address=address)
+        if session != own:
+            tables.sessions.put(session)
+        return session
+
+    def _is_there(self, ticket: BootTicket) -> bool:
+        if ticket.kind is Kind.DISCOVERY:
+            return self._is_let_in(MacAddress(ticket.holder))
+        return self._known.get(ticket.holder) is not None
+
+    def _is_from(self, ticket: BootTicket, address: str) -> bool:
+        """Whether who asks from an address may be the machine that a ticket is for, as far as we see it."""
+        if ticket.kind is Kind.BY_HAND:
+            return True
+        if self._near.neighbours(address) is not None:
+            return self._neighbour_is(ticket.holder, address)
+        return address == ticket.address or any(self._near.is_at(each, address) for each in self._cards(ticket.holder))
+
+    def _neighbour_is(self, holder: str, address: str) -> bool:
+        """Whether the host at an address of our networks has a card of the holder's."""
+        return self._near.neighbours(address) in self._cards(holder)
+
+    def _move(self, session: Session, address: str) -> None:
+        """Follow a machine to another address.  Raises Forbidden when it is not that machine."""
+        if session.address and not self._neighbour_is(session.holder, address):
+            self._refuse(session.holder, TicketRefusal.ELSEWHERE, address)
+        self._take(replace(session, address=address))
+
+    def _tell_old_worker(self, text: str, address: str) -> None:
+        ticket = self._seal.opened(text) if is_ticket(text) else None
+        if ticket is not None:
+            self._refuse(ticket.holder, TicketRefusal.OLD_WORKER, address)
+
+    def _refuse(self, holder: str, why: TicketRefusal, address: str) -> NoReturn:
+        """Note on the timeline why a ticket or a session was refused, and raise Forbidden."""
+        seen = self._near.neighbours(address)
+        session = self._by_holder.get(holder)
+        who = f"from {address}" + (f" ({seen})" if seen else "")
+        facts: dict[str, Fact] = {"why": why.value, "address": address, "neighbour": str(seen or "")}
+        if session is not None and session.serial:
+            facts |= {"exchanged_at": session.begun_at.isoformat(timespec="seconds"), "exchanged_from": session.address}
+        self._saw(self._mac(holder), Stage.TICKET_REFUSED, f"{why}, {who}", **facts)
+        raise Forbidden(f"the boot ticket of {holder} was refused: {why}; {WAYS_OUT[why]}")
+
+    def _mac(self, holder: str) -> MacAddress:
+        try:
+            return MacAddress(holder)
+        except Invalid:
+            return self._boots_from(holder)
+
+    def _cards(self, holder: str) -> list[MacAddress]:
+        record = self._known.get(holder)
+        return [each.mac for each in record.hardware.interfaces] if record else [MacAddress(holder)]
+
+    def _take(self, session: Session) -> None:
+        before = self._by_holder.get(session.holder)
+        if before is not None:
+            self._by_secret.pop(before.secret, None)
+        self._by_holder[session.holder] = session
+        if session.secret != ENDED:
+            self._by_secret[session.secret] = session
+
+    def _now(self) -> int:
+        """In microseconds."""
+        return int(self._clock().timestamp() * 1_000_000)
+
+
+_AGAIN = "boot this machine again, or make a new credential (tinkbox hardware credential MAC)"
+WAYS_OUT = {
+    TicketRefusal.USED: f"if another worker was started on purpose, end that one; else {_AGAIN} "
+    "and see `tinkbox doctor MAC`",
+    TicketRefusal.VOID: _AGAIN,
+    TicketRefusal.ELSEWHERE: _AGAIN,
+    TicketRefusal.OTHER_BOOT: _AGAIN,
+    TicketRefusal.KNOWN_NOW: "boot this machine again",
+    TicketRefusal.OLD_WORKER: "build the OSIE of this version (tinkbox osie build) and boot the machine again",
+}
+
+
+class _Refused(Forbidden):
+    """A ticket counts for nothing, within the use-case that found it out."""
+
+    def __init__(self, why: TicketRefusal) -> None:
+        super().__init__(why.value)
+        self.why = why
+
+
+def digest(secret: str) -> str:
+    """The SHA-256 of what a worker shows, in hex."""
+    return hashlib.sha256(secret.encode(errors="replace")).hexdigest()

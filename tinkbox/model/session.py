@@ -1,0 +1,44 @@
+"""Sessions of workers: what one boot of a machine works with, once it has exchanged its boot ticket."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from typing import Final
+
+ENDED: Final = ""  # the secret of a session that nobody has any more
+
+
+class TicketRefusal(StrEnum):
+    """Why a boot ticket, or the session that it was exchanged for, counts for nothing."""
+
+    USED = "it was exchanged already"
+    VOID = "it is void: the hardware was pushed since, or a newer credential was used"
+    ELSEWHERE = "it came from another machine"
+    OTHER_BOOT = "it was exchanged in an earlier boot"
+    KNOWN_NOW = "the machine was unknown when it booted, and is known now"
+    OLD_WORKER = "its worker is of an earlier release"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Session:
+    """The session of `holder`: a machine, by its id, or one that nobody knows, by its MAC.
+
+    `secret` is the SHA-256, in hex, of what the worker shows, or ENDED.  `serial` is that of the boot ticket that was
+    exchanged for it; tickets up to `voided` that were not exchanged are void.  It belongs to a boot and to an address,
+    and to one process of the worker, its `instance`.  What a worker of before there were sessions works with has the
+    serial 0, no instance, and the address from which it asks first.
+    """
+
+    holder: str
+    secret: str
+    serial: int
+    voided: int
+    boot_id: str
+    address: str
+    instance: str
+    begun_at: datetime
+
+    @property
+    def over(self) -> bool:
+        """Whether nobody works with it any more."""
+        return self.secret == ENDED

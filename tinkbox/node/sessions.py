@@ -1,0 +1,20 @@
+"""How workers begin, over HTTP: a boot ticket is exchanged for a session (`wire.messages.session` has the messages)."""
+
+from aiohttp import web
+
+from tinkbox.door.bodies import body_of
+from tinkbox.engine.machines.sessions import Sessions
+from tinkbox.node.polls import answered, bearer_of
+from tinkbox.wire.messages.session import MAX_OPENING, Opened, decode_opening, encode
+
+
+def routes(sessions: Sessions) -> list[web.RouteDef]:
+    """The one route that takes a boot ticket."""
+
+    async def exchange(request: web.Request) -> web.Response:
+        ticket = bearer_of(request)
+        opening = decode_opening(await body_of(request, MAX_OPENING))
+        holder = await sessions.exchange(ticket, opening, request.remote or "")
+        return answered(encode(Opened(worker=holder)))
+
+    return [web.post("/worker/session", exchange)]

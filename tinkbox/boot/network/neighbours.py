@@ -10,11 +10,15 @@ _COMPLETE = 0x2  # ATF_COM: the kernel has an answer
 
 
 def neighbour(address: str, table: Path = _TABLE) -> MacAddress | None:
-    """Who answered ARP for an address; None: nobody, or the address is behind a router.
+    """Who answered ARP for an address; None: nobody, it is behind a router, or the table cannot be read.
 
     Whoever just spoke to us by TCP, or was answered, stands in the table.
     """
-    for line in table.read_text().splitlines()[1:]:
+    try:
+        lines = table.read_text().splitlines()[1:]
+    except OSError:  # no more files can be opened
+        return None
+    for line in lines:
         fields = line.split()
         if fields[0] == address and int(fields[2], 16) & _COMPLETE:
             try:

@@ -35,3 +35,7 @@ def test_only_whoever_answered_is_a_neighbour(tmp_path: Path, address: str, foun
 
 def test_the_kernel_has_such_a_table() -> None:
     assert neighbour("127.0.0.1") is None
+
+
+def test_a_table_that_cannot_be_read_names_nobody(tmp_path: Path) -> None:
+    assert neighbour("172.30.0.7", tmp_path / "none") is None

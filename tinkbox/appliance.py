@@ -290,6 +290,7 @@ def _said(settings: Settings, sockets: Sockets) -> EngineSettings:
         discovers=settings.discovers,
         quotas=settings.discovery.quotas,
         rules=settings.discovery.rules,
+        retention=settings.retention.of,
     )
 
 

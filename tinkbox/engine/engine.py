@@ -30,6 +30,7 @@ from tinkbox.engine.workflows.breakpoints import Breakpoints
 from tinkbox.engine.workflows.deadlines import Deadlines
 from tinkbox.engine.workflows.image_digests import DigestOf
 from tinkbox.engine.workflows.lost_histories import LostHistories
+from tinkbox.engine.workflows.retention import Retainer
 from tinkbox.engine.workflows.returns import Returns
 from tinkbox.engine.workflows.workflows import Workflows
 from tinkbox.model.boot import Plan
@@ -37,6 +38,7 @@ from tinkbox.model.discovery import Quotas, Rule
 from tinkbox.model.hardware import MacAddress
 from tinkbox.model.leases import Subnet
 from tinkbox.model.limits import RENDERINGS, Limits
+from tinkbox.model.retention import Retention
 from tinkbox.store.database import Store
 from tinkbox.wire.messages.worker import Credential
 
@@ -59,6 +61,7 @@ class EngineSettings:
     discovers: bool = False
     quotas: Quotas = field(default_factory=Quotas)
     rules: Sequence[Rule] = ()
+    retention: Retention = field(default_factory=Retention)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -114,6 +117,7 @@ class Engine:
         )
         self.deadlines = Deadlines(store, wakeups, machines, clock)
         self.returns = Returns(store, wakeups, machines, clock)
+        self.retainer = Retainer(store, wakeups, machines, clock, settings.retention, self.shells.forget_recordings)
 
         # What machines are told in their first minutes, and what is learned of them.
         self.syslog = Syslog(store, clock, machines.timeline.follows)
@@ -150,7 +154,7 @@ class Engine:
     def parts(self) -> list[Callable[[], Awaitable[object]]]:
         """Everything of it that is to run for as long as the appliance does; the store is not among it."""
         parts: list[Callable[[], Awaitable[object]]] = [
-            self.deadlines.run, self.returns.run, self.machines.progress.run, self.machines.timeline.run, self.syslog.run,
+            self.deadlines.run, self.returns.run, self.retainer.run, self.machines.progress.run, self.machines.timeline.run, self.syslog.run,
             self.firmware_knowledge.run, self.leases.run, self.discovery.run, self.services.run, self.shells.run,
         ]  # fmt: skip
         if self._discovers:

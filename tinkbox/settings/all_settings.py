@@ -17,6 +17,7 @@ from tinkbox.settings.discovery import Discovery
 from tinkbox.settings.doors import Node, Operator
 from tinkbox.settings.environment import default_data
 from tinkbox.settings.limits import Limits
+from tinkbox.settings.retention import Kept
 from tinkbox.settings.services import GONE, Services
 
 _HEARING = ("pool", "proxy")  # modes of DHCP in which unknown machines can have an address and be answered
@@ -70,6 +71,7 @@ class Settings:
     )
     services: Services = section(Services, gone=GONE)
     limits: Limits = section(Limits)
+    retention: Kept = section(Kept)
 
     @property
     def discovers(self) -> bool:

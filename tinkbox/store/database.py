@@ -35,6 +35,7 @@ from tinkbox.store.journals import JournalTable
 from tinkbox.store.leases import LeaseTable
 from tinkbox.store.output import SERVICE_RUNS, OutputTable
 from tinkbox.store.queues import QueueTable
+from tinkbox.store.room import RoomTable
 from tinkbox.store.services import ServiceTable
 from tinkbox.store.sessions import SessionTable
 from tinkbox.store.shells import ShellTable
@@ -73,6 +74,7 @@ class Tables:
     journals: JournalTable
     images: ImageTable
     sessions: SessionTable
+    room: RoomTable
 
     @classmethod
     def on(cls, connection: sqlite3.Connection) -> Self:
@@ -98,6 +100,7 @@ class Tables:
             JournalTable(connection),
             ImageTable(connection),
             SessionTable(connection),
+            RoomTable(connection),
         )
 
 

@@ -20,8 +20,14 @@ T = TypeVar("T")
 GROUP = 256
 # More than there are different statements, so that each is prepared once.
 STATEMENTS = 512
-# busy_timeout first: setting the journal mode may already have to wait.
-PRAGMAS = ("busy_timeout = 5000", "journal_mode = WAL", "synchronous = FULL", "foreign_keys = ON")
+# busy_timeout first: setting the journal mode may already have to wait.  auto_vacuum counts for a new file only.
+PRAGMAS = (
+    "busy_timeout = 5000",
+    "auto_vacuum = INCREMENTAL",
+    "journal_mode = WAL",
+    "synchronous = FULL",
+    "foreign_keys = ON",
+)
 
 
 class Kind(Enum):

@@ -15,7 +15,7 @@ from typing import Final
 from tinkbox.model.breakpoint import Breakpoints, Hold, Override
 from tinkbox.model.reasons import ReasonText
 from tinkbox.model.services import ServiceStatus
-from tinkbox.model.workflow import ActionStatus, Outcome, PlannedAction, State, Step, Workflow
+from tinkbox.model.workflow import FINAL, ActionStatus, Outcome, PlannedAction, State, Step, Workflow
 from tinkbox.store.formats.actions import action_of, action_text, outcome_of, outcome_text, override_of, override_text
 from tinkbox.store.formats.breakpoints import breakpoints_of
 from tinkbox.store.holds import open_hold, open_holds
@@ -153,6 +153,18 @@ class WorkflowTable:
     def ids(self) -> list[str]:
         """The ids of every workflow, oldest first."""
         return [row["id"] for row in self._sql.execute("SELECT id FROM workflow ORDER BY number").fetchall()]
+
+    def finished_before(self, before: datetime, kept: int, most: int) -> list[str]:
+        """The ids of workflows that are over and nothing happened to since then, oldest first, but for the `kept` newest."""
+        return [
+            row["id"]
+            for row in self._sql.execute(
+                "SELECT id FROM workflow WHERE state IN (SELECT value FROM json_each(?1)) AND updated_at < ?2 AND number <= "
+                "(SELECT number FROM workflow WHERE state IN (SELECT value FROM json_each(?1)) "
+                "ORDER BY number DESC LIMIT 1 OFFSET ?3) ORDER BY number LIMIT ?4",
+                (json.dumps(sorted(FINAL)), before.isoformat(), kept, most),
+            ).fetchall()
+        ]
 
     def some(self, ids: Sequence[str]) -> list[Workflow]:
         """Those of these workflows that are there, oldest first."""

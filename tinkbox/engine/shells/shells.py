@@ -94,9 +94,13 @@ class Shells:
     async def load(self) -> None:
         """Know the sessions that go on, and forget what belongs to no workflow any more; once, before any is served."""
         self._live = {session.id for session in await self._store.read(lambda tables: tables.shells.live())}
+        await self.forget_recordings()
+        self._since = self._clock()
+
+    async def forget_recordings(self) -> None:
+        """Delete the recordings of workflows that are there no more."""
         known = set(await self._store.read(lambda tables: tables.workflows.ids()))
         await asyncio.to_thread(self._recordings.forget, known)
-        self._since = self._clock()
 
     async def run(self) -> NoReturn:
         """End what nobody uses, for ever; when it is stopped, whoever is attached is hung up on."""

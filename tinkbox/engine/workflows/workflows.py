@@ -238,9 +238,7 @@ class Workflows:
                     f"workflow {workflow.id} is {workflow.state.lower()}: it can be deleted when it is over, "
                     "and canceled before"
                 )
-            tables.workflows.delete(workflow.id)
-            if workflow.state is not State.SUCCESS:  # what did not succeed holds a ticket for the next try
-                tables.hardware.withdraw_ticket(workflow.workers(), installed=False)
+            forget_workflow(tables, workflow)
             return workflow.id, workflow.workers()
 
         workflow_id, workers = await self._store.write(use_case)
@@ -299,6 +297,13 @@ class Workflows:
     async def data_versions(self, key: str) -> list[DataVersion]:
         """Every version of the ephemeral data, oldest first, the older ones without their archive."""
         return await self._store.read(lambda tables: tables.data.versions(find_workflow(tables, key).id))
+
+
+def forget_workflow(tables: Tables, workflow: Workflow) -> None:
+    """Delete one that does not run, with all that is its."""
+    tables.workflows.delete(workflow.id)
+    if workflow.state is not State.SUCCESS:  # what did not succeed holds a ticket for the next try
+        tables.hardware.withdraw_ticket(workflow.workers(), installed=False)
 
 
 def find_workflow(tables: Tables, key: str) -> Workflow:

@@ -1,0 +1,107 @@
+"""Workflows that have been over for long are deleted, with all that is theirs, and the disk gets its room back."""
+
+import os
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from tests.integration.engine.appliance import Appliance, appliance, mac
+from tinkbox.engine.workflows import retention
+from tinkbox.engine.workflows.retention import Retainer
+from tinkbox.model.retention import Retention
+from tinkbox.model.workflow import State
+from tinkbox.store.database import Tables
+
+AGE = timedelta(days=90)
+
+
+@pytest.fixture(autouse=True)
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(retention, "PAUSE", 0.0)
+
+
+def retainer(box: Appliance, newest: int = 1) -> Retainer:
+    keeps = Retention(workflows=AGE, newest=newest)
+    return Retainer(box.store, box.wakeups, box.machines, box.clock, keeps, box.shells.forget_recordings)
+
+
+async def over(box: Appliance, count: int, state: State = State.SUCCESS) -> list[str]:
+    """Workflows of machine 1 that ended so; returns their ids."""
+    worker, ids = str(box.machines.known.find(mac(1)).hardware.id), []
+    for _ in range(count):
+        ids.append(await box.workflow())
+        while (offer := await box.offer(worker)) is not None:
+            await box.report(worker, offer, state)
+    return ids
+
+
+async def there(box: Appliance) -> list[str]:
+    return await box.store.read(lambda tables: tables.workflows.ids())
+
+
+async def test_what_ended_long_ago_goes_but_for_the_newest_and_what_is_not_over(box: Appliance) -> None:
+    await box.machine(1)
+    old = await over(box, 25)
+    await box.machine(2)
+    waiting = await box.workflow(device_1=2)
+    box.clock.forward(AGE.total_seconds() - 60)
+    recent = await over(box, 2)
+    assert await retainer(box).look() == 0
+    box.clock.forward(120)
+    assert await retainer(box, newest=4).look() == 23
+    assert await there(box) == [*old[-2:], waiting, *recent]
+    assert await retainer(box).look() == 2
+    box.clock.forward(2 * AGE.total_seconds())
+    assert await retainer(box).look() == 1
+    assert await there(box) == [waiting, recent[-1]]
+
+
+async def test_one_that_failed_takes_its_permission_to_boot_along(box: Appliance) -> None:
+    worker = await box.machine(1)
+    await over(box, 1, State.FAILED)
+    other = await box.machine(2)
+    await box.workflow(device_1=2)
+    await box.finish(other)
+    assert (await box.machines.get(worker)).ticket
+    box.clock.forward(2 * AGE.total_seconds())
+    await retainer(box).look()
+    assert not (await box.machines.get(worker)).ticket
+
+
+async def test_recordings_go_with_their_workflow(tmp_path: Path) -> None:
+    async with appliance(tmp_path / "db") as box:
+        await box.machine(1)
+        ids = await over(box, 2)
+        folders = [tmp_path / "recordings" / each for each in ids]
+        for folder in folders:
+            folder.mkdir(parents=True)
+            (folder / "s1.cast").write_text("{}")
+        box.clock.forward(2 * AGE.total_seconds())
+        await retainer(box).look()
+        assert [folder.exists() for folder in folders] == [False, True]
+
+
+async def test_the_disk_gets_its_room_back(tmp_path: Path) -> None:
+    async with appliance(tmp_path / "db") as box:
+        worker = await box.machine(1)
+        for _ in range(40):
+            await box.workflow()
+            while (offer := await box.offer(worker)) is not None:
+                await box.attempts.output(worker, offer.attempt, 0, os.urandom(200_000))
+                await box.report(worker, offer)
+        box.clock.forward(2 * AGE.total_seconds())
+        before = await pages(box)
+        assert await retainer(box).look() == 39
+        after, free = await pages(box), await box.store.read(lambda tables: tables.room.free())
+    assert free == 0
+    assert after < before / 5
+
+
+async def pages(box: Appliance) -> int:
+    """Of the database."""
+
+    def count(tables: Tables) -> int:
+        return int(tables.room._sql.execute("PRAGMA page_count").fetchone()[0])
+
+    return await box.store.read(count)

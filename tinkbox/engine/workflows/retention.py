@@ -1,0 +1,88 @@
+"""Deleting workflows that have been over for long, so that an appliance that is left alone has room.
+
+A few in each transaction: machines that boot wait for none of it.
+"""
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable
+from datetime import datetime
+from typing import Final, NoReturn
+
+from tinkbox.engine.machines.machines import Machines
+from tinkbox.engine.wakeups import Wakeups
+from tinkbox.engine.workflows.endings import tell
+from tinkbox.engine.workflows.workflows import forget_workflow
+from tinkbox.model.errors import Unavailable
+from tinkbox.model.retention import Retention
+from tinkbox.model.workflow import Workflow
+from tinkbox.store.database import Store, Tables
+
+LOOK_EVERY: Final = 600.0
+AT_ONCE: Final = 10  # workflows in a transaction
+PAGES: Final = 1_000  # the same, of the file
+PAUSE: Final = 0.1  # between two, for those who wait
+_log = logging.getLogger(__name__)
+
+
+class Retainer:
+    """A part; `forgotten` is called when workflows were deleted."""
+
+    def __init__(
+        self,
+        store: Store,
+        wakeups: Wakeups,
+        machines: Machines,
+        clock: Callable[[], datetime],
+        retention: Retention,
+        forgotten: Callable[[], Awaitable[None]],
+    ) -> None:
+        self._store = store
+        self._wakeups = wakeups
+        self._machines = machines
+        self._clock = clock
+        self._retention = retention
+        self._forgotten = forgotten
+
+    async def run(self) -> NoReturn:
+        """Look every so often, for ever."""
+        while True:
+            try:
+                await self.look()
+            except Unavailable as error:
+                _log.warning("old workflows are not deleted yet: %s", error, extra={"action": "retention.refused"})
+            await asyncio.sleep(LOOK_EVERY)
+
+    async def look(self) -> int:
+        """Delete what is too old by now; returns how many there were.  Raises Unavailable."""
+        deleted = 0
+        while some := await self._store.write(self._some):
+            deleted += len(some)
+            await tell(self._machines, self._wakeups, {worker for each in some for worker in each.workers()})
+            await asyncio.sleep(PAUSE)
+        if deleted:
+            await self._forgotten()
+            await self._give_room_back()
+            _log.info("%d workflows deleted that ended long ago", deleted, extra={"action": "retention.deleted"})
+        return deleted
+
+    def _some(self, tables: Tables) -> list[Workflow]:
+        before = self._clock() - self._retention.workflows
+        old = [
+            tables.workflows.get(each)
+            for each in tables.workflows.finished_before(before, self._retention.newest, AT_ONCE)
+        ]
+        for workflow in old:
+            forget_workflow(tables, workflow)
+        return old
+
+    async def _give_room_back(self) -> None:
+        """Until nothing is free, or where the file gives nothing back."""
+        free = await self._store.read(lambda tables: tables.room.free())
+        while free:
+            await self._store.write(lambda tables: tables.room.give_back(PAGES))
+            left = await self._store.read(lambda tables: tables.room.free())
+            if left >= free:
+                return
+            free = left
+            await asyncio.sleep(PAUSE)

@@ -1,0 +1,28 @@
+"""The section `retention`: how long what is over is kept."""
+
+from dataclasses import dataclass
+from datetime import timedelta
+
+from tinkbox.model.retention import Retention
+from tinkbox.settings import readers
+from tinkbox.settings.declaring import inline, keys_of, setting
+
+LEAST_AGE = timedelta(minutes=1)
+_PLAIN = Retention()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Kept:
+    """How long what is over is kept."""
+
+    of: Retention = inline(
+        keys_of(
+            Retention,
+            workflows=setting(
+                _PLAIN.workflows,
+                readers.duration(LEAST_AGE),
+                "age at which a finished workflow is deleted, with its attempts, output, data, events and recordings",
+            ),
+            newest=setting(_PLAIN.newest, readers.count, "finished workflows that are kept whatever their age"),
+        )
+    )

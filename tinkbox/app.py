@@ -24,6 +24,7 @@ from tinkbox.door.bodies import Bodies, limit_bodies
 from tinkbox.door.connections import Admission, Connections
 from tinkbox.door.lasting import end_with_door
 from tinkbox.door.open_files import raise_open_files
+from tinkbox.door.pressure import Pressure
 from tinkbox.door.problems import refusals_become_problems
 from tinkbox.engine.templates.jinja_process import render_confined
 from tinkbox.hosting.volumes import real_folders
@@ -96,12 +97,13 @@ async def _run(settings: Settings, sockets: Sockets, store: Store, stop: asyncio
             sockets.operator, OPERATOR_CONNECTIONS, appliance.operator_routes(), [bearer_only(people.bearer)]
         )
         await doors.open(sockets.images, IMAGE_CONNECTIONS, pulls, [])
+        pressure = Pressure()
         for each in sockets.networks:
-            guards = [proxy.middleware, appliance.traffic.counted()]
+            guards = [proxy.middleware, appliance.traffic.counted(), pressure.guard("/worker/")]
             await doors.open(each.node, NODE_CONNECTIONS, appliance.node_routes(each), guards)
         for line in (*_exposed(sockets), *_tree(settings, sockets)):
             say(line)
-        await _keep_running([*doors.parts, *appliance.parts()], appliance.save, stop)
+        await _keep_running([pressure.run, *doors.parts, *appliance.parts()], appliance.save, stop)
 
 
 class _Doors:

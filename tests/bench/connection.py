@@ -23,12 +23,15 @@ class Connection(asyncio.Protocol):
         self._transport: asyncio.Transport | None = None
 
     @classmethod
-    async def to(cls, url: str, headers: Mapping[str, str]) -> Self:
-        """A connection to the server of this URL; the headers go with every request."""
+    async def to(cls, url: str, headers: Mapping[str, str], source: str = "") -> Self:
+        """A connection to the server of this URL, from the address `source`; the headers go with every request."""
         place = urlsplit(url)
         lines = (f"{name}: {value}\r\n" for name, value in {"Host": place.netloc, **headers}.items())
         _, connection = await asyncio.get_running_loop().create_connection(
-            lambda: cls("".join(lines).encode()), place.hostname, place.port
+            lambda: cls("".join(lines).encode()),
+            place.hostname,
+            place.port,
+            local_addr=(source, 0) if source else None,
         )
         return connection
 

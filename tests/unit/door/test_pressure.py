@@ -1,0 +1,66 @@
+"""While there is more to do than can be done, those that ask much wait, and nobody else."""
+
+import asyncio
+import time
+
+import pytest
+from aiohttp import web
+from aiohttp.test_utils import TestClient, TestServer
+
+from tinkbox.door import pressure
+from tinkbox.door.pressure import MODEST, Pressure
+
+
+async def answered(made: Pressure, path: str, times: int) -> int:
+    """How many of so many questions are answered."""
+
+    async def told(_: web.Request) -> web.Response:
+        return web.Response(text="x")
+
+    application = web.Application(middlewares=[made.guard("/worker/")])
+    application.router.add_get("/{path:.*}", told)
+    got = 0
+    async with TestClient(TestServer(application)) as client:
+        for _ in range(times):
+            try:
+                async with asyncio.timeout(1):
+                    got += (await client.get(path)).status == 200
+            except TimeoutError:
+                break
+    return got
+
+
+@pytest.fixture
+def pressed(monkeypatch: pytest.MonkeyPatch) -> Pressure:
+    """Late all the time, and no wait ever ends."""
+    monkeypatch.setattr(pressure, "PAUSE", 3600.0)
+    made = Pressure()
+    made._late = 1.0
+    return made
+
+
+async def test_under_pressure_who_asks_much_waits_and_only_there(pressed: Pressure) -> None:
+    assert await answered(pressed, "/boot/x", 3 * int(MODEST.burst)) == 3 * int(MODEST.burst)
+    assert int(MODEST.burst) <= await answered(pressed, "/worker/next", 3 * int(MODEST.burst)) <= MODEST.burst + 4
+
+
+async def test_without_pressure_nobody_waits(pressed: Pressure) -> None:
+    pressed._late = 0.0
+    assert await answered(pressed, "/worker/next", 3 * int(MODEST.burst)) == 3 * int(MODEST.burst)
+
+
+async def test_a_wait_ends_also_where_the_pressure_does_not(pressed: Pressure, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pressure, "PAUSE", 0.001)
+    monkeypatch.setattr(pressure, "LONGEST", 0.002)
+    assert await answered(pressed, "/worker/next", 2 * int(MODEST.burst)) == 2 * int(MODEST.burst)
+
+
+async def test_a_loop_that_stands_still_is_noticed() -> None:
+    made, loop = Pressure(), asyncio.get_running_loop()
+    async with asyncio.TaskGroup() as group:
+        measuring = group.create_task(made.run())
+        for _ in range(6):
+            loop.call_soon(time.sleep, 0.2)
+            await asyncio.sleep(0.001)
+        measuring.cancel()
+    assert made._late > pressure.HIGH

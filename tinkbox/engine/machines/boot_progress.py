@@ -105,7 +105,8 @@ class BootProgress:
             raise Denied("this machine was deleted meanwhile")
         if self._boot_of(hardware_id) not in ("", boot_id):
             raise Conflict("this worker's session is of another boot of its machine: it gets nothing any more")
-        first = record.boot_id != boot_id
+        # A machine may get another session in the same boot.
+        first = record.boot_id != boot_id or record.stage is Stage.SESSION
         now = self._clock()
         self._known.note(replace(record, boot_id=boot_id, last_contact=now, boots=0, furthest=None))
         if first:

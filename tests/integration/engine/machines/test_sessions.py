@@ -159,6 +159,18 @@ async def test_rotating_ends_the_session_and_every_earlier_ticket(box: Appliance
     assert whose(box, await exchange(box, fresh)) == worker
 
 
+async def test_a_worker_is_in_touch_again_after_each_exchange_and_does_not_count_as_stalled(box: Appliance) -> None:
+    worker = await box.machine(1)
+    for _ in range(2):
+        await exchange(box, (await box.machines.rotate(worker, "s", "r")).token)
+        for _ in range(2):
+            await box.attempts.offer(worker, Hello(boot_id="boot-1"))
+    told = [each.stage for each in await box.machines.timeline.of(mac(1))]
+    assert told == [Stage.SESSION, Stage.WORKER, Stage.SESSION, Stage.WORKER]
+    box.clock.forward(600)
+    assert (await box.machines.get(worker)).stalled == ""
+
+
 async def test_a_push_voids_tickets_and_leaves_the_session_of_a_machine_that_stays_what_it_is(box: Appliance) -> None:
     worker = await box.machine(1)
     secret = await exchange(box, box.machines.credential(worker, "s", "r").token)

@@ -13,6 +13,7 @@ change in halves, and changes nothing; what follows in memory follows the commit
 import asyncio
 import hashlib
 import re
+import shutil
 import sqlite3
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -45,6 +46,9 @@ from tinkbox.store.templates import TemplateTable
 from tinkbox.store.threads import Asked, ConnectionThread, Kind
 from tinkbox.store.workflows import WorkflowTable
 
+# Files of an earlier schema are written anew, once and if the disk has the room: from then on they give free room back, and
+# nothing is left in them that was deleted, such as secrets.
+REWRITTEN = 13
 T = TypeVar("T")
 C = TypeVar("C", bound=ConnectionThread)
 
@@ -274,7 +278,10 @@ def _migrate(connection: sqlite3.Connection, path: Path) -> None:
     for number, script in scripts:
         if number > version:
             connection.executescript(f"BEGIN IMMEDIATE;\n{script}\nPRAGMA user_version = {number};\nCOMMIT;")
-    connection.executescript("PRAGMA secure_delete = OFF; PRAGMA foreign_keys = ON; PRAGMA wal_checkpoint(TRUNCATE)")
+    connection.executescript("PRAGMA secure_delete = OFF; PRAGMA foreign_keys = ON")
+    if 0 < version < REWRITTEN and 2 * path.stat().st_size < shutil.disk_usage(path.parent).free:
+        connection.executescript("PRAGMA auto_vacuum = INCREMENTAL; VACUUM")
+    connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
 
 
 def _sha256(text: str) -> str:

@@ -122,6 +122,11 @@ async def test_a_worker_goes_on_with_its_old_token_which_stands_nowhere_any_more
         ]
         database.execute("UPDATE hardware SET token = 'old-secret-' || token")
         database.execute("UPDATE stranger SET token = 'old-secret-' || token")
+        # Machines that were forgotten since have left theirs in what is free.
+        gone = "INSERT INTO hardware (id, document, token, created_at, updated_at) VALUES (?, '{}', ?, '', '')"
+        database.executemany(gone, [(f"gone-{number}", f"old-secret-gone-{number:0200}") for number in range(100)])
+        database.commit()
+        database.execute("DELETE FROM hardware WHERE id LIKE 'gone-%'")
         database.commit()
     async with appliance(old / "tinkbox.sqlite") as box:
         for machine, token, boot_id in machines:
@@ -130,6 +135,8 @@ async def test_a_worker_goes_on_with_its_old_token_which_stands_nowhere_any_more
                 box.machines.authenticate(f"old-secret-{token}", "", "172.30.0.10")
             assert box.machines.sessions.boot_of(machine) == boot_id
     kept = b"".join(each.read_bytes() for each in old.glob("tinkbox.sqlite*"))
+    with closing(sqlite3.connect(old / "tinkbox.sqlite")) as database:
+        assert database.execute("PRAGMA auto_vacuum").fetchone() == (2,), "free room goes back to the disk"
     assert tokens
     assert b"old-secret-" not in kept
 

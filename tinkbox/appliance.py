@@ -1,6 +1,7 @@
 """What the appliance is made of, in the order in which it comes to life: reads like a table of contents."""
 
 import secrets
+import shutil
 import time
 import uuid
 from collections.abc import Awaitable, Callable, Mapping
@@ -85,7 +86,7 @@ class Appliance:
         around = Surroundings(
             clock=_now, monotonic=time.monotonic, new_id=_new_id, new_token=_new_token, neighbours=neighbour,
             seal=Seal(kept_secret(settings.data / "boot.key").encode()), digest_of=self._digest_of, gather=self._gather,
-            limits=limits,
+            limits=limits, free=lambda: shutil.disk_usage(settings.data).free,
         )  # fmt: skip
         self.engine = Engine(store, around, _said(settings, sockets))
 

@@ -70,7 +70,7 @@ class Surroundings:
 
     `monotonic` is a steady clock in seconds, `seal` what boot tickets are known by.  `neighbours` gives the hardware address
     that the kernel has for an IPv4 address of one of our networks.  `digest_of` gives the digest of an image by its name,
-    empty when the appliance cannot tell.  `gather` hands over what the services of a workflow wrote until now, and tells
+    empty when the appliance cannot tell, `free` the bytes that are free on our disk.  `gather` hands over what the services of a workflow wrote until now, and tells
     whether there are any near by.
     """
 
@@ -83,6 +83,7 @@ class Surroundings:
     gather: Callable[[str], Awaitable[bool]]
     digest_of: DigestOf
     limits: Limits
+    free: Callable[[], int]
 
 
 class Engine:
@@ -117,7 +118,9 @@ class Engine:
         )
         self.deadlines = Deadlines(store, wakeups, machines, clock)
         self.returns = Returns(store, wakeups, machines, clock)
-        self.retainer = Retainer(store, wakeups, machines, clock, settings.retention, self.shells.forget_recordings)
+        self.retainer = Retainer(
+            store, wakeups, machines, clock, settings.retention, self.shells.forget_recordings, around.free
+        )
 
         # What machines are told in their first minutes, and what is learned of them.
         self.syslog = Syslog(store, clock, machines.timeline.follows)

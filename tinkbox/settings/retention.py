@@ -24,5 +24,11 @@ class Kept:
                 "age at which a finished workflow is deleted, with its attempts, output, data, events and recordings",
             ),
             newest=setting(_PLAIN.newest, readers.count, "finished workflows that are kept whatever their age"),
+            keep_free=setting(
+                _PLAIN.keep_free,
+                readers.size,
+                "room on the data folder's disk below which the oldest finished workflows are deleted before their time, ten "
+                "a minute; the newest 20 stay",
+            ),
         )
     )

@@ -92,6 +92,7 @@ class Appliance(Engine):
             neighbours=lambda address: self.neighbours.get(address),
             gather=lambda workflow_id: self.gather(workflow_id),
             limits=Limits(DECLARED, clock.steady),
+            free=lambda: 2**40,
         )
         settings = EngineSettings(
             names=Names(name="provisioner", address=ADDRESS, domain=DOMAIN),

@@ -18,15 +18,16 @@ from tinkbox.model.retention import Retention
 from tinkbox.model.workflow import Workflow
 from tinkbox.store.database import Store, Tables
 
-LOOK_EVERY: Final = 600.0
+LOOK_EVERY: Final = 60.0
 AT_ONCE: Final = 10  # workflows in a transaction
+ALWAYS_KEPT: Final = 20  # however little room there is
 PAGES: Final = 1_000  # the same, of the file
 PAUSE: Final = 0.1  # between two, for those who wait
 _log = logging.getLogger(__name__)
 
 
 class Retainer:
-    """A part; `forgotten` is called when workflows were deleted."""
+    """A part; `forgotten` is called when workflows were deleted, `free` gives the bytes that are free on the disk."""
 
     def __init__(
         self,
@@ -36,6 +37,7 @@ class Retainer:
         clock: Callable[[], datetime],
         retention: Retention,
         forgotten: Callable[[], Awaitable[None]],
+        free: Callable[[], int],
     ) -> None:
         self._store = store
         self._wakeups = wakeups
@@ -43,6 +45,7 @@ class Retainer:
         self._clock = clock
         self._retention = retention
         self._forgotten = forgotten
+        self._free = free
 
     async def run(self) -> NoReturn:
         """Look every so often, for ever."""
@@ -54,27 +57,42 @@ class Retainer:
             await asyncio.sleep(LOOK_EVERY)
 
     async def look(self) -> int:
-        """Delete what is too old by now; returns how many there were.  Raises Unavailable."""
-        deleted = 0
-        while some := await self._store.write(self._some):
-            deleted += len(some)
-            await tell(self._machines, self._wakeups, {worker for each in some for worker in each.workers()})
+        """Delete what is too old by now, and some more when the disk is nearly full; returns how many there were.
+
+        Raises Unavailable.
+        """
+        now, deleted = self._clock(), 0
+        while some := await self._delete(now - self._retention.workflows, self._retention.newest):
+            deleted += some
             await asyncio.sleep(PAUSE)
-        if deleted:
+        # A few each time: the file shrinks only some time after they are gone.
+        early = await self._delete(now, ALWAYS_KEPT) if self._free() < self._retention.keep_free else 0
+        if deleted + early:
             await self._forgotten()
             await self._give_room_back()
+        if deleted:
             _log.info("%d workflows deleted that ended long ago", deleted, extra={"action": "retention.deleted"})
-        return deleted
+        if early:
+            _log.warning(
+                "the disk is nearly full: the %d oldest finished workflows are deleted before their time; free room where the "
+                "data folder is, or lower retention.keep_free",
+                early,
+                extra={"action": "retention.early"},
+            )
+        return deleted + early
 
-    def _some(self, tables: Tables) -> list[Workflow]:
-        before = self._clock() - self._retention.workflows
-        old = [
-            tables.workflows.get(each)
-            for each in tables.workflows.finished_before(before, self._retention.newest, AT_ONCE)
-        ]
-        for workflow in old:
-            forget_workflow(tables, workflow)
-        return old
+    async def _delete(self, before: datetime, kept: int) -> int:
+        """Some that nothing happened to since then, but for the newest; returns how many."""
+
+        def use_case(tables: Tables) -> list[Workflow]:
+            old = [tables.workflows.get(each) for each in tables.workflows.finished_before(before, kept, AT_ONCE)]
+            for workflow in old:
+                forget_workflow(tables, workflow)
+            return old
+
+        some = await self._store.write(use_case)
+        await tell(self._machines, self._wakeups, {worker for each in some for worker in each.workers()})
+        return len(some)
 
     async def _give_room_back(self) -> None:
         """Until nothing is free, or where the file gives nothing back."""

@@ -21,9 +21,11 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(retention, "PAUSE", 0.0)
 
 
-def retainer(box: Appliance, newest: int = 1) -> Retainer:
+def retainer(box: Appliance, newest: int = 1, free: int = 2**40) -> Retainer:
     keeps = Retention(workflows=AGE, newest=newest)
-    return Retainer(box.store, box.wakeups, box.machines, box.clock, keeps, box.shells.forget_recordings)
+    return Retainer(
+        box.store, box.wakeups, box.machines, box.clock, keeps, box.shells.forget_recordings, lambda: free
+    )  # fmt: skip
 
 
 async def over(box: Appliance, count: int, state: State = State.SUCCESS) -> list[str]:
@@ -67,6 +69,18 @@ async def test_one_that_failed_takes_its_permission_to_boot_along(box: Appliance
     box.clock.forward(2 * AGE.total_seconds())
     await retainer(box).look()
     assert not (await box.machines.get(worker)).ticket
+
+
+async def test_while_the_disk_is_nearly_full_the_oldest_go_before_their_time_and_it_is_said(
+    box: Appliance, caplog: pytest.LogCaptureFixture
+) -> None:
+    await box.machine(1)
+    ids = await over(box, 35)
+    box.clock.forward(1)
+    pressed = retainer(box, newest=1_000, free=100 * 2**20)
+    assert [await pressed.look() for _ in range(3)] == [10, 5, 0]
+    assert await there(box) == ids[-20:]
+    assert "the disk is nearly full" in caplog.text
 
 
 async def test_recordings_go_with_their_workflow(tmp_path: Path) -> None:

@@ -245,11 +245,13 @@ class Appliance:
         """Have what the services of a workflow wrote handed over."""
         return await self._host.gather(workflow_id)
 
-    def _digest_of(self, image: str) -> str:
-        """The digest of an image by its name: of one in our registry what is there now, of another only what the name says."""
+    def _digest_of(self, image: str) -> str | None:
+        """The digest of an image by its name, empty when our registry has none; None: it is of another, and unknown."""
         reference = parse_reference(image)
-        if reference.digest or reference.host not in ("", *(each.registry for each in self._sockets.networks)):
+        if reference.digest:
             return reference.digest
+        if reference.host not in ("", *(each.registry for each in self._sockets.networks)):
+            return None
         return self._images.digest(reference.repository, reference.selector)
 
     async def _pinned_digests(self) -> Mapping[str, str]:

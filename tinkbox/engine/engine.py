@@ -70,8 +70,8 @@ class Surroundings:
 
     `monotonic` is a steady clock in seconds, `seal` what boot tickets are known by.  `neighbours` gives the hardware address
     that the kernel has for an IPv4 address of one of our networks.  `digest_of` gives the digest of an image by its name,
-    empty when the appliance cannot tell, `free` the bytes that are free on our disk.  `gather` hands over what the services of a workflow wrote until now, and tells
-    whether there are any near by.
+    empty when the appliance's registry has none, None when it is of another; `free` the bytes that are free on our disk.
+    `gather` hands over what the services of a workflow wrote until now, and tells whether there are any near by.
     """
 
     clock: Callable[[], datetime]

@@ -79,7 +79,7 @@ class Appliance(Engine):
         self.store = store
         self.clock = clock
         self.numbers = numbers
-        self.registry: dict[str, str] = {}  # digests by the names of images
+        self.registry: dict[str, str] = {}  # digests by the names of images; one with a registry's host is another's
         self.neighbours: dict[str, MacAddress] = {}
         self.boots: dict[str, list[str]] = {}
         around = Surroundings(
@@ -87,7 +87,7 @@ class Appliance(Engine):
             monotonic=clock.steady,
             new_id=lambda: str(UUID(int=(next(numbers) << 96) + 7)),
             new_token=lambda: f"token-{next(numbers)}",
-            digest_of=lambda image: self.registry.get(image, ""),
+            digest_of=lambda image: None if "." in image else self.registry.get(image, ""),
             seal=Seal(b"key"),
             neighbours=lambda address: self.neighbours.get(address),
             gather=lambda workflow_id: self.gather(workflow_id),

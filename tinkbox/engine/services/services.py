@@ -18,7 +18,7 @@ from tinkbox.engine.services.routing_table import Hosted, RoutingTable
 from tinkbox.engine.wakeups import CHANGES, SERVICES, Wakeups, host_wakeup
 from tinkbox.engine.workflows.endings import give_up, tell
 from tinkbox.engine.workflows.ephemeral_data import Base, add_version, keep, served, unchanged
-from tinkbox.engine.workflows.image_digests import DigestOf, pin
+from tinkbox.engine.workflows.image_digests import DigestOf, believed, pin
 from tinkbox.engine.workflows.workflows import SHOWN_FINISHED, find_workflow
 from tinkbox.model import history
 from tinkbox.model.errors import Conflict, NotFound
@@ -236,7 +236,9 @@ class Services:
             first_ready = status.ready_at is None and after.phase in READY and not run.over
             tables.services.stand(after, now)
             if not status.digest and not run.over:
-                pin(tables, run.workflow_id, status.service.spec.image, after.digest, now)
+                image = status.service.spec.image
+                digest = after.digest and believed(image, after.digest, self._digest_of)
+                pin(tables, run.workflow_id, image, digest, now)
             if first_ready:
                 tables.services.set_ready(run.token, now)
             for phase in passed(status.standing, after, first_ready=first_ready):

@@ -18,7 +18,7 @@ from tinkbox.engine.wakeups import CHANGES, Wakeups, worker_wakeup
 from tinkbox.engine.workflows.beginnings import begin_attempt
 from tinkbox.engine.workflows.endings import end_attempt, tell, wake
 from tinkbox.engine.workflows.ephemeral_data import add_version, keep, pushed, unchanged
-from tinkbox.engine.workflows.image_digests import DigestOf, pin
+from tinkbox.engine.workflows.image_digests import DigestOf, believed, pin
 from tinkbox.engine.workflows.journals import refuse_waiting, standing, undecided
 from tinkbox.engine.workflows.returns import RETURNED
 from tinkbox.engine.workflows.wipes import judge, remember
@@ -166,16 +166,24 @@ class Attempts:
     async def pulled(self, worker: str, token: str, pulled: Pulled) -> str:
         """Take note of what an attempt's image turned out to be; returns the digest that it is pinned to.
 
-        Raises NotFound for an attempt that is not this worker's, Conflict for one of another boot.
+        Raises NotFound for an attempt that is not this worker's, and for an image that the appliance's registry does not
+        have; Conflict for an attempt that is over, or of another boot.
         """
 
         def use_case(tables: Tables) -> str:
             attempt = owned(tables, worker, token)
             fence(attempt, pulled.workflow_id, pulled.boot_id)
+            if attempt.state in FINAL:
+                raise Conflict(f"attempt {token} is over: its image is not asked for any more")
             status = tables.workflows.step(attempt.workflow_id, attempt.position).status
-            if not status.digest:
-                pin(tables, attempt.workflow_id, status.action.spec.image, pulled.digest, self._clock())
-            return status.digest or pulled.digest
+            if status.digest:
+                return status.digest
+            image = status.action.spec.image
+            digest = believed(image, pulled.digest, self._digest_of)
+            if not digest:
+                raise NotFound(f"there is no image {image} in the appliance's registry")
+            pin(tables, attempt.workflow_id, image, digest, self._clock())
+            return digest
 
         return await self._store.write(use_case)
 
@@ -282,7 +290,7 @@ class Attempts:
     def _start(self, tables: Tables, step: Step, hello: Hello) -> Offer:
         workflow_id, status, action, now = step.workflow_id, step.status, step.status.action, self._clock()
         if not status.digest:
-            status = replace(status, digest=self._digest_of(action.spec.image))
+            status = replace(status, digest=self._digest_of(action.spec.image) or "")
             pin(tables, workflow_id, action.spec.image, status.digest, now)
         attempt = Attempt(
             token=self._new_token(),

@@ -4,7 +4,7 @@ A name in the appliance's registry is pinned when the workflow is created or, if
 offered.  The digest of any other is told by the first host that pulled it.  It stays until a person retries.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from datetime import datetime
 
@@ -12,13 +12,14 @@ from tinkbox.model import history
 from tinkbox.model.workflow import Workflow
 from tinkbox.store.database import Tables
 
-# The digest of an image by its name, empty when the appliance cannot tell.  It waits for nothing but a small file.
-DigestOf = Callable[[str], str]
+# The digest of an image by its name, empty when the appliance's registry has none, None when it is another's to tell.
+# It waits for nothing but a small file.
+DigestOf = Callable[[str], str | None]
 
 
 def pinned(workflow: Workflow, digest_of: DigestOf) -> Workflow:
     """A new workflow, its images pinned as far as the appliance has them."""
-    found = {image: digest_of(image) for image in _digests(workflow)}
+    found = {image: digest_of(image) or "" for image, _ in _pins(workflow)}
     return replace(
         workflow,
         actions=tuple(replace(each, digest=found[each.action.spec.image]) for each in workflow.actions),
@@ -26,10 +27,16 @@ def pinned(workflow: Workflow, digest_of: DigestOf) -> Workflow:
     )
 
 
-def pin(tables: Tables, workflow_id: str, image: str, digest: str, now: datetime) -> None:
+def pin(tables: Tables, workflow_id: str, image: str, digest: str | None, now: datetime) -> None:
     """Pin an image of a workflow to a digest, wherever it is not pinned yet."""
     if digest and tables.images.pin(workflow_id, image, digest):
         tables.events.add(workflow_id, now, *history.image_pinned(image, digest))
+
+
+def believed(image: str, told: str, digest_of: DigestOf) -> str:
+    """What an image is by the word of the host that pulled it: of the appliance's own only the registry is believed."""
+    ours = digest_of(image)
+    return told if ours is None else ours
 
 
 def pin_again(tables: Tables, workflow: Workflow, first: int, digest_of: DigestOf) -> Mapping[str, str]:
@@ -37,16 +44,18 @@ def pin_again(tables: Tables, workflow: Workflow, first: int, digest_of: DigestO
 
     Returns the digests that changed, by image; an empty one is still to be found out.
     """
-    found = {image: (digest_of(image), before) for image, before in _digests(workflow, first).items()}
-    changed = {image: now for image, (now, before) in found.items() if now != before}
+    before: dict[str, set[str]] = {}
+    for image, digest in _pins(workflow, first):
+        before.setdefault(image, set()).add(digest)
+    found = {image: digest_of(image) or "" for image in before}
+    # What an earlier retry left out may mean something else than the rest.
+    changed = {image: digest for image, digest in found.items() if before[image] != {digest}}
     for image, digest in changed.items():
         tables.images.pin_again(workflow.id, image, digest, first)
     return changed
 
 
-def _digests(workflow: Workflow, first: int = 0) -> dict[str, str]:
-    """What the images of the services, and of the actions from `first` on, are pinned to."""
-    return {
-        **{each.service.spec.image: each.digest for each in workflow.services},
-        **{each.action.spec.image: each.digest for each in workflow.actions[first:]},
-    }
+def _pins(workflow: Workflow, first: int = 0) -> Iterator[tuple[str, str]]:
+    """The images of the services, and of the actions from `first` on, with what each is pinned to."""
+    yield from ((each.service.spec.image, each.digest) for each in workflow.services)
+    yield from ((each.action.spec.image, each.digest) for each in workflow.actions[first:])

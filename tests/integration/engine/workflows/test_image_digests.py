@@ -4,7 +4,7 @@ import pytest
 
 from tests.integration.engine.appliance import HELLO, Appliance
 from tests.integration.engine.serving import Host
-from tinkbox.model.errors import Conflict
+from tinkbox.model.errors import Conflict, NotFound
 from tinkbox.model.services import Phase
 from tinkbox.model.workflow import State
 from tinkbox.wire.messages.worker import Offer, Pulled
@@ -103,6 +103,59 @@ async def test_a_retry_pins_what_runs_again_to_what_is_there_now(box: Appliance)
     await box.report(second, await begun(box, second), State.FAILED)
     await box.workflows.retry(workflow_id)
     assert len(await told(box, workflow_id)) == 2
+
+
+async def test_what_an_earlier_retry_left_out_is_pinned_to_the_same_as_the_rest(box: Appliance) -> None:
+    first, second = await box.machine(1), await box.machine(2)
+    box.registry["tool:v1"] = digest(1)
+    workflow_id = await box.workflow(TWO, a=1, b=2)
+    await box.report(first, await begun(box, first))
+    await box.report(second, await begun(box, second), State.FAILED)
+    box.registry["tool:v1"] = digest(2)
+    await box.workflows.retry(workflow_id)
+    await box.report(second, await begun(box, second), State.FAILED)
+    await box.workflows.retry(workflow_id, "one")
+    assert await images(box, workflow_id) == [digest(2), digest(2), ""]
+    assert (await told(box, workflow_id))[-1] == ("workflow.retried", {"tool:v1": digest(2)})
+
+
+async def test_an_attempt_that_is_over_pins_nothing(box: Appliance) -> None:
+    worker = await box.machine(1)
+    await box.machine(2)
+    workflow_id = await box.workflow(TWO.replace("tool:v1", "x.test/y:z"), a=1, b=2)
+    offered = await begun(box, worker)
+    await box.report(worker, offered, State.FAILED)
+    await box.workflows.retry(workflow_id)
+    late = Pulled(workflow_id=workflow_id, boot_id="boot-1", digest=digest(3))
+    with pytest.raises(Conflict):
+        await box.attempts.pulled(worker, offered.attempt, late)
+    assert await images(box, workflow_id) == ["", "", ""]
+
+
+async def test_a_worker_is_not_believed_what_an_image_of_our_registry_is(box: Appliance) -> None:
+    worker = await box.machine(1)
+    await box.machine(2)
+    workflow_id = await box.workflow(TWO, a=1, b=2)
+    offered = await begun(box, worker)
+    pulled = Pulled(workflow_id=workflow_id, boot_id="boot-1", digest=digest(3))
+    with pytest.raises(NotFound):
+        await box.attempts.pulled(worker, offered.attempt, pulled)
+    assert await images(box, workflow_id) == ["", "", ""]
+    box.registry["tool:v1"] = digest(1)
+    assert await box.attempts.pulled(worker, offered.attempt, pulled) == digest(1)
+    assert await images(box, workflow_id) == [digest(1), digest(1), ""]
+
+
+async def test_a_host_is_not_believed_what_an_image_of_our_registry_is(box: Appliance) -> None:
+    await box.machine(1)
+    host = Host(box)
+    workflow_id = await box.workflow(SHARED.replace("x.test/y:z", "tool:v1"))
+    await host.ask()
+    await host.say("files", Phase.STARTING, digest=digest(3))
+    assert await images(box, workflow_id) == [""]
+    box.registry["tool:v1"] = digest(1)
+    await host.say("files", Phase.READY, digest=digest(3))
+    assert await images(box, workflow_id) == [digest(1)]
 
 
 async def test_a_service_and_an_action_of_one_name_run_the_same_bytes(box: Appliance) -> None:

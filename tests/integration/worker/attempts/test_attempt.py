@@ -2,8 +2,10 @@
 
 import json
 
+import pytest
+
 from tests.integration.cli.serving import serving
-from tests.integration.worker.machine import Lab, until
+from tests.integration.worker.machine import BUSYBOX, Lab, until
 
 
 def test_data_is_handed_on_from_action_to_action_and_shown_to_the_operator(lab: Lab) -> None:
@@ -53,6 +55,24 @@ def test_an_image_nobody_loaded_is_named(lab: Lab) -> None:
         told = lab.told(workflow)
     assert told["reason"] == "ImageNotFound"
     assert "tools/nothing" in json.dumps(told)
+
+
+@pytest.mark.parametrize("whose", ["ours", "another's"])
+def test_actions_of_one_image_run_the_same_bytes_while_its_tag_moves(lab: Lab, whose: str) -> None:
+    with serving(lab.configuration), lab.working():
+        # The engine pulls it here as from there, and the appliance knows only its addresses as its own.
+        host = f"localhost:{lab.configuration.http_port}/" if whose == "another's" else ""
+        lab.image("tools/moving:v1", {"bin/busybox": BUSYBOX, "which": b"first "})
+        look = "/bin/busybox cat /which >>/marks/which"
+        hold = "; until [ -e /marks/moved ]; do /bin/busybox sleep 0.1; done"
+        workflow = lab.workflow(look + hold, look, image=f"{host}tools/moving:v1")
+        until(lambda: lab.marked("which"), "the first action")
+        lab.image("tools/moving:v1", {"bin/busybox": BUSYBOX, "which": b"second "})
+        lab.allow("moved")
+        assert lab.finished(workflow) == "SUCCESS"
+        (pinned,) = [each for each in lab.events(workflow) if "images" in each or each["kind"] == "image.pinned"]
+    assert (lab.marks / "which").read_text() == "first first "
+    assert pinned["kind"] == ("image.pinned" if host else "workflow.created")
 
 
 def test_the_worker_ends_when_an_action_asks_for_a_reboot(lab: Lab) -> None:

@@ -91,8 +91,8 @@ def test_a_service_says_where_it_stands_and_what_it_is_asked_for_by() -> None:
     flow = replace(workflow(action(0, State.PENDING)), services=(SERVICE,))
     (document,) = json.loads(json.dumps(workflow_document(flow, {})["services"]))
     assert document == {
-        "name": "boot files", "host": "provisioner", "machine": "", "image": "boot-files:v1", "state": "FAILED",
-        "restarts": 5, "begun_at": "2026-11-21T03:00:00+00:00", "ready_at": None,
+        "name": "boot files", "host": "provisioner", "machine": "", "image": "boot-files:v1", "digest": "",
+        "state": "FAILED", "restarts": 5, "begun_at": "2026-11-21T03:00:00+00:00", "ready_at": None,
         "changed_at": "2026-11-21T03:00:09+00:00", "exit_code": 3, "signal": "", "reason": "ImageNotFound",
         "message": "none", "hint": "push it, or load it with tinkbox image load; tinkbox image list shows what is there",
         "last_output": ["a", "b"], "output_bytes": 7, "run": "r", "routes": ["Path(`/b`)", "//example/a"],

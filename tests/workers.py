@@ -9,13 +9,13 @@ from tinkbox.wire.messages.session import Opening, encode
 from tinkbox.wire.messages.worker import Credential
 
 
-def opening(ticket: str, boot_id: str = "boot-1", instance: str = "process-1") -> Opening:
+def opening(ticket: str, boot_id: str = "boot-1", instance: str = "1-process") -> Opening:
     """What a worker sends that holds this boot ticket: always the same, as if it had kept its session's secret."""
     secret = hashlib.sha256(ticket.encode()).hexdigest()
     return Opening(secret=secret, boot_id=boot_id, instance=instance, version="0")
 
 
-def door_of(credential: Credential, boot_id: str = "boot-1", instance: str = "process-1") -> NodeDoor:
+def door_of(credential: Credential, boot_id: str = "boot-1", instance: str = "1-process") -> NodeDoor:
     """The node door of the worker that holds this credential."""
     return NodeDoor(credential, opening(credential.token, boot_id, instance))
 

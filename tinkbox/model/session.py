@@ -19,6 +19,21 @@ class TicketRefusal(StrEnum):
     OLD_WORKER = "its worker is of an earlier release"
 
 
+def new_instance(boottime: int, chance: str) -> str:
+    """The name of a worker's process that was started so many nanoseconds after its machine."""
+    return f"{boottime}-{chance}"
+
+
+def is_later(instance: str, other: str) -> bool:
+    """Whether a process was started later in the same boot than another."""
+    return _started(instance) > _started(other)
+
+
+def _started(instance: str) -> int:
+    number = instance.partition("-")[0]
+    return int(number) if number.isascii() and number.isdigit() else 0
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Session:
     """The session of `holder`: a machine, by its id, or one that nobody knows, by its MAC.

@@ -14,6 +14,7 @@ from tinkbox.client.node import NodeDoor, SessionOver
 from tinkbox.hosting import Place
 from tinkbox.hosting.host import ServiceHost
 from tinkbox.model.errors import Conflict, Denied, Invalid, NotFound, Refusal, TooLarge, Unavailable
+from tinkbox.model.session import new_instance
 from tinkbox.model.workflow import Outcome, State
 from tinkbox.private_files import make_private
 from tinkbox.runtime import ContainerFailed, EngineAway
@@ -95,7 +96,7 @@ async def _work(credential: Credential, docker: str, data: Path, *, privileged: 
     opening = Opening(
         secret=folder.session.secret(credential.token),
         boot_id=BOOT_ID.read_text().strip(),
-        instance=secrets.token_urlsafe(9),
+        instance=new_instance(time.clock_gettime_ns(time.CLOCK_BOOTTIME), secrets.token_urlsafe(6)),
         version=__version__,
     )
     if debug:

@@ -194,7 +194,7 @@ async def test_an_honest_worker_beside_a_flood_of_its_own_machine_gets_through(
         worker=mac(7),
         token=own_ticket,
     )
-    async with door_of(credential, instance="process-2") as own:
+    async with door_of(credential, instance="2-process") as own:
         await worker_tells(own, "boot-2", lambda: what(7))
     (waiting,) = box.discovery.all()
     assert waiting.boot_id == "boot-2"

@@ -154,6 +154,7 @@ def lost(made: Rollback, moment: str) -> str:
             made.take()
         lab.allow("go-one")
         until(lambda: made.lab.stands(workflow)["current_action"] == "two", "the end of one")
+        until(lambda: not lab.containers(), "the worker to know that its report arrived")
         if moment == "between two actions":
             made.take()
     return workflow

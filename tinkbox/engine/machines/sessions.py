@@ -17,7 +17,7 @@ from tinkbox.engine.machines.known_machines import KnownMachines
 from tinkbox.model.boot import Stage
 from tinkbox.model.errors import Conflict, Denied, Forbidden, Invalid
 from tinkbox.model.hardware import MacAddress
-from tinkbox.model.session import ENDED, Session, TicketRefusal
+from tinkbox.model.session import ENDED, Session, TicketRefusal, is_later
 from tinkbox.model.sightings import Fact
 from tinkbox.store.database import Store, Tables
 from tinkbox.wire.messages.session import Opening
@@ -136,7 +136,8 @@ class Sessions:
     def authenticate(self, text: str, instance: str, address: str) -> str:
         """The holder of the session that a worker's process shows from an address.
 
-        Raises Denied when there is none so called, Forbidden when it is another process's, or another host's.
+        Raises Denied when there is none so called, or it is an earlier process's, Forbidden when it is a later process's, or
+        another host's.
         """
         # Looked up by its hash, so that the time it takes says nothing about the secrets there are.
         session = self._by_secret.get(digest(text))
@@ -144,7 +145,9 @@ class Sessions:
             self._tell_old_worker(text, address)
             raise Denied("this is no session of a machine known here: its boot ticket has to be exchanged")
         if session.instance != instance:
-            raise Forbidden("another process of this worker was started since, and works on: this one is to end")
+            _check_later(instance, session.instance)
+            # The store was put back to a day when this process had not begun.
+            raise Denied("the session is an earlier process's: the boot ticket has to be exchanged again")
         if session.address != address:
             self._move(session, address)
         return session.holder
@@ -230,6 +233,8 @@ class Sessions:
             raise _Refused(TicketRefusal.OTHER_BOOT)
         if own.address != address and not self._neighbour_is(own.holder, address):
             raise _Refused(TicketRefusal.ELSEWHERE)
+        if own.instance != opening.instance:
+            _check_later(opening.instance, own.instance)
         session = replace(own, instance=opening.instance, address=address)
         if session != own:
             tables.sessions.put(session)
@@ -315,6 +320,12 @@ class _Refused(Forbidden):
     def __init__(self, why: TicketRefusal) -> None:
         super().__init__(why.value)
         self.why = why
+
+
+def _check_later(instance: str, other: str) -> None:
+    """Raises Forbidden for a process that was not started later than the other."""
+    if not is_later(instance, other):
+        raise Forbidden("another process of this worker was started since, and works on: this one is to end")
 
 
 def digest(secret: str) -> str:

@@ -22,8 +22,8 @@ _MAX_TEXT = 256
 class Opening:
     """A worker exchanges its boot ticket: it makes the `secret` itself, so that nobody else has seen it.
 
-    `boot_id` is the kernel's, `instance` names the process, new whenever the worker is started.  Empty: it names none, and no
-    later one replaces it.
+    `boot_id` is the kernel's, `instance` names the process (`model.session.new_instance`), new whenever the worker is
+    started.  Empty: it names none, and no later one replaces it.
     """
 
     secret: str

@@ -94,12 +94,27 @@ async def test_a_boot_has_one_ticket_until_it_is_exchanged_then_none_before_the_
 async def test_the_same_worker_may_exchange_again_and_its_newest_process_is_the_one_that_counts(box: Appliance) -> None:
     worker = await box.machine(1)
     ticket = boot_ticket(box)
-    secret = await exchange(box, ticket, instance="one")
-    assert await exchange(box, ticket, instance="two") == secret
-    assert whose(box, secret, instance="two") == worker
+    secret = await exchange(box, ticket, instance="9-one")
+    assert await exchange(box, ticket, instance="10-two") == secret
+    assert whose(box, secret, instance="10-two") == worker
     with pytest.raises(Forbidden, match="another process"):
-        whose(box, secret, instance="one")
+        whose(box, secret, instance="9-one")
+    with pytest.raises(Forbidden, match="another process"):
+        await exchange(box, ticket, instance="9-one")
+    assert whose(box, secret, instance="10-two") == worker
     assert await seen(box, Stage.TICKET_REFUSED) == []
+
+
+async def test_a_later_process_than_the_store_knows_exchanges_again_since_the_store_may_have_been_put_back(
+    box: Appliance,
+) -> None:
+    worker = await box.machine(1)
+    ticket = boot_ticket(box)
+    secret = await exchange(box, ticket, instance="1-one")
+    with pytest.raises(Denied, match="exchanged again"):
+        whose(box, secret, instance="2-two")
+    assert await exchange(box, ticket, instance="2-two") == secret
+    assert whose(box, secret, instance="2-two") == worker
 
 
 @pytest.mark.parametrize(
@@ -310,8 +325,8 @@ async def test_whoever_a_person_accepts_goes_on_with_the_session_it_has(box: App
         whose(box, secret, at=ELSEWHERE)
     enrolled = await box.discovery.accept(mac(7))
     assert whose(box, secret, at=ELSEWHERE) == enrolled.hardware.id
-    assert await exchange(box, ticket, at=ELSEWHERE, instance="again") == secret
-    assert whose(box, secret, at=ELSEWHERE, instance="again") == enrolled.hardware.id
+    assert await exchange(box, ticket, at=ELSEWHERE, instance="1-again") == secret
+    assert whose(box, secret, at=ELSEWHERE, instance="1-again") == enrolled.hardware.id
 
 
 async def test_a_discovery_ticket_counts_for_nothing_from_another_host(box: Appliance) -> None:

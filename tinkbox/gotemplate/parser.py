@@ -28,10 +28,13 @@ from tinkbox.gotemplate.reader import TokenReader
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Source:
-    """What a source contains: its templates by name, the whole of it under its own, and the functions they call."""
+    """What a source contains: its templates by name, the whole of it under its own, and the functions they call.
+
+    Each function has the place of its first call, in characters.
+    """
 
     definitions: dict[str, Block]
-    functions: set[str]
+    functions: dict[str, int]
 
 
 def read(source: str, name: str, functions: Collection[str]) -> Source:
@@ -49,7 +52,7 @@ class _Parser:
         self._loops = 0
 
     @property
-    def functions(self) -> set[str]:
+    def functions(self) -> dict[str, int]:
         return self._pipelines.used
 
     def read(self, name: str) -> None:

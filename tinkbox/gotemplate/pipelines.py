@@ -40,10 +40,10 @@ OPERANDS = {
 
 
 class PipelineReader:
-    """Reads pipelines; `used` collects the names of the functions they call. All methods may raise TemplateError."""
+    """Reads pipelines; `used` collects the functions they call, each with the place of its first call. All methods may raise TemplateError."""
 
     def __init__(self, reader: TokenReader, functions: Collection[str]) -> None:
-        self.used: set[str] = set()
+        self.used: dict[str, int] = {}
         self._reader = reader
         self._functions = functions
         self._scopes: list[set[str]] = [{DATA}]
@@ -161,7 +161,7 @@ class PipelineReader:
         if token.text not in self._functions:
             near = suggestion(token.text, self._functions)
             raise self._reader.error(f"function {quote(token.text)} not defined{near}", token)
-        self.used.add(token.text)
+        self.used.setdefault(token.text, token.at)
         return Function(token.at, token.text)
 
     def _number(self, token: Token) -> int | float:

@@ -17,12 +17,16 @@ SHORT_CIRCUITS = ("and", "or")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Template:
-    """A template that can be rendered again and again; made by parse()."""
+    """A template that can be rendered again and again; made by parse().
+
+    `calls` has the functions that it calls, and in which line each is called first.
+    """
 
     name: str
     source: str
     definitions: Mapping[str, Block]
     functions: Mapping[str, tuple[Callable[..., object], Arity]]
+    calls: Mapping[str, int]
 
     def render(self, data: object, limits: Limits = DEFAULT_LIMITS) -> str:
         """Execute with data as dot and `$`; values.py says what data may be.
@@ -53,4 +57,5 @@ def parse(
     known = {**BUILTINS, **(functions or {})}
     source = read(text, name, {*known, *SHORT_CIRCUITS})
     used = {each: (known[each], arity(known[each])) for each in source.functions if each in known}
-    return Template(name=name, source=text, definitions=source.definitions, functions=used)
+    calls = {each: text.count("\n", 0, at) + 1 for each, at in source.functions.items()}
+    return Template(name=name, source=text, definitions=source.definitions, functions=used, calls=calls)

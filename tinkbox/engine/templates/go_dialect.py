@@ -1,6 +1,5 @@
 """Templates in Go's language: Sprig's hermetic functions, and the four that Tinkerbell adds."""
 
-import re
 from collections.abc import Callable, Mapping
 from ipaddress import AddressValueError, IPv4Address
 from typing import Any
@@ -151,8 +150,9 @@ class GoTemplate:
         except TemplateError as error:
             raise _invalid(error) from None
         refused = [
-            Problem(line=_line_of(text, name), text=f"{name} is not available: it {REFUSED[name]}")
-            for name in sorted(set(self._template.functions) & set(REFUSED))
+            Problem(line=line, text=f"{name} is not available: it {REFUSED[name]}")
+            for name, line in sorted(self._template.calls.items())
+            if name in REFUSED
         ]
         if refused:
             raise Invalid("the template calls what no template may", refused)
@@ -172,8 +172,3 @@ def _refused(*_: object) -> Any:
 
 def _invalid(error: TemplateError) -> Invalid:
     return Invalid("the template cannot be rendered", [Problem(line=error.line, text=error.problem)])
-
-
-def _line_of(text: str, name: str) -> int | None:
-    found = re.search(rf"\{{\{{[^}}]*(?<![\w.$]){name}(?!\w)", text)
-    return text.count("\n", 0, found.end()) + 1 if found else None

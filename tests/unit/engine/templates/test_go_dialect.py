@@ -100,6 +100,13 @@ def test_what_is_not_hermetic_is_refused_with_its_reason(name: str) -> None:
     assert str(problem) == f"line 2: {name} is not available: it {REFUSED[name]}"
 
 
+def test_where_a_function_is_called_is_known_without_a_search_through_the_text() -> None:
+    # A search for `{{ … now` would take the square of these braces: minutes, for 250 KB.
+    with pytest.raises(Invalid) as refusal:
+        GoTemplate("{{ `" + "{" * 250_000 + "\n` }}{{ now }}")
+    assert "line 2: now" in str(refusal.value.problems[0])
+
+
 def test_a_template_that_never_ends_is_stopped() -> None:
     with pytest.raises(Invalid) as refusal:
         rendered("{{ range 90000 }}{{ range 90000 }}{{ end }}{{ end }}")

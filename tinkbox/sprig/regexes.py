@@ -2,10 +2,13 @@ r"""Sprig's functions on regular expressions: RE2, the syntax of Go's regexp, in
 
 Only this file knows google-re2. One search is linear, but to find all matches takes many of them, and each may look at
 all that is left of the text: so the work is bounded, by the bytes that searches may look at times what a byte may cost.
+Within `bounded_work` all searches share one bound.
 """
 
 import re
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Any
 
 import re2  # type: ignore[import-untyped]
@@ -22,6 +25,19 @@ ESCAPE = re.compile(rb"\\Q.*?(?:\\E|\Z)|\\(.)", re.DOTALL)
 REFERENCE = re.compile(r"\$(?:(?P<dollar>\$)|(?P<name>\w+)|\{(?P<braced>\w+)\})")
 NUMBER = re.compile(r"0|[1-9][0-9]{0,7}")
 META = re.compile(r"[\\.+*?()|\[\]{}^$]")
+
+
+_shared: ContextVar[Steps | None] = ContextVar("shared", default=None)
+
+
+@contextmanager
+def bounded_work() -> Iterator[None]:
+    """Let all searches together take no more than MAX_WORK meanwhile."""
+    token = _shared.set(Steps(MAX_WORK))
+    try:
+        yield
+    finally:
+        _shared.reset(token)
 
 
 def _compiled(expression: str) -> Any:
@@ -42,7 +58,7 @@ def _compiled(expression: str) -> Any:
 
 def _matches(regex: Any, data: bytes) -> Iterator[Any]:
     """Find all as Go does: after a match, an empty one right at its end does not count."""
-    steps = Steps(MAX_WORK)
+    steps = _shared.get() or Steps(MAX_WORK)
     cost = regex.programsize if regex.programsize > SMALL_PROGRAM else 1
     position, previous = 0, -1
     while position <= len(data):

@@ -11,6 +11,7 @@ from tinkbox.gotemplate import GoError, Limits, TemplateError, parse
 from tinkbox.model.errors import Invalid, Problem
 from tinkbox.sprig import FUNCTIONS as SPRIG
 from tinkbox.sprig import REFUSED
+from tinkbox.sprig.regexes import bounded_work
 
 MAX_OUTPUT = 256 * 1024  # bytes of UTF-8, of a Jinja2 template too
 MAX_YAML = 256 * 1024  # characters
@@ -161,7 +162,8 @@ class GoTemplate:
         """Fill in the data; raises Invalid that says what is missing or wrong, and where."""
         self._yaml.renew()
         try:
-            return self._template.render(data, LIMITS)
+            with bounded_work():
+                return self._template.render(data, LIMITS)
         except TemplateError as error:
             raise _invalid(error) from None
 

@@ -112,8 +112,7 @@ async def render_each(text: str, several: Sequence[Data], turn: Turn = nullconte
     dialect, mark = find_dialect(text, NAMES)
     because = _because(dialect, mark)
     if dialect is not Dialect.JINJA:
-        async with turn():
-            return await asyncio.to_thread(_render_go, text if dialect is Dialect.GO else as_go(text), several, because)
+        return await _render_each_go(text if dialect is Dialect.GO else as_go(text), several, because, turn)
     missing = [_missing(text, dialect, data) for data in several]
     texts = await render_confined(text, several, turn) if several else []
     return await asyncio.to_thread(
@@ -124,19 +123,24 @@ async def render_each(text: str, several: Sequence[Data], turn: Turn = nullconte
     )
 
 
-def _render_go(text: str, several: Sequence[Data], because: str) -> list[Rendered | Invalid]:
-    template = _read_go(text, because)
+async def _render_each_go(text: str, several: Sequence[Data], because: str, turn: Turn) -> list[Rendered | Invalid]:
+    async with turn():
+        template = await asyncio.to_thread(_read_go, text, because)
     results: list[Rendered | Invalid] = []
     for data in several:
-        lacking = _missing(text, Dialect.GO, data)
-        if lacking:
-            results.append(invalid_template(lacking, because))
-            continue
-        try:
-            results.append(_result(text, template.render(data), because))
-        except Invalid as error:
-            results.append(invalid_template(error.problems, because))
+        async with turn():  # others come between two machines
+            results.append(await asyncio.to_thread(_render_go, template, text, data, because))
     return results
+
+
+def _render_go(template: GoTemplate, text: str, data: Data, because: str) -> Rendered | Invalid:
+    lacking = _missing(text, Dialect.GO, data)
+    if lacking:
+        return invalid_template(lacking, because)
+    try:
+        return _result(text, template.render(data), because)
+    except Invalid as error:
+        return invalid_template(error.problems, because)
 
 
 def _read_go(text: str, because: str) -> GoTemplate:

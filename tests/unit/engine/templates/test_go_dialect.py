@@ -113,6 +113,14 @@ def test_a_template_that_never_ends_is_stopped() -> None:
     assert f"more than {LIMITS.steps} steps" in str(refusal.value.problems[0])
 
 
+def test_all_searches_of_a_rendering_share_one_bound() -> None:
+    # Each takes a tenth of a second.
+    searches = '{{ $s := repeat 20000 "a" }}{{ range until 300 }}{{ regexMatch "(?:(?:a?){30}){30}b" $s }}{{ end }}'
+    with pytest.raises(Invalid) as refusal:
+        rendered(searches)
+    assert "this would take more than" in str(refusal.value.problems[0])
+
+
 def test_a_template_that_grows_is_stopped() -> None:
     with pytest.raises(Invalid) as refusal:
         rendered('{{ define "x" }}{{ repeat 9999 "y" }}{{ end }}{{ range 99 }}{{ template "x" }}{{ end }}')

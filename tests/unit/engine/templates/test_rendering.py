@@ -1,5 +1,7 @@
 """A template's way from text to definition, in each of its dialects."""
 
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
@@ -268,3 +270,16 @@ async def test_no_go_template_does_anything_but_render_or_be_refused(text: list[
         await render("\n".join(text), DATA)
     except Invalid as refusal:
         assert refusal.problems  # noqa: PT017  the point is that nothing else is raised
+
+
+async def test_others_come_between_two_machines() -> None:
+    order = []
+
+    @asynccontextmanager
+    async def turn() -> AsyncIterator[None]:
+        order.append("begins")
+        yield
+        order.append("ends")
+
+    await render_each("a: {{ if true }}{{ .b }}{{ end }}", [{"b": "1"}, {"b": "2"}], turn)
+    assert order == ["begins", "ends"] * 3, "once to read the text, and once for each machine"

@@ -59,6 +59,10 @@ class HoldTable:
         found = self._holds("WHERE attempt = ? AND sequence = ?", attempt, sequence)
         return found[0] if found else None
 
+    def count(self, attempt: str) -> int:
+        """How often an attempt was held."""
+        return int(self._sql.execute("SELECT count(*) FROM hold WHERE attempt = ?", (attempt,)).fetchone()[0])
+
     def open_of(self, attempt: str) -> Hold | None:
         """The hold that the attempt is in."""
         return open_hold(self._sql, attempt)

@@ -20,7 +20,7 @@ from tinkbox.engine.workflows.holds import begin_hold, decide, decided, held_act
 from tinkbox.engine.workflows.workflows import find_workflow
 from tinkbox.model import breakpoint as model
 from tinkbox.model import history
-from tinkbox.model.breakpoint import MAX_HOLD_SECONDS, Hold, Kind, Verdict
+from tinkbox.model.breakpoint import MAX_HOLD_SECONDS, MAX_HOLDS, Hold, Kind, Verdict
 from tinkbox.model.errors import Conflict, Invalid, NotFound
 from tinkbox.model.workflow import BEGUN, FINAL, State, Workflow
 from tinkbox.store.database import Store, Tables
@@ -168,7 +168,8 @@ class Breakpoints:
     async def held(self, worker: str, token: str, held: Held) -> None:
         """Take note that an attempt's action is at a breakpoint; the same again only says what became of the container.
 
-        Raises NotFound for an attempt that is not this worker's, Conflict when it is over or held elsewhere.
+        Raises NotFound for an attempt that is not this worker's, Conflict when it is over, held elsewhere, or was held
+        MAX_HOLDS times.
         """
 
         def use_case(tables: Tables) -> tuple[None, list[str]]:
@@ -186,6 +187,8 @@ class Breakpoints:
                     )
                 resume(tables, attempt, held_before, now)
                 attempt = owned(tables, worker, token)
+            if tables.holds.count(token) >= MAX_HOLDS:
+                raise Conflict(f"attempt {token} was held {MAX_HOLDS} times, which is the most: retry its workflow")
             hold = _begun(held, token, tables.holds.armed(attempt.workflow_id), now)
             return None, begin_hold(tables, attempt, hold)
 

@@ -29,7 +29,7 @@ from tinkbox.model.services import (
     Standing,
 )
 from tinkbox.wire.messages.json_fields import fields_of, mapping, member, number, read_object, text, texts, write
-from tinkbox.wire.messages.worker import MAX_MESSAGE, MAX_REASON, MAX_TAIL_LINES
+from tinkbox.wire.messages.worker import MAX_MESSAGE, MAX_REASON, tail_of
 
 MAX_OBSERVED = 256
 
@@ -106,7 +106,7 @@ def standing_from_document(entry: Any) -> Standing:
         signal=text(entry, "signal", "")[:MAX_REASON],
         reason=ReasonText(text(entry, "reason", "")[:MAX_REASON]),
         message=text(entry, "message", "")[:MAX_MESSAGE],
-        tail=texts(entry, "tail")[-MAX_TAIL_LINES:],
+        tail=tail_of(entry),
         address=text(entry, "address", "")[:64],
         ports=_ports(entry),
         digest=_digest(entry),

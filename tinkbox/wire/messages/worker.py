@@ -35,6 +35,7 @@ from tinkbox.wire.messages.disks import disks_from_document
 from tinkbox.wire.messages.json_fields import fields_of, flag, mapping, number, read_object, text, texts, write
 
 MAX_TAIL_LINES = 20
+MAX_TAIL_LINE = 1_000  # characters
 MAX_MESSAGE = 8_192
 MAX_REASON = 128
 MAX_NAME = 256
@@ -359,8 +360,13 @@ def outcome_from_document(entry: Any) -> Outcome:
         reason=ReasonText(text(entry, "reason", "")[:MAX_REASON]),
         message=text(entry, "message", "")[:MAX_MESSAGE],
         hint=text(entry, "hint", "")[:MAX_MESSAGE],
-        tail=texts(entry, "tail")[-MAX_TAIL_LINES:],
+        tail=tail_of(entry),
     )
+
+
+def tail_of(entry: Mapping[str, Any]) -> tuple[str, ...]:
+    """The last lines that something printed; what is longer than the limits is cut."""
+    return tuple(line[:MAX_TAIL_LINE] for line in texts(entry, "tail")[-MAX_TAIL_LINES:])
 
 
 def _state(entry: Mapping[str, Any], what: str) -> State:

@@ -42,6 +42,21 @@ async def test_what_is_held_stays_so_until_its_worker_says_that_the_verdict_was_
     assert await work.events("action") == ["action.started", "action.held", "action.failed"]
 
 
+async def test_a_machine_that_holds_its_action_again_and_again_fills_no_disk(
+    box: Appliance, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tinkbox.engine.workflows.breakpoints.MAX_HOLDS", 3)
+    work = await begun(box)
+    for sequence in (1, 2, 3):
+        await work.held(sequence=sequence)
+        await work.asked(Verb.RETRY, sequence=sequence)
+        await work.resumed(sequence)
+    with pytest.raises(Conflict, match="held 3 times"):
+        await work.held(sequence=4)
+    await work.held(sequence=3)
+    assert len((await box.breakpoints.standing(work.key)).holds) == 3
+
+
 async def test_before_an_action_go_on_lets_it_run_with_its_whole_time(box: Appliance) -> None:
     work = await begun(box)
     box.clock.forward(20)

@@ -28,7 +28,7 @@ from tinkbox.wire.messages.hosting import (
     decode_wanted,
     encode,
 )
-from tinkbox.wire.messages.worker import MAX_MESSAGE, MAX_REASON, MAX_TAIL_LINES
+from tinkbox.wire.messages.worker import MAX_MESSAGE, MAX_REASON, MAX_TAIL_LINE, MAX_TAIL_LINES
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=12)
 TEXTS = st.lists(TEXT, max_size=3).map(tuple)
@@ -111,11 +111,12 @@ def test_what_an_older_appliance_does_not_say_is_what_it_was() -> None:
 def test_what_a_host_says_is_cut_to_what_is_kept() -> None:
     standing = Standing(
         run="r1", phase=Phase.FAILED, signal="S" * 999, reason="R" * 999, message="m" * 99_999,
-        tail=tuple(str(line) for line in range(999)), address="1" * 999,
+        tail=tuple(str(line) + "x" * 9_999 for line in range(999)), address="1" * 999,
     )  # fmt: skip
     (read,) = decode_observed(encode(Observed(boot_id="b", standings=(standing,)))).standings
     assert (len(read.signal), len(read.reason), len(read.message)) == (MAX_REASON, MAX_REASON, MAX_MESSAGE)
-    assert (len(read.tail), read.tail[-1], len(read.address)) == (MAX_TAIL_LINES, "998", 64)
+    assert (len(read.tail), read.tail[-1][:4], len(read.address)) == (MAX_TAIL_LINES, "998x", 64)
+    assert len(read.tail[-1]) == MAX_TAIL_LINE
 
 
 def test_more_services_than_fit_on_a_host_are_refused() -> None:

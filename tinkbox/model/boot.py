@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from enum import StrEnum
 from ipaddress import IPv4Address
+from typing import Final
 
 from tinkbox.model.firmware_traits import LocalBoot
 from tinkbox.model.hardware import Interface, MacAddress
@@ -135,6 +136,10 @@ class Stage(StrEnum):
     CLOCK = "told its clock"
     ACTION = "action"
     SYSLOG = "said"
+
+
+# What tells who worked as a machine: kept apart, for anybody could have a machine be seen with so much else that it is gone.
+EVIDENCE: Final = frozenset({Stage.TICKET, Stage.SESSION, Stage.TICKET_REFUSED})
 
 
 class Silence(StrEnum):

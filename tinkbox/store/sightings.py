@@ -6,13 +6,17 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from tinkbox.model.boot import Stage
+from tinkbox.model.boot import EVIDENCE, Stage
 from tinkbox.model.hardware import MacAddress
 from tinkbox.model.sightings import Sighting
 from tinkbox.model.workflow import Outcome, State
 from tinkbox.store.formats.actions import action_of, outcome_of
 
 KEPT_SIGHTINGS = 200
+KEPT_EVIDENCE = 60  # beside those
+
+
+_EVIDENCE = json.dumps([each.name for each in EVIDENCE])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,7 +40,7 @@ class SightingTable:
         self._sql = connection
 
     def save(self, sightings: Mapping[int, Sighting]) -> None:
-        """Add sightings, or replace those with their numbers; the newest two hundred of each machine are kept."""
+        """Add sightings, or replace those with their numbers; the newest two hundred of each machine are kept, and sixty of EVIDENCE."""
         self._sql.executemany(
             "INSERT OR REPLACE INTO sighting (number, mac, at, stage, detail, facts) VALUES (?, ?, ?, ?, ?, ?)",
             [
@@ -44,11 +48,14 @@ class SightingTable:
                 for number, each in sightings.items()
             ],
         )
-        self._sql.executemany(
-            "DELETE FROM sighting WHERE mac = ?1 AND number <= "
-            "(SELECT number FROM sighting WHERE mac = ?1 ORDER BY number DESC LIMIT 1 OFFSET ?2)",
-            [(mac, KEPT_SIGHTINGS) for mac in {each.mac for each in sightings.values()}],
-        )
+        macs = {each.mac for each in sightings.values()}
+        for kind, most in (("stage NOT IN", KEPT_SIGHTINGS), ("stage IN", KEPT_EVIDENCE)):
+            of_kind = f"mac = ?1 AND {kind} (SELECT value FROM json_each(?3))"  # noqa: S608  our own words
+            self._sql.executemany(
+                f"DELETE FROM sighting WHERE {of_kind} AND number <= "  # noqa: S608  our own words
+                f"(SELECT number FROM sighting WHERE {of_kind} ORDER BY number DESC LIMIT 1 OFFSET ?2)",
+                [(mac, most, _EVIDENCE) for mac in macs],
+            )
 
     def forget(self, macs: Iterable[str]) -> None:
         """Delete everything that was seen of these machines."""

@@ -9,7 +9,7 @@ from tinkbox.model.boot import Stage
 from tinkbox.model.sightings import Sighting
 from tinkbox.model.workflow import Outcome, State
 from tinkbox.store.database import Store, Tables
-from tinkbox.store.sightings import KEPT_SIGHTINGS
+from tinkbox.store.sightings import KEPT_EVIDENCE, KEPT_SIGHTINGS
 
 SEEN = Sighting(mac=mac(1), at=NOW, stage=Stage.DISCOVER, detail="PXE", facts={"secs": 4, "gap": 1.5, "asker": "PXE"})
 
@@ -33,6 +33,17 @@ async def test_only_the_newest_of_each_machine_are_kept(store: Store) -> None:
     assert await store.read(lambda tables: tables.sightings.of([mac(1)])) == dict(list(many.items())[50:])
     assert await store.read(lambda tables: tables.sightings.of([mac(2)])) == quiet
     assert await store.read(lambda tables: tables.sightings.recent(2)) == {**quiet, **dict(list(many.items())[-2:])}
+
+
+async def test_who_worked_as_a_machine_is_kept_whatever_else_it_was_seen_with(store: Store) -> None:
+    refused = replace(SEEN, stage=Stage.TICKET_REFUSED)
+    many = dict.fromkeys(range(2, 2 * KEPT_SIGHTINGS), SEEN)
+    await store.write(lambda tables: tables.sightings.save({1: refused, **many}))
+    kept = await store.read(lambda tables: tables.sightings.of([SEEN.mac]))
+    assert (len(kept), kept[1].stage) == (KEPT_SIGHTINGS + 1, Stage.TICKET_REFUSED)
+    more = {1000 + number: refused for number in range(2 * KEPT_EVIDENCE)}
+    await store.write(lambda tables: tables.sightings.save(more))
+    assert len(await store.read(lambda tables: tables.sightings.of([SEEN.mac]))) == KEPT_SIGHTINGS + KEPT_EVIDENCE
 
 
 async def test_what_is_forgotten_is_gone(store: Store) -> None:

@@ -1,6 +1,7 @@
 """The doctor's rules about who may boot: machines that ask, and that we do not answer with good reason."""
 
 from collections.abc import Iterator, Mapping
+from datetime import timedelta
 from ipaddress import IPv4Address
 
 from tinkbox.engine.doctor.case import Case, Finding, line, of, text
@@ -18,15 +19,26 @@ TICKETS: Mapping[str, tuple[str, str]] = {
     TicketRefusal.USED: (
         f"The boot ticket of this machine was used twice: {_WHO}.",
         (
-            "Compare the addresses and MACs. If the first is not this machine's, somebody works in its name: "
-            "`tinkbox hardware credential --rotate {mac}` ends that, then boot the machine again. If both are yours, end one."
+            "Compare the addresses and MACs. If the first is not this machine's, somebody works in its name: take that host "
+            "off the network, or it asks again; then `tinkbox hardware credential --rotate {mac}` ends what it has, and boot "
+            "the machine again. If both are yours, end one."
         ),
     ),
     TicketRefusal.ELSEWHERE: (
         "Another host used this machine's credential: its address or MAC is not the machine's.",
         (
-            "Find the host by its MAC. `tinkbox hardware credential --rotate {mac}` makes void what it has, then boot the machine "
-            "again. If it is the machine, with a card that its hardware document does not name: add that card."
+            "Find the host by its MAC and take it off the network; then `tinkbox hardware credential --rotate {mac}` makes void "
+            "what it has, and boot the machine again. If it is the machine, with a card that its hardware document does not name: add that card."
+        ),
+    ),
+    TicketRefusal.VOID: (
+        (
+            "The worker on this machine was refused: its hardware was pushed since, a newer credential was used, or another host "
+            "booted in its name and works as this machine now."
+        ),
+        (
+            "Look at the exchanges on its timeline (`tinkbox hardware get {mac}`). If one is not this machine's, take that host "
+            "off the network, then `tinkbox hardware credential --rotate {mac}`; boot the machine again."
         ),
     ),
     TicketRefusal.OLD_WORKER: (
@@ -34,6 +46,10 @@ TICKETS: Mapping[str, tuple[str, str]] = {
         "Build the OSIE of this version (`tinkbox osie build`) and boot the machine again.",
     ),
 }
+
+# Whatever came afterwards, a person wants to know of these.
+ALARMS = frozenset({TicketRefusal.USED, TicketRefusal.ELSEWHERE, TicketRefusal.OLD_WORKER})
+TOLD_FOR = timedelta(days=1)
 
 
 def history_lost(case: Case) -> Iterator[Finding]:
@@ -151,18 +167,20 @@ def script_refused(case: Case) -> Iterator[Finding]:
 
 
 def ticket_refused(case: Case) -> Iterator[Finding]:
-    """A boot ticket came that counts for nothing."""
-    exchanged = of(case.last, Stage.TICKET, Stage.SESSION)
-    for seen in of(case.last, Stage.TICKET_REFUSED)[-1:]:
-        why = text(seen, "why")
-        if why not in TICKETS and any(each.stage is Stage.SESSION and each.at > seen.at for each in exchanged):
+    """A boot ticket came that counts for nothing; whoever shows up in the machine's name can make its last boot a new one."""
+    exchanged = of(case.sightings, Stage.TICKET, Stage.SESSION)
+    newest = {text(each, "why"): each for each in of(case.sightings, Stage.TICKET_REFUSED)}
+    for why, seen in newest.items():
+        mended = any(each.stage is Stage.SESSION and each.at > seen.at for each in exchanged)
+        if case.now - seen.at > TOLD_FOR or (mended and why not in ALARMS):
             continue  # the worker got another by itself
+        before = [each for each in exchanged if each.at <= seen.at]
         cause, remedy = TICKETS.get(why, (f"A boot ticket of this machine was refused: {why}.", _BOOT_AGAIN))
         yield Finding(
             gravity=Gravity.FAULT,
             cause=cause,
-            evidence=(*map(line, exchanged[-2:]), line(seen)),
-            remedy=remedy.format(mac=case.mac or "MAC"),
+            evidence=(*map(line, before[-2:]), line(seen)),
+            remedy=remedy.format(mac=case.mac or "MAC") + (" This is told for a day." if why in ALARMS else ""),
         )
 
 

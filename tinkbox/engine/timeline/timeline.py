@@ -11,7 +11,7 @@ from typing import NoReturn
 
 from tinkbox.engine.batch_saving import keep_saving
 from tinkbox.engine.timeline.sighting_rules import MAX_DETAIL, Entry, Round, begins, cleaned_facts, repeated, round_of
-from tinkbox.model.boot import Stage
+from tinkbox.model.boot import EVIDENCE, Stage
 from tinkbox.model.hardware import MacAddress
 from tinkbox.model.rates import Buckets, Rate
 from tinkbox.model.sightings import Fact, Note, Sighting
@@ -21,6 +21,7 @@ from tinkbox.store.database import Store, Tables
 STRANGERS = 1_000
 NEW_STRANGERS = Rate(burst=STRANGERS, a_second=10)
 KEPT_OF_BOOT = 64
+EVIDENCE_OF_BOOT = 16
 MAX_UNSAVED = 10_000
 
 
@@ -187,7 +188,15 @@ class Timeline:
             boot.clear()
         boot.append(entry)
         if len(boot) > KEPT_OF_BOOT:
-            del boot[1]  # how it began stays
+            del boot[_dispensable(boot)]
+
+
+def _dispensable(boot: Sequence[Entry]) -> int:
+    """Which of them to forget: how it began stays, and the newest of the evidence."""
+    evidence = [index for index, each in enumerate(boot) if index and each.stage in EVIDENCE]
+    if len(evidence) > EVIDENCE_OF_BOOT:
+        return evidence[0]
+    return next(index for index, each in enumerate(boot) if index and each.stage not in EVIDENCE)
 
 
 def _save(tables: Tables, forgotten: Iterable[MacAddress], sightings: dict[int, Sighting]) -> None:

@@ -11,7 +11,7 @@ import pytest
 from tests.integration.engine.appliance import Clock
 from tests.integration.store.stores import opened_store
 from tinkbox.engine.timeline import timeline as module
-from tinkbox.engine.timeline.timeline import KEPT_OF_BOOT, STRANGERS, Timeline
+from tinkbox.engine.timeline.timeline import EVIDENCE_OF_BOOT, KEPT_OF_BOOT, STRANGERS, Timeline
 from tinkbox.model.boot import Asker, Stage
 from tinkbox.model.errors import Unavailable
 from tinkbox.model.hardware import MacAddress
@@ -201,6 +201,20 @@ async def test_one_machine_cannot_fill_memory_or_disk(bench: Bench) -> None:
     assert str(3 * KEPT_SIGHTINGS - 1) in {each.detail for each in remembered}
     assert max(sum(len(str(value)) for value in each.facts.values()) for each in remembered) < 5_000
     assert len(await bench.timeline.of(GREEDY)) == KEPT_SIGHTINGS
+
+
+async def test_nobody_has_the_evidence_of_a_stolen_ticket_forgotten(bench: Bench) -> None:
+    boot(bench, GREEDY)
+    for stage in (Stage.TICKET, Stage.SESSION, Stage.TICKET_REFUSED):
+        bench.timeline.saw(GREEDY, stage, "of the theft")
+    for number in range(3 * KEPT_SIGHTINGS):
+        bench.timeline.saw(GREEDY, Stage.CLOCK, str(number))
+    for number in range(EVIDENCE_OF_BOOT):
+        bench.timeline.saw(GREEDY, Stage.TICKET_REFUSED, f"since then {number}")
+        bench.timeline.saw(GREEDY, Stage.CLOCK, f"since then {number}")
+    await bench.timeline.save()
+    kept = [each.stage for each in await bench.timeline.of(GREEDY) if each.detail == "of the theft"]
+    assert kept == [Stage.TICKET, Stage.SESSION, Stage.TICKET_REFUSED]
 
 
 async def test_a_machine_that_is_no_more_takes_what_was_seen_of_it_along(bench: Bench) -> None:

@@ -161,6 +161,20 @@ def test_every_refused_ticket_is_told_unless_the_worker_got_another_by_itself(wh
     assert bool(mended) is (why in lasting)
 
 
+def test_a_stolen_ticket_is_told_for_a_day_with_what_came_before_it_whatever_was_seen_since() -> None:
+    sightings = [
+        seen(8, Stage.TICKET),
+        seen(9, Stage.SESSION, "from 172.30.0.66"),
+        ticket_denied(10, TicketRefusal.USED),
+        asked(20),
+        seen(30, Stage.SESSION, "from 172.30.0.21"),
+    ]
+    (found,) = ticket_refused(case(*sightings))
+    assert "from 172.30.0.66" in found.evidence[1]
+    assert not any("172.30.0.21" in each for each in found.evidence)
+    assert not list(ticket_refused(case(*sightings, after=2 * 86_400)))
+
+
 def test_with_dhcp_off_who_is_unknown_or_not_permitted_shows_when_it_asks_for_its_script() -> None:
     stranger = case(fetched(1), script_denied(Silence.UNKNOWN), interface=None, ticket=False, mode="off", after=100)
     assert diagnosed(stranger) == ["NotKnown"]

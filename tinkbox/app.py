@@ -21,7 +21,7 @@ from tinkbox.api.access import bearer_only
 from tinkbox.appliance import Appliance, Part
 from tinkbox.boot.http.loaders import load_loaders
 from tinkbox.door.bodies import Bodies, limit_bodies
-from tinkbox.door.connections import Admission, Connections
+from tinkbox.door.connections import MAX_HEADERS, Admission, Connections, watch_heads
 from tinkbox.door.lasting import end_with_door
 from tinkbox.door.open_files import raise_open_files
 from tinkbox.door.pressure import Pressure
@@ -112,9 +112,12 @@ class _Doors:
     def __init__(self, settings: Settings, appliance: Appliance) -> None:
         self._deadlines = settings.limits
         self._limits = appliance.limits
-        self._known = appliance.is_known
+        self._host_at, self._known = appliance.host_at, appliance.is_known
         self._bodies = Bodies(
-            ledger=self._limits.of(BODY_BYTES), known=self._known, seconds=settings.limits.body.total_seconds()
+            ledger=self._limits.of(BODY_BYTES),
+            host_at=self._host_at,
+            known=self._known,
+            seconds=settings.limits.body.total_seconds(),
         )
         self._runners: list[web.AppRunner] = []
         self.parts: list[Part] = []
@@ -123,7 +126,7 @@ class _Doors:
         self, listening: socket.socket, limit: Limit, routes: Sequence[web.RouteDef], guards: Sequence[Middleware]
     ) -> None:
         # Uploads are streamed and bounded where they are read, so aiohttp's own limit is off.
-        application = web.Application(middlewares=[refusals_become_problems, *guards], client_max_size=0)
+        application = web.Application(middlewares=[watch_heads, refusals_become_problems, *guards], client_max_size=0)
         application.add_routes(routes)
         end_with_door(application)
         limit_bodies(application, self._bodies)
@@ -134,6 +137,7 @@ class _Doors:
             access_log=None,
             shutdown_timeout=GRACE_SECONDS,
             auto_decompress=False,
+            max_headers=MAX_HEADERS,
             keepalive_timeout=self._deadlines.idle.total_seconds(),
         )
         await runner.setup()
@@ -141,6 +145,7 @@ class _Doors:
         assert runner.server is not None
         admission = Admission(
             ledger=self._limits.of(limit),
+            host_at=self._host_at,
             known=self._known,
             head_seconds=self._deadlines.head.total_seconds(),
             answer_seconds=self._deadlines.answer.total_seconds(),

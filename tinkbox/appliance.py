@@ -24,7 +24,7 @@ from tinkbox.boot.http.boot_files import BootFolder
 from tinkbox.boot.http.boot_files import routes as boot_routes
 from tinkbox.boot.http.kernel_command_line import SYSLOG_PORT
 from tinkbox.boot.http.loaders import load_loaders
-from tinkbox.boot.network.neighbours import neighbour
+from tinkbox.boot.network.neighbours import Neighbours
 from tinkbox.boot.syslog import SyslogServer
 from tinkbox.boot.tftp.files import TftpFiles
 from tinkbox.boot.tftp.server import Room, TftpServer
@@ -40,6 +40,7 @@ from tinkbox.hosting import Place
 from tinkbox.hosting.host import ServiceHost
 from tinkbox.hosting.local_link import LocalHostLink
 from tinkbox.listening import DNS_PORT, Listening, Sockets
+from tinkbox.model.hardware import MacAddress
 from tinkbox.model.image import parse_reference
 from tinkbox.model.inventory import Inventory
 from tinkbox.model.limits import SERVICES, TFTP_TRANSFERS, Limits
@@ -82,9 +83,11 @@ class Appliance:
         self._push_tokens = PushTokens(secrets.token_bytes(32), time.monotonic)
         self.traffic = Traffic()
 
+        self._neighbours = Neighbours({each.interface.name: each.interface.network for each in sockets.networks})
+
         # What it decides, and what that is told of the world around it.
         around = Surroundings(
-            clock=_now, monotonic=time.monotonic, new_id=_new_id, new_token=_new_token, neighbours=neighbour,
+            clock=_now, monotonic=time.monotonic, new_id=_new_id, new_token=_new_token, neighbours=self._neighbours.mac_at, attached=self._neighbours.attached,
             seal=Seal(kept_secret(settings.data / "boot.key").encode()), digest_of=self._digest_of, gather=self._gather,
             limits=limits, free=lambda: shutil.disk_usage(settings.data).free,
         )  # fmt: skip
@@ -223,8 +226,14 @@ class Appliance:
         ]
 
     def is_known(self, holder: str) -> bool:
-        """Whether this is a known machine's address, or this host's operator: for them some of each limit is kept."""
+        """Whether this is a known machine's host or address, or this host's operator: for them some of each limit is kept."""
+        if ":" in holder:
+            return bool(self.engine.machines.known.holder(MacAddress(holder)))
         return holder == THIS_HOST or bool(self.engine.booting.machine_at(holder))
+
+    def host_at(self, address: str) -> str:
+        """Which host has an address: its MAC on a network of ours, where it may have many addresses, else the address."""
+        return self._neighbours.mac_at(address) or address
 
     async def save(self) -> None:
         """Save what waits to be saved in batches; raises Unavailable when that cannot be."""

@@ -21,15 +21,20 @@ SLOWEST: Final = 8 * 1024
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Bodies:
-    """What bodies may take of one door: memory, by the address that sends them, and `seconds` without progress."""
+    """What bodies may take of one door: memory, by the host that sends them, and `seconds` without progress.
+
+    `host_at` names the host that has an address; `known` tells whether one is a known machine, which has a reserve.
+    """
 
     ledger: Ledger
+    host_at: Callable[[str], str]
     known: Callable[[str], bool]
     seconds: float
 
 
 _BODIES: Final = web.AppKey("bodies", Bodies)
 _TAKEN: Final = web.RequestKey("taken", int)
+_HOLDER: Final = web.RequestKey("holder", str)
 
 
 def limit_bodies(application: web.Application, bodies: Bodies) -> None:
@@ -43,7 +48,6 @@ async def body_of(request: web.Request, limit: int) -> bytes:
     announced = request.content_length or 0
     if announced > limit:
         raise TooLarge(f"{announced} bytes: at most {limit} are taken here")
-    _take(request, announced)
     body = bytearray()
     async for chunk in chunks_of(request):
         if len(body) + len(chunk) > limit:
@@ -81,8 +85,11 @@ async def chunks_of(request: web.Request) -> AsyncIterator[bytes]:
 
 
 def holder_of(request: web.Request) -> str:
-    """The address that a request comes from, or what stands for this host's own."""
-    return request.remote or THIS_HOST
+    """The host that a request comes from, or what stands for this one's own."""
+    if _HOLDER not in request:
+        bodies, address = request.app.get(_BODIES), request.remote or THIS_HOST
+        request[_HOLDER] = address if bodies is None or address == THIS_HOST else bodies.host_at(address)
+    return request[_HOLDER]
 
 
 def _take(request: web.Request, size: int) -> None:

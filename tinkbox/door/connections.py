@@ -1,8 +1,9 @@
-"""The connections of a door: how many there may be, by address and in all, and how long one may keep us waiting.
+"""The connections of a door: how many there may be, by host and in all, and how long one may keep us waiting.
 
 A newcomer beyond its limit is accepted and closed at once, so that it does not stand before others in the kernel's queue.
-A connection costs little until the head of its first request is complete; only then does aiohttp see it.  Bodies have
-their deadline where they are read (`door.bodies`), answers have theirs in the kernel.
+A connection costs little until the head of its first request is complete; only then does aiohttp see it.  The heads of
+further requests are watched on their way to it (`watch_heads`).  Bodies have their deadline where they are read
+(`door.bodies`), answers have theirs in the kernel.
 """
 
 import asyncio
@@ -13,12 +14,16 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Final, NoReturn
 
+from aiohttp import web
+
+from tinkbox.door.problems import Handler
 from tinkbox.model.limits import Ledger, worth_telling
 
 # Others have their turn in between.
 AT_ONCE: Final = 32
 # What proxies and servers commonly take.
 MAX_HEAD: Final = 16 * 1024
+MAX_HEADERS: Final = 64
 # When there are no descriptors or no memory, which the limits are to prevent.
 PAUSE_SECONDS: Final = 0.5
 THIS_HOST: Final = "this host"
@@ -31,11 +36,12 @@ _log = logging.getLogger(__name__)
 class Admission:
     """What the connections of one door may take.
 
-    `known` tells whether an address is a known machine's, which has a reserve.  The first request's head must be there
+    `host_at` names the host that has an address; `known` tells whether one is a known machine, which has a reserve.  The first request's head must be there
     after `head_seconds`, and some of an answer must be taken every `answer_seconds`.
     """
 
     ledger: Ledger
+    host_at: Callable[[str], str]
     known: Callable[[str], bool]
     head_seconds: float
     answer_seconds: float
@@ -80,7 +86,7 @@ class Connections:
                 _log.warning("cannot take a connection, for the %d. time: %s", self._failures, error, extra=extra)
             await asyncio.sleep(self._pause_seconds)
             return
-        holder = peer[0] if isinstance(peer, tuple) else THIS_HOST
+        holder = self._admission.host_at(peer[0]) if isinstance(peer, tuple) else THIS_HOST
         if self._admission.ledger.take(holder, known=self._admission.known):
             beginning.create_task(self._begin(connection, holder))
         else:
@@ -95,6 +101,19 @@ class Connections:
         except OSError:  # it was gone before it began
             connection.close()
             give_back()
+
+
+@web.middleware
+async def watch_heads(request: web.Request, handler: Handler) -> web.StreamResponse:
+    """Have what comes behind a request, and behind its body, held to MAX_HEAD until it is a whole head again."""
+    connection = request.transport.get_protocol() if request.transport is not None else None
+    if not isinstance(connection, _Connection):
+        return await handler(request)
+    connection.begins(request)
+    try:
+        return await handler(request)
+    finally:
+        connection.ends()
 
 
 class _Connection(asyncio.Protocol):
@@ -113,6 +132,10 @@ class _Connection(asyncio.Protocol):
         self._left = left
         self._head = bytearray()
         self._served: asyncio.Protocol | None = None
+        # Of a request behind the first one: the last letters of its head, and how many there are.
+        self._last, self._length = b"", 0
+        self._request: web.Request | None = None
+        self._answering = True
 
     def close(self) -> None:
         self._transport.abort()
@@ -125,15 +148,42 @@ class _Connection(asyncio.Protocol):
 
     def data_received(self, data: bytes) -> None:
         if self._served is not None:
-            self._served.data_received(data)
+            if self._is_between() and not self._is_short(data):
+                self._refuse_head()
+            else:
+                self._served.data_received(data)
             return
         self._head += data
         # What is no request is answered so at once.
         if any(end in self._head for end in _ENDS) or not self._head[:1].isalpha():
             self._hand_over()
         elif len(self._head) > MAX_HEAD:
-            self._transport.write(_TOO_LONG)
-            self._transport.close()
+            self._refuse_head()
+
+    def begins(self, request: web.Request) -> None:
+        """The head of a request is complete."""
+        self._request, self._answering = request, True
+
+    def ends(self) -> None:
+        """It was answered."""
+        self._answering = False
+
+    def _is_between(self) -> bool:
+        """Whether what comes now is the head of another request, and no body of the last one."""
+        return not self._answering and (self._request is None or self._request.content.is_eof())
+
+    def _is_short(self, data: bytes) -> bool:
+        """Whether this much of a head may come."""
+        seen = self._last + data
+        if any(end in seen for end in _ENDS):
+            self._last, self._length, self._answering = b"", 0, True
+            return True
+        self._last, self._length = seen[-3:], self._length + len(data)
+        return self._length <= MAX_HEAD
+
+    def _refuse_head(self) -> None:
+        self._transport.write(_TOO_LONG)
+        self._transport.close()
 
     def eof_received(self) -> bool | None:
         return self._served.eof_received() if self._served is not None else None

@@ -9,6 +9,7 @@ from typing import Final, NoReturn
 from aiohttp import web
 from aiohttp.typedefs import Handler, Middleware
 
+from tinkbox.door.bodies import holder_of
 from tinkbox.model.rates import Buckets, Rate
 
 LOOK_EVERY: Final = 0.05
@@ -37,18 +38,18 @@ class Pressure:
             self._late += (now() - due - self._late) / 10
 
     def guard(self, prefix: str) -> Middleware:
-        """Has requests below this path wait: those of an address that asked much, while there is pressure."""
+        """Has requests below this path wait: those of a host that asked much, while there is pressure."""
 
         @web.middleware
         async def hold_back(request: web.Request, handler: Handler) -> web.StreamResponse:
             if request.path.startswith(prefix):
-                await self._wait(request.remote or "")
+                await self._wait(holder_of(request))
             return await handler(request)
 
         return hold_back
 
-    async def _wait(self, address: str) -> None:
-        if self._asked.take(address, asyncio.get_running_loop().time()):
+    async def _wait(self, host: str) -> None:
+        if self._asked.take(host, asyncio.get_running_loop().time()):
             return
         waited = 0.0
         while self._late > HIGH and waited < LONGEST:

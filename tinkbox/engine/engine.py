@@ -69,7 +69,7 @@ class Surroundings:
     """What the engine asks of the world around it.
 
     `monotonic` is a steady clock in seconds, `seal` what boot tickets are known by.  `neighbours` gives the hardware address
-    that the kernel has for an IPv4 address of one of our networks.  `digest_of` gives the digest of an image by its name,
+    that the kernel has for an IPv4 address of one of our networks, of which `attached` tells that it is one.  `digest_of` gives the digest of an image by its name,
     empty when the appliance's registry has none, None when it is of another; `free` the bytes that are free on our disk.
     `gather` hands over what the services of a workflow wrote until now, and tells whether there are any near by.
     """
@@ -80,6 +80,7 @@ class Surroundings:
     new_id: Callable[[], str]
     new_token: Callable[[], str]
     neighbours: Callable[[str], MacAddress | None]
+    attached: Callable[[str], bool]
     gather: Callable[[str], Awaitable[bool]]
     digest_of: DigestOf
     limits: Limits
@@ -98,7 +99,7 @@ class Engine:
         self.directory = RoutingTable(settings.names.domain, settings.url)
         self.machines = machines = Machines(
             store, wakeups, clock, around.seal,
-            Near(around.neighbours, is_at=lambda mac, address: self.booting.is_at(mac, address)),
+            Near(around.neighbours, around.attached, is_at=lambda mac, address: self.booting.is_at(mac, address)),
             is_let_in=lambda mac: strangers.is_let_in(mac),
             supply=self.directory.supply,
         )  # fmt: skip
@@ -137,7 +138,7 @@ class Engine:
         self.discovery = Discovery(store, wakeups, machines, self.workflows, strangers, clock, acceptance)
         self.booting = Booting(
             machines, self.leases, self.discovery if settings.discovers else None, settings.subnets, settings.mode,
-            around.neighbours, around.monotonic, self.firmware_knowledge, settings.own,
+            around.neighbours, around.attached, around.monotonic, self.firmware_knowledge, settings.own,
         )  # fmt: skip
 
         # What people look at.

@@ -1,6 +1,6 @@
 """How much one holder may take of what all share, and how much all of them together: every limit is declared here.
 
-A holder is who takes: an address, a machine, a person.  To add a limit, declare it here, list it in DECLARED, and take
+A holder is who takes: a host (by its MAC where it is on a network of ours, by its address elsewhere), a workflow, a person.  To add a limit, declare it here, list it in DECLARED, and take
 from its ledger (`Limits.of`).  Its key in tinkbox.yaml, its line in `tinkbox status`, its metrics and what the doctor says
 of it follow from the declaration.  Pure: clocks are given.
 """
@@ -51,11 +51,11 @@ class Limit:
 # A machine's worker and its container engine have some dozen at a time.  Each may have a file open besides.
 NODE_CONNECTIONS: Final = Limit(
     name="node_connections", unit="connections", each=128, all=8192, reserved=0.5, descriptors=2,
-    about="connections to the node door, by address. Half of all are kept for known machines",
+    about="connections to the node door, by host. Half of all are kept for known machines",
 )  # fmt: skip
 OPERATOR_CONNECTIONS: Final = Limit(
     name="operator_connections", unit="connections", each=64, all=512, descriptors=2,
-    about="connections to the operator door over TCP, by address",
+    about="connections to the operator door over TCP, by host",
 )  # fmt: skip
 SOCKET_CONNECTIONS: Final = Limit(
     name="socket_connections", unit="connections", each=256, all=256, descriptors=2,
@@ -68,15 +68,15 @@ IMAGE_CONNECTIONS: Final = Limit(
 # What a machine sends at most is the data of a workflow: 12 MiB for an action, and as much for each of its services.
 BODY_BYTES: Final = Limit(
     name="body_bytes", unit=BYTES, each=32 << 20, all=128 << 20, reserved=0.25,
-    about="memory for the bodies of requests that are not answered yet, by address",
+    about="memory for the bodies of requests that are not answered yet, by host",
 )  # fmt: skip
 UPLOADS: Final = Limit(
     name="uploads", unit="uploads", each=16, all=64, descriptors=1,
-    about="images' blobs that are being pushed, by address",
+    about="images' blobs that are being pushed, by host",
 )  # fmt: skip
 UPLOAD_BYTES: Final = Limit(
     name="upload_bytes", unit=BYTES, each=64 << 30, all=128 << 30,
-    about="disk for images' blobs that are being pushed, by address",
+    about="disk for images' blobs that are being pushed, by host",
 )  # fmt: skip
 RENDERINGS: Final = Limit(
     name="renderings", unit="renderings", each=16, all=64,

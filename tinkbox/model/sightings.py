@@ -3,11 +3,14 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
+from typing import Final
 
 from tinkbox.model.boot import Stage
 from tinkbox.model.hardware import MacAddress
 
 Fact = str | int | float
+# Who it was, where another host than the machine was seen in its name.
+OTHER_HOST: Final = "other_host"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

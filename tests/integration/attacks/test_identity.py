@@ -2,12 +2,16 @@
 
 import json
 import re
+import socket
+import subprocess
 from collections.abc import Iterator
 
 import pytest
 
 from examples.demo.appliance import ApplianceFailed
-from tests.integration.attacks.attacked import HOSTILE, KNOWN, Attacked, attacked
+from examples.lab.network import BRIDGE
+from tests.integration.attacks.attacked import HOSTILE, KNOWN, PATIENCE, SERVER, Attacked, attacked
+from tests.integration.boot.wires import inside
 from tests.machine.hosts import Host
 from tests.machine.lab import address, mac
 from tests.workers import opening
@@ -68,10 +72,42 @@ def test_a_ticket_that_was_read_on_the_wire_is_worth_nothing_before_and_after_th
     assert HOSTILE in said
 
 
-def test_a_host_that_takes_the_address_of_a_machine_is_known_by_its_mac(box: Attacked) -> None:
+def takes_the_address(box: Attacked) -> None:
+    """The hostile host has the machine's address, and a MAC of its own."""
     box.machine.run("ip", "link", "set", "eth0", "down")
     box.hostile.run("ip", "address", "add", f"{address(KNOWN)}/32", "dev", "eth0")
     box.hostile.run("ip", "route", "replace", "172.30.0.0/24", "dev", "eth0", "src", address(KNOWN))
+
+
+def test_another_host_at_its_address_parks_no_machine_by_asking_for_its_script(box: Attacked) -> None:
+    takes_the_address(box)
+    for _ in range(5):
+        assert b" 200 " in box.script(by=box.hostile).split(b"\r\n")[0]
+    (shown,) = json.loads(box.appliance.command("hardware", "get", mac(KNOWN), "--format", "json"))
+    assert (shown["parked"], shown["boots"]) == ("", 0)
+    assert "by another host" in str(shown["timeline"])
+
+
+def test_a_host_that_does_not_answer_arp_is_told_to_ask_again(box: Attacked) -> None:
+    takes_the_address(box)
+    given = ticket(box, box.hostile)
+    wanted = encode(opening("a thief", instance=""))
+    with inside(box.hostile.path):
+        line = socket.create_connection((SERVER, 80), timeout=PATIENCE)
+    with line:
+        line.sendall(f"POST /worker/session HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {given}\r\n".encode())
+        with inside(box.network):
+            # As when it answers no more, and the entry is not valid any more.
+            subprocess.run(["ip", "neigh", "replace", address(KNOWN), "nud", "failed", "dev", BRIDGE], check=True)
+        box.hostile.run("sysctl", "-q", "-w", "net.ipv4.conf.all.arp_ignore=8")
+        line.sendall(f"Content-Length: {len(wanted)}\r\n\r\n{wanted}".encode())
+        box.hostile.run("sysctl", "-q", "-w", "net.ipv4.conf.all.arp_ignore=0")
+        answer = line.recv(65536)
+    assert answer.split()[1] in (b"403", b"503")
+
+
+def test_a_host_that_takes_the_address_of_a_machine_is_known_by_its_mac(box: Attacked) -> None:
+    takes_the_address(box)
     given = ticket(box, box.hostile)
     assert exchange(box, given, box.hostile)[0] == 403
     said = told(box)

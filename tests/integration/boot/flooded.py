@@ -150,7 +150,7 @@ async def flooded(folder: Path) -> AsyncIterator[Flooded]:
             clock = _Passing()
             leases = Leases(box.store, [SUBNET], box.clock, clock)
             await leases.load()
-            booting = Booting(box.machines, leases, None, [SUBNET], "pool", lambda _: None, clock)
+            booting = Booting(box.machines, leases, None, [SUBNET], "pool", lambda _: None, lambda _: False, clock)
             rate_limit = RateLimit(booting.knows, clock)
             service = BootService(address=OURS, url=f"http://{OURS}")
             bound = [bind(str(OURS)) for _ in range(3)]

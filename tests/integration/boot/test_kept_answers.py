@@ -261,7 +261,16 @@ async def test_kept_answer_is_the_one_that_would_be_made_anew(mode: str, seed: i
 
         def booting(machines: Machines) -> Booting:
             return Booting(
-                machines, leases, None, SUBNETS, mode, lambda _: None, box.clock.steady, firmware_knowledge, own={OURS}
+                machines,
+                leases,
+                None,
+                SUBNETS,
+                mode,
+                lambda _: None,
+                lambda _: False,
+                box.clock.steady,
+                firmware_knowledge,
+                own={OURS},
             )
 
         doubter = Doubter(booting, box.machines)

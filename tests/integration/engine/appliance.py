@@ -81,6 +81,7 @@ class Appliance(Engine):
         self.numbers = numbers
         self.registry: dict[str, str] = {}  # digests by the names of images; one with a registry's host is another's
         self.neighbours: dict[str, MacAddress] = {}
+        self.attached: set[str] = set()
         self.boots: dict[str, list[str]] = {}
         around = Surroundings(
             clock=clock,
@@ -90,6 +91,7 @@ class Appliance(Engine):
             digest_of=lambda image: None if "." in image else self.registry.get(image, ""),
             seal=Seal(b"key"),
             neighbours=lambda address: self.neighbours.get(address),
+            attached=lambda address: address in self.attached,
             gather=lambda workflow_id: self.gather(workflow_id),
             limits=Limits(DECLARED, clock.steady),
             free=lambda: 2**40,

@@ -58,7 +58,15 @@ class Engine:
             box.store, box.clock, lambda each: bool(machines.known.holder(each)), machines.known.cards
         )
         self._booting = Booting(
-            machines, leases, None, (SUBNET,), "pool", lambda _: None, box.clock.steady, self.firmware_knowledge
+            machines,
+            leases,
+            None,
+            (SUBNET,),
+            "pool",
+            lambda _: None,
+            lambda _: False,
+            box.clock.steady,
+            self.firmware_knowledge,
         )
         self._short = short
         self._again: dict[tuple[int, int], Callable[[], bool] | None] = {}

@@ -41,7 +41,7 @@ class Door:
 async def door(seconds: float = 60.0, *, known: bool = True) -> AsyncIterator[Door]:
     app = web.Application(middlewares=[refusals_become_problems], client_max_size=0)
     ledger = Ledger(ROOM, lambda: 0.0)
-    limit_bodies(app, Bodies(ledger=ledger, known=lambda _: known, seconds=seconds))
+    limit_bodies(app, Bodies(ledger=ledger, host_at=str, known=lambda _: known, seconds=seconds))
     client = TestClient(TestServer(app))
     made = Door(client, ledger)
     app.add_routes([web.post("/", made.handle)])
@@ -80,6 +80,20 @@ async def test_bodies_that_are_not_answered_yet_take_no_more_memory_than_was_gra
         made.answering.set()
         assert [(await each).status for each in (first, small)] == [200, 200]
         assert made.ledger.used == 0
+
+
+async def test_a_body_takes_memory_as_it_comes_not_as_it_is_announced() -> None:
+    async def body() -> AsyncIterator[bytes]:
+        yield b"x" * 2 * SMALL
+        await asyncio.Event().wait()
+
+    async with door() as made, asyncio.TaskGroup() as group:
+        announced = {"Content-Length": str(MAX)}
+        first = group.create_task(made.client.post("/", data=body(), headers=announced))
+        while made.ledger.used < 2 * SMALL:  # noqa: ASYNC110 - nobody tells
+            await asyncio.sleep(0)
+        assert made.ledger.used == 2 * SMALL
+        first.cancel()
 
 
 async def test_what_is_reserved_is_for_known_machines() -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from aiohttp import web
 
-from tinkbox.door.connections import MAX_HEAD, THIS_HOST, Admission, Connections, limit_silence
+from tinkbox.door.connections import MAX_HEAD, THIS_HOST, Admission, Connections, limit_silence, watch_heads
 from tinkbox.model.limits import NODE_CONNECTIONS, Ledger
 
 WHOLE = b"GET / HTTP/1.1\r\nHost: x\r\n\r\n"
@@ -48,6 +48,10 @@ async def answer(request: web.Request) -> web.StreamResponse:
     return web.Response(text="yes")
 
 
+async def size(request: web.Request) -> web.StreamResponse:
+    return web.Response(text=str(len(await request.read())))
+
+
 async def stream(request: web.Request) -> web.StreamResponse:
     response = web.StreamResponse()
     await response.prepare(request)
@@ -68,13 +72,13 @@ async def door(
     known: Callable[[str], bool] = lambda _: False,
     path: Path | None = None,
 ) -> AsyncIterator[Door]:
-    app = web.Application()
-    app.add_routes([web.get("/", answer), web.get("/large", stream)])
+    app = web.Application(middlewares=[watch_heads])
+    app.add_routes([web.get("/", answer), web.get("/large", stream), web.post("/size", size)])
     runner = web.AppRunner(app, access_log=None, keepalive_timeout=idle)
     await runner.setup()
     assert runner.server is not None
     ledger = Ledger(replace(NODE_CONNECTIONS, each=each, all=total, reserved=0.5), lambda: 0.0)
-    admission = Admission(ledger=ledger, known=known, head_seconds=head, answer_seconds=answer_seconds)
+    admission = Admission(ledger=ledger, host_at=str, known=known, head_seconds=head, answer_seconds=answer_seconds)
     with ExitStack() as stack:
         listening = stack.enter_context(socket.socket(socket.AF_UNIX if path else socket.AF_INET))
         listening.bind(str(path) if path else (FIRST, 0))
@@ -110,6 +114,40 @@ async def test_a_request_is_answered_however_it_is_cut() -> None:
             assert (await received(connection)).startswith(b"HTTP/1.1 200 OK")
             connection.close()
             await all_given_back(made)
+
+
+async def test_every_further_head_has_the_bounds_of_the_first() -> None:
+    loop = asyncio.get_running_loop()
+    async with door() as made:
+        connection = await made.connect(sent=WHOLE)
+        assert (await received(connection)).startswith(b"HTTP/1.1 200 OK")
+        await loop.sock_sendall(connection, b"GET / HTTP/1.1\r\nHost: x\r\n")
+        for _ in range(64):
+            with suppress(ConnectionError):
+                await loop.sock_sendall(connection, b"X-Long: " + b"x" * 1000 + b"\r\n")
+                await asyncio.sleep(0)
+        assert (await received(connection))[8:12] == b" 431"
+        await all_given_back(made)
+
+
+async def test_bodies_and_heads_that_follow_each_other_are_told_apart_however_they_are_cut() -> None:
+    loop = asyncio.get_running_loop()
+    body = b"\r\n\r\nx" * 20_000
+    post = b"POST /size HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n" % len(body)
+    async with door() as made:
+        connection = await made.connect(sent=WHOLE)
+        assert (await received(connection)).startswith(b"HTTP/1.1 200 OK")
+        for piece in (7_000, 17_000, 1 << 20):
+            whole = post + body
+            for at in range(0, len(whole), piece):
+                await loop.sock_sendall(connection, whole[at : at + piece])
+                await asyncio.sleep(0)
+            assert (await received(connection)).endswith(str(len(body)).encode())
+            for cut in (1, len(WHOLE) - 2, len(WHOLE) - 1):
+                await loop.sock_sendall(connection, WHOLE[:cut])
+                await asyncio.sleep(0)
+                await loop.sock_sendall(connection, WHOLE[cut:])
+                assert (await received(connection)).startswith(b"HTTP/1.1 200 OK")
 
 
 async def test_what_is_no_request_is_answered_at_once() -> None:
@@ -193,7 +231,7 @@ async def test_a_descriptor_that_cannot_be_had_is_told_seldom(caplog: pytest.Log
             raise OSError(24, "Too many open files")
 
     async with door() as made:
-        admission = Admission(ledger=made.ledger, known=lambda _: True, head_seconds=60, answer_seconds=60)
+        admission = Admission(ledger=made.ledger, host_at=str, known=lambda _: True, head_seconds=60, answer_seconds=60)
         with Out() as listening:
             listening.bind((FIRST, 0))
             listening.listen()

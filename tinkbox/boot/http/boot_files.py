@@ -22,7 +22,7 @@ from tinkbox.boot.http.loaders import FOLDER, LOADERS, loader_path
 from tinkbox.model.boot import Boot, Plan, Stage
 from tinkbox.model.errors import Invalid, NotFound
 from tinkbox.model.hardware import MacAddress
-from tinkbox.model.sightings import Fact
+from tinkbox.model.sightings import OTHER_HOST, Fact
 from tinkbox.wire.boot_scripts.ipxe import BootFiles, machine_facts, script
 from tinkbox.wire.messages.worker import Credential
 
@@ -42,6 +42,7 @@ class Planner(Timeline, Protocol):
     """Whoever knows what a machine is to boot, and wants to know how far it came."""
 
     def script_plan(self, mac: MacAddress, peer: str) -> Plan | None: ...
+    def other_host(self, mac: MacAddress, peer: str) -> str: ...
     def saw_address(self, address: str, stage: Stage, detail: str = "", **facts: Fact) -> None: ...
 
 
@@ -99,8 +100,11 @@ class _BootDoor:
             facts: dict[str, Fact] = {**machine_facts(request.query)}
             if plan.local_boot is not None:
                 facts["way"] = plan.local_boot.value
+            detail = plan.reason if plan.boot is Boot.WAITING else ""
+            if other := self._planner.other_host(mac, request.remote or ""):
+                facts[OTHER_HOST], detail = other, f"by another host, {other}"
             self._planner.booted(mac)
-            self._planner.saw(mac, SCRIPT_STAGE[plan.boot], plan.reason if plan.boot is Boot.WAITING else "", **facts)
+            self._planner.saw(mac, SCRIPT_STAGE[plan.boot], detail, **facts)
         text = script(plan, self._files(plan, mac), self._folder.version)
         return web.Response(text=text, content_type="text/plain")
 

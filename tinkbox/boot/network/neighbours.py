@@ -1,28 +1,56 @@
 """The hardware address behind an IPv4 address of a directly attached network, as the kernel knows it."""
 
-from pathlib import Path
+import fcntl
+import socket
+import struct
+from collections.abc import Mapping
+from ipaddress import AddressValueError, IPv4Address, IPv4Network
 
-from tinkbox.model.errors import Invalid
 from tinkbox.model.hardware import MacAddress
 
-_TABLE = Path("/proc/net/arp")
+_SIOCGARP = 0x8954
+# struct arpreq of <net/if_arp.h>: address, hardware address, flags, netmask, interface.
+_REQUEST = struct.Struct("=HH4s8xH14si16x16s")
+_ETHERNET = 1  # ARPHRD_ETHER
 _COMPLETE = 0x2  # ATF_COM: the kernel has an answer
 
 
-def neighbour(address: str, table: Path = _TABLE) -> MacAddress | None:
-    """Who answered ARP for an address; None: nobody, it is behind a router, or the table cannot be read.
+class Neighbours:
+    """Who is on `networks`, those of our interfaces by their names."""
 
-    Whoever just spoke to us by TCP, or was answered, stands in the table.
-    """
-    try:
-        lines = table.read_text().splitlines()[1:]
-    except OSError:  # no more files can be opened
-        return None
-    for line in lines:
-        fields = line.split()
-        if fields[0] == address and int(fields[2], 16) & _COMPLETE:
+    def __init__(self, networks: Mapping[str, IPv4Network]) -> None:
+        self._interfaces = [each.encode() for each in networks]
+        # Nobody asks by ARP on loopback.
+        self._attached = [each for each in networks.values() if not each.is_loopback]
+        self._socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM | socket.SOCK_CLOEXEC)
+
+    def close(self) -> None:
+        self._socket.close()
+
+    def attached(self, address: str) -> bool:
+        """Whether an address is of a network of ours, so that `mac_at` has to know its host, once it was heard."""
+        try:
+            asked = IPv4Address(address)
+        except AddressValueError:
+            return False
+        return any(asked in each for each in self._attached)
+
+    def mac_at(self, address: str) -> MacAddress | None:
+        """Who answered ARP for an address; None: nobody, it is behind a router, or it is no IPv4 address.
+
+        Whoever just spoke to us by TCP, or was answered, is known.
+        """
+        try:
+            asked = socket.inet_aton(address)
+        except OSError:
+            return None
+        for interface in self._interfaces:
+            request = _REQUEST.pack(socket.AF_INET, 0, asked, _ETHERNET, b"", 0, interface)
             try:
-                return MacAddress(fields[3])
-            except Invalid:
-                return None
-    return None
+                answer = fcntl.ioctl(self._socket, _SIOCGARP, request)
+            except OSError:  # not on this interface
+                continue
+            _, _, _, kind, found, flags, _ = _REQUEST.unpack(answer)
+            if kind == _ETHERNET and flags & _COMPLETE:
+                return MacAddress(found[:6].hex(":"))
+        return None

@@ -53,7 +53,8 @@ class Booting:
     """One planner for DHCP, TFTP and the boot files.
 
     `mode` is the setting `dhcp.mode`; `strangers` is None where unknown machines are ignored.  `neighbours` gives the
-    hardware address that the kernel has for an IPv4 address of a network on one of our interfaces.  `firmware_knowledge` is what
+    hardware address that the kernel has for an IPv4 address of a network on one of our interfaces, of which `attached` tells
+    that it is one.  `firmware_knowledge` is what
     was learned of machines' firmware; None: nothing is.  `own` are our addresses, which no document gives away.
     """
 
@@ -65,6 +66,7 @@ class Booting:
         subnets: Sequence[Subnet],
         mode: str,
         neighbours: Callable[[str], MacAddress | None],
+        attached: Callable[[str], bool],
         monotonic: Callable[[], float],
         firmware_knowledge: FirmwareKnowledge | None = None,
         own: Collection[IPv4Address] = (),
@@ -78,6 +80,7 @@ class Booting:
         ]
         self._mode = mode
         self._neighbours = neighbours
+        self._attached = attached
         self._monotonic = monotonic
         self._firmware_knowledge = firmware_knowledge
         # On a link between two hosts both ends are hosts' (RFC 3021).
@@ -170,6 +173,16 @@ class Booting:
         """The id of the known machine that has an IPv4 address, empty when none has."""
         mac = self.at(address)
         return self._machines.known.holder(mac) if mac else ""
+
+    def other_host(self, mac: MacAddress, address: str) -> str:
+        """Who asks in a machine's name from its address, and is not seen to be that machine; empty: nobody.
+
+        It is answered, for a network card that nobody told us of is none the worse for it, but counts for no boot.
+        """
+        neighbour = self._neighbours(address)
+        if neighbour is None:
+            return f"the host at {address}, which does not answer ARP" if self._attached(address) else ""
+        return "" if neighbour in (mac, *self._machines.known.cards(mac)) else neighbour
 
     def is_at(self, mac: MacAddress, address: str) -> bool:
         """Whether a machine, known or not, has an IPv4 address, for all that is known."""

@@ -150,7 +150,7 @@ class Examiner:
             sightings=tuple(own[-KEPT_SIGHTINGS:]),
             inventory=await self._inventory(hardware_id or mac),
             firmware_traits=self._firmware_traits(mac),
-            limits=tuple(held_back(general.limits, lambda holder: self._at(holder) == mac)),
+            limits=tuple(held_back(general.limits, lambda holder: holder == mac or self._at(holder) == mac)),
         )
         if not hardware_id:
             return case

@@ -264,9 +264,13 @@ def held_back(case: Case) -> Iterator[Finding]:
         limit = each.limit
         raised = f"If it needs more, raise limits.{limit.name}.each in the configuration and start tinkbox again."
         for one in each.held_back:
+            has = f"it has {limit.shown(one.held)}, and may have {limit.shown(limit.each)}"
+            over = not one.held and each.used < limit.for_strangers
             yield Finding(
-                gravity=Gravity.FAULT if one.refused else Gravity.SUSPECT,
-                cause=f"{one.holder} is held back: it has {limit.shown(one.held)}, and may have {limit.shown(limit.each)}.",
+                gravity=Gravity.FAULT if one.refused and not over else Gravity.SUSPECT,
+                cause=f"{one.holder} was held back: it has no {limit.unit} any more."
+                if over
+                else f"{one.holder} is held back: {has}.",
                 evidence=(
                     f"{moment(case.now)} it was refused {one.refused} times lately; the limit is of {limit.about}",
                 ),

@@ -17,7 +17,7 @@ from tinkbox.engine.wakeups import CHANGES, RETURNS, Wakeups
 from tinkbox.model.boot import Stage
 from tinkbox.model.errors import Conflict, Denied
 from tinkbox.model.hardware import Hardware, MacAddress, primary
-from tinkbox.model.sightings import Fact, Note
+from tinkbox.model.sightings import OTHER_HOST, Fact, Note
 from tinkbox.store.database import Store
 
 _BOOT_PROGRESS = (Stage.SCRIPT, Stage.SUPPLIED, Stage.KERNEL, Stage.RAMDISK)
@@ -58,7 +58,7 @@ class BootProgress:
 
     def note(self, mac: MacAddress, notes: Sequence[Note]) -> Round | None:
         """The same of several at once; returns the round that a known machine goes when all of it only repeats."""
-        if any(each.stage in _BOOTS for each in notes):
+        if any(_is_boot(each) for each in notes):
             self._boots(self._known.holder(mac) or mac)
         noted = self._timeline.note(mac, notes)
         if noted is None:
@@ -66,7 +66,7 @@ class BootProgress:
         newest, turn = noted
         if hardware_id := self._known.holder(mac):
             for each in notes:
-                self._note(hardware_id, each.stage, newest)
+                self._note(hardware_id, each.stage, newest, counts=_is_boot(each))
         return turn
 
     def again(self, turn: Round) -> bool:
@@ -75,7 +75,7 @@ class BootProgress:
             return False
         hardware_id = self._known.holder(turn.mac)
         for each in turn.entries:
-            self._note(hardware_id, each.stage, turn.newest)
+            self._note(hardware_id, each.stage, turn.newest, counts=each.stage in _BOOTS)
         return True
 
     def booted(self, mac: MacAddress) -> None:
@@ -147,11 +147,11 @@ class BootProgress:
             self._changed |= changed
             raise
 
-    def _note(self, hardware_id: str, stage: Stage, newest: Entry) -> None:
+    def _note(self, hardware_id: str, stage: Stage, newest: Entry, *, counts: bool) -> None:
         record = before = self._known.get(hardware_id)
         if record is None:
             return
-        if stage in _BOOTS and record.ticket:
+        if counts and record.ticket:
             record = replace(record, boots=record.boots + 1)
         if stage in _BOOT_PROGRESS:
             record = replace(record, furthest=max(record.furthest or stage, stage, key=_BOOT_PROGRESS.index))
@@ -165,3 +165,8 @@ class BootProgress:
         self._changed.add(hardware_id)
         self._noted.set()
         self._wakeups.wake(CHANGES)
+
+
+def _is_boot(note: Note) -> bool:
+    """Whether a machine begins to boot.  What another host did in its name does not park it."""
+    return note.stage in _BOOTS and OTHER_HOST not in note.facts

@@ -15,7 +15,7 @@ from typing import NoReturn, Protocol
 from tinkbox.engine.machines.boot_tickets import BootTicket, Kind, Seal, is_ticket
 from tinkbox.engine.machines.known_machines import KnownMachines
 from tinkbox.model.boot import Stage
-from tinkbox.model.errors import Conflict, Denied, Forbidden, Invalid
+from tinkbox.model.errors import Conflict, Denied, Forbidden, Invalid, Unavailable
 from tinkbox.model.hardware import MacAddress
 from tinkbox.model.session import ENDED, Session, TicketRefusal, is_later
 from tinkbox.model.sightings import Fact
@@ -27,10 +27,12 @@ from tinkbox.wire.messages.session import Opening
 class Near:
     """What can be seen of the hosts of our networks, by their IPv4 addresses.
 
-    `neighbours` gives the MAC that the kernel has for one; `is_at` tells whether a machine has it, for all that is known.
+    `neighbours` gives the MAC that the kernel has for one; `attached` tells whether one is of a network of ours, where it has
+    to have one; `is_at` tells whether a machine has it, for all that is known.
     """
 
     neighbours: Callable[[str], MacAddress | None]
+    attached: Callable[[str], bool]
     is_at: Callable[[MacAddress, str], bool]
 
 
@@ -110,6 +112,7 @@ class Sessions:
         """Exchange a boot ticket that came from an IPv4 address for a session; returns its holder.
 
         Raises Denied for what is no ticket of ours, Forbidden for one that counts for nothing: the timeline says why.
+        Raises Unavailable while it cannot be seen which host of our networks asks.
         """
         ticket = self._seal.opened(text)
         if ticket is None:
@@ -251,6 +254,11 @@ class Sessions:
             return True
         if self._near.neighbours(address) is not None:
             return self._neighbour_is(ticket.holder, address)
+        if self._near.attached(address):
+            # Who asks can have the kernel lose sight of it, by not answering ARP: that must not count as being behind a router.
+            raise Unavailable(
+                f"the host at {address} does not answer ARP now, so nobody knows which it is: it has to ask again"
+            )
         return address == ticket.address or any(self._near.is_at(each, address) for each in self._cards(ticket.holder))
 
     def _neighbour_is(self, holder: str, address: str) -> bool:

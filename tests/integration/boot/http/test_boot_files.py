@@ -66,7 +66,7 @@ async def url(box: Appliance, tmp_path: Path) -> AsyncIterator[str]:
     folder = BootFolder(osie=osie.parent, url="http://172.30.0.1", version="1.2")
     application = web.Application(middlewares=[refusals_become_problems])
     leases = Leases(box.store, (), box.clock, time.monotonic)
-    booting = Booting(box.machines, leases, None, (), "reservation", lambda _: None, time.monotonic)
+    booting = Booting(box.machines, leases, None, (), "reservation", lambda _: None, lambda _: False, time.monotonic)
     application.add_routes(routes(booting, credential, folder))
     async with TestServer(application) as server:
         yield f"http://127.0.0.1:{server.port}"

@@ -45,6 +45,7 @@ class Lab:
     def __init__(self, box: Appliance, lender: Lender, mode: str, strangers: Strangers | None = None) -> None:
         self.box, self.lender = box, lender
         self.neighbours: dict[str, MacAddress] = {}
+        self.attached: set[str] = set()
         self.booting = Booting(
             box.machines,
             lender.leases,
@@ -52,6 +53,7 @@ class Lab:
             (ETH1, BEHIND),
             mode,
             self.neighbours.get,
+            self.attached.__contains__,
             lambda: lender.seconds,
             own={IPv4Address("172.30.0.1")},
         )

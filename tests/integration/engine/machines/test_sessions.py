@@ -13,7 +13,7 @@ from tests.integration.engine.discovery.test_discovery import pxe, what
 from tests.workers import opening
 from tinkbox.engine.machines.boot_tickets import BootTicket, Kind, Seal
 from tinkbox.model.boot import Boot, Plan, Stage
-from tinkbox.model.errors import Conflict, Denied, Forbidden
+from tinkbox.model.errors import Conflict, Denied, Forbidden, Unavailable
 from tinkbox.model.hardware import Interface, MacAddress, parse_hardware
 from tinkbox.model.session import TicketRefusal
 from tinkbox.model.sightings import Sighting
@@ -115,6 +115,16 @@ async def test_a_later_process_than_the_store_knows_exchanges_again_since_the_st
         whose(box, secret, instance="2-two")
     assert await exchange(box, ticket, instance="2-two") == secret
     assert whose(box, secret, instance="2-two") == worker
+
+
+async def test_nobody_passes_for_a_machine_behind_a_router_by_not_answering_arp(box: Appliance) -> None:
+    worker = await box.machine(1)
+    ticket = boot_ticket(box)
+    box.attached.add(HERE)
+    with pytest.raises(Unavailable, match="ask again"):
+        await exchange(box, ticket)
+    box.neighbours[HERE] = mac(1)
+    assert whose(box, await exchange(box, ticket)) == worker
 
 
 @pytest.mark.parametrize(

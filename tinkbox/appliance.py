@@ -39,7 +39,7 @@ from tinkbox.engine.workflows.binding import Names
 from tinkbox.hosting import Place
 from tinkbox.hosting.host import ServiceHost
 from tinkbox.hosting.local_link import LocalHostLink
-from tinkbox.listening import DNS_PORT, Listening, Sockets
+from tinkbox.listening import DNS_PORT, HTTP_PORT, Listening, Sockets
 from tinkbox.model.hardware import MacAddress
 from tinkbox.model.image import parse_reference
 from tinkbox.model.inventory import Inventory
@@ -53,6 +53,7 @@ from tinkbox.osie.image import OsieImage
 from tinkbox.osie.image import images as osie_images
 from tinkbox.private_files import kept_secret
 from tinkbox.proxy.proxy import Proxy
+from tinkbox.registry.own_names import OwnNames
 from tinkbox.registry.push_tokens import PushTokens
 from tinkbox.registry.routes import routes as registry_routes
 from tinkbox.registry.storage import ImageStore
@@ -83,6 +84,11 @@ class Appliance:
         self._push_tokens = PushTokens(secrets.token_bytes(32), time.monotonic)
         self.traffic = Traffic()
 
+        self._own_names = OwnNames(
+            addresses={str(each.interface.address) for each in sockets.networks},
+            domain=settings.services.domain,
+            ports={HTTP_PORT, settings.node.http_port, sockets.images.getsockname()[1]},
+        )
         self._neighbours = Neighbours({each.interface.name: each.interface.network for each in sockets.networks})
 
         # What it decides, and what that is told of the world around it.
@@ -259,7 +265,7 @@ class Appliance:
         reference = parse_reference(image)
         if reference.digest:
             return reference.digest
-        if reference.host not in ("", *(each.registry for each in self._sockets.networks)):
+        if reference.host and not self._own_names.has(reference.host):
             return None
         return self._images.digest(reference.repository, reference.selector)
 

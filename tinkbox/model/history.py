@@ -193,9 +193,9 @@ def retried(
     }
 
 
-def image_pinned(image: str, digest: str) -> Fact:
-    """From now on the workflow means these bytes by the name of an image."""
-    return "image.pinned", {"image": image, "digest": digest}
+def image_pinned(image: str, digest: str, told_by: str) -> Fact:
+    """From now on the workflow means these bytes by the name of an image, by the word of a host or of the registry."""
+    return "image.pinned", {"image": image, "digest": digest, **({"told_by": told_by} if told_by else {})}
 
 
 def _images(digests: Mapping[str, str]) -> dict[str, dict[str, str]]:

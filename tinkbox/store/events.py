@@ -23,6 +23,13 @@ class EventTable:
             (workflow_id, at.isoformat(), kind, json.dumps(data)),
         )
 
+    def count(self, workflow_id: str) -> int:
+        """How many a workflow has."""
+        rows = self._sql.execute(
+            "SELECT coalesce(max(number), 0) AS n FROM event WHERE workflow_id = ?", (workflow_id,)
+        )
+        return next(int(row["n"]) for row in rows.fetchall())
+
     def of(self, workflow_id: str) -> list[Event]:
         """A workflow's events in their order."""
         rows = self._sql.execute("SELECT * FROM event WHERE workflow_id = ? ORDER BY number", (workflow_id,)).fetchall()

@@ -137,11 +137,16 @@ def _pinned(event: Document) -> str:
     )
 
 
+def _image_pinned(event: Document) -> str:
+    told_by = f", as {event['told_by']} says" if event.get("told_by") else ""
+    return f"{event['image']} is {event['digest']}{told_by}"
+
+
 _TOLD: Mapping[str, Callable[[Document], str]] = {
     "history.lost": lambda event: f"{event['reason']}: {event['message']}",
     "history.taken-over": lambda event: _by(event, "goes on from what its machines did"),
     "history.discarded": lambda event: _by(event, "what its machine did counts for nothing"),
-    "image.pinned": lambda event: f"{event['image']} is {event['digest']}",
+    "image.pinned": _image_pinned,
     "workflow.retried": _pinned,
     "action.held": _held,
     "action.resumed": _resumed,

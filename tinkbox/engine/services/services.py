@@ -32,6 +32,8 @@ from tinkbox.wire.ephemeral_data import decode
 from tinkbox.wire.messages.hosting import Wanted, WantedService
 
 LOOK_EVERY = 5.0
+# Of a workflow that has as many, a service that comes and goes tells no more.
+MAX_EVENTS = 5_000
 CALM = 0.05  # what rings many times a second is looked at once
 
 
@@ -238,13 +240,14 @@ class Services:
             if not status.digest and not run.over:
                 image = status.service.spec.image
                 digest = after.digest and believed(image, after.digest, self._digest_of)
-                pin(tables, run.workflow_id, image, digest, now)
+                pin(tables, run.workflow_id, image, digest, now, told_by=host)
             if first_ready:
                 tables.services.set_ready(run.token, now)
             for phase in passed(status.standing, after, first_ready=first_ready):
                 seconds = _since(status, now) if first_ready and phase is Phase.READY else None
                 fact = history.service_told(status.service, phase, after, seconds)
-                tables.events.add(run.workflow_id, now, *fact)
+                if tables.events.count(run.workflow_id) < MAX_EVENTS:
+                    tables.events.add(run.workflow_id, now, *fact)
             if first_ready or after.phase is Phase.FAILED:
                 concerned[run.workflow_id] = None
         return [worker for each in concerned for worker in _judge(tables, tables.workflows.get(each), now)]

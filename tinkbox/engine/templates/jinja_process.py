@@ -54,6 +54,7 @@ async def _ask(text: str, several: Sequence[Mapping[str, Any]]) -> list[str | Pr
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.DEVNULL,
         cwd=_folder(),
+        env={},  # the appliance's may hold secrets, and the kernel shows what a process began with
         start_new_session=True,
     )
     try:

@@ -182,7 +182,7 @@ class Attempts:
             digest = believed(image, pulled.digest, self._digest_of)
             if not digest:
                 raise NotFound(f"there is no image {image} in the appliance's registry")
-            pin(tables, attempt.workflow_id, image, digest, self._clock())
+            pin(tables, attempt.workflow_id, image, digest, self._clock(), told_by=worker)
             return digest
 
         return await self._store.write(use_case)

@@ -27,10 +27,10 @@ def pinned(workflow: Workflow, digest_of: DigestOf) -> Workflow:
     )
 
 
-def pin(tables: Tables, workflow_id: str, image: str, digest: str | None, now: datetime) -> None:
-    """Pin an image of a workflow to a digest, wherever it is not pinned yet."""
+def pin(tables: Tables, workflow_id: str, image: str, digest: str | None, now: datetime, told_by: str = "") -> None:
+    """Pin an image of a workflow to a digest, wherever it is not pinned yet; `told_by` names the host that pulled it."""
     if digest and tables.images.pin(workflow_id, image, digest):
-        tables.events.add(workflow_id, now, *history.image_pinned(image, digest))
+        tables.events.add(workflow_id, now, *history.image_pinned(image, digest, told_by))
 
 
 def believed(image: str, told: str, digest_of: DigestOf) -> str:

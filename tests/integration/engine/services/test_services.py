@@ -103,6 +103,19 @@ async def test_a_host_that_forgot_is_told_how_far_a_service_had_come(box: Applia
     assert [(each.restarts, each.phase) for each in wanted.services] == [(3, Phase.RESTARTING)]
 
 
+async def test_a_service_that_comes_and_goes_for_ever_fills_no_disk(
+    box: Appliance, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tinkbox.engine.services.services.MAX_EVENTS", 20)
+    workflow_id = await served(box, OWN)
+    ours, _ = await hosts(box)
+    await ours.ask()
+    for _ in range(30):
+        await ours.say("", Phase.RESTARTING)
+        await ours.say("", READY)
+    assert len(await told_of(box, workflow_id)) < 20
+
+
 async def test_times_are_noted_once(box: Appliance) -> None:
     workflow_id = await served(box, OWN)
     ours, _ = await hosts(box)

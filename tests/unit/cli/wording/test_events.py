@@ -56,7 +56,8 @@ TOLD = [
         "anna: armed on failure, before disk/wipe; 30m after the last activity a hold ends by itself: fail",
     ),
     (history.breakpoints_cleared(Breakpoints(), "anna"), "anna: nothing is armed"),
-    (history.image_pinned("debian:12", "sha256:1"), "debian:12 is sha256:1"),
+    (history.image_pinned("debian:12", "sha256:1", ""), "debian:12 is sha256:1"),
+    (history.image_pinned("debian:12", "sha256:1", "node-7"), "debian:12 is sha256:1, as node-7 says"),
     (history.retried(0), ""),
     (
         history.retried(0, (), {"debian:12": "sha256:2", "x.test/y": ""}),

@@ -1,6 +1,5 @@
 """`/v1/templates`."""
 
-import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
@@ -46,7 +45,7 @@ def routes(templates: Templates, machines: Machines) -> list[web.RouteDef]:
         if not given:
             raise Invalid("nothing to update: give a name, data, or both")
         if "data" in given:
-            given["data"] = await template_text(given["data"])
+            given["data"] = await template_text(templates, given["data"], caller(request).name)
         return web.json_response({"id": await templates.update(key_of(request), **given, who=caller(request).name)})
 
     async def delete(request: web.Request) -> web.Response:
@@ -82,7 +81,7 @@ async def create_documents(templates: Templates, name: str, text: str, who: str)
     """Store a template under a name, or every `kind: Template` of a file under its own."""
     notes: Sequence[Problem] = ()
     if has_objects(text):
-        texts, notes = await asyncio.to_thread(_template_texts, text)
+        texts, notes = await templates.read(text, _template_texts, who)
         if name and len(texts) > 1:
             raise Invalid(f"{len(texts)} templates cannot have one name: leave -n out")
         texts = {name: next(iter(texts.values()))} if name else texts
@@ -95,11 +94,11 @@ async def create_documents(templates: Templates, name: str, text: str, who: str)
     return {"id": created[0], "created": listed, "notes": [asdict(each) for each in notes]}
 
 
-async def template_text(text: str) -> str:
+async def template_text(templates: Templates, text: str, who: str) -> str:
     """The text of the one template that is meant, out of a `kind: Template` when it is in one."""
     if not has_objects(text):
         return text
-    texts, _ = await asyncio.to_thread(_template_texts, text)
+    texts, _ = await templates.read(text, _template_texts, who)
     if len(texts) > 1:
         raise Invalid(f"there are {len(texts)} templates in it, and one is asked for: {', '.join(texts)}")
     return next(iter(texts.values()))
@@ -121,7 +120,7 @@ async def validate_documents(
         text = str(document.get("data") or "")
         texts = {"": text}
         if has_objects(text):
-            texts, notes = await asyncio.to_thread(_template_texts, text)
+            texts, notes = await templates.read(text, _template_texts, who)
     known = [each.hardware for each in await machines.all()]
 
     async def judged(name: str, text: str) -> Sequence[Verdict]:

@@ -14,6 +14,7 @@ from tinkbox.model.errors import Invalid, Problem
 from tinkbox.model.spelling import meant
 
 MAX_ALIASES = 100
+MAX_NODES = 100_000  # two seconds of a processor
 MAX_VALUES = 100_000
 MAX_DEPTH = 64
 _TAG = "tag:yaml.org,2002:"
@@ -56,11 +57,15 @@ def is_null(node: Node) -> bool:
 
 
 class _Loader(yaml.SafeLoader):
-    """Composes, and refuses a text that is small only because it is written in aliases."""
+    """Composes, and refuses a text that is small only because it is written in aliases, or that is nothing but nodes."""
 
     aliases = 0
+    nodes = 0
 
     def compose_node(self, parent: Node | None, index: Any) -> Node | None:
+        self.nodes += 1
+        if self.nodes > MAX_NODES:
+            raise not_yaml(f"more than {MAX_NODES} values: split it over several files")
         if self.check_event(yaml.AliasEvent):
             self.aliases += 1
             if self.aliases > MAX_ALIASES:

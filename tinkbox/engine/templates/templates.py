@@ -1,9 +1,11 @@
 """Use-cases of templates."""
 
+import asyncio
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
+from typing import TypeVar
 
 from tinkbox.engine.lookup import only
 from tinkbox.engine.templates.rendering import check
@@ -15,6 +17,7 @@ from tinkbox.model.hardware import Hardware, parse_uuid
 from tinkbox.store.database import Store, Tables
 from tinkbox.store.templates import Template
 
+T = TypeVar("T")
 _NAME = re.compile(r"[a-zA-Z0-9_.-]{1,199}\Z")
 
 
@@ -96,6 +99,12 @@ class Templates:
         """What `validation.validate` says of a text, in this person's turn."""
         with self._renderings.place(who) as turn:
             return await validate(text, machines, devices, turn)
+
+    async def read(self, text: str, read: Callable[[str], T], who: str) -> T:
+        """What a document says, read in this person's turn: that takes as long as a rendering."""
+        with self._renderings.place(who) as turn:
+            async with turn():
+                return await asyncio.to_thread(read, text)
 
     async def delete(self, key: str) -> str:
         """Existing workflows stay as they are.  Returns the id."""

@@ -1,7 +1,10 @@
+from contextlib import ExitStack
+
 import pytest
 
 from tests.integration.engine.appliance import HELLO, RELAY, Appliance
-from tinkbox.model.errors import Conflict, Invalid, NotFound
+from tinkbox.model.errors import Conflict, Invalid, NotFound, TooMany
+from tinkbox.model.limits import RENDERINGS
 
 
 async def test_a_template_is_found_by_id_by_the_beginning_of_it_and_by_name(box: Appliance) -> None:
@@ -65,3 +68,13 @@ async def test_a_deleted_template_leaves_its_workflows_whole(box: Appliance) -> 
     with pytest.raises(NotFound):
         await box.templates.delete("hello")
     assert (await box.workflows.get(workflow)).actions[0].action.spec.name == "hello_world"
+
+
+async def test_a_document_is_read_in_its_persons_turn(box: Appliance) -> None:
+    assert await box.templates.read("x", str.upper, "anna") == "X"
+    with ExitStack() as stack:
+        for _ in range(RENDERINGS.each):
+            stack.enter_context(box.templates._renderings.place("anna"))
+        with pytest.raises(TooMany):
+            await box.templates.read("x", str.upper, "anna")
+        assert await box.templates.read("x", str.upper, "bert") == "X"

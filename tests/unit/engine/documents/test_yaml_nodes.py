@@ -50,6 +50,14 @@ def test_an_alias_bomb_is_refused_before_it_is_expanded() -> None:
     assert "aliases" in str(refusal.value.problems[0])
 
 
+def test_a_text_of_nothing_but_values_is_refused_before_it_takes_long(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tinkbox.engine.documents.yaml_nodes.MAX_NODES", 100)
+    compose("[" + ",".join(["{}"] * 99) + "]")
+    with pytest.raises(Invalid) as refusal:
+        compose("[" + ",".join(["{}"] * 100) + "]")
+    assert "more than 100 values" in str(refusal.value.problems[0])
+
+
 def test_few_aliases_that_grow_are_refused_as_well() -> None:
     lines = ["a: &a [x, x, x, x, x, x, x, x, x, x]"]
     lines += [f"{new}: &{new} [{', '.join(['*' + old] * 10)}]" for old, new in zip("abcdefg", "bcdefgh", strict=True)]

@@ -22,6 +22,7 @@ from tinkbox.appliance import Appliance, Part
 from tinkbox.boot.http.loaders import load_loaders
 from tinkbox.door.bodies import Bodies, limit_bodies
 from tinkbox.door.connections import MAX_HEADERS, Admission, Connections, watch_heads
+from tinkbox.door.last_room import keep_last_room
 from tinkbox.door.lasting import end_with_door
 from tinkbox.door.open_files import raise_open_files
 from tinkbox.door.pressure import Pressure
@@ -99,7 +100,9 @@ async def _run(settings: Settings, sockets: Sockets, store: Store, stop: asyncio
         await doors.open(sockets.images, IMAGE_CONNECTIONS, pulls, [])
         pressure = Pressure()
         for each in sockets.networks:
-            guards = [proxy.middleware, appliance.traffic.counted(), pressure.guard("/worker/")]
+            guards = [
+                proxy.middleware, appliance.traffic.counted(), pressure.guard("/worker/"), keep_last_room(appliance.free),
+            ]  # fmt: skip
             await doors.open(each.node, NODE_CONNECTIONS, appliance.node_routes(each), guards)
         for line in (*_exposed(sockets), *_tree(settings, sockets)):
             say(line)

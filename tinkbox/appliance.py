@@ -95,7 +95,7 @@ class Appliance:
         around = Surroundings(
             clock=_now, monotonic=time.monotonic, new_id=_new_id, new_token=_new_token, neighbours=self._neighbours.mac_at, attached=self._neighbours.attached,
             seal=Seal(kept_secret(settings.data / "boot.key").encode()), digest_of=self._digest_of, gather=self._gather,
-            limits=limits, free=lambda: shutil.disk_usage(settings.data).free,
+            limits=limits, free=self.free,
         )  # fmt: skip
         self.engine = Engine(store, around, _said(settings, sockets))
 
@@ -230,6 +230,10 @@ class Appliance:
             *boot_routes(self.engine.booting, self.engine.credential, self._boot_folder(at)),
             *self.image_routes(),
         ]
+
+    def free(self) -> int:
+        """The bytes that are free where the data folder is."""
+        return shutil.disk_usage(self._settings.data).free
 
     def is_known(self, holder: str) -> bool:
         """Whether this is a known machine's host or address, or this host's operator: for them some of each limit is kept."""

@@ -6,7 +6,7 @@ A few in each transaction: machines that boot wait for none of it.
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable
-from datetime import datetime
+from datetime import UTC, datetime, timedelta
 from typing import Final, NoReturn
 
 from tinkbox.engine.machines.machines import Machines
@@ -21,6 +21,7 @@ from tinkbox.store.database import Store, Tables
 LOOK_EVERY: Final = 60.0
 AT_ONCE: Final = 10  # workflows in a transaction
 ALWAYS_KEPT: Final = 20  # however little room there is
+IN_VAIN: Final = timedelta(hours=1)  # when nothing more is deleted early, after that gave no room
 PAGES: Final = 1_000  # the same, of the file
 PAUSE: Final = 0.1  # between two, for those who wait
 _log = logging.getLogger(__name__)
@@ -46,6 +47,8 @@ class Retainer:
         self._retention = retention
         self._forgotten = forgotten
         self._free = free
+        self._early_from = datetime.min.replace(tzinfo=UTC)
+        self._free_before: int | None = None  # the last deletion before their time
 
     async def run(self) -> NoReturn:
         """Look every so often, for ever."""
@@ -65,8 +68,7 @@ class Retainer:
         while some := await self._delete(now - self._retention.workflows, self._retention.newest):
             deleted += some
             await asyncio.sleep(PAUSE)
-        # A few each time: the file shrinks only some time after they are gone.
-        early = await self._delete(now, ALWAYS_KEPT) if self._free() < self._retention.keep_free else 0
+        early = await self._delete(now, ALWAYS_KEPT) if self._is_to_be_early(now) else 0
         if deleted + early:
             await self._forgotten()
             await self._give_room_back()
@@ -80,6 +82,19 @@ class Retainer:
                 extra={"action": "retention.early"},
             )
         return deleted + early
+
+    def _is_to_be_early(self, now: datetime) -> bool:
+        """Whether some more are to go: a few each time, for the file shrinks only some time after they are gone."""
+        before, free = self._free_before, self._free()
+        self._free_before = None
+        if free >= self._retention.keep_free or now < self._early_from:
+            return False
+        if before is not None and free <= before:
+            # Something else fills the disk: all that people want to read would be gone, and nothing won.
+            self._early_from = now + IN_VAIN
+            return False
+        self._free_before = free
+        return True
 
     async def _delete(self, before: datetime, kept: int) -> int:
         """Some that nothing happened to since then, but for the newest; returns how many."""

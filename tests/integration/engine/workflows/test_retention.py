@@ -2,6 +2,7 @@
 
 import os
 from datetime import timedelta
+from itertools import count
 from pathlib import Path
 
 import pytest
@@ -21,10 +22,10 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(retention, "PAUSE", 0.0)
 
 
-def retainer(box: Appliance, newest: int = 1, free: int = 2**40) -> Retainer:
+def retainer(box: Appliance, newest: int = 1) -> Retainer:
     keeps = Retention(workflows=AGE, newest=newest)
     return Retainer(
-        box.store, box.wakeups, box.machines, box.clock, keeps, box.shells.forget_recordings, lambda: free
+        box.store, box.wakeups, box.machines, box.clock, keeps, box.shells.forget_recordings, lambda: 2**40
     )  # fmt: skip
 
 
@@ -77,7 +78,10 @@ async def test_while_the_disk_is_nearly_full_the_oldest_go_before_their_time_and
     await box.machine(1)
     ids = await over(box, 35)
     box.clock.forward(1)
-    pressed = retainer(box, newest=1_000, free=100 * 2**20)
+    keeps, room = Retention(workflows=AGE, newest=1_000), count(100 * 2**20)
+    pressed = Retainer(
+        box.store, box.wakeups, box.machines, box.clock, keeps, box.shells.forget_recordings, lambda: next(room)
+    )  # fmt: skip
     assert [await pressed.look() for _ in range(3)] == [10, 5, 0]
     assert await there(box) == ids[-20:]
     assert "the disk is nearly full" in caplog.text
@@ -119,3 +123,18 @@ async def pages(box: Appliance) -> int:
         return int(tables.room._sql.execute("PRAGMA page_count").fetchone()[0])
 
     return await box.store.read(count)
+
+
+async def test_no_more_is_deleted_early_once_that_gave_no_room(box: Appliance) -> None:
+    await box.machine(1)
+    ids = await over(box, 45)
+    box.clock.forward(1)
+    keeps = Retention(workflows=AGE, newest=1)
+    room = 2**20  # whatever is deleted: somebody else fills the disk
+    made = Retainer(
+        box.store, box.wakeups, box.machines, box.clock, keeps, box.shells.forget_recordings, lambda: room
+    )  # fmt: skip
+    assert [await made.look() for _ in range(3)] == [10, 0, 0]
+    box.clock.forward(3601)
+    assert await made.look() == 10
+    assert await there(box) == ids[20:]

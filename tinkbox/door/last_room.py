@@ -1,0 +1,29 @@
+"""The last room on the disk, which is the operator's: what machines send to be kept waits until there is more."""
+
+import re
+from collections.abc import Callable
+from typing import Final
+
+from aiohttp import web
+from aiohttp.typedefs import Handler, Middleware
+
+from tinkbox.model.errors import Unavailable
+
+# In which to cancel, to delete, and to tell of it.
+LAST_ROOM: Final = 32 << 20
+# How an attempt ended is always taken, or its machine would wait for ever.
+_GROWS: Final = re.compile(r"/worker/(attempts/[^/]+/(output|data|held|verdict)|services(/.*)?|inventory)|/v2/.*")
+
+
+def keep_last_room(free: Callable[[], int]) -> Middleware:
+    """Refuses what would be kept while the disk has less than LAST_ROOM; `free` gives its free bytes."""
+
+    @web.middleware
+    async def refuse(request: web.Request, handler: Handler) -> web.StreamResponse:
+        if request.method not in ("GET", "HEAD", "DELETE") and _GROWS.fullmatch(request.path) and free() < LAST_ROOM:
+            raise Unavailable(
+                "the appliance's disk is full: free room where its data folder is, or delete workflows and images"
+            )
+        return await handler(request)
+
+    return refuse

@@ -60,4 +60,4 @@ def test_a_machine_gets_a_lease_through_the_relay_and_prolongs_it_without(far: F
 def test_an_address_that_some_host_behind_the_relay_has_is_not_offered(far: Far, tmp_path: Path) -> None:
     far.router.ip(f"address add {FIRST}/24 dev far")
     assert far.machine.udhcpc("eth0", tmp_path).stdout.split()[0] == SECOND
-    assert f"{FIRST} is not lent for an hour: somebody answers there" in far.lab.pool.log()
+    assert f"{FIRST} is not lent for ten minutes: somebody answers there" in far.lab.pool.log()

@@ -10,6 +10,7 @@ import socket
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import NoReturn, Protocol
 
@@ -45,6 +46,9 @@ MAX_DATAGRAM = 2048
 # Who asks for more is mistaken, or sends in the name of a victim; GRUB and the Raspberry Pi try dozens of names.
 REQUESTS = Rate(burst=200, a_second=40)
 REMEMBERED = 4096
+# Somebody who boots takes the first block sooner.
+SILENT_SECONDS = 2.0
+LOOKED_THROUGH = 256
 TICK = 0.2
 Peer = tuple[str, int]
 _log = logging.getLogger(__name__)
@@ -232,7 +236,7 @@ class TftpServer:
 
     def _line(self, peer: Peer) -> socket.socket | None:
         """The socket for another transfer to a machine; None when there is no room for it."""
-        if not self._room.ledger.take(peer[0], known=self._room.known):
+        if not self._has_room(peer):
             return None
         if self._ports is None:
             return self._socket
@@ -242,6 +246,22 @@ class TftpServer:
             self._room.ledger.give_back(peer[0])
             _log.warning("no port for a transfer: %s", error.strerror, extra={"action": "tftp.no-port"})
             return None
+
+    def _has_room(self, peer: Peer) -> bool:
+        """Take room for another transfer."""
+        ledger, known = self._room.ledger, self._room.known
+        return ledger.take(peer[0], known=known) or (self._forget_silent() and ledger.take(peer[0], known=known))
+
+    def _forget_silent(self) -> bool:
+        """Make room: end the oldest of the transfers that nobody took anything of, since anybody can ask in another's name."""
+        ledger, due = self._room.ledger, self._monotonic() - SILENT_SECONDS
+        if ledger.used < ledger.limit.for_strangers:
+            return False  # it is one machine that has too many
+        for each in islice(self._transfers.values(), LOOKED_THROUGH):
+            if not each.transfer.moving and each.started < due:
+                self._forget(each)
+                return True
+        return False
 
     def _remind(self) -> None:
         now = self._monotonic()

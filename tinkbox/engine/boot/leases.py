@@ -24,7 +24,7 @@ OFFER_SECONDS = 60
 # Of a machine that no hardware document names: until it asks for what it was offered, and until it asks again.
 UNKNOWN_OFFER_SECONDS = 10
 UNKNOWN_TERM_SECONDS = 120
-KEPT_OUT_SECONDS = 3600
+KEPT_OUT_SECONDS = 600  # who answers by ARP for what is not its own keeps it from machines for so long
 MAX_DECLINED = 4  # what one machine can keep out of a pool
 _log = logging.getLogger(__name__)
 
@@ -149,13 +149,13 @@ class Leases:
             pool.put(replace(held.lease, proven=True), held.ends)
 
     def taken(self, address: IPv4Address) -> None:
-        """Somebody else answers at an address that was offered: it is kept out of the pool for an hour."""
+        """Somebody else answers at an address that was offered: it is kept out of the pool for ten minutes."""
         pool, held = self._find(address)
         if pool and held:
             self._keep_out(pool, held, LeaseState.TAKEN, "somebody answers there")
 
     def decline(self, client: Client, address: IPv4Address) -> None:
-        """The machine found that somebody else uses the address it was lent: it is kept out for an hour."""
+        """The machine found that somebody else uses the address it was lent: it is kept out for ten minutes."""
         pool, held = self._find(address)
         if not pool or not held or pool.holder(address, self._monotonic()) != client.mac:
             return
@@ -250,7 +250,10 @@ class Leases:
         pool.put(lease, self._monotonic() + KEPT_OUT_SECONDS)
         self._note(lease.address)
         _log.warning(
-            "%s is not lent for an hour: %s", lease.address, why, extra={"action": "leases.kept-out", "mac": lease.mac}
+            "%s is not lent for ten minutes: %s",
+            lease.address,
+            why,
+            extra={"action": "leases.kept-out", "mac": lease.mac},
         )
 
     def _find(self, address: IPv4Address) -> tuple[Pool | None, Held | None]:

@@ -179,7 +179,7 @@ async def test_word_that_comes_too_late_for_its_machine_proves_nothing(lab: Lend
     assert (asked.address, asked.proven) == (others.address, False)
 
 
-async def test_an_address_at_which_somebody_answers_is_kept_out_for_an_hour(
+async def test_an_address_at_which_somebody_answers_is_kept_out_for_a_while(
     lab: Lender, caplog: pytest.LogCaptureFixture
 ) -> None:
     offered = lab.offer(1)
@@ -196,7 +196,7 @@ async def test_an_address_at_which_somebody_answers_is_kept_out_for_an_hour(
     assert (free := lab.offer(3, wanted=at(0))) is not None
     assert free.address == at(0)
     assert [record.getMessage() for record in caplog.records] == [
-        f"{at(0)} is not lent for an hour: somebody answers there"
+        f"{at(0)} is not lent for ten minutes: somebody answers there"
     ]
 
 

@@ -37,6 +37,9 @@ class Lab:
         self.begun: list[str] = []
         self._noted: asyncio.Queue[Stage] = asyncio.Queue()
 
+    def other_host(self, mac: MacAddress, peer: str) -> str:
+        return ""
+
     def script_plan(self, mac: MacAddress, peer: str) -> Plan | None:
         if mac != MAC or peer != self.address:
             return None

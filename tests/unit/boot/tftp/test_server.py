@@ -442,6 +442,25 @@ async def test_a_victim_who_never_asked_gets_little(options: tuple[str, ...]) ->
         assert bench.ledger.used == 0
 
 
+async def test_requests_in_others_names_make_room_for_who_takes_what_it_asked_for() -> None:
+    async with serving(replace(TFTP_TRANSFERS, each=4, all=4)) as bench:
+        booting = bench.machine(KNOWN)
+        booting.ask("loader.efi", "blksize", "512")
+        await booting.hear()
+        booting.acknowledge(0)
+        first = await booting.hear()
+        victim = bench.machine("127.0.0.51")
+        victim.ask("loader.efi")
+        await victim.hear()
+        bench.now += 3
+        assert await bench.machine("127.0.0.53").fetch("loader.efi") == LOADER
+        booting.acknowledge(1)
+        assert first[2:4] == b"\0\1", "who took a block goes on"
+        while (datagram := await booting.hear())[2:4] == b"\0\1":
+            pass
+        assert datagram[2:4] == b"\0\2"
+
+
 async def test_one_socket_can_carry_all_transfers() -> None:
     async with serving(single_port=True) as bench:
         machine = bench.machine()

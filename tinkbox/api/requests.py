@@ -8,6 +8,7 @@ from aiohttp import web
 
 from tinkbox.door.bodies import body_of
 from tinkbox.model.errors import Invalid
+from tinkbox.wire.messages.json_fields import check_size
 
 MAX_DOCUMENT: Final = 4 * 1024 * 1024
 MAX_DIGITS: Final = 18
@@ -15,8 +16,10 @@ MAX_DIGITS: Final = 18
 
 async def read_object(request: web.Request) -> dict[str, Any]:
     """The request's JSON object; raises Invalid or TooLarge."""
+    body = await body_of(request, MAX_DOCUMENT)
+    check_size(body)
     try:
-        document = json.loads(await body_of(request, MAX_DOCUMENT))
+        document = json.loads(body)
         # JSON can spell what is no text: half of a surrogate pair.
         json.dumps(document, ensure_ascii=False).encode()
     except (ValueError, RecursionError) as error:

@@ -47,11 +47,14 @@ async def refusals_become_problems(request: web.Request, handler: Handler) -> we
         return await handler(request)
     except Refusal as refusal:
         listed = tuple(asdict(each) for each in refusal.problems) if isinstance(refusal, Invalid) else ()
-        return problem(STATUS[type(refusal)], type(refusal).__name__.lower(), str(refusal), listed, advice(refusal))
-    except web.HTTPException as answer:
-        if answer.status < 400:
+        answer = problem(STATUS[type(refusal)], type(refusal).__name__.lower(), str(refusal), listed, advice(refusal))
+        if type(refusal) is Denied:
+            answer.force_close()  # who shows nothing keeps no connection from those who do
+        return answer
+    except web.HTTPException as error:
+        if error.status < 400:
             raise
-        return problem(answer.status, answer.reason.lower().replace(" ", "-"), answer.text or answer.reason)
+        return problem(error.status, error.reason.lower().replace(" ", "-"), error.text or error.reason)
     except ConnectionError:
         # The client went away, and nobody reads this; aiohttp would write a traceback into the log.
         return problem(400, "bad-request", "the connection broke")

@@ -166,8 +166,8 @@ class Services:
         this host does not have, Conflict for one that a retry has replaced, Invalid for what is no archive and TooLarge
         beyond the limit; then nothing changes.
         """
-        entries = await asyncio.to_thread(decode, archive)
         found = await self._store.read(lambda tables: _hosted_run(tables, host, run))
+        entries = await asyncio.to_thread(decode, archive)
         name = found.status.service.spec.name
 
         def write(tables: Tables, merged: tuple[bytes, Written] | None) -> int:

@@ -5,7 +5,7 @@ import pytest
 
 from tinkbox.model.breakpoint import Verb
 from tinkbox.model.errors import Invalid
-from tinkbox.wire.messages.json_fields import flag, mapping, member, number, read_object, text, texts, write
+from tinkbox.wire.messages.json_fields import MAX_VALUES, flag, mapping, member, number, read_object, text, texts, write
 
 ENTRY = {"name": "disk", "words": ["a", "b"], "pairs": {"A": "1"}, "yes": True, "many": 7, "verb": "retry"}
 
@@ -76,3 +76,18 @@ def test_message_is_written_as_one_line_in_the_order_of_its_fields() -> None:
     line = r'{"b":{"verb":"retry","words":["\u00fc",""]},"a":{"x":{"verb":"retry","words":["\u00fc",""]}}}'
     assert write(Outer(inner, {"x": inner})) == line
     assert write(Outer(None, {})) == '{"b":null,"a":{}}'
+
+
+@pytest.mark.parametrize("piece", ["[]", "{}", "1", '"x"'])
+def test_what_is_nothing_but_values_is_refused_without_being_read(piece: str) -> None:
+    begun = '{"x": [' + ",".join([piece] * 10)
+    assert read_object(begun + "]}", "it")
+    with pytest.raises(Invalid, match="more than 100000 values"):
+        read_object(begun + f",{piece}" * MAX_VALUES, "it")  # unfinished: nobody looks
+
+
+@pytest.mark.parametrize("value", [2**53, -(2**53), 10**4200])
+def test_a_number_that_nobody_counts_to_is_refused(value: int) -> None:
+    assert number({"n": 2**53 - 1}, "n") == 2**53 - 1
+    with pytest.raises(Invalid, match="counted to"):
+        number({"n": value}, "n")

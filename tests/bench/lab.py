@@ -78,9 +78,13 @@ def cable(server: IPv4Interface = ADDRESS, clients: IPv4Interface = CLIENTS) -> 
 
 
 def appliance(network: Network, work: Path, osie: Path | None = None) -> Appliance:
-    """The executable serving at this end; ready when this returns.  `osie` has a folder per architecture."""
+    """The executable serving at this end; ready when this returns.  `osie` has a folder per architecture.
+
+    All machines are one host to it, by their MAC: it has room for all of them.
+    """
     (work / "nothing").mkdir(exist_ok=True)
-    started = Appliance(network, as_server(TINKBOX), work, osie or work / "nothing")
+    room = "limits: {node_connections: {each: 4096}}\n"
+    started = Appliance(network, as_server(TINKBOX), work, osie or work / "nothing", room)
     until(started.ready, "tinkbox serve")
     return started
 

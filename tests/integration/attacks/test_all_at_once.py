@@ -16,19 +16,20 @@ import pytest
 
 from examples.demo.appliance import Appliance
 from examples.lab.network import Network
-from examples.lab.processes import stop
+from examples.lab.processes import start, stop
 from tests.bench.dhcp import document, prepare
 from tests.bench.http import write_random
 from tests.bench.lab import cable
 from tests.bench.storm import FIRST, STORMS, compiled, played
 from tests.bench.usage import peak_memory
 from tests.integration.attacks.flood import KINDS
+from tests.machine.hosts import Host
 from tests.machine.lab import until
 from tinkbox.client.operator import Operator
 from tinkbox.client.operator.lasting_connection import LastingConnection
 
 SERVER, CLIENTS = IPv4Interface("172.30.0.1/20"), IPv4Interface("172.30.0.2/20")
-ATTACKERS, WORKERS = IPv4Address("172.30.8.0"), IPv4Address("172.30.8.64")
+ATTACKERS, WORKERS, HOSTS = IPv4Address("172.30.8.0"), IPv4Address("172.30.8.64"), IPv4Address("172.30.9.1")
 ADDRESSES, EACH = 20, 2_000
 AT_ONCE = 4  # processes that share the half-open connections: one may have 20,000 descriptors on many a host
 BOOTING = 20
@@ -60,7 +61,7 @@ def test_machines_boot_and_the_operator_is_answered_under_every_flood_at_once(tm
         quiet = steps(program, ours, theirs)
         log = appliance.log.stat().st_size
         pressed, answered = list[float](), list[float]()
-        with flooded(theirs, tickets):
+        with flooded(ours, tickets):
             began = time.monotonic()
             # Long enough for 100,000 machines that nobody knows to have asked.
             while (lasted := time.monotonic() - began) < MINUTE:
@@ -119,9 +120,8 @@ def looked(appliance: Appliance) -> float:
 
 
 @contextmanager
-def flooded(theirs: Network, tickets: Sequence[str]) -> Iterator[None]:
-    """All kinds of floods, from addresses at that end, begun; `tickets` are those of hostile workers."""
-    theirs.run(["ip", "route", "replace", "local", f"{ATTACKERS}/25", "dev", "lo"])
+def flooded(ours: Network, tickets: Sequence[str]) -> Iterator[None]:
+    """All kinds of floods, from hosts beside the machines, begun; `tickets` are those of hostile workers."""
     commands = [
         [
             "half-open",
@@ -136,12 +136,16 @@ def flooded(theirs: Network, tickets: Sequence[str]) -> Iterator[None]:
     commands += [[kind, str(SERVER.ip)] for kind in KINDS if kind not in ("half-open", "workers")]
     with ExitStack() as stack:
         started = []
-        for words in commands:
-            process = theirs.start(
-                ["nice", "-n", "10", sys.executable, "-m", "tests.integration.attacks.flood", *words],
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-            )
+        for number, words in enumerate(commands):
+            host = stack.enter_context(Host(ours, [(ours.interface, str(HOSTS + number))]))
+            host.run("ip", "route", "add", str(SERVER.network), "dev", "eth0")
+            first, count = (IPv4Address(words[2]), int(words[3])) if len(words) > 2 else (ATTACKERS, 0)
+            for each in range(count):
+                host.run("ip", "route", "replace", "local", str(first + each), "dev", "lo")
+            flood = ["nice", "-n", "10", sys.executable, "-m", "tests.integration.attacks.flood", *words]
+            process = start(
+                ["nsenter", f"--net={host.path}", *flood], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+            )  # fmt: skip
             stack.callback(stop, process)
             assert process.stdin is not None
             assert process.stdout is not None

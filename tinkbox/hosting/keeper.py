@@ -150,7 +150,9 @@ class Keeper:
         has_room = self._take_room()
         if container is None:
             if not has_room:
-                raise HostFull("the appliance runs as many services as it may (limits.services): this one waits")
+                raise HostFull(
+                    "the appliance, or this workflow, runs as many services as it may (limits.services, all and each): this one waits"
+                )
             own.volumes()
             own.make_folder()
             self._settle(restarts.beginning(self._note, f"fetching image {own.image}"))

@@ -7,6 +7,7 @@ from ipaddress import IPv4Address
 from tinkbox.engine.doctor.case import Case, Finding, line, moment, number, of, text
 from tinkbox.model.boot import Asker, Stage
 from tinkbox.model.diagnosis import Gravity, Rival
+from tinkbox.model.limits import NEARLY, HeldBack, Limit
 from tinkbox.model.sightings import Sighting
 
 # Firmware repeats a DISCOVER after 4 s at the earliest (RFC 2131 §4.1), some after 1 or 2: one that is lost may be chance.
@@ -262,19 +263,16 @@ def held_back(case: Case) -> Iterator[Finding]:
     """Somebody who takes as much as one may, or limits of which little is left."""
     for each in case.limits:
         limit = each.limit
-        raised = f"If it needs more, raise limits.{limit.name}.each in the configuration and start tinkbox again."
         for one in each.held_back:
-            has = f"it has {limit.shown(one.held)}, and may have {limit.shown(limit.each)}"
-            over = not one.held and each.used < limit.for_strangers
+            cause, gravity, size = _why_held_back(limit, each.used, one)
             yield Finding(
-                gravity=Gravity.FAULT if one.refused and not over else Gravity.SUSPECT,
-                cause=f"{one.holder} was held back: it has no {limit.unit} any more."
-                if over
-                else f"{one.holder} is held back: {has}.",
+                gravity=gravity,
+                cause=f"{one.holder} {cause}.",
                 evidence=(
                     f"{moment(case.now)} it was refused {one.refused} times lately; the limit is of {limit.about}",
                 ),
-                remedy=f"See what runs there: a machine that boots or works never comes close to this limit. {raised}",
+                remedy="See what runs there: a machine that boots or works never comes close to this limit. If it needs more, "
+                f"raise limits.{limit.name}.{size} in the configuration and start tinkbox again.",
             )
         if case.mac is None and each.scarce:
             yield Finding(
@@ -286,3 +284,14 @@ def held_back(case: Case) -> Iterator[Finding]:
                 remedy=f"If these are your machines, raise limits.{limit.name}.all in the configuration and start tinkbox "
                 "again; if not, take who floods off the network.",
             )
+
+
+def _why_held_back(limit: Limit, used: int, one: HeldBack) -> tuple[str, Gravity, str]:
+    """What is the matter with a holder, how grave that is, and which size of the limit would have to be raised."""
+    if not one.refused or one.held > limit.each * NEARLY:
+        has = f"it has {limit.shown(one.held)}, and may have {limit.shown(limit.each)}"
+        return f"is held back: {has}", Gravity.FAULT if one.refused else Gravity.SUSPECT, "each"
+    if used >= limit.for_strangers * NEARLY:
+        most = limit.shown(limit.for_strangers)
+        return f"is held back: all whom nobody knows may have {most} together", Gravity.FAULT, "all"
+    return f"was held back: it has {limit.shown(one.held)} now", Gravity.SUSPECT, "each"

@@ -27,6 +27,15 @@ class HoldTable:
             "UPDATE workflow SET breakpoints = ? WHERE id = ?", (breakpoints_text(breakpoints), workflow_id)
         )
 
+    def was_armed(self, workflow_id: str) -> bool:
+        """Whether breakpoints are set for a workflow, or were: a machine may be held by one that was just cleared."""
+        rows = self._sql.execute(
+            "SELECT 1 FROM workflow WHERE id = ?1 AND (breakpoints != '' OR EXISTS "
+            "(SELECT 1 FROM event WHERE workflow_id = ?1 AND kind IN ('breakpoint.armed', 'breakpoint.cleared')))",
+            (workflow_id,),
+        )
+        return bool(rows.fetchall())
+
     def concerned(self) -> list[str]:
         """Ids of the workflows that are not over and have breakpoints set or an open hold, oldest first."""
         rows = self._sql.execute(

@@ -401,6 +401,7 @@ async def test_a_hold_travels_from_its_beginning_over_its_verdict_to_its_end(box
 async def test_a_verdict_from_inside_the_container_is_taken_or_says_who_was_first(box: Appliance, door: Client) -> None:
     headers = await bearer(box)
     offer = await offered(box, door, headers)
+    await box.breakpoints.arm(offer.workflow_id, Change(on_failure=True), "anna")
     path = f"/worker/attempts/{offer.attempt}"
     await door.post(f"{path}/held", data=held(offer), headers=headers)
     for _ in range(2):

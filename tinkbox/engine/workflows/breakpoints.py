@@ -216,13 +216,19 @@ class Breakpoints:
     async def asked(self, worker: str, token: str, asked: Asked) -> None:
         """Decide as somebody inside the held container asks; the same again changes nothing.
 
-        Raises as `resolve` does, and as the others here.
+        Raises as `resolve` does, and as the others here; Conflict as well where nobody sits in a shell, and no breakpoint was
+        ever set for the workflow.
         """
 
         def use_case(tables: Tables) -> tuple[None, list[str]]:
             _current(tables, worker, token, asked)
             hold = _hold_of(tables, token, asked.sequence)
             person = tables.shells.person(asked.shell, token) if asked.shell else None
+            if person is None and not tables.holds.was_armed(hold.workflow_id):
+                # Or a machine held its action for ever, and no clock would run.
+                raise Conflict(
+                    f"workflow {hold.workflow_id} has no breakpoint: only a person decides what becomes of this hold"
+                )
             why = asked.why or "asked for inside the container"
             verdict = judged(Verdict(verb=asked.verb, who=person or CONTAINER, why=why, fresh=asked.fresh), hold)
             if hold.verdict == verdict:

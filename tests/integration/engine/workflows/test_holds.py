@@ -8,6 +8,7 @@ import pytest
 from tests.integration.engine.appliance import Appliance, Clock, appliance
 from tests.integration.engine.flows import REBOOT, THROUGH
 from tests.integration.engine.holding import FAILURE, FLOW, SUCCESS, AtWork, begun
+from tinkbox.engine.rules.arming import Change
 from tinkbox.engine.workflows.holds import decide
 from tinkbox.model.breakpoint import Kind, Override, Verb, Verdict
 from tinkbox.model.errors import Conflict, Invalid, NotFound
@@ -15,11 +16,12 @@ from tinkbox.model.workflow import Outcome, State
 from tinkbox.wire.messages.breakpoints import Orders, Ruling
 from tinkbox.wire.messages.worker import Order
 
+ARMED = Change(on_failure=True)
 RETRYING = FLOW.replace("name: disk, image: x, timeout: 60", "name: disk, image: x, timeout: 60, retries: 3")
 
 
 async def held(box: Appliance, kind: Kind = Kind.FAILURE, text: str = FLOW) -> AtWork:
-    work = await begun(box, text)
+    work = await begun(box, text, change=ARMED)
     await work.held(kind)
     return work
 
@@ -46,7 +48,7 @@ async def test_a_machine_that_holds_its_action_again_and_again_fills_no_disk(
     box: Appliance, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("tinkbox.engine.workflows.breakpoints.MAX_HOLDS", 3)
-    work = await begun(box)
+    work = await begun(box, change=ARMED)
     for sequence in (1, 2, 3):
         await work.held(sequence=sequence)
         await work.asked(Verb.RETRY, sequence=sequence)
@@ -55,6 +57,15 @@ async def test_a_machine_that_holds_its_action_again_and_again_fills_no_disk(
         await work.held(sequence=4)
     await work.held(sequence=3)
     assert len((await box.breakpoints.standing(work.key)).holds) == 3
+
+
+async def test_nobody_but_a_person_decides_about_a_hold_that_nobody_wanted(box: Appliance) -> None:
+    work = await begun(box)
+    await work.held()
+    for verb in (Verb.RETRY, Verb.FAIL):
+        with pytest.raises(Conflict, match="only a person decides"):
+            await work.asked(verb)
+    assert (await work.decide(Verb.RETRY)).verdict is not None
 
 
 async def test_before_an_action_go_on_lets_it_run_with_its_whole_time(box: Appliance) -> None:
@@ -242,7 +253,7 @@ async def test_the_first_verdict_counts_and_the_others_are_told_whose_it_was(box
     assert verdict is not None
     assert verdict.who == winner
     assert answers.count(f"{winner} decided already: {verdict.verb}") == 2
-    assert await work.events("breakpoint") == ["breakpoint.verdict"]
+    assert await work.events("breakpoint") == ["breakpoint.armed", "breakpoint.verdict"]
     with pytest.raises(Conflict, match=f"{winner} decided already"):
         await work.asked(Verb.ABORT)
 
@@ -254,11 +265,11 @@ async def test_who_looked_before_another_decided_does_not_decide_any_more(box: A
     late = Verdict(verb=Verb.RETRY, who="ben")
     with pytest.raises(Conflict, match="anna decided already: fail"):
         await box.store.write(lambda tables: decide(tables, seen, late, box.clock()))
-    assert await work.events("breakpoint") == ["breakpoint.verdict"]
+    assert await work.events("breakpoint") == ["breakpoint.armed", "breakpoint.verdict"]
 
 
 async def test_whoever_comes_after_the_hold_is_over_is_told_as_well(box: Appliance) -> None:
-    work = await begun(box)
+    work = await begun(box, change=ARMED)
     with pytest.raises(Conflict, match="is not held: tinkbox breakpoint list"):
         await work.decide(Verb.FAIL)
     await work.held()
@@ -271,7 +282,7 @@ async def test_whoever_comes_after_the_hold_is_over_is_told_as_well(box: Applian
 
 
 async def test_what_is_said_twice_happens_once(box: Appliance) -> None:
-    work = await begun(box)
+    work = await begun(box, change=ARMED)
     for _ in range(3):
         await work.held()
     before = await work.hold()
@@ -288,7 +299,7 @@ async def test_what_is_said_twice_happens_once(box: Appliance) -> None:
     for _ in range(3):
         await work.report(SUCCESS)
     assert await work.events("action") == ["action.started", "action.held", "action.resumed", "action.succeeded"]
-    assert await work.events("breakpoint") == ["breakpoint.verdict"]
+    assert await work.events("breakpoint") == ["breakpoint.armed", "breakpoint.verdict"]
 
 
 async def test_a_worker_may_say_later_that_the_container_is_gone(box: Appliance) -> None:
@@ -413,7 +424,8 @@ async def test_retries_come_before_a_verdict_but_not_after_one(box: Appliance) -
 async def test_the_appliance_may_be_started_anew_at_any_moment_of_a_hold(tmp_path: Path) -> None:
     clock = Clock()
     async with appliance(tmp_path / "db", clock) as box:
-        work = await held(box)
+        work = await begun(box)
+        await work.held()
         hold = await work.hold()
     async with appliance(tmp_path / "db", clock) as box:
         work.box = box

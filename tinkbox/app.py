@@ -18,7 +18,8 @@ from aiohttp.typedefs import Middleware
 
 from tinkbox import __version__
 from tinkbox.api.access import bearer_only
-from tinkbox.appliance import Appliance, Part
+from tinkbox.api.tokens import read_people
+from tinkbox.appliance import BOOT_KEY, Appliance, Part
 from tinkbox.boot.http.loaders import load_loaders
 from tinkbox.door.bodies import Bodies, limit_bodies
 from tinkbox.door.connections import MAX_HEADERS, Admission, Connections, watch_heads
@@ -43,7 +44,7 @@ from tinkbox.model.limits import (
     open_files,
 )
 from tinkbox.osie.image import images as osie_images
-from tinkbox.private_files import Layout, make_private
+from tinkbox.private_files import Layout, kept_secret, make_private
 from tinkbox.runtime import EngineAway
 from tinkbox.runtime.docker import DockerRuntime
 from tinkbox.settings.all_settings import Settings
@@ -279,6 +280,8 @@ async def check(settings: Settings, say: Say) -> bool:
             _with_real_folders(settings)
             store = await Store.open(settings.data / "tinkbox.sqlite")
             await store.close()
+            read_people(settings.data, settings.operator.people)
+            kept_secret(settings.data / BOOT_KEY)
             for line in (*_exposed(sockets), *_tree(settings, sockets)):
                 say(line)
             _limits(settings, say)

@@ -65,6 +65,7 @@ from tinkbox.wire.dhcp.pxe import BootService
 from tinkbox.wire.dns import Zone
 
 Part = Callable[[], Awaitable[object]]
+BOOT_KEY = "boot.key"  # below the data folder
 
 
 class Appliance:
@@ -94,7 +95,7 @@ class Appliance:
         # What it decides, and what that is told of the world around it.
         around = Surroundings(
             clock=_now, monotonic=time.monotonic, new_id=_new_id, new_token=_new_token, neighbours=self._neighbours.mac_at, attached=self._neighbours.attached,
-            seal=Seal(kept_secret(settings.data / "boot.key").encode()), digest_of=self._digest_of, gather=self._gather,
+            seal=Seal(kept_secret(settings.data / BOOT_KEY).encode()), digest_of=self._digest_of, gather=self._gather,
             limits=limits, free=self.free,
         )  # fmt: skip
         self.engine = Engine(store, around, _said(settings, sockets))

@@ -147,7 +147,7 @@ class ImageStore:
         """
         async with unpack(stream, self._blobs.stage) as archive, self._turn:
             names = await asyncio.to_thread(self._adopt, archive)
-        _log.info("images loaded", extra={"action": "registry.loaded", "images": ", ".join(names)})
+        _log.info("images loaded: %s", ", ".join(names), extra={"action": "registry.loaded"})
         return names
 
     async def delete(self, reference: str) -> None:
@@ -166,7 +166,7 @@ class ImageStore:
         """
         async with self._turn:
             await asyncio.to_thread(self._delete, repository, selector, await self._pinned())
-        _log.info("image deleted", extra={"action": "registry.deleted", "image": repository, "selector": selector})
+        _log.info("image deleted: %s, %s", repository, selector, extra={"action": "registry.deleted"})
 
     def _put(self, repository: str, selector: str, content: bytes, manifest: Manifest) -> str:
         for needed in manifest.manifests:

@@ -95,7 +95,7 @@ class DataTable:
             (workflow_id, data.version, data.at.isoformat(), data.worker, data.size, data.digest, data.archive),
         )
         self._sql.execute(
-            "UPDATE data SET archive = NULL WHERE workflow_id = ? AND version <= ?",
+            "UPDATE data SET archive = NULL WHERE workflow_id = ? AND version <= ? AND archive IS NOT NULL",
             (workflow_id, data.version - KEPT_VERSIONS),
         )
 

@@ -126,3 +126,12 @@ def test_being_told_to_stop_is_no_failure(tmp_path: Path, signum: int) -> None:
         said = (tmp_path / "stderr").read_text().splitlines()
         # It may have begun to look for the engine that is not there.
         assert [line for line in said if "no Docker engine answers at unix:///nowhere" not in line] == []
+
+
+@pytest.mark.parametrize("name", ["boot.key", "operator.token"])
+def test_a_secret_that_the_start_would_refuse_is_named(tmp_path: Path, name: str) -> None:
+    configuration = configure(tmp_path)
+    assert run("serve", "--config", str(configuration.path), "--check").status == 0
+    (configuration.data / name).write_text("")
+    checked = run("serve", "--config", str(configuration.path), "--check")
+    assert (checked.status, f"{name} is empty" in checked.out) == (1, True)

@@ -59,7 +59,7 @@ def history_lost(case: Case) -> Iterator[Finding]:
             gravity=Gravity.FAULT,
             cause="The appliance's store was put back to an earlier day: the machine waits until a person decides.",
             evidence=(case.lost_history,),
-            remedy=f"{Reason.HISTORY_LOST.hint[0].upper()}{Reason.HISTORY_LOST.hint[1:]}.",
+            remedy=f"Decide: {Reason.HISTORY_LOST.hint}.",
         )
 
 

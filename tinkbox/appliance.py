@@ -88,7 +88,7 @@ class Appliance:
         self._own_names = OwnNames(
             addresses={str(each.interface.address) for each in sockets.networks},
             domain=settings.services.domain,
-            ports={HTTP_PORT, settings.node.http_port, sockets.images.getsockname()[1]},
+            ports={HTTP_PORT, settings.node.http_port},
         )
         self._neighbours = Neighbours({each.interface.name: each.interface.network for each in sockets.networks})
 

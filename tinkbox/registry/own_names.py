@@ -13,10 +13,9 @@ class OwnNames:
     ports: Collection[int]
 
     def has(self, host: str) -> bool:
-        """Whether an image's host, with or without a port, is the appliance."""
+        """Whether an image's host, with or without a port, is the appliance; `localhost` is whatever machine reads it."""
         name, _, port = host.lower().partition(":")
         name = name.rstrip(".")
         if port and port.lstrip("0") not in map(str, self.ports):
             return False
-        own = name in self.addresses or name == "localhost" or name.startswith("127.")
-        return own or f".{name}".endswith(f".{self.domain.lower()}")
+        return name in self.addresses or f".{name}".endswith(f".{self.domain.lower()}")

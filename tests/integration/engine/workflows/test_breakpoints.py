@@ -221,7 +221,7 @@ async def test_who_decides_inside_the_container_is_the_person_of_the_shell(box: 
 
 
 async def test_of_a_shell_that_is_not_there_the_container_decides(box: Appliance) -> None:
-    work = await begun(box)
+    work = await begun(box, change=Change(on_failure=True))
     await work.held()
     await work.asked(Verb.FAIL, shell="made up")
     verdict = (await work.hold()).verdict

@@ -52,7 +52,7 @@ from tinkbox.store.database import Store
 
 # What everybody is served is left as it is, whoever put it there, and so is what containers write.
 _DATA = Layout(
-    private=("tinkbox.sqlite*", "operator.*", "boot.key", "lock", "people", "recordings", "registry", "services"),
+    private=("tinkbox.sqlite*", "operator.*", BOOT_KEY, "lock", "people", "recordings", "registry", "services"),
     shared=("osie", "raspberrypi", "cache", "services/*/workflow"),
 )
 Say = Callable[[str], None]

@@ -36,8 +36,8 @@ _log = logging.getLogger(__name__)
 class Admission:
     """What the connections of one door may take.
 
-    `host_at` names the host that has an address; `known` tells whether one is a known machine, which has a reserve.  The first request's head must be there
-    after `head_seconds`, and some of an answer must be taken every `answer_seconds`.
+    `host_at` names the host that has an address; `known` tells whether one is a known machine, which has a reserve.  The
+    first request's head must be there after `head_seconds`, and some of an answer must be taken every `answer_seconds`.
     """
 
     ledger: Ledger

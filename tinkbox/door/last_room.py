@@ -11,7 +11,7 @@ from tinkbox.model.errors import Unavailable
 
 # In which to cancel, to delete, and to tell of it.
 LAST_ROOM: Final = 32 << 20
-# How an attempt ended is always taken, or its machine would wait for ever.
+# How an attempt ended is always taken; a worker that has output to hand in first tells it when there is room.
 _GROWS: Final = re.compile(r"/worker/(attempts/[^/]+/(output|data|held|verdict)|services(/.*)?|inventory)|/v2/.*")
 
 

@@ -54,8 +54,8 @@ class Booting:
 
     `mode` is the setting `dhcp.mode`; `strangers` is None where unknown machines are ignored.  `neighbours` gives the
     hardware address that the kernel has for an IPv4 address of a network on one of our interfaces, of which `attached` tells
-    that it is one.  `firmware_knowledge` is what
-    was learned of machines' firmware; None: nothing is.  `own` are our addresses, which no document gives away.
+    that it is one.  `firmware_knowledge` is what was learned of machines' firmware; None: nothing is.  `own` are our
+    addresses, which no document gives away.
     """
 
     def __init__(

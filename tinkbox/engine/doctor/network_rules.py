@@ -292,6 +292,6 @@ def _why_held_back(limit: Limit, used: int, one: HeldBack) -> tuple[str, Gravity
         has = f"it has {limit.shown(one.held)}, and may have {limit.shown(limit.each)}"
         return f"is held back: {has}", Gravity.FAULT if one.refused else Gravity.SUSPECT, "each"
     if used >= limit.for_strangers * NEARLY:
-        most = limit.shown(limit.for_strangers)
-        return f"is held back: all whom nobody knows may have {most} together", Gravity.FAULT, "all"
+        who = "all whom nobody knows" if limit.reserved else "all"
+        return f"is held back: {who} may have {limit.shown(limit.for_strangers)} together", Gravity.FAULT, "all"
     return f"was held back: it has {limit.shown(one.held)} now", Gravity.SUSPECT, "each"

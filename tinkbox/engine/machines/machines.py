@@ -146,7 +146,7 @@ class Machines:
         return Credential(server=server, registry=registry, worker=hardware_id, token=ticket)
 
     def authenticate(self, text: str, instance: str, address: str) -> str:
-        """The id of the machine whose worker shows this session; raises as `Sessions.authenticate` does."""
+        """The id of the machine whose worker shows a secret; raises as `Sessions.authenticate` does."""
         holder = self.sessions.authenticate(text, instance, address)
         if self.known.get(holder) is None:
             raise Denied("this machine was not accepted yet")

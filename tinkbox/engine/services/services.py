@@ -239,8 +239,8 @@ class Services:
             tables.services.stand(after, now)
             if not status.digest and not run.over:
                 image = status.service.spec.image
-                digest = after.digest and believed(image, after.digest, self._digest_of)
-                pin(tables, run.workflow_id, image, digest, now, told_by=host)
+                digest, told_by = believed(image, after.digest, host, self._digest_of) if after.digest else ("", "")
+                pin(tables, run.workflow_id, image, digest, now, told_by)
             if first_ready:
                 tables.services.set_ready(run.token, now)
             for phase in passed(status.standing, after, first_ready=first_ready):

@@ -179,10 +179,10 @@ class Attempts:
             if status.digest:
                 return status.digest
             image = status.action.spec.image
-            digest = believed(image, pulled.digest, self._digest_of)
+            digest, told_by = believed(image, pulled.digest, worker, self._digest_of)
             if not digest:
                 raise NotFound(f"there is no image {image} in the appliance's registry")
-            pin(tables, attempt.workflow_id, image, digest, self._clock(), told_by=worker)
+            pin(tables, attempt.workflow_id, image, digest, self._clock(), told_by)
             return digest
 
         return await self._store.write(use_case)

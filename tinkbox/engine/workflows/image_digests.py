@@ -33,10 +33,10 @@ def pin(tables: Tables, workflow_id: str, image: str, digest: str | None, now: d
         tables.events.add(workflow_id, now, *history.image_pinned(image, digest, told_by))
 
 
-def believed(image: str, told: str, digest_of: DigestOf) -> str:
-    """What an image is by the word of the host that pulled it: of the appliance's own only the registry is believed."""
+def believed(image: str, told: str, host: str, digest_of: DigestOf) -> tuple[str, str]:
+    """What an image is, and by whose word, when a host that pulled it tells: of the appliance's own the registry tells alone."""
     ours = digest_of(image)
-    return told if ours is None else ours
+    return (told, host) if ours is None else (ours, "")
 
 
 def pin_again(tables: Tables, workflow: Workflow, first: int, digest_of: DigestOf) -> Mapping[str, str]:

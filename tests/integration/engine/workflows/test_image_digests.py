@@ -48,6 +48,12 @@ async def told(box: Appliance, workflow_id: str) -> list[tuple[str, object]]:
     ]
 
 
+async def tellers(box: Appliance, workflow_id: str) -> list[str]:
+    """By whose word images were pinned since the workflow was created; empty: by the registry's."""
+    pinned = [each for each in await box.workflows.events(workflow_id) if each.kind == "image.pinned"]
+    return [each.data.get("told_by", "") for each in pinned]
+
+
 async def test_a_tag_that_moves_changes_nothing_of_a_workflow(box: Appliance) -> None:
     first, second = await box.machine(1), await box.machine(2)
     box.registry["tool:v1"] = digest(1)
@@ -83,6 +89,7 @@ async def test_another_registrys_image_is_what_the_first_worker_pulled(box: Appl
     for number in (3, 4):
         pulled = Pulled(workflow_id=workflow_id, boot_id="boot-1", digest=digest(number))
         assert await box.attempts.pulled(second, offered.attempt, pulled) == digest(3)
+    assert await tellers(box, workflow_id) == [second]
     other = Pulled(workflow_id=workflow_id, boot_id="boot-2", digest=digest(5))
     with pytest.raises(Conflict):
         await box.attempts.pulled(second, offered.attempt, other)
@@ -144,6 +151,7 @@ async def test_a_worker_is_not_believed_what_an_image_of_our_registry_is(box: Ap
     box.registry["tool:v1"] = digest(1)
     assert await box.attempts.pulled(worker, offered.attempt, pulled) == digest(1)
     assert await images(box, workflow_id) == [digest(1), digest(1), ""]
+    assert await tellers(box, workflow_id) == [""]
 
 
 async def test_a_host_is_not_believed_what_an_image_of_our_registry_is(box: Appliance) -> None:

@@ -37,7 +37,7 @@ from tinkbox.engine.doctor.network_rules import (
 from tinkbox.model.boot import Asker, Stage
 from tinkbox.model.diagnosis import Gravity
 from tinkbox.model.hardware import MacAddress
-from tinkbox.model.limits import NODE_CONNECTIONS, HeldBack, Standing
+from tinkbox.model.limits import NODE_CONNECTIONS, RENDERINGS, HeldBack, Standing
 
 OTHER_ADDRESS = IPv4Address("172.30.0.77")
 STRAY = seen(3, Stage.OTHER_SERVER, server="172.30.0.9", address="172.30.0.77")
@@ -265,6 +265,12 @@ def test_who_was_refused_is_told_by_what(held: int, used: int, cause: str, gravi
     assert cause in found.cause
     assert found.gravity is gravity
     assert f"raise limits.node_connections.{size}" in found.remedy
+
+
+def test_of_a_limit_without_a_reserve_all_together_are_meant() -> None:
+    one = HeldBack(holder="anna", held=0, refused=9)
+    (found,) = held_back(case(asked(0), limits=(Standing(limit=RENDERINGS, used=64, refused=9, held_back=(one,)),)))
+    assert found.cause == "anna is held back: all may have 64 renderings together."
 
 
 def test_of_a_machine_only_its_own_limits_are_told() -> None:

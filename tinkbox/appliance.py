@@ -314,6 +314,7 @@ def _said(settings: Settings, sockets: Sockets) -> EngineSettings:
         quotas=settings.discovery.quotas,
         rules=settings.discovery.rules,
         retention=settings.retention.of,
+        tpm_rule=settings.tpm_rule,
     )
 
 

@@ -3,7 +3,7 @@
 import asyncio
 import io
 import json
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from types import TracebackType
 from typing import Self
@@ -23,7 +23,7 @@ from tinkbox.wire.messages.hosting import Observed, Wanted, decode_wanted
 from tinkbox.wire.messages.inventory import Accepted, Told, decode_accepted, encode_message
 from tinkbox.wire.messages.journal import Answer, History
 from tinkbox.wire.messages.json_fields import read_object, text
-from tinkbox.wire.messages.session import INSTANCE, Opening, decode_opened
+from tinkbox.wire.messages.session import INSTANCE, Challenge, Opened, Opening, decode_answer
 from tinkbox.wire.messages.session import encode as encode_opening
 from tinkbox.wire.messages.worker import (
     Credential,
@@ -48,18 +48,27 @@ class SessionOver(Exception):
     """
 
 
+async def _unproven(opening: Opening, _: Challenge) -> Opening:
+    return opening
+
+
+Prove = Callable[[Opening, Challenge], Awaitable[Opening]]
+
+
 class NodeDoor:
     """An async context manager; every method raises Unavailable when the appliance does not answer.
 
     The credential's boot ticket is exchanged for the session that `opening` wants before anything else is asked, and again
-    whenever the appliance does not know that session: its store may have been put back to an earlier day.  Every method
-    raises SessionOver when the session is another's, and Denied when the ticket is none.
+    whenever the appliance does not know that session: its store may have been put back to an earlier day.  Where that asks
+    for a proof of the TPM, `prove` gives the opening with it.  Every method raises SessionOver when the session is
+    another's, and Denied when the ticket is none.
     """
 
-    def __init__(self, credential: Credential, opening: Opening) -> None:
+    def __init__(self, credential: Credential, opening: Opening, prove: Prove = _unproven) -> None:
         self._base = credential.server
         self._ticket = credential.token
         self._opening = opening
+        self._prove = prove
         self._entering = asyncio.Lock()
         self._entered = 0  # how often
 
@@ -207,9 +216,10 @@ class NodeDoor:
         async with self._entering:
             if self._entered != before:
                 return
-            message, ticket = encode_opening(self._opening).encode(), {"Authorization": f"Bearer {self._ticket}"}
             try:
-                answer, _ = await self._request("POST", "/worker/session", message, REQUEST_SECONDS, ticket)
+                answer = await self._open(self._opening)
+                if isinstance(answer, Challenge):
+                    answer = await self._open(await self._prove(self._opening, answer))
             except Forbidden as error:
                 raise SessionOver(str(error)) from None
             except NotFound:
@@ -217,8 +227,14 @@ class NodeDoor:
                     f"the appliance at {self._base} is of an earlier release than this worker, and knows no sessions: "
                     "update it, or boot the OSIE that it built"
                 ) from None
-            decode_opened(answer)
+            if isinstance(answer, Challenge):
+                raise Unavailable(f"the appliance at {self._base} asks for a proof of the TPM again")
             self._entered += 1
+
+    async def _open(self, opening: Opening) -> Opened | Challenge:
+        ticket, message = {"Authorization": f"Bearer {self._ticket}"}, encode_opening(opening).encode()
+        answer, _ = await self._request("POST", "/worker/session", message, REQUEST_SECONDS, ticket)
+        return decode_answer(answer)
 
     async def _request(
         self, method: str, path: str, body: bytes | None, seconds: float, headers: Mapping[str, str] | None = None

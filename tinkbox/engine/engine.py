@@ -39,6 +39,7 @@ from tinkbox.model.hardware import MacAddress
 from tinkbox.model.leases import Subnet
 from tinkbox.model.limits import RENDERINGS, Limits
 from tinkbox.model.retention import Retention
+from tinkbox.model.session import TpmRule
 from tinkbox.store.database import Store
 from tinkbox.wire.messages.worker import Credential
 
@@ -62,6 +63,7 @@ class EngineSettings:
     quotas: Quotas = field(default_factory=Quotas)
     rules: Sequence[Rule] = ()
     retention: Retention = field(default_factory=Retention)
+    tpm_rule: TpmRule = TpmRule.FIRST
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,6 +104,7 @@ class Engine:
             Near(around.neighbours, around.attached, is_at=lambda mac, address: self.booting.is_at(mac, address)),
             is_let_in=lambda mac: strangers.is_let_in(mac),
             supply=self.directory.supply,
+            tpm_rule=settings.tpm_rule,
         )  # fmt: skip
         self.services = Services(
             store, wakeups, machines, clock, self.directory, settings.names.address, around.digest_of

@@ -17,6 +17,18 @@ class TicketRefusal(StrEnum):
     OTHER_BOOT = "it was exchanged in an earlier boot"
     KNOWN_NOW = "the machine was unknown when it booted, and is known now"
     OLD_WORKER = "its worker is of an earlier release"
+    NO_TPM = "it showed no TPM, and the machine has to show one"
+    OTHER_TPM = "its TPM is not the one that was accepted"
+    NEW_TPM = "its TPM was not accepted yet"
+    UNPROVEN_TPM = "it could not prove that it has the TPM that it showed"
+
+
+class TpmRule(StrEnum):
+    """What a machine's TPM counts for when its worker begins."""
+
+    FIRST = "first"  # the first one that a machine shows is accepted, and from then on no other
+    ACCEPTED = "accepted"  # none that a person, or a rule of discovery, did not accept
+    OFF = "off"
 
 
 def new_instance(boottime: int, chance: str) -> str:
@@ -41,7 +53,8 @@ class Session:
     `secret` is the SHA-256, in hex, of what the worker shows, or ENDED.  `serial` is that of the boot ticket that was
     exchanged for it; tickets up to `voided` that were not exchanged are void.  It belongs to a boot and to an address,
     and to one process of the worker, its `instance`.  What a worker of before there were sessions works with has the
-    serial 0, no instance, and the address from which it asks first.
+    serial 0, no instance, and the address from which it asks first.  `tpm` is the fingerprint of the TPM that was proven
+    when it began, `tpm_accepted` that of the one that the machine has to show; empty: none.
     """
 
     holder: str
@@ -52,6 +65,8 @@ class Session:
     address: str
     instance: str
     begun_at: datetime
+    tpm: str = ""
+    tpm_accepted: str = ""
 
     @property
     def over(self) -> bool:

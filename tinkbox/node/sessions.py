@@ -14,7 +14,7 @@ def routes(sessions: Sessions) -> list[web.RouteDef]:
     async def exchange(request: web.Request) -> web.Response:
         ticket = bearer_of(request)
         opening = decode_opening(await body_of(request, MAX_OPENING))
-        holder = await sessions.exchange(ticket, opening, request.remote or "")
-        return answered(encode(Opened(worker=holder)))
+        answer = await sessions.exchange(ticket, opening, request.remote or "")
+        return answered(encode(Opened(worker=answer) if isinstance(answer, str) else answer))
 
     return [web.post("/worker/session", exchange)]

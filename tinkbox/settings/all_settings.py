@@ -10,6 +10,7 @@ from ipaddress import IPv4Address
 from pathlib import Path
 
 from tinkbox.model.errors import Problem
+from tinkbox.model.session import TpmRule
 from tinkbox.settings import readers
 from tinkbox.settings.declaring import computed, section, setting
 from tinkbox.settings.dhcp import Dhcp, check_dhcp
@@ -51,6 +52,13 @@ class Settings:
         "is, and wait to be accepted ([discovery.md](discovery.md)); this needs `dhcp.mode` `pool` or `proxy`",
     )
     discovery: Discovery = section(Discovery)
+    tpm: str = setting(
+        TpmRule.FIRST.value,
+        readers.choice(*TpmRule),
+        "what a machine's TPM 2.0 counts for ([security.md](security.md#the-tpm-of-a-machine)). `first`: a machine that once "
+        "showed one has to show the same one in each boot. `accepted`: a machine has to show one that you accepted. "
+        "`off`: nobody asks for it",
+    )
     interfaces: tuple[str, ...] = setting(
         (),
         readers.texts,
@@ -77,6 +85,11 @@ class Settings:
     def discovers(self) -> bool:
         """Whether unknown machines are let in, within quotas."""
         return self.unknown_machines == "discover"
+
+    @property
+    def tpm_rule(self) -> TpmRule:
+        """What a machine's TPM counts for."""
+        return TpmRule(self.tpm)
 
 
 def check_settings(settings: Settings, _: Sequence[str]) -> Iterator[Problem]:

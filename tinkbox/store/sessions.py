@@ -36,8 +36,9 @@ class SessionTable:
     def put(self, session: Session) -> None:
         """Keep it, instead of the one that its holder had."""
         self._sql.execute(
-            "INSERT OR REPLACE INTO session (holder, secret, serial, voided, boot_id, address, instance, begun_at) "
-            "VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+            "INSERT OR REPLACE INTO session "
+            "(holder, secret, serial, voided, boot_id, address, instance, begun_at, tpm, tpm_accepted) "
+            "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             (
                 session.holder,
                 session.secret,
@@ -47,6 +48,8 @@ class SessionTable:
                 session.address,
                 session.instance,
                 session.begun_at.isoformat(),
+                session.tpm,
+                session.tpm_accepted,
             ),
         )
 
@@ -58,13 +61,23 @@ class SessionTable:
             (holder, ENDED, serial, now.isoformat()),
         )
 
+    def accept_tpm(self, holder: str, fingerprint: str, now: datetime) -> None:
+        """Have a machine show this TPM from its next session on; empty: none yet."""
+        self._sql.execute(
+            "INSERT INTO session (holder, secret, serial, voided, boot_id, address, instance, begun_at, tpm_accepted) "
+            "VALUES (?, ?, 0, 0, '', '', '', ?, ?) ON CONFLICT (holder) DO UPDATE SET tpm_accepted = excluded.tpm_accepted",
+            (holder, ENDED, now.isoformat(), fingerprint),
+        )
+
     def end(self, holders: Iterable[str]) -> None:
         """Let nobody work with these any more; what was exchanged for them stays exchanged."""
         self._sql.executemany("UPDATE session SET secret = ? WHERE holder = ?", [(ENDED, each) for each in holders])
 
     def hand_over(self, holder: str, heir: str) -> None:
-        """Make the session of a machine that nobody knew that of the one it is now."""
-        self._sql.execute("UPDATE OR REPLACE session SET holder = ? WHERE holder = ?", (heir, holder))
+        """Make the session of a machine that nobody knew that of the one it is now, and its TPM the accepted one."""
+        self._sql.execute(
+            "UPDATE OR REPLACE session SET holder = ?, tpm_accepted = tpm WHERE holder = ?", (heir, holder)
+        )
 
     def forget(self, holders: Iterable[str]) -> None:
         self._sql.executemany("DELETE FROM session WHERE holder = ?", [(each,) for each in holders])
@@ -80,4 +93,6 @@ def _session(row: sqlite3.Row) -> Session:
         address=row["address"],
         instance=row["instance"],
         begun_at=datetime.fromisoformat(row["begun_at"]),
+        tpm=row["tpm"],
+        tpm_accepted=row["tpm_accepted"],
     )

@@ -8,7 +8,7 @@ import asyncio
 import logging
 from collections.abc import Mapping
 
-from tinkbox.client.node import NodeDoor
+from tinkbox.client.node import NodeDoor, Prove
 from tinkbox.model.errors import NotFound, Refusal
 from tinkbox.model.journal import Standing
 from tinkbox.runtime.retrying import patiently
@@ -26,8 +26,8 @@ _log = logging.getLogger(__name__)
 class FaithfulDoor(NodeDoor):
     """Every request about an attempt that the appliance does not know waits until `settled`, and is sent once more."""
 
-    def __init__(self, credential: Credential, opening: Opening, journal: Journal) -> None:
-        super().__init__(credential, opening)
+    def __init__(self, credential: Credential, opening: Opening, prove: Prove, journal: Journal) -> None:
+        super().__init__(credential, opening, prove)
         self._journal = journal
         self._boot_id = opening.boot_id
         self._settling = asyncio.Lock()

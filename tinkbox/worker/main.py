@@ -34,6 +34,7 @@ from tinkbox.worker.files.worker_folder import LAYOUT, WorkerFolder
 from tinkbox.worker.host.addresses import own_address
 from tinkbox.worker.host.disks import look
 from tinkbox.worker.host.inventory import inventory
+from tinkbox.worker.host.tpm import NONE, Tpm, opened_device
 from tinkbox.worker.hosting import RemoteHostLink
 from tinkbox.worker.machine import Door as AttemptDoor
 from tinkbox.worker.machine import Machine
@@ -93,18 +94,22 @@ def read_credential(path: Path) -> Credential:
 
 async def _work(credential: Credential, docker: str, data: Path, *, privileged: bool, debug: bool) -> int:
     folder = WorkerFolder(data)
+    tpm = Tpm(opened_device)
     opening = Opening(
         secret=folder.session.secret(credential.token),
         boot_id=BOOT_ID.read_text().strip(),
         instance=new_instance(time.clock_gettime_ns(time.CLOCK_BOOTTIME), secrets.token_urlsafe(6)),
         version=__version__,
     )
+    opening = await tpm.shown_in(opening)
+    if opening.no_tpm and opening.no_tpm != NONE:
+        _log.warning("the TPM is not shown: %s", opening.no_tpm, extra={"action": "tpm.unusable"})
     if debug:
         install(folder.tools)
     status = 0
     try:
         if credential.discovery:
-            async with NodeDoor(credential, opening) as waiting:
+            async with NodeDoor(credential, opening, tpm.proven_in) as waiting:
                 credential = await introduced(waiting, credential, opening.boot_id, inventory)
     except* SessionOver as over:
         _log.error("%s; booting again", _why(over), extra={"action": "worker.session-over"})
@@ -112,7 +117,7 @@ async def _work(credential: Credential, docker: str, data: Path, *, privileged: 
         folder.want_reboot()
     else:
         try:
-            await _serve_machine(credential, opening, folder, docker, privileged=privileged, debug=debug)
+            await _serve_machine(credential, opening, tpm, folder, docker, privileged=privileged, debug=debug)
         except* SessionOver as over:
             _log.error("%s. This worker ends", _why(over), extra={"action": "worker.session-over"})
             status = SESSION_OVER
@@ -127,11 +132,21 @@ def _why(over: BaseExceptionGroup[SessionOver]) -> str:
 
 
 async def _serve_machine(
-    credential: Credential, opening: Opening, folder: WorkerFolder, docker: str, *, privileged: bool, debug: bool
+    credential: Credential,
+    opening: Opening,
+    tpm: Tpm,
+    folder: WorkerFolder,
+    docker: str,
+    *,
+    privileged: bool,
+    debug: bool,
 ) -> None:
     """Do what is to be done on the machine, until it is to go away; raises SessionOver when another worker is to do it."""
     boot_id = opening.boot_id
-    async with FaithfulDoor(credential, opening, folder.journal) as door, DockerRuntime(docker) as runtime:
+    async with (
+        FaithfulDoor(credential, opening, tpm.proven_in, folder.journal) as door,
+        DockerRuntime(docker) as runtime,
+    ):
         place = Place(
             host=credential.worker,
             folder=folder.services,

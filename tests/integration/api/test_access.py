@@ -29,6 +29,8 @@ NEEDED = {
     ("DELETE", "/v1/hardware/{key}"): OPERATE,
     ("GET", "/v1/hardware/{key}/credential"): OPERATE,
     ("POST", "/v1/hardware/{key}/credential"): OPERATE,
+    ("PUT", "/v1/hardware/{key}/tpm"): OPERATE,
+    ("DELETE", "/v1/hardware/{key}/tpm"): OPERATE,
     ("POST", "/v1/hardware/{key}/discard-history"): OPERATE,
     ("GET", "/v1/hardware/{key}/timeline"): LOOK,
     ("GET", "/v1/discovered"): LOOK,

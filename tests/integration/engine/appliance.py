@@ -19,6 +19,7 @@ from tinkbox.model.boot import Plan
 from tinkbox.model.hardware import MacAddress, parse_hardware
 from tinkbox.model.history import History, fold
 from tinkbox.model.limits import DECLARED, Limits
+from tinkbox.model.session import TpmRule
 from tinkbox.model.workflow import Outcome, State
 from tinkbox.store.database import Store
 from tinkbox.store.services import ServiceRun
@@ -75,7 +76,9 @@ class Clock:
 class Appliance(Engine):
     """The appliance's engine, with what tests ask of it in a word; `folder` is where it keeps its recordings."""
 
-    def __init__(self, store: Store, folder: Path, clock: Clock, numbers: Iterator[int]) -> None:
+    def __init__(
+        self, store: Store, folder: Path, clock: Clock, numbers: Iterator[int], tpm_rule: TpmRule = TpmRule.FIRST
+    ) -> None:
         self.store = store
         self.clock = clock
         self.numbers = numbers
@@ -101,6 +104,7 @@ class Appliance(Engine):
             url=f"http://{ADDRESS}",
             recordings=folder / "recordings",
             mode="reservation",
+            tpm_rule=tpm_rule,
         )
         super().__init__(store, around, settings)
 
@@ -208,14 +212,17 @@ def hardware(number: int) -> dict[str, object]:
 
 @asynccontextmanager
 async def appliance(
-    path: Path, clock: Clock | None = None, numbers: Iterator[int] | None = None
+    path: Path,
+    clock: Clock | None = None,
+    numbers: Iterator[int] | None = None,
+    tpm_rule: TpmRule = TpmRule.FIRST,
 ) -> AsyncIterator[Appliance]:
     """An engine over the store in `path`, its writer running; at its end every recorded run is checked.
 
     One that goes on where another was needs other `numbers` to make its ids and tokens of.
     """
     async with opened_store(path) as store:
-        box = Appliance(store, path.parent, clock or Clock(), numbers or count(1))
+        box = Appliance(store, path.parent, clock or Clock(), numbers or count(1), tpm_rule)
         await box.load()
         yield box
         await box.check_histories()

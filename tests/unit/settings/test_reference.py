@@ -22,4 +22,4 @@ def test_defaults_are_written_as_in_the_file() -> None:
 def test_keys_at_the_top_of_the_file_come_first() -> None:
     keys = [line.split("`")[1] for line in markdown().splitlines()[2:]]
     tops = [key for key in keys if "." not in key]
-    assert keys[: len(tops)] == tops == ["data", "name", "unknown_machines", "interface", "address", "docker"]
+    assert keys[: len(tops)] == tops == ["data", "name", "unknown_machines", "tpm", "interface", "address", "docker"]

@@ -8,7 +8,7 @@ from aiohttp import web
 
 from tinkbox.api.access import needing
 from tinkbox.api.json_values import Document, time
-from tinkbox.api.requests import MAX_DOCUMENT, key_of
+from tinkbox.api.requests import MAX_DOCUMENT, key_of, read_object, text_field
 from tinkbox.api.routes import discovered
 from tinkbox.api.routes.lost_histories import lost_document
 from tinkbox.door.bodies import body_of
@@ -62,6 +62,14 @@ def routes(
     async def rotate(request: web.Request) -> web.Response:
         return web.json_response(credential_document(await machines.rotate(key_of(request), server, registry)))
 
+    async def accept_tpm(request: web.Request) -> web.Response:
+        fingerprint = text_field(await read_object(request), "sha256")
+        status = await machines.accept_tpm(key_of(request), fingerprint)
+        return web.json_response(hardware_document(status))
+
+    async def forget_tpm(request: web.Request) -> web.Response:
+        return web.json_response(hardware_document(await machines.accept_tpm(key_of(request), "")))
+
     return [
         *needing(Right.LOOK, web.get("/v1/hardware", show_list), web.get("/v1/hardware/{key}", show)),
         *needing(
@@ -70,6 +78,8 @@ def routes(
             web.delete("/v1/hardware/{key}", delete),
             web.get("/v1/hardware/{key}/credential", credential),
             web.post("/v1/hardware/{key}/credential", rotate),
+            web.put("/v1/hardware/{key}/tpm", accept_tpm),
+            web.delete("/v1/hardware/{key}/tpm", forget_tpm),
         ),
     ]
 
@@ -93,6 +103,7 @@ def hardware_document(status: MachineStatus) -> Document:
         "stage": status.stage or "",
         "stage_at": time(status.stage_at),
         "stalled": status.stalled,
+        "tpm": {"accepted": status.tpm_accepted, "shown": status.tpm},
         "last_contact": time(status.last_contact),
         "created_at": time(status.created_at),
         "updated_at": time(status.updated_at),

@@ -58,6 +58,11 @@ def declare(noun: argparse.ArgumentParser) -> None:
     verb.add_argument(
         "--rotate", action="store_true", help="end the machine's session and void its earlier credentials"
     )
+    verb = add_verb(verbs, "tpm", tpm, "which TPM a machine has to show when it boots")
+    verb.add_argument("key", metavar="MAC")
+    change = verb.add_mutually_exclusive_group()
+    change.add_argument("--accept", metavar="SHA256", help="have it show this one from its next boot on")
+    change.add_argument("--forget", action="store_true", help="accept none any more: its next one counts as its first")
     add_keys(
         add_verb(
             verbs, "discard-history", discard_history, "let what a machine did that the store lost count for nothing"
@@ -168,6 +173,20 @@ def watch(chosen: argparse.Namespace) -> None:
 
 def credential(chosen: argparse.Namespace) -> None:
     print(json.dumps(ask(chosen, lambda operator: operator.hardware.credential(chosen.key, rotate=chosen.rotate))))
+
+
+def tpm(chosen: argparse.Namespace) -> None:
+    """Fingerprints: SHA-256 of the endorsement key."""
+
+    async def asked(operator: "Operator") -> Document:
+        if chosen.forget:
+            return await operator.hardware.forget_tpm(chosen.key)
+        if chosen.accept is not None:
+            return await operator.hardware.accept_tpm(chosen.key, chosen.accept)
+        return await operator.hardware.get(chosen.key)
+
+    found = ask(chosen, asked)["tpm"]
+    print(fields([("Accepted", found["accepted"] or "none"), ("Shown Last", found["shown"] or "none")]), end="")
 
 
 def discard_history(chosen: argparse.Namespace) -> None:

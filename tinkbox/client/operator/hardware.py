@@ -28,6 +28,14 @@ class Hardware:
         """What makes a worker this machine's; with `rotate` nothing counts any more that was given before."""
         return await self._connection.document("POST" if rotate else "GET", f"/v1/hardware/{part(key)}/credential")
 
+    async def accept_tpm(self, key: str, sha256: str) -> Document:
+        """Have a machine show the TPM of this fingerprint from its next boot on."""
+        return await self._connection.document("PUT", f"/v1/hardware/{part(key)}/tpm", {"sha256": sha256})
+
+    async def forget_tpm(self, key: str) -> Document:
+        """Accept none any more: the next one that the machine shows counts as its first."""
+        return await self._connection.document("DELETE", f"/v1/hardware/{part(key)}/tpm")
+
     async def discard_history(self, key: str) -> Document:
         """Let a machine work again; what it did since the store was put back counts for nothing."""
         return await self._connection.document("POST", f"/v1/hardware/{part(key)}/discard-history")

@@ -41,6 +41,25 @@ TICKETS: Mapping[str, tuple[str, str]] = {
             "off the network, then `tinkbox hardware credential --rotate {mac}`; boot the machine again."
         ),
     ),
+    TicketRefusal.NO_TPM: (
+        "The machine showed no TPM, and it has to show one: its TPM is off or unusable, or another host booted in its name.",
+        (
+            "Switch the TPM 2.0 on in its firmware, boot an OSIE of this version, and boot the machine again. If it has none any "
+            "more: `tinkbox hardware tpm {mac} --forget`, and `tpm: first` in tinkbox.yaml."
+        ),
+    ),
+    TicketRefusal.OTHER_TPM: (
+        "The machine showed another TPM than before: its board or its TPM was replaced, or another host booted in its name.",
+        "If it was replaced: `tinkbox hardware tpm {mac} --accept {tpm}`. If not, find that host and take it off the network.",
+    ),
+    TicketRefusal.NEW_TPM: (
+        "The machine showed a TPM that nobody accepted yet.",
+        "If it is the machine: `tinkbox hardware tpm {mac} --accept {tpm}`. It goes on by itself within a minute or two.",
+    ),
+    TicketRefusal.UNPROVEN_TPM: (
+        "A host showed the TPM of a machine, and could not prove that it has it.",
+        "Find the host by its address and MAC. If it is the machine, boot it again; if not, take that host off the network.",
+    ),
     TicketRefusal.OLD_WORKER: (
         "The worker on this machine is of an earlier release, which does not know boot tickets.",
         "Build the OSIE of this version (`tinkbox osie build`) and boot the machine again.",
@@ -48,7 +67,16 @@ TICKETS: Mapping[str, tuple[str, str]] = {
 }
 
 # Whatever came afterwards, a person wants to know of these.
-ALARMS = frozenset({TicketRefusal.USED, TicketRefusal.ELSEWHERE, TicketRefusal.OLD_WORKER})
+ALARMS = frozenset(
+    {
+        TicketRefusal.USED,
+        TicketRefusal.ELSEWHERE,
+        TicketRefusal.OLD_WORKER,
+        TicketRefusal.NO_TPM,
+        TicketRefusal.OTHER_TPM,
+        TicketRefusal.UNPROVEN_TPM,
+    }
+)
 TOLD_FOR = timedelta(days=1)
 
 
@@ -180,7 +208,8 @@ def ticket_refused(case: Case) -> Iterator[Finding]:
             gravity=Gravity.FAULT,
             cause=cause,
             evidence=(*map(line, before[-2:]), line(seen)),
-            remedy=remedy.format(mac=case.mac or "MAC") + (" This is told for a day." if why in ALARMS else ""),
+            remedy=remedy.format(mac=case.mac or "MAC", tpm=text(seen, "tpm") or "SHA256")
+            + (" This is told for a day." if why in ALARMS else ""),
         )
 
 

@@ -1,5 +1,6 @@
 """Use-cases of machines: what we were told about them, and what people ask of them."""
 
+import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import datetime
@@ -14,16 +15,24 @@ from tinkbox.engine.timeline.stalls import stalled
 from tinkbox.engine.timeline.timeline import Timeline
 from tinkbox.engine.wakeups import CHANGES, Wakeups
 from tinkbox.model.boot import Stage, Supply
-from tinkbox.model.errors import Conflict, Denied
+from tinkbox.model.errors import Conflict, Denied, Invalid
 from tinkbox.model.hardware import Hardware, MacAddress
+from tinkbox.model.session import TpmRule
+from tinkbox.model.text import one_line
 from tinkbox.store.database import Store, Tables
 from tinkbox.store.hardware import MachineRecord
 from tinkbox.wire.messages.worker import Credential
 
+_FINGERPRINT = re.compile(r"[0-9a-f]{64}")
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MachineStatus:
-    """A machine as an operator sees it; `parked` is the reason, or empty, `stalled` how long it got no further."""
+    """A machine as an operator sees it; `parked` is the reason, or empty, `stalled` how long it got no further.
+
+    `tpm` is the fingerprint of the TPM that it proved to have in its last session, `tpm_accepted` of the one that it has to
+    show; empty: none.
+    """
 
     hardware: Hardware
     created_at: datetime
@@ -36,6 +45,8 @@ class MachineStatus:
     stage_at: datetime | None
     last_contact: datetime | None
     stalled: str = ""
+    tpm: str = ""
+    tpm_accepted: str = ""
 
 
 class Machines:
@@ -44,7 +55,8 @@ class Machines:
     `known` is the one picture in memory, `boot_facts` what booting machines are answered from, `progress` what is noted
     of their boots; `timeline` is what was seen of every machine, known or not, `sessions` who works on which.
     Wherever a `key` is asked, it is an id, a unique beginning of one, a MAC, an IPv4 address, a hostname or a name.
-    `supply` tells, from memory, what the workflow of a machine, by its id, supplies for its boot.
+    `supply` tells, from memory, what the workflow of a machine, by its id, supplies for its boot; `tpm_rule` is what the
+    TPM of a machine counts for.
     """
 
     def __init__(
@@ -56,6 +68,7 @@ class Machines:
         near: Near,
         is_let_in: Callable[[MacAddress], bool],
         supply: Callable[[str], Supply | None] = lambda _: None,
+        tpm_rule: TpmRule = TpmRule.FIRST,
     ) -> None:
         self._store = store
         self._wakeups = wakeups
@@ -70,6 +83,7 @@ class Machines:
         self.sessions = Sessions(
             store, clock, seal, self.known, near, self.progress.saw,
             boots_from=lambda each: self.progress.seen_last(self.known.find(each).hardware), is_let_in=is_let_in,
+            tpm_rule=tpm_rule,
         )  # fmt: skip
 
     async def load(self) -> None:
@@ -145,6 +159,20 @@ class Machines:
         ticket = await self.sessions.rotate(hardware_id)
         return Credential(server=server, registry=registry, worker=hardware_id, token=ticket)
 
+    async def accept_tpm(self, key: str, fingerprint: str) -> MachineStatus:
+        """Have a machine show the TPM of this fingerprint from its next boot on; empty: its next one is its first.
+
+        Raises Invalid for what is no fingerprint.
+        """
+        wanted = fingerprint.strip().lower()
+        if wanted and not _FINGERPRINT.fullmatch(wanted):
+            text = "the SHA-256 of its endorsement key, 64 letters of 0-9 and a-f"
+            raise Invalid(f"{one_line(fingerprint, 80)} is no fingerprint of a TPM: that is {text}")
+        record = self.known.find(key)
+        await self.sessions.accept_tpm(record.hardware.id, wanted)
+        self._wakeups.wake(CHANGES)
+        return self._status(record)
+
     def authenticate(self, text: str, instance: str, address: str) -> str:
         """The id of the machine whose worker shows a secret; raises as `Sessions.authenticate` does."""
         holder = self.sessions.authenticate(text, instance, address)
@@ -171,6 +199,7 @@ class Machines:
     def _status(self, record: MachineRecord) -> MachineStatus:
         mac = self.progress.seen_last(record.hardware)
         newest = self.timeline.newest(mac)
+        session = self.sessions.of(record.hardware.id)
         return MachineStatus(
             hardware=record.hardware,
             created_at=record.created_at,
@@ -184,6 +213,8 @@ class Machines:
             stage_at=record.stage_at or (newest.at if newest else None),
             last_contact=record.last_contact,
             stalled=stalled(newest, self._clock()) if newest else "",
+            tpm=session.tpm if session else "",
+            tpm_accepted=session.tpm_accepted if session else "",
         )
 
 

@@ -4,6 +4,7 @@ Rule 1: one ticket for each boot. It is repeated until it is exchanged, then non
 Rule 2: a ticket is exchanged once. The same worker may repeat the exchange: its answer may have been lost, its process may
 have been started again, the appliance's store may have been put back to a day before it.
 Rule 3: a session belongs to one boot, one address and one process of the worker, the newest.
+Rule 4: a machine that once showed a TPM shows the same one in each boot, and proves that it has it.
 """
 
 import hashlib
@@ -14,13 +15,15 @@ from typing import NoReturn, Protocol
 
 from tinkbox.engine.machines.boot_tickets import BootTicket, Kind, Seal, is_ticket
 from tinkbox.engine.machines.known_machines import KnownMachines
+from tinkbox.engine.machines.tpm_challenges import challenge, fingerprint, is_proof
+from tinkbox.engine.rules import tpm
 from tinkbox.model.boot import Stage
 from tinkbox.model.errors import Conflict, Denied, Forbidden, Invalid, Unavailable
 from tinkbox.model.hardware import MacAddress
-from tinkbox.model.session import ENDED, Session, TicketRefusal, is_later
+from tinkbox.model.session import ENDED, Session, TicketRefusal, TpmRule, is_later
 from tinkbox.model.sightings import Fact
 from tinkbox.store.database import Store, Tables
-from tinkbox.wire.messages.session import Opening
+from tinkbox.wire.messages.session import Challenge, Opening
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +58,7 @@ class Sessions:
         saw: Saw,
         boots_from: Callable[[str], MacAddress],
         is_let_in: Callable[[MacAddress], bool],
+        tpm_rule: TpmRule,
     ) -> None:
         """`saw` notes what is told of a machine; `boots_from` gives the MAC that a known one's timeline is kept under.
 
@@ -68,6 +72,7 @@ class Sessions:
         self._saw = saw
         self._boots_from = boots_from
         self._is_let_in = is_let_in
+        self._tpm_rule = tpm_rule
         self._by_holder: dict[str, Session] = {}
         self._by_secret: dict[str, Session] = {}
         # Of the boot that goes on; None: its ticket was exchanged.
@@ -108,26 +113,36 @@ class Sessions:
 
     # What workers ask.
 
-    async def exchange(self, text: str, opening: Opening, address: str) -> str:
+    async def exchange(self, text: str, opening: Opening, address: str) -> str | Challenge:
         """Exchange a boot ticket that came from an IPv4 address for a session; returns its holder.
 
+        Returns a challenge for a TPM that is shown without a proof; nothing was exchanged then.
         Raises Denied for what is no ticket of ours, Forbidden for one that counts for nothing: the timeline says why.
         Raises Unavailable while it cannot be seen which host of our networks asks.
         """
         ticket = self._seal.opened(text)
         if ticket is None:
             raise Denied("this is no boot ticket of this appliance: boot this machine again, or make a new credential")
+        shown = ""
+        if opening.tpm is not None and ticket.kind is not Kind.BY_HAND and self._tpm_rule is not TpmRule.OFF:
+            if not opening.tpm.proof:
+                return challenge(self._seal, ticket, opening, opening.tpm)
+            shown = fingerprint(opening.tpm.endorsement_key)
+            if not is_proof(self._seal, ticket, opening, opening.tpm):
+                self._refuse(ticket.holder, TicketRefusal.UNPROVEN_TPM, address, tpm=shown)
         try:
-            session = await self._store.write(lambda tables: self._exchanged(tables, ticket, opening, address))
+            session = await self._store.write(lambda tables: self._exchanged(tables, ticket, opening, address, shown))
         except _Refused as refused:
-            self._refuse(ticket.holder, refused.why, address)
+            told: dict[str, Fact] = {"tpm": shown, "no_tpm": opening.no_tpm}
+            self._refuse(ticket.holder, refused.why, address, **{name: each for name, each in told.items() if each})
         began_anew = session.secret not in self._by_secret
         self._take(session)
         self._given[session.holder] = None
         if began_anew:
             seen = self._near.neighbours(address)
-            detail = f"from {address}" + (f" ({seen})" if seen else "")
+            detail = f"from {address}" + (f" ({seen})" if seen else "") + (f", TPM {shown[:SHORT]}" if shown else "")
             facts = {
+                **({"tpm": shown} if shown else {}),
                 "address": address,
                 "neighbour": str(seen or ""),
                 "kind": ticket.kind.value,
@@ -154,6 +169,10 @@ class Sessions:
         if session.address != address:
             self._move(session, address)
         return session.holder
+
+    def of(self, holder: str) -> Session | None:
+        """What a holder's newest session is, ended or not."""
+        return self._by_holder.get(holder)
 
     def boot_of(self, holder: str) -> str:
         """The boot id of a holder's session; empty: it has none, or of a boot that is not known."""
@@ -188,6 +207,11 @@ class Sessions:
         await self.refresh(holder)
         return self.ticket(Kind.BY_HAND, holder)
 
+    async def accept_tpm(self, holder: str, fingerprint: str) -> None:
+        """Have a machine show the TPM of this fingerprint from its next boot on; empty: none was accepted."""
+        await self._store.write(lambda tables: tables.sessions.accept_tpm(holder, fingerprint, self._clock()))
+        await self.refresh(holder)
+
     def forget(self, holders: Iterable[str]) -> None:
         """Forget those that are gone."""
         for holder in holders:
@@ -198,7 +222,7 @@ class Sessions:
 
     # The rules.
 
-    def _exchanged(self, tables: Tables, ticket: BootTicket, opening: Opening, address: str) -> Session:
+    def _exchanged(self, tables: Tables, ticket: BootTicket, opening: Opening, address: str, shown: str) -> Session:
         secret, now = digest(opening.secret), self._clock()
         own = tables.sessions.of_secret(secret)
         if own is not None:
@@ -215,6 +239,12 @@ class Sessions:
             raise _Refused(TicketRefusal.VOID)
         if not self._is_from(ticket, address):
             raise _Refused(TicketRefusal.ELSEWHERE)
+        accepted = before.tpm_accepted if before else ""
+        if ticket.kind is Kind.BOOT:
+            refusal = tpm.refusal(self._tpm_rule, accepted, shown)
+            if refusal is not None:
+                raise _Refused(refusal)
+            accepted = accepted or shown
         session = Session(
             holder=ticket.holder,
             secret=secret,
@@ -224,6 +254,8 @@ class Sessions:
             address=address,
             instance=opening.instance,
             begun_at=now,
+            tpm=shown,
+            tpm_accepted=accepted,
         )
         tables.sessions.put(session)
         return session
@@ -276,12 +308,12 @@ class Sessions:
         if ticket is not None:
             self._refuse(ticket.holder, TicketRefusal.OLD_WORKER, address)
 
-    def _refuse(self, holder: str, why: TicketRefusal, address: str) -> NoReturn:
+    def _refuse(self, holder: str, why: TicketRefusal, address: str, **more: Fact) -> NoReturn:
         """Note on the timeline why a ticket or a session was refused, and raise Forbidden."""
         seen = self._near.neighbours(address)
         session = self._by_holder.get(holder)
         who = f"from {address}" + (f" ({seen})" if seen else "")
-        facts: dict[str, Fact] = {"why": why.value, "address": address, "neighbour": str(seen or "")}
+        facts: dict[str, Fact] = {"why": why.value, "address": address, "neighbour": str(seen or ""), **more}
         if session is not None and session.serial:
             facts |= {"exchanged_at": session.begun_at.isoformat(timespec="seconds"), "exchanged_from": session.address}
         self._saw(self._mac(holder), Stage.TICKET_REFUSED, f"{why}, {who}", **facts)
@@ -310,6 +342,7 @@ class Sessions:
         return int(self._clock().timestamp() * 1_000_000)
 
 
+SHORT = 16  # letters of a fingerprint, where it only has to be told from another
 _AGAIN = "boot this machine again, or make a new credential (tinkbox hardware credential MAC)"
 WAYS_OUT = {
     TicketRefusal.USED: f"if another worker was started on purpose, end that one; else {_AGAIN} "
@@ -318,6 +351,10 @@ WAYS_OUT = {
     TicketRefusal.ELSEWHERE: _AGAIN,
     TicketRefusal.OTHER_BOOT: _AGAIN,
     TicketRefusal.KNOWN_NOW: "boot this machine again",
+    TicketRefusal.NO_TPM: "switch the TPM 2.0 on in the machine's firmware, or see `tinkbox doctor MAC`",
+    TicketRefusal.OTHER_TPM: "if it was replaced, `tinkbox hardware tpm MAC --accept SHA256`; see `tinkbox doctor MAC`",
+    TicketRefusal.NEW_TPM: "`tinkbox hardware tpm MAC --accept SHA256`, which `tinkbox doctor MAC` has",
+    TicketRefusal.UNPROVEN_TPM: f"{_AGAIN}, and see `tinkbox doctor MAC`",
     TicketRefusal.OLD_WORKER: "build the OSIE of this version (tinkbox osie build) and boot the machine again",
 }
 

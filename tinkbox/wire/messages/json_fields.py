@@ -3,6 +3,8 @@
 They are written from their fields.  Of what a stranger sent each value is what it must be, or Invalid says what it is not.
 """
 
+import base64
+import binascii
 import json
 from collections.abc import Mapping
 from enum import StrEnum
@@ -19,11 +21,18 @@ def fields_of(message: Any) -> dict[str, Any]:
     return {name: getattr(message, name) for name in message.__dataclass_fields__}
 
 
-_WRITER = json.JSONEncoder(separators=(",", ":"), default=fields_of)
+def _written(value: Any) -> Any:
+    return base64.b64encode(value).decode() if isinstance(value, bytes) else fields_of(value)
+
+
+_WRITER = json.JSONEncoder(separators=(",", ":"), default=_written)
 
 
 def write(message: Any) -> str:
-    """A dataclass as one line of JSON, with the dataclasses in it, in the order of their fields."""
+    """A dataclass, or an object, as one line of JSON, with the dataclasses in it, in the order of their fields.
+
+    Bytes are base64 (RFC 4648 §4).
+    """
     return _WRITER.encode(message)
 
 
@@ -57,6 +66,16 @@ def text(entry: Mapping[str, Any], name: str, default: str | None = None) -> str
     if not isinstance(value, str):
         raise Invalid(f"{name} is missing or is no text")
     return _whole(value)
+
+
+def octets(entry: Mapping[str, Any], name: str, default: bytes | None = None) -> bytes:
+    """Bytes, which must be there unless they have a default."""
+    if default is not None and entry.get(name) is None:
+        return default
+    try:
+        return base64.b64decode(text(entry, name), validate=True)
+    except (binascii.Error, ValueError):
+        raise Invalid(f"{name} is no base64") from None
 
 
 def texts(entry: Mapping[str, Any], name: str) -> tuple[str, ...]:

@@ -151,13 +151,27 @@ def test_a_boot_ticket_that_was_used_twice_is_told_with_both_who_used_it() -> No
     assert "credential --rotate" in found.remedy
 
 
+@pytest.mark.parametrize("why", [TicketRefusal.OTHER_TPM, TicketRefusal.NEW_TPM])
+def test_the_way_to_accept_a_tpm_is_told_as_a_command_to_type(why: TicketRefusal) -> None:
+    denied = seen(8, Stage.TICKET_REFUSED, why.value, why=why.value, tpm="a" * 64)
+    (found,) = ticket_refused(case(denied))
+    assert f"`tinkbox hardware tpm {MAC} --accept {'a' * 64}`" in found.remedy
+
+
 @pytest.mark.parametrize("why", TicketRefusal)
 def test_every_refused_ticket_is_told_unless_the_worker_got_another_by_itself(why: TicketRefusal) -> None:
     refused = ticket_denied(8, why)
     (found,) = ticket_refused(case(refused))
     assert found.remedy
     mended = list(ticket_refused(case(refused, seen(9, Stage.SESSION))))
-    lasting = {TicketRefusal.USED, TicketRefusal.ELSEWHERE, TicketRefusal.OLD_WORKER}
+    lasting = {
+        TicketRefusal.USED,
+        TicketRefusal.ELSEWHERE,
+        TicketRefusal.OLD_WORKER,
+        TicketRefusal.NO_TPM,
+        TicketRefusal.OTHER_TPM,
+        TicketRefusal.UNPROVEN_TPM,
+    }
     assert bool(mended) is (why in lasting)
 
 

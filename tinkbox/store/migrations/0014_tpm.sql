@@ -1,0 +1,3 @@
+-- Which TPM 2.0 a machine proved to have, by the SHA-256, in hex, of its endorsement key; empty: none.
+ALTER TABLE session ADD COLUMN tpm TEXT NOT NULL DEFAULT '';           -- when this session began
+ALTER TABLE session ADD COLUMN tpm_accepted TEXT NOT NULL DEFAULT '';  -- which one the machine has to show

@@ -24,3 +24,5 @@ def test_machine_whose_credential_is_rotated_loses_its_action_and_works_on(waiti
         assert lab.ended(following).state is State.SUCCESS
         stages = lab.stages(ONE)
         assert (stages.count(Stage.SCRIPT), stages.count(Stage.SESSION)) == (1, 2)
+        (machine,) = lab.machines
+        assert not [line for line in machine.console.lines if "not found" in line], "the OSIE lacks a program"

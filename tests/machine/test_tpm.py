@@ -40,5 +40,5 @@ def test_machine_with_another_tpm_works_once_it_is_accepted(shell_archive: Path,
             assert command, told["remedy"]
             lab.appliance.command(*command[1].split())
             assert lab.ended(second).state is State.SUCCESS
-            assert lab.stages(ONE).count(Stage.KERNEL) == 1
+            assert lab.stages(ONE).count(Stage.KERNEL) == len((first, second))
             machine.power_off()

@@ -5,10 +5,12 @@ import fcntl
 import gc
 import signal
 import socket
+import struct
 import time
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import aclosing, contextmanager, suppress
 from dataclasses import replace
+from functools import partial
 from ipaddress import IPv4Address
 from pathlib import Path
 from typing import NoReturn
@@ -18,7 +20,7 @@ from aiohttp.typedefs import Middleware
 
 from tinkbox import __version__
 from tinkbox.api.access import bearer_only
-from tinkbox.api.tokens import read_people
+from tinkbox.api.tokens import examine_people
 from tinkbox.appliance import BOOT_KEY, Appliance, Part
 from tinkbox.boot.http.loaders import load_loaders
 from tinkbox.door.bodies import Bodies, limit_bodies
@@ -30,7 +32,7 @@ from tinkbox.door.pressure import Pressure
 from tinkbox.door.problems import refusals_become_problems
 from tinkbox.engine.templates.jinja_process import render_confined
 from tinkbox.hosting.volumes import real_folders
-from tinkbox.listening import Listening, Sockets, bound
+from tinkbox.listening import Listening, Sockets, bound, tried
 from tinkbox.model.errors import Conflict, Invalid, Refusal, Unavailable
 from tinkbox.model.limits import (
     BODY_BYTES,
@@ -44,15 +46,20 @@ from tinkbox.model.limits import (
     open_files,
 )
 from tinkbox.osie.image import images as osie_images
-from tinkbox.private_files import Layout, kept_secret, make_private
+from tinkbox.private_files import Layout, as_owner, examine_private, make_private, stored_secret
 from tinkbox.runtime import EngineAway
 from tinkbox.runtime.docker import DockerRuntime
 from tinkbox.settings.all_settings import Settings
 from tinkbox.store.database import Store
+from tinkbox.store.database import examine as examine_store
 
+LOCK, STORE = "lock", "tinkbox.sqlite"  # below the data folder
+# For an appliance on this host to take a connection in.
+ANSWER_SECONDS = 5.0
+_UCRED = struct.Struct("3i")  # unix(7), SO_PEERCRED: pid, uid, gid
 # What everybody is served is left as it is, whoever put it there, and so is what containers write.
 _DATA = Layout(
-    private=("tinkbox.sqlite*", "operator.*", BOOT_KEY, "lock", "people", "recordings", "registry", "services"),
+    private=("tinkbox.sqlite*", "operator.*", BOOT_KEY, LOCK, "people", "recordings", "registry", "services"),
     shared=("osie", "raspberrypi", "cache", "services/*/workflow"),
 )
 Say = Callable[[str], None]
@@ -78,7 +85,7 @@ async def serve(settings: Settings, say: Say) -> None:
     stop = _told_to_stop()
     with _only_one(settings.data), bound(settings) as sockets:
         settings = _with_real_folders(settings)
-        store = await Store.open(settings.data / "tinkbox.sqlite")
+        store = await Store.open(settings.data / STORE)
         try:
             await _run(settings, sockets, store, stop, say)
         finally:
@@ -105,7 +112,7 @@ async def _run(settings: Settings, sockets: Sockets, store: Store, stop: asyncio
                 proxy.middleware, appliance.traffic.counted(), pressure.guard("/worker/"), keep_last_room(appliance.free),
             ]  # fmt: skip
             await doors.open(each.node, NODE_CONNECTIONS, appliance.node_routes(each), guards)
-        for line in (*_exposed(sockets), *_tree(settings, sockets)):
+        for line in (*_exposed(settings, sockets), *_tree(settings, sockets)):
             say(line)
         await _keep_running([pressure.run, *doors.parts, *appliance.parts()], appliance.save, stop)
 
@@ -206,7 +213,7 @@ def _only_one(data: Path) -> Iterator[None]:
     """Make the data directory ours alone, for as long as we run."""
     try:
         make_private(data, _DATA)
-        lock = (data / "lock").open("w")
+        lock = (data / LOCK).open("w")
     except OSError as error:
         raise Unavailable(f"cannot use the data directory {data}: {error.strerror}; name another with --data") from None
     with lock:
@@ -244,15 +251,15 @@ def _tree(settings: Settings, sockets: Sockets) -> list[str]:
     return [f"tinkbox {__version__}, data in {settings.data}", *shown]
 
 
-def _exposed(sockets: Sockets) -> list[str]:
+def _exposed(settings: Settings, sockets: Sockets) -> list[str]:
     """What machines can reach that is for people; a warning, since some hosts have one network only, and a token is asked for."""
-    host, port, *_ = sockets.operator.getsockname()
-    address = IPv4Address(host)
+    listen = settings.operator.listen
+    address = IPv4Address(socket.gethostbyname(listen.host))
     reached = address.is_unspecified or address in [each.interface.address for each in sockets.networks]
     if address.is_loopback or not reached:
         return []
     who = "every machine on the provisioning network, who may try tokens and read yours on the wire"
-    return [f"warning: operator.listen {host}:{port} is open to {who}: listen on 127.0.0.1, or on a network of people"]
+    return [f"warning: operator.listen {listen} is open to {who}: listen on 127.0.0.1, or on a network of people"]
 
 
 def _network(settings: Settings, at: Listening) -> list[str]:
@@ -268,30 +275,39 @@ def _network(settings: Settings, at: Listening) -> list[str]:
     ]
 
 
-async def check(settings: Settings, say: Say) -> bool:
+async def check(settings: Settings, say: Say, file: Path | None = None) -> bool:
     """Look at everything that serving needs, say what is wrong and what to do; whether all is well.
 
-    A Docker engine is not needed: without one everything works but hosted services.
+    It changes nothing.  Root looks at the files as the owner of the data folder does: a unit runs as that user, who must be
+    able to read the configuration's `file` as well.  Beside an appliance that runs with the same folder its ports are left
+    alone.  A Docker engine is not needed: without one everything works but hosted services.
     """
     wrong: list[str] = []
-    try:
+    with _noting(wrong):
         load_loaders()
-        with _only_one(settings.data), bound(settings) as sockets:
-            _with_real_folders(settings)
-            store = await Store.open(settings.data / "tinkbox.sqlite")
-            await store.close()
-            read_people(settings.data, settings.operator.people)
-            kept_secret(settings.data / BOOT_KEY)
-            for line in (*_exposed(sockets), *_tree(settings, sockets)):
-                say(line)
-            _limits(settings, say)
-    except Refusal as refusal:
-        problems = refusal.problems if isinstance(refusal, Invalid) else ()
-        wrong += [str(each) for each in problems] or [str(refusal)]
-    try:
+    running = None
+    with _noting(wrong), as_owner(settings.data) as owner:
+        if owner:
+            say(f"checked for the user {owner}, who owns {settings.data}")
+        for look in (
+            partial(_refuse_unreadable, file), partial(examine_private, settings.data, _DATA),
+            partial(_with_real_folders, settings), partial(examine_store, settings.data / STORE),
+            partial(examine_people, settings.data, settings.operator.people),
+            partial(stored_secret, settings.data / BOOT_KEY),
+        ):  # fmt: skip
+            with _noting(wrong):
+                look()
+        running = _running(settings.data)
+    with _noting(wrong), tried(settings, running) as trial:
+        if running is not None:
+            say(f"tinkbox runs already with this data folder (pid {running}): its ports were not tried")
+        for port in trial.unseen:
+            say(f"{port} is in use, and only root sees by whom: it was not tried")
+        for line in (*_exposed(settings, trial.sockets), *_tree(settings, trial.sockets)):
+            say(line)
+        _limits(settings, say)
+    with _noting(wrong):
         await render_confined("", [])
-    except Unavailable as error:
-        wrong.append(str(error))
     try:
         async with DockerRuntime(settings.docker) as engine:
             say(f"Docker engine {await engine.version()} at {settings.docker}")
@@ -300,3 +316,45 @@ async def check(settings: Settings, say: Say) -> bool:
     for line in wrong:
         say(f"wrong: {line}")
     return not wrong
+
+
+@contextmanager
+def _noting(wrong: list[str]) -> Iterator[None]:
+    """Note what is refused, and go on."""
+    try:
+        yield
+    except Refusal as refusal:
+        problems = refusal.problems if isinstance(refusal, Invalid) else ()
+        wrong += [str(each) for each in problems] or [str(refusal)]
+
+
+def _refuse_unreadable(file: Path | None) -> None:
+    try:
+        if file is not None:
+            file.open().close()
+    except FileNotFoundError:
+        return
+    except OSError as error:
+        raise Unavailable(f"cannot read the configuration file {file}: {error.strerror}: make it readable") from None
+
+
+def _running(data: Path) -> int | None:
+    """The process of the appliance that serves this folder, None without one; raises Unavailable where it does not answer."""
+    try:
+        with (data / LOCK).open() as lock:
+            fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
+            return None
+    except FileNotFoundError:
+        return None
+    except BlockingIOError:
+        pass
+    except OSError as error:
+        raise Unavailable(f"cannot use the data directory {data}: {error.strerror}") from None
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as asking:
+        asking.settimeout(ANSWER_SECONDS)
+        try:
+            asking.connect(str(data / "operator.sock"))
+        except OSError:
+            raise Unavailable(f"another tinkbox begins or ends to serve {data}: check again in a moment") from None
+        pid, _, _ = _UCRED.unpack(asking.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _UCRED.size))
+    return int(pid)

@@ -1,13 +1,13 @@
 """Everything that the appliance listens on, bound before anything is served, and what machines know it by."""
 
 import socket
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 from tinkbox.boot.network.interfaces import ProvisioningInterface, provisioning_interfaces
-from tinkbox.boot.network.sockets import bind_tcp, bind_udp
+from tinkbox.boot.network.sockets import Taken, bind_tcp, bind_udp
 from tinkbox.model.errors import Conflict, Unavailable
 from tinkbox.model.leases import Subnet
 from tinkbox.settings.all_settings import Settings
@@ -17,7 +17,6 @@ HTTP_PORT = 80
 DNS_PORT = 53
 SOCKET_MODE = 0o600
 MAX_SOCKET_PATH = 107
-Keep = Callable[[socket.socket], socket.socket]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,6 +58,67 @@ class Sockets:
         return self.networks[0]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Trial:
+    """Sockets that were tried: of a port that was left alone there is one that is bound to nothing.
+
+    `unseen` are ports that somebody holds, and we may not see who: most likely the appliance that runs.
+    """
+
+    sockets: Sockets
+    unseen: Sequence[str]
+
+
+class _Binding:
+    """Binds what is served on, for as long as `stack` lasts."""
+
+    def __init__(self, stack: ExitStack) -> None:
+        self._stack = stack
+
+    def keep(self, bind: Callable[[], socket.socket]) -> socket.socket:
+        return self._stack.enter_context(closing(bind()))
+
+    def local(self, path: Path) -> socket.socket:
+        """The operator door's unix socket; whoever the file permissions let in is the operator."""
+        _refuse_long(path)
+        path.unlink(missing_ok=True)  # of a run that was killed: the lock says that nobody uses it
+        socket_ = self.keep(lambda: socket.socket(socket.AF_UNIX, socket.SOCK_STREAM))
+        socket_.bind(str(path))
+        path.chmod(SOCKET_MODE)
+        socket_.listen(128)
+        socket_.setblocking(False)
+        return socket_
+
+    def tcp(self, address: str, port: int) -> socket.socket:
+        return self.keep(lambda: bind_tcp(address=address, port=port))
+
+    def udp(self, interface: str, address: str, port: int) -> socket.socket:
+        return self.keep(lambda: bind_udp(interface=interface, address=address, port=port))
+
+
+class _Trying(_Binding):
+    """Binds only to find out whether it could, as `tried` says."""
+
+    def __init__(self, stack: ExitStack, running: int | None) -> None:
+        super().__init__(stack)
+        self._running = running
+        self.unseen: list[str] = []
+
+    def keep(self, bind: Callable[[], socket.socket]) -> socket.socket:
+        try:
+            return super().keep(bind)
+        except Taken as taken:
+            if self._running is None or taken.pid not in (self._running, None):
+                raise
+            if taken.pid is None:
+                self.unseen.append(taken.where)
+        return super().keep(socket.socket)
+
+    def local(self, path: Path) -> socket.socket:
+        _refuse_long(path)
+        return super().keep(socket.socket)
+
+
 @contextmanager
 def bound(settings: Settings) -> Iterator[Sockets]:
     """Bind all of it, for as long as the context lasts.
@@ -66,30 +126,39 @@ def bound(settings: Settings) -> Iterator[Sockets]:
     Raises Unavailable, Conflict or Invalid, with the remedy, for what cannot be had.
     """
     with ExitStack() as stack:
-
-        def keep(socket_: socket.socket) -> socket.socket:
-            return stack.enter_context(closing(socket_))
-
-        interfaces = provisioning_interfaces(settings.interfaces, settings.address)
-        for each in interfaces:
-            if each.address in settings.services.subnets:
-                raise Conflict(
-                    f"{each.address} lies in services.subnets {settings.services.subnets}: name others there"
-                )
-        yield Sockets(
-            operator_local=keep(_bind_local(settings.data / "operator.sock")),
-            operator=keep(bind_tcp(address=settings.operator.listen.host, port=settings.operator.listen.port)),
-            images=keep(bind_tcp(address="127.0.0.1", port=0)),
-            subnets=settings.dhcp.on([(each.name, each.network) for each in interfaces]),
-            networks=tuple(_listening(settings, each, keep) for each in interfaces),
-        )
+        yield _sockets(settings, _Binding(stack))
 
 
-def _listening(settings: Settings, interface: ProvisioningInterface, keep: Keep) -> Listening:
+@contextmanager
+def tried(settings: Settings, running: int | None) -> Iterator[Trial]:
+    """Raise what `bound` would raise, and make no file.
+
+    `running` is the process of an appliance whose ports are to be left alone; None: every port must be free.
+    """
+    with ExitStack() as stack:
+        binding = _Trying(stack, running)
+        yield Trial(sockets=_sockets(settings, binding), unseen=binding.unseen)
+
+
+def _sockets(settings: Settings, binding: _Binding) -> Sockets:
+    interfaces = provisioning_interfaces(settings.interfaces, settings.address)
+    for each in interfaces:
+        if each.address in settings.services.subnets:
+            raise Conflict(f"{each.address} lies in services.subnets {settings.services.subnets}: name others there")
+    return Sockets(
+        operator_local=binding.local(settings.data / "operator.sock"),
+        operator=binding.tcp(settings.operator.listen.host, settings.operator.listen.port),
+        images=binding.tcp("127.0.0.1", 0),
+        subnets=settings.dhcp.on([(each.name, each.network) for each in interfaces]),
+        networks=tuple(_listening(settings, each, binding) for each in interfaces),
+    )
+
+
+def _listening(settings: Settings, interface: ProvisioningInterface, binding: _Binding) -> Listening:
     address = str(interface.address)
 
     def udp(port: int, *, everybody: bool = False) -> socket.socket:
-        return keep(bind_udp(interface=interface.name, address="" if everybody else address, port=port))
+        return binding.udp(interface.name, "" if everybody else address, port)
 
     with_port = "" if settings.node.http_port == HTTP_PORT else f":{settings.node.http_port}"
     answers = settings.dhcp.mode != "off"
@@ -97,36 +166,27 @@ def _listening(settings: Settings, interface: ProvisioningInterface, keep: Keep)
         interface=interface,
         url=f"http://{address}{with_port}",
         registry=f"{address}{with_port}",
-        node=keep(bind_tcp(address=address, port=settings.node.http_port)),
+        node=binding.tcp(address, settings.node.http_port),
         tftp=udp(settings.node.tftp_port),
         # What is broadcast reaches only a socket that is bound to no address.
         dhcp=udp(SERVER_PORT, everybody=True) if answers else None,
         boot_server=udp(BOOT_SERVER_PORT) if answers else None,
         syslog=udp(settings.node.syslog_port) if settings.node.syslog_port else None,
-        names=_bind_names(settings, interface, keep) if settings.services.names else None,
+        names=_bind_names(settings, interface, binding) if settings.services.names else None,
     )
 
 
 def _bind_names(
-    settings: Settings, interface: ProvisioningInterface, keep: Keep
+    settings: Settings, interface: ProvisioningInterface, binding: _Binding
 ) -> tuple[socket.socket, socket.socket]:
     address, port = str(interface.address), settings.node.dns_port
     try:
-        udp = keep(bind_udp(interface=interface.name, address=address, port=port))
-        return udp, keep(bind_tcp(address=address, port=port))
+        return binding.udp(interface.name, address, port), binding.tcp(address, port)
     except Unavailable as error:
         lead = f"lead names below {settings.services.domain} to {address} with a DNS server of yours"
         raise Unavailable(f"{error}; or {lead}, and set services.names: off") from None
 
 
-def _bind_local(path: Path) -> socket.socket:
-    """The operator door's unix socket; whoever the file permissions let in is the operator."""
+def _refuse_long(path: Path) -> None:
     if len(str(path).encode()) > MAX_SOCKET_PATH:
         raise Unavailable(f"{path} is too long for a unix socket: name a data directory with a shorter path")
-    path.unlink(missing_ok=True)  # of a run that was killed: the lock says that nobody uses it
-    socket_ = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-    socket_.bind(str(path))
-    path.chmod(SOCKET_MODE)
-    socket_.listen(128)
-    socket_.setblocking(False)
-    return socket_

@@ -8,7 +8,7 @@ import os
 import secrets
 import stat
 from collections.abc import Collection, Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path, PurePath
 from pwd import getpwuid
@@ -17,6 +17,7 @@ from typing import Final
 from tinkbox.model.errors import Unavailable
 
 UMASK: Final = 0o077
+LEAST_SECRET: Final = 20  # characters; those that are made have 43
 _OTHERS: Final = 0o077
 
 
@@ -39,49 +40,131 @@ def make_private(folder: Path, layout: Layout) -> None:
 
     Raises Unavailable, with the remedy, where the folder is another user's, cannot be set, or is for other things.
     """
-    try:
+    with _usable(folder):
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-        folder = folder.resolve()
-        names = [each.name for each in folder.iterdir()]
-        if folder.stat().st_mode & _OTHERS and names and not any(map(layout.knows, names)):
-            raise Unavailable(f"{folder} is for other things, such as {names[0]}: name a folder of its own with --data")
-        _own(folder, folder)
-        for name in names:
-            if any(PurePath(name).match(each) for each in layout.private):
-                for path in _below(folder, name, layout.shared):
-                    _own(path, folder)
+        for path in _ours(folder, layout):
+            with suppress(FileNotFoundError):
+                mode = path.lstat().st_mode
+                if mode & _OTHERS:
+                    path.chmod(stat.S_IMODE(mode) & ~_OTHERS)
+
+
+def examine_private(folder: Path, layout: Layout) -> None:
+    """Raise what `make_private` would raise of a folder, also of one that is to be made; change nothing."""
+    with _usable(folder):
+        place = _nearest(folder)
+        if not place.is_dir() or not os.access(place, os.R_OK | os.W_OK | os.X_OK, effective_ids=True):
+            raise Unavailable(f"cannot use the data directory {folder}: {_name(os.geteuid())} may not write to {place}")
+        if place == folder:
+            for _ in _ours(folder, layout):
+                pass
+
+
+@contextmanager
+def as_owner(folder: Path) -> Iterator[str]:
+    """Where root looks at another user's folder, look as that user does; gives the user's name, or nothing.
+
+    So no file there becomes root's.  The rights are those of the whole process: nothing else may run meanwhile.
+    Raises Unavailable.
+    """
+    try:
+        owner = folder.stat()
+    except FileNotFoundError:
+        owner = None
     except OSError as error:
-        raise Unavailable(f"cannot use the data directory {folder}: {error.strerror}: {_remedy(folder)}") from None
+        raise Unavailable(f"cannot use the data directory {folder}: {error.strerror}") from None
+    if os.geteuid() != 0 or owner is None or owner.st_uid == 0:
+        yield ""
+        return
+    before = os.getgroups(), os.getegid()
+    try:
+        os.setgroups(_groups(owner.st_uid, owner.st_gid))
+        os.setegid(owner.st_gid)
+        os.seteuid(owner.st_uid)
+    except OSError as error:
+        raise Unavailable(
+            f"{folder} belongs to user {_name(owner.st_uid)}, whose rights root cannot take here: {error.strerror}: check as that user"
+        ) from None
+    try:
+        yield _name(owner.st_uid)
+    finally:
+        os.seteuid(0)
+        os.setegid(before[1])
+        os.setgroups(before[0])
 
 
 def kept_secret(path: Path) -> str:
     """What the file holds; when there is none it is made, readable by its owner only, of 256 random bits.
 
-    Raises Unavailable when it is empty.
+    Raises Unavailable as `stored_secret` does.
     """
     if not path.exists():
         fresh = path.with_suffix(".new")
         fresh.touch(mode=0o600)
         fresh.write_text(secrets.token_urlsafe(32) + "\n")
         fresh.replace(path)  # so that no power cut leaves an empty one behind
-    secret = path.read_text().strip()
+    return stored_secret(path)
+
+
+def stored_secret(path: Path) -> str:
+    """What the file holds, without space around it; empty when there is no file.
+
+    Raises Unavailable when it cannot be read, or when the secret is shorter than LEAST_SECRET.
+    """
+    remedy = "delete it, and the next start makes a new one"
+    try:
+        secret = path.read_text("ascii").strip()
+    except FileNotFoundError:
+        return ""
+    except OSError as error:
+        raise Unavailable(f"cannot read the secret {path}: {error.strerror}: {remedy}") from None
+    except UnicodeDecodeError:
+        raise Unavailable(f"{path} holds no secret, but other bytes than ASCII's: {remedy}") from None
     if not secret:
+        raise Unavailable(f"{path} is empty, which would let everybody in: {remedy}")
+    if len(secret) < LEAST_SECRET:
         raise Unavailable(
-            f"{path} is empty, which would let everybody in: delete it, and the next start makes a new one"
+            f"{path} is too short, which can be guessed: it has {len(secret)} characters, at least {LEAST_SECRET} are "
+            f"needed: {remedy}"
         )
     return secret
 
 
-def _own(path: Path, folder: Path) -> None:
-    """Take others' rights away; raises Unavailable where that is not ours to do."""
-    with suppress(FileNotFoundError):
-        found = path.lstat()
-        if stat.S_ISLNK(found.st_mode):
-            return
-        if found.st_uid != os.geteuid():
-            raise Unavailable(f"{path} belongs to user {_name(found.st_uid)}: {_remedy(folder)}")
-        if found.st_mode & _OTHERS:
-            path.chmod(stat.S_IMODE(found.st_mode) & ~_OTHERS)
+@contextmanager
+def _usable(folder: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise Unavailable(f"cannot use the data directory {folder}: {error.strerror}: {_remedy(folder)}") from None
+
+
+def _ours(folder: Path, layout: Layout) -> Iterator[Path]:
+    """The folder and what is private in it, but for links; raises Unavailable for what is not ours."""
+    folder = folder.resolve()
+    names = [each.name for each in folder.iterdir()]
+    if folder.stat().st_mode & _OTHERS and names and not any(map(layout.knows, names)):
+        raise Unavailable(f"{folder} is for other things, such as {names[0]}: name a folder of its own with --data")
+    private = [name for name in names if any(PurePath(name).match(each) for each in layout.private)]
+    for path in (folder, *(path for name in private for path in _below(folder, name, layout.shared))):
+        with suppress(FileNotFoundError):
+            found = path.lstat()
+            if stat.S_ISLNK(found.st_mode):
+                continue
+            if found.st_uid != os.geteuid():
+                raise Unavailable(f"{path} belongs to user {_name(found.st_uid)}: {_remedy(folder)}")
+            yield path
+
+
+def _nearest(folder: Path) -> Path:
+    """The folder, or where it would have to be made."""
+    return folder if folder.exists() else _nearest(folder.parent)
+
+
+def _groups(uid: int, gid: int) -> list[int]:
+    try:
+        return os.getgrouplist(getpwuid(uid).pw_name, gid)
+    except KeyError:
+        return [gid]
 
 
 def _below(folder: Path, name: str, shared: Collection[str]) -> Iterator[Path]:

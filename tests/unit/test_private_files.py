@@ -8,7 +8,15 @@ import pytest
 
 from tests.everybodys_checkout import BEFORE, PYTHON
 from tinkbox.model.errors import Unavailable
-from tinkbox.private_files import Layout, make_private
+from tinkbox.private_files import (
+    LEAST_SECRET,
+    Layout,
+    as_owner,
+    examine_private,
+    kept_secret,
+    make_private,
+    stored_secret,
+)
 
 LAYOUT = Layout(private=("own", "own.*"), shared=("given", "own/*/given"))
 needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="makes files of other users")
@@ -75,3 +83,68 @@ def test_a_folder_of_root_is_refused_to_another_user(tmp_path: Path) -> None:
     ended = subprocess.run(command, capture_output=True, text=True, check=False)
     assert "cannot use the data directory" in ended.stderr
     assert "`chown -R 4711 " in ended.stderr
+
+
+def test_to_examine_a_folder_changes_nothing(folder: Path, tmp_path: Path) -> None:
+    examine_private(folder, LAYOUT)
+    examine_private(tmp_path / "not" / "there", LAYOUT)
+    assert modes(folder, ".", "own", "own/deep", "own/deep/secret", "own.token") == [0o777] * 5
+    assert not (tmp_path / "not").exists()
+
+
+@needs_root
+def test_to_examine_a_folder_refuses_what_the_start_refuses(folder: Path) -> None:
+    os.chown(folder / "own/deep/secret", 4711, 4711)
+    with pytest.raises(Unavailable, match=r"secret belongs to user 4711: `chown -R root .*` gives it to root"):
+        examine_private(folder, LAYOUT)
+
+
+def test_a_folder_that_cannot_be_made_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(Unavailable, match="may not write to"):
+        examine_private(tmp_path / "file" / "data", LAYOUT)
+
+
+@needs_root
+def test_root_looks_at_another_users_folder_with_that_users_rights(tmp_path: Path) -> None:
+    os.chown(tmp_path, 4711, 4712)
+    before = os.geteuid(), os.getegid(), os.getgroups()
+    with as_owner(tmp_path) as owner:
+        assert (owner, os.geteuid(), os.getegid(), os.getgroups()) == ("4711", 4711, 4712, [4712])
+    assert (os.geteuid(), os.getegid(), os.getgroups()) == before
+
+
+@pytest.mark.parametrize("name", ["", "missing"])
+def test_at_a_folder_of_ours_we_look_as_ourselves(tmp_path: Path, name: str) -> None:
+    with as_owner(tmp_path / name) as owner:
+        assert (owner, os.geteuid()) == ("", tmp_path.stat().st_uid)
+
+
+def test_a_secret_that_is_not_there_is_made_by_the_start_alone(tmp_path: Path) -> None:
+    assert stored_secret(tmp_path / "key") == ""
+    made = kept_secret(tmp_path / "key")
+    assert len(made) > LEAST_SECRET
+    assert made == stored_secret(tmp_path / "key") == kept_secret(tmp_path / "key")
+
+
+@pytest.mark.parametrize(
+    ("content", "problem"),
+    [
+        (b"", "is empty"),
+        (b" \n", "is empty"),
+        (b"x" * (LEAST_SECRET - 1) + b"\n", "is too short"),
+        (b"\xff" * 40, "other bytes than ASCII's"),
+    ],
+)
+def test_what_is_no_secret_is_refused_with_the_way_out(tmp_path: Path, content: bytes, problem: str) -> None:
+    path = tmp_path / "boot.key"
+    path.write_bytes(content)
+    for read in (kept_secret, stored_secret):
+        with pytest.raises(Unavailable, match=rf"boot\.key .*{problem}.*delete it, and the next start makes a new one"):
+            read(path)
+    assert path.read_bytes() == content
+
+
+def test_a_secret_that_cannot_be_read_is_refused_with_the_way_out(tmp_path: Path) -> None:
+    with pytest.raises(Unavailable, match="cannot read the secret"):
+        kept_secret(tmp_path)

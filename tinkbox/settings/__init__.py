@@ -5,6 +5,6 @@ reads the environment.
 """
 
 from tinkbox.settings.environment import ClientTarget, terminal_kind
-from tinkbox.settings.file import client_target, load
+from tinkbox.settings.file import CONFIG, client_target, load
 
-__all__ = ["ClientTarget", "client_target", "load", "terminal_kind"]
+__all__ = ["CONFIG", "ClientTarget", "client_target", "load", "terminal_kind"]

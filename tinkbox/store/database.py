@@ -16,6 +16,7 @@ import re
 import shutil
 import sqlite3
 from collections.abc import Callable, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from functools import cached_property
 from importlib import resources
@@ -251,6 +252,17 @@ def _refused_by_disk(error: sqlite3.Error) -> Unavailable:
     return Unavailable(f"the store cannot be written ({error}): free space where the data directory is, then try again")
 
 
+def examine(path: Path) -> None:
+    """Raise what `Store.open` would raise of this file, as far as its head tells; change nothing, and make none."""
+    if not path.exists():
+        return
+    try:
+        with closing(sqlite3.connect(f"{path.as_uri()}?mode=rw", uri=True)) as connection:
+            _refuse_newer(connection, path)
+    except sqlite3.Error as error:
+        raise Unavailable(f"cannot use the store {path}: {error}") from None
+
+
 def migrations() -> list[tuple[int, str]]:
     """The numbered scripts, in order."""
     scripts = []
@@ -263,13 +275,8 @@ def migrations() -> list[tuple[int, str]]:
 
 def _migrate(connection: sqlite3.Connection, path: Path) -> None:
     scripts = migrations()
-    (version,) = connection.execute("PRAGMA user_version").fetchone()
-    newest = scripts[-1][0]
-    if version > newest:
-        raise Unavailable(
-            f"the store {path} was written by a newer tinkbox (schema {version}, this one knows {newest}): run that one"
-        )
-    if version == newest:
+    version = _refuse_newer(connection, path)
+    if version == scripts[-1][0]:
         return
     connection.create_function("sha256", 1, _sha256, deterministic=True)
     # A table that others refer to is made anew without them (the SQLite manual's "Making Other Kinds Of Table Schema
@@ -282,6 +289,17 @@ def _migrate(connection: sqlite3.Connection, path: Path) -> None:
     if 0 < version < REWRITTEN and 2 * path.stat().st_size < shutil.disk_usage(path.parent).free:
         connection.executescript("PRAGMA auto_vacuum = INCREMENTAL; VACUUM")
     connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+
+
+def _refuse_newer(connection: sqlite3.Connection, path: Path) -> int:
+    """The schema of the file; raises Unavailable for one that is unknown here."""
+    version = int(connection.execute("PRAGMA user_version").fetchone()[0])
+    newest = migrations()[-1][0]
+    if version > newest:
+        raise Unavailable(
+            f"the store {path} was written by a newer tinkbox (schema {version}, this one knows {newest}): run that one"
+        )
+    return version
 
 
 def _sha256(text: str) -> str:

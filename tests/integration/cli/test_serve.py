@@ -4,14 +4,16 @@ import json
 import os
 import signal
 import socket
+import sqlite3
 import stat
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 
-from tests.integration.cli.serving import Configuration, configure, run, run_here, serving
+from tests.integration.cli.serving import Configuration, configure, own_ports, run, run_here, serving
 from tests.integration.engine.appliance import hardware
 
 
@@ -129,9 +131,112 @@ def test_being_told_to_stop_is_no_failure(tmp_path: Path, signum: int) -> None:
 
 
 @pytest.mark.parametrize("name", ["boot.key", "operator.token"])
-def test_a_secret_that_the_start_would_refuse_is_named(tmp_path: Path, name: str) -> None:
+@pytest.mark.parametrize(("content", "problem"), [("", "is empty"), ("short", "is too short")])
+def test_a_secret_that_the_start_would_refuse_is_named(tmp_path: Path, name: str, content: str, problem: str) -> None:
+    configuration = configure(tmp_path)
+    configuration.data.mkdir(mode=0o700)
+    (configuration.data / name).write_text(content)
+    checked = run("serve", "--config", str(configuration.path), "--check")
+    assert (checked.status, f"{name} {problem}" in checked.out) == (1, True)
+    assert run("serve", "--config", str(configuration.path)).status == 1
+
+
+def test_a_check_makes_nothing(tmp_path: Path) -> None:
     configuration = configure(tmp_path)
     assert run("serve", "--config", str(configuration.path), "--check").status == 0
-    (configuration.data / name).write_text("")
+    assert not configuration.data.exists()
+
+
+def test_a_store_that_the_start_would_refuse_is_named_and_left_as_it_is(tmp_path: Path) -> None:
+    configuration = configure(tmp_path)
+    configuration.data.mkdir(mode=0o700)
+    store = configuration.data / "tinkbox.sqlite"
+    store.write_text("no database, but long enough to be taken for one by who only looks at its size " * 20)
     checked = run("serve", "--config", str(configuration.path), "--check")
-    assert (checked.status, f"{name} is empty" in checked.out) == (1, True)
+    assert (checked.status, f"cannot use the store {store}" in checked.out) == (1, True)
+    with closing(sqlite3.connect(tmp_path / "newer")) as newer:
+        newer.execute("PRAGMA user_version = 9999")
+    (tmp_path / "newer").rename(store)
+    checked = run("serve", "--config", str(configuration.path), "--check")
+    assert (checked.status, "was written by a newer tinkbox (schema 9999" in checked.out) == (1, True)
+
+
+RUNS = "tinkbox runs already with this data folder (pid {}): its ports were not tried"
+
+
+def test_a_check_beside_the_appliance_that_runs_leaves_its_ports_alone(tmp_path: Path) -> None:
+    configuration = configure(tmp_path)
+    with serving(configuration) as process:
+        before = state_of(configuration.data)
+        checked = run("serve", "--config", str(configuration.path), "--check")
+        assert (checked.status, checked.err) == (0, "")
+        assert RUNS.format(process.pid) in checked.out
+        assert state_of(configuration.data) == before
+        assert run_here("--data", str(configuration.data), "hardware", "list").status == 0
+
+
+def test_a_check_beside_the_appliance_that_runs_finds_what_the_next_start_would_refuse(tmp_path: Path) -> None:
+    configuration = configure(tmp_path)
+    with serving(configuration) as process:
+        (other,) = own_ports(1)
+        text = configuration.path.read_text()
+        configuration.path.write_text(text.replace(f"http_port: {configuration.http_port}", f"http_port: {other}"))
+        (configuration.data / "boot.key").write_text("")
+        with socket.create_server(("127.0.0.1", other)):
+            checked = run("serve", "--config", str(configuration.path), "--check")
+        assert (checked.status, RUNS.format(process.pid) in checked.out) == (1, False)
+        assert f"wrong: 127.0.0.1:{other}/tcp is taken by " in checked.out
+        assert "boot.key is empty" in checked.out
+
+
+def test_ports_of_an_appliance_with_other_data_are_taken(tmp_path: Path) -> None:
+    configuration = configure(tmp_path)
+    with serving(configuration) as process:
+        checked = run("serve", "--config", str(configuration.path), "--data", str(tmp_path / "other"), "--check")
+        assert (checked.status, "runs already" in checked.out) == (1, False)
+        assert f"(pid {process.pid})" in checked.out
+
+
+def state_of(folder: Path) -> dict[str, tuple[int, int, int]]:
+    """Owner, group and mode of everything below."""
+    return {
+        str(each): (found.st_uid, found.st_gid, found.st_mode)
+        for each in (folder, *folder.rglob("*"))
+        for found in [each.lstat()]
+    }
+
+
+@pytest.fixture
+def users_folder() -> Iterator[Path]:
+    """A folder that every user of the host reaches."""
+    with TemporaryDirectory(dir="/tmp") as made:
+        Path(made).chmod(0o755)
+        yield Path(made)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="makes files of other users")
+def test_root_checks_for_the_user_who_owns_the_data_folder_and_locks_nobody_out(users_folder: Path) -> None:
+    configuration = configure(users_folder)
+    check = ("serve", "--config", str(configuration.path), "--check")
+    configuration.data.mkdir(mode=0o700)
+    os.chown(configuration.data, 4711, 4711)
+    before = state_of(configuration.data)
+    checked = run(*check)
+    assert (checked.status, f"checked for the user 4711, who owns {configuration.data}" in checked.out) == (0, True)
+    assert state_of(configuration.data) == before
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="makes files of other users")
+def test_root_finds_what_the_owner_of_the_data_folder_cannot_use(users_folder: Path) -> None:
+    configuration = configure(users_folder)
+    check = ("serve", "--config", str(configuration.path), "--check")
+    with serving(configuration):
+        pass
+    for each in (configuration.data, *configuration.data.rglob("*")):
+        os.chown(each, 4711, 4711)
+    assert run(*check).status == 0
+    os.chown(configuration.data / "boot.key", 0, 0)
+    before = state_of(configuration.data)
+    checked = run(*check)
+    assert (checked.status, "boot.key belongs to user root: `chown -R 4711" in checked.out) == (1, True)
+    assert state_of(configuration.data) == before

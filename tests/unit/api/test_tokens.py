@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tinkbox.api.tokens import People, read_people
+from tinkbox.api.tokens import People, examine_people, read_people
 from tinkbox.model.access import Caller, Right
 from tinkbox.model.errors import Forbidden, Unavailable
 
@@ -46,6 +46,28 @@ def test_an_empty_token_lets_nobody_in_and_the_start_fails(tmp_path: Path, name:
     (tmp_path / name).write_text("\n")
     with pytest.raises(Unavailable, match=name):
         read_people(tmp_path, ANNA)
+
+
+@pytest.mark.parametrize("name", ["operator.token", "people/anna.token"])
+def test_a_token_that_can_be_guessed_lets_nobody_in_and_the_start_fails(tmp_path: Path, name: str) -> None:
+    (tmp_path / "people").mkdir()
+    (tmp_path / name).write_text("secret\n")
+    with pytest.raises(Unavailable, match=rf"{name} is too short.* 6 characters, .* delete it"):
+        read_people(tmp_path, ANNA)
+
+
+def test_to_examine_tokens_makes_and_deletes_none(tmp_path: Path) -> None:
+    read_people(tmp_path, ANNA)
+    before = set(tmp_path.rglob("*"))
+    examine_people(tmp_path, {"bert": LOOK})
+    assert set(tmp_path.rglob("*")) == before
+
+
+def test_to_examine_tokens_refuses_what_the_start_refuses(tmp_path: Path) -> None:
+    read_people(tmp_path, ANNA)
+    (tmp_path / "people" / "anna.token").write_text(token(tmp_path / "operator.token"))
+    with pytest.raises(Unavailable, match=r"anna\.token holds the token of operator"):
+        examine_people(tmp_path, ANNA)
 
 
 def test_a_token_is_one_persons(tmp_path: Path) -> None:

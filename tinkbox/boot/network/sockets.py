@@ -3,7 +3,10 @@
 import errno
 import os
 import socket
+import sys
 from contextlib import suppress
+from dataclasses import dataclass
+from ipaddress import IPv4Address
 from pathlib import Path
 
 from tinkbox.model.errors import Unavailable
@@ -53,12 +56,33 @@ def bind_tcp(*, address: str, port: int) -> socket.socket:
     return bound
 
 
+class Taken(Unavailable):
+    """Another process holds the port `where`; `pid` is None where we may not see which."""
+
+    def __init__(self, where: str, holder: "Holder | None", remedy: str) -> None:
+        port = where.rpartition(":")[2].partition("/")[0]
+        named = (
+            f"{holder.name} (pid {holder.pid})" if holder else f"another process (`ss -lnp 'sport = {port}'` names it)"
+        )
+        super().__init__(f"{where} is taken by {named}: stop that process {remedy}")
+        self.where = where
+        self.pid = holder.pid if holder else None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Holder:
+    """A process by what the kernel calls it."""
+
+    name: str
+    pid: int
+
+
 def refused(error: OSError, protocol: str, address: str, port: int) -> Unavailable:
     """Why a port cannot be had, and what to do, in one line."""
     where = f"{address}:{port}/{protocol}"
     if error.errno == errno.EADDRINUSE:
         remedy = _DHCP_REMEDY if port in (SERVER_PORT, BOOT_SERVER_PORT) else "or configure another port"
-        return Unavailable(f"{where} is taken by {holder(protocol, port)}: stop that process {remedy}")
+        return Taken(where, holder(protocol, address, port), remedy)
     if error.errno in (errno.EACCES, errno.EPERM):
         return Unavailable(f"no right to listen on {where}: run as root, or with CAP_NET_BIND_SERVICE and CAP_NET_RAW")
     if error.errno == errno.EADDRNOTAVAIL:
@@ -66,18 +90,22 @@ def refused(error: OSError, protocol: str, address: str, port: int) -> Unavailab
     return Unavailable(f"cannot listen on {where}: {error.strerror}")
 
 
-def holder(protocol: str, port: int) -> str:
-    """The process that holds a local port, such as `dnsmasq (pid 812)`, as far as we may see it."""
+def holder(protocol: str, address: str, port: int) -> Holder | None:
+    """The process that holds a local port of an address ("" for any), as far as we may see it."""
+    wanted = IPv4Address(socket.gethostbyname(address or "0.0.0.0"))  # noqa: S104 - nothing is bound here
     inodes = set()
     for line in Path(f"/proc/net/{protocol}").read_text().splitlines()[1:]:
         fields = line.split()
         listening = protocol == "udp" or fields[3] == "0A"
-        if int(fields[1].rpartition(":")[2], 16) == port and listening:
+        at, _, number = fields[1].rpartition(":")
+        bound = IPv4Address(int(at, 16).to_bytes(4, sys.byteorder))
+        meets = bound == wanted or bound.is_unspecified or wanted.is_unspecified
+        if int(number, 16) == port and listening and meets:
             inodes.add(f"socket:[{fields[9]}]")
     for process in Path("/proc").glob("[0-9]*"):
         if name := _name_of_holder(process, inodes):
-            return f"{name} (pid {process.name})"
-    return f"another process (`ss -lnp 'sport = {port}'` names it)"
+            return Holder(name=name, pid=int(process.name))
+    return None
 
 
 def _name_of_holder(process: Path, inodes: set[str]) -> str:

@@ -24,12 +24,13 @@ def serve(chosen: argparse.Namespace) -> int:
     from tinkbox.app import serve as run
     from tinkbox.door.log_limit import LogLimit
     from tinkbox.private_files import UMASK
-    from tinkbox.settings import load
+    from tinkbox.settings import CONFIG, load
 
     os.umask(UMASK)
     settings = load(chosen.config, chosen.data)
     if chosen.check:
-        return 0 if asyncio.run(check(settings, _say)) else 1
+        # A file that was named may be a draft, which only its author reads.
+        return 0 if asyncio.run(check(settings, _say, None if chosen.config else CONFIG)) else 1
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(message)s", stream=sys.stderr)
     for each in logging.getLogger().handlers:
         each.addFilter(LogLimit(time.monotonic))

@@ -35,7 +35,7 @@ from tinkbox.engine.doctor.case import OsieSize
 from tinkbox.engine.doctor.examiner import Examiner, Premises
 from tinkbox.engine.engine import Engine, EngineSettings, Surroundings
 from tinkbox.engine.machines.boot_tickets import Seal
-from tinkbox.engine.workflows.binding import Names
+from tinkbox.engine.templates.binding import Names
 from tinkbox.hosting import Place
 from tinkbox.hosting.host import ServiceHost
 from tinkbox.hosting.local_link import LocalHostLink

@@ -18,6 +18,7 @@ from tinkbox.engine.machines.sessions import Near
 from tinkbox.engine.services.routing_table import RoutingTable
 from tinkbox.engine.services.services import Services
 from tinkbox.engine.shells.shells import Shells
+from tinkbox.engine.templates.binding import Names
 from tinkbox.engine.templates.rendering_queue import RenderingQueue
 from tinkbox.engine.templates.templates import Templates
 from tinkbox.engine.timeline.syslog import Syslog
@@ -25,7 +26,6 @@ from tinkbox.engine.views.metrics import Meter
 from tinkbox.engine.views.overview import Overview
 from tinkbox.engine.wakeups import Wakeups
 from tinkbox.engine.workflows.attempts import Attempts
-from tinkbox.engine.workflows.binding import Names
 from tinkbox.engine.workflows.breakpoints import Breakpoints
 from tinkbox.engine.workflows.deadlines import Deadlines
 from tinkbox.engine.workflows.image_digests import DigestOf
@@ -110,7 +110,7 @@ class Engine:
             store, wakeups, machines, clock, self.directory, settings.names.address, around.digest_of
         )
         renderings = RenderingQueue(around.limits.of(RENDERINGS))
-        self.templates = Templates(store, clock, new_id, renderings)
+        self.templates = Templates(store, clock, new_id, renderings, settings.names)
         self.workflows = Workflows(
             store, wakeups, machines, clock, new_id, new_token, settings.names, renderings, around.digest_of
         )  # fmt: skip

@@ -101,10 +101,6 @@ class Hardware:
                 return interface
         return None
 
-    def answers_to(self, address: str) -> bool:
-        """Whether a task that names this address, or this agent id, is meant for it."""
-        return self.interface(address) is not None or (bool(address) and address == self.agent_id)
-
     def allowing_netboot(self) -> "Hardware":
         """The same machine with netbooting allowed on every interface, also in its document."""
         document = json.loads(json.dumps(self.document))

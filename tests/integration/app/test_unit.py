@@ -62,7 +62,7 @@ def test_an_appliance_under_the_units_rights_serves_all_it_has(configuration: Co
         assert f"Uid:\t{USER}\t" in known
         assert "CapEff:\t0000000000002400" in known
         judged = run(*data, "template", "validate", "--file", "/dev/stdin", "-r", DEVICES, stdin=JINJA.encode())
-        assert "is no known hardware" in judged.out + judged.err
+        assert "push its hardware document first" in judged.out + judged.err
         diagnosed = run(*data, "doctor")
         assert "no right" not in diagnosed.out + diagnosed.err
         assert run(*data, "status").status == 0

@@ -14,7 +14,7 @@ from tests.workers import opening
 from tinkbox.engine.engine import Engine, EngineSettings, Surroundings
 from tinkbox.engine.machines.boot_plan import dhcp_plan
 from tinkbox.engine.machines.boot_tickets import Seal
-from tinkbox.engine.workflows.binding import Names
+from tinkbox.engine.templates.binding import Names
 from tinkbox.model.boot import Plan
 from tinkbox.model.hardware import MacAddress, parse_hardware
 from tinkbox.model.history import History, fold

@@ -33,7 +33,7 @@ from tinkbox.model.template import Definition
 WORKFLOW_IDS = ("workflow_id", "workflowid")
 RESERVED = ("Hardware", "hardware", "references", *WORKFLOW_IDS)
 NO_WORKFLOW = str(UUID(int=0))
-_DUMMY = "00:00:00:00:00:00"
+DUMMY = "00:00:00:00:00:00"
 Data = Mapping[str, Any]
 
 
@@ -87,7 +87,7 @@ async def check(text: str, turn: Turn = nullcontext) -> None:
 async def _check_whole(text: str, names: Sequence[Placeholder], turn: Turn) -> None:
     known = {*device_names(text), *WORKFLOW_IDS}
     open_lines = {each.line for each in names if each.name not in known}
-    dummies = dict.fromkeys((each.name for each in names), _DUMMY)
+    dummies = dict.fromkeys((each.name for each in names), DUMMY)
     try:
         await render(text, dummies | dict.fromkeys(WORKFLOW_IDS, NO_WORKFLOW), turn)
     except Invalid as error:

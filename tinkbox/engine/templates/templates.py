@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import TypeVar
 
 from tinkbox.engine.lookup import only
+from tinkbox.engine.templates.binding import Names
 from tinkbox.engine.templates.rendering import check
 from tinkbox.engine.templates.rendering_queue import RenderingQueue
 from tinkbox.engine.templates.validation import Verdict, validate
@@ -29,12 +30,18 @@ class Templates:
     """
 
     def __init__(
-        self, store: Store, clock: Callable[[], datetime], new_id: Callable[[], str], renderings: RenderingQueue
+        self,
+        store: Store,
+        clock: Callable[[], datetime],
+        new_id: Callable[[], str],
+        renderings: RenderingQueue,
+        names: Names,
     ) -> None:
         self._store = store
         self._renderings = renderings
         self._clock = clock
         self._new_id = new_id
+        self._names = names
 
     async def create(self, name: str, data: str, who: str = OPERATOR) -> str:
         """Store a checked template; returns its id.
@@ -98,7 +105,7 @@ class Templates:
     ) -> list[Verdict]:
         """What `validation.validate` says of a text, in this person's turn."""
         with self._renderings.place(who) as turn:
-            return await validate(text, machines, devices, turn)
+            return await validate(text, machines, self._names, devices, turn)
 
     async def read(self, text: str, read: Callable[[str], T], who: str) -> T:
         """What a document says, read in this person's turn: that takes as long as a rendering."""

@@ -1,14 +1,25 @@
 """What is wrong with a template before anybody makes a workflow of it: it is rendered for machines, and forgotten."""
 
-from collections.abc import Mapping, Sequence
+import asyncio
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
 
+from tinkbox.engine.templates.binding import HardwareAt, Names, bind, bind_services
 from tinkbox.engine.templates.dialects import device_names
-from tinkbox.engine.templates.rendering import RESERVED, Rendered, check, render_each, rendering_data
+from tinkbox.engine.templates.rendering import (
+    DUMMY,
+    NO_WORKFLOW,
+    RESERVED,
+    Rendered,
+    check,
+    render_each,
+    rendering_data,
+)
 from tinkbox.engine.templates.rendering_queue import Turn
 from tinkbox.model.errors import Invalid, Problem
-from tinkbox.model.hardware import Hardware, primary
+from tinkbox.model.hardware import Hardware, MacAddress, primary
+from tinkbox.model.template import Definition
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,35 +35,85 @@ class Verdict:
 
 
 async def validate(
-    text: str, machines: Sequence[Hardware], devices: Mapping[str, str] | None = None, turn: Turn = nullcontext
+    text: str,
+    machines: Sequence[Hardware],
+    names: Names,
+    devices: Mapping[str, str] | None = None,
+    turn: Turn = nullcontext,
 ) -> list[Verdict]:
     """Render a template with these devices, or else with each of the machines as every device that it names.
 
-    Raises Invalid for what is wrong with the template whatever the machine.
+    A device that is called as the appliance is stands for the appliance.  What comes out is bound as `workflow create`
+    would bind it.  Raises Invalid for what is wrong with the template whatever the machine.
     """
     await check(text, turn)
+    ids = _ids(machines)
+
+    def hardware_at(address: str) -> str | None:
+        return ids.get(_spelled(address))
+
     if devices is not None:
-        known = (found for address in devices.values() if (found := _known(machines, address)))
+        known = (found for address in devices.values() if (found := _known(machines, hardware_at(address))))
         asked = [(next(known, None), devices)]
     else:
-        names = [name for name in device_names(text) if name not in RESERVED]
-        asked = [(each, dict.fromkeys(names, str(primary(each).mac))) for each in machines]
+        asked = [(each, _devices(text, names, str(primary(each).mac))) for each in machines]
+    if not asked:
+        await _judge_alone(text, names, turn)
     rendered = await render_each(text, [rendering_data(given, machine) for machine, given in asked], turn)
-    return [
-        Verdict(machine=machine, devices=given, problems=_problems(each, machines))
-        for (machine, given), each in zip(asked, rendered, strict=True)
-    ]
+    verdicts = []
+    for (machine, given), each in zip(asked, rendered, strict=True):
+        async with turn():  # others come between two machines
+            problems = await asyncio.to_thread(_problems, each, hardware_at, names)
+        verdicts.append(Verdict(machine=machine, devices=given, problems=problems))
+    return verdicts
 
 
-def _problems(rendered: Rendered | Invalid, machines: Sequence[Hardware]) -> tuple[Problem, ...]:
-    if isinstance(rendered, Invalid):
-        return rendered.problems or (Problem(text=str(rendered)),)
-    return tuple(
-        Problem(key=f"tasks[{number}].worker", text=f"{task.worker} is no known hardware")
-        for number, task in enumerate(rendered.definition.tasks)
-        if _known(machines, task.worker) is None
-    )
+async def _judge_alone(text: str, names: Names, turn: Turn) -> None:
+    """Raise Invalid for services that are refused whatever the machine, where a template can be rendered without one."""
+    (rendered,) = await render_each(text, [rendering_data(_devices(text, names, DUMMY), None)], turn)
+    if isinstance(rendered, Rendered):
+        async with turn():
+            await asyncio.to_thread(bind_services, lambda address: address, rendered.definition, names, NO_WORKFLOW)
 
 
-def _known(machines: Sequence[Hardware], address: str) -> Hardware | None:
-    return next((each for each in machines if each.answers_to(address)), None)
+def _devices(text: str, names: Names, address: str) -> Mapping[str, str]:
+    asked = [name for name in device_names(text) if name not in RESERVED]
+    return {name: names.name if name == names.name else address for name in asked}
+
+
+def _problems(rendered: Rendered | Invalid, hardware_at: HardwareAt, names: Names) -> tuple[Problem, ...]:
+    refusals = [rendered] if isinstance(rendered, Invalid) else _refusals(rendered.definition, hardware_at, names)
+    return tuple(problem for each in refusals for problem in each.problems or [Problem(text=str(each))])
+
+
+def _refusals(definition: Definition, hardware_at: HardwareAt, names: Names) -> Iterator[Invalid]:
+    try:
+        bind(hardware_at, definition)
+    except Invalid as refusal:
+        yield refusal
+    try:
+        bind_services(hardware_at, definition, names, NO_WORKFLOW)
+    except Invalid as refusal:
+        yield refusal
+
+
+def _ids(machines: Sequence[Hardware]) -> Mapping[str, str]:
+    """The ids of machines by all that a task may name them by."""
+    return {
+        _spelled(str(address)): machine.id
+        for machine in machines
+        for address in (machine.agent_id, *(at for each in machine.interfaces for at in (each.mac, each.address)))
+        if address
+    }
+
+
+def _spelled(address: str) -> str:
+    """A MAC in the one spelling, whatever else as it is."""
+    try:
+        return MacAddress(address)
+    except Invalid:
+        return address
+
+
+def _known(machines: Sequence[Hardware], hardware_id: str | None) -> Hardware | None:
+    return next((each for each in machines if each.id == hardware_id), None)

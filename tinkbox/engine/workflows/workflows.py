@@ -9,11 +9,11 @@ from tinkbox.engine.machines.machines import Machines
 from tinkbox.engine.rules.arming import Change, armed
 from tinkbox.engine.rules.progress import first_to_retry
 from tinkbox.engine.rules.transitions import WORKFLOW, Happening, advance
+from tinkbox.engine.templates.binding import Names, bind, bind_services, first_known
 from tinkbox.engine.templates.rendering import render, rendering_data
 from tinkbox.engine.templates.rendering_queue import RenderingQueue
 from tinkbox.engine.templates.templates import find_template
 from tinkbox.engine.wakeups import CHANGES, Wakeups
-from tinkbox.engine.workflows.binding import Names, bind, bind_services, first_known
 from tinkbox.engine.workflows.endings import stop, tell
 from tinkbox.engine.workflows.image_digests import DigestOf, pin_again, pinned
 from tinkbox.engine.workflows.journals import discard, undecided
@@ -108,8 +108,8 @@ class Workflows:
         def use_case(tables: Tables) -> list[str]:
             if first is not None:
                 first(tables)
-            actions = bind(tables, definition)
-            services = bind_services(tables, definition, self._names, workflow_id)
+            actions = bind(tables.hardware.by_address, definition)
+            services = bind_services(tables.hardware.by_address, definition, self._names, workflow_id)
             planned = Workflow(
                 id=workflow_id,
                 name=name or definition.name,

@@ -3,9 +3,11 @@
 import pytest
 
 from tests.unit.engine.template_texts import SMALL
+from tinkbox.engine.templates.binding import Names
 from tinkbox.engine.templates.validation import validate
 from tinkbox.model.errors import Invalid
 from tinkbox.model.hardware import Hardware, hardware_from_document
+from tinkbox.model.services import HostFolder, Resources
 
 
 def machine(number: int, disk: str = "") -> Hardware:
@@ -23,45 +25,54 @@ def machine(number: int, disk: str = "") -> Hardware:
     )
 
 
+NAMES = Names(
+    name="provisioner",
+    address="172.30.0.1",
+    domain="workflows.tinkbox.internal",
+    volumes={"isos": HostFolder(path="/srv/isos", read_only=True)},
+    most=Resources(memory=1 << 30, cpus=2.0, pids=100),
+)
 ONE, TWO = machine(1, "/dev/sda"), machine(2)
 DISK = SMALL.replace("{name: a, image: x}", "{name: a, image: x, environment: {DISK: {{ index .Hardware.Disks 0 }}}}")
 DISK = DISK.replace("{DISK: {{ index .Hardware.Disks 0 }}}", '{DISK: "{{ index .Hardware.Disks 0 }}"}')
 
 
 async def test_a_template_is_rendered_for_every_machine() -> None:
-    fine, bad = await validate(DISK, [ONE, TWO])
+    fine, bad = await validate(DISK, [ONE, TWO], NAMES)
     assert (fine.machine, fine.devices, fine.problems) == (ONE, {"device_1": "08:00:27:00:00:01"}, ())
     assert bad.machine == TWO
     assert "index out of range" in str(bad.problems[0])
 
 
 async def test_a_template_is_rendered_for_the_devices_that_are_given() -> None:
-    (verdict,) = await validate(DISK, [TWO, ONE], {"device_1": "08:00:27:00:00:01"})
+    (verdict,) = await validate(DISK, [TWO, ONE], NAMES, {"device_1": "08:00:27:00:00:01"})
     assert (verdict.machine, verdict.problems) == (ONE, ())
-    (verdict,) = await validate(SMALL, [ONE], {"device_1": "agent-1"})
+    (verdict,) = await validate(SMALL, [ONE], NAMES, {"device_1": "agent-1"})
     assert (verdict.machine, verdict.problems) == (ONE, ())
 
 
 async def test_a_worker_that_nobody_knows_is_a_problem() -> None:
-    (verdict,) = await validate(SMALL, [ONE], {"device_1": "08:00:27:00:00:09"})
+    (verdict,) = await validate(SMALL, [ONE], NAMES, {"device_1": "08:00:27:00:00:09"})
     assert verdict.machine is None
-    assert [str(each) for each in verdict.problems] == ["tasks[0].worker: 08:00:27:00:00:09 is no known hardware"]
+    assert [str(each) for each in verdict.problems] == [
+        "tasks[0].worker: hardware mentioned with reference 08:00:27:00:00:09 not found: push its hardware document first"
+    ]
 
 
 async def test_a_value_that_is_no_machine_has_to_be_given() -> None:
     text = SMALL.replace("image: x", "image: {{ .image }}")
-    (verdict,) = await validate(text, [ONE])
+    (verdict,) = await validate(text, [ONE], NAMES)
     assert "placeholder image has no value" in str(verdict.problems[0])
-    (verdict,) = await validate(text, [ONE], {"device_1": "08:00:27:00:00:01", "image": "x"})
+    (verdict,) = await validate(text, [ONE], NAMES, {"device_1": "08:00:27:00:00:01", "image": "x"})
     assert verdict.problems == ()
 
 
 async def test_what_is_wrong_for_every_machine_is_said_once() -> None:
     with pytest.raises(Invalid, match="invalid template"):
-        await validate(SMALL.replace("image: x", "imag: x"), [ONE, TWO])
+        await validate(SMALL.replace("image: x", "imag: x"), [ONE, TWO], NAMES)
     with pytest.raises(Invalid, match="read as a Jinja2 template"):
-        await validate("{% if x %}", [])
-    assert await validate(SMALL, []) == []
+        await validate("{% if x %}", [], NAMES)
+    assert await validate(SMALL, [], NAMES) == []
 
 
 SERVED = """\
@@ -76,5 +87,60 @@ services:
 async def test_where_there_is_no_workflow_yet_an_id_stands_for_it() -> None:
     go = SMALL + SERVED.replace("{{ ", "{{ .")
     for text in (SMALL + SERVED, go, go + "# {{ len .workflowid }}\n"):
-        (verdict,) = await validate(text, [ONE])
+        (verdict,) = await validate(text, [ONE], NAMES)
         assert verdict.problems == ()
+
+
+MOUNTS = """\
+services:
+  - name: files
+    worker: WORKER
+    image: files
+    volumes: ["/var/run/docker.sock:/docker.sock", "other:/data", "isos:/isos:rw"]
+    mem_limit: 2g
+    cpus: 4
+    pids_limit: 1000
+"""
+
+
+@pytest.mark.parametrize("worker", ["provisioner", "172.30.0.1", "{{.provisioner}}"])
+async def test_a_service_that_no_workflow_could_have_is_a_problem(worker: str) -> None:
+    text = SMALL + MOUNTS.replace("WORKER", f'"{worker}"')
+    (verdict,) = await validate(text, [ONE], NAMES)
+    assert [each.key for each in verdict.problems] == [
+        *["services[0].volumes"] * 3,
+        "services[0].mem_limit",
+        "services[0].cpus",
+        "services[0].pids_limit",
+    ]
+    assert "services.volumes in its tinkbox.yaml names, one of isos" in verdict.problems[0].text
+    # Also where there is no machine yet.
+    with pytest.raises(Invalid) as refusal:
+        await validate(text, [], NAMES)
+    assert tuple(refusal.value.problems) == verdict.problems
+
+
+async def test_a_service_on_a_machine_is_judged_as_one_there() -> None:
+    text = SMALL + MOUNTS.replace("WORKER", '"08-00-27-00-00-02"')
+    (verdict,) = await validate(text, [ONE, TWO], NAMES, {"device_1": "08:00:27:00:00:01"})
+    assert ["on a machine expected /host/path" in each.text for each in verdict.problems] == [True, True]
+
+
+async def test_a_service_on_an_unknown_host_is_a_problem() -> None:
+    text = SMALL + MOUNTS.replace("WORKER", '"08:00:27:00:00:09"')
+    (verdict,) = await validate(text, [ONE], NAMES)
+    (problem,) = verdict.problems
+    assert (problem.key, "push its hardware document first" in problem.text) == ("services[0].worker", True)
+
+
+async def test_a_workflow_with_nothing_to_do_is_a_problem() -> None:
+    text = SMALL.replace("image: x", 'image: x, if: "false"')
+    (verdict,) = await validate(text, [ONE], NAMES)
+    assert [str(each) for each in verdict.problems] == ["the `if` of every action is false: there is nothing to do"]
+    assert await validate(text, [], NAMES) == []
+
+
+@pytest.mark.parametrize("spelled", ["08-00-27-00-00-01", "0800.2700.0001", "agent-1"])
+async def test_a_machine_is_known_however_it_is_called(spelled: str) -> None:
+    (verdict,) = await validate(SMALL, [ONE], NAMES, {"device_1": spelled})
+    assert (verdict.machine, verdict.problems) == (ONE, ())

@@ -1,6 +1,9 @@
-"""Binding: the tasks of a rendered template meet the machines they name, and its services their hosts."""
+"""Binding: the tasks of a rendered template meet the machines they name, and its services their hosts.
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+What is refused here is refused when a workflow is created, and told when a template is validated.
+"""
+
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from tinkbox.engine.documents.container_definitions import volume_parts
@@ -15,6 +18,8 @@ from tinkbox.wire.routing.labels import Labels, read_labels
 from tinkbox.wire.routing.rules import Request
 
 MODES = ("", "ro", "rw")
+# The id of the hardware that has a MAC, IPv4 address or agent id; None: it is unknown.
+HardwareAt = Callable[[str], str | None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,7 +48,7 @@ def first_known(tables: Tables, devices: Mapping[str, str]) -> Hardware | None:
     return None
 
 
-def bind(tables: Tables, definition: Definition) -> tuple[ActionStatus, ...]:
+def bind(hardware_at: HardwareAt, definition: Definition) -> tuple[ActionStatus, ...]:
     """The flat list of actions, each with the id of the hardware that its task names; what does not apply is skipped.
 
     Raises Invalid when a machine is unknown or when nothing is left to do.
@@ -51,7 +56,7 @@ def bind(tables: Tables, definition: Definition) -> tuple[ActionStatus, ...]:
     problems: list[Problem] = []
     planned: list[ActionStatus] = []
     for number, task in enumerate(definition.tasks):
-        worker = tables.hardware.by_address(task.worker)
+        worker = hardware_at(task.worker)
         if worker is None:
             text = f"hardware mentioned with reference {task.worker} not found: push its hardware document first"
             problems.append(Problem(key=f"tasks[{number}].worker", text=text))
@@ -69,7 +74,9 @@ def bind(tables: Tables, definition: Definition) -> tuple[ActionStatus, ...]:
     return tuple(planned)
 
 
-def bind_services(tables: Tables, definition: Definition, names: Names, workflow_id: str) -> tuple[PlannedService, ...]:
+def bind_services(
+    hardware_at: HardwareAt, definition: Definition, names: Names, workflow_id: str
+) -> tuple[PlannedService, ...]:
     """The services of a template, each with its host: the appliance, or the hardware that it names.
 
     Raises Invalid with every problem: a host that is unknown, a volume that it does not have, a boot script that no machine
@@ -78,7 +85,7 @@ def bind_services(tables: Tables, definition: Definition, names: Names, workflow
     problems: list[Problem] = []
     planned: list[PlannedService] = []
     for index, service in enumerate(definition.services):
-        host = _host(tables, service, names)
+        host = _host(hardware_at, service, names)
         if host is None:
             called = f"the appliance, which is called {names.name} or {names.address}"
             text = f"{service.worker} is neither {called}, nor known hardware: push its hardware document first"
@@ -90,24 +97,24 @@ def bind_services(tables: Tables, definition: Definition, names: Names, workflow
         if host == APPLIANCE and names.most is not None:
             problems += _too_much(f"services[{index}]", service.resources, names.most)
         planned.append(PlannedService(index=index, host=host, spec=service))
-    problems += _boot_problems(planned, _working(tables, definition), f"{workflow_id}.{names.domain}".lower())
+    problems += _boot_problems(planned, _working(hardware_at, definition), f"{workflow_id}.{names.domain}".lower())
     if problems:
         raise Invalid("the workflow cannot be bound to the hosts of its services", problems)
     return tuple(planned)
 
 
-def _host(tables: Tables, service: Service, names: Names) -> str | None:
+def _host(hardware_at: HardwareAt, service: Service, names: Names) -> str | None:
     if service.worker in (names.name, names.address):
         return APPLIANCE
-    return tables.hardware.by_address(service.worker)
+    return hardware_at(service.worker)
 
 
-def _working(tables: Tables, definition: Definition) -> set[str]:
+def _working(hardware_at: HardwareAt, definition: Definition) -> set[str]:
     """The machines that have something to do in the tasks."""
     addresses = [
         task.worker for task in definition.tasks if any(action.name not in task.skipped for action in task.actions)
     ]
-    return {worker for each in addresses if (worker := tables.hardware.by_address(each)) is not None}
+    return {worker for each in addresses if (worker := hardware_at(each)) is not None}
 
 
 def _unfit_here(volumes: Sequence[str], named: Mapping[str, HostFolder]) -> Iterator[str]:

@@ -8,7 +8,7 @@ import pytest
 from tests.integration.engine.appliance import Appliance, mac
 from tests.integration.engine.flows import LIMITED, REBOOT, RETRIES
 from tinkbox.engine.documents.definitions import read_definition
-from tinkbox.engine.workflows.binding import Names, bind_services
+from tinkbox.engine.templates.binding import Names, bind_services
 from tinkbox.model.errors import Invalid
 from tinkbox.model.services import APPLIANCE, HostFolder, PlannedService, Resources
 from tinkbox.model.workflow import PlannedAction, State
@@ -143,7 +143,9 @@ async def served(
     ]
     text = SERVED.replace("worker: provisioner", f"worker: {worker}")
     text = text.replace("SERVICE\n", f"{service}\n{''.join(others)}")
-    return await box.store.read(lambda tables: bind_services(tables, read_definition(text), names, "w1"))
+    return await box.store.read(
+        lambda tables: bind_services(tables.hardware.by_address, read_definition(text), names, "w1")
+    )
 
 
 async def problems_of(
@@ -194,7 +196,12 @@ async def test_what_the_template_says_of_its_services_is_kept(box: Appliance) ->
 
 async def test_without_services_there_is_nothing_to_bind(box: Appliance) -> None:
     text = SERVED[: SERVED.index("services:")] + SERVED[SERVED.index("tasks:") :]
-    assert await box.store.read(lambda tables: bind_services(tables, read_definition(text), NAMES, "w1")) == ()
+    assert (
+        await box.store.read(
+            lambda tables: bind_services(tables.hardware.by_address, read_definition(text), NAMES, "w1")
+        )
+        == ()
+    )
 
 
 @pytest.mark.parametrize("volume", ["out:/a", "out:/a:ro", "out://a/:rw", "isos:/a", "isos:/a:ro", "out:/srv/../a"])

@@ -3,6 +3,7 @@
 import asyncio
 import fcntl
 import gc
+import shutil
 import signal
 import socket
 import struct
@@ -49,6 +50,7 @@ from tinkbox.osie.image import images as osie_images
 from tinkbox.private_files import Layout, as_owner, examine_private, make_private, stored_secret
 from tinkbox.runtime import EngineAway
 from tinkbox.runtime.docker import DockerRuntime
+from tinkbox.settings import contradictions
 from tinkbox.settings.all_settings import Settings
 from tinkbox.store.database import Store
 from tinkbox.store.database import examine as examine_store
@@ -84,6 +86,7 @@ async def serve(settings: Settings, say: Say) -> None:
     """
     stop = _told_to_stop()
     with _only_one(settings.data), bound(settings) as sockets:
+        _refuse_small_disk(settings)
         settings = _with_real_folders(settings)
         store = await Store.open(settings.data / STORE)
         try:
@@ -224,6 +227,14 @@ def _only_one(data: Path) -> Iterator[None]:
         yield
 
 
+def _refuse_small_disk(settings: Settings) -> None:
+    """Raise Invalid where the settings do not fit the data folder's disk, also before the folder is made."""
+    place = next(each for each in (settings.data, *settings.data.parents) if each.exists())
+    problems = list(contradictions.on_disk(settings, shutil.disk_usage(place).total))
+    if problems:
+        raise Invalid(f"the configuration does not fit this host: {len(problems)} problem(s)", problems)
+
+
 def _with_real_folders(settings: Settings) -> Settings:
     """The settings with the folders of volumes as they are now; raises Unavailable or Conflict."""
     ours = {"the data folder": settings.data}
@@ -291,7 +302,7 @@ async def check(settings: Settings, say: Say, file: Path | None = None) -> bool:
             say(f"checked for the user {owner}, who owns {settings.data}")
         for look in (
             partial(_refuse_unreadable, file), partial(examine_private, settings.data, _DATA),
-            partial(_with_real_folders, settings), partial(examine_store, settings.data / STORE),
+            partial(_refuse_small_disk, settings), partial(_with_real_folders, settings), partial(examine_store, settings.data / STORE),
             partial(examine_people, settings.data, settings.operator.people),
             partial(stored_secret, settings.data / BOOT_KEY),
         ):  # fmt: skip

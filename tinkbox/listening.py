@@ -8,8 +8,9 @@ from pathlib import Path
 
 from tinkbox.boot.network.interfaces import ProvisioningInterface, provisioning_interfaces
 from tinkbox.boot.network.sockets import Taken, bind_tcp, bind_udp
-from tinkbox.model.errors import Conflict, Unavailable
+from tinkbox.model.errors import Invalid, Unavailable
 from tinkbox.model.leases import Subnet
+from tinkbox.settings import contradictions
 from tinkbox.settings.all_settings import Settings
 from tinkbox.wire.dhcp.packets import BOOT_SERVER_PORT, SERVER_PORT
 
@@ -123,7 +124,7 @@ class _Trying(_Binding):
 def bound(settings: Settings) -> Iterator[Sockets]:
     """Bind all of it, for as long as the context lasts.
 
-    Raises Unavailable, Conflict or Invalid, with the remedy, for what cannot be had.
+    Raises Unavailable or Invalid, with the remedy, for what cannot be had.
     """
     with ExitStack() as stack:
         yield _sockets(settings, _Binding(stack))
@@ -142,14 +143,15 @@ def tried(settings: Settings, running: int | None) -> Iterator[Trial]:
 
 def _sockets(settings: Settings, binding: _Binding) -> Sockets:
     interfaces = provisioning_interfaces(settings.interfaces, settings.address)
-    for each in interfaces:
-        if each.address in settings.services.subnets:
-            raise Conflict(f"{each.address} lies in services.subnets {settings.services.subnets}: name others there")
+    subnets = settings.dhcp.on([(each.name, each.network) for each in interfaces])
+    problems = list(contradictions.on_networks(settings, [each.address for each in interfaces], subnets))
+    if problems:
+        raise Invalid(f"the configuration does not fit this host: {len(problems)} problem(s)", problems)
     return Sockets(
         operator_local=binding.local(settings.data / "operator.sock"),
         operator=binding.tcp(settings.operator.listen.host, settings.operator.listen.port),
         images=binding.tcp("127.0.0.1", 0),
-        subnets=settings.dhcp.on([(each.name, each.network) for each in interfaces]),
+        subnets=subnets,
         networks=tuple(_listening(settings, each, binding) for each in interfaces),
     )
 

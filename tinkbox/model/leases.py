@@ -33,6 +33,12 @@ class Subnet(LeaseTerms):
     network: IPv4Network
     interface: str = ""
 
+    @property
+    def never_lent(self) -> frozenset[IPv4Address]:
+        """What no pool of this network lends, whoever the appliance and its machines are."""
+        gateway = () if self.gateway is None else (self.gateway,)
+        return frozenset((self.network.network_address, self.network.broadcast_address, *gateway, *self.name_servers))
+
 
 class LeaseState(StrEnum):
     OFFERED = "offered"

@@ -4,12 +4,10 @@ To add one, declare it where its section is, and use it; the reference in docs/o
 Parts of the appliance receive the values they need as arguments, never settings.
 """
 
-from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from ipaddress import IPv4Address
 from pathlib import Path
 
-from tinkbox.model.errors import Problem
 from tinkbox.model.session import TpmRule
 from tinkbox.settings import readers
 from tinkbox.settings.declaring import computed, section, setting
@@ -20,8 +18,6 @@ from tinkbox.settings.environment import default_data
 from tinkbox.settings.limits import Limits
 from tinkbox.settings.retention import Kept
 from tinkbox.settings.services import GONE, Services
-
-_HEARING = ("pool", "proxy")  # modes of DHCP in which unknown machines can have an address and be answered
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,13 +86,3 @@ class Settings:
     def tpm_rule(self) -> TpmRule:
         """What a machine's TPM counts for."""
         return TpmRule(self.tpm)
-
-
-def check_settings(settings: Settings, _: Sequence[str]) -> Iterator[Problem]:
-    """What does not fit together across sections."""
-    if settings.discovers and settings.dhcp.mode not in _HEARING:
-        text = "discover needs their DHCP: set dhcp.mode to pool, or to proxy beside another DHCP server"
-        yield Problem(key="unknown_machines", text=text)
-    if settings.address and len(settings.interfaces) > 1:
-        text = "which of the interfaces is it on? with several of them each has its own: leave it out"
-        yield Problem(key="address", text=text)

@@ -26,7 +26,8 @@ def load(path: Path | None = None, data: Path | None = None) -> "Settings":
     """
     import yaml
 
-    from tinkbox.settings.all_settings import Settings, check_settings
+    from tinkbox.settings import contradictions
+    from tinkbox.settings.all_settings import Settings
     from tinkbox.settings.declaring import keys_of
 
     chosen = path if path is not None else CONFIG
@@ -43,7 +44,7 @@ def load(path: Path | None = None, data: Path | None = None) -> "Settings":
     except yaml.YAMLError as error:
         raise Invalid(f"{chosen} is not valid YAML: {_where_it_is_none(error)}") from None
     problems: list[Problem] = []
-    settings = keys_of(Settings).read({} if document is None else document, "", problems, check_settings)
+    settings = keys_of(Settings).read({} if document is None else document, "", problems, contradictions.in_file)
     if problems:
         raise Invalid(f"{chosen} has {len(problems)} problem(s)", problems)
     return settings if data is None else replace(settings, data=data.absolute())

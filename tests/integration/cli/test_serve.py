@@ -48,7 +48,7 @@ def test_a_port_that_is_taken_is_told_with_its_holder_and_nothing_is_stored(tmp_
 def test_a_pool_that_is_not_of_the_interfaces_network_is_told_before_anything_is_served(tmp_path: Path) -> None:
     configuration = configure(tmp_path)
     text = configuration.path.read_text()
-    configuration.path.write_text(text.replace("mode: off", "mode: off, pool: 10.0.0.1-10.0.0.9"))
+    configuration.path.write_text(text.replace("mode: off", "mode: pool, pool: 10.0.0.1-10.0.0.9"))
     problem = "dhcp: pool 10.0.0.1-10.0.0.9 is not within 127.0.0.0/8, the network of lo"
     failed = run("serve", "--config", str(configuration.path))
     assert (failed.status, failed.out) == (1, "")
@@ -159,6 +159,21 @@ def test_a_store_that_the_start_would_refuse_is_named_and_left_as_it_is(tmp_path
     (tmp_path / "newer").rename(store)
     checked = run("serve", "--config", str(configuration.path), "--check")
     assert (checked.status, "was written by a newer tinkbox (schema 9999" in checked.out) == (1, True)
+
+
+def test_a_reserve_that_no_disk_of_this_size_can_have_is_refused(tmp_path: Path) -> None:
+    configuration = configure(tmp_path)
+    configuration.path.write_text(configuration.path.read_text() + "retention: {keep_free: 900TiB}\n")
+    checked = run("serve", "--config", str(configuration.path), "--check")
+    assert (
+        checked.status,
+        "wrong: retention.keep_free: 900TiB can never be free: the disk of data" in checked.out,
+    ) == (
+        1,
+        True,
+    )
+    failed = run("serve", "--config", str(configuration.path))
+    assert (failed.status, "retention.keep_free: 900TiB can never be free" in failed.err) == (1, True)
 
 
 RUNS = "tinkbox runs already with this data folder (pid {}): its ports were not tried"

@@ -77,7 +77,6 @@ def test_what_is_turned_off_is_not_listened_on(network: Network, tmp_path: Path)
 @pytest.mark.parametrize(
     ("configuration", "why"),
     [
-        ("interface: lab\nservices: {subnets: 172.30.0.0/16}", "172.30.0.1 lies in services.subnets 172.30.0.0/16"),
         ("interface: [lab, third]", "there is no interface third: check `interface:`"),
         ("data: /proc/none\ninterface: lab", "too long for a unix socket"),
     ],
@@ -100,6 +99,24 @@ def test_a_pool_that_is_not_of_the_interfaces_network_is_refused_before_anything
     told = binding(network, tmp_path, "interface: lab\ndhcp: {mode: pool, pool: 172.29.0.5-172.29.0.9}")
     (problem,) = told["problems"]
     assert "pool 172.29.0.5-172.29.0.9 is not within 172.30.0.0/24" in problem
+
+
+@pytest.mark.parametrize(
+    ("configuration", "problem"),
+    [
+        ("services: {subnets: 172.30.0.0/16}", "172.30.0.0/16 has 172.30.0.1, the appliance's own address"),
+        ("operator: {listen: '172.30.0.1:80'}", "172.30.0.1:80 is what node.http_port takes already"),
+    ],
+)
+def test_settings_that_do_not_fit_this_host_are_refused_before_anything_is_bound(
+    network: Network, tmp_path: Path, configuration: str, problem: str
+) -> None:
+    own = "" if "operator" in configuration else OPERATOR
+    file = tmp_path / "tinkbox.yaml"
+    file.write_text(f"data: {tmp_path}\n{own}interface: lab\n{configuration}")
+    told = json.loads(network.run([sys.executable, "-c", BIND, str(file)]))
+    assert [problem in each for each in told["problems"]] == [True]
+    assert not (tmp_path / "operator.sock").exists()
 
 
 def test_whoever_holds_the_port_is_named(network: Network, tmp_path: Path) -> None:

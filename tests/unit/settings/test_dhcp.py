@@ -134,7 +134,7 @@ def test_a_subnet_is_more_than_a_network(tmp_path: Path) -> None:
 
 
 def test_the_largest_pool_and_the_shortest_lease_are_taken(tmp_path: Path) -> None:
-    terms = loaded(tmp_path, "dhcp: {pool: 10.0.0.0-10.0.255.255, lease: 10}").dhcp.terms
+    terms = loaded(tmp_path, "dhcp: {mode: pool, pool: 10.0.0.0-10.0.255.255, lease: 10}").dhcp.terms
     assert terms.pool is not None
     assert terms.lease_seconds == 10
 

@@ -48,8 +48,7 @@ class Pool:
         self.subnet = subnet
         self._first, self._last = int(first), int(last)
         self._never_lent = self._first
-        ends = subnet.network.network_address, subnet.network.broadcast_address
-        self._fixed = {int(each) for each in (subnet.gateway, *subnet.name_servers, *ends) if each is not None}
+        self._fixed = set(map(int, subnet.never_lent))
         self._reserved = reserved
         self._known = known
         # What unknown machines hold, or keep out.

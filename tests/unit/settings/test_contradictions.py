@@ -1,0 +1,139 @@
+"""Settings that contradict each other: every refusal names both keys, and the way out."""
+
+from dataclasses import replace
+from ipaddress import IPv4Address, IPv4Network
+from pathlib import Path
+
+import pytest
+
+from tests.unit.settings.configured import loaded, problems_of
+from tinkbox.settings.all_settings import Settings
+from tinkbox.settings.contradictions import on_disk, on_networks
+from tinkbox.settings.doors import Endpoint, Operator
+
+OWN = IPv4Address("172.30.0.1")
+LAB = ("lab", IPv4Network("172.30.0.0/24"))
+RULES = "discovery: {rules: [{match: {mac: '*'}}]}"
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        (
+            "dhcp: {pool: 172.30.0.5-172.30.0.9}",
+            "dhcp.pool: nothing of it is lent while dhcp.mode is reservation: set dhcp.mode to pool, or leave the pool out",
+        ),
+        (
+            "dhcp: {mode: off, subnets: [{network: 10.0.0.0/24}, {network: 10.0.1.0/24, pool: 10.0.1.5-10.0.1.9}]}",
+            "dhcp.subnets[1].pool: nothing of it is lent while dhcp.mode is off: set dhcp.mode to pool, or leave the pool out",
+        ),
+        (
+            RULES,
+            "discovery.rules: none of them is tried while unknown_machines is ignore: set it to discover, or leave the rules out",
+        ),
+        (
+            "discovery: {port_quota: 200}",
+            "discovery.port_quota: 200 is more than discovery.quota, 128: lower it, or raise that",
+        ),
+        (
+            "services: {memory: 8GiB}",
+            "services.memory: 8GiB is more than services.most_memory, 4GiB: lower it, or raise that",
+        ),
+        ("services: {cpus: 8}", "services.cpus: 8.0 is more than services.most_cpus, 4.0: lower it, or raise that"),
+        (
+            "services: {pids: 5000}",
+            "services.pids: 5000 is more than services.most_pids, 4096: lower it, or raise that",
+        ),
+        (
+            "dhcp: {subnets: [{network: 10.213.7.0/24}]}",
+            "dhcp.subnets[0].network: 10.213.7.0/24 lies in services.subnets, 10.213.0.0/16: name other addresses in one of the two",
+        ),
+        (
+            "node: {http_port: 53}",
+            "node.dns_port: node.http_port takes TCP port 53 already: choose another one for one of the two",
+        ),
+        (
+            "node: {syslog_port: 69}",
+            "node.syslog_port: node.tftp_port takes UDP port 69 already: choose another one for one of the two",
+        ),
+        (
+            "node: {tftp_port: 67}",
+            "node.tftp_port: dhcp.mode reservation takes UDP port 67 already: choose another one for one of the two",
+        ),
+    ],
+)
+def test_what_contradicts_another_setting_names_both_and_the_way_out(tmp_path: Path, text: str, problem: str) -> None:
+    assert problems_of(tmp_path, text) == [problem]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"{RULES}\nunknown_machines: discover\ndhcp: {{mode: proxy}}",
+        "discovery: {quota: 10}",
+        "services: {most_memory: 256MiB, most_cpus: 0.5, most_pids: 100}",
+        "node: {http_port: 53, tftp_port: 67}\nservices: {names: off}\ndhcp: {mode: off}",
+        "node: {http_port: 69, syslog_port: 0}",
+        "dhcp: {subnets: [{network: 10.0.0.0/8}]}",
+    ],
+)
+def test_what_can_be_right_together_is_taken(tmp_path: Path, text: str) -> None:
+    assert loaded(tmp_path, text)
+
+
+def test_what_could_not_be_read_contradicts_nothing(tmp_path: Path) -> None:
+    assert len(problems_of(tmp_path, "dhcp: {mode: pol, pool: 172.30.0.5-172.30.0.9}")) == 1
+    assert len(problems_of(tmp_path, "services: {memory: 8GiB, most_memory: much}")) == 1
+    assert len(problems_of(tmp_path, "node: {http_port: x, dns_port: 80}")) == 1
+    assert len(problems_of(tmp_path, f"{RULES}\nunknown_machines: both")) == 1
+
+
+def told(settings: Settings) -> list[str]:
+    return [str(each) for each in on_networks(settings, [OWN], settings.dhcp.on([LAB]))]
+
+
+def test_networks_of_services_leave_the_appliances_own_address_alone(tmp_path: Path) -> None:
+    assert told(loaded(tmp_path, "services: {subnets: 172.30.0.0/16}")) == [
+        "services.subnets: 172.30.0.0/16 has 172.30.0.1, the appliance's own address: name other addresses"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("host", "port", "key"),
+    [
+        ("172.30.0.1", 80, "node.http_port"),
+        ("0.0.0.0", 80, "node.http_port"),
+        ("172.30.0.1", 53, "node.dns_port"),
+        ("127.0.0.1", 80, ""),
+        ("172.30.0.1", 7080, ""),
+    ],
+)
+def test_the_doors_of_people_and_of_machines_are_not_one(tmp_path: Path, host: str, port: int, key: str) -> None:
+    settings = replace(loaded(tmp_path, ""), operator=Operator(listen=Endpoint(host, port)))
+    why = f"operator.listen: {host}:{port} is what {key} takes already: choose another port for one of the two"
+    assert told(settings) == ([why] if key else [])
+
+
+@pytest.mark.parametrize(
+    ("pool", "lends"),
+    [
+        ("pool: 172.30.0.0-172.30.0.1", False),
+        ("pool: 172.30.0.253-172.30.0.255, gateway: 172.30.0.254, name_servers: 172.30.0.253", False),
+        ("pool: 172.30.0.1-172.30.0.2", True),
+        ("pool: 172.30.0.0-172.30.0.255", True),
+    ],
+)
+def test_a_pool_has_an_address_to_lend(tmp_path: Path, pool: str, lends: bool) -> None:
+    found = told(loaded(tmp_path, f"dhcp: {{mode: pool, {pool}}}"))
+    assert [each.startswith("dhcp: the pool of 172.30.0.0/24 has no address to lend") for each in found] == [True] * (
+        not lends
+    )
+
+
+def test_the_room_to_keep_free_is_less_than_there_is(tmp_path: Path) -> None:
+    settings = loaded(tmp_path, "retention: {keep_free: 2GiB}")
+    assert list(on_disk(settings, (2 << 30) + 1)) == []
+    (problem,) = on_disk(settings, 2 << 30)
+    assert str(problem).startswith(
+        f"retention.keep_free: 2GiB can never be free: the disk of data ({tmp_path}) has 2GiB"
+    )

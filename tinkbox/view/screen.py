@@ -131,7 +131,13 @@ def _machines(snapshot: Snapshot) -> RenderableType:
               for each in snapshot.machines if each.parked]  # fmt: skip
     stalled = [Text(f"  {clean(each.hostname or each.mac)} {clean(each.stage)}: {clean(each.stalled)}", style="yellow")
                for each in snapshot.machines if each.stalled and not each.parked]  # fmt: skip
-    return Group(table, *parked, *stalled)
+    lost = [line for each in snapshot.machines if each.lost for line in _lost(each)]
+    return Group(table, *parked, *stalled, *lost)
+
+
+def _lost(machine: MachineLine) -> Iterable[Text]:
+    yield Text(f"  {clean(machine.hostname or machine.mac)} {clean(machine.lost, 400)}", style="red")
+    yield Text(f"    free it for new work: tinkbox hardware discard-history {clean(machine.mac, 17)}", style="yellow")
 
 
 # What gives way where the terminal is narrow; an address that is cut is no address.

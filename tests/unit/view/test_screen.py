@@ -232,6 +232,12 @@ def test_every_state_of_a_workflow_can_be_drawn(state: State) -> None:
     assert state.value in picture(workflows=(workflow(state=state),))
 
 
+def test_a_machine_that_did_what_the_store_lost_says_so_and_how_to_free_it() -> None:
+    text = picture(machines=(machine(lost="HistoryLost: its machine did what this appliance does not know: t/one"),))
+    assert "server001 HistoryLost: its machine did what this appliance does not know: t/one" in text
+    assert "tinkbox hardware discard-history 08:00:27:00:00:01" in text
+
+
 def test_a_parked_machine_says_why() -> None:
     text = picture(machines=(machine(parked="3 boots without progress", stage="parked"),))
     assert "server001 is parked: 3 boots without progress" in text

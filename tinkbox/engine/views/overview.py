@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 from tinkbox.engine.machines.machines import Machines, MachineStatus
 from tinkbox.engine.timeline.sighting_rules import ended_at
 from tinkbox.engine.timeline.stalls import stalled
-from tinkbox.engine.workflows.journals import waiting
+from tinkbox.engine.workflows.journals import untold, waiting
 from tinkbox.engine.workflows.workflows import SHOWN_FINISHED
 from tinkbox.model.conditions import explanation
 from tinkbox.model.hardware import primary
@@ -49,21 +49,23 @@ class Overview:
         machines = await self._machines.all()
         hostnames = {each.hardware.id: primary(each.hardware).hostname for each in machines}
 
-        def question(tables: Tables) -> list[WorkflowLine]:
+        def question(tables: Tables) -> tuple[list[WorkflowLine], Mapping[str, LostHistory]]:
             workflows, lost = tables.workflows.unfinished_and_newest(SHOWN_FINISHED), waiting(tables)
-            return [workflow_line(tables, each, hostnames, lost.get(each.id, ())) for each in workflows]
+            lines = [workflow_line(tables, each, hostnames, lost.get(each.id, ())) for each in workflows]
+            return lines, untold(tables)
 
-        lines = await self._store.read(question)
+        lines, lost = await self._store.read(question)
         return Snapshot(
             now=self._clock(),
             version=version,
-            machines=tuple(machine_line(each) for each in machines),
+            machines=tuple(machine_line(each, lost.get(each.hardware.id)) for each in machines),
             workflows=tuple(lines),
             strangers=stranger_lines(self._machines, self._clock()),
         )
 
 
-def machine_line(status: MachineStatus) -> MachineLine:
+def machine_line(status: MachineStatus, lost: LostHistory | None = None) -> MachineLine:
+    """`lost` is what it did that no workflow tells of, until a person decides about it."""
     interface = primary(status.hardware)
     return MachineLine(
         id=status.hardware.id,
@@ -77,6 +79,7 @@ def machine_line(status: MachineStatus) -> MachineLine:
         parked=status.parked,
         last_contact=status.last_contact,
         stalled=status.stalled,
+        lost=f"{Reason.HISTORY_LOST}: {summary(lost.entries)}" if lost else "",
     )
 
 

@@ -54,6 +54,15 @@ def waiting(tables: Tables) -> Mapping[str, Sequence[LostHistory]]:
     return found
 
 
+def untold(tables: Tables) -> Mapping[str, LostHistory]:
+    """Of the lost histories that nobody has decided about those that no unfinished workflow waits for, by their machines."""
+    return {
+        each.worker: each
+        for each in tables.journals.lost()
+        if each.restart is None and not tables.workflows.needing(each.worker)
+    }
+
+
 def undecided(tables: Tables, workflow_id: str) -> list[LostHistory]:
     """The lost histories that keep this workflow waiting, and of which nobody has decided yet."""
     return [each for each in waiting(tables).get(workflow_id, ()) if each.restart is None]

@@ -15,7 +15,8 @@ from tinkbox.model.workflow import State
 class MachineLine:
     """One machine: `stage` in words (`model.boot.Stage`), `parked` the reason or empty.
 
-    `stalled` says for how long it got no further, or nothing.
+    `stalled` says for how long it got no further, or nothing; `lost` what it did that the store does not know, where no
+    workflow tells of that.
     """
 
     id: str
@@ -29,6 +30,7 @@ class MachineLine:
     parked: str = ""
     last_contact: datetime | None = None
     stalled: str = ""
+    lost: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -155,3 +155,20 @@ async def test_a_machine_that_booted_since_waits_as_well(box: Appliance, worker:
         await box.offer(worker, boot_id="boot-2")
     await box.lost_histories.discard(worker, "ann")
     assert await box.offer(worker, boot_id="boot-2") is not None
+
+
+async def test_status_shows_what_no_workflow_tells_of_until_a_person_decides(box: Appliance, worker: str) -> None:
+    async def shown() -> list[str]:
+        return [each.lost for each in (await box.overview.snapshot("1")).machines]
+
+    assert await shown() == [""]
+    await told(box, worker, entry(1, "forgotten", 0, "one", DONE))
+    assert await shown() == ["HistoryLost: its machine did what this appliance does not know: t/one (SUCCESS)"]
+    flow = await box.workflow(RETRIES)  # it waits, and says why
+    assert await shown() == [""]
+    (waiting,) = (await box.overview.snapshot("1")).workflows
+    assert waiting.failure is not None
+    assert (waiting.id, waiting.failure.reason) == (flow, "HistoryLost")
+    await box.workflows.delete(flow)
+    await box.lost_histories.discard(worker, "ann")
+    assert await shown() == [""]

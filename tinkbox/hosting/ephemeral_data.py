@@ -42,7 +42,9 @@ class DataKeeper:
                 self.trouble = (reason, f"its /workflow is not kept: {error}")
             except (NotFound, Conflict) as error:
                 self._mark = now
-                _log.warning("the data of a service is not wanted: %s", error, extra={"action": "service.data"})
+                _log.warning(
+                    "the data of service run %s is not wanted: %s", self._run, error, extra={"action": "service.data"}
+                )
 
     async def _keep(self, archive: bytes) -> None:
         digest = hashlib.sha256(archive).hexdigest()

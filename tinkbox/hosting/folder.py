@@ -40,7 +40,7 @@ class RunFolder:
             fresh.write_text(encode(note))
             fresh.replace(self._note)
         except OSError as error:
-            _log.warning("the service is not noted: %s", error, extra={"action": "service.unnoted"})
+            _log.warning("%s is not noted: %s", self._note, error, extra={"action": "service.unnoted"})
 
     def note(self) -> Note | None:
         """What was noted last; None when nothing legible was."""

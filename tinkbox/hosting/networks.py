@@ -44,7 +44,9 @@ class Networks:
                     try:
                         await self._runtime.remove_network(network.id)
                     except ContainerFailed as error:
-                        _log.warning("a network stays behind: %s", error, extra={"action": "network.stray"})
+                        _log.warning(
+                            "network %s stays behind: %s", network.id, error, extra={"action": "network.stray"}
+                        )
 
     async def _made(self, name: str, labels: dict[str, str], known: list[Network]) -> Network:
         assert self._place.subnets is not None

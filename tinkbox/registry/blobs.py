@@ -142,7 +142,7 @@ class Blobs:
             raise NotFound(f"no blob {digest}") from None
         if actual != path.name:
             self.remove(digest)
-            _log.error("blob damaged on disk", extra={"action": "registry.damaged", "digest": digest})
+            _log.error("blob deleted, which was damaged on the disk: %s", digest, extra={"action": "registry.damaged"})
             raise Unavailable(f"{digest} was damaged on the disk and is dropped: push or load its image again")
         self._verified[digest] = (identity, self._clock())
         return path

@@ -108,7 +108,7 @@ class ImageStore:
         manifest = parse_manifest(content, content_type)
         async with self._turn:
             digest = await asyncio.to_thread(self._put, repository, selector, content, manifest)
-        _log.info("image stored", extra={"action": "registry.stored", "image": repository, "selector": selector})
+        _log.info("image stored: %s, %s", repository, selector, extra={"action": "registry.stored"})
         return digest
 
     async def manifest(self, repository: str, selector: str) -> StoredManifest:
@@ -227,7 +227,7 @@ class ImageStore:
             try:
                 found[digest] = parse_manifest(self._blobs.read(digest), link.media_type)
             except (NotFound, Unavailable):
-                _log.warning("manifest lost", extra={"action": "registry.lost", "image": f"{repository}@{digest}"})
+                _log.warning("manifest lost: %s@%s", repository, digest, extra={"action": "registry.lost"})
         return found
 
     def _delete(self, repository: str, selector: str, pinned: Mapping[str, str]) -> None:
@@ -259,7 +259,9 @@ class ImageStore:
         for repository in self._repositories.names():
             links, manifests = self._repositories.links(repository), self._manifests(repository)
             if len(manifests) < len(links):
-                _log.warning("nothing collected: a manifest is damaged", extra={"action": "registry.collect"})
+                _log.warning(
+                    "no blob is deleted: a manifest of %s is damaged", repository, extra={"action": "registry.collect"}
+                )
                 return
             needed.update(links, *(manifest.digests for manifest in manifests.values()))
         now = self._clock()

@@ -3,6 +3,7 @@
 import asyncio
 import io
 import json
+import logging
 import sys
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -303,6 +304,16 @@ async def test_tags_and_repositories_are_listed_in_pages(registry: Registry) -> 
     assert (await (await registry.http.get("/v2/tools/x/tags/list?n=0")).json())["tags"] == []
     for path, code in (("/v2/none/tags/list", "NAME_UNKNOWN"), ("/v2/_catalog?n=-1", "PAGINATION_NUMBER_INVALID")):
         assert await code_of(await registry.http.get(path)) == code
+
+
+async def test_an_image_that_comes_and_goes_is_named_in_the_log(
+    registry: Registry, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO)
+    await registry.push_image("x", "v1")
+    await registry.operator.delete("/v2/x/manifests/v1")
+    said = [each.getMessage() for each in caplog.records]
+    assert [each for each in said if each.startswith("image ")] == ["image stored: x, v1", "image deleted: x, v1"]
 
 
 async def test_a_deleted_tag_is_gone(registry: Registry) -> None:

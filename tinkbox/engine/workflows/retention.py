@@ -106,6 +106,9 @@ class Retainer:
             return old
 
         some = await self._store.write(use_case)
+        if some:
+            told = ", ".join(f"{each.id} ({each.name!r}, {each.state})" for each in some)
+            _log.info("workflows deleted: %s", told, extra={"action": "retention.workflows"})
         await tell(self._machines, self._wakeups, {worker for each in some for worker in each.workers()})
         return len(some)
 

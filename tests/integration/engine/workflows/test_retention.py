@@ -1,5 +1,6 @@
 """Workflows that have been over for long are deleted, with all that is theirs, and the disk gets its room back."""
 
+import logging
 import os
 from datetime import timedelta
 from itertools import count
@@ -85,6 +86,19 @@ async def test_while_the_disk_is_nearly_full_the_oldest_go_before_their_time_and
     assert [await pressed.look() for _ in range(3)] == [10, 5, 0]
     assert await there(box) == ids[-20:]
     assert "the disk is nearly full" in caplog.text
+
+
+async def test_every_workflow_that_is_deleted_is_named_in_the_log(
+    box: Appliance, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO)
+    await box.machine(1)
+    ids = await over(box, 12)
+    box.clock.forward(2 * AGE.total_seconds())
+    await retainer(box).look()
+    said = "".join(each.getMessage() for each in caplog.records if each.getMessage().startswith("workflows deleted: "))
+    assert [f"{each} (" in said for each in ids] == [each not in await there(box) for each in ids]
+    assert ", SUCCESS)" in said
 
 
 async def test_recordings_go_with_their_workflow(tmp_path: Path) -> None:

@@ -296,25 +296,27 @@ async def check(settings: Settings, say: Say, file: Path | None = None) -> bool:
     wrong: list[str] = []
     with _noting(wrong):
         load_loaders()
-    running = None
+    running, usable = None, False
     with _noting(wrong), as_owner(settings.data) as owner:
         if owner:
             say(f"checked for the user {owner}, who owns {settings.data}")
+        running = _running(settings.data)
+        examine_private(settings.data, _DATA)
+        usable = True
         for look in (
-            partial(_refuse_unreadable, file), partial(examine_private, settings.data, _DATA),
-            partial(_refuse_small_disk, settings), partial(_with_real_folders, settings), partial(examine_store, settings.data / STORE),
+            partial(_refuse_unreadable, file), partial(_refuse_small_disk, settings), partial(_with_real_folders, settings),
+            partial(examine_store, settings.data / STORE),
             partial(examine_people, settings.data, settings.operator.people),
             partial(stored_secret, settings.data / BOOT_KEY),
         ):  # fmt: skip
             with _noting(wrong):
                 look()
-        running = _running(settings.data)
     with _noting(wrong), tried(settings, running) as trial:
         if running is not None:
             say(f"tinkbox runs already with this data folder (pid {running}): its ports were not tried")
         for port in trial.unseen:
             say(f"{port} is in use, and only root sees by whom: it was not tried")
-        for line in (*_exposed(settings, trial.sockets), *_tree(settings, trial.sockets)):
+        for line in (*_exposed(settings, trial.sockets), *(_tree(settings, trial.sockets) if usable else [])):
             say(line)
         _limits(settings, say)
     with _noting(wrong):
@@ -360,7 +362,9 @@ def _running(data: Path) -> int | None:
     except BlockingIOError:
         pass
     except OSError as error:
-        raise Unavailable(f"cannot use the data directory {data}: {error.strerror}") from None
+        raise Unavailable(
+            f"cannot use the data directory {data}: {error.strerror}: check as root, or as its owner"
+        ) from None
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as asking:
         asking.settimeout(ANSWER_SECONDS)
         try:

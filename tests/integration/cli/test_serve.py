@@ -6,6 +6,7 @@ import signal
 import socket
 import sqlite3
 import stat
+import subprocess
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -13,6 +14,7 @@ from tempfile import TemporaryDirectory
 
 import pytest
 
+from tests.everybodys_checkout import BEFORE, PYTHON
 from tests.integration.cli.serving import Configuration, configure, own_ports, run, run_here, serving
 from tests.integration.engine.appliance import hardware
 
@@ -255,3 +257,19 @@ def test_root_finds_what_the_owner_of_the_data_folder_cannot_use(users_folder: P
     checked = run(*check)
     assert (checked.status, "boot.key belongs to user root: `chown -R 4711" in checked.out) == (1, True)
     assert state_of(configuration.data) == before
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="becomes another user")
+def test_who_may_not_enter_the_data_folder_is_told_who_checks_it(users_folder: Path) -> None:
+    configuration = configure(users_folder)
+    configuration.path.chmod(0o644)
+    configuration.data.mkdir(mode=0o700)
+    check = [PYTHON, "-m", "tinkbox", "serve", "--config", str(configuration.path), "--check"]
+    command = [*BEFORE, "setpriv", "--reuid", "4711", "--clear-groups", *check]
+    checked = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (checked.returncode, checked.stderr) == (1, "")
+    told = [line for line in checked.stdout.splitlines() if line.startswith("wrong: ")]
+    denied = (
+        f"wrong: cannot use the data directory {configuration.data}: Permission denied: check as root, or as its owner"
+    )
+    assert [line for line in told if "data directory" in line] == [denied]

@@ -16,6 +16,11 @@ from tests.integration.cli.serving import PROGRAM, ROOT, Configuration, run, ser
 UNIT = ROOT / "systemd" / "tinkbox.service"
 JINJA = "version: '0.1'\nname: x\ntasks: [{name: '{% if true %}os{% endif %}', worker: '{{ device_1 }}', actions: [{name: a, image: b}]}]\n"
 DEVICES = '{"device_1": "08:00:27:00:00:01"}'
+# tinkbox with the unit's rights, in a network namespace of its own.
+AS_UNIT = [
+    *BEFORE, "unshare", "--net", "sh", "-c", 'ip link set lo up && exec "$0" "$@"',
+    PYTHON, there(ROOT / "tests/integration/app/as_unit.py"), there(UNIT), PYTHON, *PROGRAM[1:],
+]  # fmt: skip
 needs_systemd = pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="needs systemd-analyze")
 
 
@@ -54,10 +59,8 @@ def configuration() -> Iterator[Configuration]:
 @pytest.mark.skipif(os.geteuid() != 0, reason="becomes another user, in a network namespace")
 def test_an_appliance_under_the_units_rights_serves_all_it_has(configuration: Configuration) -> None:
     """With all ports below 1024, bound to interfaces; Jinja2 is rendered, and the doctor asks on the wire."""
-    alone = [*BEFORE, "unshare", "--net", "sh", "-c", 'ip link set lo up && exec "$0" "$@"']
-    as_unit = [PYTHON, there(ROOT / "tests/integration/app/as_unit.py"), there(UNIT)]
     data = ("--data", str(configuration.data))
-    with serving(configuration, [*alone, *as_unit, PYTHON, *PROGRAM[1:]]) as process:
+    with serving(configuration, AS_UNIT) as process:
         known = Path(f"/proc/{process.pid}/status").read_text()
         assert f"Uid:\t{USER}\t" in known
         assert "CapEff:\t0000000000002400" in known
@@ -67,3 +70,19 @@ def test_an_appliance_under_the_units_rights_serves_all_it_has(configuration: Co
         assert "no right" not in diagnosed.out + diagnosed.err
         assert run(*data, "status").status == 0
     assert not [each for each in configuration.data.iterdir() if each.lstat().st_uid != int(USER)]
+
+
+@needs_systemd
+@pytest.mark.skipif(os.geteuid() != 0, reason="becomes another user, in a network namespace")
+def test_root_checks_beside_the_unit_and_leaves_its_ports_and_files_alone(configuration: Configuration) -> None:
+    configuration.path.chmod(0o644)
+    with serving(configuration, AS_UNIT) as process:
+        check = [*PROGRAM, "serve", "--config", str(configuration.path), "--check"]
+        beside = ["nsenter", f"--target={process.pid}", "--net", *check]
+        checked = subprocess.run(beside, capture_output=True, text=True, cwd=ROOT, check=False)
+        assert (checked.returncode, checked.stderr) == (0, ""), checked.stdout
+        assert f"checked for the user {USER}, who owns {configuration.data}" in checked.stdout
+        assert f"runs already with this data folder (pid {process.pid}): its ports were not tried" in checked.stdout
+        assert "it was not tried" not in checked.stdout
+        assert run("--data", str(configuration.data), "status").status == 0
+    assert not [each for each in configuration.data.rglob("*") if each.lstat().st_uid != int(USER)]

@@ -21,6 +21,8 @@ from tinkbox.model.limits import Ledger, worth_telling
 
 # Others have their turn in between.
 AT_ONCE: Final = 32
+# Turns of the event loop until it has seen, and given back, what its peers have closed by now.
+_TURNS: Final = 3
 # What proxies and servers commonly take.
 MAX_HEAD: Final = 16 * 1024
 MAX_HEADERS: Final = 64
@@ -69,25 +71,58 @@ class Connections:
         try:
             async with asyncio.TaskGroup() as beginning:
                 while True:
-                    for _ in range(AT_ONCE):
-                        await self._accept(beginning)
+                    await self._accept(beginning)
                     await asyncio.sleep(0)
         finally:
             for each in tuple(self._waiting):
                 each.close()
 
     async def _accept(self, beginning: asyncio.TaskGroup) -> None:
+        """Take what waits to be taken, as soon as something does."""
+        beyond = []
+        for connection, holder in await self._taken():
+            if self._admission.ledger.has_room(holder, known=self._admission.known):
+                self._admit(beginning, connection, holder)
+            else:
+                beyond.append((connection, holder))
+        if beyond:
+            await self._see_what_is_closed([connection for connection, _ in beyond])
+        for connection, holder in beyond:
+            self._admit(beginning, connection, holder)
+
+    async def _see_what_is_closed(self, beyond: list[socket.socket]) -> None:
+        """A client that closes one connection and opens another has both for us, until the first is seen to be closed."""
         try:
-            connection, peer = await asyncio.get_running_loop().sock_accept(self._listening)
+            for _ in range(_TURNS):
+                await asyncio.sleep(0)
+        except asyncio.CancelledError:
+            for each in beyond:
+                each.close()
+            raise
+
+    async def _taken(self) -> list[tuple[socket.socket, str]]:
+        """Connections that nobody was told of yet, with their holders."""
+        taken = []
+        try:
+            taken.append(await asyncio.get_running_loop().sock_accept(self._listening))
+            while len(taken) < AT_ONCE:
+                taken.append(self._listening.accept())
+        except BlockingIOError:
+            pass
         except OSError as error:
             self._failures += 1
             if worth_telling(self._failures):
                 extra = {"action": "door.accept-failed", "times": self._failures}
                 _log.warning("cannot take a connection, for the %d. time: %s", self._failures, error, extra=extra)
             await asyncio.sleep(self._pause_seconds)
-            return
-        holder = self._admission.host_at(peer[0]) if isinstance(peer, tuple) else THIS_HOST
+        return [
+            (connection, self._admission.host_at(peer[0]) if isinstance(peer, tuple) else THIS_HOST)
+            for connection, peer in taken
+        ]
+
+    def _admit(self, beginning: asyncio.TaskGroup, connection: socket.socket, holder: str) -> None:
         if self._admission.ledger.take(holder, known=self._admission.known):
+            connection.setblocking(False)
             beginning.create_task(self._begin(connection, holder))
         else:
             connection.close()

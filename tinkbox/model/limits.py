@@ -156,14 +156,19 @@ class Ledger:
 
         `known` tells whether a holder may take of what is reserved; it is asked only then.
         """
-        held, used = self._held.get(holder, 0) + amount, self.used + amount
-        limit = self.limit
-        if held > limit.each or used > limit.all or (used > limit.for_strangers and not known(holder)):
+        if not self.has_room(holder, amount, known):
             self._refuse(holder)
             return False
-        self._held[holder] = held
-        self.used = used
+        self._held[holder] = self.held_by(holder) + amount
+        self.used += amount
         return True
+
+    def has_room(self, holder: str, amount: int = 1, known: Callable[[str], bool] = _unknown) -> bool:
+        """Whether a holder could take so much now."""
+        used, limit = self.used + amount, self.limit
+        if self.held_by(holder) + amount > limit.each or used > limit.all:
+            return False
+        return used <= limit.for_strangers or known(holder)
 
     def give_back(self, holder: str, amount: int = 1) -> None:
         """Give back what was taken."""

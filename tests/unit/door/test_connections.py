@@ -1,9 +1,10 @@
 """Connections of a door: counted, closed beyond their limit and after their deadlines, as real sockets see it."""
 
 import asyncio
+import http.client
 import socket
 from collections.abc import AsyncIterator, Callable
-from contextlib import ExitStack, asynccontextmanager, suppress
+from contextlib import ExitStack, asynccontextmanager, closing, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -164,6 +165,25 @@ async def test_an_address_beyond_its_limit_is_closed_at_once_and_others_are_serv
         # Half of all are kept for known machines, and three are taken.
         assert await received(await made.connect(SECOND, WHOLE)) == b""
         assert (made.ledger.used, made.ledger.refused) == (3, 2)
+
+
+async def test_a_connection_that_is_over_is_in_the_way_of_none_that_its_client_opens_next() -> None:
+    clients, times = 4, 80
+    async with door(each=clients, total=clients, known=lambda _: True) as made:
+        host, port = made.listening.getsockname()
+
+        def ask() -> list[bytes]:
+            answers = []
+            for _ in range(times):
+                with closing(http.client.HTTPConnection(host, port, timeout=60)) as connection:
+                    connection.request("GET", "/", headers={"Connection": "close"})
+                    answers.append(connection.getresponse().read())
+            return answers
+
+        async with asyncio.TaskGroup() as group:
+            asking = [group.create_task(asyncio.to_thread(ask)) for _ in range(clients)]
+        assert [each.result() for each in asking] == [[b"yes"] * times] * clients
+        assert made.ledger.refused == 0
 
 
 async def test_a_known_machine_is_served_when_strangers_took_all_they_may() -> None:

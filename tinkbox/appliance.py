@@ -12,6 +12,7 @@ from functools import partial
 from aiohttp import web
 
 from tinkbox import __version__
+from tinkbox.api.following import Followers
 from tinkbox.api.routes import OperatorDoor
 from tinkbox.api.tokens import People, read_people
 from tinkbox.boot.dhcp.address_probe import Prober
@@ -43,7 +44,7 @@ from tinkbox.listening import DNS_PORT, HTTP_PORT, Listening, Sockets
 from tinkbox.model.hardware import MacAddress
 from tinkbox.model.image import parse_reference
 from tinkbox.model.inventory import Inventory
-from tinkbox.model.limits import SERVICES, TFTP_TRANSFERS, Limits
+from tinkbox.model.limits import SERVICES, STREAMS, TFTP_TRANSFERS, Limits
 from tinkbox.node.discovery import routes as discovery_routes
 from tinkbox.node.hosting import routes as hosting_routes
 from tinkbox.node.routes import routes as worker_routes
@@ -189,6 +190,7 @@ class Appliance:
             discovery=self.engine.discovery,
             examiner=examiner,
             foreign=foreign_lines(first.interface.address, first.url) if others else (),
+            followers=Followers(self.limits.of(STREAMS)),
             templates=self.engine.templates,
             workflows=self.engine.workflows,
             overview=self.engine.overview,

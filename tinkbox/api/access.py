@@ -45,11 +45,17 @@ def caller(request: web.Request) -> Caller:
     """
     if _BEARER in request:
         return request[_BEARER]
-    connection = request.transport.get_extra_info("socket") if request.transport else None
-    if connection is None or connection.family != socket.AF_UNIX:
+    if not from_socket(request):
         raise Denied("this needs a token: set TINKBOX_TOKEN")
+    connection = request.get_extra_info("socket")
     _, uid, _ = _UCRED.unpack(connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _UCRED.size))
     return operator(_user(uid))
+
+
+def from_socket(request: web.Request) -> bool:
+    """Whether a request came over the unix socket."""
+    connection = request.get_extra_info("socket")
+    return connection is not None and connection.family == socket.AF_UNIX
 
 
 def require(request: web.Request, right: Right) -> Caller:

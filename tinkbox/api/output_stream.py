@@ -8,12 +8,15 @@ began.  Runs are only ever added, so a place stays what it was.
 import base64
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 
 from aiohttp import web
 
 from tinkbox.api import event_stream
+from tinkbox.api.access import caller
 from tinkbox.api.event_stream import EVENT_STREAM, KEEP_ALIVE, sent, streamed
+from tinkbox.api.following import Followers
 from tinkbox.api.requests import is_number
 from tinkbox.engine.workflows.workflows import Workflows
 from tinkbox.model.errors import NotFound
@@ -88,9 +91,17 @@ def output_of_actions(workflows: Workflows, workflow_id: str) -> Source:
     return look
 
 
-async def answer(request: web.Request, source: Source, changed: Changed) -> web.StreamResponse:
-    """Output as the request wants it: `Accept` says whether as text or as events, `?follow=1` whether to its end."""
+async def answer(request: web.Request, source: Source, changed: Changed, followers: Followers) -> web.StreamResponse:
+    """Output as the request wants it: `Accept` says whether as text or as events, `?follow=1` whether to its end.
+
+    Raises TooMany for who follows too much already.
+    """
     follow = request.query.get("follow", "") not in ("", "0", "false")
+    with followers.place(request, caller(request).name) if follow else nullcontext():
+        return await _answered(request, source, changed, follow=follow)
+
+
+async def _answered(request: web.Request, source: Source, changed: Changed, *, follow: bool) -> web.StreamResponse:
     if EVENT_STREAM not in request.headers.get("Accept", ""):
         return await streamed(request, stream_text(source, changed, follow=follow), "text/plain")
     place = request.headers.get("Last-Event-ID", "")

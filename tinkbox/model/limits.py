@@ -82,6 +82,11 @@ RENDERINGS: Final = Limit(
     name="renderings", unit="renderings", each=16, all=64,
     about="templates that are rendered, or wait for it, by person. Two are rendered at a time",
 )  # fmt: skip
+# Each looks into the store whenever anything happens.
+STREAMS: Final = Limit(
+    name="streams", unit="streams", each=32, all=128, reserved=0.25,
+    about="events, output and shells that are followed, by person. A quarter of all is kept for the unix socket",
+)  # fmt: skip
 TFTP_TRANSFERS: Final = Limit(
     name="tftp_transfers", unit="transfers", each=32, all=2000, reserved=0.5, descriptors=1,
     about="TFTP transfers, by address. Half of all are kept for known machines",
@@ -101,6 +106,7 @@ DECLARED: Final[Sequence[Limit]] = (
     UPLOADS,
     UPLOAD_BYTES,
     RENDERINGS,
+    STREAMS,
     TFTP_TRANSFERS,
     SERVICES,
 )

@@ -21,6 +21,7 @@ from aiohttp.typedefs import Middleware
 from tests.integration.engine.appliance import Appliance, appliance
 from tests.integration.engine.held import Hub
 from tinkbox.api.access import bearer_only
+from tinkbox.api.following import Followers
 from tinkbox.api.routes import OperatorDoor
 from tinkbox.api.tokens import People
 from tinkbox.door.problems import refusals_become_problems
@@ -35,7 +36,7 @@ from tinkbox.model.diagnosis import Rival
 from tinkbox.model.firmware_traits import FirmwareTraits
 from tinkbox.model.inventory import Inventory
 from tinkbox.model.leases import Lease
-from tinkbox.model.limits import DECLARED, Limits
+from tinkbox.model.limits import DECLARED, STREAMS, Ledger, Limits
 from tinkbox.registry.storage import ImageStore
 
 TOKEN = "the-operators-token"
@@ -52,7 +53,8 @@ OSIE = {"architecture": "x86_64", "version": "1", "kernel": "6.1", "files": {}, 
 class Door:
     """`url` is TCP and wants the token, `local` is a session on the unix socket and wants nothing.
 
-    `answers` is what the node door is said to have answered, `lent` what pools are said to have lent, `routes` is all that the door serves.
+    `answers` is what the node door is said to have answered, `lent` what pools are said to have lent, `routes` is all that the door serves,
+    `streams` what is followed.
     """
 
     box: Appliance
@@ -62,6 +64,7 @@ class Door:
     answers: Counter[tuple[str, str, int]]
     lent: list[Lease]
     routes: Sequence[web.RouteDef]
+    streams: Ledger
     url: str
     path: str
     local: aiohttp.ClientSession
@@ -109,7 +112,8 @@ def examiner(box: Appliance, seen: Seen) -> Examiner:
 @asynccontextmanager
 async def open_door(folder: Path) -> AsyncIterator[Door]:
     async with appliance(folder / "tinkbox.sqlite") as box, AsyncExitStack() as stack:
-        images = ImageStore(folder / "registry", box.clock, Limits(DECLARED, time.monotonic))
+        limits = Limits(DECLARED, time.monotonic)
+        images = ImageStore(folder / "registry", box.clock, limits)
         answers: Counter[tuple[str, str, int]] = Counter()
         lent: list[Lease] = []
         breakpoints = Breakpoints(box.store, box.wakeups, box.machines, box.clock)
@@ -122,6 +126,7 @@ async def open_door(folder: Path) -> AsyncIterator[Door]:
             discovery=box.discovery,
             examiner=examiner(box, seen),
             foreign=(),
+            followers=Followers(limits.of(STREAMS)),
             templates=box.templates,
             workflows=box.workflows,
             overview=box.overview,
@@ -151,6 +156,7 @@ async def open_door(folder: Path) -> AsyncIterator[Door]:
             breakpoints=breakpoints,
             shells=hub.shells,
             routes=operator.routes(),
+            streams=limits.of(STREAMS),
             images=images,
             answers=answers,
             lent=lent,

@@ -10,6 +10,7 @@ from typing import Any
 
 from aiohttp import web
 
+from tinkbox.api.following import Followers
 from tinkbox.api.metrics import Answers
 from tinkbox.api.routes import (
     breakpoints,
@@ -57,6 +58,7 @@ class OperatorDoor:
     `server` and `registry` are how machines reach the node door; `osie` lists what was built;
     `foreign` is what other DHCP servers have to be told, empty where they are told nothing;
     `answers` counts those of the node door (`door.request_counts`); `leases` lists the addresses of pools;
+    `followers` bounds what is followed at once;
     `firmware_traits` is what was learned of a machine's firmware; `limits` tells what is taken of each limit.
     """
 
@@ -65,6 +67,7 @@ class OperatorDoor:
     discovery: Discovery
     examiner: Examiner
     foreign: Sequence[ForeignLines]
+    followers: Followers
     templates: Templates
     workflows: Workflows
     overview: Overview
@@ -93,15 +96,17 @@ class OperatorDoor:
             *discovered.routes(self.discovery),
             *doctor.routes(self.examiner, self.foreign),
             *templates.routes(self.templates, self.machines),
-            *workflows.routes(self.workflows, self.machines, self.breakpoints, self.lost_histories),
+            *workflows.routes(self.workflows, self.machines, self.breakpoints, self.lost_histories, self.followers),
             *lost_histories.routes(self.lost_histories),
             *workflow_data.routes(self.workflows),
             *breakpoints.routes(self.breakpoints, self.workflows),
-            *shells.routes(self.shells),
-            *services.routes(self.services, self.directory.url_of, self.machines, self.workflows.changed),
+            *shells.routes(self.shells, self.followers),
+            *services.routes(
+                self.services, self.directory.url_of, self.machines, self.workflows.changed, self.followers
+            ),
             *images.routes(self.images),
             *osie.routes(self.osie),
-            *events.routes(self.workflows),
+            *events.routes(self.workflows, self.followers),
             *status.routes(self.overview, self.limits),
             *metrics.routes(self.meter, self.answers, self.limits),
         ]

@@ -5,8 +5,9 @@ from collections.abc import AsyncIterator
 from aiohttp import web
 
 from tinkbox.api import event_stream
-from tinkbox.api.access import needing
+from tinkbox.api.access import caller, needing
 from tinkbox.api.event_stream import EVENT_STREAM, KEEP_ALIVE, sent, streamed
+from tinkbox.api.following import Followers
 from tinkbox.api.json_values import Document, time
 from tinkbox.api.requests import is_number
 from tinkbox.engine.workflows.workflows import Workflows
@@ -14,11 +15,12 @@ from tinkbox.model.access import Right
 from tinkbox.model.workflow import Event
 
 
-def routes(workflows: Workflows) -> list[web.RouteDef]:
+def routes(workflows: Workflows, followers: Followers) -> list[web.RouteDef]:
     async def watch(request: web.Request) -> web.StreamResponse:
         given = request.headers.get("Last-Event-ID", "")
-        after = int(given) if is_number(given) else await workflows.newest_event()
-        return await streamed(request, stream_events(workflows, after), EVENT_STREAM)
+        with followers.place(request, caller(request).name):
+            after = int(given) if is_number(given) else await workflows.newest_event()
+            return await streamed(request, stream_events(workflows, after), EVENT_STREAM)
 
     return needing(Right.LOOK, web.get("/v1/events", watch))
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from aiohttp import web
 
 from tinkbox.api.access import needing
+from tinkbox.api.following import Followers
 from tinkbox.api.json_values import Document, time
 from tinkbox.api.output_stream import Changed, Look, Run, Source, answer
 from tinkbox.api.routes.hardware import hostnames
@@ -21,10 +22,14 @@ from tinkbox.model.services import ENDED, ServiceStatus
 
 
 def routes(
-    services: Services, url_of: Callable[[str], str], machines: Machines, changed: Changed
+    services: Services,
+    url_of: Callable[[str], str],
+    machines: Machines,
+    changed: Changed,
+    followers: Followers,
 ) -> list[web.RouteDef]:
     """`url_of` is where machines reach the services of a workflow."""
-    door = _ServiceDoor(services=services, url_of=url_of, machines=machines, changed=changed)
+    door = _ServiceDoor(services=services, url_of=url_of, machines=machines, changed=changed, followers=followers)
     return needing(Right.LOOK, web.get("/v1/services", door.show_list), web.get("/v1/services/logs", door.logs))
 
 
@@ -52,6 +57,7 @@ class _ServiceDoor:
     url_of: Callable[[str], str]
     machines: Machines
     changed: Changed
+    followers: Followers
 
     async def show_list(self, request: web.Request) -> web.Response:
         """Every service, or with `?workflow=KEY` those of one workflow."""
@@ -78,7 +84,7 @@ class _ServiceDoor:
         # From now on it is this one, whatever else will be called so.
         printed = (await self.services.logs(key, {}))[0]
         found = f"{printed.workflow_id}/{printed.status.service.spec.name}"
-        return await answer(request, output_of_service(self.services, found), self.changed)
+        return await answer(request, output_of_service(self.services, found), self.changed, self.followers)
 
 
 def service_document(status: ServiceStatus, hostnames: Mapping[str, str]) -> Document:

@@ -9,6 +9,7 @@ from typing import Any
 from aiohttp import web
 
 from tinkbox.api.access import TICKETED, caller, needing
+from tinkbox.api.following import Followers
 from tinkbox.api.requests import is_number, key_of, read_object
 from tinkbox.door.frames import carry, expect_websocket
 from tinkbox.engine.shells.shells import Listed, Opened, Shells
@@ -23,8 +24,8 @@ _WISH = ("tty", "command", "user", "folder", "environment", "term", "rows", "col
 _KNOWN = (*_WISH, "record_input", "mode", "session")
 
 
-def routes(shells: Shells) -> list[web.RouteDef]:
-    door = _ShellDoor(shells)
+def routes(shells: Shells, followers: Followers) -> list[web.RouteDef]:
+    door = _ShellDoor(shells, followers)
     guarded = needing(
         Right.ATTACH,
         web.post("/v1/workflows/{key}/shells", door.open),
@@ -35,8 +36,9 @@ def routes(shells: Shells) -> list[web.RouteDef]:
 
 
 class _ShellDoor:
-    def __init__(self, shells: Shells) -> None:
+    def __init__(self, shells: Shells, followers: Followers) -> None:
         self._shells = shells
+        self._followers = followers
 
     async def open(self, request: web.Request) -> web.Response:
         """A shell or a command, as `model.shells.ShellWish` has it; with `session`, or to `view`, one that is there."""
@@ -55,8 +57,9 @@ class _ShellDoor:
             raise Invalid("after is how much of the output is known already, in bytes")
         mode = member({"mode": asked.get("mode", Mode.DRIVE)}, "mode", Mode)
         session_id, ticket = request.match_info["id"], asked.get("ticket", "")
-        async with self._shells.attached(session_id, ticket, mode, int(after)) as seat:
-            return await carry(request, seat)
+        with self._followers.place(request, self._shells.invited(session_id, ticket)):
+            async with self._shells.attached(session_id, ticket, mode, int(after)) as seat:
+                return await carry(request, seat)
 
     async def recording(self, request: web.Request) -> web.Response:
         content = await self._shells.recording(request.match_info["id"])

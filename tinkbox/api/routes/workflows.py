@@ -9,6 +9,7 @@ from aiohttp import web
 
 from tinkbox.api.access import caller, needing
 from tinkbox.api.event_stream import streamed
+from tinkbox.api.following import Followers
 from tinkbox.api.json_values import Document, outcome, time
 from tinkbox.api.kubernetes_workflows import create_workflows
 from tinkbox.api.output_stream import answer, output_of_actions
@@ -33,9 +34,19 @@ from tinkbox.wire.messages.worker import action_document
 
 
 def routes(
-    workflows: Workflows, machines: Machines, breakpoints: Breakpoints, lost_histories: LostHistories
+    workflows: Workflows,
+    machines: Machines,
+    breakpoints: Breakpoints,
+    lost_histories: LostHistories,
+    followers: Followers,
 ) -> list[web.RouteDef]:
-    door = _WorkflowDoor(workflows=workflows, machines=machines, breakpoints=breakpoints, lost_histories=lost_histories)
+    door = _WorkflowDoor(
+        workflows=workflows,
+        machines=machines,
+        breakpoints=breakpoints,
+        lost_histories=lost_histories,
+        followers=followers,
+    )
     return [
         *needing(
             Right.LOOK,
@@ -61,6 +72,7 @@ class _WorkflowDoor:
     machines: Machines
     breakpoints: Breakpoints
     lost_histories: LostHistories
+    followers: Followers
 
     async def show_list(self, request: web.Request) -> web.StreamResponse:
         return await streamed(
@@ -119,7 +131,8 @@ class _WorkflowDoor:
 
     async def logs(self, request: web.Request) -> web.StreamResponse:
         workflow = await self.workflows.get(key_of(request))
-        return await answer(request, output_of_actions(self.workflows, workflow.id), self.workflows.changed)
+        source = output_of_actions(self.workflows, workflow.id)
+        return await answer(request, source, self.workflows.changed, self.followers)
 
 
 async def _listed(pages: AsyncIterator[Sequence[Workflow]], hostnames: Mapping[str, str]) -> AsyncIterator[bytes]:

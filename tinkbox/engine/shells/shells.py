@@ -177,6 +177,10 @@ class Shells:
             raise Conflict(f"nobody has a shell open in workflow {workflow.id}: open one with tinkbox breakpoint shell")
         return Opened(id=live[-1].id, ticket=self._tickets.issue(live[-1].id, who), fresh=False)
 
+    def invited(self, session_id: str, ticket: str) -> str:
+        """Whose ticket for a session this is, before it is used; raises Denied for one that is none."""
+        return self._tickets.owner(ticket, session_id)
+
     @asynccontextmanager
     async def attached(self, session_id: str, ticket: str, mode: Mode, after: int = 0) -> AsyncIterator[Seat]:
         """A seat at a shell for whose ticket this is, shown what was printed behind the place `after`.

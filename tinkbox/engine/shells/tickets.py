@@ -33,9 +33,14 @@ class Tickets:
         return text
 
     def redeem(self, text: str, place: str) -> str:
+        """Whose ticket it was; raises Denied as `owner` does."""
+        person = self.owner(text, place)
+        del self._valid[text]
+        return person
+
+    def owner(self, text: str, place: str) -> str:
         """Whose ticket it is; raises Denied when it is not, or not any more, one for that place."""
         ticket = self._valid.get(text)
         if ticket is None or ticket.place != place or ticket.until <= self._clock():
             raise Denied("this ticket was used, is too old, or is for another shell: ask for a new one")
-        del self._valid[text]
         return ticket.person

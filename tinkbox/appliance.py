@@ -28,7 +28,7 @@ from tinkbox.boot.http.loaders import load_loaders
 from tinkbox.boot.network.neighbours import Neighbours
 from tinkbox.boot.syslog import SyslogServer
 from tinkbox.boot.tftp.files import TftpFiles
-from tinkbox.boot.tftp.server import Room, TftpServer
+from tinkbox.boot.tftp.server import TftpServer
 from tinkbox.door.connections import THIS_HOST
 from tinkbox.door.request_counts import Traffic
 from tinkbox.engine.boot.booting import OTHERS_ADDRESSES
@@ -44,7 +44,16 @@ from tinkbox.listening import DNS_PORT, HTTP_PORT, Listening, Sockets
 from tinkbox.model.hardware import MacAddress
 from tinkbox.model.image import parse_reference
 from tinkbox.model.inventory import Inventory
-from tinkbox.model.limits import SERVICES, STREAMS, TFTP_TRANSFERS, Limits
+from tinkbox.model.limits import (
+    ADDRESS_PROBES,
+    NAME_CONNECTIONS,
+    SERVICES,
+    STREAMS,
+    TFTP_TRANSFERS,
+    Limit,
+    Limits,
+    Room,
+)
 from tinkbox.node.discovery import routes as discovery_routes
 from tinkbox.node.hosting import routes as hosting_routes
 from tinkbox.node.routes import routes as worker_routes
@@ -146,20 +155,24 @@ class Appliance:
                 tftp_files,
                 tftp_files,
                 time.monotonic,
-                Room(ledger=self.limits.of(TFTP_TRANSFERS), known=self.is_known),
+                self._room(TFTP_TRANSFERS),
                 single_port=settings.node.tftp_single_port,
             ).serve
         ]
         if at.dhcp is not None:
             parts.append(
-                DhcpServer(at.dhcp, name, self.engine.booting, self.engine.leases, prober, service, rate_limit).serve
-            )
+                DhcpServer(
+                    at.dhcp, name, self.engine.booting, self.engine.leases, prober, service, rate_limit,
+                    self._room(ADDRESS_PROBES),
+                ).serve
+            )  # fmt: skip
         if at.boot_server is not None:
             parts.append(BootServer(at.boot_server, name, self.engine.booting, service, rate_limit).serve)
         if at.syslog is not None:
             parts.append(SyslogServer(at.syslog, self.engine.booting.at, self.engine.syslog).serve)
         if at.names is not None:
-            parts.append(NamesServer(*at.names, Zone(settings.services.domain, at.interface.address)).serve)
+            zone = Zone(settings.services.domain, at.interface.address)
+            parts.append(NamesServer(*at.names, zone, self._room(NAME_CONNECTIONS), self.host_at).serve)
         return parts
 
     def operator_routes(self) -> list[web.RouteDef]:
@@ -247,6 +260,9 @@ class Appliance:
     def host_at(self, address: str) -> str:
         """Which host has an address: its MAC on a network of ours, where it may have many addresses, else the address."""
         return self._neighbours.mac_at(address) or address
+
+    def _room(self, limit: Limit) -> Room:
+        return Room(ledger=self.limits.of(limit), known=self.is_known)
 
     async def save(self) -> None:
         """Save what waits to be saved in batches; raises Unavailable when that cannot be."""

@@ -24,6 +24,7 @@ from tinkbox.boot.dns import NamesServer
 from tinkbox.boot.network.sockets import bind_tcp, bind_udp
 from tinkbox.model.boot import Boot, Plan
 from tinkbox.model.hardware import Interface, MacAddress
+from tinkbox.model.limits import NAME_CONNECTIONS, Ledger, Room
 from tinkbox.wire.boot_scripts.ipxe import BootFiles, script
 from tinkbox.wire.dns import Zone
 
@@ -56,7 +57,8 @@ async def main():
     await runner.setup()
     await web.TCPSite(runner, "127.0.0.1", 80).start()
     sockets = bind_udp(interface="", address="127.0.0.1", port=53), bind_tcp(address="127.0.0.1", port=53)
-    names = NamesServer(*sockets, Zone("workflows.tinkbox.internal", IPv4Address("10.0.2.2")))
+    names = NamesServer(*sockets, Zone("workflows.tinkbox.internal", IPv4Address("10.0.2.2")),
+        Room(ledger=Ledger(NAME_CONNECTIONS, lambda: 0.0), known=bool), str)
     open(f"{work}/first.ipxe", "w").write(f"#!ipxe\\nchain --replace --autofree {own}\\n")
     machine = await asyncio.create_subprocess_exec("qemu-system-x86_64", "-accel", "tcg", "-m", "256", "-display", "none",
         "-netdev", f"user,id=n,ipv4=on,ipv6=on,tftp={work},bootfile=first.ipxe", "-device", "virtio-net-pci,netdev=n")

@@ -3,16 +3,15 @@
 import asyncio
 import logging
 import socket
-from collections import Counter
+from collections.abc import Callable
 from contextlib import suppress
 from typing import NoReturn, Protocol
 
 from tinkbox.boot.network.datagrams import reading, received
+from tinkbox.model.limits import Room
 
 DRAIN = 32
 MAX_MESSAGE = 4096
-MAX_CONNECTIONS = 64
-MAX_PER_ADDRESS = 8
 IDLE_SECONDS = 5.0
 _LENGTH = 2
 _log = logging.getLogger(__name__)
@@ -27,17 +26,25 @@ class Answers(Protocol):
 class NamesServer:
     """Answers on a socket made by `sockets.bind_udp`, and on one made by `sockets.bind_tcp`.
 
-    Over TCP a question must be complete, and its answer taken, within `idle_seconds`.
+    `room` is for so many connections, by host; `host_at` names the host that has an address.  Over TCP a question must
+    be complete, and its answer taken, within `idle_seconds`.
     """
 
     def __init__(
-        self, udp: socket.socket, tcp: socket.socket, zone: Answers, idle_seconds: float = IDLE_SECONDS
+        self,
+        udp: socket.socket,
+        tcp: socket.socket,
+        zone: Answers,
+        room: Room,
+        host_at: Callable[[str], str],
+        idle_seconds: float = IDLE_SECONDS,
     ) -> None:
         self._udp = udp
         self._tcp = tcp
         self._zone = zone
+        self._room = room
+        self._host_at = host_at
         self._idle_seconds = idle_seconds
-        self._open: Counter[str] = Counter()
 
     async def serve(self) -> NoReturn:
         """Answer until cancelled."""
@@ -62,13 +69,13 @@ class NamesServer:
             _log.warning("cannot take a connection: %s", error, extra={"action": "dns.accept-failed"})
             await asyncio.sleep(1.0)
             return
-        if self._open.total() >= MAX_CONNECTIONS or self._open[address] >= MAX_PER_ADDRESS:
+        host = self._host_at(address)
+        if self._room.take(host):
+            conversations.create_task(self._converse(connection, host))
+        else:
             connection.close()
-            return
-        self._open[address] += 1
-        conversations.create_task(self._converse(connection, address))
 
-    async def _converse(self, connection: socket.socket, address: str) -> None:
+    async def _converse(self, connection: socket.socket, host: str) -> None:
         try:
             # Too slow, or gone: TimeoutError is one too.
             with connection, suppress(OSError):
@@ -77,8 +84,7 @@ class NamesServer:
                         if not await self._exchange(connection):
                             return
         finally:
-            self._open[address] -= 1
-            self._open += Counter()  # forgets addresses that have no connection any more
+            self._room.give_back(host)
 
     async def _exchange(self, connection: socket.socket) -> bool:
         """One question and its answer; whether there may be more."""

@@ -91,6 +91,16 @@ TFTP_TRANSFERS: Final = Limit(
     name="tftp_transfers", unit="transfers", each=32, all=2000, reserved=0.5, descriptors=1,
     about="TFTP transfers, by address. Half of all are kept for known machines",
 )  # fmt: skip
+# One machine has one at a time.  Each takes half a second.
+ADDRESS_PROBES: Final = Limit(
+    name="address_probes", unit="probes", each=4, all=512, reserved=0.5, descriptors=1,
+    about="addresses of a pool that are looked for on the network before they are lent, by machine. Half of all are kept "
+    "for known machines",
+)  # fmt: skip
+NAME_CONNECTIONS: Final = Limit(
+    name="name_connections", unit="connections", each=8, all=64, reserved=0.5, descriptors=1,
+    about="connections that ask for names (DNS over TCP), by host. Half of all are kept for known machines",
+)  # fmt: skip
 # A workflow's network has addresses for 13.
 SERVICES: Final = Limit(
     name="services", unit="services", each=16, all=128,
@@ -108,6 +118,8 @@ DECLARED: Final[Sequence[Limit]] = (
     RENDERINGS,
     STREAMS,
     TFTP_TRANSFERS,
+    ADDRESS_PROBES,
+    NAME_CONNECTIONS,
     SERVICES,
 )
 
@@ -205,6 +217,21 @@ class Ledger:
         self._refusals.move_to_end(holder)
         if len(self._refusals) > REMEMBERED:
             self._refusals.popitem(last=False)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Room:
+    """What may be taken of one limit; `known` tells whether a holder may take of what is reserved."""
+
+    ledger: Ledger
+    known: Callable[[str], bool]
+
+    def take(self, holder: str) -> bool:
+        """Take one for a holder, which is to be given back; False beyond the limit."""
+        return self.ledger.take(holder, known=self.known)
+
+    def give_back(self, holder: str) -> None:
+        self.ledger.give_back(holder)
 
 
 class Limits:

@@ -17,7 +17,7 @@ from pathlib import Path
 from uuid import UUID
 
 from tests.integration.boot.mutants import recorded
-from tests.integration.boot.tftp_room import room
+from tests.integration.boot.rooms import room
 from tests.integration.engine.appliance import HELLO, Appliance, appliance
 from tinkbox.boot.dhcp.boot_server import BootServer
 from tinkbox.boot.dhcp.rate_limit import RateLimit
@@ -29,6 +29,7 @@ from tinkbox.engine.boot.leases import Leases
 from tinkbox.model.boot import Stage
 from tinkbox.model.hardware import MacAddress, parse_hardware
 from tinkbox.model.leases import Subnet
+from tinkbox.model.limits import ADDRESS_PROBES, TFTP_TRANSFERS
 from tinkbox.model.sightings import Fact
 from tinkbox.wire.dhcp.packets import decode
 from tinkbox.wire.dhcp.pxe import BootService
@@ -158,8 +159,8 @@ async def flooded(folder: Path) -> AsyncIterator[Flooded]:
             attacked = Flooded(
                 box=box,
                 leases=leases,
-                tftp=TftpServer(bound[0], tftp_files, tftp_files, clock, room()),
-                dhcp=DhcpServer(bound[1], "lo", booting, leases, _Prober(), service, rate_limit),
+                tftp=TftpServer(bound[0], tftp_files, tftp_files, clock, room(TFTP_TRANSFERS)),
+                dhcp=DhcpServer(bound[1], "lo", booting, leases, _Prober(), service, rate_limit, room(ADDRESS_PROBES)),
                 boot_server=BootServer(bound[2], "lo", booting, service, rate_limit),
                 rate_limit=rate_limit,
                 sockets={"tftp": bound[:1], "dhcp": bound[1:]},

@@ -11,6 +11,7 @@ from collections.abc import Collection, Sequence
 from ipaddress import IPv4Address, IPv4Interface, IPv4Network
 from typing import Any
 
+from tests.integration.boot.rooms import room
 from tinkbox.boot.dhcp.boot_server import BootServer
 from tinkbox.boot.dhcp.rate_limit import RateLimit
 from tinkbox.boot.dhcp.server import DhcpServer
@@ -18,6 +19,7 @@ from tinkbox.boot.network.sockets import bind_udp
 from tinkbox.model.boot import Boot, Client, Plan, Silence, Stage
 from tinkbox.model.hardware import Interface, MacAddress
 from tinkbox.model.leases import Lease, Subnet
+from tinkbox.model.limits import ADDRESS_PROBES
 from tinkbox.model.sightings import Fact, Note
 from tinkbox.wire.dhcp.packets import BOOT_SERVER_PORT, NOWHERE, SERVER_PORT
 from tinkbox.wire.dhcp.pxe import BootService
@@ -94,7 +96,9 @@ async def main(told: dict[str, Any]) -> None:
         for name, address in told["interfaces"].items():
             service = BootService(address=IPv4Address(address), url=f"http://{address}", proxy=told["proxy"])
             dhcp = bind_udp(interface=name, address="", port=SERVER_PORT)
-            group.create_task(DhcpServer(dhcp, name, lab, nothing, nothing, service, rate_limit).serve())
+            group.create_task(
+                DhcpServer(dhcp, name, lab, nothing, nothing, service, rate_limit, room(ADDRESS_PROBES)).serve()
+            )
             boot = bind_udp(interface=name, address=address, port=BOOT_SERVER_PORT)
             group.create_task(BootServer(boot, name, lab, service, rate_limit).serve())
         tell("ready")

@@ -5,7 +5,7 @@ import os
 import socket
 import struct
 from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager, closing, contextmanager, suppress
+from contextlib import AsyncExitStack, asynccontextmanager, closing, contextmanager, suppress
 from dataclasses import dataclass
 from ipaddress import IPv4Address
 from pathlib import Path
@@ -13,8 +13,9 @@ from pathlib import Path
 import pytest
 
 from tests.unit.wire.test_dns import NAME, WORKFLOW, labels, question
-from tinkbox.boot.dns import MAX_CONNECTIONS, MAX_PER_ADDRESS, Answers, NamesServer
+from tinkbox.boot.dns import Answers, NamesServer
 from tinkbox.boot.network.sockets import bind_tcp, bind_udp
+from tinkbox.model.limits import NAME_CONNECTIONS, Ledger, Room
 from tinkbox.wire.dns import Zone
 
 PORT = 53
@@ -55,12 +56,13 @@ def sockets(address: str, port: int) -> Iterator[tuple[socket.socket, socket.soc
 
 @asynccontextmanager
 async def serving(
-    zone: Answers = ZONE, address: str = "127.0.0.1", port: int = 0, idle: float = 30.0
+    zone: Answers = ZONE, address: str = "127.0.0.1", port: int = 0, idle: float = 30.0, known: str = "", host: str = ""
 ) -> AsyncIterator[int]:
-    """The port that is served."""
+    """The port that is served; one address may be that of a known machine, and all may be one `host`'s."""
+    room = Room(ledger=Ledger(NAME_CONNECTIONS, lambda: 0.0), known=lambda holder: holder == known)
     with sockets(address, port) as (udp, tcp):
         async with asyncio.TaskGroup() as group:
-            server = group.create_task(NamesServer(udp, tcp, zone, idle).serve())
+            server = group.create_task(NamesServer(udp, tcp, zone, room, lambda one: host or one, idle).serve())
             try:
                 yield tcp.getsockname()[1]
             finally:
@@ -233,7 +235,7 @@ async def test_who_takes_no_answers_is_hung_up_on() -> None:
 async def test_one_address_cannot_take_all_connections_and_gets_them_back_when_it_lets_go() -> None:
     async with serving() as port:
         lines = []
-        for _ in range(MAX_PER_ADDRESS):
+        for _ in range(NAME_CONNECTIONS.each):
             lines.append(await asyncio.open_connection("127.0.0.1", port))
             lines[-1][1].write(framed(question(NAME)))
             await over_tcp(lines[-1][0])
@@ -247,16 +249,30 @@ async def test_one_address_cannot_take_all_connections_and_gets_them_back_when_i
         await answered_in_the_end(port, question(NAME), ZONE.answer(question(NAME)))
 
 
-async def test_all_addresses_together_cannot_open_connections_without_end() -> None:
-    async with serving() as port:
+async def test_a_host_with_many_addresses_has_one_share_of_the_connections() -> None:
+    async with serving(host="08:00:27:00:00:01") as port, AsyncExitStack() as stack:
+        for number in range(NAME_CONNECTIONS.each):
+            reader, writer = await stack.enter_async_context(connected(port, f"127.0.1.{1 + number}"))
+            writer.write(framed(question(NAME)))
+            await over_tcp(reader)
+        async with connected(port, "127.0.2.1") as (reader, _):
+            assert await hung_up(reader)
+
+
+async def test_strangers_together_leave_connections_to_known_machines() -> None:
+    machine = "127.0.3.1"
+    async with serving(known=machine) as port:
         lines = []
-        for number in range(MAX_CONNECTIONS):
-            address = f"127.0.1.{1 + number // MAX_PER_ADDRESS}"
+        for number in range(NAME_CONNECTIONS.for_strangers):
+            address = f"127.0.1.{1 + number // NAME_CONNECTIONS.each}"
             lines.append(await asyncio.open_connection("127.0.0.1", port, local_addr=(address, 0)))
             lines[-1][1].write(framed(question(NAME)))
             await over_tcp(lines[-1][0])
         async with connected(port, "127.0.2.1") as (reader, _):
             assert await hung_up(reader)
+        async with connected(port, machine) as (reader, writer):
+            writer.write(framed(question(NAME)))
+            assert await over_tcp(reader) == ZONE.answer(question(NAME))
         assert await asked(port, question(NAME)) == ZONE.answer(question(NAME))
         for _, writer in lines:
             writer.close()

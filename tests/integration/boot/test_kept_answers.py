@@ -20,6 +20,7 @@ from uuid import UUID
 import pytest
 
 from tests import golden
+from tests.integration.boot.rooms import room
 from tests.integration.engine.appliance import HELLO, Appliance, appliance, mac
 from tests.unit.boot.dhcp_bench import Line
 from tinkbox.boot.dhcp.rate_limit import RateLimit
@@ -32,6 +33,7 @@ from tinkbox.model.boot import Asker, Client, Plan, Silence, Stage, Supply
 from tinkbox.model.errors import Refusal
 from tinkbox.model.hardware import MacAddress, parse_hardware
 from tinkbox.model.leases import Subnet
+from tinkbox.model.limits import ADDRESS_PROBES
 from tinkbox.model.sightings import Fact, Note
 from tinkbox.wire.dhcp.clients import identify
 from tinkbox.wire.dhcp.packets import EVERYBODY, MessageType, Op, Packet, decode, destination, encode
@@ -278,7 +280,7 @@ async def test_kept_answer_is_the_one_that_would_be_made_anew(mode: str, seed: i
         seconds = iter(range(10**9))
         with Line() as line:
             rate_limit = RateLimit(lambda _: True, lambda: float(next(seconds)))
-            server = Server(line, "no-such-if", doubter, leases, Prober(), service, rate_limit)
+            server = Server(line, "no-such-if", doubter, leases, Prober(), service, rate_limit, room(ADDRESS_PROBES))
             async with asyncio.TaskGroup() as parts:
                 running = parts.create_task(server.serve())
                 await asyncio.sleep(0)

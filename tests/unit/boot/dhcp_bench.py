@@ -15,6 +15,7 @@ from typing import TypeVar
 from tests import golden
 from tinkbox.boot.dhcp.rate_limit import RateLimit
 from tinkbox.boot.dhcp.server import DhcpServer
+from tinkbox.model import limits
 from tinkbox.model.boot import Boot, Client, Plan, Silence, Stage
 from tinkbox.model.hardware import Interface, MacAddress
 from tinkbox.model.leases import Lease, LeaseState, Subnet
@@ -193,13 +194,16 @@ async def serving(
     known: Sequence[MacAddress] = (FIRMWARE.mac, INSTALLED.mac),
     service: BootService = SERVICE,
     pool: Sequence[str] = (),
+    preferred: Collection[MacAddress] = (),
 ) -> AsyncIterator[Bench]:
     with Line() as line:
         bench = Bench(line, Lab(known, pool))
         rate_limit = RateLimit(
             bench.lab.knows, lambda: 0.0
         )  # or what asks too often would depend on how fast this host is
-        bench.server = DhcpServer(line, "no-such-if", bench.lab, bench.ledger, bench.scout, service, rate_limit)
+        ledger = limits.Ledger(limits.ADDRESS_PROBES, lambda: 0.0)
+        room = limits.Room(ledger=ledger, known=lambda mac: mac in preferred)
+        bench.server = DhcpServer(line, "no-such-if", bench.lab, bench.ledger, bench.scout, service, rate_limit, room)
         async with asyncio.TaskGroup() as group:
             task = group.create_task(bench.server.serve())
             yield bench

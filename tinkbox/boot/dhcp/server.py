@@ -23,6 +23,7 @@ from tinkbox.boot.network.datagrams import reading, received
 from tinkbox.model.boot import Client, Plan, Silence
 from tinkbox.model.hardware import MacAddress
 from tinkbox.model.leases import Lease, Subnet
+from tinkbox.model.limits import Room
 from tinkbox.wire.dhcp.packets import MalformedPacket, MessageType, Op, Packet, decode
 from tinkbox.wire.dhcp.pxe import BootService, answer, is_for, refusal
 from tinkbox.wire.dhcp.relay_agent import relay_agent
@@ -32,7 +33,6 @@ GATHERED = (
     0.01  # seconds from one writing of leases to the next, so that under load each is of many; the first waits for none
 )
 MAX_DATAGRAM = 2048
-MAX_PROVING = 256
 PROBES = 4
 _GIADDR, _MAC = slice(24, 28), slice(28, 34)
 _LINK = bytes(4)
@@ -78,7 +78,10 @@ class Prober(Protocol):
 
 
 class DhcpServer:
-    """Answers on a socket made by `sockets.bind_udp(interface=…, address="", port=67)`; one for each interface."""
+    """Answers on a socket made by `sockets.bind_udp(interface=…, address="", port=67)`; one for each interface.
+
+    `probes` is room for so many addresses that are asked for at a time, by the MAC of the machine.
+    """
 
     def __init__(
         self,
@@ -89,6 +92,7 @@ class DhcpServer:
         prober: Prober,
         service: BootService,
         rate_limit: RateLimit,
+        probes: Room,
     ) -> None:
         self._socket = listening
         self._interface = interface
@@ -97,6 +101,7 @@ class DhcpServer:
         self._prober = prober
         self._service = service
         self._rate_limit = rate_limit
+        self._probes = probes
         self._replies = Replies(listening, interface)
         self._reporter = DhcpReporter(planner, service, rate_limit.monotonic)
         self._questions = Questions()
@@ -249,7 +254,7 @@ class DhcpServer:
         """Find out whether anybody has the address, and answer then to the newest that the machine said."""
         mac = question.client.mac
         asked_before = mac in self._proving
-        if not asked_before and len(self._proving) >= MAX_PROVING:
+        if not asked_before and not self._probes.take(mac):
             return  # it asks again
         self._proving[mac] = question, xid
         if not asked_before:
@@ -260,6 +265,7 @@ class DhcpServer:
             found = await self._find_free(mac)
         finally:
             question, xid = self._proving.pop(mac)
+            self._probes.give_back(mac)
         plan = self._planner.plan_for(question.client, self._interface) if found else None
         if plan is not None and (plan.lease is None or plan.lease.proven):
             self._answer(question, plan, xid)

@@ -21,7 +21,7 @@ from tinkbox.boot.tftp.path_mtu import path_mtu
 from tinkbox.boot.tftp.shared_files import SharedFile, SharedFiles
 from tinkbox.boot.tftp.transfer_ports import TransferPorts
 from tinkbox.model.boot import Stage
-from tinkbox.model.limits import Ledger
+from tinkbox.model.limits import Room
 from tinkbox.model.rates import Buckets, Rate
 from tinkbox.model.sightings import Fact
 from tinkbox.wire.tftp import (
@@ -81,18 +81,10 @@ class _Running:
     heard: float
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Room:
-    """How many transfers there may be, by the address of the machine; `known` tells whether one is a known machine's."""
-
-    ledger: Ledger
-    known: Callable[[str], bool]
-
-
 class TftpServer:
     """Serves what is on `tftp_files` on a socket made by `sockets.bind_udp`; `monotonic` is a clock in seconds.
 
-    With `single_port` that socket carries the transfers as well.
+    `room` is for so many transfers, by the address of the machine.  With `single_port` that socket carries the transfers as well.
     """
 
     def __init__(
@@ -243,14 +235,13 @@ class TftpServer:
         try:
             return self._ports.open(peer)
         except OSError as error:
-            self._room.ledger.give_back(peer[0])
+            self._room.give_back(peer[0])
             _log.warning("no port for a transfer: %s", error.strerror, extra={"action": "tftp.no-port"})
             return None
 
     def _has_room(self, peer: Peer) -> bool:
         """Take room for another transfer."""
-        ledger, known = self._room.ledger, self._room.known
-        return ledger.take(peer[0], known=known) or (self._forget_silent() and ledger.take(peer[0], known=known))
+        return self._room.take(peer[0]) or (self._forget_silent() and self._room.take(peer[0]))
 
     def _forget_silent(self) -> bool:
         """Make room: end the oldest of the transfers that nobody took anything of, since anybody can ask in another's name."""
@@ -310,7 +301,7 @@ class TftpServer:
 
     def _forget(self, running: _Running) -> None:
         del self._transfers[running.peer]
-        self._room.ledger.give_back(running.peer[0])
+        self._room.give_back(running.peer[0])
         if self._ports is not None:
             del self._by_port[running.line.fileno()]
             running.line.close()

@@ -19,12 +19,14 @@ KNOWN, UNKNOWN = "08:00:27:00:00:01", "08:00:27:00:00:99"
 SERVE = """
 import asyncio, time
 from ipaddress import IPv4Address as A, IPv4Network
+from tests.integration.boot.rooms import room
 from tests.integration.boot.serving import Lab, Nothing, tell
 from tinkbox.boot.dhcp.server import DhcpServer
 from tinkbox.boot.network.sockets import bind_udp
 from tinkbox.boot.dhcp.rate_limit import RateLimit
 from tinkbox.model.boot import Boot, Plan
 from tinkbox.model.hardware import Interface, MacAddress, Route
+from tinkbox.model.limits import ADDRESS_PROBES
 from tinkbox.wire.dhcp.pxe import BootService
 INTERFACE = Interface(mac=MacAddress("08:00:27:00:00:01"), address=A("172.30.0.5"), netmask=A("255.255.255.0"),
     gateway=A("172.30.0.2"), hostname="lab-1", domain_name="lab.example", lease_seconds=4000,
@@ -39,7 +41,8 @@ listening = bind_udp(interface="provision", address="", port=67)
 tell("ready")
 service = BootService(address=A("172.30.0.1"), url="http://172.30.0.1")
 rate_limit = RateLimit(lab.knows, time.monotonic)
-asyncio.run(DhcpServer(listening, "provision", lab, Nothing(), Nothing(), service, rate_limit).serve())
+asyncio.run(DhcpServer(listening, "provision", lab, Nothing(), Nothing(), service, rate_limit,
+    room(ADDRESS_PROBES)).serve())
 """
 # udhcpc calls this with what it was given in its environment.
 NOTE = """#!/bin/sh

@@ -5,8 +5,9 @@ from dataclasses import replace
 from ipaddress import IPv4Address
 
 from tests.unit.boot.dhcp_bench import FIRMWARE, INSTALLED, IPXE, Bench, serving, until
-from tinkbox.boot.dhcp import server as dhcp
+from tinkbox.boot.dhcp.server import PROBES
 from tinkbox.model.boot import Stage
+from tinkbox.model.limits import ADDRESS_PROBES
 from tinkbox.wire.dhcp.packets import MessageType, Packet
 
 POOL = ("172.30.0.100", "172.30.0.101", "172.30.0.102")
@@ -62,7 +63,7 @@ async def test_no_machine_is_kept_waiting_for_more_than_a_few_addresses() -> Non
         bench.scout.used = set(many)
         bench.say(FIRMWARE)
         await bench.seen(Stage.IGNORED)
-        assert len(bench.scout.asked) == dhcp.PROBES == 4
+        assert len(bench.scout.asked) == PROBES == 4
 
 
 async def test_a_machine_that_asks_again_meanwhile_is_answered_once_to_what_it_said_last() -> None:
@@ -100,10 +101,25 @@ async def test_a_flood_of_machines_that_ask_does_not_grow_without_end() -> None:
             bench.say(replace(FIRMWARE, mac=mac))
             await bench.drained()
         await asyncio.sleep(0)
-        assert len(bench.scout.asked) == dhcp.MAX_PROVING == 256
+        assert len(bench.scout.asked) == ADDRESS_PROBES.for_strangers == 256
         bench.scout.patience.set()
         for _ in range(256):
             await bench.hear()
+
+
+async def test_a_flood_of_strangers_leaves_probes_to_known_machines() -> None:
+    macs = [type(FIRMWARE.mac).from_bytes(b"\x02\0\0\0" + number.to_bytes(2, "big")) for number in range(300)]
+    async with serving(known=[*macs, FIRMWARE.mac], pool=POOL, preferred=[FIRMWARE.mac]) as bench:
+        bench.scout.patience.clear()
+        for mac in macs:
+            bench.say(replace(FIRMWARE, mac=mac))
+            await bench.drained()
+        bench.say(FIRMWARE)
+        await bench.drained()
+        await until(lambda: len(bench.scout.asked) == ADDRESS_PROBES.for_strangers + 1)
+        bench.scout.patience.set()
+        heard = [(await bench.hear())[0].mac for _ in range(ADDRESS_PROBES.for_strangers + 1)]
+    assert FIRMWARE.mac in heard
 
 
 async def test_a_lease_is_acknowledged_only_when_it_is_on_disk() -> None:

@@ -13,10 +13,10 @@ import pytest
 
 from tinkbox.boot.network.sockets import bind_udp
 from tinkbox.boot.tftp import server as tftp
-from tinkbox.boot.tftp.server import Room, TftpServer
+from tinkbox.boot.tftp.server import TftpServer
 from tinkbox.boot.tftp.transfer_ports import TransferPorts
 from tinkbox.model.boot import Stage
-from tinkbox.model.limits import TFTP_TRANSFERS, Ledger, Limit
+from tinkbox.model.limits import TFTP_TRANSFERS, Ledger, Limit, Room
 from tinkbox.model.sightings import Fact
 from tinkbox.wire.tftp import RETRIES, RETRIES_UNHEARD
 

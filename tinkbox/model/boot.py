@@ -29,7 +29,8 @@ class Client:
 
     `architecture` is option 93's first value that we know (RFC 4578 §2.1) or None.  `relay` is where the machine's
     network begins when a relay passed the packet on: giaddr, or the link that its option 82 selects (RFC 3527), else
-    0.0.0.0.  `circuit` is what option 82 says of the port, for people.  `wanted` is the address it asks for or has;
+    0.0.0.0.  `circuit` is what option 82 says of the port, for people, and `port` the relay and its port, to be compared; both are
+    empty when it says nothing.  `wanted` is the address it asks for or has;
     `held` is the one it has, at which it can be reached, else 0.0.0.0: it is on the network of that address, whether a
     relay passed this packet on or not.  Text is bounded, and without control characters.
     """
@@ -41,6 +42,7 @@ class Client:
     hostname: str = ""
     relay: IPv4Address = _NOWHERE
     circuit: str = ""
+    port: bytes = b""
     client_id: bytes = b""
     wanted: IPv4Address | None = None
     held: IPv4Address = _NOWHERE

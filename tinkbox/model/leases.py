@@ -51,7 +51,10 @@ class LeaseState(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Lease:
-    """An address of a pool, lent to a machine `until` then; `proven`: nobody else answers there."""
+    """An address of a pool, lent to a machine `until` then; `proven`: nobody else answers there.
+
+    `port` is where a relay said that the machine is plugged in when it first asked; empty when none did.
+    """
 
     address: IPv4Address
     mac: MacAddress
@@ -60,3 +63,4 @@ class Lease:
     client_id: bytes = b""
     hostname: str = ""
     proven: bool = False
+    port: bytes = b""

@@ -107,6 +107,13 @@ SERVICES: Final = Limit(
     about="services on the appliance, by workflow. One too many waits until another is gone",
 )  # fmt: skip
 
+# Parts of a DHCP pool, which is as large as it is: what unknown machines hold, or keep out, together; and what of that those
+# behind one relay port do.
+POOL_PART_OF_UNKNOWN: Final = 0.5
+POOL_PART_OF_PORT: Final = 0.5
+# How many addresses one machine can keep out of a pool by declining them.
+MAX_DECLINED: Final = 4
+
 DECLARED: Final[Sequence[Limit]] = (
     NODE_CONNECTIONS,
     OPERATOR_CONNECTIONS,

@@ -9,10 +9,11 @@ from tinkbox.model.hardware import MacAddress
 from tinkbox.model.leases import Lease, LeaseState
 
 _TOGETHER = 256
-_INSERT = "INSERT INTO lease (address, mac, state, until, client_id, hostname, proven) VALUES"
+_INSERT = "INSERT INTO lease (address, mac, state, until, client_id, hostname, proven, port) VALUES"
 _UPDATE = (
     "ON CONFLICT (address) DO UPDATE SET mac = excluded.mac, state = excluded.state, until = excluded.until, "
-    "client_id = excluded.client_id, hostname = excluded.hostname, proven = excluded.proven"
+    "client_id = excluded.client_id, hostname = excluded.hostname, proven = excluded.proven, "
+    "port = excluded.port"
 )
 
 
@@ -32,7 +33,7 @@ class LeaseTable:
         # Many by one statement, and rows that are there stay where they are: a third of the time, for thousands a second.
         for first in range(0, len(rows), _TOGETHER):
             some = rows[first : first + _TOGETHER]
-            values = ", ".join(["(?, ?, ?, ?, ?, ?, ?)"] * len(some))
+            values = ", ".join(["(?, ?, ?, ?, ?, ?, ?, ?)"] * len(some))
             self._sql.execute(f"{_INSERT} {values} {_UPDATE}", [value for row in some for value in row])
 
     def forget(self, addresses: Iterable[IPv4Address]) -> None:
@@ -49,6 +50,7 @@ def _row(lease: Lease) -> tuple[str | bytes | bool, ...]:
         lease.client_id,
         lease.hostname,
         lease.proven,
+        lease.port,
     )
 
 
@@ -61,4 +63,5 @@ def _lease(row: sqlite3.Row) -> Lease:
         client_id=row["client_id"],
         hostname=row["hostname"],
         proven=bool(row["proven"]),
+        port=row["port"],
     )

@@ -14,8 +14,11 @@ from tinkbox.store.database import Store
 
 FIRST = IPv4Address("172.30.0.100")
 TERM = 600
-SUBNET = Subnet(network=IPv4Network("172.30.0.0/24"), pool=(FIRST, FIRST + 4), lease_seconds=TERM)
+SUBNET = Subnet(
+    network=IPv4Network("172.30.0.0/24"), pool=(FIRST, FIRST + 4), lease_seconds=TERM, interface="provision"
+)
 BEHIND = Subnet(network=IPv4Network("172.31.0.0/24"), pool=(FIRST + 65_536, FIRST + 65_537), lease_seconds=60)
+WIDE = Subnet(network=IPv4Network("172.33.0.0/24"), pool=(FIRST + 196_608, FIRST + 196_615), lease_seconds=TERM)
 
 
 @dataclass
@@ -30,7 +33,7 @@ class Lender:
 
     def __post_init__(self) -> None:
         self.leases = Leases(
-            self.store, (SUBNET, BEHIND), self.clock, lambda: self.seconds, lambda each: each in self.reserved,
+            self.store, (SUBNET, BEHIND, WIDE), self.clock, lambda: self.seconds, lambda each: each in self.reserved,
             lambda each: each not in self.unknown,
         )  # fmt: skip
 

@@ -16,6 +16,7 @@ LENT = Lease(
     client_id=b"\x01\x00\xff",
     hostname="lab-1",
     proven=True,
+    port=b"\x0a\x09\x00\x01\x04eth7",
 )
 OTHER = replace(LENT, address=IPv4Address("172.30.0.101"), state=LeaseState.RELEASED, client_id=b"", proven=False)
 

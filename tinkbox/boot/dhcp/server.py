@@ -26,7 +26,7 @@ from tinkbox.model.leases import Lease, Subnet
 from tinkbox.model.limits import Room
 from tinkbox.wire.dhcp.packets import MalformedPacket, MessageType, Op, Packet, decode
 from tinkbox.wire.dhcp.pxe import BootService, answer, is_for, refusal
-from tinkbox.wire.dhcp.relay_agent import relay_agent
+from tinkbox.wire.dhcp.relay_agent import relay_port
 
 DRAIN = 64
 GATHERED = (
@@ -141,7 +141,7 @@ class DhcpServer:
             request = self._request(datagram)
             if request is None:
                 return
-            port = request.giaddr.packed + relay_agent(request).circuit if relayed else b""
+            port = relay_port(request)
             if relayed and not self._rate_limit.admits(mac, port):
                 self._drop(mac)
                 return

@@ -2,8 +2,8 @@
 
 Rule 1: no two machines hold one address.
 Rule 2: a machine keeps its address, also when its lease is over, for as long as others can be served otherwise.
-Rule 3: unknown machines, whose MACs anybody can invent, hold at most half of the addresses that can be lent, and what one
-of them was only offered goes to a known machine that finds no other.
+Rule 3: unknown machines, whose MACs anybody can invent, hold a part of the addresses that can be lent, those behind one port
+of a relay a part of that; and what one of them was only offered goes to a known machine that finds no other.
 """
 
 import heapq
@@ -12,11 +12,11 @@ from dataclasses import dataclass
 from ipaddress import IPv4Address
 from math import inf
 
+from tinkbox.engine.boot.unknown_share import UnknownShare
 from tinkbox.model.hardware import MacAddress
 from tinkbox.model.leases import Lease, LeaseState, Subnet
 
 LOOK_AGAIN = 60.0
-UNKNOWN_SHARE = 0.5
 _SINCE_EVER = -inf
 _HOLDING = (LeaseState.OFFERED, LeaseState.BOUND)
 # Whatever machine a lease in one of these names, it is not at that address.
@@ -51,8 +51,7 @@ class Pool:
         self._fixed = set(map(int, subnet.never_lent))
         self._reserved = reserved
         self._known = known
-        # What unknown machines hold, or keep out.
-        self._of_unknown: set[int] = set()
+        self._of_unknown = UnknownShare(self._last - self._first + 1)
         # By number: an address itself takes its time as a key, and this is looked up a dozen times for each question.
         self._held: dict[int, Held] = {}
         self._address_of: dict[MacAddress, IPv4Address] = {}
@@ -94,17 +93,18 @@ class Pool:
         """The address that a machine has or had, None: it had none that others do not have by now."""
         return self._address_of.get(mac)
 
-    def choose(self, mac: MacAddress, wanted: IPv4Address | None, now: float) -> IPv4Address | None:
+    def choose(self, mac: MacAddress, wanted: IPv4Address | None, now: float, port: bytes = b"") -> IPv4Address | None:
         """The address to offer: the one it has or had, else what it wants, else the one free longest.
 
-        None: every address that it may have is held.
+        `port` is where it is plugged in, as far as a relay says.  None: every address that it may have is held.
         """
         known, had = self._known(mac), self._address_of.get(mac)
         if had is not None and self.is_reserved(had):
             self._forget(had)
             had = None
-        counted = had is not None and int(had) in self._of_unknown
-        if not known and not counted and not self._has_room_for_unknown(now):
+        if had is not None and self.holder(had, now) == mac:
+            return had
+        if not known and not self._has_room_for_unknown(port, had, now):
             return None
         if had is not None:
             return had
@@ -124,8 +124,21 @@ class Pool:
         if self._known(lease.mac):
             self._of_unknown.discard(number)
         else:
-            self._of_unknown.add(number)
+            self._of_unknown.add(number, lease.port)
         self._look(number, ends)
+
+    def port_is_full(self, port: bytes, now: float) -> bool:
+        """Whether unknown machines behind a port hold as much as they may there, while others have room."""
+        return self._has_room_for_unknown(b"", None, now) and not self._has_room_for_unknown(port, None, now)
+
+    def _has_room_for_unknown(self, port: bytes, had: IPv4Address | None, now: float) -> bool:
+        """Whether one more unknown machine behind a port may hold an address, or that which it had."""
+
+        def counts(number: int) -> bool:
+            held = self._held[number]
+            return held.ends > now and not self._known(held.lease.mac)
+
+        return self._of_unknown.has_room(port, int(had) if had is not None else None, counts)
 
     def _forget(self, address: IPv4Address) -> None:
         held = self._held.pop(int(address), None)
@@ -138,17 +151,6 @@ class Pool:
     def _free(self, address: IPv4Address, now: float) -> bool:
         held = self._held.get(int(address))
         return (held is None or held.ends <= now) and not self.is_reserved(address)
-
-    def _has_room_for_unknown(self, now: float) -> bool:
-        """Whether one more unknown machine may hold an address."""
-        most = max(1, int((self._last - self._first + 1) * UNKNOWN_SHARE))
-        if len(self._of_unknown) >= most:
-            self._of_unknown = {
-                each
-                for each in self._of_unknown
-                if self._held[each].ends > now and not self._known(self._held[each].lease.mac)
-            }
-        return len(self._of_unknown) < most
 
     def _only_offered(self) -> IPv4Address | None:
         """An address that an unknown machine was offered, and has not asked for."""

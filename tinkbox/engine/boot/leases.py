@@ -18,6 +18,7 @@ from tinkbox.model.boot import Client
 from tinkbox.model.errors import Unavailable
 from tinkbox.model.hardware import MacAddress
 from tinkbox.model.leases import Lease, LeaseState, Subnet
+from tinkbox.model.limits import MAX_DECLINED, worth_telling
 from tinkbox.store.database import Store, Tables
 
 OFFER_SECONDS = 60
@@ -25,7 +26,6 @@ OFFER_SECONDS = 60
 UNKNOWN_OFFER_SECONDS = 10
 UNKNOWN_TERM_SECONDS = 120
 KEPT_OUT_SECONDS = 600  # who answers by ARP for what is not its own keeps it from machines for so long
-MAX_DECLINED = 4  # what one machine can keep out of a pool
 _log = logging.getLogger(__name__)
 
 
@@ -33,7 +33,7 @@ class Leases:
     """The addresses of every pool.
 
     `reserved` tells which addresses are not to be lent though a pool has them: ours, and those of machines' documents.
-    `known` tells which machines a hardware document names: the others share half of a pool, and have a short first lease.
+    `known` tells which machines a hardware document names: the others share a part of a pool, and have a short first lease.
     """
 
     def __init__(
@@ -58,6 +58,7 @@ class Leases:
         self._noted = asyncio.Event()
         self._saving = asyncio.Lock()
         self._exhausted: set[Pool] = set()
+        self._full_ports = 0
         self._failing = False
 
     async def load(self) -> None:
@@ -87,18 +88,22 @@ class Leases:
         had = pool.address_of(client.mac)
         if had is not None and (lent := pool.lent(had, now)) is not None and not pool.is_reserved(had):
             return lent
-        address = pool.choose(client.mac, client.wanted, now)
+        if self._hides_port(pool, client, had, now):
+            return None
+        address = pool.choose(client.mac, client.wanted, now, client.port)
         if had is not None and had is not address and had != address:
             self._note(had)  # it is reserved by now, and the disk still has it as lent
         if address is None:
-            self._say_exhausted(pool, client.mac)
+            self._say_exhausted(pool, client, now)
             return None
         held = pool.held(address)
         if held is not None and pool.holder(address, now) == client.mac:
             lease = held.lease
         else:
             self._exhausted.discard(pool)
-            lease = Lease(address=address, mac=client.mac, state=LeaseState.OFFERED, until=self._clock())
+            lease = Lease(
+                address=address, mac=client.mac, state=LeaseState.OFFERED, until=self._clock(), port=client.port
+            )
         return self._put(pool, client, lease, OFFER_SECONDS if self._known(client.mac) else UNKNOWN_OFFER_SECONDS)
 
     def term(self, client: Client, subnet: Subnet) -> int:
@@ -229,6 +234,12 @@ class Leases:
         if pool and held and held.lease.state is LeaseState.BOUND:
             pool.put(replace(held.lease, state=LeaseState.OFFERED), self._monotonic() + OFFER_SECONDS)
 
+    def _hides_port(self, pool: Pool, client: Client, had: IPv4Address | None, now: float) -> bool:
+        """Whether an unknown machine of a network behind a relay asks for its first address, and not through the relay."""
+        if pool.subnet.interface or int(client.relay) or self._known(client.mac):
+            return False
+        return had is None or pool.holder(had, now) != client.mac
+
     def _put(
         self, pool: Pool, client: Client, lease: Lease, seconds: int, state: LeaseState = LeaseState.OFFERED
     ) -> Lease:
@@ -240,6 +251,7 @@ class Leases:
             client_id=client.client_id,
             hostname=client.hostname or lease.hostname,
             proven=lease.proven,
+            port=lease.port,
         )
         pool.put(lease, self._monotonic() + seconds)
         return lease
@@ -273,14 +285,28 @@ class Leases:
         self._unsaved[int(address)] = address
         self._noted.set()
 
-    def _say_exhausted(self, pool: Pool, mac: MacAddress) -> None:
-        if pool not in self._exhausted:
+    def _say_exhausted(self, pool: Pool, client: Client, now: float) -> None:
+        if not self._known(client.mac) and pool.port_is_full(client.port, now):
+            self._say_port_is_full(pool, client)
+        elif pool not in self._exhausted:
             self._exhausted.add(pool)
             _log.warning(
                 "every address of the pool of %s is lent: %s and others get none until one is free, or the pool is made larger",
                 pool.subnet.network,
-                mac,
-                extra={"action": "leases.exhausted", "mac": mac},
+                client.mac,
+                extra={"action": "leases.exhausted", "mac": client.mac},
+            )
+
+    def _say_port_is_full(self, pool: Pool, client: Client) -> None:
+        self._full_ports += 1
+        if worth_telling(self._full_ports):
+            _log.warning(
+                "unknown machines at the port %r of the relay for %s hold as many addresses of %s as one port may: %s gets none",
+                client.circuit,
+                client.relay,
+                pool.subnet.network,
+                client.mac,
+                extra={"action": "leases.port-full", "mac": client.mac, "times": self._full_ports},
             )
 
     def _say_failing(self, error: Unavailable) -> None:

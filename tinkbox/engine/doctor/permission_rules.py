@@ -149,6 +149,13 @@ def no_address(case: Case) -> Iterator[Finding]:
         elif case.mode != "pool":
             why, evidence = "none is reserved for it", (f"with dhcp.mode: {case.mode} only reserved ones are given",)
             remedy = f"{reserve} and push it again, or have addresses lent: `dhcp.mode: pool`."
+        elif case.interface is None:
+            why = "unknown machines hold as much of the pool as they may, in all or at this one's relay port"
+            evidence = _pools(case)
+            remedy = (
+                "`tinkbox hardware leases` shows them: accept or register your machines, and take off the network what "
+                "invents others. If all are yours, give dhcp.pool more room."
+            )
         else:
             why, evidence = "none of the pool is free, and none is reserved for it", _pools(case)
             remedy = f"{reserve}, give dhcp.pool more room, or lower dhcp.lease; `tinkbox hardware leases` shows who has what."

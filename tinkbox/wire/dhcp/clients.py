@@ -8,7 +8,7 @@ from typing import Final
 
 from tinkbox.model.boot import Asker, Client
 from tinkbox.wire.dhcp.packets import NOWHERE, MessageType, Option, Packet, printable
-from tinkbox.wire.dhcp.relay_agent import relay_agent
+from tinkbox.wire.dhcp.relay_agent import relay_agent, relay_port
 
 # Processor architectures in the IANA registry (RFC 4578 §2.1) of which we know what to do.
 BIOS: Final = 0
@@ -34,6 +34,7 @@ def identify(packet: Packet) -> Client:
         # RFC 3527 §3: the link beats giaddr where the network is chosen; without a relay, nobody may say it.
         relay=agent.link if agent.link is not None and relay != NOWHERE else relay,
         circuit=agent.port,
+        port=relay_port(packet) if agent.port else b"",
         client_id=packet.options.get(Option.CLIENT_ID, b"")[:255],
         wanted=packet.address(Option.ADDRESS_REQUEST) or (packet.ciaddr if packet.ciaddr != NOWHERE else None),
         # Whoever looks for an address has none, whatever it writes there (RFC 2131 §4.4.1).

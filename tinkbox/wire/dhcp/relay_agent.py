@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from enum import IntEnum
 from ipaddress import IPv4Address
 
-from tinkbox.wire.dhcp.packets import Option, Packet, printable, read_suboptions
+from tinkbox.wire.dhcp.packets import NOWHERE, Option, Packet, printable, read_suboptions
 
 
 class RelayOption(IntEnum):
@@ -47,6 +47,14 @@ def relay_agent(packet: Packet) -> RelayAgent:
         link=_address(options.get(RelayOption.LINK_SELECTION, b"")),
         server=_address(options.get(RelayOption.SERVER_ID_OVERRIDE, b"")),
     )
+
+
+def relay_port(packet: Packet) -> bytes:
+    """Where a packet came in, as far as a relay says: the relay, and what it calls the port; empty on the link itself."""
+    if packet.giaddr == NOWHERE:
+        return b""
+    agent = relay_agent(packet)
+    return packet.giaddr.packed + bytes([len(agent.circuit)]) + agent.circuit + agent.remote
 
 
 def _address(value: bytes) -> IPv4Address | None:

@@ -10,7 +10,7 @@ from ipaddress import IPv4Address, IPv4Network
 import pytest
 
 from tests.integration.engine.appliance import mac
-from tests.integration.engine.lending import BEHIND, SUBNET, TERM, Lender, at, client
+from tests.integration.engine.lending import BEHIND, SUBNET, TERM, WIDE, Lender, at, client
 from tinkbox.engine.boot.leases import (
     KEPT_OUT_SECONDS,
     MAX_DECLINED,
@@ -18,9 +18,12 @@ from tinkbox.engine.boot.leases import (
     UNKNOWN_OFFER_SECONDS,
     UNKNOWN_TERM_SECONDS,
 )
+from tinkbox.model.boot import Client
 from tinkbox.model.errors import Unavailable
 from tinkbox.model.leases import Lease, LeaseState, Subnet
 from tinkbox.store.database import Tables
+
+RELAY = IPv4Address("172.33.0.1")
 
 
 async def test_a_machine_is_offered_an_address_and_has_it_when_it_is_on_disk(lab: Lender) -> None:
@@ -90,6 +93,51 @@ async def test_an_unknown_machine_that_asks_for_more_time_has_a_lease_like_other
     lab.wait(TERM / 2)
     assert lab.leases.holder(address) == mac(1)
     assert lab.leases.term(client(1), SUBNET) == TERM
+
+
+def behind(machine: int, port: str) -> Client:
+    """A machine whose packets a relay passes on, which names the port."""
+    return replace(client(machine), relay=RELAY, circuit=port, port=port.encode())
+
+
+async def test_the_share_of_a_relays_port_survives_a_restart_and_is_told(
+    lab: Lender, caplog: pytest.LogCaptureFixture
+) -> None:
+    lab.unknown = {mac(each) for each in range(1, 10)}
+    for machine in (1, 2):
+        offered = lab.leases.offer(behind(machine, "eth7"), WIDE)
+        assert offered is not None
+        assert lab.leases.confirm(behind(machine, "eth7"), offered.address, WIDE) is not None
+        await lab.leases.committed([offered.address])
+    for _ in range(2):
+        assert lab.leases.offer(behind(3, "eth7"), WIDE) is None
+        told = [each.getMessage() for each in caplog.records if each.name.endswith("leases")]
+        assert "unknown machines at the port 'eth7' of the relay for 172.33.0.1 hold as many addresses" in told[-1]
+        other = lab.leases.offer(behind(4, "eth8"), WIDE)
+        assert other is not None
+        assert lab.leases.offer(behind(5, "eth8"), WIDE) is not None
+        lab.leases.release(behind(4, "eth8"), other.address)
+        caplog.clear()
+        await lab.restart()
+    lab.unknown.remove(mac(3))
+    assert lab.leases.offer(behind(3, "eth7"), WIDE) is not None
+
+
+async def test_an_unknown_machine_gets_its_first_address_behind_a_relay_through_it_and_more_time_without(
+    lab: Lender,
+) -> None:
+    lab.unknown = {mac(1)}
+    assert lab.offer(1, subnet=WIDE) is None
+    offered = lab.leases.offer(behind(1, "eth7"), WIDE)
+    assert offered is not None
+    again = lab.offer(1, subnet=WIDE)
+    assert again is not None
+    assert (again.address, again.port) == (offered.address, b"eth7")
+    assert await lab.acknowledged(1, offered.address, WIDE)
+    lab.wait(UNKNOWN_TERM_SECONDS)
+    assert lab.offer(1, subnet=WIDE) is None
+    lab.unknown.clear()
+    assert lab.offer(1, subnet=WIDE) is not None
 
 
 async def test_a_machine_that_boots_again_keeps_lease_and_term(lab: Lender) -> None:

@@ -1,6 +1,7 @@
 """Which address a machine gets: nobody else's, its own again, what it wants, else the one that is free longest."""
 
 from collections.abc import Callable, Collection
+from dataclasses import replace
 from datetime import UTC, datetime
 from ipaddress import IPv4Address, IPv4Network
 
@@ -42,12 +43,17 @@ def lease(address: IPv4Address, machine: int, state: LeaseState = LeaseState.BOU
 
 
 def lend(
-    lent: Pool, machine: int, now: float, wanted: IPv4Address | None = None, state: LeaseState = LeaseState.BOUND
+    lent: Pool,
+    machine: int,
+    now: float,
+    wanted: IPv4Address | None = None,
+    state: LeaseState = LeaseState.BOUND,
+    port: bytes = b"",
 ) -> IPv4Address | None:
     """Give a machine what the pool chooses for it; DECLINED and RELEASED are for what is over at once."""
-    address = lent.choose(mac(machine), wanted, now)
+    address = lent.choose(mac(machine), wanted, now, port)
     if address is not None:
-        lent.put(lease(address, machine, state), now + TERM)
+        lent.put(replace(lease(address, machine, state), port=port), now + TERM)
     return address
 
 
@@ -172,6 +178,43 @@ def test_unknown_machines_hold_half_of_the_addresses_at_most() -> None:
     assert [lend(lent, each, 1.0) for each in range(1, 7)] == [*map(at, range(5, 10)), None]
     assert lend(lent, 105, TERM) == at(0)
     assert lend(lent, 106, TERM + 50.0) == at(1)
+
+
+def test_unknown_machines_behind_one_port_of_a_relay_leave_half_of_their_share_to_other_ports() -> None:
+    lent = pool(size=12, unknown=UNKNOWN)
+    flood = [lend(lent, each, 0.0, port=b"1") for each in range(100, 150)]
+    assert [each for each in flood if each] == [at(0), at(1), at(2)]
+    assert lent.port_is_full(b"1", 0.0)
+    assert not lent.port_is_full(b"2", 0.0)
+    assert [lend(lent, each, 1.0, port=b"2") for each in (150, 151)] == [at(3), at(4)]
+    assert lend(lent, 152, 1.0, port=b"3") == at(5)
+    assert lend(lent, 153, 1.0, port=b"3") is None, "together they have half of the pool"
+    assert not lent.port_is_full(b"3", 1.0)
+    assert [lend(lent, each, 1.0, port=b"1") for each in range(1, 7)] == [at(each) for each in range(6, 12)]
+
+
+def test_a_port_has_room_again_when_leases_there_are_over_or_their_machines_became_known() -> None:
+    unknown = set(UNKNOWN)
+    lent = pool(size=8, unknown=unknown)
+    assert [lend(lent, each, 0.0, port=b"1") for each in (100, 101, 102)] == [at(0), at(1), None]
+    unknown.remove(mac(100))
+    assert lend(lent, 102, 1.0, port=b"1") == at(2)
+    assert lend(lent, 103, TERM, port=b"1") == at(3)
+
+
+def test_an_unknown_machine_keeps_what_it_has_at_a_full_port_and_comes_to_none_by_moving_there() -> None:
+    lent = pool(size=8, unknown=UNKNOWN)
+    assert [lend(lent, each, 0.0, port=b"1") for each in (100, 101)] == [at(0), at(1)]
+    assert lend(lent, 102, 0.0, port=b"2", state=LeaseState.RELEASED) == at(2)
+    assert lent.choose(mac(101), None, 1.0, b"1") == at(1)
+    assert lent.choose(mac(101), None, 1.0) == at(1), "without its relay"
+    assert lent.choose(mac(102), None, TERM - 1.0, b"1") is None
+    assert lent.choose(mac(102), None, TERM, b"1") == at(2)
+
+
+def test_without_ports_unknown_machines_have_their_whole_share() -> None:
+    lent = pool(size=8, unknown=UNKNOWN)
+    assert [lend(lent, each, 0.0) for each in range(100, 105)] == [at(0), at(1), at(2), at(3), None]
 
 
 def test_addresses_that_unknown_machines_decline_count_as_theirs() -> None:

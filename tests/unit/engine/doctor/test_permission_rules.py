@@ -77,6 +77,8 @@ def test_without_an_address_to_give_nobody_is_answered() -> None:
         "172.30.0.0/24 lends 172.30.0.100-172.30.0.101",
         "172.31.0.0/24 lends nothing: it has no pool",
     )
+    (found,) = no_address(case(asked(0), ignored, mode="pool", subnets=subnets, interface=None))
+    assert "unknown machines hold as much of the pool as they may" in found.cause
     (found,) = no_address(case(asked(0), ignored))
     assert "none is reserved for it" in found.cause
     assert not list(no_address(case(asked(0), ignored, *answered(4))))

@@ -127,6 +127,19 @@ def test_an_address_is_held_by_whoever_does_not_look_for_one() -> None:
 
 def test_where_it_is_the_relay_says() -> None:
     assert identify(packet({82: b"\x01\x04eth7\x02\x03sw1"}, giaddr=RELAY)).circuit == "eth7 of sw1"
+    ports = [
+        identify(packet({82: agent}, giaddr=giaddr)).port
+        for giaddr in (RELAY, LINK)
+        for agent in (
+            b"\x01\x04eth7\x02\x03sw1",
+            b"\x01\x04eth8\x02\x03sw1",
+            b"\x01\x04eth7\x02\x03sw2",
+            b"\x01\x04eth7",
+        )
+    ]
+    assert len(set(ports)) == len(ports)
+    assert identify(packet({82: b"\x05\x04" + LINK.packed}, giaddr=RELAY)).port == b"", "the relay names none"
+    assert identify(packet({82: b"\x01\x04eth7"})).port == b"", "a machine itself may not say it"
     assert identify(packet({}, giaddr=RELAY)).relay == RELAY
     assert identify(packet({82: b"\x05\x04" + LINK.packed}, giaddr=RELAY)).relay == LINK
 

@@ -108,7 +108,7 @@ async def _run(settings: Settings, sockets: Sockets, store: Store, stop: asyncio
         await doors.open(
             sockets.operator, OPERATOR_CONNECTIONS, appliance.operator_routes(), [bearer_only(people.bearer)]
         )
-        await doors.open(sockets.images, IMAGE_CONNECTIONS, pulls, [])
+        await doors.open(sockets.images, IMAGE_CONNECTIONS, pulls, [], by_user=True)
         pressure = Pressure()
         for each in sockets.networks:
             guards = [
@@ -137,7 +137,13 @@ class _Doors:
         self.parts: list[Part] = []
 
     async def open(
-        self, listening: socket.socket, limit: Limit, routes: Sequence[web.RouteDef], guards: Sequence[Middleware]
+        self,
+        listening: socket.socket,
+        limit: Limit,
+        routes: Sequence[web.RouteDef],
+        guards: Sequence[Middleware],
+        *,
+        by_user: bool = False,
     ) -> None:
         # Uploads are streamed and bounded where they are read, so aiohttp's own limit is off.
         application = web.Application(middlewares=[watch_heads, refusals_become_problems, *guards], client_max_size=0)
@@ -163,6 +169,7 @@ class _Doors:
             known=self._known,
             head_seconds=self._deadlines.head.total_seconds(),
             answer_seconds=self._deadlines.answer.total_seconds(),
+            by_user=by_user,
         )
         self.parts.append(Connections(listening, runner.server, admission).accept)
 

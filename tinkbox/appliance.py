@@ -8,6 +8,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import asdict
 from datetime import UTC, datetime
 from functools import partial
+from pathlib import Path
 
 from aiohttp import web
 
@@ -30,6 +31,7 @@ from tinkbox.boot.syslog import SyslogServer
 from tinkbox.boot.tftp.files import TftpFiles
 from tinkbox.boot.tftp.server import TftpServer
 from tinkbox.door.connections import THIS_HOST
+from tinkbox.door.local_users import user_holder
 from tinkbox.door.request_counts import Traffic
 from tinkbox.engine.boot.booting import OTHERS_ADDRESSES
 from tinkbox.engine.doctor.case import OsieSize
@@ -252,14 +254,21 @@ class Appliance:
         return shutil.disk_usage(self._settings.data).free
 
     def is_known(self, holder: str) -> bool:
-        """Whether this is a known machine's host or address, or this host's operator: for them some of each limit is kept."""
+        """Whether some of each limit is kept for this holder: a known machine's host or address, or this host's operator or engine."""
         if ":" in holder:
             return bool(self.engine.machines.known.holder(MacAddress(holder)))
-        return holder == THIS_HOST or bool(self.engine.booting.machine_at(holder))
+        return holder in (THIS_HOST, user_holder(self._engine_user())) or bool(self.engine.booting.machine_at(holder))
 
     def host_at(self, address: str) -> str:
         """Which host has an address: its MAC on a network of ours, where it may have many addresses, else the address."""
         return self._neighbours.mac_at(address) or address
+
+    def _engine_user(self) -> int:
+        """The user of this host as whom its container engine pulls: whose socket it is, else root."""
+        try:
+            return Path(self._settings.docker.removeprefix("unix://")).stat().st_uid
+        except OSError:
+            return 0
 
     def _room(self, limit: Limit) -> Room:
         return Room(ledger=self.limits.of(limit), known=self.is_known)

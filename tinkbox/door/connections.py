@@ -16,6 +16,7 @@ from typing import Final, NoReturn
 
 from aiohttp import web
 
+from tinkbox.door.local_users import local_user
 from tinkbox.door.problems import Handler
 from tinkbox.model.limits import Ledger, worth_telling
 
@@ -38,8 +39,8 @@ _log = logging.getLogger(__name__)
 class Admission:
     """What the connections of one door may take.
 
-    `host_at` names the host that has an address; `known` tells whether one is a known machine, which has a reserve.  The
-    first request's head must be there after `head_seconds`, and some of an answer must be taken every `answer_seconds`.
+    `host_at` names the host that has an address; with `by_user` the users of this host are told apart instead.  `known`
+    tells whether one has a reserve: a known machine, or the container engine's user.  The first request's head must be there after `head_seconds`, and some of an answer must be taken every `answer_seconds`.
     """
 
     ledger: Ledger
@@ -47,6 +48,13 @@ class Admission:
     known: Callable[[str], bool]
     head_seconds: float
     answer_seconds: float
+    by_user: bool = False
+
+    def holder(self, connection: socket.socket, peer: object) -> str:
+        """Whose connection this is; `peer` is what it was accepted with."""
+        if not isinstance(peer, tuple):
+            return THIS_HOST
+        return (self.by_user and local_user(connection)) or self.host_at(peer[0])
 
 
 class Connections:
@@ -115,10 +123,7 @@ class Connections:
                 extra = {"action": "door.accept-failed", "times": self._failures}
                 _log.warning("cannot take a connection, for the %d. time: %s", self._failures, error, extra=extra)
             await asyncio.sleep(self._pause_seconds)
-        return [
-            (connection, self._admission.host_at(peer[0]) if isinstance(peer, tuple) else THIS_HOST)
-            for connection, peer in taken
-        ]
+        return [(connection, self._admission.holder(connection, peer)) for connection, peer in taken]
 
     def _admit(self, beginning: asyncio.TaskGroup, connection: socket.socket, holder: str) -> None:
         if self._admission.ledger.take(holder, known=self._admission.known):

@@ -1,6 +1,7 @@
 """How much one holder may take of what all share, and how much all of them together: every limit is declared here.
 
-A holder is who takes: a host (by its MAC where it is on a network of ours, by its address elsewhere), a workflow, a person.  To add a limit, declare it here, list it in DECLARED, and take
+A holder is who takes: a host (by its MAC where it is on a network of ours, by its address elsewhere), a user of this host, a
+workflow, a person.  To add a limit, declare it here, list it in DECLARED, and take
 from its ledger (`Limits.of`).  Its key in tinkbox.yaml, its line in `tinkbox status`, its metrics and what the doctor says
 of it follow from the declaration.  Pure: clocks are given.
 """
@@ -62,8 +63,9 @@ SOCKET_CONNECTIONS: Final = Limit(
     about="connections to the operator door's unix socket, which has its own whatever comes",
 )  # fmt: skip
 IMAGE_CONNECTIONS: Final = Limit(
-    name="image_connections", unit="connections", each=128, all=128, descriptors=2,
-    about="connections of this host's container engine, which pulls images",
+    name="image_connections", unit="connections", each=128, all=128, reserved=0.5, descriptors=2,
+    about="connections to where this host's container engine pulls images, by user of this host. Half of all are kept for "
+    "the engine's user",
 )  # fmt: skip
 # What a machine sends at most is the data of a workflow: 12 MiB for an action, and as much for each of its services.
 BODY_BYTES: Final = Limit(

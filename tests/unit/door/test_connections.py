@@ -2,9 +2,10 @@
 
 import asyncio
 import http.client
+import os
 import socket
-from collections.abc import AsyncIterator, Callable
-from contextlib import ExitStack, asynccontextmanager, closing, suppress
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import ExitStack, asynccontextmanager, closing, contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -12,11 +13,13 @@ import pytest
 from aiohttp import web
 
 from tinkbox.door.connections import MAX_HEAD, THIS_HOST, Admission, Connections, limit_silence, watch_heads
+from tinkbox.door.local_users import local_user, user_holder
 from tinkbox.model.limits import NODE_CONNECTIONS, Ledger
 
 WHOLE = b"GET / HTTP/1.1\r\nHost: x\r\n\r\n"
 HALF = b"GET / HTTP/1.1\r\nHost: x\r\n"
 LARGE = 64 << 20
+NOBODY = 65_534
 # On loopback segments have as much; a window that is smaller is not sent into.
 SLOW = 1 << 16
 FIRST, SECOND = "127.0.0.1", "127.0.0.2"
@@ -72,6 +75,7 @@ async def door(
     answer_seconds: float = 60.0,
     known: Callable[[str], bool] = lambda _: False,
     path: Path | None = None,
+    by_user: bool = False,
 ) -> AsyncIterator[Door]:
     app = web.Application(middlewares=[watch_heads])
     app.add_routes([web.get("/", answer), web.get("/large", stream), web.post("/size", size)])
@@ -79,7 +83,9 @@ async def door(
     await runner.setup()
     assert runner.server is not None
     ledger = Ledger(replace(NODE_CONNECTIONS, each=each, all=total, reserved=0.5), lambda: 0.0)
-    admission = Admission(ledger=ledger, host_at=str, known=known, head_seconds=head, answer_seconds=answer_seconds)
+    admission = Admission(
+        ledger=ledger, host_at=str, known=known, head_seconds=head, answer_seconds=answer_seconds, by_user=by_user
+    )
     with ExitStack() as stack:
         listening = stack.enter_context(socket.socket(socket.AF_UNIX if path else socket.AF_INET))
         listening.bind(str(path) if path else (FIRST, 0))
@@ -274,3 +280,40 @@ async def test_silence_is_limited_on_tcp_alone(tmp_path: Path) -> None:
         limit_silence(local, 1.0)
         limit_silence(tcp, 1.5)
         assert tcp.getsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT) == 1500
+
+
+@contextmanager
+def as_user(number: int) -> Iterator[None]:
+    """What is made meanwhile is a user's."""
+    before = os.geteuid()
+    os.seteuid(number)
+    try:
+        yield
+    finally:
+        os.seteuid(before)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can be two users")
+async def test_users_of_this_host_leave_the_engines_user_its_share() -> None:
+    async with door(each=6, total=6, by_user=True, known=lambda holder: holder == user_holder(0)) as made:
+        for _ in range(9):
+            with as_user(NOBODY):
+                made.stack.enter_context(socket.create_connection(made.listening.getsockname()))
+        while made.ledger.refused < 6:  # noqa: ASYNC110 - nobody tells
+            await asyncio.sleep(0)
+        assert made.ledger.held_by(user_holder(NOBODY)) == 3
+        engine = await made.connect(sent=WHOLE)
+        assert (await received(engine)).startswith(b"HTTP/1.1 200 OK")
+        assert made.ledger.held_by(user_holder(0)) == 1
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can be two users")
+async def test_a_connection_that_its_user_closed_passes_for_nobodys() -> None:
+    with socket.create_server((FIRST, 0)) as listening:
+        with as_user(NOBODY):
+            left, open_still = (socket.create_connection(listening.getsockname()) for _ in range(2))
+        with listening.accept()[0] as first, listening.accept()[0] as second, open_still:
+            assert (local_user(first), local_user(second)) == (user_holder(NOBODY), user_holder(NOBODY))
+            left.close()
+            assert first.recv(1) == b""
+            assert (local_user(first), local_user(second)) == ("", user_holder(NOBODY))

@@ -197,6 +197,7 @@ class Appliance:
             clock=_now,
             limits=self.limits.standings,
             at=self.engine.booting.at,
+            claimants=self.engine.leases.claimants,
         )
         others = settings.dhcp.mode in OTHERS_ADDRESSES
         return OperatorDoor(
@@ -223,6 +224,7 @@ class Appliance:
             registry=first.registry,
             firmware_traits=self.engine.firmware_knowledge.of,
             limits=self.limits.standings,
+            claimants=self.engine.leases.claimants,
         ).routes()
 
     def image_routes(self) -> list[web.RouteDef]:

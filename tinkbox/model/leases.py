@@ -40,6 +40,20 @@ class Subnet(LeaseTerms):
         return frozenset((self.network.network_address, self.network.broadcast_address, *gateway, *self.name_servers))
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Claimant:
+    """A host, by its MAC, that answers ARP for more `addresses` of a network's pool than any host has.
+
+    The pool has `size` of them, and so many of its answers are `believed`.
+    """
+
+    mac: str
+    network: IPv4Network
+    size: int
+    addresses: int
+    believed: int
+
+
 class LeaseState(StrEnum):
     OFFERED = "offered"
     BOUND = "bound"

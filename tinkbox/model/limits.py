@@ -113,6 +113,9 @@ SERVICES: Final = Limit(
 # behind one relay port do.
 POOL_PART_OF_UNKNOWN: Final = 0.5
 POOL_PART_OF_PORT: Final = 0.5
+# What is kept out for long because somebody answers there, and how many addresses one host is believed to have.
+POOL_PART_OF_CONFLICTS: Final = 0.25
+BELIEVED_OF_ONE_HOST: Final = 8
 # How many addresses one machine can keep out of a pool by declining them.
 MAX_DECLINED: Final = 4
 

@@ -77,8 +77,8 @@ class _TftpFiles:
 class _Prober:
     """Finds every address free."""
 
-    async def free(self, address: IPv4Address, interface: str, asker: MacAddress | None = None) -> bool:
-        return True
+    async def occupant(self, address: IPv4Address, interface: str, asker: MacAddress | None = None) -> str | None:
+        return None
 
 
 @dataclass

@@ -78,10 +78,12 @@ class Nothing:
     def release(self, client: Client, address: IPv4Address) -> None: ...
     def decline(self, client: Client, address: IPv4Address) -> None: ...
     def proven(self, lease: Lease) -> None: ...
-    def taken(self, address: IPv4Address) -> None: ...
 
-    async def free(self, address: IPv4Address, interface: str, asker: MacAddress | None = None) -> bool:
-        return True
+    def taken(self, address: IPv4Address, by: str) -> bool:
+        return False
+
+    async def occupant(self, address: IPv4Address, interface: str, asker: MacAddress | None = None) -> str | None:
+        return None
 
 
 def tell(line: str) -> None:

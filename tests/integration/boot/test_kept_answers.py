@@ -116,8 +116,8 @@ class Server(DhcpServer):
 class Prober:
     """Finds every address free."""
 
-    async def free(self, address: IPv4Address, interface: str, asker: MacAddress | None = None) -> bool:
-        return True
+    async def occupant(self, address: IPv4Address, interface: str, asker: MacAddress | None = None) -> str | None:
+        return None
 
 
 @dataclass
@@ -186,7 +186,7 @@ class Life:
 
     async def lend_elsewhere(self) -> None:
         for each in self.leases.all():
-            self.leases.taken(each.address)
+            self.leases.taken(each.address, self.chance.choice(["", str(mac(9))]))
 
     async def supplied(self) -> None:
         supply = Supply(service="boot", url="http://boot/auto.ipxe", ready=self.chance.random() < 0.5)

@@ -199,7 +199,7 @@ def test_an_address_that_some_host_has_is_not_offered(lab: Lab, tmp_path: Path) 
     assert lab.machines[0].udhcpc("eth0", tmp_path).stdout.split()[0] == SECOND
     leases = lab.pool.say("hardware", "leases", "--format", "csv", "--no-headers").splitlines()
     assert [line.split(",")[:3] for line in leases] == [[FIRST, mac(1), "taken"], [SECOND, mac(1), "bound"]]
-    assert f"{FIRST} is not lent for ten minutes: somebody answers there" in lab.pool.log()
+    assert f"{FIRST} is not lent for ten minutes: {mac(2)} answers there" in lab.pool.log()
 
 
 @pytest.mark.parametrize("client", ["udhcpc", "dhcpcd"])

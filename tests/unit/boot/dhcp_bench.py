@@ -29,6 +29,7 @@ FIRMWARE, IPXE, INSTALLED = (
     decode(golden.packet(f"dhcp/{name}-discover")) for name in ("ovmf-pxe", "snponly-ipxe", "udhcpc")
 )
 INTERFACE = Interface(mac=FIRMWARE.mac, address=IPv4Address("172.30.0.5"), netmask=IPv4Address("255.255.255.0"))
+OTHER = "02:00:00:00:00:99"
 SUBNET = Subnet(network=IPv4Network("172.30.0.0/24"), interface="no-such-if")
 
 
@@ -96,6 +97,7 @@ class Ledger:
         self.disk.set()
         self.unwritten: set[str] = set()
         self.refused: set[str] = set()
+        self.liars: set[str] = set()
         self.writes: list[list[str]] = []
         self.back: list[tuple[str, str]] = []
 
@@ -117,13 +119,17 @@ class Ledger:
     def proven(self, lease: Lease) -> None:
         self._lab.pool = [replace(each, proven=each.address == lease.address) for each in self._lab.pool]
 
-    def taken(self, address: IPv4Address) -> None:
+    def taken(self, address: IPv4Address, by: str) -> bool:
         self.back.append(("taken", str(address)))
+        if by in self.liars:
+            self._lab.pool = [replace(each, proven=each.address == address) for each in self._lab.pool]
+            return True
         self._lab.pool = [each for each in self._lab.pool if each.address != address]
+        return False
 
 
 class Scout:
-    """Finds the addresses in `used` in use, once `patience` is set."""
+    """Finds the addresses in `used` in use, by OTHER, once `patience` is set."""
 
     def __init__(self) -> None:
         self.used: set[str] = set()
@@ -132,11 +138,11 @@ class Scout:
         self.patience = asyncio.Event()
         self.patience.set()
 
-    async def free(self, address: IPv4Address, interface: str, asker: MacAddress | None = None) -> bool:
+    async def occupant(self, address: IPv4Address, interface: str, asker: MacAddress | None = None) -> str | None:
         self.asked.append((str(address), interface, str(asker)))
         self.begun.set()
         await self.patience.wait()
-        return str(address) not in self.used
+        return OTHER if str(address) in self.used else None
 
 
 class Line(socket.socket):

@@ -46,7 +46,7 @@ from tinkbox.engine.workflows.lost_histories import LostHistories
 from tinkbox.engine.workflows.workflows import Workflows
 from tinkbox.model.firmware_traits import FirmwareTraits
 from tinkbox.model.hardware import Hardware
-from tinkbox.model.leases import Lease
+from tinkbox.model.leases import Claimant, Lease
 from tinkbox.model.limits import Standing
 from tinkbox.wire.dhcp.other_server_config import ForeignLines
 
@@ -58,7 +58,7 @@ class OperatorDoor:
     `server` and `registry` are how machines reach the node door; `osie` lists what was built;
     `foreign` is what other DHCP servers have to be told, empty where they are told nothing;
     `answers` counts those of the node door (`door.request_counts`); `leases` lists the addresses of pools;
-    `followers` bounds what is followed at once;
+    `claimants` are hosts that answer for many addresses of pools; `followers` bounds what is followed at once;
     `firmware_traits` is what was learned of a machine's firmware; `limits` tells what is taken of each limit.
     """
 
@@ -85,6 +85,7 @@ class OperatorDoor:
     registry: str
     firmware_traits: Callable[[Hardware], FirmwareTraits] = lambda _: FirmwareTraits()
     limits: Callable[[], Sequence[Standing]] = tuple
+    claimants: Callable[[], Sequence[Claimant]] = tuple
 
     def routes(self) -> list[web.RouteDef]:
         return [
@@ -107,6 +108,6 @@ class OperatorDoor:
             *images.routes(self.images),
             *osie.routes(self.osie),
             *events.routes(self.workflows, self.followers),
-            *status.routes(self.overview, self.limits),
+            *status.routes(self.overview, self.limits, self.claimants),
             *metrics.routes(self.meter, self.answers, self.limits),
         ]

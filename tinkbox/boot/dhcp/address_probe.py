@@ -30,19 +30,20 @@ class Prober:
         self._networks = links
         self._patience = patience
 
-    async def free(self, address: IPv4Address, interface: str, asker: MacAddress | None = None) -> bool:
-        """Whether nobody answers at an address within half a second; `asker` itself may.
+    async def occupant(self, address: IPv4Address, interface: str, asker: MacAddress | None = None) -> str | None:
+        """Who answers at an address within half a second but `asker` itself; None: nobody.
 
-        What cannot be asked counts as free: the machine asks as well before it uses its address.
+        It is a MAC, or empty where that does not show.  What cannot be asked counts as free: the machine asks as well
+        before it uses its address.
         """
         network = self._networks.get(interface)
         try:
             if network is not None and address in network:
-                return await self._links[interface].free(address, asker, self._patience)
-            return await _unechoed(address, self._patience)
+                return await self._links[interface].occupant(address, asker, self._patience)
+            return None if await _unechoed(address, self._patience) else ""
         except OSError as error:
             _log.warning("cannot ask whether %s is in use: %s", address, error, extra={"action": "probe.failed"})
-            return True
+            return None
 
 
 class _Link:
@@ -53,7 +54,7 @@ class _Link:
         self._socket: socket.socket | None = None
         self._waiting: dict[bytes, list[asyncio.Future[bytes]]] = {}
 
-    async def free(self, address: IPv4Address, asker: MacAddress | None, patience: float) -> bool:
+    async def occupant(self, address: IPv4Address, asker: MacAddress | None, patience: float) -> str | None:
         answered: asyncio.Future[bytes] = asyncio.get_running_loop().create_future()
         listening = self._open()
         self._waiting.setdefault(address.packed, []).append(answered)
@@ -61,7 +62,9 @@ class _Link:
             listening.send(_question(listening.getsockname()[4], address))
             # Not asyncio.timeout: on a busy host an answer that is there would lose against the time that is over.
             await asyncio.wait([answered], timeout=patience)
-            return not answered.done() or (asker is not None and answered.result() == asker.octets)
+            if not answered.done() or (asker is not None and answered.result() == asker.octets):
+                return None
+            return MacAddress.from_bytes(answered.result())
         finally:
             self._waiting[address.packed].remove(answered)
             self._close_when_idle(address.packed)

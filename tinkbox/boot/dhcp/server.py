@@ -59,8 +59,8 @@ class Lender(Protocol):
     """Whoever lends the addresses of pools.
 
     `confirm` gives None for an address that the machine may not have.  `committed` waits until those confirmed are on
-    disk, and returns the addresses that can be kept.  `proven` is told that nobody uses an address, `taken` that
-    somebody does.
+    disk, and returns the addresses that can be kept.  `proven` is told that nobody uses an address, `taken` who does;
+    it returns whether the address is lent all the same.
     """
 
     def confirm(self, client: Client, address: IPv4Address, subnet: Subnet) -> Lease | None: ...
@@ -68,13 +68,13 @@ class Lender(Protocol):
     def release(self, client: Client, address: IPv4Address) -> None: ...
     def decline(self, client: Client, address: IPv4Address) -> None: ...
     def proven(self, lease: Lease) -> None: ...
-    def taken(self, address: IPv4Address) -> None: ...
+    def taken(self, address: IPv4Address, by: str) -> bool: ...
 
 
 class Prober(Protocol):
-    """Whoever finds out whether nobody but `asker` has an address, before a machine asks again."""
+    """Whoever finds out who but `asker` has an address, before a machine asks again: its MAC, if that shows; None: nobody."""
 
-    async def free(self, address: IPv4Address, interface: str, asker: MacAddress | None = None) -> bool: ...
+    async def occupant(self, address: IPv4Address, interface: str, asker: MacAddress | None = None) -> str | None: ...
 
 
 class DhcpServer:
@@ -280,10 +280,12 @@ class DhcpServer:
             if plan is None or plan.lease is None or plan.lease.proven:
                 return plan is not None
             address = plan.lease.address
-            if await self._prober.free(address, self._interface, mac):
+            occupant = await self._prober.occupant(address, self._interface, mac)
+            if occupant is None:
                 self._leases.proven(plan.lease)
+                return True
+            if self._leases.taken(address, occupant):
                 return True
             extra = {"action": "dhcp.conflict", "mac": mac}
             _log.warning("%s is not lent to %s: another machine uses it", address, mac, extra=extra)
-            self._leases.taken(address)
         return False

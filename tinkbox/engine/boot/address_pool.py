@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from ipaddress import IPv4Address
 from math import inf
 
+from tinkbox.engine.boot.conflicts import Conflicts
 from tinkbox.engine.boot.unknown_share import UnknownShare
 from tinkbox.model.hardware import MacAddress
 from tinkbox.model.leases import Lease, LeaseState, Subnet
@@ -35,7 +36,7 @@ class Pool:
     """The addresses of one subnet's pool and who has them.
 
     `reserved` tells which of them are not to be lent, because they are somebody's, `known` which machines a hardware
-    document names; both may change their minds.
+    document names; both may change their minds.  `conflicts` are the addresses at which somebody else answers.
     """
 
     def __init__(
@@ -51,7 +52,8 @@ class Pool:
         self._fixed = set(map(int, subnet.never_lent))
         self._reserved = reserved
         self._known = known
-        self._of_unknown = UnknownShare(self._last - self._first + 1)
+        size = self._last - self._first + 1
+        self._of_unknown, self.conflicts = UnknownShare(size), Conflicts(size)
         # By number: an address itself takes its time as a key, and this is looked up a dozen times for each question.
         self._held: dict[int, Held] = {}
         self._address_of: dict[MacAddress, IPv4Address] = {}

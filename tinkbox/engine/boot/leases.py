@@ -14,10 +14,11 @@ from typing import NoReturn
 
 from tinkbox.engine.batch_saving import keep_saving
 from tinkbox.engine.boot.address_pool import KEPT_OUT, Held, Pool
+from tinkbox.engine.boot.conflicts import KEPT_OUT_SECONDS
 from tinkbox.model.boot import Client
 from tinkbox.model.errors import Unavailable
 from tinkbox.model.hardware import MacAddress
-from tinkbox.model.leases import Lease, LeaseState, Subnet
+from tinkbox.model.leases import Claimant, Lease, LeaseState, Subnet
 from tinkbox.model.limits import MAX_DECLINED, worth_telling
 from tinkbox.store.database import Store, Tables
 
@@ -25,7 +26,6 @@ OFFER_SECONDS = 60
 # Of a machine that no hardware document names: until it asks for what it was offered, and until it asks again.
 UNKNOWN_OFFER_SECONDS = 10
 UNKNOWN_TERM_SECONDS = 120
-KEPT_OUT_SECONDS = 600  # who answers by ARP for what is not its own keeps it from machines for so long
 _log = logging.getLogger(__name__)
 
 
@@ -59,6 +59,7 @@ class Leases:
         self._saving = asyncio.Lock()
         self._exhausted: set[Pool] = set()
         self._full_ports = 0
+        self._not_believed = 0
         self._failing = False
 
     async def load(self) -> None:
@@ -76,6 +77,8 @@ class Leases:
             # The clock may have gone back since: nothing lasts longer than it was lent for.
             left = min(left, KEPT_OUT_SECONDS if lease.state in KEPT_OUT else pool.subnet.lease_seconds)
             pool.put(replace(lease, until=today + timedelta(seconds=left)), now + left)
+            if lease.state in KEPT_OUT and left > 0:
+                pool.conflicts.restored(int(lease.address), now)
 
     def offer(self, client: Client, subnet: Subnet) -> Lease | None:
         """The address that a machine can have, held for it a minute; None: there is none for it.
@@ -153,19 +156,59 @@ class Leases:
         if pool and held and held.lease.mac == lease.mac:
             pool.put(replace(held.lease, proven=True), held.ends)
 
-    def taken(self, address: IPv4Address) -> None:
-        """Somebody else answers at an address that was offered: it is kept out of the pool for ten minutes."""
+    def taken(self, address: IPv4Address, by: str) -> bool:
+        """Somebody answers at an address that was offered, the host with the MAC `by`, where that shows.
+
+        It is kept out of the pool for a while.  Returns whether it is lent all the same, since that host answers for more
+        addresses than any has.
+        """
         pool, held = self._find(address)
-        if pool and held:
-            self._keep_out(pool, held, LeaseState.TAKEN, "somebody answers there")
+        if not pool or not held:
+            return False
+        known, now = self._known(held.lease.mac), self._monotonic()
+        seconds = pool.conflicts.answered(int(address), by, now, needed=known)
+        if seconds:
+            self._keep_out(pool, held, LeaseState.TAKEN, seconds, f"{by or 'somebody'} answers there")
+            return False
+        pool.put(replace(held.lease, proven=True), held.ends)
+        self._not_believed += 1
+        if worth_telling(self._not_believed):
+            answers = dict(pool.conflicts.not_believed(now))[by]
+            _log.warning(
+                "one host answers for %d addresses of the pool of %s: %s; %s is lent to %s all the same",
+                answers,
+                pool.subnet.network,
+                by,
+                address,
+                held.lease.mac,
+                extra={"action": "leases.not-believed", "mac": by, "times": self._not_believed},
+            )
+        return True
+
+    def claimants(self) -> list[Claimant]:
+        """The hosts that answer for more addresses than any has."""
+        now = self._monotonic()
+        return [
+            Claimant(
+                mac=by,
+                network=pool.subnet.network,
+                size=pool.conflicts.size,
+                addresses=addresses,
+                believed=pool.conflicts.believed,
+            )
+            for pool in self._pools
+            for by, addresses in pool.conflicts.not_believed(now)
+        ]
 
     def decline(self, client: Client, address: IPv4Address) -> None:
-        """The machine found that somebody else uses the address it was lent: it is kept out for ten minutes."""
+        """The machine found that somebody else uses the address it was lent: it is kept out for a while."""
         pool, held = self._find(address)
         if not pool or not held or pool.holder(address, self._monotonic()) != client.mac:
             return
         if pool.declined(client.mac, self._monotonic()) < MAX_DECLINED:
-            self._keep_out(pool, held, LeaseState.DECLINED, f"{client.mac} found that somebody else uses it")
+            seconds = pool.conflicts.answered(int(address), "", self._monotonic(), needed=False)
+            why = f"{client.mac} found that somebody else uses it"
+            self._keep_out(pool, held, LeaseState.DECLINED, seconds, why)
         else:
             _log.warning(
                 "%s declines %s as well: what is wrong seems to be with the machine itself",
@@ -256,14 +299,14 @@ class Leases:
         pool.put(lease, self._monotonic() + seconds)
         return lease
 
-    def _keep_out(self, pool: Pool, held: Held, state: LeaseState, why: str) -> None:
-        until = self._clock() + timedelta(seconds=KEPT_OUT_SECONDS)
-        lease = replace(held.lease, state=state, until=until)
-        pool.put(lease, self._monotonic() + KEPT_OUT_SECONDS)
+    def _keep_out(self, pool: Pool, held: Held, state: LeaseState, seconds: int, why: str) -> None:
+        lease = replace(held.lease, state=state, until=self._clock() + timedelta(seconds=seconds))
+        pool.put(lease, self._monotonic() + seconds)
         self._note(lease.address)
         _log.warning(
-            "%s is not lent for ten minutes: %s",
+            "%s is not lent for %s: %s",
             lease.address,
+            "ten minutes" if seconds == KEPT_OUT_SECONDS else f"{seconds} seconds",
             why,
             extra={"action": "leases.kept-out", "mac": lease.mac},
         )

@@ -15,7 +15,7 @@ from tinkbox.model.diagnosis import Gravity, Rival
 from tinkbox.model.firmware_traits import FirmwareTraits
 from tinkbox.model.hardware import Interface, MacAddress
 from tinkbox.model.inventory import Inventory
-from tinkbox.model.leases import Subnet
+from tinkbox.model.leases import Claimant, Subnet
 from tinkbox.model.limits import Standing
 from tinkbox.model.sightings import Sighting
 
@@ -37,7 +37,7 @@ class Case:
     that machines that nobody knows boot to tell what they are.  `address` is the appliance's,
     which serves since `since` in `mode` (as `dhcp.mode`).  `rivals` are the other DHCP servers that answered just
     now, None when nobody was asked.  `limits` are those that hold somebody back: the machine, or anybody.  One that is `surveyed` is looked at together with the appliance and all others.
-    `lost_history` is what the machine did that the store does not know, or empty.
+    `claimants` are hosts that answer for many addresses of a pool.  `lost_history` is what the machine did that the store does not know, or empty.
     """
 
     now: datetime
@@ -58,6 +58,7 @@ class Case:
     rivals: tuple[Rival, ...] | None = None
     surveyed: bool = False
     limits: tuple[Standing, ...] = ()
+    claimants: tuple[Claimant, ...] = ()
     lost_history: str = ""
 
     @property

@@ -15,6 +15,7 @@ from tinkbox.engine.doctor.loader_rules import (
 from tinkbox.engine.doctor.network_rules import (
     address_in_use,
     address_outside,
+    answers_for_many,
     held_back,
     nobody_gives_addresses,
     not_directed_here,
@@ -71,6 +72,7 @@ RULES: Sequence[Rule] = (
     Rule("NotDirectedHere", "mode off, and the other server does not send machines here", not_directed_here),
     Rule("AddressOutside", "an address that lies in none of our networks", address_outside),
     Rule("AddressInUse", "another host at the machine's address", address_in_use),
+    Rule("AnswersForMany", "a host that answers for many addresses of a pool", answers_for_many),
     Rule("HeldBack", "a limit that is reached", held_back),
     Rule("NoAddress", "no address to give", no_address),
     Rule("TicketRefused", "a boot ticket that was used twice, or by another host", ticket_refused),

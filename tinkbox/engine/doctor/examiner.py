@@ -16,7 +16,7 @@ from tinkbox.model.firmware_traits import FirmwareTraits
 from tinkbox.model.hardware import MacAddress, primary
 from tinkbox.model.inventory import Inventory
 from tinkbox.model.journal import summary
-from tinkbox.model.leases import Subnet
+from tinkbox.model.leases import Claimant, Subnet
 from tinkbox.model.limits import Standing
 from tinkbox.store.journals import LostHistory
 
@@ -70,6 +70,7 @@ class Examiner:
         clock: Callable[[], datetime],
         limits: Callable[[], Sequence[Standing]] = tuple,
         at: Callable[[str], MacAddress | None] = lambda _: None,
+        claimants: Callable[[], Sequence[Claimant]] = tuple,
     ) -> None:
         self._machines = machines
         self._seen = seen
@@ -82,6 +83,7 @@ class Examiner:
         self._clock = clock
         self._limits = limits
         self._at = at
+        self._claimants = claimants
 
     async def examine(self, key: str = "") -> Examination:
         """A machine, by its key or the MAC of one that nobody knows; without a key the appliance and whom it saw today.
@@ -138,6 +140,7 @@ class Examiner:
             osie=tuple(self._osie()),
             surveyed=surveyed,
             limits=tuple(each for each in self._limits() if each.notable),
+            claimants=tuple(self._claimants()),
         )
 
     async def _machine(self, general: Case, mac: MacAddress) -> Case:

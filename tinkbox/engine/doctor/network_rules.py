@@ -159,6 +159,22 @@ def address_in_use(case: Case) -> Iterator[Finding]:
         )
 
 
+def answers_for_many(case: Case) -> Iterator[Finding]:
+    """A host at whose word a pool would be empty."""
+    if case.mac is not None:
+        return
+    for each in case.claimants:
+        yield Finding(
+            gravity=Gravity.FAULT,
+            cause=f"One host answers for {each.addresses} of the {each.size} addresses of the pool of {each.network}: {each.mac}.",
+            evidence=(
+                f"{moment(case.now)} {each.mac} answered ARP for {each.addresses} addresses to be lent in ten minutes",
+            ),
+            remedy="Known machines are lent such addresses all the same. On the switch, the table of MAC addresses names the "
+            "host's port: take it off this network. If the addresses are its own, take them out of dhcp.pool.",
+        )
+
+
 def proxy_ignored(case: Case) -> Iterator[Finding]:
     """Some firmware takes the address, and never the boot file that came in an offer beside it."""
     offered = [each for each in _offered_beside(case.last) if text(each, "file")]

@@ -12,6 +12,7 @@ from tinkbox.engine.workflows.workflows import SHOWN_FINISHED
 from tinkbox.model.conditions import explanation
 from tinkbox.model.hardware import primary
 from tinkbox.model.journal import summary
+from tinkbox.model.leases import Claimant
 from tinkbox.model.limits import Standing
 from tinkbox.model.reasons import Reason, hint
 from tinkbox.model.services import ServiceStatus
@@ -83,9 +84,9 @@ def machine_line(status: MachineStatus, lost: LostHistory | None = None) -> Mach
     )
 
 
-def limit_lines(standings: Iterable[Standing]) -> tuple[LimitLine, ...]:
-    """The limits that a person wants to read of."""
-    return tuple(
+def limit_lines(standings: Iterable[Standing], claimants: Iterable[Claimant] = ()) -> tuple[LimitLine, ...]:
+    """The limits that a person wants to read of, and the hosts whose word of a pool's addresses is not taken any more."""
+    notable = (
         LimitLine(
             name=each.limit.name,
             used=each.limit.shown(each.used),
@@ -98,6 +99,13 @@ def limit_lines(standings: Iterable[Standing]) -> tuple[LimitLine, ...]:
         for each in standings
         if each.notable
     )
+    return (*notable, *map(_claimed, claimants))
+
+
+def _claimed(claimant: Claimant) -> LimitLine:
+    claimed, refused = f"{claimant.addresses} addresses", claimant.addresses - claimant.believed
+    one = HeldBackLine(holder=claimant.mac, held=claimed, refused=refused)
+    return LimitLine(name="arp_answers", used=claimed, total=f"{claimant.size} addresses", held_back=(one,))
 
 
 def stranger_lines(machines: Machines, now: datetime) -> tuple[StrangerLine, ...]:

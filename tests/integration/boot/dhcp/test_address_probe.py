@@ -21,8 +21,8 @@ async def main():
     for turn in range(2):  # the second after the first let go of its socket
         async with asyncio.TaskGroup() as asking:
             begun = time.monotonic()
-            tasks = [asking.create_task(prober.free(IPv4Address(each), interface, MacAddress(asker) if asker else None)) for each in addresses]
-        print(*["free" if task.result() else "taken" for task in tasks])
+            tasks = [asking.create_task(prober.occupant(IPv4Address(each), interface, MacAddress(asker) if asker else None)) for each in addresses]
+        print(*["free" if task.result() is None else task.result() or "taken" for task in tasks])
         print("soon" if time.monotonic() - begun < 20 else "late", file=sys.stderr)
 asyncio.run(main())
 """
@@ -62,18 +62,18 @@ def probed(*words: str) -> str:
 
 
 def test_on_a_link_whoever_answers_arp_has_the_address(network: None) -> None:
-    assert probed("provision", "172.30.0.0/24", "", "172.30.0.7", "172.30.0.8") == "taken free"
+    assert probed("provision", "172.30.0.0/24", "", "172.30.0.7", "172.30.0.8") == f"{THEIR_MAC} free"
 
 
 def test_the_machine_that_asks_may_have_it_already(network: None) -> None:
     assert probed("provision", "172.30.0.0/24", THEIR_MAC, "172.30.0.7") == "free"
-    assert probed("provision", "172.30.0.0/24", "08:00:27:00:00:08", "172.30.0.7") == "taken"
+    assert probed("provision", "172.30.0.0/24", "08:00:27:00:00:08", "172.30.0.7") == THEIR_MAC
 
 
 def test_many_are_asked_at_once_and_the_same_one_by_several(network: None) -> None:
     many = [f"172.30.0.{number}" for number in range(2, 60)]
     answers = probed("provision", "172.30.0.0/24", "", *many, "172.30.0.7")
-    assert answers.split() == ["taken" if each == "172.30.0.7" else "free" for each in [*many, "172.30.0.7"]]
+    assert answers.split() == [THEIR_MAC if each == "172.30.0.7" else "free" for each in [*many, "172.30.0.7"]]
 
 
 def test_behind_a_relay_whoever_answers_an_echo_has_the_address(network: None) -> None:

@@ -11,8 +11,8 @@ import pytest
 
 from tests.integration.engine.appliance import mac
 from tests.integration.engine.lending import BEHIND, SUBNET, TERM, WIDE, Lender, at, client
+from tinkbox.engine.boot.conflicts import KEPT_OUT_BRIEFLY_SECONDS, KEPT_OUT_SECONDS
 from tinkbox.engine.boot.leases import (
-    KEPT_OUT_SECONDS,
     MAX_DECLINED,
     OFFER_SECONDS,
     UNKNOWN_OFFER_SECONDS,
@@ -191,7 +191,7 @@ async def test_leases_survive_a_crash_until_they_are_over(lab: Lender) -> None:
 
 async def test_what_was_only_offered_is_forgotten_by_a_crash(lab: Lender) -> None:
     lab.offer(1)
-    lab.leases.taken(at(0))
+    lab.leases.taken(at(0), "")
     lab.offer(2)
     await lab.leases.save()
     await lab.restart()
@@ -232,7 +232,7 @@ async def test_an_address_at_which_somebody_answers_is_kept_out_for_a_while(
 ) -> None:
     offered = lab.offer(1)
     assert offered is not None
-    lab.leases.taken(offered.address)
+    lab.leases.taken(offered.address, "")
     assert (other := lab.offer(1, wanted=offered.address)) is not None
     assert other.address == at(1)
     await lab.leases.save()
@@ -246,6 +246,35 @@ async def test_an_address_at_which_somebody_answers_is_kept_out_for_a_while(
     assert [record.getMessage() for record in caplog.records] == [
         f"{at(0)} is not lent for ten minutes: somebody answers there"
     ]
+
+
+async def test_a_liar_cannot_keep_known_machines_from_a_pool_and_is_named(
+    lab: Lender, caplog: pytest.LogCaptureFixture
+) -> None:
+    liar = "02:00:00:00:00:66"
+    asked = []
+    while not asked or not lab.leases.taken(asked[-1].address, liar):
+        offered = lab.offer(1)
+        assert offered is not None
+        asked.append(offered)
+    assert len(asked) == 3
+    assert await lab.acknowledged(1, asked[-1].address)
+    (told,) = lab.leases.claimants()
+    assert (told.mac, told.addresses, told.size, told.believed) == (liar, 3, 5, 2)
+    said = f"one host answers for 3 addresses of the pool of {SUBNET.network}: {liar}; {asked[-1].address} is lent"
+    assert said in caplog.records[-1].getMessage()
+    lab.wait(KEPT_OUT_BRIEFLY_SECONDS)
+    assert (free := lab.offer(2, wanted=asked[1].address)) is not None
+    assert free.address == asked[1].address
+    lab.wait(KEPT_OUT_SECONDS)
+    assert lab.leases.claimants() == []
+
+
+async def test_an_unknown_machine_is_not_lent_what_somebody_answers_for(lab: Lender) -> None:
+    lab.unknown = {mac(1)}
+    offered = lab.offer(1)
+    assert offered is not None
+    assert not lab.leases.taken(offered.address, "02:00:00:00:00:66")
 
 
 async def test_a_machine_can_decline_what_it_has_but_not_the_whole_pool(
@@ -264,7 +293,7 @@ async def test_addresses_at_which_somebody_answers_do_not_count_as_what_the_mach
     for _ in range(MAX_DECLINED):
         offered = lab.offer(1)
         assert offered is not None
-        lab.leases.taken(offered.address)
+        lab.leases.taken(offered.address, "")
     last = await lab.bound(1)
     lab.leases.decline(client(1), last)
     assert lab.held() == {**dict.fromkeys(map(at, range(MAX_DECLINED)), LeaseState.TAKEN), last: LeaseState.DECLINED}

@@ -9,7 +9,8 @@ import pytest
 
 from tests.integration.engine.appliance import mac
 from tests.integration.engine.lending import TERM, Lender, at, client, fill
-from tinkbox.engine.boot.leases import KEPT_OUT_SECONDS, OFFER_SECONDS
+from tinkbox.engine.boot.conflicts import KEPT_OUT_SECONDS
+from tinkbox.engine.boot.leases import OFFER_SECONDS
 
 
 class Life:

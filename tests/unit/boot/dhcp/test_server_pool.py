@@ -4,7 +4,7 @@ import asyncio
 from dataclasses import replace
 from ipaddress import IPv4Address
 
-from tests.unit.boot.dhcp_bench import FIRMWARE, INSTALLED, IPXE, Bench, serving, until
+from tests.unit.boot.dhcp_bench import FIRMWARE, INSTALLED, IPXE, OTHER, Bench, serving, until
 from tinkbox.boot.dhcp.server import PROBES
 from tinkbox.model.boot import Stage
 from tinkbox.model.limits import ADDRESS_PROBES
@@ -79,6 +79,14 @@ async def test_a_machine_that_asks_again_meanwhile_is_answered_once_to_what_it_s
         bench.say(replace(FIRMWARE, xid=3))
         assert (await bench.hear())[0].xid == 3
         assert len(bench.scout.asked) == 1
+
+
+async def test_an_address_that_a_liar_claims_is_offered_all_the_same() -> None:
+    async with serving(pool=POOL) as bench:
+        bench.scout.used, bench.ledger.liars = {POOL[0]}, {OTHER}
+        bench.say(FIRMWARE)
+        offer, _ = await bench.hear()
+    assert offer.yiaddr == FIRST
 
 
 async def test_others_are_answered_while_an_address_is_asked_for() -> None:

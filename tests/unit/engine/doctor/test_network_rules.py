@@ -1,7 +1,7 @@
 """The doctor's rules about addresses."""
 
 from dataclasses import replace
-from ipaddress import IPv4Address
+from ipaddress import IPv4Address, IPv4Network
 
 import pytest
 
@@ -23,6 +23,7 @@ from tinkbox.engine.doctor.case import held_back as held_back_alone
 from tinkbox.engine.doctor.network_rules import (
     address_in_use,
     address_outside,
+    answers_for_many,
     heard,
     held_back,
     nobody_gives_addresses,
@@ -37,6 +38,7 @@ from tinkbox.engine.doctor.network_rules import (
 from tinkbox.model.boot import Asker, Stage
 from tinkbox.model.diagnosis import Gravity
 from tinkbox.model.hardware import MacAddress
+from tinkbox.model.leases import Claimant
 from tinkbox.model.limits import NODE_CONNECTIONS, RENDERINGS, HeldBack, Standing
 
 OTHER_ADDRESS = IPv4Address("172.30.0.77")
@@ -228,6 +230,17 @@ def test_what_is_no_delay_of_the_switch() -> None:
 @pytest.mark.parametrize(("told", "meant"), [(12, 12), (3072, 12), (256, 1), (300, 300)])
 def test_seconds_in_the_wrong_order_of_bytes_are_understood(told: int, meant: int) -> None:
     assert seconds_asked(asked(0, secs=told)) == meant
+
+
+def test_a_host_that_answers_for_many_addresses_of_a_pool_is_named() -> None:
+    network = IPv4Network("172.30.0.0/24")
+    liar = Claimant(mac="02:00:00:00:00:66", network=network, size=100, addresses=37, believed=8)
+    (found,) = answers_for_many(appliance(claimants=(liar,)))
+    assert found.gravity is Gravity.FAULT
+    assert (
+        found.cause == "One host answers for 37 of the 100 addresses of the pool of 172.30.0.0/24: 02:00:00:00:00:66."
+    )
+    assert not list(answers_for_many(case(asked(0), claimants=(liar,)))), "it is said of the appliance"
 
 
 CROWDED = Standing(

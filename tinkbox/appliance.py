@@ -77,7 +77,9 @@ from tinkbox.wire.dhcp.pxe import BootService
 from tinkbox.wire.dns import Zone
 
 Part = Callable[[], Awaitable[object]]
-BOOT_KEY = "boot.key"  # below the data folder
+# Below the data folder.
+BOOT_KEY = "boot.key"
+REGISTRY = "registry"
 
 
 class Appliance:
@@ -93,7 +95,7 @@ class Appliance:
         self._loaders = load_loaders()
         self.people: People = read_people(settings.data, settings.operator.people)
         self.limits = limits
-        self._images = ImageStore(settings.data / "registry", _now, limits, pinned=self._pinned_digests)
+        self._images = ImageStore(settings.data / REGISTRY, _now, limits, pinned=self._pinned_digests)
         self._push_tokens = PushTokens(secrets.token_bytes(32), time.monotonic)
         self.traffic = Traffic()
 
@@ -194,6 +196,7 @@ class Appliance:
             inventory=self._inventory,
             firmware_traits=self.engine.firmware_knowledge.firmware_traits,
             lost=self.engine.lost_histories.by_machine,
+            disk=self.engine.disk.usage,
             clock=_now,
             limits=self.limits.standings,
             at=self.engine.booting.at,
@@ -336,6 +339,7 @@ def _said(settings: Settings, sockets: Sockets) -> EngineSettings:
         names=names,
         url=first.url,
         recordings=settings.data / "recordings",
+        images=settings.data / REGISTRY,
         mode=settings.dhcp.mode,
         subnets=sockets.subnets,
         own={each.interface.address for each in sockets.networks},

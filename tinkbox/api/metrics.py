@@ -13,6 +13,7 @@ from tinkbox import __version__
 from tinkbox.engine.views.metrics import BOUNDS, Durations, Figures, Waiting
 from tinkbox.model.boot import Stage
 from tinkbox.model.breakpoint import Kind, Verb
+from tinkbox.model.disk_usage import DiskUsage
 from tinkbox.model.limits import Standing as Taken
 from tinkbox.model.reasons import Reason, known
 from tinkbox.model.services import Phase
@@ -75,14 +76,7 @@ def page(figures: Figures, answers: Answers, limits: Sequence[Taken] = ()) -> st
             [({}, figures.offers)],
         ),
         *_family("tinkbox_reports_total", "counter", "Reports on attempts, by what became of them.", _reports(answers)),
-        *_family(
-            "tinkbox_output_bytes", "gauge", "Bytes that the attempts and services of all stored workflows printed.",
-            [({}, figures.sizes.output)],
-        ),
-        *_family(
-            "tinkbox_data_bytes", "gauge", "Bytes of the versions of ephemeral data that are kept.",
-            [({}, figures.sizes.data)],
-        ),
+        *_disk(figures.disk),
         *_limits(limits),
         *_family(
             "tinkbox_node_requests_total", "counter", "Requests on the node door, by route and answer.",
@@ -187,6 +181,24 @@ def _queues(queues: Sequence[Waiting]) -> Iterator[str]:
     yield from _family(
         "tinkbox_queue_age_seconds", "gauge", "How long a workflow of a machine's queue waits already to begin.", ages
     )
+
+
+def _disk(disk: DiskUsage) -> Iterator[str]:
+    named = [({"kind": kind.title}, share) for kind, share in disk.shares.items()]
+    number = "How many there are of each kind: workflows, machines, files, else rows of the database."
+    early = disk.early
+    yield from _family("tinkbox_disk_free_bytes", "gauge", "Free bytes where the data folder is.", [({}, disk.free)])
+    yield from _family("tinkbox_database_bytes", "gauge", "Bytes of the database's file.", [({}, disk.database)])
+    yield from _family(
+        "tinkbox_stored_bytes", "gauge", "Bytes that each kind of what is stored takes, about.",
+        [(kind, share.octets) for kind, share in named],
+    )  # fmt: skip
+    yield from _family("tinkbox_stored", "gauge", number, [(kind, share.number) for kind, share in named])
+    yield from _family(
+        "tinkbox_workflows_deleted_early", "gauge",
+        "Finished workflows that were deleted before their time for lack of room, until it is a week ago.",
+        [({}, early.workflows if early else 0)],
+    )  # fmt: skip
 
 
 def _limits(standings: Sequence[Taken]) -> Iterator[str]:

@@ -22,6 +22,7 @@ from tinkbox.engine.templates.binding import Names
 from tinkbox.engine.templates.rendering_queue import RenderingQueue
 from tinkbox.engine.templates.templates import Templates
 from tinkbox.engine.timeline.syslog import Syslog
+from tinkbox.engine.views.disk import DiskGauge
 from tinkbox.engine.views.metrics import Meter
 from tinkbox.engine.views.overview import Overview
 from tinkbox.engine.wakeups import Wakeups
@@ -35,6 +36,7 @@ from tinkbox.engine.workflows.returns import Returns
 from tinkbox.engine.workflows.workflows import Workflows
 from tinkbox.model.boot import Plan
 from tinkbox.model.discovery import Quotas, Rule
+from tinkbox.model.disk_usage import Stored
 from tinkbox.model.hardware import MacAddress
 from tinkbox.model.leases import Subnet
 from tinkbox.model.limits import RENDERINGS, Limits
@@ -50,12 +52,13 @@ class EngineSettings:
 
     `names.address` is the appliance's own on its first network, where machines reach it at `url`; `own` are those on all of
     its networks.  `mode` is the setting `dhcp.mode`; without `discovers` unknown machines are ignored.  `recordings` is
-    the folder for what was typed in shells.
+    the folder for what was typed in shells, `images` the registry's.
     """
 
     names: Names
     url: str
     recordings: Path
+    images: Path
     mode: str
     subnets: Sequence[Subnet] = ()
     own: Collection[IPv4Address] = ()
@@ -146,8 +149,10 @@ class Engine:
 
         # What people look at.
         self.seen = Seen(store, machines, self.syslog, clock)
-        self.overview = Overview(store, machines, clock)
-        self.meter = Meter(store, machines, self.attempts, clock)
+        folders = {Stored.RECORDINGS: settings.recordings, Stored.IMAGES: settings.images}
+        self.disk = DiskGauge(store, folders, around.free, settings.retention.keep_free, clock)
+        self.overview = Overview(store, machines, self.disk.usage, clock)
+        self.meter = Meter(store, machines, self.attempts, self.disk.usage, clock)
 
     async def load(self) -> list[str]:
         """Take over what is stored; returns what does not fit together any more.  Raises Unavailable when the store is."""
@@ -163,6 +168,7 @@ class Engine:
         parts: list[Callable[[], Awaitable[object]]] = [
             self.deadlines.run, self.returns.run, self.retainer.run, self.machines.progress.run, self.machines.timeline.run, self.syslog.run,
             self.firmware_knowledge.run, self.leases.run, self.discovery.run, self.services.run, self.shells.run,
+            self.disk.run,
         ]  # fmt: skip
         if self._discovers:
             parts.append(self.discovery.watch)

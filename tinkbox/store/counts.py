@@ -39,11 +39,6 @@ _SERVICES = """
     WHERE workflow.state IN ('PENDING', 'RUNNING', 'STOPPING') GROUP BY service_run.phase
 """
 _HOLDS = "SELECT kind, count(*) AS number FROM hold WHERE ended_at IS NULL GROUP BY kind"
-_BYTES = """
-    SELECT (SELECT coalesce(sum(output_length), 0) FROM attempt) +
-           (SELECT coalesce(sum(output_length), 0) FROM service_run) AS output,
-           (SELECT coalesce(sum(size), 0) FROM data WHERE archive IS NOT NULL) AS data
-"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,14 +60,6 @@ class Queue:
     worker: str
     length: int
     since: datetime | None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Sizes:
-    """Bytes: what all stored attempts and services printed, kept or not, and the kept versions of ephemeral data."""
-
-    output: int
-    data: int
 
 
 class FigureTable:
@@ -108,10 +95,6 @@ class FigureTable:
     def services(self) -> Mapping[Phase, int]:
         """The services of unfinished workflows, by their phase."""
         return {Phase(row["phase"]): row["number"] for row in self._sql.execute(_SERVICES).fetchall()}
-
-    def sizes(self) -> Sizes:
-        rows = self._sql.execute(_BYTES).fetchall()
-        return next(Sizes(output=row["output"], data=row["data"]) for row in rows)
 
     def _standings(self, question: str) -> Sequence[Standing]:
         rows = self._sql.execute(question).fetchall()

@@ -24,9 +24,12 @@ class DiscoveryTable:
     def put(self, strangers: Iterable[Stranger]) -> None:
         """Keep them, as they stand now; what is hardware by now stays as it was stored."""
         self._sql.executemany(
-            "INSERT OR REPLACE INTO stranger "
+            "INSERT INTO stranger "
             "(mac, standing, port, architecture, boot_id, inventory, problem, first_seen, last_seen) "
-            "SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9 WHERE NOT EXISTS (SELECT 1 FROM interface WHERE mac = ?1)",
+            "SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9 WHERE NOT EXISTS (SELECT 1 FROM interface WHERE mac = ?1) "
+            "ON CONFLICT (mac) DO UPDATE SET standing = excluded.standing, port = excluded.port, "
+            "architecture = excluded.architecture, boot_id = excluded.boot_id, inventory = excluded.inventory, "
+            "problem = excluded.problem, first_seen = excluded.first_seen, last_seen = excluded.last_seen",
             [
                 (
                     each.mac,

@@ -42,7 +42,9 @@ class SightingTable:
     def save(self, sightings: Mapping[int, Sighting]) -> None:
         """Add sightings, or replace those with their numbers; the newest two hundred of each machine are kept, and sixty of EVIDENCE."""
         self._sql.executemany(
-            "INSERT OR REPLACE INTO sighting (number, mac, at, stage, detail, facts) VALUES (?, ?, ?, ?, ?, ?)",
+            "INSERT INTO sighting (number, mac, at, stage, detail, facts) VALUES (?, ?, ?, ?, ?, ?) "
+            "ON CONFLICT (number) DO UPDATE SET mac = excluded.mac, at = excluded.at, stage = excluded.stage, "
+            "detail = excluded.detail, facts = excluded.facts",
             [
                 (number, each.mac, each.at.isoformat(), each.stage.name, each.detail, json.dumps(dict(each.facts)))
                 for number, each in sightings.items()

@@ -20,7 +20,8 @@ class SyslogTable:
     def save(self, lines: Mapping[int, Line]) -> None:
         """Add lines, once each; the newest five hundred of each machine are kept."""
         self._sql.executemany(
-            "INSERT OR REPLACE INTO syslog (number, mac, at, severity, program, text) VALUES (?, ?, ?, ?, ?, ?)",
+            "INSERT INTO syslog (number, mac, at, severity, program, text) VALUES (?, ?, ?, ?, ?, ?) "
+            "ON CONFLICT (number) DO NOTHING",
             [
                 (number, each.mac, each.at.isoformat(), each.severity, each.program, each.text)
                 for number, each in lines.items()

@@ -15,8 +15,10 @@ from rich.text import Text
 
 from tinkbox.model.breakpoint import Kind
 from tinkbox.model.services import Phase
+from tinkbox.model.sizes import show_size
 from tinkbox.model.workflow import State
 from tinkbox.wire.messages.status import (
+    DiskLine,
     FailureLine,
     HeldLine,
     MachineLine,
@@ -61,6 +63,7 @@ STOPPING = {
 }
 HELD = {Kind.BEFORE: "before", Kind.FAILURE: "on the failure of", Kind.AFTER: "after"}
 RECENT = 8
+LARGEST = 3  # kinds of what is stored
 BAR_WIDTH = 24
 
 
@@ -70,6 +73,8 @@ def screen(snapshot: Snapshot, notice: str = "") -> RenderableType:
     if notice:
         parts.append(Text(notice, style="bold yellow"))
     parts += [Text(), _machines(snapshot)]
+    if snapshot.disk is not None:
+        parts += [Text(), *_disk(snapshot.disk)]
     if snapshot.limits:
         parts += [Text(), _limits(snapshot)]
     if snapshot.strangers:
@@ -181,6 +186,26 @@ def _limits(snapshot: Snapshot) -> RenderableType:
         )
         table.add_row(limit.name, f"{limit.used} of {limit.total}", Text(held_back, style="yellow"))
     return table
+
+
+def _disk(disk: DiskLine) -> Iterable[RenderableType]:
+    largest = disk.stored[:LARGEST]
+    taken = ", ".join(f"{clean(each.kind, 30)} {show_size(each.octets)}" for each in largest)
+    yield _short(f"DISK  {show_size(disk.free)} free, database {show_size(disk.database)}: {taken}", "dim")
+    if disk.nearly_full:
+        most = f": {clean(largest[0].kind, 30)} take most: {clean(largest[0].remedy, 100)}" if largest else ""
+        yield Text(f"  the disk is nearly full{most}", style="bold yellow")
+    if disk.deleted is not None:
+        gone = disk.deleted
+        yield Text(
+            f"  {gone.workflows} finished workflow(s) were deleted early for lack of room ({show_size(gone.octets)}), "
+            f"from {_moment(gone.since)} to {_moment(gone.until)}",
+            style="yellow",
+        )
+
+
+def _moment(at: datetime) -> str:
+    return at.strftime("%Y-%m-%d %H:%M %Z")
 
 
 def _permission(machine: MachineLine) -> Text:

@@ -105,6 +105,7 @@ def examiner(box: Appliance, seen: Seen) -> Examiner:
         no_inventory,
         lambda _: FirmwareTraits(),
         box.lost_histories.by_machine,
+        box.disk.usage,
         box.clock,
     )
 
@@ -136,7 +137,7 @@ async def open_door(folder: Path) -> AsyncIterator[Door]:
             directory=box.directory,
             shells=hub.shells,
             images=images,
-            meter=Meter(box.store, box.machines, box.attempts, box.clock),
+            meter=Meter(box.store, box.machines, box.attempts, box.disk.usage, box.clock),
             answers=answers,
             leases=lambda: lent,
             osie=lambda: [OSIE],

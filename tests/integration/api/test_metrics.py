@@ -60,8 +60,10 @@ async def test_the_page_says_what_the_store_holds(door: Door) -> None:
     assert samples["tinkbox_attempts_started_total", frozenset()] == len(attempts) == 4
     ended = Counter(each.state.value for each in attempts if each.ended_at)
     assert of(samples, "tinkbox_attempts_ended_total", "state") == ended
-    assert samples["tinkbox_output_bytes", frozenset()] == sum(each.output_length for each in attempts) == 6
-    assert samples["tinkbox_data_bytes", frozenset()] == len(archive)
+    stored = of(samples, "tinkbox_stored_bytes", "kind")
+    assert 6 < stored["output"] < 6 + 256
+    assert len(archive) < stored["data"] < len(archive) + 512
+    assert of(samples, "tinkbox_stored", "kind") == {"output": 1, "data": 1, "workflows": len(workflows)}
     assert of(samples, "tinkbox_action_seconds_sum", "state") == {"FAILED": 7}
     assert of(samples, "tinkbox_queue_workflows", "machine") == {second: 2}
     assert of(samples, "tinkbox_queue_age_seconds", "machine") == {second: 30}

@@ -9,7 +9,7 @@ from itertools import count
 from pathlib import Path
 from uuid import UUID
 
-from tests.integration.store.stores import opened_store
+from tests.integration.store.stores import counted, opened_store
 from tests.workers import opening
 from tinkbox.engine.engine import Engine, EngineSettings, Surroundings
 from tinkbox.engine.machines.boot_plan import dhcp_plan
@@ -103,6 +103,7 @@ class Appliance(Engine):
             names=Names(name="provisioner", address=ADDRESS, domain=DOMAIN),
             url=f"http://{ADDRESS}",
             recordings=folder / "recordings",
+            images=folder / "registry",
             mode="reservation",
             tpm_rule=tpm_rule,
         )
@@ -217,7 +218,7 @@ async def appliance(
     numbers: Iterator[int] | None = None,
     tpm_rule: TpmRule = TpmRule.FIRST,
 ) -> AsyncIterator[Appliance]:
-    """An engine over the store in `path`, its writer running; at its end every recorded run is checked.
+    """An engine over the store in `path`, its writer running; at its end every recorded run is checked, and what takes room.
 
     One that goes on where another was needs other `numbers` to make its ids and tokens of.
     """
@@ -226,3 +227,5 @@ async def appliance(
         await box.load()
         yield box
         await box.check_histories()
+        said, anew = counted(path)
+        assert said == anew, "what takes room, as it was counted and as it is"

@@ -2,11 +2,11 @@
 
 from datetime import timedelta
 
-from tests.integration.store.objects import NOW, attempt, service, version, workflow
+from tests.integration.store.objects import NOW, attempt, service, workflow
 from tinkbox.model.services import Phase
 from tinkbox.model.services import Standing as ServiceStanding
 from tinkbox.model.workflow import Outcome, State
-from tinkbox.store.counts import Queue, Sizes, Standing
+from tinkbox.store.counts import Queue, Standing
 from tinkbox.store.database import Store, Tables
 
 
@@ -14,7 +14,6 @@ async def test_an_empty_store_has_nothing_to_count(store: Store) -> None:
     assert await store.read(lambda tables: tables.figures.workflows()) == []
     assert await store.read(lambda tables: tables.figures.actions()) == []
     assert await store.read(lambda tables: tables.figures.queues()) == []
-    assert await store.read(lambda tables: tables.figures.sizes()) == Sizes(output=0, data=0)
 
 
 def failed(tables: Tables, identity: str, token: str, reason: str) -> None:
@@ -104,13 +103,3 @@ async def test_what_is_told_of_services_after_the_end_is_not_its_reason(store: S
 
     await store.write(use_case)
     assert told(await store.read(lambda tables: tables.figures.workflows())) == [("FAILED", "DiskNotFound", 1)]
-
-
-async def test_sizes_are_of_all_output_and_of_the_data_that_is_kept(one: Store) -> None:
-    def use_case(tables: Tables) -> None:
-        tables.output.append("a1", 0, 0, b"12345")
-        for number in range(1, 6):
-            tables.data.add("w1", version(number))
-
-    await one.write(use_case)
-    assert await one.read(lambda tables: tables.figures.sizes()) == Sizes(output=5, data=3)

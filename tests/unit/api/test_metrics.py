@@ -11,22 +11,26 @@ from tinkbox.api.metrics import MAX_REASONS, page
 from tinkbox.engine.views.metrics import Figures, Tally, Waiting
 from tinkbox.model.boot import Stage
 from tinkbox.model.breakpoint import Kind
+from tinkbox.model.disk_usage import DiskUsage, EarlyDeletion, Share, Stored
 from tinkbox.model.limits import NODE_CONNECTIONS
 from tinkbox.model.limits import Standing as Taken
 from tinkbox.model.reasons import Reason
 from tinkbox.model.services import Phase
 from tinkbox.model.workflow import Event, State
-from tinkbox.store.counts import Sizes, Standing
+from tinkbox.store.counts import Standing
 
 AT = datetime(2026, 11, 21, 3, 0, tzinfo=UTC)
 REPORT = "/worker/attempts/{token}/report"
 Samples = dict[tuple[str, frozenset[tuple[str, str]]], float]
 
 
+EMPTY = DiskUsage(free=7, keep_free=5, database=4096, shares={})
+
+
 def figures(**changes: object) -> Figures:
     fields = {
         "workflows": [], "actions": [], "queues": [], "stages": {}, "parked": 0, "held": {}, "services": {},
-        "sizes": Sizes(output=0, data=0), "tally": Tally(), "offers": 0,
+        "disk": EMPTY, "tally": Tally(), "offers": 0,
     }  # fmt: skip
     return Figures(**{**fields, **changes})
 
@@ -178,11 +182,22 @@ def test_what_the_node_door_answered_tells_of_offers_and_reports() -> None:
 
 
 def test_every_stage_of_a_machine_is_there() -> None:
-    samples = parsed(page(figures(stages={Stage.WORKER: 2, "": 1}, parked=1, sizes=Sizes(output=5, data=6)), {}))
+    samples = parsed(page(figures(stages={Stage.WORKER: 2, "": 1}, parked=1), {}))
     stages = {dict(labels)["stage"]: number for (name, labels), number in samples.items() if name == "tinkbox_machines"}
     assert stages == {**{stage.value: 0 for stage in Stage}, "the worker is in touch": 2, "never seen": 1}
     assert value(samples, "tinkbox_machines_parked") == 1
-    assert (value(samples, "tinkbox_output_bytes"), value(samples, "tinkbox_data_bytes")) == (5, 6)
+
+
+def test_what_takes_room_is_there_by_kind() -> None:
+    shares = {Stored.OUTPUT: Share(octets=5, number=2), Stored.IMAGES: Share(octets=6, number=1)}
+    early = EarlyDeletion(workflows=35, octets=9, since=AT, until=AT)
+    disk = DiskUsage(free=100, keep_free=50, database=4096, shares=shares, early=early)
+    samples = parsed(page(figures(disk=disk), {}))
+    assert (value(samples, "tinkbox_disk_free_bytes"), value(samples, "tinkbox_database_bytes")) == (100, 4096)
+    assert [value(samples, "tinkbox_stored_bytes", kind=kind) for kind in ("output", "images")] == [5, 6]
+    assert [value(samples, "tinkbox_stored", kind=kind) for kind in ("output", "images")] == [2, 1]
+    assert value(samples, "tinkbox_workflows_deleted_early") == 35
+    assert value(parsed(page(figures(), {})), "tinkbox_workflows_deleted_early") == 0
 
 
 def test_every_phase_of_services_is_there() -> None:

@@ -12,6 +12,8 @@ from tinkbox.model.services import Phase
 from tinkbox.model.workflow import State
 from tinkbox.view.screen import clean, elapsed, screen
 from tinkbox.wire.messages.status import (
+    DeletedLine,
+    DiskLine,
     FailureLine,
     HeldBackLine,
     HeldLine,
@@ -20,6 +22,7 @@ from tinkbox.wire.messages.status import (
     RunningLine,
     ServiceLine,
     Snapshot,
+    StoredLine,
     StrangerLine,
     TaskLine,
     WorkflowLine,
@@ -321,6 +324,32 @@ def test_who_is_held_back_is_shown_with_what_it_takes() -> None:
     limit = LimitLine(name="node_connections", used="130 connections", total="8192 connections", held_back=(held,))
     text = drawn(Snapshot(now=NOW, version="0.1.0", machines=(), workflows=(), limits=(limit,)))
     assert "node_connections  130 connections of 8192 connections  172.30.0.12 (128 connections, refused 412" in text
+
+
+def stored(kind: str, octets: int) -> StoredLine:
+    return StoredLine(kind=kind, octets=octets, number=1, remedy=f"delete {kind}")
+
+
+def test_what_takes_most_room_is_one_line() -> None:
+    kinds = (stored("images", 2200 << 20), stored("output", 310 << 20), stored("data", 9), stored("timelines", 8))
+    disk = DiskLine(free=13 << 30, nearly_full=False, database=412 << 20, stored=kinds)
+    lines = drawn(Snapshot(now=NOW, version="0.1.0", machines=(), workflows=(), disk=disk)).splitlines()
+    assert [line.rstrip() for line in lines[-2:]] == [
+        "",
+        "DISK  13GiB free, database 412MiB: images 2.1GiB, output 310MiB, data 9",
+    ]
+
+
+def test_a_disk_that_is_nearly_full_and_what_was_deleted_early_are_told() -> None:
+    deleted = DeletedLine(workflows=35, octets=120 << 20, since=NOW - timedelta(hours=1), until=NOW)
+    kinds = (stored("images", 2200 << 20),)
+    disk = DiskLine(free=300 << 20, nearly_full=True, database=412 << 20, stored=kinds, deleted=deleted)
+    text = drawn(Snapshot(now=NOW, version="0.1.0", machines=(), workflows=(), disk=disk))
+    assert "the disk is nearly full: images take most: delete images" in text
+    told = "35 finished workflow(s) were deleted early for lack of room (120MiB), from 2026-11-21 02:30 UTC to"
+    assert told in text
+    bare = DiskLine(free=3, nearly_full=True, database=4, stored=())
+    assert "nearly full" in drawn(Snapshot(now=NOW, version="0.1.0", machines=(), workflows=(), disk=bare))
 
 
 def test_a_narrow_terminal_cuts_words_and_never_addresses() -> None:

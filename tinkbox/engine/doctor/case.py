@@ -12,6 +12,7 @@ from ipaddress import IPv4Address
 from tinkbox.engine.timeline.sighting_rules import begins
 from tinkbox.model.boot import Stage
 from tinkbox.model.diagnosis import Gravity, Rival
+from tinkbox.model.disk_usage import DiskUsage
 from tinkbox.model.firmware_traits import FirmwareTraits
 from tinkbox.model.hardware import Interface, MacAddress
 from tinkbox.model.inventory import Inventory
@@ -37,7 +38,8 @@ class Case:
     that machines that nobody knows boot to tell what they are.  `address` is the appliance's,
     which serves since `since` in `mode` (as `dhcp.mode`).  `rivals` are the other DHCP servers that answered just
     now, None when nobody was asked.  `limits` are those that hold somebody back: the machine, or anybody.  One that is `surveyed` is looked at together with the appliance and all others.
-    `claimants` are hosts that answer for many addresses of a pool.  `lost_history` is what the machine did that the store does not know, or empty.
+    `claimants` are hosts that answer for many addresses of a pool.  `lost_history` is what the machine did that the store does
+    not know, or empty.  `disk` is the appliance's, None where a machine is looked at.
     """
 
     now: datetime
@@ -60,6 +62,7 @@ class Case:
     limits: tuple[Standing, ...] = ()
     claimants: tuple[Claimant, ...] = ()
     lost_history: str = ""
+    disk: DiskUsage | None = None
 
     @property
     def gives_addresses(self) -> bool:

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from tinkbox.engine.doctor.case import Case, Finding
+from tinkbox.engine.doctor.disk_rules import deleted_early, disk_nearly_full
 from tinkbox.engine.doctor.loader_rules import (
     missing_loader,
     secure_boot,
@@ -63,6 +64,8 @@ class Rule:
 
 # The likelier first: where two are equally grave, people read the upper one first.  docs/doctor.md has a row for each.
 RULES: Sequence[Rule] = (
+    Rule("DiskNearlyFull", "a disk without room for what is kept", disk_nearly_full),
+    Rule("DeletedEarly", "history that was deleted for lack of room", deleted_early),
     Rule("HistoryLost", "a machine that did what the store does not know", history_lost),
     Rule("NotKnown", "a machine that asks, and of which nobody told", not_known),
     Rule("NotPermitted", "a known machine that may not boot now", not_permitted),

@@ -11,6 +11,7 @@ from tinkbox.engine.machines.boot_history import Seen
 from tinkbox.engine.machines.machines import Machines
 from tinkbox.model.boot import Stage
 from tinkbox.model.diagnosis import Diagnosis, Gravity, Rival
+from tinkbox.model.disk_usage import DiskUsage
 from tinkbox.model.errors import Unavailable
 from tinkbox.model.firmware_traits import FirmwareTraits
 from tinkbox.model.hardware import MacAddress, primary
@@ -54,7 +55,7 @@ class Examiner:
     """`ask` finds other DHCP servers (seconds; raises Unavailable), `osie` the OSIEs that were built.
 
     `inventory` gives what a machine, by its id or its MAC, told of itself; `firmware_traits` what was learned of one; `lost` are the
-    lost histories, by the machine's id.  `limits` tells what is taken of each limit, and `at` whose an address is.
+    lost histories, by the machine's id.  `disk` tells what takes room there, `limits` what is taken of each limit, and `at` whose an address is.
     """
 
     def __init__(
@@ -67,6 +68,7 @@ class Examiner:
         inventory: Callable[[str], Awaitable[Inventory | None]],
         firmware_traits: Callable[[MacAddress], FirmwareTraits],
         lost: Callable[[], Awaitable[Mapping[str, LostHistory]]],
+        disk: Callable[[], Awaitable[DiskUsage]],
         clock: Callable[[], datetime],
         limits: Callable[[], Sequence[Standing]] = tuple,
         at: Callable[[str], MacAddress | None] = lambda _: None,
@@ -80,6 +82,7 @@ class Examiner:
         self._inventory = inventory
         self._firmware_traits = firmware_traits
         self._lost = lost
+        self._disk = disk
         self._clock = clock
         self._limits = limits
         self._at = at
@@ -95,7 +98,7 @@ class Examiner:
         general = self._general(rivals, surveyed=not key)
         # What other servers there are, and who is held back, is said of the appliance, and not again of each machine.
         base = general if key else replace(general, rivals=None, limits=())
-        cases = [] if key else [general]
+        cases = [] if key else [replace(general, disk=await self._disk())]
         cases += [await self._machine(base, each) for each in macs]
         found = [each for case in cases for each in diagnose(case)]
         if not key:

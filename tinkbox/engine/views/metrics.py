@@ -6,7 +6,7 @@ behind whoever brought it about.
 
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
@@ -14,10 +14,11 @@ from tinkbox.engine.machines.machines import Machines
 from tinkbox.engine.workflows.attempts import Attempts
 from tinkbox.model.boot import Stage
 from tinkbox.model.breakpoint import Kind, Verb
+from tinkbox.model.disk_usage import DiskUsage
 from tinkbox.model.history import ENDED
 from tinkbox.model.services import Phase
 from tinkbox.model.workflow import Event, State
-from tinkbox.store.counts import Sizes, Standing
+from tinkbox.store.counts import Standing
 from tinkbox.store.database import Store, Tables
 
 # Seconds; from a file that is written to an image that is streamed for hours.
@@ -108,7 +109,7 @@ class Figures:
     parked: int
     held: Mapping[Kind, int]
     services: Mapping[Phase, int]
-    sizes: Sizes
+    disk: DiskUsage
     tally: Tally
     offers: int
 
@@ -116,10 +117,18 @@ class Figures:
 class Meter:
     """Takes the figures.  What is deleted before it was ever counted is not."""
 
-    def __init__(self, store: Store, machines: Machines, attempts: Attempts, clock: Callable[[], datetime]) -> None:
+    def __init__(
+        self,
+        store: Store,
+        machines: Machines,
+        attempts: Attempts,
+        disk: Callable[[], Awaitable[DiskUsage]],
+        clock: Callable[[], datetime],
+    ) -> None:
         self._store = store
         self._machines = machines
         self._attempts = attempts
+        self._disk = disk
         self._clock = clock
         self._tally = Tally()
         self._counted = 0
@@ -131,7 +140,7 @@ class Meter:
     async def figures(self) -> Figures:
         """The figures of this moment."""
         await self._count()
-        machines = await self._machines.all()
+        machines, disk = await self._machines.all(), await self._disk()
         now = self._clock()
 
         def question(tables: Tables) -> Figures:
@@ -151,7 +160,7 @@ class Meter:
                 parked=sum(bool(each.parked) for each in machines),
                 held=tables.figures.holds(),
                 services=tables.figures.services(),
-                sizes=tables.figures.sizes(),
+                disk=disk,
                 tally=self._tally,
                 offers=self._attempts.offered,
             )

@@ -1,7 +1,7 @@
 """The appliance at a glance, put together for those who look at it."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict, replace
 from datetime import datetime, timedelta
 
 from tinkbox.engine.machines.machines import Machines, MachineStatus
@@ -10,6 +10,7 @@ from tinkbox.engine.timeline.stalls import stalled
 from tinkbox.engine.workflows.journals import untold, waiting
 from tinkbox.engine.workflows.workflows import SHOWN_FINISHED
 from tinkbox.model.conditions import explanation
+from tinkbox.model.disk_usage import DiskUsage
 from tinkbox.model.hardware import primary
 from tinkbox.model.journal import summary
 from tinkbox.model.leases import Claimant
@@ -20,6 +21,8 @@ from tinkbox.model.workflow import DONE, FINAL, ActionStatus, Outcome, PlannedAc
 from tinkbox.store.database import Store, Tables
 from tinkbox.store.journals import LostHistory
 from tinkbox.wire.messages.status import (
+    DeletedLine,
+    DiskLine,
     FailureLine,
     HeldBackLine,
     HeldLine,
@@ -28,6 +31,7 @@ from tinkbox.wire.messages.status import (
     RunningLine,
     ServiceLine,
     Snapshot,
+    StoredLine,
     StrangerLine,
     TaskLine,
     WorkflowLine,
@@ -40,9 +44,16 @@ MAX_STRANGERS = 20
 class Overview:
     """What there is now: machines, workflows and what each is at."""
 
-    def __init__(self, store: Store, machines: Machines, clock: Callable[[], datetime]) -> None:
+    def __init__(
+        self,
+        store: Store,
+        machines: Machines,
+        disk: Callable[[], Awaitable[DiskUsage]],
+        clock: Callable[[], datetime],
+    ) -> None:
         self._store = store
         self._machines = machines
+        self._disk = disk
         self._clock = clock
 
     async def snapshot(self, version: str) -> Snapshot:
@@ -62,6 +73,7 @@ class Overview:
             machines=tuple(machine_line(each, lost.get(each.hardware.id)) for each in machines),
             workflows=tuple(lines),
             strangers=stranger_lines(self._machines, self._clock()),
+            disk=disk_line(await self._disk()),
         )
 
 
@@ -106,6 +118,21 @@ def _claimed(claimant: Claimant) -> LimitLine:
     claimed, refused = f"{claimant.addresses} addresses", claimant.addresses - claimant.believed
     one = HeldBackLine(holder=claimant.mac, held=claimed, refused=refused)
     return LimitLine(name="arp_answers", used=claimed, total=f"{claimant.size} addresses", held_back=(one,))
+
+
+def disk_line(disk: DiskUsage) -> DiskLine:
+    """What takes room, for people."""
+    shares = disk.shares
+    return DiskLine(
+        free=disk.free,
+        nearly_full=disk.nearly_full,
+        database=disk.database,
+        stored=tuple(
+            StoredLine(kind=each.title, octets=shares[each].octets, number=shares[each].number, remedy=each.remedy)
+            for each in disk.largest
+        ),
+        deleted=DeletedLine(**asdict(disk.early)) if disk.early else None,
+    )
 
 
 def stranger_lines(machines: Machines, now: datetime) -> tuple[StrangerLine, ...]:

@@ -13,6 +13,7 @@ from tinkbox.engine.machines.machines import Machines
 from tinkbox.engine.wakeups import Wakeups
 from tinkbox.engine.workflows.endings import tell
 from tinkbox.engine.workflows.workflows import forget_workflow
+from tinkbox.model.disk_usage import EarlyDeletion
 from tinkbox.model.errors import Unavailable
 from tinkbox.model.retention import Retention
 from tinkbox.model.workflow import Workflow
@@ -68,7 +69,7 @@ class Retainer:
         while some := await self._delete(now - self._retention.workflows, self._retention.newest):
             deleted += some
             await asyncio.sleep(PAUSE)
-        early = await self._delete(now, ALWAYS_KEPT) if self._is_to_be_early(now) else 0
+        early = await self._delete(now, ALWAYS_KEPT, early=True) if self._is_to_be_early(now) else 0
         if deleted + early:
             await self._forgotten()
             await self._give_room_back()
@@ -96,13 +97,16 @@ class Retainer:
         self._free_before = free
         return True
 
-    async def _delete(self, before: datetime, kept: int) -> int:
+    async def _delete(self, before: datetime, kept: int, *, early: bool = False) -> int:
         """Some that nothing happened to since then, but for the newest; returns how many."""
 
         def use_case(tables: Tables) -> list[Workflow]:
             old = [tables.workflows.get(each) for each in tables.workflows.finished_before(before, kept, AT_ONCE)]
+            taken = tables.room.taken()
             for workflow in old:
                 forget_workflow(tables, workflow)
+            if old and early:
+                _note_early(tables, len(old), taken - tables.room.taken(), before)
             return old
 
         some = await self._store.write(use_case)
@@ -122,3 +126,15 @@ class Retainer:
                 return
             free = left
             await asyncio.sleep(PAUSE)
+
+
+def _note_early(tables: Tables, workflows: int, octets: int, now: datetime) -> None:
+    """Remember what was deleted early, together with what went before as long as people are told of that."""
+    earlier = tables.room.early_deletion()
+    if earlier is None or not earlier.is_news(now):
+        earlier = EarlyDeletion(workflows=0, octets=0, since=now, until=now)
+    tables.room.note_early_deletion(
+        EarlyDeletion(
+            workflows=earlier.workflows + workflows, octets=earlier.octets + octets, since=earlier.since, until=now
+        )
+    )

@@ -176,6 +176,40 @@ class LimitLine:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class StoredLine:
+    """What one kind of what is stored takes in bytes, about; `remedy` says how a person makes it smaller."""
+
+    kind: str
+    octets: int
+    number: int
+    remedy: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeletedLine:
+    """Finished workflows that were deleted before their time, for lack of room, and the bytes of the database they had."""
+
+    workflows: int
+    octets: int
+    since: datetime
+    until: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DiskLine:
+    """The disk of the data folder: bytes that are free, those of the database, and what each kind takes, the largest first.
+
+    `nearly_full` tells that there is so little room that history is deleted early, `deleted` that it lately was.
+    """
+
+    free: int
+    nearly_full: bool
+    database: int
+    stored: tuple[StoredLine, ...]
+    deleted: DeletedLine | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Snapshot:
     """Everything the terminal view needs, at the appliance's time `now`."""
 
@@ -185,6 +219,7 @@ class Snapshot:
     workflows: tuple[WorkflowLine, ...]
     strangers: tuple[StrangerLine, ...] = ()
     limits: tuple[LimitLine, ...] = ()
+    disk: DiskLine | None = None
 
 
 def encode_snapshot(snapshot: Snapshot) -> str:
@@ -205,6 +240,7 @@ def decode_snapshot(text: str | bytes) -> Snapshot:
             workflows=tuple(_workflow(workflow) for workflow in entry["workflows"]),
             strangers=tuple(_stranger(each) for each in entry["strangers"]),
             limits=tuple(_limit(each) for each in entry.get("limits", ())),
+            disk=_disk(entry["disk"]) if entry.get("disk") else None,
         )
     except (ValueError, KeyError, TypeError) as error:
         raise Invalid(f"status: not a snapshot: {error}") from None
@@ -216,6 +252,11 @@ def _stranger(entry: dict[str, Any]) -> StrangerLine:
 
 def _limit(entry: dict[str, Any]) -> LimitLine:
     return LimitLine(**{**entry, "held_back": tuple(HeldBackLine(**each) for each in entry["held_back"])})
+
+
+def _disk(entry: dict[str, Any]) -> DiskLine:
+    deleted = DeletedLine(**_with_times(entry["deleted"], "since", "until")) if entry["deleted"] else None
+    return DiskLine(**{**entry, "stored": tuple(StoredLine(**each) for each in entry["stored"]), "deleted": deleted})
 
 
 def _workflow(entry: dict[str, Any]) -> WorkflowLine:

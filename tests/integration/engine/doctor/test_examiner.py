@@ -60,6 +60,7 @@ class World:
             self.inventory,
             lambda _: self.firmware_traits,
             box.lost_histories.by_machine,
+            box.disk.usage,
             box.clock,
         )
 

@@ -11,7 +11,7 @@ from tinkbox.model.workflow import State
 
 
 def meter(box: Appliance) -> Meter:
-    return Meter(box.store, box.machines, box.attempts, box.clock)
+    return Meter(box.store, box.machines, box.attempts, box.disk.usage, box.clock)
 
 
 async def test_every_end_of_an_attempt_is_counted_once_however_often_one_asks(box: Appliance) -> None:

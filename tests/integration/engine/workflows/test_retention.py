@@ -11,6 +11,7 @@ import pytest
 from tests.integration.engine.appliance import Appliance, appliance, mac
 from tinkbox.engine.workflows import retention
 from tinkbox.engine.workflows.retention import Retainer
+from tinkbox.model.disk_usage import EarlyDeletion
 from tinkbox.model.retention import Retention
 from tinkbox.model.workflow import State
 from tinkbox.store.database import Tables
@@ -99,6 +100,38 @@ async def test_every_workflow_that_is_deleted_is_named_in_the_log(
     said = "".join(each.getMessage() for each in caplog.records if each.getMessage().startswith("workflows deleted: "))
     assert [f"{each} (" in said for each in ids] == [each not in await there(box) for each in ids]
     assert ", SUCCESS)" in said
+
+
+async def test_what_was_deleted_early_is_told_for_a_week_with_how_much_and_when(box: Appliance) -> None:
+    await box.machine(1)
+    await over(box, 35)
+    box.clock.forward(1)
+    first, room = box.clock(), count(100 * 2**20)
+    pressed = Retainer(
+        box.store, box.wakeups, box.machines, box.clock, Retention(), box.shells.forget_recordings, lambda: next(room)
+    )  # fmt: skip
+    assert (await box.disk.usage()).early is None
+    before = await taken(box)
+    await pressed.look()
+    box.clock.forward(60)
+    await pressed.look()
+    told = (await box.disk.usage()).early
+    assert told == EarlyDeletion(
+        workflows=15, octets=before - await taken(box), since=first, until=first + timedelta(seconds=60)
+    )
+    assert told.octets > 15 * 1_000
+    box.clock.forward(timedelta(days=7).total_seconds())
+    assert (await box.disk.usage()).early is None
+    await over(box, 1)
+    box.clock.forward(1)
+    await pressed.look()
+    told = (await box.disk.usage()).early
+    assert told is not None
+    assert (told.workflows, told.since, told.until) == (1, box.clock(), box.clock())
+
+
+async def taken(box: Appliance) -> int:
+    return await box.store.read(lambda tables: tables.room.taken())
 
 
 async def test_recordings_go_with_their_workflow(tmp_path: Path) -> None:

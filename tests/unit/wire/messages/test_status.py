@@ -1,6 +1,7 @@
 """The snapshot that the terminal view draws travels unchanged."""
 
 import json
+from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
@@ -10,12 +11,15 @@ from tinkbox.model.errors import Invalid
 from tinkbox.model.services import Phase
 from tinkbox.model.workflow import State
 from tinkbox.wire.messages.status import (
+    DeletedLine,
+    DiskLine,
     FailureLine,
     HeldLine,
     MachineLine,
     RunningLine,
     ServiceLine,
     Snapshot,
+    StoredLine,
     StrangerLine,
     TaskLine,
     WorkflowLine,
@@ -70,6 +74,23 @@ FULL = Snapshot(
 
 def test_a_snapshot_travels_unchanged() -> None:
     assert decode_snapshot(encode_snapshot(FULL)) == FULL
+
+
+def test_what_takes_room_travels_unchanged() -> None:
+    stored = (StoredLine(kind="output", octets=7, number=2, remedy="delete workflows"),)
+    deleted = DeletedLine(workflows=3, octets=9, since=NOW, until=NOW)
+    for disk in (
+        DiskLine(free=1, nearly_full=True, database=2, stored=stored, deleted=deleted),
+        DiskLine(free=1, nearly_full=False, database=2, stored=()),
+    ):
+        told = replace(FULL, disk=disk)
+        assert decode_snapshot(encode_snapshot(told)) == told
+
+
+def test_a_snapshot_of_an_appliance_that_tells_nothing_of_its_disk_is_read() -> None:
+    earlier = json.loads(encode_snapshot(FULL))
+    del earlier["disk"]
+    assert decode_snapshot(json.dumps(earlier)) == FULL
 
 
 @pytest.mark.parametrize(

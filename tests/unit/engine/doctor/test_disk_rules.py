@@ -1,0 +1,33 @@
+"""The doctor's rules about the disk of the data folder."""
+
+from datetime import timedelta
+
+from tests.unit.engine.boot_story import BEGIN, appliance
+from tinkbox.engine.doctor.disk_rules import deleted_early, disk_nearly_full
+from tinkbox.model.diagnosis import Gravity
+from tinkbox.model.disk_usage import DiskUsage, EarlyDeletion, Share, Stored
+
+MIB = 1 << 20
+SHARES = {Stored.OUTPUT: Share(octets=30 * MIB, number=9), Stored.IMAGES: Share(octets=900 * MIB, number=3)}
+FULL = DiskUsage(free=300 * MIB, keep_free=512 * MIB, database=40 * MIB, shares=SHARES)
+ROOMY = DiskUsage(free=600 * MIB, keep_free=512 * MIB, database=40 * MIB, shares=SHARES)
+
+
+def test_a_disk_that_is_nearly_full_is_told_with_what_takes_most_of_it() -> None:
+    (found,) = disk_nearly_full(appliance(disk=FULL))
+    assert (found.gravity, "300MiB are free" in found.cause) == (Gravity.FAULT, True)
+    assert found.evidence[-2:] == ("images in the registry: 900MiB", "what actions and services printed: 30MiB")
+    assert "tinkbox image delete" in found.remedy
+    assert list(disk_nearly_full(appliance(disk=DiskUsage(free=1, keep_free=2, database=3, shares={}))))
+    assert not list(disk_nearly_full(appliance(disk=ROOMY)))
+    assert not list(disk_nearly_full(appliance()))
+
+
+def test_history_that_was_deleted_early_is_told_also_when_there_is_room_again() -> None:
+    early = EarlyDeletion(workflows=35, octets=120 * MIB, since=BEGIN, until=BEGIN + timedelta(hours=1))
+    disk = DiskUsage(free=600 * MIB, keep_free=512 * MIB, database=40 * MIB, shares=SHARES, early=early)
+    (found,) = deleted_early(appliance(disk=disk))
+    assert (found.gravity, found.cause[:2], "120MiB" in found.evidence[0]) == (Gravity.SUSPECT, "35", True)
+    assert "retention.keep_free" in found.remedy
+    assert not list(deleted_early(appliance(disk=ROOMY)))
+    assert not list(deleted_early(appliance()))

@@ -1,0 +1,77 @@
+"""What takes room on the disk of the data folder."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from enum import Enum
+from typing import Final
+
+# So long people are told that history was deleted early.
+TOLD_FOR: Final = timedelta(days=7)
+
+
+class Stored(Enum):
+    """A kind of what is stored: its name, what it is, and how a person makes it smaller."""
+
+    OUTPUT = "output", "what actions and services printed", "delete workflows, or lower retention.workflows"
+    DATA = "data", "the ephemeral data of workflows", "delete workflows, or lower retention.workflows"
+    WORKFLOWS = "workflows", "workflows, their attempts and events", "delete workflows, or lower retention.workflows"
+    RECORDINGS = "recordings", "recordings of shells", "delete workflows, or lower retention.workflows"
+    TIMELINES = "timelines", "boot timelines and syslog of machines", "delete hardware that is gone"
+    DISCOVERED = "discovered", "unknown machines and their inventories", "accept or refuse unknown machines"
+    IMAGES = "images", "images in the registry", "delete images that no machine needs (tinkbox image delete)"
+
+    def __init__(self, title: str, about: str, remedy: str) -> None:
+        self.title = title
+        self.about = about
+        self.remedy = remedy
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Share:
+    """Bytes that one kind takes, about, and how many there are: workflows, machines, files, else rows of the database."""
+
+    octets: int
+    number: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EarlyDeletion:
+    """Finished workflows that were deleted before their time, for lack of room: how many, and their bytes in the database.
+
+    It began at `since`; the last went at `until`.
+    """
+
+    workflows: int
+    octets: int
+    since: datetime
+    until: datetime
+
+    def is_news(self, now: datetime) -> bool:
+        """Whether people are still told of it."""
+        return now - self.until < TOLD_FOR
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DiskUsage:
+    """Bytes: `free` of the disk, `keep_free` as the settings have it, the `database`'s file, and what each kind takes.
+
+    A kind that was not measured yet is missing.
+    """
+
+    free: int
+    keep_free: int
+    database: int
+    shares: Mapping[Stored, Share]
+    early: EarlyDeletion | None = None
+
+    @property
+    def nearly_full(self) -> bool:
+        """Whether history is deleted early."""
+        return self.free < self.keep_free
+
+    @property
+    def largest(self) -> tuple[Stored, ...]:
+        """The kinds that take anything, the largest first."""
+        there = [kind for kind, share in self.shares.items() if share.octets]
+        return tuple(sorted(there, key=lambda kind: -self.shares[kind].octets))

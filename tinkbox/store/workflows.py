@@ -48,6 +48,30 @@ _CURRENT_STEP = _STEP.replace(
         (SELECT min(position) FROM action WHERE workflow_id = ?1 AND state NOT IN ('SUCCESS', 'SKIPPED')),
         (SELECT max(position) FROM action WHERE workflow_id = ?1))""",
 )
+# What may be much of a workflow: the bytes and the key of each row, and how one goes.
+_BULK: Final = (
+    (
+        "SELECT length(chunk), output.attempt, start FROM attempt JOIN output ON output.attempt = token WHERE workflow_id = ?",
+        "DELETE FROM output WHERE attempt = ? AND start = ?",
+    ),
+    (
+        "SELECT length(chunk), service_output.run, start FROM service_run JOIN service_output ON run = token WHERE workflow_id = ?",
+        "DELETE FROM service_output WHERE run = ? AND start = ?",
+    ),
+    (
+        "SELECT iif(archive IS NULL, 0, size), workflow_id, version FROM data WHERE workflow_id = ?",
+        "DELETE FROM data WHERE workflow_id = ? AND version = ?",
+    ),
+    (
+        "SELECT ifnull(length(outcome), 0), attempt, sequence FROM hold WHERE workflow_id = ?",
+        "DELETE FROM hold WHERE attempt = ? AND sequence = ?",
+    ),
+    (
+        "SELECT length(data), workflow_id, number FROM event WHERE workflow_id = ?",
+        "DELETE FROM event WHERE workflow_id = ? AND number = ?",
+    ),
+)
+LEAST_ROW: Final = 1024
 # Texts of which the values are kept, so that each is parsed once.
 REMEMBERED: Final = 4096
 _UNDER_WAY_COLUMNS = """
@@ -152,14 +176,16 @@ class WorkflowTable:
 
     def ids(self) -> list[str]:
         """The ids of every workflow, oldest first."""
-        return [row["id"] for row in self._sql.execute("SELECT id FROM workflow ORDER BY number").fetchall()]
+        rows = self._sql.execute("SELECT id FROM workflow WHERE NOT deleting ORDER BY number").fetchall()
+        return [row["id"] for row in rows]
 
     def finished_before(self, before: datetime, kept: int, most: int) -> list[str]:
         """The ids of workflows that are over and nothing happened to since then, oldest first, but for the `kept` newest."""
         return [
             row["id"]
             for row in self._sql.execute(
-                "SELECT id FROM workflow WHERE state IN (SELECT value FROM json_each(?1)) AND updated_at < ?2 AND number <= "
+                "SELECT id FROM workflow WHERE NOT deleting AND state IN (SELECT value FROM json_each(?1)) "
+                "AND updated_at < ?2 AND number <= "
                 "(SELECT number FROM workflow WHERE state IN (SELECT value FROM json_each(?1)) "
                 "ORDER BY number DESC LIMIT 1 OFFSET ?3) ORDER BY number LIMIT ?4",
                 (json.dumps(sorted(FINAL)), before.isoformat(), kept, most),
@@ -175,15 +201,15 @@ class WorkflowTable:
         """Every workflow that is not over and the newest of the others, oldest first."""
         return self._workflows(
             "WHERE state IN ('PENDING', 'RUNNING', 'STOPPING') OR number IN (SELECT number FROM workflow "
-            "WHERE state NOT IN ('PENDING', 'RUNNING', 'STOPPING') ORDER BY number DESC LIMIT ?) ORDER BY number",
+            "WHERE NOT deleting AND state NOT IN ('PENDING', 'RUNNING', 'STOPPING') ORDER BY number DESC LIMIT ?) ORDER BY number",
             (newest,),
         )
 
     def matching(self, key: str) -> list[Workflow]:
         """The workflow of this id, else those whose id begins with `key`, else the newest of that name."""
-        found = self._workflows("WHERE substr(id, 1, length(?1)) = ?1 ORDER BY number", (key,))
+        found = self._workflows("WHERE NOT deleting AND substr(id, 1, length(?1)) = ?1 ORDER BY number", (key,))
         exact = [each for each in found if each.id == key]
-        return exact or found or self._workflows("WHERE name = ? ORDER BY number DESC LIMIT 1", (key,))
+        return exact or found or self._workflows("WHERE NOT deleting AND name = ? ORDER BY number DESC LIMIT 1", (key,))
 
     def get(self, workflow_id: str) -> Workflow:
         """The workflow of exactly this id, which must be there."""
@@ -272,6 +298,34 @@ class WorkflowTable:
         self._sql.execute(
             "UPDATE action SET failures = failures + 1 WHERE workflow_id = ? AND position = ?", (workflow_id, position)
         )
+
+    def begin_deletion(self, workflow_id: str) -> None:
+        """Let nobody find or begin it any more, while what is its goes piece by piece."""
+        self._sql.execute(
+            "UPDATE workflow SET deleting = 1, state = iif(state = 'PENDING', 'CANCELED', state) WHERE id = ?",
+            (workflow_id,),
+        )
+
+    def half_deleted(self) -> list[str]:
+        """The ids of those of which the deletion began."""
+        rows = self._sql.execute("SELECT id FROM workflow WHERE deleting ORDER BY number").fetchall()
+        return [row["id"] for row in rows]
+
+    def empty(self, workflow_id: str, most: int) -> int:
+        """Delete so many bytes of what is a workflow's, and the rest of a row; returns how many, fewer when no more are left.
+
+        A row counts as LEAST_ROW at least.
+        """
+        deleted = 0
+        for rows, delete in _BULK:
+            keys: list[tuple[object, ...]] = []
+            for octets, *key in self._sql.execute(rows, (workflow_id,)):
+                if deleted >= most:
+                    break
+                deleted += max(octets, LEAST_ROW)
+                keys.append(tuple(key))
+            self._sql.executemany(delete, keys)
+        return deleted
 
     def delete(self, workflow_id: str) -> None:
         self._sql.execute("DELETE FROM workflow WHERE id = ?", (workflow_id,))

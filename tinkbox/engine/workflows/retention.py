@@ -1,18 +1,20 @@
 """Deleting workflows that have been over for long, so that an appliance that is left alone has room.
 
-A few in each transaction: machines that boot wait for none of it.
+A few in each transaction, and of a large one a few megabytes: machines that boot wait for none of it.
 """
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Collection, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from typing import Final, NoReturn
 
 from tinkbox.engine.machines.machines import Machines
 from tinkbox.engine.wakeups import Wakeups
+from tinkbox.engine.workflows.deletion import OCTETS_AT_ONCE, begin_deletion, delete_piece
 from tinkbox.engine.workflows.endings import tell
-from tinkbox.engine.workflows.workflows import forget_workflow
 from tinkbox.model.disk_usage import EarlyDeletion
 from tinkbox.model.errors import Unavailable
 from tinkbox.model.retention import Retention
@@ -65,13 +67,13 @@ class Retainer:
 
         Raises Unavailable.
         """
-        now, deleted = self._clock(), 0
-        while some := await self._delete(now - self._retention.workflows, self._retention.newest):
-            deleted += some
-            await asyncio.sleep(PAUSE)
+        now = self._clock()
+        deleted = await self._delete(now - self._retention.workflows, self._retention.newest)
         early = await self._delete(now, ALWAYS_KEPT, early=True) if self._is_to_be_early(now) else 0
         if deleted + early:
             await self._forgotten()
+        # People delete as well, when the disk is full: what is free in the file is of no use to anything else.
+        if deleted + early or self._free() < self._retention.keep_free:
             await self._give_room_back()
         if deleted:
             _log.info("%d workflows deleted that ended long ago", deleted, extra={"action": "retention.deleted"})
@@ -98,23 +100,22 @@ class Retainer:
         return True
 
     async def _delete(self, before: datetime, kept: int, *, early: bool = False) -> int:
-        """Some that nothing happened to since then, but for the newest; returns how many."""
+        """Those that nothing happened to since then, but for the newest; returns how many.
 
-        def use_case(tables: Tables) -> list[Workflow]:
-            old = [tables.workflows.get(each) for each in tables.workflows.finished_before(before, kept, AT_ONCE)]
-            taken = tables.room.taken()
-            for workflow in old:
-                forget_workflow(tables, workflow)
-            if old and early:
-                _note_early(tables, len(old), taken - tables.room.taken(), before)
-            return old
-
-        some = await self._store.write(use_case)
-        if some:
-            told = ", ".join(f"{each.id} ({each.name!r}, {each.state})" for each in some)
-            _log.info("workflows deleted: %s", told, extra={"action": "retention.workflows"})
-        await tell(self._machines, self._wakeups, {worker for each in some for worker in each.workers()})
-        return len(some)
+        Of those that go `early`, AT_ONCE are enough.
+        """
+        deleted = 0
+        while True:
+            most = AT_ONCE - deleted if early else AT_ONCE
+            piece = await self._store.write(partial(_delete_some, before=before, kept=kept, most=most, early=early))
+            await tell(self._machines, self._wakeups, piece.workers)
+            deleted += len(piece.gone)
+            if piece.gone:
+                told = ", ".join(f"{each.id} ({each.name!r}, {each.state})" for each in piece.gone)
+                _log.info("workflows deleted: %s", told, extra={"action": "retention.workflows"})
+            if piece.is_last or (early and deleted == AT_ONCE):
+                return deleted
+            await asyncio.sleep(PAUSE)
 
     async def _give_room_back(self) -> None:
         """Until nothing is free, or where the file gives nothing back."""
@@ -126,6 +127,32 @@ class Retainer:
                 return
             free = left
             await asyncio.sleep(PAUSE)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Piece:
+    """What one transaction deleted: workflows, and of which machines they were; after the last, nothing is left to delete."""
+
+    gone: Sequence[Workflow]
+    workers: Collection[str]
+    is_last: bool
+
+
+def _delete_some(tables: Tables, *, before: datetime, kept: int, most: int, early: bool) -> _Piece:
+    """Delete as much as a transaction may: `most` workflows, OCTETS_AT_ONCE bytes."""
+    workers: set[str] = set()
+    gone, left, taken = [], OCTETS_AT_ONCE, tables.room.taken()
+    found = [*tables.workflows.half_deleted(), *tables.workflows.finished_before(before, kept, most)][:most]
+    for workflow in map(tables.workflows.get, found):
+        begin_deletion(tables, workflow)
+        workers |= set(workflow.workers())
+        left = delete_piece(tables, workflow.id, left)
+        if not left:
+            break
+        gone.append(workflow)
+    if found and early:
+        _note_early(tables, len(gone), taken - tables.room.taken(), before)
+    return _Piece(gone=gone, workers=workers, is_last=not found)
 
 
 def _note_early(tables: Tables, workflows: int, octets: int, now: datetime) -> None:

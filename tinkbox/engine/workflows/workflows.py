@@ -14,6 +14,7 @@ from tinkbox.engine.templates.rendering import render, rendering_data
 from tinkbox.engine.templates.rendering_queue import RenderingQueue
 from tinkbox.engine.templates.templates import find_template
 from tinkbox.engine.wakeups import CHANGES, Wakeups
+from tinkbox.engine.workflows.deletion import OCTETS_AT_ONCE, begin_deletion, delete_piece
 from tinkbox.engine.workflows.endings import stop, tell
 from tinkbox.engine.workflows.image_digests import DigestOf, pin_again, pinned
 from tinkbox.engine.workflows.journals import discard, undecided
@@ -231,18 +232,20 @@ class Workflows:
     async def delete(self, key: str) -> str:
         """Forget a workflow that is not running; returns its id.  Raises Conflict while it runs."""
 
-        def use_case(tables: Tables) -> tuple[str, list[str]]:
+        def use_case(tables: Tables) -> tuple[str, list[str], int]:
             workflow = find_workflow(tables, key)
             if workflow.state in {State.RUNNING, State.STOPPING}:
                 raise Conflict(
                     f"workflow {workflow.id} is {workflow.state.lower()}: it can be deleted when it is over, "
                     "and canceled before"
                 )
-            forget_workflow(tables, workflow)
-            return workflow.id, workflow.workers()
+            begin_deletion(tables, workflow)
+            return workflow.id, workflow.workers(), delete_piece(tables, workflow.id, OCTETS_AT_ONCE)
 
-        workflow_id, workers = await self._store.write(use_case)
+        workflow_id, workers, gone = await self._store.write(use_case)
         await tell(self._machines, self._wakeups, workers)
+        while not gone:
+            gone = await self._store.write(lambda tables: delete_piece(tables, workflow_id, OCTETS_AT_ONCE))
         return workflow_id
 
     async def events(self, key: str) -> list[Event]:
@@ -297,13 +300,6 @@ class Workflows:
     async def data_versions(self, key: str) -> list[DataVersion]:
         """Every version of the ephemeral data, oldest first, the older ones without their archive."""
         return await self._store.read(lambda tables: tables.data.versions(find_workflow(tables, key).id))
-
-
-def forget_workflow(tables: Tables, workflow: Workflow) -> None:
-    """Delete one that does not run, with all that is its."""
-    tables.workflows.delete(workflow.id)
-    if workflow.state is not State.SUCCESS:  # what did not succeed holds a ticket for the next try
-        tables.hardware.withdraw_ticket(workflow.workers(), installed=False)
 
 
 def find_workflow(tables: Tables, key: str) -> Workflow:

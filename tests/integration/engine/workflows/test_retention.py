@@ -5,18 +5,22 @@ import os
 from datetime import timedelta
 from itertools import count
 from pathlib import Path
+from typing import TypeVar
 
 import pytest
 
 from tests.integration.engine.appliance import Appliance, appliance, mac
-from tinkbox.engine.workflows import retention
+from tinkbox.engine.workflows import retention, workflows
+from tinkbox.engine.workflows.deletion import begin_deletion, delete_piece
 from tinkbox.engine.workflows.retention import Retainer
 from tinkbox.model.disk_usage import EarlyDeletion
+from tinkbox.model.errors import NotFound
 from tinkbox.model.retention import Retention
 from tinkbox.model.workflow import State
-from tinkbox.store.database import Tables
+from tinkbox.store.database import Tables, UseCase
 
 AGE = timedelta(days=90)
+T = TypeVar("T")
 
 
 @pytest.fixture(autouse=True)
@@ -161,6 +165,98 @@ async def test_the_disk_gets_its_room_back(tmp_path: Path) -> None:
         after, free = await pages(box), await box.store.read(lambda tables: tables.room.free())
     assert free == 0
     assert after < before / 5
+
+
+async def test_the_disk_gets_room_back_that_a_person_made(tmp_path: Path) -> None:
+    async with appliance(tmp_path / "db") as box:
+        await box.machine(1)
+        await printed(box, 2_000_000)
+        await box.workflows.delete((await there(box))[0])
+        assert await box.store.read(lambda tables: tables.room.free())
+        keeps = Retention(keep_free=2**20)
+        for free in (2**20, 2**20 - 1):
+            made = Retainer(
+                box.store, box.wakeups, box.machines, box.clock, keeps, box.shells.forget_recordings, lambda free=free: free
+            )  # fmt: skip
+            await made.look()
+            left = await box.store.read(lambda tables: tables.room.free())
+            assert bool(left) == (free == 2**20), "only where there is too little"
+
+
+async def printed(box: Appliance, octets: int) -> str:
+    """A workflow of machine 1 that failed and printed so much; returns its id."""
+    worker, workflow_id = str(box.machines.known.find(mac(1)).hardware.id), await box.workflow()
+    offer = await box.offer(worker)
+    assert offer is not None
+    for offset in range(0, octets, 10_000):
+        await box.attempts.output(worker, offer.attempt, offset, os.urandom(10_000))
+    await box.report(worker, offer, State.FAILED)
+    return workflow_id
+
+
+@pytest.mark.parametrize("who", ["retention", "person"])
+async def test_no_transaction_deletes_more_than_a_few_megabytes(
+    box: Appliance, who: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for module in (retention, workflows):
+        monkeypatch.setattr(module, "OCTETS_AT_ONCE", 100_000)
+    await box.machine(1)
+    large = await printed(box, 900_000)
+    small = await over(box, 3)
+    sizes, before = [], await taken(box)
+    write = box.store.write
+
+    async def written(use_case: UseCase[T]) -> T:
+        nonlocal before
+        value = await write(use_case)
+        now = await taken(box)
+        sizes.append(before - now)
+        before = now
+        with pytest.raises(NotFound):
+            await box.workflows.retry(large)
+        assert large not in await there(box)
+        return value
+
+    monkeypatch.setattr(box.store, "write", written)
+    if who == "person":
+        await box.workflows.delete(large)
+        assert await there(box) == small
+    else:
+        box.clock.forward(2 * AGE.total_seconds())
+        assert await retainer(box).look() == 3
+        assert await there(box) == small[-1:]
+    monkeypatch.undo()
+    assert sum(sizes) > 900_000
+    assert max(sizes) < 120_000, sizes
+
+
+async def test_what_was_half_deleted_is_deleted_after_a_restart(tmp_path: Path) -> None:
+    async with appliance(tmp_path / "db") as box:
+        await box.machine(1)
+        large = await printed(box, 300_000)
+        await box.workflow()
+        waiting = await box.workflow()
+
+        def begin(tables: Tables) -> None:
+            for each in (large, waiting):
+                begin_deletion(tables, tables.workflows.get(each))
+                assert delete_piece(tables, each, 1_024) == 0
+
+        await box.store.write(begin)
+    async with appliance(tmp_path / "db", numbers=count(1_000)) as box:
+        assert len(await there(box)) == 1
+        assert await retainer(box).look() == 2
+        assert await box.store.read(lambda tables: tables.workflows.half_deleted()) == []
+        assert len(await there(box)) == 1
+
+
+async def test_one_that_waits_begins_nowhere_once_its_deletion_began(box: Appliance) -> None:
+    worker = await box.machine(1)
+    waiting = await box.workflow()
+    await box.store.write(lambda tables: begin_deletion(tables, tables.workflows.get(waiting)))
+    assert await box.offer(worker) is None
+    await box.machines.refresh([worker])
+    assert not (await box.machines.get(worker)).ticket
 
 
 async def pages(box: Appliance) -> int:

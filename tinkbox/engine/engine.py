@@ -125,9 +125,6 @@ class Engine:
         )
         self.deadlines = Deadlines(store, wakeups, machines, clock)
         self.returns = Returns(store, wakeups, machines, clock)
-        self.retainer = Retainer(
-            store, wakeups, machines, clock, settings.retention, self.shells.forget_recordings, around.free
-        )
 
         # What machines are told in their first minutes, and what is learned of them.
         self.syslog = Syslog(store, clock, machines.timeline.follows)
@@ -140,6 +137,10 @@ class Engine:
         strangers = UnknownMachines(
             store, machines.known.knows, clock, around.monotonic, settings.quotas, machines.sessions.forget
         )
+        self.retainer = Retainer(
+            store, wakeups, machines, clock, settings.retention, self.shells.forget_recordings, around.free,
+            surplus=(machines.timeline.forget_surplus, strangers.forget_surplus),
+        )  # fmt: skip
         acceptance = Acceptance(rules=settings.rules, networks=[each.network for each in settings.subnets])
         self.discovery = Discovery(store, wakeups, machines, self.workflows, strangers, clock, acceptance)
         self.booting = Booting(

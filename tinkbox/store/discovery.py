@@ -16,10 +16,22 @@ class DiscoveryTable:
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._sql = connection
 
-    def all(self) -> list[Stranger]:
-        """Every stranger that is kept, the one seen first first."""
-        rows = self._sql.execute("SELECT * FROM stranger ORDER BY first_seen, mac").fetchall()
+    def some(self, most: int) -> list[Stranger]:
+        """Strangers that are kept, the one seen first first: those that are refused, and at most so many others.
+
+        Of the others those that wait go before, then those that were seen last.
+        """
+        rows = self._sql.execute(
+            "SELECT * FROM stranger WHERE standing = 'refused' OR mac IN (SELECT mac FROM stranger "
+            "WHERE standing != 'refused' ORDER BY standing = 'waiting' DESC, last_seen DESC LIMIT ?) ORDER BY first_seen, mac",
+            (most,),
+        ).fetchall()
         return [_stranger(row) for row in rows]
+
+    def behind(self, mac: str, most: int) -> list[MacAddress]:
+        """The next strangers behind a MAC, in the order of MACs."""
+        rows = self._sql.execute("SELECT mac FROM stranger WHERE mac > ? ORDER BY mac LIMIT ?", (mac, most)).fetchall()
+        return [MacAddress(row["mac"]) for row in rows]
 
     def put(self, strangers: Iterable[Stranger]) -> None:
         """Keep them, as they stand now; what is hardware by now stays as it was stored."""

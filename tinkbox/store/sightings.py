@@ -2,7 +2,7 @@
 
 import json
 import sqlite3
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -71,14 +71,33 @@ class SightingTable:
         ).fetchall()
         return {row["number"]: _sighting(row) for row in rows}
 
-    def recent(self, most: int) -> dict[int, Sighting]:
-        """The newest sightings of every machine, at most so many of each, oldest first."""
+    def recent(self, macs: Sequence[str], most: int) -> dict[int, Sighting]:
+        """The newest sightings of these machines, at most so many of each, oldest first."""
         rows = self._sql.execute(
-            "SELECT * FROM (SELECT *, row_number() OVER (PARTITION BY mac ORDER BY number DESC) AS age FROM sighting) "
-            "WHERE age <= ? ORDER BY number",
-            (most,),
+            "SELECT * FROM (SELECT *, row_number() OVER (PARTITION BY mac ORDER BY number DESC) AS age FROM sighting "
+            "WHERE mac IN (SELECT value FROM json_each(?))) WHERE age <= ? ORDER BY number",
+            (json.dumps(list(macs)), most),
         ).fetchall()
         return {row["number"]: _sighting(row) for row in rows}
+
+    def newest_first(self) -> Iterator[MacAddress]:
+        """Every machine that was seen, that seen last first; none of them is kept in memory."""
+        seen = self._sql.execute("SELECT mac FROM sighting GROUP BY mac ORDER BY max(number) DESC")
+        return (MacAddress(row["mac"]) for row in seen)
+
+    def behind(self, mac: str, rows: int) -> list[MacAddress]:
+        """Machines in the order of their MACs behind one: as many as have so many sightings and lines of syslog, about."""
+        found, counted = [], 0
+        for row in self._sql.execute(
+            "SELECT mac, count(*) + (SELECT count(*) FROM syslog WHERE syslog.mac = sighting.mac) AS number "
+            "FROM sighting WHERE mac > ? GROUP BY mac ORDER BY mac",
+            (mac,),
+        ):
+            found.append(MacAddress(row["mac"]))
+            counted += row["number"]
+            if counted >= rows:
+                break
+        return found
 
     def acts(self, hardware_id: str, most: int) -> list[Act]:
         """The newest attempts at actions of a machine, oldest first."""

@@ -96,7 +96,9 @@ async def test_what_was_seen_of_machines_goes_to_their_macs(tmp_path: Path) -> N
         connection.commit()
     store = await Store.open(tmp_path / "db")
     try:
-        seen = (await store.read(lambda tables: tables.sightings.recent(9))).values()
+        seen = (
+            await store.read(lambda tables: tables.sightings.recent(list(tables.sightings.newest_first()), 9))
+        ).values()
     finally:
         await store.close()
     assert [(each.mac, each.stage, each.detail, each.at) for each in seen] == [

@@ -28,7 +28,7 @@ def stranger(number: int, **facts: object) -> Stranger:
 
 
 async def kept(box: Appliance) -> list[Stranger]:
-    return await box.store.read(lambda tables: tables.discovery.all())
+    return await box.store.read(lambda tables: tables.discovery.some(1_000))
 
 
 async def test_a_stranger_comes_back_whole_the_one_seen_first_first(box: Appliance) -> None:
@@ -41,6 +41,20 @@ async def test_a_stranger_comes_back_whole_the_one_seen_first_first(box: Applian
     assert await kept(box) == [changed, later]
     await box.store.write(lambda tables: tables.discovery.forget([mac(8), mac(9)]))
     assert await kept(box) == [later]
+
+
+async def test_of_many_those_that_wait_and_those_seen_last_are_told_and_all_that_are_refused(box: Appliance) -> None:
+    waits, refused = stranger(1), stranger(2, standing=Standing.REFUSED)
+    booting = [
+        stranger(number, standing=Standing.BOOTING, last_seen=NOON + timedelta(days=number)) for number in range(3, 7)
+    ]
+    await box.store.write(lambda tables: tables.discovery.put([waits, refused, *booting]))
+    told = await box.store.read(lambda tables: tables.discovery.some(3))
+    assert {each.mac for each in told} == {mac(1), mac(2), mac(5), mac(6)}
+    macs = [mac(number) for number in range(1, 7)]
+    assert await box.store.read(lambda tables: tables.discovery.behind("", 4)) == macs[:4]
+    assert await box.store.read(lambda tables: tables.discovery.behind(mac(4), 4)) == macs[4:]
+    assert await box.store.read(lambda tables: tables.discovery.behind(mac(6), 4)) == []
 
 
 async def test_what_is_hardware_by_now_stays_as_it_was(box: Appliance) -> None:

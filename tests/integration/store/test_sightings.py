@@ -6,7 +6,7 @@ from datetime import timedelta
 from tests.integration.engine.appliance import mac
 from tests.integration.store.objects import NOW, attempt, workflow
 from tinkbox.model.boot import Stage
-from tinkbox.model.sightings import Sighting
+from tinkbox.model.sightings import Line, Sighting
 from tinkbox.model.workflow import Outcome, State
 from tinkbox.store.database import Store, Tables
 from tinkbox.store.sightings import KEPT_EVIDENCE, KEPT_SIGHTINGS
@@ -32,7 +32,10 @@ async def test_only_the_newest_of_each_machine_are_kept(store: Store) -> None:
     await store.write(lambda tables: tables.sightings.save(many))
     assert await store.read(lambda tables: tables.sightings.of([mac(1)])) == dict(list(many.items())[50:])
     assert await store.read(lambda tables: tables.sightings.of([mac(2)])) == quiet
-    assert await store.read(lambda tables: tables.sightings.recent(2)) == {**quiet, **dict(list(many.items())[-2:])}
+    assert await store.read(lambda tables: tables.sightings.recent(list(tables.sightings.newest_first()), 2)) == {
+        **quiet,
+        **dict(list(many.items())[-2:]),
+    }
 
 
 async def test_who_worked_as_a_machine_is_kept_whatever_else_it_was_seen_with(store: Store) -> None:
@@ -46,10 +49,23 @@ async def test_who_worked_as_a_machine_is_kept_whatever_else_it_was_seen_with(st
     assert len(await store.read(lambda tables: tables.sightings.of([SEEN.mac]))) == KEPT_SIGHTINGS + KEPT_EVIDENCE
 
 
+async def test_machines_are_told_in_the_order_of_their_macs_until_they_have_so_many_rows(store: Store) -> None:
+    seen = {1: replace(SEEN, mac=mac(3)), 2: replace(SEEN, mac=mac(2)), 3: SEEN, 4: SEEN}
+    line = Line(mac=mac(2), at=NOW, severity=6, program="kernel", text="hello")
+    await store.write(lambda tables: tables.sightings.save(seen))
+    await store.write(lambda tables: tables.syslog.save({1: line}))
+    assert await store.read(lambda tables: list(tables.sightings.newest_first())) == [mac(1), mac(2), mac(3)]
+    for behind, rows, told in (("", 2, [1]), ("", 3, [1, 2]), ("", 4, [1, 2]), (mac(1), 3, [2, 3]), (mac(3), 3, [])):
+        found = await store.read(lambda tables, behind=behind, rows=rows: tables.sightings.behind(behind, rows))
+        assert found == [mac(number) for number in told]
+
+
 async def test_what_is_forgotten_is_gone(store: Store) -> None:
     await store.write(lambda tables: tables.sightings.save({1: SEEN, 2: replace(SEEN, mac=mac(2))}))
     await store.write(lambda tables: tables.sightings.forget([mac(1), mac(3)]))
-    assert list(await store.read(lambda tables: tables.sightings.recent(9))) == [2]
+    assert list(await store.read(lambda tables: tables.sightings.recent(list(tables.sightings.newest_first()), 9))) == [
+        2
+    ]
 
 
 async def test_a_machines_acts_are_its_attempts_in_the_order_in_which_they_began(store: Store) -> None:

@@ -22,6 +22,8 @@ PATIENCE: Mapping[Standing, timedelta] = {
     Standing.ASKING: timedelta(minutes=2),
     Standing.BOOTING: timedelta(minutes=30),
 }
+LOADED = 1_000  # beside those that are refused; more where the quota is larger
+ROWS_AT_ONCE = 500  # that one transaction deletes
 _ARM64 = frozenset({11, 19})  # processor architecture types (IANA): 64-bit ARM, by TFTP and by HTTP
 _log = logging.getLogger(__name__)
 
@@ -53,10 +55,12 @@ class UnknownMachines:
         self._full: set[str] = set()
         self._unsaved: set[MacAddress] = set()
         self._noted = asyncio.Event()
+        self._looked_behind: str | None = ""  # for those that are stored and were not taken up
 
     async def load(self) -> None:
         """Take up what is stored; once, before anything is served."""
-        stored = await self._store.read(lambda tables: tables.discovery.all())
+        most = max(self._quotas.all, LOADED)
+        stored = await self._store.read(lambda tables: tables.discovery.some(most))
         for stranger in stored:
             # Nobody could be seen while the appliance was down.
             self.seen(stranger)
@@ -127,6 +131,24 @@ class UnknownMachines:
     def forget_absent(self) -> None:
         """Drop whoever was not seen for too long."""
         self.drop([each.mac for each in list(self._strangers.values()) if self._is_over(each)])
+
+    async def forget_surplus(self) -> bool:
+        """Delete some of those that are stored and were not taken up; whether there may be more of them."""
+        if self._looked_behind is None:
+            return False
+        behind = self._looked_behind
+        macs = await self._store.read(lambda tables: tables.discovery.behind(behind, ROWS_AT_ONCE))
+
+        def use_case(tables: Tables) -> list[MacAddress]:
+            gone = [each for each in macs if each not in self._strangers and not self._known(each)]
+            tables.discovery.forget(gone)
+            tables.sessions.forget(gone)
+            return gone
+
+        if not self._strangers.keys() >= set(macs):
+            self._forgotten(await self._store.write(use_case))
+        self._looked_behind = macs[-1] if macs else None
+        return bool(macs)
 
     async def run(self) -> NoReturn:
         """Save what was noted, in batches, for ever."""

@@ -23,6 +23,7 @@ NEW_STRANGERS = Rate(burst=STRANGERS, a_second=10)
 KEPT_OF_BOOT = 64
 EVIDENCE_OF_BOOT = 16
 MAX_UNSAVED = 10_000
+ROWS_AT_ONCE = 1_000  # that one transaction deletes
 
 
 class Timeline:
@@ -49,17 +50,43 @@ class Timeline:
         self._next = 1
         self._unsaved: dict[int, Entry] = {}
         self._forgotten: set[MacAddress] = set()
+        self._looked_behind: str | None = ""  # for strangers that are stored and were not taken up
         self._noted = asyncio.Event()
 
     async def load(self) -> None:
         """Take up what is stored; once, before anything is served."""
-        stored = await self._store.read(lambda tables: tables.sightings.recent(KEPT_OF_BOOT))
+        stored = await self._store.read(self._loaded)
         for number, sighting in stored.items():
             self._place(Entry(number, sighting))
             self._next = number + 1
         by_age = sorted(self._boots, key=lambda mac: self._boots[mac][-1].number)
         self._strangers = {mac: None for mac in by_age if not self._known(mac)}
         self._bound_strangers()
+
+    def _loaded(self, tables: Tables) -> dict[int, Sighting]:
+        """What is taken up: of all known machines, and of no more strangers than are kept, however many are stored."""
+        macs, strangers = [], 0
+        for mac in tables.sightings.newest_first():
+            known = self._known(mac)
+            strangers += not known
+            if known or strangers <= STRANGERS:
+                macs.append(mac)
+        return tables.sightings.recent(macs, KEPT_OF_BOOT)
+
+    async def forget_surplus(self) -> bool:
+        """Delete what is stored of some of the strangers that were not taken up; whether there may be more of them."""
+        if self._looked_behind is None:
+            return False
+        behind = self._looked_behind
+        macs = await self._store.read(lambda tables: tables.sightings.behind(behind, ROWS_AT_ONCE))
+        if any(self._is_surplus(each) for each in macs):
+            # Asked again there: one may have come and been saved meanwhile.
+            await self._store.write(lambda tables: _save(tables, [each for each in macs if self._is_surplus(each)], {}))
+        self._looked_behind = macs[-1] if macs else None
+        return bool(macs)
+
+    def _is_surplus(self, mac: MacAddress) -> bool:
+        return mac not in self._boots and not self._known(mac)
 
     def saw(self, mac: MacAddress, stage: Stage, detail: str = "", **facts: Fact) -> bool:
         """Note that a machine was seen; whether it was (a flood of new strangers is cut off)."""

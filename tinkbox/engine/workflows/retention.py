@@ -31,7 +31,10 @@ _log = logging.getLogger(__name__)
 
 
 class Retainer:
-    """A part; `forgotten` is called when workflows were deleted, `free` gives the bytes that are free on the disk."""
+    """A part; `forgotten` is called when workflows were deleted, `free` gives the bytes that are free on the disk.
+
+    Each of `surplus` deletes some rows of a kind of which too many are stored, and tells whether there may be more.
+    """
 
     def __init__(
         self,
@@ -42,6 +45,7 @@ class Retainer:
         retention: Retention,
         forgotten: Callable[[], Awaitable[None]],
         free: Callable[[], int],
+        surplus: Sequence[Callable[[], Awaitable[bool]]] = (),
     ) -> None:
         self._store = store
         self._wakeups = wakeups
@@ -50,6 +54,7 @@ class Retainer:
         self._retention = retention
         self._forgotten = forgotten
         self._free = free
+        self._surplus = surplus
         self._early_from = datetime.min.replace(tzinfo=UTC)
         self._free_before: int | None = None  # the last deletion before their time
 
@@ -70,6 +75,11 @@ class Retainer:
         now = self._clock()
         deleted = await self._delete(now - self._retention.workflows, self._retention.newest)
         early = await self._delete(now, ALWAYS_KEPT, early=True) if self._is_to_be_early(now) else 0
+        for forget in self._surplus:
+            more = True
+            while more:
+                more = await forget()
+                await asyncio.sleep(PAUSE)
         if deleted + early:
             await self._forgotten()
         # People delete as well, when the disk is full: what is free in the file is of no use to anything else.

@@ -19,7 +19,7 @@ ROUTER = IPv4Address("172.31.0.1")
 
 
 async def stored(box: Appliance) -> list[Stranger]:
-    return await box.store.read(lambda tables: tables.discovery.all())
+    return await box.store.read(lambda tables: tables.discovery.some(1_000))
 
 
 @pytest.mark.parametrize(("number", "architecture"), [(0, "x86_64"), (7, "x86_64"), (11, "aarch64"), (19, "aarch64")])

@@ -147,7 +147,9 @@ async def test_a_flood_of_invented_machines_costs_known_ones_nothing_and_stays_b
     assert len(bench.timeline.machines()) == STRANGERS + 1
     assert await bench.stages(KNOWN) == [Stage.SCRIPT]
     await bench.timeline.save()
-    kept = await bench.store.read(lambda tables: tables.sightings.recent(KEPT_SIGHTINGS))
+    kept = await bench.store.read(
+        lambda tables: tables.sightings.recent(list(tables.sightings.newest_first()), KEPT_SIGHTINGS)
+    )
     assert len(kept) == STRANGERS + 1
     assert {each.mac for each in kept.values()} == {each.mac for each in bench.timeline.machines()}
 

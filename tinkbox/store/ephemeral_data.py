@@ -4,7 +4,8 @@ import sqlite3
 from dataclasses import dataclass
 from datetime import datetime
 
-KEPT_VERSIONS = 3
+KEPT_VERSIONS = 3  # with their archives
+LISTED_VERSIONS = 1_000  # those included
 _FOR_ATTEMPT = """
     SELECT attempt.worker, attempt.workflow_id,
            json_array_length(action.definition, '$.wipes') > 0 AND NOT EXISTS (SELECT 1 FROM disk WHERE disk.attempt = ?1) AS unasked,
@@ -49,7 +50,7 @@ class DataTable:
         self._sql = connection
 
     def versions(self, workflow_id: str) -> list[DataVersion]:
-        """Every version, oldest first, the older ones without their archive."""
+        """The newest LISTED_VERSIONS, oldest first, but for KEPT_VERSIONS of them without their archive."""
         rows = self._sql.execute("SELECT * FROM data WHERE workflow_id = ? ORDER BY version", (workflow_id,)).fetchall()
         return [_version(row) for row in rows]
 
@@ -89,7 +90,7 @@ class DataTable:
         return next(int(row["version"]) for row in rows)
 
     def add(self, workflow_id: str, data: DataVersion) -> None:
-        """Store a new version and drop the archive of the one that is now too old."""
+        """Store a new version; drop the archive of the one that is too old by now, and all that is known of a much older one."""
         self._sql.execute(
             "INSERT INTO data (workflow_id, version, at, worker, size, digest, archive) VALUES (?, ?, ?, ?, ?, ?, ?)",
             (workflow_id, data.version, data.at.isoformat(), data.worker, data.size, data.digest, data.archive),
@@ -97,6 +98,9 @@ class DataTable:
         self._sql.execute(
             "UPDATE data SET archive = NULL WHERE workflow_id = ? AND version <= ? AND archive IS NOT NULL",
             (workflow_id, data.version - KEPT_VERSIONS),
+        )
+        self._sql.execute(
+            "DELETE FROM data WHERE workflow_id = ? AND version <= ?", (workflow_id, data.version - LISTED_VERSIONS)
         )
 
 

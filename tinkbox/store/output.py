@@ -1,6 +1,7 @@
 """What actions and services print: the head and the tail of each attempt or run, what lay between counted.
 
 Its output is bytes with offsets.  Up to HEAD bytes from its beginning and at least TAIL bytes from its end are kept.
+They lie in rows; what comes in small chunks is put together to BLOCK bytes in each, for a row of one byte costs a hundred.
 """
 
 import sqlite3
@@ -9,6 +10,7 @@ from typing import Final
 
 HEAD = 512 * 1024
 TAIL = 512 * 1024
+BLOCK = 4 * 1024
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,16 +50,33 @@ class OutputTable:
         if offset > length or not fresh:
             return length
         grown = length + len(fresh)
-        self._sql.execute(
-            f"INSERT INTO {self._output} ({self._column}, start, chunk) VALUES (?, ?, ?)",  # noqa: S608  our own tables
-            (token, length, fresh),
-        )
+        self._keep(token, length, fresh)
         self._sql.execute(f"UPDATE {self._table} SET output_length = ? WHERE token = ?", (grown, token))  # noqa: S608
         self._sql.execute(
-            f"DELETE FROM {self._output} WHERE {self._column} = ? AND start >= ? AND start + length(chunk) <= ?",  # noqa: S608
+            f"DELETE FROM {self._output} "  # noqa: S608
+            f"WHERE {self._column} = ?1 AND start >= ?2 AND start < ?3 AND start + length(chunk) <= ?3",
             (token, HEAD, grown - TAIL),
         )
         return grown
+
+    def _keep(self, token: str, start: int, fresh: bytes) -> None:
+        """Keep bytes in a row of their own, or in the newest where both fit into a block."""
+        rows = self._sql.execute(
+            f"SELECT start, iif(length(chunk) <= ?, chunk, NULL) AS open FROM {self._output} "  # noqa: S608
+            f"WHERE {self._column} = ? ORDER BY start DESC LIMIT 1",
+            (BLOCK - len(fresh), token),
+        ).fetchall()
+        for row in rows:
+            if row["open"] is not None:
+                self._sql.execute(
+                    f"UPDATE {self._output} SET chunk = ? WHERE {self._column} = ? AND start = ?",  # noqa: S608
+                    (row["open"] + fresh, token, row["start"]),
+                )
+                return
+        self._sql.execute(
+            f"INSERT INTO {self._output} ({self._column}, start, chunk) VALUES (?, ?, ?)",  # noqa: S608  our own tables
+            (token, start, fresh),
+        )
 
     def after(self, token: str, offset: int) -> list[Piece]:
         """What is kept from `offset` on, in order."""
@@ -73,7 +92,7 @@ class OutputTable:
         ]
 
     def last(self, token: str) -> bytes:
-        """The newest chunk, empty when there is none."""
+        """The newest row's bytes, empty when there is none."""
         rows = self._sql.execute(
             f"SELECT chunk FROM {self._output} WHERE {self._column} = ? ORDER BY start DESC LIMIT 1",  # noqa: S608
             (token,),

@@ -261,6 +261,7 @@ async def test_what_a_former_attempt_still_sends_is_not_lost(door: Door) -> None
 async def test_a_reader_is_told_what_was_dropped_while_it_was_away(door: Door, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(output, "HEAD", 1000)
     monkeypatch.setattr(output, "TAIL", 1000)
+    monkeypatch.setattr(output, "BLOCK", 0)
     worker = await door.box.machine(1)
     workflow_id = await door.box.workflow()
     offer = await door.box.offer(worker)
@@ -303,6 +304,7 @@ async def test_output_of_an_unknown_workflow_is_404(door: Door) -> None:
 async def test_what_was_not_kept_of_the_output_is_told(door: Door, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(output, "HEAD", 1000)
     monkeypatch.setattr(output, "TAIL", 1000)
+    monkeypatch.setattr(output, "BLOCK", 0)
     worker = await door.box.machine(1)
     workflow_id = await door.box.workflow()
     offer = await door.box.offer(worker)

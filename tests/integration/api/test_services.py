@@ -233,6 +233,7 @@ async def test_output_resumes_at_every_piece_also_in_the_run_of_a_retry(door: Do
 async def test_what_was_not_kept_of_the_output_is_told(door: Door, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(output, "HEAD", 1000)
     monkeypatch.setattr(output, "TAIL", 1000)
+    monkeypatch.setattr(output, "BLOCK", 0)
     await flow(door)
     host = Host(door)
     await host.begin()

@@ -1,6 +1,7 @@
 from tests.integration.store.objects import version
-from tinkbox.store.database import Store
-from tinkbox.store.ephemeral_data import KEPT_VERSIONS
+from tinkbox.model.disk_usage import Stored
+from tinkbox.store.database import Store, Tables
+from tinkbox.store.ephemeral_data import KEPT_VERSIONS, LISTED_VERSIONS
 
 
 async def test_the_newest_versions_of_data_keep_their_archive(one: Store) -> None:
@@ -19,3 +20,16 @@ async def test_data_that_never_was_has_no_newest_version(one: Store) -> None:
     assert await one.read(lambda tables: tables.data.newest("w1")) is None
     assert await one.read(lambda tables: tables.data.newest_version("w1")) == 0
     assert await one.read(lambda tables: tables.data.versions("w1")) == []
+
+
+async def test_versions_one_after_the_other_take_bounded_room(one: Store) -> None:
+    def use_case(tables: Tables) -> None:
+        for number in range(1, 3 * LISTED_VERSIONS):
+            tables.data.add("w1", version(number))
+
+    await one.write(use_case)
+    listed = await one.read(lambda tables: [each.version for each in tables.data.versions("w1")])
+    assert listed == list(range(2 * LISTED_VERSIONS, 3 * LISTED_VERSIONS))
+    assert await one.read(lambda tables: tables.data.newest_version("w1")) == 3 * LISTED_VERSIONS - 1
+    share = (await one.read(lambda tables: tables.room.shares()))[Stored.DATA]
+    assert share.number == LISTED_VERSIONS

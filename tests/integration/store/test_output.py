@@ -1,6 +1,13 @@
+import random
+from itertools import pairwise
+
+import pytest
+
 from tests.integration.store.objects import attempt, service, workflow
+from tinkbox.model.disk_usage import Stored
+from tinkbox.store import output
 from tinkbox.store.database import Store, Tables
-from tinkbox.store.output import HEAD, TAIL, Piece
+from tinkbox.store.output import BLOCK, HEAD, TAIL, Piece
 
 
 async def test_what_comes_twice_is_skipped_and_a_gap_is_not_taken(one: Store) -> None:
@@ -58,3 +65,60 @@ async def test_output_is_read_from_any_offset_and_its_middle_is_dropped(one: Sto
     assert HEAD not in starts
     assert stored is not None
     assert stored.output_length == length + 3
+
+
+async def test_output_that_comes_by_the_byte_takes_little_more_room_than_its_bytes(
+    one: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(output, "HEAD", 16 * 1024)
+    monkeypatch.setattr(output, "TAIL", 16 * 1024)
+    whole = random.Random(1).randbytes(100_000)
+
+    def use_case(tables: Tables) -> None:
+        for offset in range(len(whole)):
+            assert tables.output.append("a1", offset, offset, whole[offset : offset + 1]) == offset + 1
+
+    await one.write(use_case)
+    kept = await one.read(lambda tables: tables.output.after("a1", 0))
+    assert (kept[0].start, kept[-1].start + len(kept[-1].chunk)) == (0, len(whole))
+    assert all(whole[each.start : each.start + len(each.chunk)] == each.chunk for each in kept)
+    octets = sum(len(each.chunk) for each in kept)
+    assert 32 * 1024 <= octets < 32 * 1024 + 2 * BLOCK
+    share = (await one.read(lambda tables: tables.room.shares()))[Stored.OUTPUT]
+    assert share.number == len(kept) <= octets / BLOCK + 2
+    assert share.octets < 1.1 * octets
+
+
+async def test_the_file_grows_by_what_is_printed_however_small_the_chunks(one: Store) -> None:
+    async def grown(token: str, size: int) -> int:
+        def use_case(tables: Tables) -> None:
+            tables.workflows.begin_attempt(attempt(token))
+            for offset in range(0, 200_000, size):
+                tables.output.append(token, offset, offset, b"x" * size)
+
+        before = await one.read(lambda tables: tables.room.file())
+        await one.write(use_case)
+        return await one.read(lambda tables: tables.room.file()) - before
+
+    assert await grown("a2", 8) < 1.5 * await grown("a3", 50_000)
+
+
+@pytest.mark.parametrize("seed", range(20))
+async def test_chunks_of_any_size_come_back_as_they_were_printed(one: Store, seed: int) -> None:
+    chance = random.Random(seed)
+    whole = chance.randbytes(60_000)
+
+    def use_case(tables: Tables) -> None:
+        length = 0
+        while length < len(whole):
+            begin = max(0, length - chance.choice((0, 0, 0, 1, 5_000)))
+            end = length + chance.choice((1, 7, 100, BLOCK - 1, BLOCK, BLOCK + 1, 9_000))
+            length = tables.output.append("a1", length, begin, whole[begin:end])
+
+    await one.write(use_case)
+    for offset in (0, 1, BLOCK - 1, BLOCK, 33_333, len(whole) - 1, len(whole)):
+        pieces = await one.read(lambda tables, offset=offset: tables.output.after("a1", offset))
+        assert b"".join(each.chunk for each in pieces) == whole[offset:]
+        assert [each.start for each in pieces][:1] == [offset][: len(pieces)]
+    sizes = [len(each.chunk) for each in await one.read(lambda tables: tables.output.after("a1", 0))]
+    assert all(one_of + following > BLOCK for one_of, following in pairwise(sizes))

@@ -298,7 +298,7 @@ class Workflows:
         return found
 
     async def data_versions(self, key: str) -> list[DataVersion]:
-        """Every version of the ephemeral data, oldest first, the older ones without their archive."""
+        """The newest versions of the ephemeral data, oldest first, the older ones without their archive."""
         return await self._store.read(lambda tables: tables.data.versions(find_workflow(tables, key).id))
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.integration.store.objects import NOW, attempt, service, version, workflow
-from tests.integration.store.stores import counted
+from tests.integration.store.stores import ROOM, counted
 from tinkbox.model.boot import Stage
 from tinkbox.model.discovery import Standing, Stranger
 from tinkbox.model.disk_usage import EarlyDeletion, Stored

@@ -11,6 +11,8 @@ from tinkbox.model.limits import UPLOAD_BYTES, UPLOADS, Limits
 from tinkbox.registry.blobs import PIECE, Staged
 
 MAX_IDLE = timedelta(hours=1)
+# Between two of its requests a client sends nothing for a moment; one that was interrupted says nothing, and does not come back.
+LEFT_AFTER = timedelta(seconds=10)
 LOOK_EVERY = 60.0
 MAX_BLOB = 64 << 30
 
@@ -56,6 +58,7 @@ class Uploads:
     def begin(self, repository: str, holder: str) -> Upload:
         """Start one of the client at an address; raises TooMany."""
         self._end_idle()
+        self._make_room(holder)
         if not self._number.take(holder):
             limit = self._number.limit
             raise TooMany(
@@ -120,6 +123,20 @@ class Uploads:
             self.end(upload)  # the file and its hash may no longer agree
             raise
         upload.touched_at = self._clock()
+
+    def _make_room(self, holder: str) -> None:
+        """Where a limit is reached, end the upload that was left alone for longest: the holder's own, if it has too many."""
+        if self._number.has_room(holder):
+            return
+        own_only = self._number.held_by(holder) >= self._number.limit.each
+        before = self._clock() - LEFT_AFTER
+        left = [
+            each
+            for each in self._uploads.values()
+            if each.touched_at < before and not each.turn.locked() and (not own_only or each.holder == holder)
+        ]
+        if left:
+            self.end(min(left, key=lambda each: each.touched_at))
 
     def _end_idle(self) -> None:
         now = self._clock()

@@ -109,6 +109,38 @@ async def test_uploads_are_bounded_in_number_and_forgotten_when_idle(made: Made)
     assert made.uploads.get("x", first.id) is first
 
 
+async def test_uploads_that_were_interrupted_make_room_for_those_of_the_same_host(made: Made) -> None:
+    interrupted = [made.uploads.begin("x", "a") for _ in range(UPLOADS.each)]
+    other = made.uploads.begin("x", "b")
+    made.clock.advance(seconds=11)
+    await made.uploads.append(interrupted[0], chunks(b"goes on"))
+    async with interrupted[1].turn:  # a request of it is answered now
+        assert made.uploads.begin("x", "a")
+        for gone in interrupted[2:3]:
+            with pytest.raises(NotFound):
+                made.uploads.get("x", gone.id)
+        for kept in (*interrupted[:2], other):
+            assert made.uploads.get("x", kept.id) is kept
+        for _ in interrupted[3:]:
+            made.uploads.begin("x", "a")
+        with pytest.raises(TooMany):
+            made.uploads.begin("x", "a")
+    assert made.uploads.get("x", other.id) is other
+
+
+async def test_the_uploads_left_alone_for_longest_make_room_when_all_places_are_taken(made: Made) -> None:
+    first = made.uploads.begin("x", "host 0")
+    made.clock.advance(seconds=1)
+    for number in range(1, UPLOADS.all):
+        made.uploads.begin("x", f"host {number}")
+    made.clock.advance(seconds=9.5)
+    made.uploads.begin("x", "another")
+    with pytest.raises(NotFound):
+        made.uploads.get("x", first.id)
+    with pytest.raises(TooMany):
+        made.uploads.begin("x", "another")
+
+
 async def test_uploads_are_bounded_in_bytes_which_are_given_back(tmp_path: Path) -> None:
     made = Made(tmp_path, chosen=[UPLOADS, replace(UPLOAD_BYTES, each=100, all=150)])
     uploads = made.uploads

@@ -135,13 +135,17 @@ class Stage(StrEnum):
     LOADER_FAILED = "did not get its boot loader"
     SCRIPT_REFUSED = "was refused its boot script"
     TICKET_REFUSED = "its boot ticket was refused"
+    REVOKED = "its credentials were revoked"
+    TPM_DECIDED = "a person decided which TPM it has to show"
     CLOCK = "told its clock"
     ACTION = "action"
     SYSLOG = "said"
 
 
 # What tells who worked as a machine: kept apart, for anybody could have a machine be seen with so much else that it is gone.
-EVIDENCE: Final = frozenset({Stage.TICKET, Stage.SESSION, Stage.TICKET_REFUSED})
+EVIDENCE: Final = frozenset({Stage.TICKET, Stage.SESSION, Stage.TICKET_REFUSED, Stage.REVOKED, Stage.TPM_DECIDED})
+# What people did about a machine, wherever its boot is.
+DECISIONS: Final = frozenset({Stage.REVOKED, Stage.TPM_DECIDED})
 
 
 class Silence(StrEnum):

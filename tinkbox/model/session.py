@@ -12,7 +12,7 @@ class TicketRefusal(StrEnum):
     """Why a boot ticket, or the session that it was exchanged for, counts for nothing."""
 
     USED = "it was exchanged already"
-    VOID = "it is void: the hardware was pushed since, or a newer credential was used"
+    VOID = "it is void: its credentials were revoked since, the hardware was pushed, or a newer credential was used"
     ELSEWHERE = "it came from another machine"
     OTHER_BOOT = "it was exchanged in an earlier boot"
     KNOWN_NOW = "the machine was unknown when it booted, and is known now"

@@ -6,7 +6,7 @@ from dataclasses import asdict
 
 from aiohttp import web
 
-from tinkbox.api.access import needing
+from tinkbox.api.access import caller, needing
 from tinkbox.api.json_values import Document, time
 from tinkbox.api.requests import MAX_DOCUMENT, key_of, read_object, text_field
 from tinkbox.api.routes import discovered
@@ -60,15 +60,17 @@ def routes(
         return web.json_response(credential_document(machines.credential(key_of(request), server, registry)))
 
     async def rotate(request: web.Request) -> web.Response:
-        return web.json_response(credential_document(await machines.rotate(key_of(request), server, registry)))
+        made = await machines.rotate(key_of(request), server, registry, caller(request).name)
+        return web.json_response(credential_document(made))
 
     async def accept_tpm(request: web.Request) -> web.Response:
         fingerprint = text_field(await read_object(request), "sha256")
-        status = await machines.accept_tpm(key_of(request), fingerprint)
+        status = await machines.accept_tpm(key_of(request), fingerprint, caller(request).name)
         return web.json_response(hardware_document(status))
 
     async def forget_tpm(request: web.Request) -> web.Response:
-        return web.json_response(hardware_document(await machines.accept_tpm(key_of(request), "")))
+        status = await machines.accept_tpm(key_of(request), "", caller(request).name)
+        return web.json_response(hardware_document(status))
 
     return [
         *needing(Right.LOOK, web.get("/v1/hardware", show_list), web.get("/v1/hardware/{key}", show)),

@@ -6,7 +6,7 @@ from ipaddress import IPv4Address
 
 from tinkbox.engine.doctor.case import Case, Finding, line, of, text
 from tinkbox.engine.doctor.loader_rules import FIRMWARE, SCRIPTED, architecture
-from tinkbox.model.boot import Asker, Silence, Stage
+from tinkbox.model.boot import DECISIONS, Asker, Silence, Stage
 from tinkbox.model.diagnosis import Gravity
 from tinkbox.model.reasons import Reason
 from tinkbox.model.session import TicketRefusal
@@ -204,11 +204,14 @@ def script_refused(case: Case) -> Iterator[Finding]:
 def ticket_refused(case: Case) -> Iterator[Finding]:
     """A boot ticket came that counts for nothing; whoever shows up in the machine's name can make its last boot a new one."""
     exchanged = of(case.sightings, Stage.TICKET, Stage.SESSION)
+    decided = of(case.sightings, *DECISIONS)
     newest = {text(each, "why"): each for each in of(case.sightings, Stage.TICKET_REFUSED)}
     for why, seen in newest.items():
         mended = any(each.stage is Stage.SESSION and each.at > seen.at for each in exchanged)
         if case.now - seen.at > TOLD_FOR or (mended and why not in ALARMS):
             continue  # the worker got another by itself
+        if any(each.at > seen.at for each in decided):
+            continue  # a person knows of it, and did what is to be done
         before = [each for each in exchanged if each.at <= seen.at]
         cause, remedy = TICKETS.get(why, (f"A boot ticket of this machine was refused: {why}.", _BOOT_AGAIN))
         yield Finding(
@@ -216,7 +219,7 @@ def ticket_refused(case: Case) -> Iterator[Finding]:
             cause=cause,
             evidence=(*map(line, before[-2:]), line(seen)),
             remedy=remedy.format(mac=case.mac or "MAC", tpm=text(seen, "tpm") or "SHA256")
-            + (" This is told for a day." if why in ALARMS else ""),
+            + (" This is told for a day, or until you have done so." if why in ALARMS else ""),
         )
 
 

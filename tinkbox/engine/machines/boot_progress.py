@@ -12,9 +12,10 @@ from typing import NoReturn
 from tinkbox.engine.batch_saving import keep_saving
 from tinkbox.engine.machines.known_machines import KnownMachines
 from tinkbox.engine.timeline.sighting_rules import Entry, Round
+from tinkbox.engine.timeline.stalls import PATIENCE
 from tinkbox.engine.timeline.timeline import Timeline
 from tinkbox.engine.wakeups import CHANGES, RETURNS, Wakeups
-from tinkbox.model.boot import Stage
+from tinkbox.model.boot import DECISIONS, Stage
 from tinkbox.model.errors import Conflict, Denied
 from tinkbox.model.hardware import Hardware, MacAddress, primary
 from tinkbox.model.sightings import OTHER_HOST, Fact, Note
@@ -66,7 +67,8 @@ class BootProgress:
         newest, turn = noted
         if hardware_id := self._known.holder(mac):
             for each in notes:
-                self._note(hardware_id, each.stage, newest, counts=_is_boot(each))
+                if _is_its_own(each):
+                    self._note(hardware_id, each.stage, newest, counts=each.stage in _BOOTS)
         return turn
 
     def again(self, turn: Round) -> bool:
@@ -105,8 +107,8 @@ class BootProgress:
             raise Denied("this machine was deleted meanwhile")
         if self._boot_of(hardware_id) not in ("", boot_id):
             raise Conflict("this worker's session is of another boot of its machine: it gets nothing any more")
-        # A machine may get another session in the same boot.
-        first = record.boot_id != boot_id or record.stage is Stage.SESSION
+        # A machine may get another session in the same boot, and whoever asks in its name is no boot of it.
+        first = record.boot_id != boot_id or record.stage in PATIENCE
         now = self._clock()
         self._known.note(replace(record, boot_id=boot_id, last_contact=now, boots=0, furthest=None))
         if first:
@@ -169,4 +171,9 @@ class BootProgress:
 
 def _is_boot(note: Note) -> bool:
     """Whether a machine begins to boot.  What another host did in its name does not park it."""
-    return note.stage in _BOOTS and OTHER_HOST not in note.facts
+    return note.stage in _BOOTS and _is_its_own(note)
+
+
+def _is_its_own(note: Note) -> bool:
+    """Whether it was the machine that did something, and nobody in its name or about it."""
+    return OTHER_HOST not in note.facts and note.stage not in DECISIONS

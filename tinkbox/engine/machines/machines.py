@@ -153,14 +153,14 @@ class Machines:
         ticket = self.sessions.ticket(Kind.BY_HAND, hardware_id)
         return Credential(server=server, registry=registry, worker=hardware_id, token=ticket)
 
-    async def rotate(self, key: str, server: str, registry: str) -> Credential:
-        """The same, and let nothing count any more that was given or exchanged before."""
+    async def rotate(self, key: str, server: str, registry: str, who: str) -> Credential:
+        """The same for a person, and let nothing count any more that was given or exchanged before."""
         hardware_id = self.known.find(key).hardware.id
-        ticket = await self.sessions.rotate(hardware_id)
+        ticket = await self.sessions.rotate(hardware_id, who)
         return Credential(server=server, registry=registry, worker=hardware_id, token=ticket)
 
-    async def accept_tpm(self, key: str, fingerprint: str) -> MachineStatus:
-        """Have a machine show the TPM of this fingerprint from its next boot on; empty: its next one is its first.
+    async def accept_tpm(self, key: str, fingerprint: str, who: str) -> MachineStatus:
+        """For a person, have a machine show the TPM of this fingerprint from its next boot on; empty: its next one is its first.
 
         Raises Invalid for what is no fingerprint.
         """
@@ -169,7 +169,7 @@ class Machines:
             text = "the SHA-256 of its endorsement key, 64 letters of 0-9 and a-f"
             raise Invalid(f"{one_line(fingerprint, 80)} is no fingerprint of a TPM: that is {text}")
         record = self.known.find(key)
-        await self.sessions.accept_tpm(record.hardware.id, wanted)
+        await self.sessions.accept_tpm(record.hardware.id, wanted, who)
         self._wakeups.wake(CHANGES)
         return self._status(record)
 

@@ -21,7 +21,7 @@ from tinkbox.model.boot import Stage
 from tinkbox.model.errors import Conflict, Denied, Forbidden, Invalid, Unavailable
 from tinkbox.model.hardware import MacAddress
 from tinkbox.model.session import ENDED, Session, TicketRefusal, TpmRule, is_later
-from tinkbox.model.sightings import Fact
+from tinkbox.model.sightings import OTHER_HOST, Fact
 from tinkbox.store.database import Store, Tables
 from tinkbox.wire.messages.session import Challenge, Opening
 
@@ -196,8 +196,8 @@ class Sessions:
             if session.secret in exchanged and not session.over:
                 self._given[holder] = None
 
-    async def rotate(self, holder: str) -> str:
-        """End the session of a machine, and every ticket; returns a new one."""
+    async def rotate(self, holder: str, who: str) -> str:
+        """End the session of a machine, and every ticket, for a person; returns a new one."""
 
         def use_case(tables: Tables) -> None:
             self.void(tables, holder)
@@ -205,12 +205,15 @@ class Sessions:
 
         await self._store.write(use_case)
         await self.refresh(holder)
+        self._saw(self._mac(holder), Stage.REVOKED, f"by {who}", who=who)
         return self.ticket(Kind.BY_HAND, holder)
 
-    async def accept_tpm(self, holder: str, fingerprint: str) -> None:
+    async def accept_tpm(self, holder: str, fingerprint: str, who: str) -> None:
         """Have a machine show the TPM of this fingerprint from its next boot on; empty: none was accepted."""
         await self._store.write(lambda tables: tables.sessions.accept_tpm(holder, fingerprint, self._clock()))
         await self.refresh(holder)
+        said = fingerprint[:SHORT] or "none yet: the next one that it shows"
+        self._saw(self._mac(holder), Stage.TPM_DECIDED, f"{said}, by {who}", tpm=fingerprint, who=who)
 
     def forget(self, holders: Iterable[str]) -> None:
         """Forget those that are gone."""
@@ -314,6 +317,8 @@ class Sessions:
         session = self._by_holder.get(holder)
         who = f"from {address}" + (f" ({seen})" if seen else "")
         facts: dict[str, Fact] = {"why": why.value, "address": address, "neighbour": str(seen or ""), **more}
+        if session is not None and not session.over and session.address != address:
+            facts[OTHER_HOST] = str(seen or address)
         if session is not None and session.serial:
             facts |= {"exchanged_at": session.begun_at.isoformat(timespec="seconds"), "exchanged_from": session.address}
         self._saw(self._mac(holder), Stage.TICKET_REFUSED, f"{why}, {who}", **facts)

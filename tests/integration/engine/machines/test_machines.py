@@ -289,7 +289,8 @@ async def test_what_was_noted_and_not_saved_yet_outlives_what_is_read_from_the_s
     assert await box.machines.get(worker) == before
     assert (before.boots, before.stage, before.last_contact) == (1, Stage.SCRIPT, box.clock.now)
     await box.offer(worker, boot_id="boot-1")
-    assert [each.stage for each in await box.machines.timeline.of(mac(1))].count(Stage.WORKER) == 1
+    await box.offer(worker, boot_id="boot-1")
+    assert [each.stage for each in await box.machines.timeline.of(mac(1))].count(Stage.WORKER) == 2
 
 
 async def test_the_plan_names_the_workflow_on_whose_behalf_a_machine_boots(box: Appliance) -> None:

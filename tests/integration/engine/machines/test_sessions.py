@@ -175,7 +175,9 @@ async def test_rotating_ends_the_session_and_every_earlier_ticket(box: Appliance
     unused = box.machines.credential(worker, "s", "r").token
     used = box.machines.credential(worker, "s", "r").token
     secret = await exchange(box, used)
-    fresh = (await box.machines.rotate(worker, "s", "r")).token
+    fresh = (await box.machines.rotate(worker, "s", "r", "anna")).token
+    (told,) = await seen(box, Stage.REVOKED)
+    assert told.detail == "by anna"
     with pytest.raises(Denied):
         whose(box, secret)
     for void in (unused, used):
@@ -187,13 +189,32 @@ async def test_rotating_ends_the_session_and_every_earlier_ticket(box: Appliance
 async def test_a_worker_is_in_touch_again_after_each_exchange_and_does_not_count_as_stalled(box: Appliance) -> None:
     worker = await box.machine(1)
     for _ in range(2):
-        await exchange(box, (await box.machines.rotate(worker, "s", "r")).token)
+        await exchange(box, (await box.machines.rotate(worker, "s", "r", "anna")).token)
         for _ in range(2):
             await box.attempts.offer(worker, Hello(boot_id="boot-1"))
     told = [each.stage for each in await box.machines.timeline.of(mac(1))]
-    assert told == [Stage.SESSION, Stage.WORKER, Stage.SESSION, Stage.WORKER]
+    assert told == [Stage.REVOKED, Stage.SESSION, Stage.WORKER] * 2
     box.clock.forward(600)
     assert (await box.machines.get(worker)).stalled == ""
+
+
+async def test_what_others_do_in_a_machines_name_is_not_where_the_machine_is(box: Appliance) -> None:
+    worker = await box.machine(1)
+    ticket = box.machines.credential(worker, "s", "r").token
+    await exchange(box, ticket)
+    await box.attempts.offer(worker, Hello(boot_id="boot-1"))
+    box.neighbours[ELSEWHERE] = THIEF
+    with pytest.raises(Forbidden):
+        await exchange(box, ticket, at=ELSEWHERE, secret="x")
+    assert (await box.machines.get(worker)).stage is Stage.WORKER
+    assert await seen(box, Stage.TICKET_REFUSED)
+    # Nobody can tell who asked by DHCP; the machine is where its worker is, as soon as that is heard again.
+    box.machines.progress.saw(mac(1), Stage.LEASED)
+    assert (await box.machines.get(worker)).stage is Stage.LEASED
+    await box.attempts.offer(worker, Hello(boot_id="boot-1"))
+    box.clock.forward(600)
+    status = await box.machines.get(worker)
+    assert (status.stage, status.stalled) == (Stage.WORKER, "")
 
 
 async def test_a_push_voids_tickets_and_leaves_the_session_of_a_machine_that_stays_what_it_is(box: Appliance) -> None:
@@ -301,7 +322,7 @@ async def test_another_worker_of_the_same_boot_takes_up_no_action_it_did_not_beg
     begun = await box.attempts.offer(worker, Hello(boot_id="boot-1"))
     assert begun
     assert await box.attempts.offer(worker, Hello(boot_id="boot-1")) == begun
-    await box.machines.rotate(worker, "s", "r")
+    await box.machines.rotate(worker, "s", "r", "anna")
     await box.session(worker)
     assert await box.attempts.offer(worker, Hello(boot_id="boot-1")) is None
     lost = await box.workflows.get(workflow)

@@ -20,6 +20,8 @@ from tinkbox.model.session import TicketRefusal, TpmRule
 from tinkbox.wire.messages.inventory import Told
 from tinkbox.wire.messages.session import Challenge, Opening
 
+WHO = "anna"
+
 
 @pytest.fixture
 async def strict(tmp_path: Path) -> AsyncIterator[Appliance]:
@@ -100,9 +102,11 @@ async def test_a_refused_boot_goes_on_with_the_same_ticket_once_a_person_accepts
     ticket = boot_ticket(box)
     with pytest.raises(Forbidden, match="not the one"):
         await begin(box, ticket, chips[1])
-    await box.machines.accept_tpm(worker, f" {other.upper()}\n")
+    await box.machines.accept_tpm(worker, f" {other.upper()}\n", WHO)
     await begin(box, ticket, chips[1])
     assert (await box.machines.get(worker)).tpm_accepted == other
+    (decided,) = await seen(box, Stage.TPM_DECIDED)
+    assert (decided.facts["tpm"], decided.detail) == (other, f"{other[:16]}, by {WHO}")
     with pytest.raises(Forbidden):
         await boot(box, chips[0])
 
@@ -112,7 +116,7 @@ async def test_after_it_is_forgotten_the_next_tpm_counts_as_the_first(
 ) -> None:
     worker = await box.machine(1)
     await boot(box, chips[0])
-    await box.machines.accept_tpm(worker, "")
+    await box.machines.accept_tpm(worker, "", WHO)
     await boot(box, chips[1])
     assert (await box.machines.get(worker)).tpm_accepted == await fingerprint_of(chips[1])
 
@@ -121,7 +125,7 @@ async def test_a_tpm_can_be_accepted_before_the_machine_was_ever_seen(
     box: Appliance, chips: tuple[SoftwareTpm, SoftwareTpm]
 ) -> None:
     worker = await box.machine(1)
-    await box.machines.accept_tpm(worker, await fingerprint_of(chips[0]))
+    await box.machines.accept_tpm(worker, await fingerprint_of(chips[0]), WHO)
     with pytest.raises(Forbidden, match="not the one"):
         await boot(box, chips[1])
     await boot(box, chips[0])
@@ -131,7 +135,7 @@ async def test_a_tpm_can_be_accepted_before_the_machine_was_ever_seen(
 async def test_what_is_no_fingerprint_is_refused_with_what_it_is(box: Appliance, text: str) -> None:
     worker = await box.machine(1)
     with pytest.raises(Invalid, match="SHA-256 of its endorsement key"):
-        await box.machines.accept_tpm(worker, text)
+        await box.machines.accept_tpm(worker, text, WHO)
 
 
 async def test_a_rule_can_take_only_tpms_that_a_person_accepted(
@@ -145,7 +149,7 @@ async def test_a_rule_can_take_only_tpms_that_a_person_accepted(
     assert await refused_why(box) == (TicketRefusal.NEW_TPM, own)
     with pytest.raises(Forbidden, match="showed no TPM"):
         await boot(box, None)
-    await box.machines.accept_tpm(worker, own)
+    await box.machines.accept_tpm(worker, own, WHO)
     await boot(box, chips[0])
 
 

@@ -16,7 +16,7 @@ from tinkbox.engine.doctor.permission_rules import (
     script_refused,
     ticket_refused,
 )
-from tinkbox.model.boot import Asker, Silence, Stage
+from tinkbox.model.boot import DECISIONS, Asker, Silence, Stage
 from tinkbox.model.diagnosis import Gravity
 from tinkbox.model.firmware_traits import FirmwareTraits
 from tinkbox.model.session import TicketRefusal
@@ -151,6 +151,13 @@ def test_a_boot_ticket_that_was_used_twice_is_told_with_both_who_used_it() -> No
     assert (found.gravity, "used twice" in found.cause) == (Gravity.FAULT, True)
     assert "02:00:00:00:00:66" in found.evidence[1]
     assert "credential --rotate" in found.remedy
+
+
+@pytest.mark.parametrize("decision", DECISIONS)
+def test_a_refused_ticket_is_told_no_more_once_a_person_acted_on_it(decision: Stage) -> None:
+    refused = ticket_denied(8, TicketRefusal.USED)
+    assert not list(ticket_refused(case(refused, seen(9, decision))))
+    assert list(ticket_refused(case(seen(7, decision), refused)))
 
 
 @pytest.mark.parametrize("why", [TicketRefusal.OTHER_TPM, TicketRefusal.NEW_TPM])

@@ -153,7 +153,7 @@ def test_a_boot_ticket_that_was_used_twice_is_told_with_both_who_used_it() -> No
     assert "credential --rotate" in found.remedy
 
 
-@pytest.mark.parametrize("decision", DECISIONS)
+@pytest.mark.parametrize("decision", sorted(DECISIONS))
 def test_a_refused_ticket_is_told_no_more_once_a_person_acted_on_it(decision: Stage) -> None:
     refused = ticket_denied(8, TicketRefusal.USED)
     assert not list(ticket_refused(case(refused, seen(9, decision))))

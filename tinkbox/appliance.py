@@ -346,7 +346,7 @@ def _said(settings: Settings, sockets: Sockets) -> EngineSettings:
         discovers=settings.discovers,
         quotas=settings.discovery.quotas,
         rules=settings.discovery.rules,
-        retention=settings.retention.of,
+        retention=settings.retention.of.fitted(shutil.disk_usage(settings.data).total),
         tpm_rule=settings.tpm_rule,
     )
 

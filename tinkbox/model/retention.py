@@ -1,6 +1,6 @@
 """How long what is over is kept."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 
 
@@ -14,3 +14,7 @@ class Retention:
     workflows: timedelta = timedelta(days=90)
     newest: int = 1_000
     keep_free: int = 512 * 2**20
+
+    def fitted(self, disk: int) -> "Retention":
+        """The same for a disk of so many bytes: one that could never have as much free keeps a quarter of itself."""
+        return self if self.keep_free < disk else replace(self, keep_free=disk // 4)

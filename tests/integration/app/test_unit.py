@@ -77,8 +77,8 @@ def test_an_appliance_under_the_units_rights_serves_all_it_has(configuration: Co
 def test_root_checks_beside_the_unit_and_leaves_its_ports_and_files_alone(configuration: Configuration) -> None:
     configuration.path.chmod(0o644)
     with serving(configuration, AS_UNIT) as process:
-        check = [*PROGRAM, "serve", "--config", str(configuration.path), "--check"]
-        beside = ["nsenter", f"--target={process.pid}", "--net", *check]
+        check = [PYTHON, "-m", "tinkbox", "serve", "--config", str(configuration.path), "--check"]
+        beside = ["nsenter", f"--target={process.pid}", "--net", *BEFORE, *check]
         checked = subprocess.run(beside, capture_output=True, text=True, cwd=ROOT, check=False)
         assert (checked.returncode, checked.stderr) == (0, ""), checked.stdout
         assert f"checked for the user {USER}, who owns {configuration.data}" in checked.stdout

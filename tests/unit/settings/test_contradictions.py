@@ -130,6 +130,13 @@ def test_a_pool_has_an_address_to_lend(tmp_path: Path, pool: str, lends: bool) -
     )
 
 
+def test_the_room_that_nobody_chose_to_keep_free_is_fitted_to_the_disk(tmp_path: Path) -> None:
+    settings = loaded(tmp_path, "")
+    assert list(on_disk(settings, 4 << 20)) == []
+    assert settings.retention.of.fitted(4 << 20).keep_free == 1 << 20
+    assert settings.retention.of.fitted(4 << 30) == settings.retention.of
+
+
 def test_the_room_to_keep_free_is_less_than_there_is(tmp_path: Path) -> None:
     settings = loaded(tmp_path, "retention: {keep_free: 2GiB}")
     assert list(on_disk(settings, (2 << 30) + 1)) == []

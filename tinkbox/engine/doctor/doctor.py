@@ -78,7 +78,11 @@ RULES: Sequence[Rule] = (
     Rule("AnswersForMany", "a host that answers for many addresses of a pool", answers_for_many),
     Rule("HeldBack", "a limit that is reached", held_back),
     Rule("NoAddress", "no address to give", no_address),
-    Rule("TicketRefused", "a boot ticket that was used twice, or by another host", ticket_refused),
+    Rule(
+        "TicketRefused",
+        "a boot ticket that was used twice, or by another host; a TPM that is missing or another",
+        ticket_refused,
+    ),
     Rule("ScriptRefused", "a boot script that is asked for from another address", script_refused),
     Rule("NoProgram", "firmware for which there is no boot loader", no_program),
     Rule("WrongLoader", "a boot loader for another kind of firmware", wrong_loader),

@@ -80,12 +80,9 @@ class Reason(StrEnum):
         Giver.APPLIANCE,
         (
             "the appliance's store was put back to an earlier day, and lacks what the machine did since; nothing is begun "
-            "and nothing is stopped until a person decides"
+            "and nothing is stopped until a person decides. While it waits, `tinkbox workflow state` names the commands"
         ),
-        (
-            "tinkbox workflow takeover goes on from what the machine did; workflow retry and cancel, or hardware "
-            "discard-history, let it count for nothing and remove its containers"
-        ),
+        "what the machine did was discarded: tinkbox workflow retry WORKFLOW runs the failed action again",
     )
     NEVER_RETURNED = (
         "NeverReturned",

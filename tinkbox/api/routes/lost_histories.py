@@ -5,11 +5,11 @@ from aiohttp import web
 from tinkbox.api.access import caller, needing
 from tinkbox.api.json_values import Document, outcome, time
 from tinkbox.api.requests import key_of
+from tinkbox.engine.workflows.journals import LostWork
 from tinkbox.engine.workflows.lost_histories import LostHistories
 from tinkbox.model.access import Right
 from tinkbox.model.journal import summary
 from tinkbox.model.reasons import Reason
-from tinkbox.store.journals import LostHistory
 
 
 def routes(lost_histories: LostHistories) -> list[web.RouteDef]:
@@ -32,14 +32,15 @@ def routes(lost_histories: LostHistories) -> list[web.RouteDef]:
     ]
 
 
-def lost_document(lost: LostHistory) -> Document:
+def lost_document(work: LostWork) -> Document:
     """`decided` tells that a person discarded it, and that its worker has not removed its containers yet."""
+    lost = work.history
     return {
         "worker": lost.worker,
         "since": time(lost.since),
         "reason": Reason.HISTORY_LOST,
         "message": summary(lost.entries),
-        "hint": Reason.HISTORY_LOST.hint,
+        "hint": work.hint,
         "decided": lost.restart is not None,
         "attempts": [
             {

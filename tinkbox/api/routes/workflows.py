@@ -21,13 +21,13 @@ from tinkbox.api.routes.lost_histories import lost_document
 from tinkbox.api.routes.services import service_document
 from tinkbox.engine.machines.machines import Machines
 from tinkbox.engine.workflows.breakpoints import Breakpoints, Standing
+from tinkbox.engine.workflows.journals import LostWork
 from tinkbox.engine.workflows.lost_histories import LostHistories
 from tinkbox.engine.workflows.workflows import Workflows
 from tinkbox.model.access import Right
 from tinkbox.model.conditions import conditions, explanation
 from tinkbox.model.reasons import hint
 from tinkbox.model.workflow import DONE, ActionStatus, Outcome, State, Workflow, progress
-from tinkbox.store.journals import LostHistory
 from tinkbox.store.workflows import Attempt
 from tinkbox.wire.messages.json_fields import flag
 from tinkbox.wire.messages.worker import action_document
@@ -226,7 +226,7 @@ def state_document(standing: Standing) -> Document:
     }
 
 
-def lost_fields(lost: Sequence[LostHistory]) -> Document:
+def lost_fields(lost: Sequence[LostWork]) -> Document:
     """What a workflow waits for a person with, if it does."""
     return {"lost_histories": [lost_document(each) for each in lost]} if lost else {}
 

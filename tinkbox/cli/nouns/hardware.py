@@ -99,6 +99,7 @@ def get(chosen: argparse.Namespace) -> None:
                 print(hardware_discovery.inventory_table(machine["inventory"]), end="")
             if machine.get("lost_history"):
                 print(clean(f"{machine['lost_history']['reason']}: {machine['lost_history']['message']}"))
+                print(clean(f"what to do: {machine['lost_history']['hint']}"))
             print(timeline(machine["timeline"], machine["stalled"]), end="")
 
 

@@ -10,6 +10,7 @@ from datetime import datetime
 from ipaddress import IPv4Address
 
 from tinkbox.engine.timeline.sighting_rules import begins
+from tinkbox.engine.workflows.journals import LostWork
 from tinkbox.model.boot import Stage
 from tinkbox.model.diagnosis import Gravity, Rival
 from tinkbox.model.disk_usage import DiskUsage
@@ -38,8 +39,8 @@ class Case:
     that machines that nobody knows boot to tell what they are.  `address` is the appliance's,
     which serves since `since` in `mode` (as `dhcp.mode`).  `rivals` are the other DHCP servers that answered just
     now, None when nobody was asked.  `limits` are those that hold somebody back: the machine, or anybody.  One that is `surveyed` is looked at together with the appliance and all others.
-    `claimants` are hosts that answer for many addresses of a pool.  `lost_history` is what the machine did that the store does
-    not know, or empty.  `disk` is the appliance's, None where a machine is looked at.
+    `claimants` are hosts that answer for many addresses of a pool.  `lost_work` is what the machine did that the store does
+    not know, until a person decides about it.  `disk` is the appliance's, None where a machine is looked at.
     """
 
     now: datetime
@@ -61,7 +62,7 @@ class Case:
     surveyed: bool = False
     limits: tuple[Standing, ...] = ()
     claimants: tuple[Claimant, ...] = ()
-    lost_history: str = ""
+    lost_work: LostWork | None = None
     disk: DiskUsage | None = None
 
     @property

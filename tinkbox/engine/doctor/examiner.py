@@ -9,6 +9,7 @@ from tinkbox.engine.doctor.case import Case, OsieSize, held_back
 from tinkbox.engine.doctor.doctor import diagnose
 from tinkbox.engine.machines.boot_history import Seen
 from tinkbox.engine.machines.machines import Machines
+from tinkbox.engine.workflows.journals import LostWork
 from tinkbox.model.boot import Stage
 from tinkbox.model.diagnosis import Diagnosis, Gravity, Rival
 from tinkbox.model.disk_usage import DiskUsage
@@ -16,10 +17,8 @@ from tinkbox.model.errors import Unavailable
 from tinkbox.model.firmware_traits import FirmwareTraits
 from tinkbox.model.hardware import MacAddress, primary
 from tinkbox.model.inventory import Inventory
-from tinkbox.model.journal import summary
 from tinkbox.model.leases import Claimant, Subnet
 from tinkbox.model.limits import Standing
-from tinkbox.store.journals import LostHistory
 
 # What was seen last before that is no trouble of today.
 RECENT = timedelta(days=1)
@@ -67,7 +66,7 @@ class Examiner:
         osie: Callable[[], Sequence[OsieSize]],
         inventory: Callable[[str], Awaitable[Inventory | None]],
         firmware_traits: Callable[[MacAddress], FirmwareTraits],
-        lost: Callable[[], Awaitable[Mapping[str, LostHistory]]],
+        lost: Callable[[], Awaitable[Mapping[str, LostWork]]],
         disk: Callable[[], Awaitable[DiskUsage]],
         clock: Callable[[], datetime],
         limits: Callable[[], Sequence[Standing]] = tuple,
@@ -161,6 +160,7 @@ class Examiner:
         if not hardware_id:
             return case
         known, lost = await self._machines.get(hardware_id), (await self._lost()).get(hardware_id)
-        case = replace(case, lost_history=summary(lost.entries) if lost else "")
+        if lost is not None and lost.history.restart is None:
+            case = replace(case, lost_work=lost)
         interface = known.hardware.interface(mac)
         return replace(case, interface=interface, ticket=known.ticket, installed=known.installed, parked=known.parked)

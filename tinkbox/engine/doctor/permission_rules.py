@@ -8,7 +8,7 @@ from tinkbox.engine.doctor.case import Case, Finding, line, of, text
 from tinkbox.engine.doctor.loader_rules import FIRMWARE, SCRIPTED, architecture
 from tinkbox.model.boot import DECISIONS, Asker, Silence, Stage
 from tinkbox.model.diagnosis import Gravity
-from tinkbox.model.reasons import Reason
+from tinkbox.model.journal import summary
 from tinkbox.model.session import TicketRefusal
 from tinkbox.model.sightings import Sighting
 
@@ -82,12 +82,14 @@ TOLD_FOR = timedelta(days=1)
 
 def history_lost(case: Case) -> Iterator[Finding]:
     """The store was put back to an earlier day, and the machine's worker remembers more."""
-    if case.lost_history:
+    if case.lost_work is not None:
+        entries = case.lost_work.history.entries
+        workflows = dict.fromkeys(each.workflow_id for each in entries)
         yield Finding(
             gravity=Gravity.FAULT,
             cause="The appliance's store was put back to an earlier day: the machine waits until a person decides.",
-            evidence=(case.lost_history,),
-            remedy=f"Decide: {Reason.HISTORY_LOST.hint}.",
+            evidence=(summary(entries), *(f"workflow {each}" for each in workflows)),
+            remedy=f"Decide: {case.lost_work.hint}.",
         )
 
 

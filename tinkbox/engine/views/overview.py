@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 from tinkbox.engine.machines.machines import Machines, MachineStatus
 from tinkbox.engine.timeline.sighting_rules import ended_at
 from tinkbox.engine.timeline.stalls import stalled
-from tinkbox.engine.workflows.journals import untold, waiting
+from tinkbox.engine.workflows.journals import LostWork, untold, waiting
 from tinkbox.engine.workflows.workflows import SHOWN_FINISHED
 from tinkbox.model.conditions import explanation
 from tinkbox.model.disk_usage import DiskUsage
@@ -151,7 +151,7 @@ def stranger_lines(machines: Machines, now: datetime) -> tuple[StrangerLine, ...
 
 
 def workflow_line(
-    tables: Tables, workflow: Workflow, hostnames: Mapping[str, str], lost: Sequence[LostHistory] = ()
+    tables: Tables, workflow: Workflow, hostnames: Mapping[str, str], lost: Sequence[LostWork] = ()
 ) -> WorkflowLine:
     tasks = []
     for task in dict.fromkeys(each.action.task for each in workflow.actions):
@@ -238,12 +238,12 @@ def _retried(tables: Tables, workflow: Workflow, current: ActionStatus | None) -
     return _told(current.action, ended[-1], attempt=current.failures) if ended else None
 
 
-def _lost(lost: Sequence[LostHistory], current: ActionStatus | None) -> FailureLine | None:
+def _lost(lost: Sequence[LostWork], current: ActionStatus | None) -> FailureLine | None:
     """What a workflow waits for a person with."""
     if not lost or current is None:
         return None
-    told = Outcome(state=current.state, reason=Reason.HISTORY_LOST, message=summary(lost[0].entries))
-    return _told(current.action, replace(told, hint=Reason.HISTORY_LOST.hint), attempt=1)
+    told = Outcome(state=current.state, reason=Reason.HISTORY_LOST, message=summary(lost[0].history.entries))
+    return _told(current.action, replace(told, hint=lost[0].hint), attempt=1)
 
 
 def _service_failure(workflow: Workflow) -> FailureLine | None:

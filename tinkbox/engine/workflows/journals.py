@@ -6,12 +6,13 @@ Its machines' workers do.  Until a person has decided, nothing is begun on such 
 
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from tinkbox.engine.workflows.endings import end_attempt
 from tinkbox.model import history
 from tinkbox.model.errors import Conflict
+from tinkbox.model.hardware import primary
 from tinkbox.model.journal import Entry, Seen, Standing, summary
 from tinkbox.model.reasons import Reason
 from tinkbox.model.workflow import BEGUN, FINAL, Outcome, State
@@ -19,6 +20,19 @@ from tinkbox.store.database import Tables
 from tinkbox.store.journals import LostHistory
 
 DISCARDED = "a person decided that what its machine did counts for nothing"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LostWork:
+    """A lost history, and what a person can do about it.
+
+    `workflows` are those that the machine worked on and that wait for a decision; empty when the store knows none of
+    them.  `hint` has the commands to type.
+    """
+
+    history: LostHistory
+    workflows: tuple[str, ...]
+    hint: str
 
 
 def standing(tables: Tables, worker: str, seen: Seen | None) -> Standing:
@@ -45,11 +59,16 @@ def missing(tables: Tables, worker: str, store: str, entries: Sequence[Entry]) -
     )
 
 
-def waiting(tables: Tables) -> Mapping[str, Sequence[LostHistory]]:
+def lost_work(tables: Tables) -> list[LostWork]:
+    """Every lost history with what a person can do about it, the oldest first."""
+    return [_lost_work(tables, each) for each in tables.journals.lost()]
+
+
+def waiting(tables: Tables) -> Mapping[str, Sequence[LostWork]]:
     """The unfinished workflows that wait for a person because of a lost history, by their ids."""
-    found: dict[str, list[LostHistory]] = defaultdict(list)
-    for lost in tables.journals.lost():
-        for workflow_id in tables.workflows.needing(lost.worker):
+    found: dict[str, list[LostWork]] = defaultdict(list)
+    for lost in lost_work(tables):
+        for workflow_id in tables.workflows.needing(lost.history.worker):
             found[workflow_id].append(lost)
     return found
 
@@ -65,7 +84,8 @@ def untold(tables: Tables) -> Mapping[str, LostHistory]:
 
 def undecided(tables: Tables, workflow_id: str) -> list[LostHistory]:
     """The lost histories that keep this workflow waiting, and of which nobody has decided yet."""
-    return [each for each in waiting(tables).get(workflow_id, ()) if each.restart is None]
+    found = (each.history for each in waiting(tables).get(workflow_id, ()))
+    return [each for each in found if each.restart is None]
 
 
 def mark(tables: Tables, lost: LostHistory, now: datetime) -> None:
@@ -109,6 +129,26 @@ def refuse_waiting(tables: Tables, worker: str, seen: Seen | None) -> None:
             "this appliance does not know all that this machine did: its store was put back to an earlier day, and a "
             "person is to decide (tinkbox doctor)"
         )
+
+
+def _lost_work(tables: Tables, lost: LostHistory) -> LostWork:
+    told = {each.workflow_id for each in lost.entries}
+    workflows = tuple(each for each in tables.workflows.needing(lost.worker) if each in told)
+    if lost.restart is not None:
+        hint = "a person discarded it: the machine removes its containers when its worker asks next, and works again"
+    elif workflows:
+        key = workflows[0]
+        hint = (
+            f"tinkbox workflow takeover {key} goes on from what the machine did; tinkbox workflow retry {key} removes "
+            f"the machine's containers and runs its actions again; tinkbox workflow cancel {key} removes them and gives up"
+        )
+    else:
+        (machine,) = tables.hardware.some([lost.worker])
+        hint = (
+            f"tinkbox hardware discard-history {primary(machine.hardware).mac} removes the machine's containers, and "
+            "frees it for new work"
+        )
+    return LostWork(history=lost, workflows=workflows, hint=hint)
 
 
 def _known(tables: Tables, worker: str, seen: Seen) -> bool:

@@ -8,7 +8,7 @@ from tinkbox.engine.rules.transitions import ACTION, Happening, advance
 from tinkbox.engine.wakeups import Wakeups
 from tinkbox.engine.workflows.beginnings import begin_attempt
 from tinkbox.engine.workflows.endings import end_attempt, tell
-from tinkbox.engine.workflows.journals import discard, mark, missing, standing, undecided, waiting
+from tinkbox.engine.workflows.journals import LostWork, discard, lost_work, mark, missing, standing, undecided, waiting
 from tinkbox.engine.workflows.workflows import find_workflow
 from tinkbox.model import history
 from tinkbox.model.errors import Conflict
@@ -60,15 +60,15 @@ class LostHistories:
             await tell(self._machines, self._wakeups, [])
         return answer
 
-    async def all(self) -> list[LostHistory]:
+    async def all(self) -> list[LostWork]:
         """Every one of them, the oldest first."""
-        return await self._store.read(lambda tables: tables.journals.lost())
+        return await self._store.read(lost_work)
 
-    async def by_machine(self) -> Mapping[str, LostHistory]:
+    async def by_machine(self) -> Mapping[str, LostWork]:
         """The same by the machine's id."""
-        return {each.worker: each for each in await self.all()}
+        return {each.history.worker: each for each in await self.all()}
 
-    async def of_workflow(self, workflow_id: str) -> Sequence[LostHistory]:
+    async def of_workflow(self, workflow_id: str) -> Sequence[LostWork]:
         """Those that keep a workflow waiting."""
         return await self._store.read(lambda tables: waiting(tables).get(workflow_id, ()))
 

@@ -17,6 +17,9 @@ from tinkbox.model.errors import NotFound, Unavailable
 from tinkbox.model.firmware_traits import FirmwareTraits
 from tinkbox.model.hardware import MacAddress
 from tinkbox.model.inventory import Inventory
+from tinkbox.model.journal import Entry
+from tinkbox.model.journal import Seen as JournalSeen
+from tinkbox.wire.messages.journal import History
 
 OTHER = Rival(
     interface="eth1",
@@ -150,3 +153,18 @@ async def test_where_nobody_can_be_asked_that_is_said(world: World) -> None:
     world.premises = replace(world.premises, mode="proxy")
     found = await world.examiner.examine()
     assert (found.unasked, found.diagnoses, found.mode) == ("no right to ask", (), "proxy")
+
+
+async def test_a_lost_history_names_its_workflow_and_what_to_type_until_a_person_decides(world: World) -> None:
+    box, worker = world.box, await world.box.machine(1)
+    flow = await box.workflow()
+    own = await box.store.read(lambda tables: tables.journals.store)
+    did = Entry(position=1, attempt="lost", workflow_id=flow, index=0, task="t", action="one")
+    seen = JournalSeen(store=own, position=1, attempt="lost")
+    await box.lost_histories.told(worker, History(boot_id="boot-1", seen=seen, entries=(did,)))
+    (found,) = (await world.examiner.examine(mac(1))).diagnoses
+    assert found.rule == "HistoryLost"
+    assert f"workflow {flow}" in found.evidence
+    assert f"tinkbox workflow takeover {flow} " in found.remedy
+    await box.lost_histories.discard(worker, "ann")
+    assert (mac(1), "HistoryLost") not in await world.rules(mac(1))

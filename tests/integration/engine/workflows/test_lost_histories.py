@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from tests.integration.engine.appliance import RELAY, Appliance
+from tests.integration.engine.appliance import RELAY, Appliance, mac
 from tinkbox.model.errors import Conflict
 from tinkbox.model.journal import Entry, Seen, Standing
 from tinkbox.model.workflow import Outcome, State
@@ -172,3 +172,41 @@ async def test_status_shows_what_no_workflow_tells_of_until_a_person_decides(box
     await box.workflows.delete(flow)
     await box.lost_histories.discard(worker, "ann")
     assert await shown() == [""]
+
+
+async def test_the_hint_names_the_workflow_that_waits(box: Appliance, worker: str) -> None:
+    flow = await box.workflow(RETRIES)
+    await told(box, worker, entry(1, flow, 0, "one"))
+    (lost,) = await box.lost_histories.all()
+    assert lost.workflows == (flow,)
+    for verb in ("takeover", "retry", "cancel"):
+        assert f"tinkbox workflow {verb} {flow} " in lost.hint
+    (waiting,) = (await box.overview.snapshot("1")).workflows
+    assert waiting.failure is not None
+    assert waiting.failure.hint == lost.hint
+
+
+@pytest.mark.parametrize("another", [False, True], ids=["alone", "with another workflow that waits"])
+async def test_the_hint_for_an_unknown_workflow_is_only_to_discard(box: Appliance, worker: str, another: bool) -> None:
+    if another:
+        await box.workflow(RETRIES)
+    await told(box, worker, entry(1, "forgotten", 0, "one"))
+    (lost,) = await box.lost_histories.all()
+    assert lost.workflows == ()
+    assert lost.hint.startswith(f"tinkbox hardware discard-history {mac(1)} ")
+    assert "tinkbox workflow" not in lost.hint
+
+
+async def test_a_discarded_workflow_that_failed_is_to_be_retried(box: Appliance, worker: str) -> None:
+    flow = await box.workflow(RETRIES.replace("retries: 1", "retries: 0"))
+    await box.offer(worker)
+    await told(box, worker, entry(2, flow, 1, "two"))
+    await box.lost_histories.discard(worker, "ann")
+    (lost,) = await box.lost_histories.all()
+    assert "tinkbox" not in lost.hint  # nothing is left to decide
+    workflow = await box.workflows.get(flow)
+    assert workflow.state is State.FAILED
+    outcome = workflow.actions[0].outcome
+    assert outcome is not None
+    assert "takeover" not in outcome.hint
+    assert "tinkbox workflow retry" in outcome.hint

@@ -93,16 +93,17 @@ def holder_of(request: web.Request) -> str:
 
 
 def _take(request: web.Request, size: int) -> None:
-    """Take memory until there is so much for this request; raises TooMany."""
+    """Take memory until there is so much for this request; raises TooLarge and TooMany."""
     bodies, taken = request.app.get(_BODIES), request.get(_TAKEN, 0)
     if bodies is None or size <= max(taken, SMALL):
         return
-    holder = holder_of(request)
+    holder, limit = holder_of(request), bodies.ledger.limit
+    if size > limit.each:
+        raise TooLarge(f"{limit.key}.each is {limit.shown(limit.each)}: the body has more, raise it in tinkbox.yaml")
     if not bodies.ledger.take(holder, size - taken, bodies.known):
-        limit = bodies.ledger.limit
         raise TooMany(
             f"too many bytes at once from {holder}: {limit.shown(limit.each)} of all requests that are not answered yet, "
-            f"{limit.shown(limit.all)} of all machines"
+            f"{limit.shown(limit.all)} of all machines ({limit.key} in tinkbox.yaml)"
         )
     request[_TAKEN] = size
 

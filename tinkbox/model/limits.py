@@ -16,7 +16,7 @@ from tinkbox.model.sizes import show_size
 BYTES: Final = "bytes"
 # Refusals that are older are not told any more, in seconds.
 LATELY: Final = 600.0
-# A holder, or all together, above this share of a limit are worth a line.
+# Above this share of a limit, a holder that was refused is still held back by it, and all together are worth a line.
 NEARLY: Final = 0.8
 REMEMBERED: Final = 1024
 SHOWN_HOLDERS: Final = 10
@@ -28,7 +28,7 @@ class Limit:
 
     `name` is its key in the configuration and its label in metrics.  `unit` is what is counted, in the plural; of
     BYTES it is sizes.  Only known holders take of `reserved`, the last part of `all` (from 0 to 1).  `descriptors` is how
-    many open files one unit costs.
+    many open files one unit costs.  With less than `least` nothing works, for the reason `needed_for`.
     """
 
     name: str
@@ -38,6 +38,13 @@ class Limit:
     about: str
     reserved: float = 0.0
     descriptors: int = 0
+    least: int = 1
+    needed_for: str = ""
+
+    @property
+    def key(self) -> str:
+        """What people look for in tinkbox.yaml."""
+        return f"limits.{self.name}"
 
     @property
     def for_strangers(self) -> int:
@@ -48,36 +55,47 @@ class Limit:
         """An amount as people read it: `128 connections`, `32MiB`."""
         return show_size(amount) if self.unit == BYTES else f"{amount} {self.unit}"
 
+    def counted(self, amount: int) -> str:
+        """An amount in front of another one: `130` of `8192 connections`."""
+        return show_size(amount) if self.unit == BYTES else str(amount)
+
 
 # A machine's worker and its container engine have some dozen at a time.  Each may have a file open besides.
 NODE_CONNECTIONS: Final = Limit(
     name="node_connections", unit="connections", each=128, all=8192, reserved=0.5, descriptors=2,
+    least=16, needed_for="a machine's worker and its container engine have some dozen at a time",
     about="connections to the node door, by host. Half of all are kept for known machines",
 )  # fmt: skip
 OPERATOR_CONNECTIONS: Final = Limit(
     name="operator_connections", unit="connections", each=64, all=512, descriptors=2,
+    least=4, needed_for="a person looks on by one while another command or a shell works",
     about="connections to the operator door over TCP, by host",
 )  # fmt: skip
 SOCKET_CONNECTIONS: Final = Limit(
     name="socket_connections", unit="connections", each=256, all=256, descriptors=2,
+    least=4, needed_for="a person looks on by one while another command or a shell works",
     about="connections to the operator door's unix socket, which has its own whatever comes",
 )  # fmt: skip
 IMAGE_CONNECTIONS: Final = Limit(
     name="image_connections", unit="connections", each=128, all=128, reserved=0.5, descriptors=2,
+    least=8, needed_for="a container engine pulls several layers of an image at a time",
     about="connections to where this host's container engine pulls images, by user of this host. Half of all are kept for "
     "the engine's user",
 )  # fmt: skip
 # What a machine sends at most is the data of a workflow: 12 MiB for an action, and as much for each of its services.
 BODY_BYTES: Final = Limit(
     name="body_bytes", unit=BYTES, each=32 << 20, all=128 << 20, reserved=0.25,
+    least=12 << 20, needed_for="a workflow's data comes in one body of up to 12 MiB",
     about="memory for the bodies of requests that are not answered yet, by host",
 )  # fmt: skip
 UPLOADS: Final = Limit(
     name="uploads", unit="uploads", each=16, all=64, descriptors=1,
+    least=8, needed_for="a client pushes several layers of an image at a time",
     about="images' blobs that are being pushed, by host",
 )  # fmt: skip
 UPLOAD_BYTES: Final = Limit(
     name="upload_bytes", unit=BYTES, each=64 << 30, all=128 << 30,
+    least=64 << 20, needed_for="few images have smaller layers",
     about="disk for images' blobs that are being pushed, by host",
 )  # fmt: skip
 RENDERINGS: Final = Limit(
@@ -138,7 +156,7 @@ DECLARED: Final[Sequence[Limit]] = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HeldBack:
-    """A holder that was refused lately, or is close to its limit: what it has, and how often it was refused."""
+    """A holder that was refused lately: what it has, and how often it was refused."""
 
     holder: str
     held: int
@@ -212,11 +230,11 @@ class Ledger:
 
     def standing(self) -> Standing:
         """What is taken now, and who is held back."""
-        since, nearly = self._monotonic() - LATELY, self.limit.each * NEARLY
-        lately = {holder: count for holder, (count, at) in self._refusals.items() if at > since}
-        near = {holder for holder, held in self._held.items() if held > nearly}
+        since = self._monotonic() - LATELY
         found = [
-            HeldBack(holder=each, held=self.held_by(each), refused=lately.get(each, 0)) for each in near | set(lately)
+            HeldBack(holder=each, held=self.held_by(each), refused=count)
+            for each, (count, at) in self._refusals.items()
+            if at > since
         ]
         found.sort(key=lambda each: (-each.refused, -each.held, each.holder))
         return Standing(limit=self.limit, used=self.used, refused=self.refused, held_back=tuple(found[:SHOWN_HOLDERS]))

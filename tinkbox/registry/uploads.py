@@ -63,7 +63,7 @@ class Uploads:
             limit = self._number.limit
             raise TooMany(
                 f"{self._number.held_by(holder)} uploads of {holder} are in progress, {self._number.used} in all, of "
-                f"{limit.each} and {limit.all}: try again when some have ended"
+                f"{limit.each} and {limit.all}: try again when some have ended, or raise {limit.key} in tinkbox.yaml"
             )
         try:
             staged = self._stage()
@@ -112,10 +112,15 @@ class Uploads:
         try:
             if upload.staged.size + len(chunk) > self._max_blob:
                 raise TooLarge(f"a blob may have {self._max_blob} bytes at most")
+            limit = self._bytes.limit
+            if upload.staged.size + len(chunk) > limit.each:
+                raise TooLarge(
+                    f"{limit.key}.each is {limit.shown(limit.each)}: the blob has more, raise it in tinkbox.yaml"
+                )
             if not self._bytes.take(upload.holder, len(chunk)):
-                limit = self._bytes.limit
                 raise TooMany(
-                    f"uploads in progress may have {limit.shown(limit.each)} of one address, {limit.shown(limit.all)} of all"
+                    f"uploads in progress may have {limit.shown(limit.each)} of one address, {limit.shown(limit.all)} of "
+                    f"all: try again when some have ended, or raise {limit.key} in tinkbox.yaml"
                 )
             upload.taken += len(chunk)
             await asyncio.to_thread(upload.staged.write, chunk)

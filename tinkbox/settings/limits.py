@@ -15,14 +15,17 @@ from tinkbox.settings.declaring import Reader, inline, keys_of, reader, setting
 LEAST_DEADLINE = timedelta(seconds=1)
 
 
-def amounts(unit: str) -> Reader[Limit]:
+def amounts(declared: Limit) -> Reader[Limit]:
     """The two numbers of a limit, of which either may be left out."""
-    one = readers.size if unit == BYTES else readers.amount
+    one = readers.size if declared.unit == BYTES else readers.amount
+    takes = "`each` and `all`, sizes" if declared.unit == BYTES else "`each` and `all`"
+    if declared.least > 1:
+        takes += f" of at least {one.shown(declared.least)}"
 
     def shown(limit: Limit) -> str:
         return f"{{each: {one.shown(limit.each)}, all: {one.shown(limit.all)}}}"
 
-    @reader("`each` and `all`, sizes" if unit == BYTES else "`each` and `all`", shown=shown)
+    @reader(takes, shown=shown)
     def read(value: Any, default: Limit) -> Limit:
         if not isinstance(value, dict) or not set(value) <= {"each", "all"}:
             raise Invalid(f"expected {shown(default)}, or one of the two, not {value!r}")
@@ -31,6 +34,9 @@ def amounts(unit: str) -> Reader[Limit]:
         for key, written in value.items():
             try:
                 found[key] = one.read(written, 0)
+                if found[key] < default.least:
+                    text = f"expected at least {one.shown(default.least)}, not {one.shown(found[key])}: {default.needed_for}"
+                    problems.append(Problem(key=key, text=text))
             except Invalid as error:
                 problems.append(Problem(key=key, text=str(error)))
         if problems:
@@ -73,5 +79,5 @@ class Limits:
         "time in which the reader of an answer must take some of it",
     )
     holdings: tuple[Limit, ...] = inline(
-        keys_of(_all, **{each.name: setting(each, amounts(each.unit), each.about) for each in DECLARED})
+        keys_of(_all, **{each.name: setting(each, amounts(each), each.about) for each in DECLARED})
     )

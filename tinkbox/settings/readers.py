@@ -175,6 +175,19 @@ def size(value: Any, _: int) -> int:
     return found
 
 
+def memory(least: int, why: str) -> Reader[int]:
+    """A number of bytes, at least so many, which the reason `why` wants."""
+
+    @reader(f"{size.takes}, at least `{show_size(least)}`", shown=show_size)
+    def read(value: Any, default: int) -> int:
+        found = size.read(value, default)
+        if found < least:
+            raise Invalid(f"expected at least {show_size(least)}, not {show_size(found)}: {why}")
+        return found
+
+    return read
+
+
 def choice(*words: str) -> Reader[str]:
     """One of some words."""
 

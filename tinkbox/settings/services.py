@@ -13,6 +13,7 @@ from tinkbox.settings import readers
 from tinkbox.settings.declaring import reader, setting
 
 LEAST_CPUS, MOST_CPUS = 0.01, 4096
+MEMORY = readers.memory(6 << 20, "Docker starts no container with less")
 WORKFLOW_BITS = 28  # the prefix of the network that every workflow with services gets
 
 
@@ -89,10 +90,8 @@ class Services:
         "folders that services on the appliance may mount, each whole, by the name that their `volumes` say; without any, "
         "they may mount nothing of the host",
     )
-    memory: int = setting(
-        512 << 20, readers.size, "memory of a service on the appliance that asks for none (`mem_limit`)"
-    )
-    most_memory: int = setting(4 << 30, readers.size, "memory that such a service may ask for")
+    memory: int = setting(512 << 20, MEMORY, "memory of a service on the appliance that asks for none (`mem_limit`)")
+    most_memory: int = setting(4 << 30, MEMORY, "memory that such a service may ask for")
     cpus: float = setting(1.0, processors, "processors of a service on the appliance that asks for none (`cpus`)")
     most_cpus: float = setting(4.0, processors, "processors that such a service may ask for")
     pids: int = setting(

@@ -75,10 +75,19 @@ async def test_bodies_that_are_not_answered_yet_take_no_more_memory_than_was_gra
         for body in (b"x" * 2 * SMALL, pieces(2 * SMALL)):
             refused = await made.client.post("/", data=body)
             assert (refused.status, refused.headers["Retry-After"]) == (429, "5")
+            assert "limits.body_bytes" in await refused.text()
             assert made.ledger.used == 2 * SMALL, "what was refused is given back"
         small = group.create_task(made.client.post("/", data=b"x" * SMALL))
         made.answering.set()
         assert [(await each).status for each in (first, small)] == [200, 200]
+        assert made.ledger.used == 0
+
+
+async def test_a_body_larger_than_the_limit_is_not_asked_for_again() -> None:
+    async with door() as made:
+        refused = await made.client.post("/", data=b"x" * (ROOM.each + 1))
+        assert (refused.status, "Retry-After" in refused.headers) == (413, False)
+        assert "limits.body_bytes.each is 48KiB" in await refused.text()
         assert made.ledger.used == 0
 
 

@@ -67,10 +67,12 @@ def test_those_held_back_are_named_the_worst_first_for_a_while() -> None:
     assert (standing.held_back, standing.refused, standing.notable) == ((), 98, False)
 
 
-def test_a_holder_close_to_its_limit_is_named_before_it_is_refused() -> None:
+def test_a_holder_at_its_limit_is_not_named_until_it_is_refused() -> None:
     things = ledger()
     taken(things, "a", 4)
-    assert [(each.holder, each.refused) for each in things.standing().held_back] == [("a", 0)]
+    assert not things.standing().notable
+    taken(things, "a", 1)
+    assert [(each.holder, each.refused) for each in things.standing().held_back] == [("a", 1)]
 
 
 def test_memory_is_bounded_however_many_holders_are_refused() -> None:
@@ -93,7 +95,8 @@ def test_every_declared_limit_has_one_ledger_of_the_size_that_was_chosen() -> No
 
 def test_declarations_fit_together() -> None:
     assert len({each.name for each in DECLARED}) == len(DECLARED)
-    assert all(1 <= each.each <= each.all for each in DECLARED)
+    assert all(1 <= each.least <= each.each <= each.all for each in DECLARED)
+    assert all(bool(each.needed_for) == (each.least > 1) for each in DECLARED)
     declared = {each for each in vars(limits).values() if isinstance(each, Limit)}
     assert declared == set(DECLARED), "a limit that is not listed in DECLARED has no setting and no ledger"
 

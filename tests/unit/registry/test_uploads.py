@@ -146,10 +146,12 @@ async def test_uploads_are_bounded_in_bytes_which_are_given_back(tmp_path: Path)
     uploads = made.uploads
     kept, ended = uploads.begin("x", "a"), uploads.begin("x", "a")
     await uploads.append(kept, chunks(b"x" * 60))
-    with pytest.raises(TooMany, match="100 of one address"):
+    with pytest.raises(TooMany, match=r"100 of one address.*limits\.upload_bytes"):
         await uploads.append(ended, chunks(b"x" * 60))
     with pytest.raises(NotFound):
         uploads.get("x", ended.id)
+    with pytest.raises(TooLarge, match=r"limits\.upload_bytes\.each is 100"):
+        await uploads.append(uploads.begin("x", "c"), chunks(b"x" * 101))
     other = uploads.begin("x", "b")
     await uploads.append(other, chunks(b"x" * 90))
     for each in (kept, other):

@@ -321,9 +321,9 @@ def test_who_gets_no_further_and_who_is_not_known_are_shown_with_what_is_known_o
 
 def test_who_is_held_back_is_shown_with_what_it_takes() -> None:
     held = HeldBackLine(holder="172.30.0.12", held="128 connections", refused=412)
-    limit = LimitLine(name="node_connections", used="130 connections", total="8192 connections", held_back=(held,))
+    limit = LimitLine(name="node_connections", used="130", total="8192 connections", held_back=(held,))
     text = drawn(Snapshot(now=NOW, version="0.1.0", machines=(), workflows=(), limits=(limit,)))
-    assert "node_connections  130 connections of 8192 connections  172.30.0.12 (128 connections, refused 412" in text
+    assert "node_connections  130 of 8192 connections  172.30.0.12 (128 connections, refused 412" in text
 
 
 def stored(kind: str, octets: int) -> StoredLine:

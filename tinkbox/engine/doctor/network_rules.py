@@ -276,7 +276,7 @@ def _address(seen: Sighting, fact: str) -> IPv4Address | None:
 
 
 def held_back(case: Case) -> Iterator[Finding]:
-    """Somebody who takes as much as one may, or limits of which little is left."""
+    """Somebody who was refused, or limits of which little is left."""
     for each in case.limits:
         limit = each.limit
         for one in each.held_back:
@@ -288,25 +288,25 @@ def held_back(case: Case) -> Iterator[Finding]:
                     f"{moment(case.now)} it was refused {one.refused} times lately; the limit is of {limit.about}",
                 ),
                 remedy="See what runs there: a machine that boots or works never comes close to this limit. If it needs more, "
-                f"raise limits.{limit.name}.{size} in the configuration and start tinkbox again.",
+                f"raise {limit.key}.{size} in the configuration and start tinkbox again.",
             )
         if case.mac is None and each.scarce:
             yield Finding(
                 gravity=Gravity.SUSPECT,
-                cause=f"All together take {limit.shown(each.used)} of {limit.shown(limit.all)}: soon some are refused.",
+                cause=f"All together take {limit.counted(each.used)} of {limit.shown(limit.all)}: soon some are refused.",
                 evidence=(
                     f"{moment(case.now)} {each.refused} were refused since the start; the limit is of {limit.about}",
                 ),
-                remedy=f"If these are your machines, raise limits.{limit.name}.all in the configuration and start tinkbox "
+                remedy=f"If these are your machines, raise {limit.key}.all in the configuration and start tinkbox "
                 "again; if not, take who floods off the network.",
             )
 
 
 def _why_held_back(limit: Limit, used: int, one: HeldBack) -> tuple[str, Gravity, str]:
     """What is the matter with a holder, how grave that is, and which size of the limit would have to be raised."""
-    if not one.refused or one.held > limit.each * NEARLY:
-        has = f"it has {limit.shown(one.held)}, and may have {limit.shown(limit.each)}"
-        return f"is held back: {has}", Gravity.FAULT if one.refused else Gravity.SUSPECT, "each"
+    if one.held > limit.each * NEARLY:
+        has = f"it has {limit.counted(one.held)} of {limit.shown(limit.each)}"
+        return f"is held back: {has}", Gravity.FAULT, "each"
     if used >= limit.for_strangers * NEARLY:
         who = "all whom nobody knows" if limit.reserved else "all"
         return f"is held back: {who} may have {limit.shown(limit.for_strangers)} together", Gravity.FAULT, "all"

@@ -33,7 +33,8 @@ class RenderingQueue:
         if not self._ledger.take(who):
             limit = self._ledger.limit
             raise TooMany(
-                f"too many templates are rendered or wait for it: {limit.each} for one person, {limit.all} in all; try later"
+                f"too many templates are rendered or wait for it: {limit.each} for one person, {limit.all} in all "
+                f"({limit.key} in tinkbox.yaml): try later"
             )
         try:
             yield partial(self._turn, who)

@@ -101,7 +101,7 @@ def limit_lines(standings: Iterable[Standing], claimants: Iterable[Claimant] = (
     notable = (
         LimitLine(
             name=each.limit.name,
-            used=each.limit.shown(each.used),
+            used=each.limit.counted(each.used),
             total=each.limit.shown(each.limit.all),
             held_back=tuple(
                 HeldBackLine(holder=one.holder, held=each.limit.shown(one.held), refused=one.refused)

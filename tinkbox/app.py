@@ -106,7 +106,10 @@ async def _run(settings: Settings, sockets: Sockets, store: Store, stop: asyncio
     async with appliance.docker, appliance.proxy as proxy, aclosing(_Doors(settings, appliance)) as doors:
         await doors.open(sockets.operator_local, SOCKET_CONNECTIONS, appliance.operator_routes(), [])
         await doors.open(
-            sockets.operator, OPERATOR_CONNECTIONS, appliance.operator_routes(), [bearer_only(people.bearer)]
+            sockets.operator,
+            OPERATOR_CONNECTIONS,
+            appliance.operator_routes(),
+            [bearer_only(people.bearer, appliance.refused_tokens)],
         )
         await doors.open(sockets.images, IMAGE_CONNECTIONS, pulls, [], by_user=True)
         pressure = Pressure()

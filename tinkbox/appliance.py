@@ -32,6 +32,7 @@ from tinkbox.boot.tftp.files import TftpFiles
 from tinkbox.boot.tftp.server import TftpServer
 from tinkbox.door.connections import THIS_HOST
 from tinkbox.door.local_users import user_holder
+from tinkbox.door.refused_tokens import RefusedTokens
 from tinkbox.door.request_counts import Traffic
 from tinkbox.engine.boot.booting import OTHERS_ADDRESSES
 from tinkbox.engine.doctor.case import OsieSize
@@ -98,6 +99,7 @@ class Appliance:
         self._images = ImageStore(settings.data / REGISTRY, _now, limits, pinned=self._pinned_digests)
         self._push_tokens = PushTokens(secrets.token_bytes(32), time.monotonic)
         self.traffic = Traffic()
+        self.refused_tokens = RefusedTokens()
 
         self._own_names = OwnNames(
             addresses={str(each.interface.address) for each in sockets.networks},
@@ -221,6 +223,7 @@ class Appliance:
             images=self._images,
             meter=self.engine.meter,
             answers=self.traffic.answers,
+            refused_tokens=lambda: self.refused_tokens.total,
             leases=self.engine.leases.all,
             osie=lambda: [asdict(each) for each in osie()],
             server=first.url,
@@ -232,7 +235,7 @@ class Appliance:
 
     def image_routes(self) -> list[web.RouteDef]:
         """The registry."""
-        return registry_routes(self._images, self.people.may_operate, self._push_tokens)
+        return registry_routes(self._images, self.people.may_operate, self._push_tokens, self.refused_tokens)
 
     def node_routes(self, at: Listening) -> list[web.RouteDef]:
         """What machines on one network ask over HTTP."""

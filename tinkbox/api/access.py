@@ -9,7 +9,9 @@ from typing import Any
 from aiohttp import web
 from aiohttp.typedefs import Middleware
 
+from tinkbox.door.bodies import holder_of
 from tinkbox.door.problems import Handler
+from tinkbox.door.refused_tokens import RefusedTokens
 from tinkbox.model.access import Caller, Right, operator
 from tinkbox.model.errors import Denied, Forbidden
 
@@ -18,8 +20,8 @@ _BEARER = web.RequestKey("bearer", Caller)
 _UCRED = struct.Struct("3i")  # unix(7), SO_PEERCRED: pid, uid, gid
 
 
-def bearer_only(bearer: Callable[[str], Caller | None]) -> Middleware:
-    """Middleware of the TCP listener: only who shows a token that `bearer` knows gets an answer.
+def bearer_only(bearer: Callable[[str], Caller | None], refused: RefusedTokens) -> Middleware:
+    """Middleware of the TCP listener: only who shows a token that `bearer` knows gets an answer; `refused` counts others.
 
     A ticket for a shell stands in for a token, since a browser's WebSocket cannot send one: whoever serves
     `TICKETED` checks it.  The unix socket needs no guard beyond its file permissions.
@@ -28,9 +30,16 @@ def bearer_only(bearer: Callable[[str], Caller | None]) -> Middleware:
     @web.middleware
     async def guard(request: web.Request, handler: Handler) -> web.StreamResponse:
         scheme, _, token = request.headers.get("Authorization", "").partition(" ")
-        known = bearer(token.strip()) if scheme.lower() == "bearer" else None
+        shown = token.strip() if scheme.lower() == "bearer" else ""
+        known = bearer(shown)
         if known is not None:
             request[_BEARER] = known
+        elif shown:
+            refused.note(holder_of(request), "operator door")
+            raise Denied(
+                "this token is not valid here: compare TINKBOX_TOKEN with DATA/operator.token on the appliance, or with "
+                "your file below DATA/people"
+            )
         elif not _has_ticket(request):
             raise Denied("a token is needed: set TINKBOX_TOKEN to what DATA/operator.token, or a person's, holds")
         return await handler(request)

@@ -39,8 +39,12 @@ Sample = tuple[Labels, float]
 Answers = Mapping[tuple[str, str, int], int]
 
 
-def page(figures: Figures, answers: Answers, limits: Sequence[Taken] = ()) -> str:
-    """The whole page.  `answers` are those of the node door (`door.request_counts`), `limits` what is taken of each."""
+def page(figures: Figures, answers: Answers, limits: Sequence[Taken] = (), refused_tokens: int = 0) -> str:
+    """The whole page.
+
+    `answers` are those of the node door (`door.request_counts`), `limits` what is taken of each, `refused_tokens` how
+    many were shown that are not valid.
+    """
     tally = figures.tally
     ended = [Standing(state=state, reason=reason, number=number) for (state, reason), number in tally.ended.items()]
     lines = [
@@ -78,6 +82,10 @@ def page(figures: Figures, answers: Answers, limits: Sequence[Taken] = ()) -> st
         *_family("tinkbox_reports_total", "counter", "Reports on attempts, by what became of them.", _reports(answers)),
         *_disk(figures.disk),
         *_limits(limits),
+        *_family(
+            "tinkbox_refused_tokens_total", "counter", "Tokens that were shown to the operator door or the registry and are not valid.",
+            [({}, refused_tokens)],
+        ),
         *_family(
             "tinkbox_node_requests_total", "counter", "Requests on the node door, by route and answer.",
             [

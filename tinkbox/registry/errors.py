@@ -14,7 +14,9 @@ from collections.abc import Callable, Mapping
 
 from aiohttp import web
 
+from tinkbox.door.bodies import holder_of
 from tinkbox.door.problems import Handler, advice
+from tinkbox.door.refused_tokens import RefusedTokens
 from tinkbox.model.errors import Conflict, Denied, Forbidden, Invalid, NotFound, Refusal, TooLarge, TooMany, Unavailable
 from tinkbox.model.image import REPOSITORY
 from tinkbox.registry.repositories import MAX_NAME
@@ -93,9 +95,13 @@ def credential(request: web.Request) -> str:
     return ""
 
 
-def operator_only(request: web.Request, authorised: Callable[[str], bool]) -> None:
-    """Raises Denied for anybody but the operator."""
-    if not authorised(credential(request)):
-        raise Denied(
-            "pushing needs the operator's token: docker login, any user, the password is in DATA/operator.token"
-        )
+def operator_only(request: web.Request, authorised: Callable[[str], bool], refused: RefusedTokens) -> None:
+    """Raises Denied for anybody but the operator; `refused` counts tokens that are not valid."""
+    given = credential(request)
+    if authorised(given):
+        return
+    way = "docker login, any user, the password is in DATA/operator.token"
+    if given in ("", ANONYMOUS):
+        raise Denied(f"pushing needs the operator's token: {way}")
+    refused.note(holder_of(request), "registry")
+    raise Denied(f"this token is not valid here: {way}")

@@ -11,6 +11,7 @@ from contextlib import asynccontextmanager
 from aiohttp import web
 
 from tinkbox.door.bodies import body_of, chunks_of, holder_of
+from tinkbox.door.refused_tokens import RefusedTokens
 from tinkbox.model.errors import Conflict, Denied, Forbidden, Invalid, NotFound, Refusal
 from tinkbox.model.image import DIGEST
 from tinkbox.registry.errors import ANONYMOUS, answering, credential, operator_only
@@ -28,9 +29,14 @@ _PUSHED: dict[type[Refusal], str] = {NotFound: "MANIFEST_BLOB_UNKNOWN", Invalid:
 _LIST: dict[type[Refusal], str] = {Invalid: "PAGINATION_NUMBER_INVALID"}
 
 
-def routes(store: ImageStore, authorised: Callable[[str], bool], tokens: PushTokens) -> list[web.RouteDef]:
-    """The registry's routes.  `authorised` says whether a token is the operator's; only that one may write, or one of `tokens`."""
-    door = _RegistryDoor(store, authorised, tokens)
+def routes(
+    store: ImageStore, authorised: Callable[[str], bool], tokens: PushTokens, refused: RefusedTokens
+) -> list[web.RouteDef]:
+    """The registry's routes.  `authorised` says whether a token is the operator's; only that one may write, or one of `tokens`.
+
+    Others are counted in `refused`.
+    """
+    door = _RegistryDoor(store, authorised, tokens, refused)
     uploads, upload = "/v2/{name:.+}/blobs/uploads/", "/v2/{name:.+}/blobs/uploads/{upload}"
     blob, manifest = "/v2/{name:.+}/blobs/{digest}", "/v2/{name:.+}/manifests/{selector}"
     return [
@@ -52,10 +58,13 @@ def routes(store: ImageStore, authorised: Callable[[str], bool], tokens: PushTok
 
 
 class _RegistryDoor:
-    def __init__(self, store: ImageStore, authorised: Callable[[str], bool], tokens: PushTokens) -> None:
+    def __init__(
+        self, store: ImageStore, authorised: Callable[[str], bool], tokens: PushTokens, refused: RefusedTokens
+    ) -> None:
         self._store = store
         self._authorised = authorised
         self._tokens = tokens
+        self._refused = refused
 
     def _may_push(self, given: str) -> bool:
         return self._tokens.accepts(given) or self._authorised(given)
@@ -73,7 +82,7 @@ class _RegistryDoor:
         """
         given = ANONYMOUS
         if "Authorization" in request.headers:
-            operator_only(request, self._authorised)
+            operator_only(request, self._authorised, self._refused)
             given = self._tokens.issue()
         return web.json_response({"token": given, "access_token": given, "expires_in": LIFETIME})
 
@@ -97,7 +106,7 @@ class _RegistryDoor:
         return web.Response(body=found.content, headers=headers)
 
     async def push(self, request: web.Request) -> web.Response:
-        operator_only(request, self._may_push)
+        operator_only(request, self._may_push, self._refused)
         name, selector = request.match_info["name"], request.match_info["selector"]
         content = await body_of(request, MAX_MANIFEST)
         content_type = request.headers.get("Content-Type", "")
@@ -106,7 +115,7 @@ class _RegistryDoor:
         return web.Response(status=201, headers=headers)
 
     async def delete(self, request: web.Request) -> web.Response:
-        operator_only(request, self._may_push)
+        operator_only(request, self._may_push, self._refused)
         name, selector = request.match_info["name"], request.match_info["selector"]
         try:
             await self._store.delete_manifest(name, selector)
@@ -116,7 +125,7 @@ class _RegistryDoor:
 
     async def begin(self, request: web.Request) -> web.Response:
         """Start an upload; with `digest` the body is all of it; with `mount` it may be here already."""
-        operator_only(request, self._may_push)
+        operator_only(request, self._may_push, self._refused)
         name, mount = request.match_info["name"], request.query.get("mount", "")
         if DIGEST.match(mount) and await self._has(mount):
             return _created(name, mount)
@@ -127,22 +136,22 @@ class _RegistryDoor:
         return _progress(upload, 202)
 
     async def progress(self, request: web.Request) -> web.Response:
-        operator_only(request, self._may_push)
+        operator_only(request, self._may_push, self._refused)
         return _progress(self._upload(request), 204)
 
     async def append(self, request: web.Request) -> web.Response:
-        operator_only(request, self._may_push)
+        operator_only(request, self._may_push, self._refused)
         async with self._turn(request) as upload:
             await self._store.uploads.append(upload, chunks_of(request), _start(request))
             return _progress(upload, 202)
 
     async def finish(self, request: web.Request) -> web.Response:
-        operator_only(request, self._may_push)
+        operator_only(request, self._may_push, self._refused)
         async with self._turn(request) as upload:
             return await self._keep(upload, request)
 
     async def cancel(self, request: web.Request) -> web.Response:
-        operator_only(request, self._may_push)
+        operator_only(request, self._may_push, self._refused)
         async with self._turn(request) as upload:
             self._store.uploads.end(upload)
         return web.Response(status=204)

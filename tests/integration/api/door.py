@@ -25,6 +25,7 @@ from tinkbox.api.following import Followers
 from tinkbox.api.routes import OperatorDoor
 from tinkbox.api.tokens import People
 from tinkbox.door.problems import refusals_become_problems
+from tinkbox.door.refused_tokens import RefusedTokens
 from tinkbox.engine.doctor.case import OsieSize
 from tinkbox.engine.doctor.examiner import Examiner, Premises
 from tinkbox.engine.machines.boot_history import Seen
@@ -145,7 +146,7 @@ async def open_door(folder: Path) -> AsyncIterator[Door]:
             registry="172.30.0.1",
         )
         tcp = socket.create_server(("127.0.0.1", 0))
-        await _serve(stack, operator, [bearer_only(PEOPLE.bearer)], tcp)
+        await _serve(stack, operator, [bearer_only(PEOPLE.bearer, RefusedTokens())], tcp)
         local = socket.socket(socket.AF_UNIX)
         local.bind(str(folder / "operator.sock"))
         await _serve(stack, operator, [], local)

@@ -14,6 +14,7 @@ from tests.integration.engine.appliance import hardware
 from tinkbox.api.access import TICKETED, bearer_only, caller
 from tinkbox.api.requests import MAX_DOCUMENT
 from tinkbox.door.problems import refusals_become_problems
+from tinkbox.door.refused_tokens import RefusedTokens
 from tinkbox.model.access import Right
 
 LOOK, OPERATE, ATTACH = Right.LOOK, Right.OPERATE, Right.ATTACH
@@ -103,6 +104,20 @@ async def test_over_tcp_nothing_is_answered_without_the_token(door: Door, header
     assert TOKEN not in str(problem)
 
 
+async def test_a_wrong_token_is_told_apart_from_none(door: Door) -> None:
+    async def told(headers: dict[str, str]) -> str:
+        async with (
+            aiohttp.ClientSession() as session,
+            session.get(f"{door.url}/v1/hardware", headers=headers) as response,
+        ):
+            return str((await response.json(content_type=None))["detail"])
+
+    assert (await told({})).startswith("a token is needed: set TINKBOX_TOKEN")
+    assert (await told({"Authorization": "Bearer wrong"})).startswith(
+        "this token is not valid here: compare TINKBOX_TOKEN"
+    )
+
+
 async def test_a_denied_request_changes_nothing(door: Door) -> None:
     async with (
         aiohttp.ClientSession() as session,
@@ -178,7 +193,7 @@ async def let_in(_: web.Request) -> web.Response:
 @pytest.fixture
 async def guarded() -> AsyncIterator[str]:
     """The URL of an application behind the guard, that says who asks."""
-    application = web.Application(middlewares=[refusals_become_problems, bearer_only(PEOPLE.bearer)])
+    application = web.Application(middlewares=[refusals_become_problems, bearer_only(PEOPLE.bearer, RefusedTokens())])
     application.add_routes([web.get("/who", who), web.get(TICKETED, let_in), web.get("/v1/shells/{id}", let_in)])
     runner = web.AppRunner(application)
     await runner.setup()

@@ -18,6 +18,7 @@ from tests.integration.docker_engine import DockerEngine
 from tests.integration.registry.serving import Clock, layer, may_push, until
 from tests.unit.hosting.fake_host_link import FakeHostLink
 from tinkbox.door.problems import refusals_become_problems
+from tinkbox.door.refused_tokens import RefusedTokens
 from tinkbox.hosting import Pace, Place
 from tinkbox.hosting.host import ServiceHost
 from tinkbox.model.limits import DECLARED, Limits
@@ -78,7 +79,10 @@ async def registry_in(network: Path, root: Path) -> AsyncIterator[str]:
     app = web.Application(middlewares=[refusals_become_problems])
     app.add_routes(
         routes(
-            ImageStore(root, Clock(), Limits(DECLARED, time.monotonic)), may_push, PushTokens(b"key", time.monotonic)
+            ImageStore(root, Clock(), Limits(DECLARED, time.monotonic)),
+            may_push,
+            PushTokens(b"key", time.monotonic),
+            RefusedTokens(),
         )
     )
     runner = web.AppRunner(app, shutdown_timeout=1)

@@ -17,6 +17,7 @@ from typing import Any
 from aiohttp import ClientResponse, ClientSession, web
 
 from tinkbox.door.problems import refusals_become_problems
+from tinkbox.door.refused_tokens import RefusedTokens
 from tinkbox.model.errors import Forbidden
 from tinkbox.model.limits import DECLARED, Limits
 from tinkbox.registry.manifests import DOCKER_CONFIG, DOCKER_LAYER, DOCKER_MANIFEST
@@ -103,7 +104,9 @@ async def serving(root: Path, clock: Clock | None = None) -> AsyncIterator[Regis
     clock = clock or Clock()
     store = ImageStore(root, clock, Limits(DECLARED, time.monotonic))
     app = web.Application(middlewares=[refusals_become_problems])
-    app.add_routes(routes(store, may_push, PushTokens(b"key", lambda: (clock() - START).total_seconds())))
+    app.add_routes(
+        routes(store, may_push, PushTokens(b"key", lambda: (clock() - START).total_seconds()), RefusedTokens())
+    )
     runner = web.AppRunner(app, shutdown_timeout=1)
     await runner.setup()
     site = web.TCPSite(runner, "127.0.0.1", 0)

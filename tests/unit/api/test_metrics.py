@@ -211,6 +211,10 @@ def test_every_phase_of_services_is_there() -> None:
     }  # fmt: skip
 
 
+def test_refused_tokens_are_counted() -> None:
+    assert value(parsed(page(figures(), {}, refused_tokens=3)), "tinkbox_refused_tokens_total") == 3
+
+
 def test_what_is_taken_of_each_limit_is_told() -> None:
     taken = Taken(limit=NODE_CONNECTIONS, used=130, refused=7)
     samples = parsed(page(figures(), {}, [taken]))

@@ -7,6 +7,7 @@ import pytest
 from aiohttp import web
 from aiohttp.test_utils import make_mocked_request
 
+from tinkbox.door.refused_tokens import RefusedTokens
 from tinkbox.model.errors import Conflict, Denied, Invalid, NotFound, Refusal, TooLarge, Unavailable
 from tinkbox.registry.errors import answering, challenge_for, credential, operator_only
 
@@ -42,8 +43,8 @@ def test_a_token_is_a_bearer_or_a_password(authorization: str, token: str) -> No
 @pytest.mark.parametrize("authorization", ["Bearer wrong", basic(b"secret:user"), "Bearer anonymous", ""])
 def test_only_the_operator_passes(authorization: str) -> None:
     with pytest.raises(Denied, match="docker login"):
-        operator_only(asked(Authorization=authorization), lambda given: given == "secret")
-    operator_only(asked(Authorization=basic(b"anyone:secret")), lambda given: given == "secret")
+        operator_only(asked(Authorization=authorization), lambda given: given == "secret", RefusedTokens())
+    operator_only(asked(Authorization=basic(b"anyone:secret")), lambda given: given == "secret", RefusedTokens())
 
 
 def test_the_challenge_leads_back_to_the_address_that_was_asked() -> None:
@@ -82,3 +83,15 @@ async def test_a_bad_repository_name_never_reaches_a_handler(name: str) -> None:
     request = make_mocked_request("GET", "/v2/", match_info={"name": name})
     answer = await answering(unreachable, {})(request)
     assert answer.status == 400
+
+
+def test_a_wrong_token_is_counted_and_none_is_not() -> None:
+    refused = RefusedTokens()
+    with pytest.raises(Denied, match="pushing needs"):
+        operator_only(asked(), lambda _: False, refused)
+    with pytest.raises(Denied, match="pushing needs"):
+        operator_only(asked(Authorization="Bearer anonymous"), lambda _: False, refused)
+    assert refused.total == 0
+    with pytest.raises(Denied, match="not valid here"):
+        operator_only(asked(Authorization=basic(b"anyone:guess")), lambda _: False, refused)
+    assert refused.total == 1

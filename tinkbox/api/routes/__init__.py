@@ -59,7 +59,8 @@ class OperatorDoor:
     `foreign` is what other DHCP servers have to be told, empty where they are told nothing;
     `answers` counts those of the node door (`door.request_counts`); `leases` lists the addresses of pools;
     `claimants` are hosts that answer for many addresses of pools; `followers` bounds what is followed at once;
-    `firmware_traits` is what was learned of a machine's firmware; `limits` tells what is taken of each limit.
+    `firmware_traits` is what was learned of a machine's firmware; `limits` tells what is taken of each limit,
+    `refused_tokens` how many were not valid.
     """
 
     machines: Machines
@@ -86,6 +87,7 @@ class OperatorDoor:
     firmware_traits: Callable[[Hardware], FirmwareTraits] = lambda _: FirmwareTraits()
     limits: Callable[[], Sequence[Standing]] = tuple
     claimants: Callable[[], Sequence[Claimant]] = tuple
+    refused_tokens: Callable[[], int] = int
 
     def routes(self) -> list[web.RouteDef]:
         return [
@@ -109,5 +111,5 @@ class OperatorDoor:
             *osie.routes(self.osie),
             *events.routes(self.workflows, self.followers),
             *status.routes(self.overview, self.limits, self.claimants),
-            *metrics.routes(self.meter, self.answers, self.limits),
+            *metrics.routes(self.meter, self.answers, self.limits, self.refused_tokens),
         ]

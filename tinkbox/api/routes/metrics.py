@@ -11,11 +11,15 @@ from tinkbox.model.access import Right
 from tinkbox.model.limits import Standing
 
 
-def routes(meter: Meter, answers: Answers, limits: Callable[[], Sequence[Standing]]) -> list[web.RouteDef]:
+def routes(
+    meter: Meter, answers: Answers, limits: Callable[[], Sequence[Standing]], refused_tokens: Callable[[], int]
+) -> list[web.RouteDef]:
     """`answers` counts those of the node door (`door.request_counts`)."""
 
     async def metrics(_: web.Request) -> web.Response:
         figures = await meter.figures()
-        return web.Response(body=page(figures, answers, limits()).encode(), headers={"Content-Type": CONTENT_TYPE})
+        return web.Response(
+            body=page(figures, answers, limits(), refused_tokens()).encode(), headers={"Content-Type": CONTENT_TYPE}
+        )
 
     return needing(Right.LOOK, web.get("/metrics", metrics))

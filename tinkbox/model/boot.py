@@ -152,6 +152,8 @@ class Silence(StrEnum):
     """Why a machine that asked by DHCP was not answered, or one that asked for its boot script has none."""
 
     UNKNOWN = "no hardware document names it"
+    DISCOVERY_FULL = "no more unknown machines are let in (discovery.quota)"
+    PORT_FULL = "no more unknown machines are let in at its port (discovery.port_quota)"
     NOT_PERMITTED = "it may not boot over the network now"
     NO_ADDRESS = "there is no address for it"
     UNFIT_ADDRESS = "the address in its hardware document is none that a machine can have"
@@ -160,3 +162,7 @@ class Silence(StrEnum):
     TOO_OFTEN = "it asks too often"
     NOTHING_TO_SAY = "nothing is to be answered"
     ELSEWHERE = "it asks from another address than its own"
+
+
+# Why a machine that no hardware document names is not answered.
+OF_STRANGERS: Final = frozenset({Silence.UNKNOWN, Silence.DISCOVERY_FULL, Silence.PORT_FULL})

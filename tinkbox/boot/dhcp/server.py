@@ -20,7 +20,7 @@ from tinkbox.boot.dhcp.rate_limit import RateLimit
 from tinkbox.boot.dhcp.reply_sending import Replies
 from tinkbox.boot.dhcp.reporting import DhcpReporter, Timeline
 from tinkbox.boot.network.datagrams import reading, received
-from tinkbox.model.boot import Client, Plan, Silence
+from tinkbox.model.boot import OF_STRANGERS, Client, Plan, Silence
 from tinkbox.model.hardware import MacAddress
 from tinkbox.model.leases import Lease, Subnet
 from tinkbox.model.limits import Room
@@ -222,7 +222,7 @@ class DhcpServer:
             return
         self._leases.decline(client, client.wanted)
         # A stranger was given nothing: what it says of addresses is no conflict that anybody should look into.
-        if self._planner.silence(client, self._interface) is not Silence.UNKNOWN:
+        if self._planner.silence(client, self._interface) not in OF_STRANGERS:
             self._reporter.declined(client)
 
     def _confirm(self, question: Question, chosen: Answer, xid: bytes) -> None:

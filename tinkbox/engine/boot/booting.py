@@ -36,6 +36,7 @@ class Strangers(Protocol):
 
     def plan(self, client: Client, interface: Interface, port: str = "") -> Plan | None: ...
     def script_plan(self, mac: MacAddress, interface: Interface) -> Plan | None: ...
+    def silence(self, client: Client, port: str) -> Silence: ...
 
 
 @dataclass(slots=True)
@@ -138,7 +139,9 @@ class Booting:
         if decided is not None:
             gives = self._mode not in OTHERS_ADDRESSES
             return Silence.UNFIT_ADDRESS if gives and decided.interface.address in self._unfit else Silence.NO_ADDRESS
-        return Silence.NOT_PERMITTED if self.knows(client.mac) else Silence.UNKNOWN
+        if self.knows(client.mac):
+            return Silence.NOT_PERMITTED
+        return self._strangers.silence(client, interface) if self._strangers else Silence.UNKNOWN
 
     def script_plan(self, mac: MacAddress, peer: str) -> Plan | None:
         """What to tell a machine that asks for its boot script from the IPv4 address `peer`.

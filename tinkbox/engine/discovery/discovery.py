@@ -16,7 +16,7 @@ from tinkbox.engine.machines.machines import Machines
 from tinkbox.engine.templates.templates import find_template
 from tinkbox.engine.wakeups import CHANGES, Wakeups
 from tinkbox.engine.workflows.workflows import Workflows
-from tinkbox.model.boot import Boot, Client, Plan, Stage
+from tinkbox.model.boot import Boot, Client, Plan, Silence, Stage
 from tinkbox.model.discovery import Rule, Standing, Stranger, best_rule, filled, host_name
 from tinkbox.model.errors import Conflict, Denied, Invalid, NotFound, Refusal, Unavailable
 from tinkbox.model.hardware import Hardware, Interface, MacAddress
@@ -91,6 +91,10 @@ class Discovery:
         if stranger is None:
             return None
         return _plan(stranger, Boot.DISCOVERY if client.netboots else Boot.NOTHING, interface)
+
+    def silence(self, client: Client, port: str) -> Silence:
+        """Why there is no plan for a machine that asks by DHCP on this network interface."""
+        return self._strangers.silence(client, port)
 
     def script_plan(self, mac: MacAddress, interface: Interface) -> Plan | None:
         """What to tell one that asks for its boot script; None: it was not let in."""

@@ -12,7 +12,7 @@ from datetime import datetime, timedelta
 from typing import NoReturn
 
 from tinkbox.engine.batch_saving import keep_saving
-from tinkbox.model.boot import Client
+from tinkbox.model.boot import Client, Silence
 from tinkbox.model.discovery import Quotas, Standing, Stranger
 from tinkbox.model.hardware import MacAddress
 from tinkbox.store.database import Store, Tables
@@ -89,6 +89,11 @@ class UnknownMachines:
             architecture = "aarch64" if client.architecture in _ARM64 else "x86_64"
             stranger = replace(stranger, architecture=architecture)
         return self.seen(stranger)
+
+    def silence(self, client: Client, interface: str) -> Silence:
+        """Why a machine is not let in."""
+        full = client.netboots and client.mac not in self._strangers and self._full_by(_port(client, interface))
+        return full or Silence.UNKNOWN
 
     def seen(self, stranger: Stranger) -> Stranger:
         """It is there."""
@@ -173,10 +178,10 @@ class UnknownMachines:
             raise
 
     def _newcomer(self, client: Client, interface: str) -> Stranger | None:
-        port = f"{client.relay} {client.circuit}".strip() if int(client.relay) else interface
-        if not self._has_place(port):
+        port = _port(client, interface)
+        if self._full_by(port):
             self.drop([each.mac for each in self.all() if each.standing is Standing.ASKING and self._is_over(each)])
-            if not self._has_place(port):
+            if self._full_by(port):
                 self._say_full(port)
                 return None
         self._full.discard(port)
@@ -189,9 +194,12 @@ class UnknownMachines:
             last_seen=now,
         )
 
-    def _has_place(self, port: str) -> bool:
+    def _full_by(self, port: str) -> Silence | None:
+        """Which quota has no place for one more at a port; None: there is a place."""
         there = [each.port for each in self.all() if each.standing is not Standing.REFUSED]
-        return len(there) < self._quotas.all and there.count(port) < self._quotas.port
+        if len(there) >= self._quotas.all:
+            return Silence.DISCOVERY_FULL
+        return Silence.PORT_FULL if there.count(port) >= self._quotas.port else None
 
     def _say_full(self, port: str) -> None:
         """Once, until somebody is let in there again."""
@@ -212,3 +220,8 @@ class UnknownMachines:
 
     def _picture(self, stranger: Stranger) -> None:
         self._strangers[stranger.mac] = stranger
+
+
+def _port(client: Client, interface: str) -> str:
+    """Where a machine asks, for people: the port of its relay, or the interface of ours."""
+    return f"{client.relay} {client.circuit}".strip() if int(client.relay) else interface

@@ -28,6 +28,7 @@ from tinkbox.engine.doctor.network_rules import (
 )
 from tinkbox.engine.doctor.permission_rules import (
     history_lost,
+    left_out,
     no_address,
     no_program,
     not_known,
@@ -68,6 +69,7 @@ RULES: Sequence[Rule] = (
     Rule("DeletedEarly", "history that was deleted for lack of room", deleted_early),
     Rule("HistoryLost", "a machine that did what the store does not know", history_lost),
     Rule("NotKnown", "a machine that asks, and of which nobody told", not_known),
+    Rule("LeftOut", "an unknown machine for which discovery has no place", left_out),
     Rule("NotPermitted", "a known machine that may not boot now", not_permitted),
     Rule("OtherServer", "another DHCP server that gives addresses", other_server),
     Rule("OtherBootServer", "another server that says what to boot", other_boot_server),

@@ -112,6 +112,19 @@ def not_known(case: Case) -> Iterator[Finding]:
     )
 
 
+def left_out(case: Case) -> Iterator[Finding]:
+    """Unknown machines are let in, and there was no place for this one."""
+    for why, key in ((Silence.DISCOVERY_FULL, "discovery.quota"), (Silence.PORT_FULL, "discovery.port_quota")):
+        for seen in _silences(case, why):
+            yield Finding(
+                gravity=Gravity.SUSPECT,
+                cause=f"As many unknown machines wait as {key} allows: this one was not let in.",
+                evidence=(line(seen),),
+                remedy="Accept or refuse those that wait (`tinkbox hardware discovered` lists them), or raise "
+                f"{key} in tinkbox.yaml and start tinkbox again. Then boot this machine again.",
+            )
+
+
 def not_permitted(case: Case) -> Iterator[Finding]:
     """It is known, and has nothing to boot for."""
     asked = of(case.last, Stage.DISCOVER, Stage.IGNORED, Stage.SCRIPT_REFUSED)

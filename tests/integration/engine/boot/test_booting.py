@@ -38,6 +38,9 @@ class Strangers:
     def script_plan(self, mac_: MacAddress, interface: Interface) -> Plan | None:
         return self.plan(Client(mac=mac_, asker=Asker.IPXE), interface)
 
+    def silence(self, client: Client, port: str) -> Silence:
+        return Silence.PORT_FULL
+
 
 class Lab:
     """Two machines with tickets: one has a reservation, the other none; `neighbours` is what the kernel knows."""
@@ -162,7 +165,7 @@ async def test_a_machine_that_nobody_knows_is_told_nothing_unless_it_is_let_in(
     assert Lab(machines, lab, "pool").silence(STRANGER) is Silence.UNKNOWN
     strangers = Strangers()
     booting = Lab(machines, lab, "pool", strangers)
-    assert booting.silence(REFUSED) is Silence.UNKNOWN
+    assert booting.silence(REFUSED) is Silence.PORT_FULL
     plan = booting.plan(STRANGER)
     assert plan is not None
     assert (plan.boot, plan.interface.address) == (Boot.DISCOVERY, at(0))

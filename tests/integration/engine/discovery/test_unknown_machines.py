@@ -1,6 +1,7 @@
 """Who is let in of the machines that nobody knows, and for how long."""
 
 import asyncio
+from dataclasses import replace
 from datetime import timedelta
 from ipaddress import IPv4Address
 
@@ -9,7 +10,7 @@ import pytest
 from tests.integration.engine.appliance import Appliance, mac
 from tests.integration.engine.discovery.test_discovery import begin, discovery, pxe, standing, wait_here, what, whose
 from tinkbox.engine.discovery.unknown_machines import PATIENCE
-from tinkbox.model.boot import Asker, Client, Stage
+from tinkbox.model.boot import Asker, Client, Silence, Stage
 from tinkbox.model.discovery import Quotas, Standing, Stranger
 from tinkbox.model.errors import Denied, Unavailable
 from tinkbox.model.hardware import Interface, MacAddress
@@ -50,6 +51,19 @@ async def test_the_quota_in_all_holds_over_all_ports(box: Appliance) -> None:
     let_in = [found.plan(pxe(each, relay=ROUTER, circuit=f"ge-{each}"), Interface(mac=mac(each))) for each in range(5)]
     assert [each is not None for each in let_in] == [True, True, True, False, False]
     assert {each.port for each in found.all()} == {f"{ROUTER} ge-{number}" for number in range(3)}
+
+
+@pytest.mark.parametrize(
+    ("quotas", "why"),
+    [(Quotas(all=1, port=1), Silence.DISCOVERY_FULL), (Quotas(all=9, port=1), Silence.PORT_FULL)],
+)
+def test_a_machine_that_is_left_out_is_told_by_which_quota(box: Appliance, quotas: Quotas, why: Silence) -> None:
+    found = discovery(box, quotas)
+    assert found.plan(pxe(7), Interface(mac=mac(7)), "eth1")
+    assert found.plan(pxe(8), Interface(mac=mac(8)), "eth1") is None
+    assert found.silence(pxe(8), "eth1") is why
+    system = replace(pxe(8), asker=Asker.SYSTEM)
+    assert found.silence(system, "eth1") is Silence.UNKNOWN, "it would not be let in anyway"
 
 
 async def test_that_there_is_no_place_is_said_once_each_time_it_comes_to_that(

@@ -9,6 +9,7 @@ from tests.unit.engine.boot_story import KNOWN, MAC, MINE, NETWORK, answered, as
 from tinkbox.engine.doctor.case import Case
 from tinkbox.engine.doctor.doctor import diagnose
 from tinkbox.engine.doctor.permission_rules import (
+    left_out,
     no_address,
     no_program,
     not_known,
@@ -43,6 +44,16 @@ def test_who_is_known_discovered_or_does_not_netboot_is_no_stranger() -> None:
     assert not list(not_known(case(asked(0), UNKNOWN, interface=None, discovers=True)))
     assert not list(not_known(case(asked(0, Asker.SYSTEM), UNKNOWN, interface=None)))
     assert not list(not_known(case(interface=None)))
+
+
+@pytest.mark.parametrize(
+    ("why", "key"), [(Silence.DISCOVERY_FULL, "discovery.quota"), (Silence.PORT_FULL, "discovery.port_quota")]
+)
+def test_a_machine_that_a_quota_left_out_is_told_which(why: Silence, key: str) -> None:
+    ignored = seen(0.1, Stage.IGNORED, why=why.value)
+    (found,) = left_out(case(asked(0), ignored, interface=None, discovers=True))
+    assert f" {key} allows" in found.cause
+    assert f"raise {key} in tinkbox.yaml" in found.remedy
 
 
 @pytest.mark.parametrize(

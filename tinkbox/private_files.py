@@ -14,6 +14,7 @@ from pathlib import Path, PurePath
 from pwd import getpwuid
 from typing import Final
 
+from tinkbox.host_users import user_name
 from tinkbox.model.errors import Unavailable
 
 UMASK: Final = 0o077
@@ -54,7 +55,9 @@ def examine_private(folder: Path, layout: Layout) -> None:
     with _usable(folder):
         place = _nearest(folder)
         if not place.is_dir() or not os.access(place, os.R_OK | os.W_OK | os.X_OK, effective_ids=True):
-            raise Unavailable(f"cannot use the data directory {folder}: {_name(os.geteuid())} may not write to {place}")
+            raise Unavailable(
+                f"cannot use the data directory {folder}: {user_name(os.geteuid())} may not write to {place}"
+            )
         if place == folder:
             for _ in _ours(folder, layout):
                 pass
@@ -83,10 +86,10 @@ def as_owner(folder: Path) -> Iterator[str]:
         os.seteuid(owner.st_uid)
     except OSError as error:
         raise Unavailable(
-            f"{folder} belongs to user {_name(owner.st_uid)}, whose rights root cannot take here: {error.strerror}: check as that user"
+            f"{folder} belongs to user {user_name(owner.st_uid)}, whose rights root cannot take here: {error.strerror}: check as that user"
         ) from None
     try:
-        yield _name(owner.st_uid)
+        yield user_name(owner.st_uid)
     finally:
         os.seteuid(0)
         os.setegid(before[1])
@@ -151,7 +154,7 @@ def _ours(folder: Path, layout: Layout) -> Iterator[Path]:
             if stat.S_ISLNK(found.st_mode):
                 continue
             if found.st_uid != os.geteuid():
-                raise Unavailable(f"{path} belongs to user {_name(found.st_uid)}: {_remedy(folder)}")
+                raise Unavailable(f"{path} belongs to user {user_name(found.st_uid)}: {_remedy(folder)}")
             yield path
 
 
@@ -177,12 +180,5 @@ def _below(folder: Path, name: str, shared: Collection[str]) -> Iterator[Path]:
 
 
 def _remedy(folder: Path) -> str:
-    me = _name(os.geteuid())
+    me = user_name(os.geteuid())
     return f"`chown -R {me} {folder}` gives it to {me}, who runs this; or run as its owner, or name another with --data"
-
-
-def _name(uid: int) -> str:
-    try:
-        return getpwuid(uid).pw_name
-    except KeyError:
-        return str(uid)

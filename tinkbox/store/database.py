@@ -12,6 +12,7 @@ change in halves, and changes nothing; what follows in memory follows the commit
 
 import asyncio
 import hashlib
+import os
 import re
 import shutil
 import sqlite3
@@ -23,6 +24,7 @@ from importlib import resources
 from pathlib import Path
 from typing import NoReturn, Self, TypeVar
 
+from tinkbox.host_users import user_name
 from tinkbox.model.errors import Unavailable
 from tinkbox.store.counts import FigureTable
 from tinkbox.store.discovery import DiscoveryTable
@@ -50,6 +52,10 @@ from tinkbox.store.workflows import WorkflowTable
 # Files of an earlier schema are written anew, once and if the disk has the room: from then on they give free room back, and
 # nothing is left in them that was deleted, such as secrets.
 REWRITTEN = 13
+# Of SQLite's result codes, the last byte says which kind of failure it is.
+_PRIMARY = 0xFF
+_DAMAGED = frozenset({sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT})
+_DISK = frozenset({sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR})
 T = TypeVar("T")
 C = TypeVar("C", bound=ConnectionThread)
 
@@ -192,7 +198,7 @@ class Store:
         try:
             writer = await _Writer.open("store-writer", path)
         except sqlite3.Error as error:
-            raise Unavailable(f"cannot open the store {path}: {error}") from None
+            raise _unusable(path, error) from None
         try:
             await writer.call(lambda: _migrate(writer.connection, path))
             reader = await _Reader.open("store-reader", path)
@@ -200,7 +206,7 @@ class Store:
         except BaseException as error:
             await writer.close(_shutting_down)
             if isinstance(error, sqlite3.Error):
-                raise Unavailable(f"cannot use the store {path}: {error}") from None
+                raise _unusable(path, error) from None
             raise
         return cls(writer, reader)
 
@@ -252,6 +258,19 @@ def _refused_by_disk(error: sqlite3.Error) -> Unavailable:
     return Unavailable(f"the store cannot be written ({error}): free space where the data directory is, then try again")
 
 
+def _unusable(path: Path, error: sqlite3.Error) -> Unavailable:
+    """What to say, and what to do, when the file cannot be used at all."""
+    what, code = f"cannot use the store {path}: {error}", getattr(error, "sqlite_errorcode", 0) & _PRIMARY
+    if code in _DAMAGED:
+        return Unavailable(f"{what}: put a backup in its place, or move it away to begin with an empty store")
+    if code in _DISK:
+        free = shutil.disk_usage(path.parent).free
+        return Unavailable(
+            f"{what}: its disk has {free} bytes free; make room there, or look for a faulty disk in the kernel's messages"
+        )
+    return Unavailable(f"{what}: it must be a file that {user_name(os.geteuid())} can read and write, in such a folder")
+
+
 def examine(path: Path) -> None:
     """Raise what `Store.open` would raise of this file, as far as its head tells; change nothing, and make none."""
     if not path.exists():
@@ -260,7 +279,7 @@ def examine(path: Path) -> None:
         with closing(sqlite3.connect(f"{path.as_uri()}?mode=rw", uri=True)) as connection:
             _refuse_newer(connection, path)
     except sqlite3.Error as error:
-        raise Unavailable(f"cannot use the store {path}: {error}") from None
+        raise _unusable(path, error) from None
 
 
 def migrations() -> list[tuple[int, str]]:

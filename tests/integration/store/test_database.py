@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import re
 import sqlite3
 import subprocess
 import sys
@@ -261,3 +262,31 @@ async def test_the_pragmas_that_keep_promises_are_set(store: Store) -> None:
 
 def test_migrations_are_numbered_without_gaps() -> None:
     assert [number for number, _ in migrations()] == list(range(1, len(migrations()) + 1))
+
+
+@pytest.mark.parametrize("damage", ["garbage", "folder"])
+async def test_a_file_that_is_no_store_is_named_with_what_to_do(tmp_path: Path, damage: str) -> None:
+    path = tmp_path / "tinkbox.sqlite"
+    if damage == "garbage":
+        path.write_text("no database " * 500)
+    else:
+        path.mkdir()
+    told = {
+        "garbage": "file is not a database: put a backup in its place, or move it away to begin with an empty store",
+        "folder": "unable to open database file: it must be a file that ",
+    }[damage]
+    with pytest.raises(Unavailable, match=re.escape(f"cannot use the store {path}: {told}")):
+        await Store.open(path)
+    with pytest.raises(Unavailable, match=re.escape(f"cannot use the store {path}: {told}")):
+        database.examine(path)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can mount a small disk")
+def test_a_start_on_a_full_disk_says_how_much_is_free(tmp_path: Path) -> None:
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", str(tmp_path)], check=True, timeout=30)
+    try:
+        (tmp_path / "filling").write_bytes(bytes(64 * 1024))
+        with pytest.raises(Unavailable, match=r"its disk has 0 bytes free; make room there"):
+            asyncio.run(Store.open(tmp_path / "tinkbox.sqlite"))
+    finally:
+        subprocess.run(["umount", "--lazy", str(tmp_path)], check=True, timeout=30)

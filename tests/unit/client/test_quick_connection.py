@@ -1,8 +1,10 @@
 """The connection that waits for its answers, against a door that records what it is asked."""
 
 import asyncio
+import errno
 import json
 import os
+import socket
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import TypeVar
@@ -119,6 +121,16 @@ def test_whoever_may_not_use_the_door_is_told_so(tmp_path: Path) -> None:
             answer_of(question())
     finally:
         os.seteuid(0)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a socket to another user")
+def test_the_user_of_the_door_is_the_one_who_owns_it(tmp_path: Path) -> None:
+    path = tmp_path / "operator.sock"
+    with socket.socket(socket.AF_UNIX) as door:
+        door.bind(str(path))
+        os.chown(path, 65534, 65534)
+        denied = PermissionError(errno.EACCES, "Permission denied")
+        assert "run as user nobody, whose it is" in str(QuickConnection(socket=path).unreachable(denied))
 
 
 def test_what_waits_for_more_than_answers_is_refused() -> None:

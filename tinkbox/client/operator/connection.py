@@ -7,12 +7,13 @@ import errno
 import json
 from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Mapping
-from contextlib import AbstractAsyncContextManager
+from contextlib import AbstractAsyncContextManager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, NoReturn
 from urllib.parse import quote
 
 from tinkbox.client.refusals import raise_refusal
+from tinkbox.host_users import user_name
 from tinkbox.model.errors import Invalid, Unavailable
 
 if TYPE_CHECKING:
@@ -141,13 +142,20 @@ class Connection(ABC):
         why = (error.strerror if isinstance(error, OSError) else "") or str(error) or type(error).__name__
         if isinstance(error, OSError) and error.errno in (errno.EACCES, errno.EPERM):
             return Unreachable(
-                f"no right to use {self.where}: run as the user of the appliance (root), or name its operator door by "
-                "TINKBOX_SERVER and TINKBOX_TOKEN"
+                f"no right to use {self.where}: run as {self._owner()}, or name its operator door by TINKBOX_SERVER and "
+                "TINKBOX_TOKEN"
             )
         return Unreachable(
             f"no appliance answers at {self.where} ({why}): is `tinkbox serve` running? "
             "Another one is named by --data, or TINKBOX_SERVER and TINKBOX_TOKEN"
         )
+
+    def _owner(self) -> str:
+        """The user whose socket it is; where nobody may see that, whose folder it is in."""
+        for place in (self.socket, self.socket.parent) if self.socket else ():
+            with suppress(OSError):
+                return f"user {user_name(place.stat().st_uid)}, whose it is"
+        return "the user of the appliance"
 
 
 def part(key: str) -> str:

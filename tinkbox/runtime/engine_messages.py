@@ -40,6 +40,11 @@ def _row(asked: tuple[Reason, ...], reason: Reason, words: str, means: str) -> _
     return _Row(asked, reason, re.compile(words, re.IGNORECASE), means)
 
 
+# An OSIE's engine is told so at boot; a worker by hand uses an engine that a person set up.
+_INSECURE = (
+    "one that speaks plain HTTP, as the appliance's does, has to be in insecure-registries of the engine's "
+    "/etc/docker/daemon.json"
+)
 _ROWS = (
     _row((), Reason.NO_SPACE, r"no space left on device|disk quota exceeded", "there is no space left for it"),
     _row(
@@ -58,6 +63,14 @@ _ROWS = (
         "the registry has this image, but not for this machine's processor",
     ),
     _row(
+        (_PULL,), Reason.REGISTRY_UNREACHABLE, r'Get "https://.*connection refused',
+        "the registry does not answer over HTTPS; " + _INSECURE,
+    ),
+    _row(
+        (_PULL,), Reason.IMAGE_PULL_FAILED, r"server gave HTTP response to HTTPS client",
+        "the registry does not speak HTTPS; " + _INSECURE,
+    ),
+    _row(
         (_PULL,), Reason.REGISTRY_UNREACHABLE,
         r"connect: |connection reset|timeout|timed out|deadline exceeded|\bEOF\b|no such host|no route to host"
         r"|network is unreachable|server misbehaving|HTTP status: 5\d\d",
@@ -69,6 +82,10 @@ _ROWS = (
     ),
     _row((_CREATE, _ANY), Reason.IMAGE_NOT_FOUND, r"no such image", "the image is not there"),
     _row((_CREATE,), Reason.BAD_COMMAND, r"no command specified", "neither the template nor its image says what to run"),
+    _row(
+        (_START,), Reason.START_FAILED, r"unable to apply caps|unable to apply capabilities",
+        "this host cannot give a container all privileges: start the worker with --no-privileged",
+    ),
     _row((_START,), Reason.CONTAINER_LOST, r"no such container", "its container was removed"),
     _row((_START,), Reason.OUT_OF_MEMORY, r"OOM-killed|cannot allocate memory", "memory ran out when it was to begin"),
     _row(

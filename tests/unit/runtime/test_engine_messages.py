@@ -26,6 +26,8 @@ PULLS = [
     ("received unexpected HTTP status: 503 Service Unavailable", "RegistryUnreachable"),
     ('Get "https://r/v2/": net/http: TLS handshake timeout', "RegistryUnreachable"),
     ("unexpected EOF", "RegistryUnreachable"),
+    ('Get "https://172.30.0.1/v2/": dial tcp 172.30.0.1:443: connect: connection refused', "RegistryUnreachable"),
+    ('Get "https://r:8080/v2/": http: server gave HTTP response to HTTPS client', "ImagePullFailed"),
     ("toomanyrequests: You have reached your pull rate limit", "ImagePullFailed"),
     ("invalid reference format: repository name must be lowercase", "ImagePullFailed"),
 ]
@@ -47,6 +49,7 @@ STARTS = [
     ("path /dev is mounted on /dev but it is not a shared mount", "MountFailed"),
     ("error while creating mount source path '/a': mkdir /a: no space left on device", "NoSpace"),
     ("container init was OOM-killed (memory limit too low?): unknown", "OutOfMemory"),
+    (RUNC + "unable to apply caps: operation not permitted: unknown", "StartFailed"),
     ("unable to find user nobody99: no matching entries in passwd file", "StartFailed"),
 ]
 
@@ -84,6 +87,16 @@ def test_a_command_that_cannot_run_is_named_with_what_is_wrong_with_it(program: 
     error = meaning("StartFailed", 400, f"{RUNC}exec: {program}: unknown")
     assert error.reason == "BadCommand"
     assert str(error).startswith(message)
+
+
+@pytest.mark.parametrize("text", [text for text, _ in PULLS if "https://172.30.0.1" in text or "HTTPS client" in text])
+def test_a_registry_of_plain_http_is_told_with_the_engines_setting(text: str) -> None:
+    assert "insecure-registries of the engine's /etc/docker/daemon.json" in str(meaning("ImagePullFailed", 500, text))
+
+
+def test_an_engine_that_gives_no_privileges_is_told_with_the_workers_flag() -> None:
+    error = meaning("StartFailed", 500, RUNC + "unable to apply caps: operation not permitted")
+    assert "start the worker with --no-privileged" in str(error)
 
 
 def test_words_of_one_request_say_nothing_of_another() -> None:

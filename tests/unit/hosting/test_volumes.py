@@ -43,3 +43,12 @@ def test_none_lies_in_another_or_has_to_do_with_what_is_ours(folder: Path, paths
 def test_what_is_not_there_is_named(folder: Path, path: str, said: str) -> None:
     with pytest.raises(Unavailable, match=rf"services.volumes.a: .*{said}"):
         real_folders(named(folder, a=path), ours(folder))
+
+
+@pytest.mark.parametrize("path", ["/proc", "/sys", "/dev", "/proc/sys", "/dev/shm", "link"])
+def test_what_the_kernel_makes_is_no_volume(folder: Path, path: str) -> None:
+    if path == "link":
+        (folder / "kernel").symlink_to("/proc")
+        path = str(folder / "kernel")
+    with pytest.raises(Conflict, match=r"services\.volumes\.a: /(proc|sys|dev).* is the kernel's"):
+        real_folders({"a": HostFolder(path=path)}, ours(folder))

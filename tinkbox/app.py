@@ -46,6 +46,7 @@ from tinkbox.model.limits import (
     fitted,
     open_files,
 )
+from tinkbox.model.text import counted
 from tinkbox.osie.image import images as osie_images
 from tinkbox.private_files import Layout, as_owner, examine_private, make_private, stored_secret
 from tinkbox.runtime import EngineAway
@@ -242,7 +243,7 @@ def _refuse_small_disk(settings: Settings) -> None:
     place = next(each for each in (settings.data, *settings.data.parents) if each.exists())
     problems = list(contradictions.on_disk(settings, shutil.disk_usage(place).total))
     if problems:
-        raise Invalid(f"the configuration does not fit this host: {len(problems)} problem(s)", problems)
+        raise Invalid(f"the configuration does not fit this host: {counted(len(problems), 'problem')}", problems)
 
 
 def _with_real_folders(settings: Settings) -> Settings:

@@ -10,6 +10,7 @@ from tinkbox.boot.network.interfaces import ProvisioningInterface, provisioning_
 from tinkbox.boot.network.sockets import Taken, bind_tcp, bind_udp
 from tinkbox.model.errors import Invalid, Unavailable
 from tinkbox.model.leases import Subnet
+from tinkbox.model.text import counted
 from tinkbox.settings import contradictions
 from tinkbox.settings.all_settings import Settings
 from tinkbox.wire.dhcp.packets import BOOT_SERVER_PORT, SERVER_PORT
@@ -146,7 +147,7 @@ def _sockets(settings: Settings, binding: _Binding) -> Sockets:
     subnets = settings.dhcp.on([(each.name, each.network) for each in interfaces])
     problems = list(contradictions.on_networks(settings, [each.address for each in interfaces], subnets))
     if problems:
-        raise Invalid(f"the configuration does not fit this host: {len(problems)} problem(s)", problems)
+        raise Invalid(f"the configuration does not fit this host: {counted(len(problems), 'problem')}", problems)
     return Sockets(
         operator_local=binding.local(settings.data / "operator.sock"),
         operator=binding.tcp(settings.operator.listen.host, settings.operator.listen.port),

@@ -12,6 +12,7 @@ from tinkbox.engine.workflows.workflows import Workflows
 from tinkbox.model.errors import Conflict, Invalid, NotFound, Problem, Refusal
 from tinkbox.model.hardware import Hardware
 from tinkbox.model.kubernetes import identity
+from tinkbox.model.text import counted
 
 
 async def create_workflows(
@@ -24,7 +25,7 @@ async def create_workflows(
     known = {each.hardware.id: each.hardware for each in await machines.all()}
     problems = [problem for each in taken.objects for problem in _missing(each, known)]
     if problems:
-        raise Invalid(f"invalid Workflow: {len(problems)} problem(s)", problems)
+        raise Invalid(f"invalid Workflow: {counted(len(problems), 'problem')}", problems)
     notes = list(taken.notes)
     created: list[Document] = []
     for each in taken.objects:

@@ -9,6 +9,7 @@ from tinkbox.cli import render_process
 from tinkbox.cli.nouns import NOUNS, version, worker
 
 DESCRIPTION = "Takes machines from bare metal to installed system."
+DATA = f"the data directory of an appliance on this host; with --worker, the worker's folder (default {worker.FOLDER})"
 
 
 def parse(arguments: Sequence[str]) -> argparse.Namespace:
@@ -39,7 +40,7 @@ def command_line(words: Sequence[str]) -> argparse.ArgumentParser:
         dest="run",
         help="the same as `tinkbox version`",
     )
-    parser.add_argument("--data", type=Path, metavar="DIR", help="the data directory of an appliance on this host")
+    parser.add_argument("--data", type=Path, metavar="DIR", help=DATA)
     # What the appliance starts to render a template apart from itself.
     parser.add_argument(
         "--render", action="store_const", const=render_process.render, dest="run", help=argparse.SUPPRESS

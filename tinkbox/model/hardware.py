@@ -14,6 +14,7 @@ from typing import Any
 
 from tinkbox.model.errors import Invalid, Problem
 from tinkbox.model.kubernetes import identity
+from tinkbox.model.text import counted
 
 DEFAULT_LEASE_SECONDS = 86_400
 MAX_TEXT_BYTES = 253
@@ -175,7 +176,7 @@ def _interfaces(
             text = f"{interface.address} is reserved for two of its interfaces: leave it to one of them"
             problems.append(Problem(text=text, key=f"{key}.interfaces"))
     if problems:
-        raise Invalid(f"{what} has {len(problems)} problem(s)", problems)
+        raise Invalid(f"{what} has {counted(len(problems), 'problem')}", problems)
     return tuple(known)
 
 

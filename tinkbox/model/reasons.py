@@ -154,13 +154,13 @@ class Reason(StrEnum):
         "CreateFailed",
         Giver.WORKER | Giver.HOST,
         "the engine could not make the container",
-        "the message is the engine's: compare the action's image, volumes and pid with it",
+        "the message is the engine's: compare its image, volumes and pid with it",
     )
     START_FAILED = (
         "StartFailed",
         Giver.WORKER | Giver.HOST,
         "the engine could not start the container",
-        "the message is the engine's: compare the action's command and volumes with it",
+        "the message is the engine's: compare its command and volumes with it",
     )
     BAD_COMMAND = (
         "BadCommand",
@@ -172,7 +172,7 @@ class Reason(StrEnum):
         "MountFailed",
         Giver.WORKER | Giver.HOST,
         "a volume could not be mounted, or takes the place of one of tinkbox's own",
-        "check the action's volumes: the path on the machine must be there, and the place in the image usable",
+        "check its volumes: the path on its host must be there, and the place in the image usable",
     )
     NO_SPACE = (
         "NoSpace",

@@ -1,4 +1,4 @@
-"""Text from strangers, made fit to keep and to show."""
+"""Text from strangers, made fit to keep and to show; and small words for people."""
 
 
 def one_line(text: str, limit: int) -> str:
@@ -7,3 +7,8 @@ def one_line(text: str, limit: int) -> str:
     if text.isprintable():
         return text.strip()  # nearly always, and a tenth of the time
     return "".join(letter if letter.isprintable() else " " for letter in text).strip()
+
+
+def counted(number: int, noun: str) -> str:
+    """A number of things: `1 problem`, `2 problems`."""
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

@@ -7,6 +7,7 @@ from typing import Any
 
 from tinkbox.model.errors import Invalid, Problem
 from tinkbox.model.leases import LeaseTerms, Subnet
+from tinkbox.model.text import counted
 from tinkbox.settings import readers
 from tinkbox.settings.declaring import entries, inline, keys_of, reader, required, setting
 
@@ -147,7 +148,7 @@ class Dhcp:
                     text = f"{other} overlaps the network of {name}, which is {network}: write that"
                     problems.append(Problem(key="dhcp.subnets", text=text))
         if problems:
-            raise Invalid(f"the networks of the configuration have {len(problems)} problem(s)", problems)
+            raise Invalid(f"the networks of the configuration have {counted(len(problems), 'problem')}", problems)
         return tuple({**found, **{each: known[each] for each in known if each not in found}}.values())
 
 

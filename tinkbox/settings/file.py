@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tinkbox.model.errors import Invalid, NotFound, Problem
+from tinkbox.model.text import counted
 from tinkbox.settings.environment import ClientTarget, default_data, named_server
 
 if TYPE_CHECKING:
@@ -46,7 +47,7 @@ def load(path: Path | None = None, data: Path | None = None) -> "Settings":
     problems: list[Problem] = []
     settings = keys_of(Settings).read({} if document is None else document, "", problems, contradictions.in_file)
     if problems:
-        raise Invalid(f"{chosen} has {len(problems)} problem(s)", problems)
+        raise Invalid(f"{chosen} has {counted(len(problems), 'problem')}", problems)
     return settings if data is None else replace(settings, data=data.absolute())
 
 

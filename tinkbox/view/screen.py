@@ -16,6 +16,7 @@ from rich.text import Text
 from tinkbox.model.breakpoint import Kind
 from tinkbox.model.services import Phase
 from tinkbox.model.sizes import show_size
+from tinkbox.model.text import counted
 from tinkbox.model.workflow import State
 from tinkbox.wire.messages.status import (
     DiskLine,
@@ -84,7 +85,7 @@ def screen(snapshot: Snapshot, notice: str = "") -> RenderableType:
         parts += [Text(), *_workflow(workflow, snapshot.now)]
     hidden = len(snapshot.workflows) - len(shown)
     if hidden:
-        parts += [Text(), Text(f"and {hidden} older workflow(s): tinkbox workflow list", style="dim")]
+        parts += [Text(), Text(f"and {counted(hidden, 'older workflow')}: tinkbox workflow list", style="dim")]
     return Group(*parts)
 
 
@@ -106,10 +107,10 @@ def _headline(snapshot: Snapshot) -> Text:
     running = sum(workflow.state in {State.RUNNING, State.STOPPING} for workflow in snapshot.workflows)
     waiting = sum(workflow.state is State.PENDING for workflow in snapshot.workflows)
     held = sum(workflow.held is not None for workflow in snapshot.workflows)
-    counted = f"{len(snapshot.machines)} machine(s), {running} workflow(s) running, {waiting} waiting"
+    there = f"{counted(len(snapshot.machines), 'machine')}, {counted(running, 'workflow')} running, {waiting} waiting"
     return Text.assemble(
         (f"tinkbox {snapshot.version}", "bold"),
-        f"  {counted}",
+        f"  {there}",
         (f", {held} held" if held else "", "bold yellow"),
         ("  " + _clock(snapshot.now), "dim"),
     )

@@ -65,7 +65,7 @@ def test_every_problem_of_a_configuration_is_a_line(tmp_path: Path) -> None:
     failed = run("serve", "--config", str(path))
     assert (failed.status, failed.out) == (1, "")
     assert failed.err.splitlines() == [
-        f"tinkbox: {path} has 3 problem(s)",
+        f"tinkbox: {path} has 3 problems",
         "  dhcp.mode: expected reservation or pool or proxy or off, not 'maybe'",
         "  node.http_port: expected a port between 1 and 65535, not 99999",
         "  interfaces: unknown key; did you mean interface?",

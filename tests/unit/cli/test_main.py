@@ -30,10 +30,10 @@ def test_a_refusal_is_1_and_one_line_on_stderr(tinkbox: Tinkbox, appliance: Fake
 
 def test_every_problem_of_a_document_is_a_line_of_its_own(tinkbox: Tinkbox, appliance: FakeAppliance) -> None:
     problems = [{"text": "unknown key imag", "line": 7, "key": "tasks[0]"}, {"text": "no name", "line": None}]
-    appliance.problem = {"status": 422, "detail": "the template has 2 problem(s)", "problems": problems}
+    appliance.problem = {"status": 422, "detail": "the template has 2 problems", "problems": problems}
     failed = tinkbox("template", "validate", stdin=b"x")
     assert failed.status == 1
-    assert failed.err == ("tinkbox: the template has 2 problem(s)\n  line 7, tasks[0]: unknown key imag\n  no name\n")
+    assert failed.err == ("tinkbox: the template has 2 problems\n  line 7, tasks[0]: unknown key imag\n  no name\n")
 
 
 def test_a_refusal_cannot_steer_the_terminal(tinkbox: Tinkbox, appliance: FakeAppliance) -> None:
@@ -134,3 +134,7 @@ def test_nouns_load_what_is_heavy_only_for_the_verbs_that_need_it() -> None:
     )
     ended = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
     assert ended.stdout == "[]\n"
+
+
+def test_the_help_says_that_data_is_the_workers_folder_as_well(tinkbox: Tinkbox) -> None:
+    assert "with --worker, the worker's folder (default /worker)" in " ".join(tinkbox("--help").out.split())

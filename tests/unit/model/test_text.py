@@ -1,6 +1,6 @@
-"""Text from strangers."""
+"""Text from strangers, and small words for people."""
 
-from tinkbox.model.text import one_line
+from tinkbox.model.text import counted, one_line
 
 
 def test_text_becomes_one_line_that_can_be_shown() -> None:
@@ -9,3 +9,7 @@ def test_text_becomes_one_line_that_can_be_shown() -> None:
 
 def test_text_is_cut_before_it_is_looked_at() -> None:
     assert one_line("x" * 1_000_000, 3) == "xxx"
+
+
+def test_things_are_counted_in_their_number() -> None:
+    assert [counted(each, "problem") for each in range(3)] == ["0 problems", "1 problem", "2 problems"]

@@ -15,6 +15,7 @@ from tinkbox.model.access import Right
 from tinkbox.model.breakpoint import DEFAULT_HOLD_SECONDS, Hold, Verb, Verdict, verdicts
 from tinkbox.model.duration import parse_duration
 from tinkbox.model.errors import Invalid, Problem
+from tinkbox.model.text import counted
 from tinkbox.model.workflow import PlannedAction
 from tinkbox.store.workflows import Attempt
 from tinkbox.wire.messages.breakpoints import verdict_from_document
@@ -108,7 +109,7 @@ def _known(entry: object, names: tuple[str, ...]) -> Mapping[str, Any]:
         Problem(key=name, text=f"unknown; known here: {', '.join(names)}") for name in entry if name not in names
     ]
     if problems:
-        raise Invalid(f"{len(problems)} problem(s)", problems)
+        raise Invalid(f"{counted(len(problems), 'problem')}", problems)
     return entry
 
 

@@ -15,6 +15,7 @@ from tinkbox.engine.templates.templates import Templates
 from tinkbox.engine.templates.validation import Verdict
 from tinkbox.model.access import Right
 from tinkbox.model.errors import Invalid, Problem
+from tinkbox.model.text import counted
 from tinkbox.store.templates import Template
 
 
@@ -145,7 +146,7 @@ def _template_texts(text: str) -> tuple[dict[str, str], tuple[Problem, ...]]:
         if each.name in names[:place]
     ]
     if problems:
-        raise Invalid(f"invalid Template: {len(problems)} problem(s)", problems)
+        raise Invalid(f"invalid Template: {counted(len(problems), 'problem')}", problems)
     return {each.name: each.spec["data"] for each in taken.objects}, taken.notes
 
 

@@ -3,6 +3,9 @@
 import argparse
 import os
 from pathlib import Path
+from typing import Final
+
+FOLDER: Final = Path("/worker")
 
 
 def add_flags(program: argparse.ArgumentParser) -> None:
@@ -23,7 +26,7 @@ def work(chosen: argparse.Namespace) -> int:
 
     os.umask(UMASK)
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(message)s", datefmt="%H:%M:%S")
-    data = chosen.data or Path("/worker")
+    data = chosen.data or FOLDER
     return run(
         chosen.server, chosen.credential, chosen.docker, data,
         privileged=not chosen.no_privileged, debug=not chosen.no_debug,

@@ -25,6 +25,7 @@ from tinkbox.model.template import (
     Definition,
     Task,
 )
+from tinkbox.model.text import counted
 
 
 def read_definition(text: str) -> Definition:
@@ -43,7 +44,7 @@ def read_definition(text: str) -> Definition:
 def invalid_template(problems: Sequence[Problem], about: str = "") -> Invalid:
     """The refusal of a template, its problems in the order of their lines."""
     ordered = sorted(problems, key=lambda problem: problem.line or 0)
-    return Invalid(f"invalid template: {len(ordered)} problem(s){about}", ordered)
+    return Invalid(f"invalid template: {counted(len(ordered), 'problem')}{about}", ordered)
 
 
 class _DefinitionReader(ContainerReader):

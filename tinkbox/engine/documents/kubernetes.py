@@ -16,6 +16,7 @@ from tinkbox.engine.documents.yaml_nodes import NodeReader, compose, is_null, li
 from tinkbox.model.errors import Invalid, Problem, TooLarge
 from tinkbox.model.hardware import Hardware, hardware_from_document
 from tinkbox.model.kubernetes import DEFAULT_NAMESPACE, GROUP, SHAPES, UNHEEDED, VERSION
+from tinkbox.model.text import counted
 
 COMMANDS: Mapping[str, str] = {
     "Hardware": "tinkbox hardware push",
@@ -111,7 +112,7 @@ def _read(text: str, kind: str) -> tuple[Taken, list[Problem]]:
 def _refuse(kind: str, problems: list[Problem]) -> None:
     if problems:
         ordered = sorted(problems, key=lambda problem: problem.line or 0)
-        raise Invalid(f"invalid {kind}: {len(ordered)} problem(s)", ordered)
+        raise Invalid(f"invalid {kind}: {counted(len(ordered), 'problem')}", ordered)
 
 
 def _documents(nodes: list[Node]) -> Iterator[Node]:

@@ -9,6 +9,7 @@ from typing import Final, TypeAlias
 from tinkbox.gotemplate.errors import GoError
 from tinkbox.model.errors import Invalid
 from tinkbox.model.spelling import meant
+from tinkbox.model.text import counted
 from tinkbox.sprig import regexes
 from tinkbox.wire.routing.rule_syntax import Call, wrong
 
@@ -61,7 +62,9 @@ def condition_of(call: Call) -> Condition:
     matcher = MATCHERS[name_of(call)]
     count = len(call.values)
     if not count or (matcher.counts and count not in matcher.counts):
-        raise wrong(call.column, f"{call.name} with {count or 'no'} value(s): write {matcher.shape}")
+        raise wrong(
+            call.column, f"{call.name} with {counted(count, 'value') if count else 'no value'}: write {matcher.shape}"
+        )
     for value, column in zip(call.values, call.columns, strict=True):
         if not value:
             raise wrong(column, f"a value of {call.name} is empty: write {matcher.shape}")

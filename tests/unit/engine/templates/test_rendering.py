@@ -141,7 +141,7 @@ async def test_every_placeholder_without_a_value_is_named_with_its_line() -> Non
             text.replace("image: x", text[text.index("{{") : text.index("}}") + 2].replace("1", "3")), {"device_2": MAC}
         )
         assert found == [
-            f"invalid template: 2 problem(s), read as {mark} on line 5",
+            f"invalid template: 2 problems, read as {mark} on line 5",
             "line 5, device_1: placeholder device_1 has no value: the -r map has device_2",
             "line 7, device_3: placeholder device_3 has no value: the -r map has device_2",
         ]
@@ -166,9 +166,9 @@ async def test_a_field_that_is_not_there_names_the_nearest(expression: str, said
 
 async def test_lines_of_a_text_that_shrank_are_said_to_be_those_of_the_rendered_one() -> None:
     wrong = SMALL.replace("image: x", "imag: x")
-    assert (await problems_of(wrong))[0] == "invalid template: 2 problem(s)"
+    assert (await problems_of(wrong))[0] == "invalid template: 2 problems"
     summary, problem, _ = await problems_of("{{ if false }}\n\n{{ end }}" + wrong)
-    assert summary == "invalid template: 2 problem(s); lines are counted in the rendered text"
+    assert summary == "invalid template: 2 problems; lines are counted in the rendered text"
     assert problem.startswith("line 7, ")
 
 
@@ -243,7 +243,7 @@ async def test_names_of_both_languages_in_one_text_are_filled_alike() -> None:
     assert (action.name, action.image, rendered.definition.tasks[0].worker) == ("one", "two", MAC)
     assert rendered.text.endswith("# btwoc\n")
     assert await problems_of(text, {"x": MAC}) == [
-        "invalid template: 2 problem(s), read as a text with nothing but names as placeholders",
+        "invalid template: 2 problems, read as a text with nothing but names as placeholders",
         "line 5, device_1: placeholder device_1 has no value: the -r map has x",
         "line 7, a: placeholder a has no value: the -r map has x",
     ]

@@ -183,17 +183,17 @@ def test_what_is_not_honoured_is_refused_by_its_name_with_what_to_write_instead(
 @pytest.mark.parametrize(
     ("rule", "told"),
     [
-        ("Host()", "Host with no value(s): write Host(`example.com`)"),
-        ("HostRegexp()", "HostRegexp with no value(s): write HostRegexp("),
-        ("Path()", "Path with no value(s): write Path(`/kernel`)"),
-        ("PathPrefix()", "PathPrefix with no value(s): write PathPrefix(`/files/`)"),
-        ("Method()", "Method with no value(s): write Method(`GET`)"),
-        ("ClientIP()", "ClientIP with no value(s): write ClientIP(`192.168.1.0/24`)"),
-        ("Header()", "Header with no value(s): write Header(`key`, `value`)"),
-        ("Header(`a`)", "Header with 1 value(s): write Header(`key`, `value`)"),
-        ("Header(`a`, `b`, `c`)", "Header with 3 value(s): write Header(`key`, `value`)"),
-        ("Query()", "Query with no value(s): write Query(`key`) or Query(`key`, `value`)"),
-        ("Query(`a`, `b`, `c`)", "Query with 3 value(s): write Query(`key`) or Query(`key`, `value`)"),
+        ("Host()", "Host with no value: write Host(`example.com`)"),
+        ("HostRegexp()", "HostRegexp with no value: write HostRegexp("),
+        ("Path()", "Path with no value: write Path(`/kernel`)"),
+        ("PathPrefix()", "PathPrefix with no value: write PathPrefix(`/files/`)"),
+        ("Method()", "Method with no value: write Method(`GET`)"),
+        ("ClientIP()", "ClientIP with no value: write ClientIP(`192.168.1.0/24`)"),
+        ("Header()", "Header with no value: write Header(`key`, `value`)"),
+        ("Header(`a`)", "Header with 1 value: write Header(`key`, `value`)"),
+        ("Header(`a`, `b`, `c`)", "Header with 3 values: write Header(`key`, `value`)"),
+        ("Query()", "Query with no value: write Query(`key`) or Query(`key`, `value`)"),
+        ("Query(`a`, `b`, `c`)", "Query with 3 values: write Query(`key`) or Query(`key`, `value`)"),
     ],
 )
 def test_wrong_numbers_of_values_are_refused(rule: str, told: str) -> None:

@@ -212,6 +212,21 @@ async def test_a_proof_counts_for_one_session_of_one_ticket(
             await box.machines.sessions.exchange(ticket, replayed, HERE)
 
 
+async def test_who_reads_a_proof_on_the_wire_gets_no_session_of_his_own_for_it(
+    box: Appliance, chips: tuple[SoftwareTpm, SoftwareTpm]
+) -> None:
+    await box.machine(1)
+    boots(box)
+    ticket, worker = boot_ticket(box), chips[0].worker
+    shown = await worker.shown_in(opening(ticket, instance=""))
+    challenge = await box.machines.sessions.exchange(ticket, shown, HERE)
+    assert isinstance(challenge, Challenge)
+    proven = await worker.proven_in(shown, challenge)
+    with pytest.raises(Forbidden, match="could not prove"):
+        await box.machines.sessions.exchange(ticket, replace(proven, secret="t" * 43), HERE)
+    assert isinstance(await box.machines.sessions.exchange(ticket, proven, HERE), str)
+
+
 async def test_the_same_worker_begins_again_with_its_session_and_its_tpm(
     box: Appliance, chips: tuple[SoftwareTpm, SoftwareTpm]
 ) -> None:

@@ -297,14 +297,14 @@ def _network(settings: Settings, at: Listening) -> list[str]:
     ]
 
 
-async def check(settings: Settings, say: Say, file: Path | None = None) -> bool:
+async def check(settings: Settings, say: Say, file: Path, *, draft: bool = False) -> bool:
     """Look at everything that serving needs, say what is wrong and what to do; whether all is well.
 
     It changes nothing.  Root looks at the files as the owner of the data folder does: a unit runs as that user, who must be
-    able to read the configuration's `file` as well.  Beside an appliance that runs with the same folder its ports are left
+    able to read the configuration's `file` as well, unless it is a `draft`, which only its author may read yet.  Beside an appliance that runs with the same folder its ports are left
     alone.  A Docker engine is not needed: without one everything works but hosted services.
     """
-    wrong: list[str] = []
+    wrong, later = list[str](), list[str]()
     with _noting(wrong):
         load_loaders()
     running, usable = None, False
@@ -314,8 +314,10 @@ async def check(settings: Settings, say: Say, file: Path | None = None) -> bool:
         running = _running(settings.data)
         examine_private(settings.data, _DATA)
         usable = True
+        with _noting(later if draft else wrong):
+            _refuse_unreadable(file)
         for look in (
-            partial(_refuse_unreadable, file), partial(_refuse_small_disk, settings), partial(_with_real_folders, settings),
+            partial(_refuse_small_disk, settings), partial(_with_real_folders, settings),
             partial(examine_store, settings.data / STORE),
             partial(examine_people, settings.data, settings.operator.people),
             partial(stored_secret, settings.data / BOOT_KEY),
@@ -337,6 +339,8 @@ async def check(settings: Settings, say: Say, file: Path | None = None) -> bool:
             say(f"Docker engine {await engine.version()} at {settings.docker}")
     except EngineAway as error:
         say(f"{error}: workflow services cannot be hosted, everything else works")
+    for line in later:
+        say(f"before a unit uses it: {line}")
     for line in wrong:
         say(f"wrong: {line}")
     return not wrong
@@ -352,10 +356,9 @@ def _noting(wrong: list[str]) -> Iterator[None]:
         wrong += [str(each) for each in problems] or [str(refusal)]
 
 
-def _refuse_unreadable(file: Path | None) -> None:
+def _refuse_unreadable(file: Path) -> None:
     try:
-        if file is not None:
-            file.open().close()
+        file.open().close()
     except FileNotFoundError:
         return
     except OSError as error:

@@ -70,7 +70,7 @@ class Settings:
     node: Node = section(Node)
     docker: str = setting(
         "unix:///var/run/docker.sock",
-        readers.text,
+        readers.engine,
         "Docker engine for workflow services; everything else works without it",
     )
     services: Services = section(Services, gone=GONE)

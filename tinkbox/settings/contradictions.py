@@ -44,6 +44,11 @@ def on_networks(settings: Settings, own: Sequence[IPv4Address], subnets: Sequenc
         if each in settings.services.subnets:
             text = f"{settings.services.subnets} has {each}, the appliance's own address: name other addresses"
             yield Problem(key="services.subnets", text=text)
+    for subnet in subnets:
+        chosen = settings.services.subnets
+        if chosen.subnet_of(subnet.network) and chosen != Services().subnets:
+            text = f"{chosen} lies in {subnet.network}, where machines are: name addresses that nothing else uses"
+            yield Problem(key="services.subnets", text=text)
     for key, port in _tcp(settings):
         if port == settings.operator.listen.port and _reached(settings.operator.listen, own):
             text = f"{settings.operator.listen} is what {key} takes already: choose another port for one of the two"

@@ -82,6 +82,16 @@ def domain(value: Any, default: str) -> str:
     return found
 
 
+@reader("a URL such as `unix:///var/run/docker.sock` or `http://127.0.0.1:2375`")
+def engine(value: Any, default: str) -> str:
+    """Where a Docker engine answers."""
+    found = written(value) or default
+    kind, _, place = found.partition("://")
+    if kind not in ("unix", "http", "https", "tcp") or not place:
+        raise Invalid(f"expected a URL such as unix:///var/run/docker.sock, not {found!r}")
+    return found
+
+
 @reader("a path")
 def path(value: Any, default: Path) -> Path:
     """A path, made absolute from where tinkbox runs."""

@@ -241,6 +241,10 @@ def test_root_checks_for_the_user_who_owns_the_data_folder_and_locks_nobody_out(
     checked = run(*check)
     assert (checked.status, f"checked for the user 4711, who owns {configuration.data}" in checked.out) == (0, True)
     assert state_of(configuration.data) == before
+    configuration.path.chmod(0o600)  # a draft of root's
+    checked = run(*check)
+    unreadable = f"before a unit uses it: cannot read the configuration file {configuration.path}"
+    assert (checked.status, unreadable in checked.out) == (0, True)
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="makes files of other users")

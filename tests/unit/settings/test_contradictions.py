@@ -96,6 +96,9 @@ def test_networks_of_services_leave_the_appliances_own_address_alone(tmp_path: P
     assert told(loaded(tmp_path, "services: {subnets: 172.30.0.0/16}")) == [
         "services.subnets: 172.30.0.0/16 has 172.30.0.1, the appliance's own address: name other addresses"
     ]
+    assert told(loaded(tmp_path, "services: {subnets: 172.30.0.128/28}")) == [
+        "services.subnets: 172.30.0.128/28 lies in 172.30.0.0/24, where machines are: name addresses that nothing else uses"
+    ]
 
 
 @pytest.mark.parametrize(

@@ -60,6 +60,12 @@ def test_a_value_is_parsed_once(reader: Reader[Any], value: Any, default: Any, r
         (readers.seconds(10), 2**32, "expected a time of at least 10s such as 1h, not 4294967296"),
         (readers.choice("a", "b", "c"), "", "expected a or b or c, not ''"),
         (readers.switch, "yes", "expected on or off, not 'yes'"),
+        (readers.engine, "nonsense", "expected a URL such as unix:///var/run/docker.sock, not 'nonsense'"),
+        (
+            readers.engine,
+            "unix://",
+            "expected a URL such as unix:///var/run/docker.sock, not 'unix://'",
+        ),
     ],
 )
 def test_a_wrong_value_is_refused_with_what_is_expected(reader: Reader[Any], value: Any, says: str | None) -> None:

@@ -29,8 +29,8 @@ def serve(chosen: argparse.Namespace) -> int:
     os.umask(UMASK)
     settings = load(chosen.config, chosen.data)
     if chosen.check:
-        # A file that was named may be a draft, which only its author reads.
-        return 0 if asyncio.run(check(settings, _say, None if chosen.config else CONFIG)) else 1
+        draft = chosen.config is not None
+        return 0 if asyncio.run(check(settings, _say, chosen.config or CONFIG, draft=draft)) else 1
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(message)s", stream=sys.stderr)
     for each in logging.getLogger().handlers:
         each.addFilter(LogLimit(time.monotonic))

@@ -44,7 +44,7 @@ class Subnet(LeaseTerms):
 class Claimant:
     """A host, by its MAC, that answers ARP for more `addresses` of a network's pool than any host has.
 
-    The pool has `size` of them, and so many of its answers are `believed`.
+    The pool has `size` of them, and so many of its answers are `believed`.  Without a MAC it is all who answer, together.
     """
 
     mac: str

@@ -1,7 +1,8 @@
 """Addresses of a pool at which somebody answers before they are lent, and how far that is believed.  Pure.
 
 Anybody on a link can answer ARP for every address.  So an address is kept out for ten minutes only while few are; and a host
-that answers for more than any host has is not believed where a known machine needs the address.
+that answers for more than any host has is not believed where a known machine needs the address.  Nor is anybody while there
+are more answers than a pool has foreign hosts: a liar can answer with another MAC each time.
 """
 
 from collections import Counter, OrderedDict
@@ -30,6 +31,7 @@ class Conflicts:
         self.size = size
         self._most = max(1, int(size * POOL_PART_OF_CONFLICTS))
         self.believed = min(BELIEVED_OF_ONE_HOST, max(2, self._most))
+        self.believed_of_all = max(self._most, self.believed)
         # By number, the oldest first: all last equally long.
         self._claims: OrderedDict[int, _Claim] = OrderedDict()
         self._by: Counter[str] = Counter()
@@ -43,9 +45,10 @@ class Conflicts:
         self._over(now)
         self._forget(number)
         liar = bool(by) and self._by[by] >= self.believed
-        kept = self._kept < self._most and not (liar and needed)
+        doubted = needed and (liar or self._believable() >= self.believed_of_all)
+        kept = self._kept < self._most and not doubted
         self._claim(number, _Claim(by, now + KEPT_OUT_SECONDS, kept))
-        if liar and needed:
+        if doubted:
             return 0
         return KEPT_OUT_SECONDS if kept else KEPT_OUT_BRIEFLY_SECONDS
 
@@ -54,9 +57,14 @@ class Conflicts:
         self._claim(number, _Claim("", now + KEPT_OUT_SECONDS, kept=True))
 
     def not_believed(self, now: float) -> list[tuple[str, int]]:
-        """The hosts that answer for more than one has, each with for how many addresses."""
+        """The hosts that answer for more than one has, each with for how many addresses; an empty name: all together do."""
         self._over(now)
-        return [(by, count) for by, count in self._by.most_common() if by and count > self.believed]
+        found = [(by, count) for by, count in self._by.most_common() if by and count > self.believed]
+        return [*found, ("", len(self._claims))] if self._believable() > self.believed_of_all else found
+
+    def _believable(self) -> int:
+        """How many answers there are, without those of hosts that are not believed any more."""
+        return sum(min(count, self.believed) if by else count for by, count in self._by.items())
 
     def _claim(self, number: int, claim: _Claim) -> None:
         self._claims[number] = claim

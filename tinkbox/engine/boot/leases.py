@@ -173,12 +173,12 @@ class Leases:
         pool.put(replace(held.lease, proven=True), held.ends)
         self._not_believed += 1
         if worth_telling(self._not_believed):
-            answers = dict(pool.conflicts.not_believed(now))[by]
+            told = dict(pool.conflicts.not_believed(now))
             _log.warning(
-                "one host answers for %d addresses of the pool of %s: %s; %s is lent to %s all the same",
-                answers,
+                "%s answers for %d addresses of the pool of %s; %s is lent to %s all the same",
+                f"one host, {by}," if by in told else "somebody with many MACs",
+                told.get(by) or sum(told.values()),
                 pool.subnet.network,
-                by,
                 address,
                 held.lease.mac,
                 extra={"action": "leases.not-believed", "mac": by, "times": self._not_believed},
@@ -194,7 +194,7 @@ class Leases:
                 network=pool.subnet.network,
                 size=pool.conflicts.size,
                 addresses=addresses,
-                believed=pool.conflicts.believed,
+                believed=pool.conflicts.believed if by else pool.conflicts.believed_of_all,
             )
             for pool in self._pools
             for by, addresses in pool.conflicts.not_believed(now)

@@ -116,7 +116,7 @@ def limit_lines(standings: Iterable[Standing], claimants: Iterable[Claimant] = (
 
 def _claimed(claimant: Claimant) -> LimitLine:
     claimed, refused = f"{claimant.addresses} addresses", claimant.addresses - claimant.believed
-    one = HeldBackLine(holder=claimant.mac, held=claimed, refused=refused)
+    one = HeldBackLine(holder=claimant.mac or "many MACs", held=claimed, refused=refused)
     return LimitLine(name="arp_answers", used=claimed, total=f"{claimant.size} addresses", held_back=(one,))
 
 

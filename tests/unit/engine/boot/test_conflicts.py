@@ -24,15 +24,16 @@ def test_in_a_small_pool_one_host_is_believed_for_two_addresses() -> None:
     assert kept_out(Conflicts(5), range(4)) == [KEPT_OUT_SECONDS, KEPT_OUT_BRIEFLY_SECONDS, 0, 0]
 
 
-def test_hosts_with_as_many_macs_as_addresses_keep_a_part_of_a_pool_for_long_and_the_rest_briefly() -> None:
+def test_hosts_with_as_many_macs_as_addresses_keep_a_part_of_a_pool_from_known_machines_and_no_more() -> None:
     conflicts = Conflicts(100)
     said = [conflicts.answered(each, f"02:{each}", 0.0, needed=True) for each in range(100)]
-    assert said == [KEPT_OUT_SECONDS] * 25 + [KEPT_OUT_BRIEFLY_SECONDS] * 75
-    assert conflicts.not_believed(0.0) == []
+    assert said == [KEPT_OUT_SECONDS] * 25 + [0] * 75
+    assert conflicts.not_believed(0.0) == [("", 100)]
+    assert conflicts.answered(101, "03:1", 0.0, needed=False) == KEPT_OUT_BRIEFLY_SECONDS
 
 
 def test_a_host_whose_mac_does_not_show_may_be_many() -> None:
-    assert 0 not in kept_out(Conflicts(100), range(100), by="")
+    assert kept_out(Conflicts(100), range(100), by="") == [KEPT_OUT_SECONDS] * 25 + [0] * 75
 
 
 def test_unknown_machines_are_not_lent_what_a_liar_claims() -> None:
@@ -55,4 +56,5 @@ def test_what_was_kept_out_before_a_restart_counts() -> None:
     conflicts = Conflicts(8)
     conflicts.restored(1, 0.0)
     conflicts.restored(2, 0.0)
-    assert kept_out(conflicts, range(3, 4)) == [KEPT_OUT_BRIEFLY_SECONDS]
+    assert kept_out(conflicts, range(3, 4), needed=False) == [KEPT_OUT_BRIEFLY_SECONDS]
+    assert kept_out(conflicts, range(4, 5)) == [0]

@@ -241,6 +241,8 @@ def test_a_host_that_answers_for_many_addresses_of_a_pool_is_named() -> None:
         found.cause == "One host answers for 37 of the 100 addresses of the pool of 172.30.0.0/24: 02:00:00:00:00:66."
     )
     assert not list(answers_for_many(case(asked(0), claimants=(liar,)))), "it is said of the appliance"
+    (found,) = answers_for_many(appliance(claimants=(replace(liar, mac=""),)))
+    assert found.cause.startswith("Somebody answers for 37 of the 100 addresses")
 
 
 CROWDED = Standing(

@@ -144,6 +144,8 @@ class Stage(StrEnum):
 
 # What tells who worked as a machine: kept apart, for anybody could have a machine be seen with so much else that it is gone.
 EVIDENCE: Final = frozenset({Stage.TICKET, Stage.SESSION, Stage.TICKET_REFUSED, Stage.REVOKED, Stage.TPM_DECIDED})
+# Of these, what any host can cause as often as it likes: it takes no room from the others.
+REFUSALS: Final = frozenset({Stage.TICKET_REFUSED})
 # What people did about a machine, wherever its boot is.
 DECISIONS: Final = frozenset({Stage.REVOKED, Stage.TPM_DECIDED})
 

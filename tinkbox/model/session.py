@@ -26,7 +26,7 @@ class TicketRefusal(StrEnum):
 class TpmRule(StrEnum):
     """What a machine's TPM counts for when its worker begins."""
 
-    FIRST = "first"  # the first one that a machine shows is accepted, and from then on no other
+    FIRST = "first"  # that of a machine's first boot is accepted, and from then on no other
     ACCEPTED = "accepted"  # none that a person, or a rule of discovery, did not accept
     OFF = "off"
 
@@ -54,7 +54,8 @@ class Session:
     exchanged for it; tickets up to `voided` that were not exchanged are void.  It belongs to a boot and to an address,
     and to one process of the worker, its `instance`.  What a worker of before there were sessions works with has the
     serial 0, no instance, and the address from which it asks first.  `tpm` is the fingerprint of the TPM that was proven
-    when it began, `tpm_accepted` that of the one that the machine has to show; empty: none.
+    when it began, `tpm_accepted` that of the one that the machine has to show; empty: none.  `without_tpm`: a boot of the
+    machine said that it has none.
     """
 
     holder: str
@@ -67,6 +68,7 @@ class Session:
     begun_at: datetime
     tpm: str = ""
     tpm_accepted: str = ""
+    without_tpm: bool = False
 
     @property
     def over(self) -> bool:

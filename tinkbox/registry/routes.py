@@ -95,8 +95,9 @@ class _RegistryDoor:
 
     async def blob(self, request: web.Request) -> web.StreamResponse:
         digest = request.match_info["digest"]
-        # A push asks by HEAD what it need not send; a pull never does.
-        path = await (self._store.promise(digest) if request.method == "HEAD" else self._store.blob(digest))
+        # A push asks by HEAD what it need not send; who may not push keeps nothing from being deleted by asking.
+        pushes = request.method == "HEAD" and self._may_push(credential(request))
+        path = await (self._store.promise(digest) if pushes else self._store.blob(digest))
         headers = {"Docker-Content-Digest": digest, "Content-Type": "application/octet-stream"}
         return web.FileResponse(path, headers=headers)
 

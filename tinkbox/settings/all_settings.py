@@ -51,8 +51,8 @@ class Settings:
     tpm: str = setting(
         TpmRule.FIRST.value,
         readers.choice(*TpmRule),
-        "what a machine's TPM 2.0 counts for ([security.md](security.md#the-tpm-of-a-machine)). `first`: a machine that once "
-        "showed one has to show the same one in each boot. `accepted`: a machine has to show one that you accepted. "
+        "what a machine's TPM 2.0 counts for ([security.md](security.md#the-tpm-of-a-machine)). `first`: a machine that showed "
+        "one in its first boot has to show the same one in each boot. `accepted`: a machine has to show one that you accepted. "
         "`off`: nobody asks for it",
     )
     interfaces: tuple[str, ...] = setting(

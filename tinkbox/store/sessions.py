@@ -37,8 +37,8 @@ class SessionTable:
         """Keep it, instead of the one that its holder had."""
         self._sql.execute(
             "INSERT OR REPLACE INTO session "
-            "(holder, secret, serial, voided, boot_id, address, instance, begun_at, tpm, tpm_accepted) "
-            "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            "(holder, secret, serial, voided, boot_id, address, instance, begun_at, tpm, tpm_accepted, without_tpm) "
+            "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             (
                 session.holder,
                 session.secret,
@@ -50,6 +50,7 @@ class SessionTable:
                 session.begun_at.isoformat(),
                 session.tpm,
                 session.tpm_accepted,
+                session.without_tpm,
             ),
         )
 
@@ -62,10 +63,10 @@ class SessionTable:
         )
 
     def accept_tpm(self, holder: str, fingerprint: str, now: datetime) -> None:
-        """Have a machine show this TPM from its next session on; empty: none yet."""
+        """Have a machine show this TPM from its next session on; empty: none yet, and its next boot counts as its first."""
         self._sql.execute(
             "INSERT INTO session (holder, secret, serial, voided, boot_id, address, instance, begun_at, tpm_accepted) "
-            "VALUES (?, ?, 0, 0, '', '', '', ?, ?) ON CONFLICT (holder) DO UPDATE SET tpm_accepted = excluded.tpm_accepted",
+            "VALUES (?, ?, 0, 0, '', '', '', ?, ?) ON CONFLICT (holder) DO UPDATE SET tpm_accepted = excluded.tpm_accepted, without_tpm = 0",
             (holder, ENDED, now.isoformat(), fingerprint),
         )
 
@@ -95,4 +96,5 @@ def _session(row: sqlite3.Row) -> Session:
         begun_at=datetime.fromisoformat(row["begun_at"]),
         tpm=row["tpm"],
         tpm_accepted=row["tpm_accepted"],
+        without_tpm=bool(row["without_tpm"]),
     )

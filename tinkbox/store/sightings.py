@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from tinkbox.model.boot import EVIDENCE, Stage
+from tinkbox.model.boot import EVIDENCE, REFUSALS, Stage
 from tinkbox.model.hardware import MacAddress
 from tinkbox.model.sightings import Sighting
 from tinkbox.model.workflow import Outcome, State
@@ -16,7 +16,9 @@ KEPT_SIGHTINGS = 200
 KEPT_EVIDENCE = 60  # beside those
 
 
-_EVIDENCE = json.dumps([each.name for each in EVIDENCE])
+_EVIDENCE, _REFUSALS, _KEPT_LONGER = (
+    json.dumps([each.name for each in stages]) for stages in (EVIDENCE - REFUSALS, REFUSALS, EVIDENCE)
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,7 +42,10 @@ class SightingTable:
         self._sql = connection
 
     def save(self, sightings: Mapping[int, Sighting]) -> None:
-        """Add sightings, or replace those with their numbers; the newest two hundred of each machine are kept, and sixty of EVIDENCE."""
+        """Add sightings, or replace those with their numbers; the newest two hundred of each machine are kept.
+
+        Beside those sixty of REFUSALS, and sixty of the rest of EVIDENCE.
+        """
         self._sql.executemany(
             "INSERT INTO sighting (number, mac, at, stage, detail, facts) VALUES (?, ?, ?, ?, ?, ?) "
             "ON CONFLICT (number) DO UPDATE SET mac = excluded.mac, at = excluded.at, stage = excluded.stage, "
@@ -51,12 +56,16 @@ class SightingTable:
             ],
         )
         macs = {each.mac for each in sightings.values()}
-        for kind, most in (("stage NOT IN", KEPT_SIGHTINGS), ("stage IN", KEPT_EVIDENCE)):
+        for kind, most, stages in (
+            ("stage NOT IN", KEPT_SIGHTINGS, _KEPT_LONGER),
+            ("stage IN", KEPT_EVIDENCE, _EVIDENCE),
+            ("stage IN", KEPT_EVIDENCE, _REFUSALS),
+        ):
             of_kind = f"mac = ?1 AND {kind} (SELECT value FROM json_each(?3))"  # noqa: S608  our own words
             self._sql.executemany(
                 f"DELETE FROM sighting WHERE {of_kind} AND number <= "  # noqa: S608  our own words
                 f"(SELECT number FROM sighting WHERE {of_kind} ORDER BY number DESC LIMIT 1 OFFSET ?2)",
-                [(mac, most, _EVIDENCE) for mac in macs],
+                [(mac, most, stages) for mac in macs],
             )
 
     def forget(self, macs: Iterable[str]) -> None:

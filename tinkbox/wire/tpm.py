@@ -79,7 +79,8 @@ class EndorsementKey:
 def read_endorsement_key(public: bytes) -> EndorsementKey:
     """The key of a TPMT_PUBLIC.  Raises Invalid unless it was made from one of the two templates."""
     ecc, rsa = _public(*_ECC_EK, b""), _public(*_RSA_EK, _sized(bytes(_BYTES))[:2])
-    if public.startswith(rsa) and len(public) == len(rsa) + _BYTES:
+    # The product of two primes of half its length: odd, and as long as it says.
+    if public.startswith(rsa) and len(public) == len(rsa) + _BYTES and public[len(rsa)] & 0x80 and public[-1] & 1:
         return EndorsementKey(public=public, modulus=int.from_bytes(public[len(rsa) :]))
     if public.startswith(ecc):
         x, rest = _taken(public[len(ecc) :])

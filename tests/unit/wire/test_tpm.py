@@ -13,7 +13,8 @@ from tinkbox.wire import tpm
 ECC, RSA = tpm.TEMPLATES
 X, Y = b"\x01" * 32, b"\x02" * 31 + b"\x03"
 ECC_KEY = ECC.endorsement[:-68] + b"\x00\x20" + X + b"\x00\x20" + Y
-RSA_KEY = RSA.endorsement[:-256] + b"\x04" * 256
+MODULUS = b"\x80" + b"\x04" * 254 + b"\x01"
+RSA_KEY = RSA.endorsement[:-256] + MODULUS
 
 
 def answered(code: int, body: bytes) -> bytes:
@@ -28,7 +29,7 @@ def test_the_templates_are_those_of_the_credential_profile() -> None:
 
 
 def test_a_key_of_either_template_is_read() -> None:
-    assert tpm.read_endorsement_key(RSA_KEY).modulus == int.from_bytes(b"\x04" * 256)
+    assert tpm.read_endorsement_key(RSA_KEY).modulus == int.from_bytes(MODULUS)
     assert tpm.read_endorsement_key(ECC_KEY).point == (int.from_bytes(X), int.from_bytes(Y))
     assert tpm.read_endorsement_key(ECC_KEY).public == ECC_KEY
 
@@ -41,6 +42,8 @@ def test_a_key_of_either_template_is_read() -> None:
         ECC_KEY + b"\0",
         RSA_KEY[:-1],
         RSA_KEY + b"\0",
+        RSA_KEY[:-1] + b"\x02",
+        RSA_KEY[:-256] + b"\x7f" + RSA_KEY[-255:],
         ECC.attestation,
         ECC_KEY.replace(b"\x00\x03\x00\xb2", b"\x00\x03\x00\xf2"),  # its user may duplicate it
         ECC.endorsement[:-68] + b"\x00\x00" * 2,

@@ -103,7 +103,8 @@ class _BootDoor:
             detail = plan.reason if plan.boot is Boot.WAITING else ""
             if other := self._planner.other_host(mac, request.remote or ""):
                 facts[OTHER_HOST], detail = other, f"by another host, {other}"
-            self._planner.booted(mac)
+            else:
+                self._planner.booted(mac)
             self._planner.saw(mac, SCRIPT_STAGE[plan.boot], detail, **facts)
         text = script(plan, self._files(plan, mac), self._folder.version)
         return web.Response(text=text, content_type="text/plain")

@@ -164,6 +164,17 @@ class Discovery:
         """The machines that nobody knows, the one seen first first."""
         return self._strangers.all()
 
+    def _told_by(self, stranger: Stranger) -> Inventory:
+        """What it told that it is; raises Conflict where it has not."""
+        if stranger.inventory is not None:
+            return stranger.inventory
+        if stranger.standing is Standing.REFUSED:
+            self._strangers.drop([stranger.mac])
+            raise Conflict(
+                f"{stranger.mac} was refused before it told what it is: it is answered from now on, accept it then"
+            )
+        raise Conflict(f"{stranger.mac} has not told what it is yet ({stranger.standing}): wait until it has")
+
     async def inventory(self, hardware_id: str) -> tuple[Inventory, datetime] | None:
         """What a known machine told last, and when."""
         return await self._store.read(lambda tables: tables.discovery.inventory(hardware_id))
@@ -191,12 +202,7 @@ class Discovery:
         stranger = self._strangers.get(mac)
         if stranger is None:
             raise NotFound(f"{mac} was not discovered: `tinkbox hardware discovered` shows who waits")
-        inventory = stranger.inventory
-        if inventory is None and stranger.standing is Standing.REFUSED:
-            self._strangers.drop([mac])
-            raise Conflict(f"{mac} was refused before it told what it is: it is answered from now on, accept it then")
-        if inventory is None:
-            raise Conflict(f"{mac} has not told what it is yet ({stranger.standing}): wait until it has")
+        inventory = self._told_by(stranger)
         if gateway and not address:
             raise Invalid("a gateway is told together with an address: give both, or neither")
         reserved = reservation(address, gateway, self._networks) if address else None
@@ -213,6 +219,11 @@ class Discovery:
             newest = self._strangers.get(mac)
             if newest is not None and newest.standing is not stranger.standing:
                 raise Conflict(f"{mac} is {newest.standing} by now: somebody else decided meanwhile")
+            # Another host may have booted in its name since: the person has seen what the one before it told.
+            if any(each.boot_id != stranger.boot_id for each in tables.sessions.some([mac])):
+                raise Conflict(
+                    f"{mac} booted again, and has not told yet what it is now: wait until it has, and look again"
+                )
             if tables.hardware.some([hardware.id]):
                 raise Conflict(f"machine {hardware.id} is called {hardware.name} already: choose another name")
             for claim, holder in tables.hardware.holders(hardware):
@@ -329,6 +340,14 @@ class Discovery:
     def _changed(self) -> None:
         self._wakeups.wake(ACCEPTED)
         self._wakeups.wake(CHANGES)
+
+
+def _refuse_another_boot(tables: Tables, stranger: Stranger) -> None:
+    """Raise Conflict where another host may have booted in its name since: a person has seen what the one before it told."""
+    if any(each.boot_id != stranger.boot_id for each in tables.sessions.some([stranger.mac])):
+        raise Conflict(
+            f"{stranger.mac} booted again, and has not told yet what it is now: wait until it has, and look again"
+        )
 
 
 def _plan(stranger: Stranger, boot: Boot, interface: Interface) -> Plan:

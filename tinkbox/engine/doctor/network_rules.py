@@ -171,8 +171,10 @@ def answers_for_many(case: Case) -> Iterator[Finding]:
             else f"Somebody answers for {each.addresses} of the {each.size} addresses of the pool of {each.network}, with "
             "another MAC each time.",
             evidence=(
-                f"{moment(case.now)} {each.mac or 'many MACs'} answered ARP for {each.addresses} addresses to be lent in ten "
-                "minutes",
+                (
+                    f"{moment(case.now)} {each.mac or 'many MACs'} answered ARP for {each.addresses} addresses to be lent in ten "
+                    "minutes"
+                ),
             ),
             remedy="Known machines are lent such addresses all the same. On the switch, the table of MAC addresses names the "
             "host's port: take it off this network. If the addresses are its own, take them out of dhcp.pool.",

@@ -53,8 +53,14 @@ TICKETS: Mapping[str, tuple[str, str]] = {
         "If it was replaced: `tinkbox hardware tpm {mac} --accept {tpm}`. If not, find that host and take it off the network.",
     ),
     TicketRefusal.NEW_TPM: (
-        "The machine showed a TPM that nobody accepted yet.",
-        "If it is the machine: `tinkbox hardware tpm {mac} --accept {tpm}`. It goes on by itself within a minute or two.",
+        (
+            "The machine showed a TPM that nobody accepted yet: it was switched on or replaced, or another host booted in its "
+            "name."
+        ),
+        (
+            "If it is the machine: `tinkbox hardware tpm {mac} --accept {tpm}`. It goes on by itself within two minutes. If "
+            "not, find that host and take it off the network."
+        ),
     ),
     TicketRefusal.UNPROVEN_TPM: (
         "A host showed the TPM of a machine, and could not prove that it has it.",
@@ -65,6 +71,14 @@ TICKETS: Mapping[str, tuple[str, str]] = {
         "Build the OSIE of this version (`tinkbox osie build`) and boot the machine again.",
     ),
 }
+SEVERAL_TPMS = (
+    "Several TPMs were shown in this machine's name, and none of them is accepted: another host boots in its name.",
+    (
+        "Accept none of them before the machine itself says which one is its own (docs/security.md has the commands): then "
+        "`tinkbox hardware tpm {mac} --accept SHA256`. Find the other host, and take it off the network."
+    ),
+)
+MOST_TPMS = 5
 
 # Whatever came afterwards, a person wants to know of these.
 ALARMS = frozenset(
@@ -74,6 +88,7 @@ ALARMS = frozenset(
         TicketRefusal.OLD_WORKER,
         TicketRefusal.NO_TPM,
         TicketRefusal.OTHER_TPM,
+        TicketRefusal.NEW_TPM,
         TicketRefusal.UNPROVEN_TPM,
     }
 )
@@ -220,19 +235,26 @@ def ticket_refused(case: Case) -> Iterator[Finding]:
     """A boot ticket came that counts for nothing; whoever shows up in the machine's name can make its last boot a new one."""
     exchanged = of(case.sightings, Stage.TICKET, Stage.SESSION)
     decided = of(case.sightings, *DECISIONS)
-    newest = {text(each, "why"): each for each in of(case.sightings, Stage.TICKET_REFUSED)}
-    for why, seen in newest.items():
+    told = [each for each in of(case.sightings, Stage.TICKET_REFUSED) if case.now - each.at <= TOLD_FOR]
+    # Of the others a person knows, and did what is to be done.
+    told = [each for each in told if not any(decision.at > each.at for decision in decided)]
+    for why, seen in {text(each, "why"): each for each in told}.items():
         mended = any(each.stage is Stage.SESSION and each.at > seen.at for each in exchanged)
-        if case.now - seen.at > TOLD_FOR or (mended and why not in ALARMS):
+        if mended and why not in ALARMS:
             continue  # the worker got another by itself
-        if any(each.at > seen.at for each in decided):
-            continue  # a person knows of it, and did what is to be done
         before = [each for each in exchanged if each.at <= seen.at]
         cause, remedy = TICKETS.get(why, (f"A boot ticket of this machine was refused: {why}.", _BOOT_AGAIN))
+        tpms = {text(each, "tpm") for each in told if text(each, "why") == why} - {""}
+        if len(tpms) > 1:
+            cause, remedy = SEVERAL_TPMS
         yield Finding(
             gravity=Gravity.FAULT,
             cause=cause,
-            evidence=(*map(line, before[-2:]), line(seen)),
+            evidence=(
+                *map(line, before[-2:]),
+                f"{line(seen)}, at {text(seen, 'address')}",
+                *(f"shown: {each}" for each in sorted(tpms)[:MOST_TPMS]),
+            ),
             remedy=remedy.format(mac=case.mac or "MAC", tpm=text(seen, "tpm") or "SHA256")
             + (" This is told for a day, or until you have done so." if why in ALARMS else ""),
         )

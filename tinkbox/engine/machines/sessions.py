@@ -18,12 +18,17 @@ from tinkbox.engine.machines.known_machines import KnownMachines
 from tinkbox.engine.machines.tpm_challenges import challenge, fingerprint, is_proof
 from tinkbox.engine.rules import tpm
 from tinkbox.model.boot import Stage
-from tinkbox.model.errors import Conflict, Denied, Forbidden, Invalid, Unavailable
+from tinkbox.model.errors import Conflict, Denied, Forbidden, Invalid, TooMany, Unavailable
 from tinkbox.model.hardware import MacAddress
+from tinkbox.model.rates import Buckets, Rate
 from tinkbox.model.session import ENDED, Session, TicketRefusal, TpmRule, is_later
 from tinkbox.model.sightings import OTHER_HOST, Fact
 from tinkbox.store.database import Store, Tables
 from tinkbox.wire.messages.session import Challenge, Opening
+
+# Each costs half a millisecond; a boot needs one.
+CHALLENGES = Rate(burst=10, a_second=0.2)
+REMEMBERED = 10_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +83,7 @@ class Sessions:
         # Of the boot that goes on; None: its ticket was exchanged.
         self._given: dict[str, BootTicket | None] = {}
         self._last = 0  # the serial of the newest ticket
+        self._challenges = Buckets(CHALLENGES, REMEMBERED)
 
     async def load(self) -> None:
         """Fill the picture in memory; once, before anything is served."""
@@ -123,15 +129,18 @@ class Sessions:
         ticket = self._seal.opened(text)
         if ticket is None:
             raise Denied("this is no boot ticket of this appliance: boot this machine again, or make a new credential")
-        shown = ""
+        shown, proven = "", True
         if opening.tpm is not None and ticket.kind is not Kind.BY_HAND and self._tpm_rule is not TpmRule.OFF:
             if not opening.tpm.proof:
+                if not self._challenges.take(ticket.holder, self._clock().timestamp()):
+                    raise TooMany("this machine asked for too many challenges: it has to ask again in a moment")
                 return challenge(self._seal, ticket, opening, opening.tpm)
-            shown = fingerprint(opening.tpm.endorsement_key)
-            if not is_proof(self._seal, ticket, opening, opening.tpm):
-                self._refuse(ticket.holder, TicketRefusal.UNPROVEN_TPM, address, tpm=shown)
+            proven = is_proof(self._seal, ticket, opening, opening.tpm)
+            shown = fingerprint(opening.tpm.endorsement_key) if proven else ""
         try:
-            session = await self._store.write(lambda tables: self._exchanged(tables, ticket, opening, address, shown))
+            session = await self._store.write(
+                lambda tables: self._exchanged(tables, ticket, opening, address, shown, proven=proven)
+            )
         except _Refused as refused:
             told: dict[str, Fact] = {"tpm": shown, "no_tpm": opening.no_tpm}
             self._refuse(ticket.holder, refused.why, address, **{name: each for name, each in told.items() if each})
@@ -225,7 +234,9 @@ class Sessions:
 
     # The rules.
 
-    def _exchanged(self, tables: Tables, ticket: BootTicket, opening: Opening, address: str, shown: str) -> Session:
+    def _exchanged(
+        self, tables: Tables, ticket: BootTicket, opening: Opening, address: str, shown: str, *, proven: bool
+    ) -> Session:
         secret, now = digest(opening.secret), self._clock()
         own = tables.sessions.of_secret(secret)
         if own is not None:
@@ -242,12 +253,14 @@ class Sessions:
             raise _Refused(TicketRefusal.VOID)
         if not self._is_from(ticket, address):
             raise _Refused(TicketRefusal.ELSEWHERE)
-        accepted = before.tpm_accepted if before else ""
+        if not proven:
+            raise _Refused(TicketRefusal.UNPROVEN_TPM)
+        accepted, without = (before.tpm_accepted, before.without_tpm) if before else ("", False)
         if ticket.kind is Kind.BOOT:
-            refusal = tpm.refusal(self._tpm_rule, accepted, shown)
+            refusal = tpm.refusal(self._tpm_rule, accepted, shown, without=without)
             if refusal is not None:
                 raise _Refused(refusal)
-            accepted = accepted or shown
+            accepted, without = accepted or shown, without or bool(opening.no_tpm)
         session = Session(
             holder=ticket.holder,
             secret=secret,
@@ -259,6 +272,7 @@ class Sessions:
             begun_at=now,
             tpm=shown,
             tpm_accepted=accepted,
+            without_tpm=without,
         )
         tables.sessions.put(session)
         return session
@@ -315,7 +329,8 @@ class Sessions:
         """Note on the timeline why a ticket or a session was refused, and raise Forbidden."""
         seen = self._near.neighbours(address)
         session = self._by_holder.get(holder)
-        who = f"from {address}" + (f" ({seen})" if seen else "")
+        # A host can have as many addresses as it likes: by its MAC what it does again is told once, and counted.
+        who = f"from the host {seen}" if seen else f"from {address}"
         facts: dict[str, Fact] = {"why": why.value, "address": address, "neighbour": str(seen or ""), **more}
         if session is not None and not session.over and session.address != address:
             facts[OTHER_HOST] = str(seen or address)

@@ -38,7 +38,7 @@ def fingerprint(key: EndorsementKey) -> str:
 
 
 def challenge(seal: Seal, ticket: BootTicket, opening: Opening, tpm: ShownTpm) -> Challenge:
-    """What the worker has to have opened by the TPM that it shows.  Raises Invalid as `fingerprint`."""
+    """What the worker has to have opened by the TPM that it shows.  Raises Invalid where its key is none."""
     return sealed_for(tpm.endorsement_key, tpm.name, _secret(seal, ticket, opening, tpm))
 
 
@@ -74,7 +74,10 @@ def _shared(key: rsa.RSAPublicKey | ec.EllipticCurvePublicKey) -> tuple[bytes, b
     """A seed that nobody else knows, and how it is told to the TPM (TPM2B_ENCRYPTED_SECRET without its size)."""
     if isinstance(key, rsa.RSAPublicKey):
         seed = secrets.token_bytes(_SEED)
-        return seed, key.encrypt(seed, padding.OAEP(padding.MGF1(SHA256()), SHA256(), _LABEL))
+        try:
+            return seed, key.encrypt(seed, padding.OAEP(padding.MGF1(SHA256()), SHA256(), _LABEL))
+        except ValueError as error:  # a number that is no product of primes
+            raise Invalid(f"this is no endorsement key: {error}") from None
     own = ec.generate_private_key(_CURVE)
     numbers, theirs = own.public_key().public_numbers(), key.public_numbers()
     x, y = (each.to_bytes(_COORDINATE) for each in (numbers.x, numbers.y))

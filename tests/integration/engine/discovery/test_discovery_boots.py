@@ -25,7 +25,7 @@ async def test_one_of_the_pool_is_lent_to_it_and_its_osie_and_stays_when_it_is_a
     assert plan
     assert (plan.boot, plan.interface.address) == (Boot.NOTHING, at(0))
     token = await begin(found, 7)
-    await found.told(whose(found, token), Told(boot_id="b", inventory=what(7)))
+    await found.told(whose(found, token), Told(boot_id="boot-1", inventory=what(7)))
     await found.accept(mac(7), name="node")
     plan = booting.plan(7, Asker.SYSTEM)
     assert plan

@@ -198,6 +198,21 @@ async def test_a_worker_is_in_touch_again_after_each_exchange_and_does_not_count
     assert (await box.machines.get(worker)).stalled == ""
 
 
+async def test_refusals_of_one_host_at_many_addresses_wash_nothing_off_the_timeline(box: Appliance) -> None:
+    worker = await box.machine(1)
+    void = boot_ticket(box)
+    await exchange(box, (await box.machines.rotate(worker, "s", "r", "anna")).token)
+    for number in range(2, 250):
+        address = f"172.30.1.{number}"
+        box.neighbours[address] = THIEF
+        with pytest.raises(Forbidden):
+            await exchange(box, void, at=address, secret="x")
+    (refused,) = await seen(box, Stage.TICKET_REFUSED)
+    assert refused.facts["neighbour"] == THIEF
+    assert await seen(box, Stage.REVOKED)
+    assert await seen(box, Stage.SESSION)
+
+
 async def test_what_others_do_in_a_machines_name_is_not_where_the_machine_is(box: Appliance) -> None:
     worker = await box.machine(1)
     ticket = box.machines.credential(worker, "s", "r").token
@@ -358,6 +373,19 @@ async def test_whoever_a_person_accepts_goes_on_with_the_session_it_has(box: App
     assert whose(box, secret, at=ELSEWHERE) == enrolled.hardware.id
     assert await exchange(box, ticket, at=ELSEWHERE, instance="1-again") == secret
     assert whose(box, secret, at=ELSEWHERE, instance="1-again") == enrolled.hardware.id
+
+
+async def test_who_boots_in_the_name_of_one_that_waits_is_not_accepted_in_its_place(box: Appliance) -> None:
+    await guest(box)
+    box.machines.progress.saw(mac(7), Stage.DISCOVERY)
+    other = box.discovery.credential(mac(7), "http://a", "a", ELSEWHERE).token
+    secret = await exchange(box, other, at=ELSEWHERE, boot_id="another-boot")
+    with pytest.raises(Conflict, match="booted again, and has not told"):
+        await box.discovery.accept(mac(7))
+    with pytest.raises(Denied):
+        whose(box, secret, at=ELSEWHERE)
+    await box.discovery.told(mac(7), Told(boot_id="another-boot", inventory=what(7)))
+    assert whose(box, secret, at=ELSEWHERE) if (await box.discovery.accept(mac(7))) else False
 
 
 async def test_a_discovery_ticket_counts_for_nothing_from_another_host(box: Appliance) -> None:

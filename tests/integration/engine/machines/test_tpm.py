@@ -12,9 +12,10 @@ from tests.integration.engine.discovery.test_discovery import pxe, what
 from tests.integration.engine.machines.test_sessions import ELSEWHERE, HERE, boot_ticket, boots, seen
 from tests.tpm import SoftwareTpm, software_tpm
 from tests.workers import opening
+from tinkbox.engine.machines.sessions import CHALLENGES
 from tinkbox.engine.machines.tpm_challenges import fingerprint
 from tinkbox.model.boot import Stage
-from tinkbox.model.errors import Forbidden, Invalid
+from tinkbox.model.errors import Forbidden, Invalid, TooMany
 from tinkbox.model.hardware import Interface
 from tinkbox.model.session import TicketRefusal, TpmRule
 from tinkbox.wire.messages.inventory import Told
@@ -73,8 +74,6 @@ async def test_the_first_tpm_that_a_machine_shows_is_the_one_that_it_shows_from_
 ) -> None:
     worker = await box.machine(1)
     own, other = [await fingerprint_of(each) for each in chips]
-    await boot(box, None)
-    assert (await box.machines.get(worker)).tpm_accepted == ""
     await boot(box, chips[0])
     status = await box.machines.get(worker)
     assert (status.tpm, status.tpm_accepted) == (own, own)
@@ -90,6 +89,45 @@ async def test_the_first_tpm_that_a_machine_shows_is_the_one_that_it_shows_from_
     *_, newest = await seen(box, Stage.TICKET_REFUSED)
     assert (newest.facts["why"], newest.facts["no_tpm"]) == (TicketRefusal.NO_TPM, "there is none")
     await boot(box, chips[0])
+
+
+async def test_a_host_with_a_tpm_shuts_no_machine_out_that_works_without_one(
+    box: Appliance, chips: tuple[SoftwareTpm, SoftwareTpm]
+) -> None:
+    worker = await box.machine(1)
+    await boot(box, None)
+    with pytest.raises(Forbidden, match="was not accepted yet"):
+        await boot(box, chips[0])
+    await boot(box, None)
+    # It was switched on since, and a person knows that.
+    await box.machines.accept_tpm(worker, "", WHO)
+    await boot(box, chips[0])
+    assert (await box.machines.get(worker)).tpm_accepted == await fingerprint_of(chips[0])
+
+
+async def test_a_worker_of_a_release_that_shows_no_tpm_is_no_machine_without_one(
+    box: Appliance, chips: tuple[SoftwareTpm, SoftwareTpm]
+) -> None:
+    worker = await box.machine(1)
+    boots(box)
+    ticket = boot_ticket(box)
+    await box.machines.sessions.exchange(ticket, opening(ticket, instance=""), HERE)
+    await boot(box, chips[0])
+    assert (await box.machines.get(worker)).tpm_accepted == await fingerprint_of(chips[0])
+
+
+async def test_what_a_ticket_that_counts_for_nothing_says_of_a_tpm_is_not_noted(
+    box: Appliance, chips: tuple[SoftwareTpm, SoftwareTpm]
+) -> None:
+    worker = await box.machine(1)
+    boots(box)
+    ticket = boot_ticket(box)
+    shown = await chips[0].worker.shown_in(opening(ticket, instance=""))
+    await box.machines.rotate(worker, "s", "r", WHO)
+    assert shown.tpm is not None
+    with pytest.raises(Forbidden, match="it is void"):
+        await box.machines.sessions.exchange(ticket, replace(shown, tpm=replace(shown.tpm, proof=b"g" * 32)), HERE)
+    assert await refused_why(box) == (TicketRefusal.VOID, None)
 
 
 async def test_a_refused_boot_goes_on_with_the_same_ticket_once_a_person_accepts_its_tpm(
@@ -197,6 +235,19 @@ async def test_who_shows_another_machines_tpm_cannot_prove_it(
         await box.machines.sessions.exchange(ticket, replace(shown, tpm=replace(shown.tpm, proof=b"g" * 32)), HERE)
     assert (await refused_why(box))[0] == TicketRefusal.UNPROVEN_TPM
     # The machine itself is not hurt.
+    await begin(box, ticket, chips[0])
+
+
+async def test_challenges_without_end_are_not_made(box: Appliance, chips: tuple[SoftwareTpm, SoftwareTpm]) -> None:
+    await box.machine(1)
+    boots(box)
+    ticket = boot_ticket(box)
+    shown = await chips[0].worker.shown_in(opening(ticket, instance=""))
+    for _ in range(CHALLENGES.burst):
+        await box.machines.sessions.exchange(ticket, shown, HERE)
+    with pytest.raises(TooMany):
+        await box.machines.sessions.exchange(ticket, shown, HERE)
+    box.clock.forward(60)
     await begin(box, ticket, chips[0])
 
 

@@ -178,6 +178,20 @@ def test_the_way_to_accept_a_tpm_is_told_as_a_command_to_type(why: TicketRefusal
     assert f"`tinkbox hardware tpm {MAC} --accept {'a' * 64}`" in found.remedy
 
 
+def test_of_several_tpms_none_is_offered_to_be_accepted() -> None:
+    why = TicketRefusal.OTHER_TPM
+    denied = [
+        seen(at, Stage.TICKET_REFUSED, why.value, why=why.value, tpm=letter * 64) for at, letter in ((8, "a"), (9, "b"))
+    ]
+    (found,) = ticket_refused(case(*denied))
+    assert found.cause.startswith("Several TPMs")
+    assert "a" * 64 not in found.remedy + found.cause
+    assert {f"shown: {letter * 64}" for letter in "ab"} <= set(found.evidence)
+    # The one that came before a person decided is no news.
+    (found,) = ticket_refused(case(denied[0], seen(8.5, Stage.TPM_DECIDED), denied[1]))
+    assert f"--accept {'b' * 64}" in found.remedy
+
+
 @pytest.mark.parametrize("why", TicketRefusal)
 def test_every_refused_ticket_is_told_unless_the_worker_got_another_by_itself(why: TicketRefusal) -> None:
     refused = ticket_denied(8, why)
@@ -190,6 +204,7 @@ def test_every_refused_ticket_is_told_unless_the_worker_got_another_by_itself(wh
         TicketRefusal.OLD_WORKER,
         TicketRefusal.NO_TPM,
         TicketRefusal.OTHER_TPM,
+        TicketRefusal.NEW_TPM,
         TicketRefusal.UNPROVEN_TPM,
     }
     assert bool(mended) is (why in lasting)

@@ -28,4 +28,11 @@ OWN, OTHER, NONE = "a" * 64, "b" * 64, ""
 def test_a_boot_counts_with_the_tpm_that_was_accepted(
     rule: TpmRule, accepted: str, shown: str, expected: TicketRefusal | None
 ) -> None:
-    assert refusal(rule, accepted, shown) is expected
+    assert refusal(rule, accepted, shown, without=False) is expected
+
+
+def test_the_first_tpm_of_a_machine_that_worked_without_one_is_for_a_person_to_accept() -> None:
+    assert refusal(TpmRule.FIRST, NONE, OWN, without=True) is TicketRefusal.NEW_TPM
+    assert refusal(TpmRule.FIRST, OWN, OWN, without=True) is None
+    assert refusal(TpmRule.FIRST, NONE, NONE, without=True) is None
+    assert refusal(TpmRule.OFF, NONE, OWN, without=True) is None

@@ -10,7 +10,7 @@ from tinkbox.model.errors import Invalid
 from tinkbox.wire.messages.session import Challenge, Opened, Opening, ShownTpm, decode_answer, decode_opening, encode
 from tinkbox.wire.tpm import TEMPLATES, read_endorsement_key
 
-KEY = read_endorsement_key(TEMPLATES[1].endorsement[:-256] + b"\x04" * 256)
+KEY = read_endorsement_key(TEMPLATES[1].endorsement[:-256] + b"\x81" * 256)
 TPM = {"endorsement_key": base64.b64encode(KEY.public).decode(), "name": base64.b64encode(b"n" * 34).decode()}
 OPENING = Opening(secret="s" * 43, boot_id="boot-1", instance="i", version="1")
 

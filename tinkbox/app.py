@@ -26,7 +26,7 @@ from tinkbox.appliance import BOOT_KEY, Appliance, Part
 from tinkbox.boot.http.loaders import load_loaders
 from tinkbox.door.bodies import Bodies, limit_bodies
 from tinkbox.door.connections import MAX_HEADERS, Admission, Connections, watch_heads
-from tinkbox.door.last_room import keep_last_room
+from tinkbox.door.last_room import LAST_ROOM, keep_last_room
 from tinkbox.door.lasting import end_with_door
 from tinkbox.door.open_files import raise_open_files
 from tinkbox.door.pressure import Pressure
@@ -46,6 +46,7 @@ from tinkbox.model.limits import (
     fitted,
     open_files,
 )
+from tinkbox.model.sizes import show_size
 from tinkbox.model.text import counted
 from tinkbox.osie.image import images as osie_images
 from tinkbox.private_files import Layout, as_owner, examine_private, make_private, stored_secret
@@ -246,6 +247,17 @@ def _refuse_small_disk(settings: Settings) -> None:
         raise Invalid(f"the configuration does not fit this host: {counted(len(problems), 'problem')}", problems)
 
 
+def _refuse_full_disk(data: Path) -> None:
+    """Raise Unavailable where there is no room to work with: below it, what machines send is refused."""
+    place = next(each for each in (data, *data.parents) if each.exists())
+    free = shutil.disk_usage(place).free
+    if free < LAST_ROOM:
+        raise Unavailable(
+            f"the disk of {data} has {show_size(free)} free, and below {show_size(LAST_ROOM)} machines cannot hand in what "
+            "they did: free room there, or name a folder on another disk with `data`"
+        )
+
+
 def _with_real_folders(settings: Settings) -> Settings:
     """The settings with the folders of volumes as they are now; raises Unavailable or Conflict."""
     ours = {"the data folder": settings.data}
@@ -317,7 +329,7 @@ async def check(settings: Settings, say: Say, file: Path, *, draft: bool = False
         with _noting(later if draft else wrong):
             _refuse_unreadable(file)
         for look in (
-            partial(_refuse_small_disk, settings), partial(_with_real_folders, settings),
+            partial(_refuse_small_disk, settings), partial(_refuse_full_disk, settings.data), partial(_with_real_folders, settings),
             partial(examine_store, settings.data / STORE),
             partial(examine_people, settings.data, settings.operator.people),
             partial(stored_secret, settings.data / BOOT_KEY),

@@ -277,3 +277,18 @@ def test_who_may_not_enter_the_data_folder_is_told_who_checks_it(users_folder: P
         f"wrong: cannot use the data directory {configuration.data}: Permission denied: check as root, or as its owner"
     )
     assert [line for line in told if "data directory" in line] == [denied]
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="mounts a small disk")
+def test_a_disk_without_room_is_named_by_the_check(tmp_path: Path) -> None:
+    configuration = configure(tmp_path)
+    configuration.data.mkdir()
+    check = ("serve", "--config", str(configuration.path), "--check")
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=20m", "tmpfs", configuration.data], check=True)
+    try:
+        checked = run(*check)
+    finally:
+        subprocess.run(["umount", configuration.data], check=True)
+    assert (checked.status, f"wrong: the disk of {configuration.data} has 20MiB free" in checked.out) == (1, True), (
+        checked
+    )

@@ -33,8 +33,8 @@ TICKETS: Mapping[str, tuple[str, str]] = {
     ),
     TicketRefusal.VOID: (
         (
-            "The worker on this machine was refused: its hardware was pushed since, a newer credential was used, or another host "
-            "booted in its name and works as this machine now."
+            "The worker on this machine was refused: its credentials were revoked since, its hardware was pushed, a newer "
+            "credential was used, or another host booted in its name and works as this machine now."
         ),
         (
             "Look at the exchanges on its timeline (`tinkbox hardware get {mac}`). If one is not this machine's, take that host "

@@ -14,7 +14,7 @@ from tinkbox.engine.machines.sessions import Near, Sessions
 from tinkbox.engine.timeline.stalls import stalled
 from tinkbox.engine.timeline.timeline import Timeline
 from tinkbox.engine.wakeups import CHANGES, Wakeups
-from tinkbox.model.boot import Stage, Supply
+from tinkbox.model.boot import DECISIONS, Stage, Supply
 from tinkbox.model.errors import Conflict, Denied, Invalid
 from tinkbox.model.hardware import Hardware, MacAddress
 from tinkbox.model.session import TpmRule
@@ -199,6 +199,8 @@ class Machines:
     def _status(self, record: MachineRecord) -> MachineStatus:
         mac = self.progress.seen_last(record.hardware)
         newest = self.timeline.newest(mac)
+        # It may have been seen before anybody told of it; what people decided is nowhere that it is.
+        seen = newest if newest and newest.stage not in DECISIONS else None
         session = self.sessions.of(record.hardware.id)
         return MachineStatus(
             hardware=record.hardware,
@@ -208,9 +210,8 @@ class Machines:
             installed=record.installed,
             boots=record.boots,
             parked=parked_reason(ticket=record.ticket, boots=record.boots, furthest=record.furthest),
-            # It may have been seen before anybody told of it.
-            stage=record.stage or (newest.stage if newest else None),
-            stage_at=record.stage_at or (newest.at if newest else None),
+            stage=record.stage or (seen.stage if seen else None),
+            stage_at=record.stage_at or (seen.at if seen else None),
             last_contact=record.last_contact,
             stalled=stalled(newest, self._clock()) if newest else "",
             tpm=session.tpm if session else "",

@@ -164,6 +164,7 @@ async def test_a_tpm_can_be_accepted_before_the_machine_was_ever_seen(
 ) -> None:
     worker = await box.machine(1)
     await box.machines.accept_tpm(worker, await fingerprint_of(chips[0]), WHO)
+    assert (await box.machines.get(worker)).stage is None, "a decision is nowhere that a machine is"
     with pytest.raises(Forbidden, match="not the one"):
         await boot(box, chips[1])
     await boot(box, chips[0])

@@ -250,16 +250,16 @@ def test_root_checks_for_the_user_who_owns_the_data_folder_and_locks_nobody_out(
 @pytest.mark.skipif(os.geteuid() != 0, reason="makes files of other users")
 def test_root_finds_what_the_owner_of_the_data_folder_cannot_use(users_folder: Path) -> None:
     configuration = configure(users_folder)
-    check = ("serve", "--config", str(configuration.path), "--check")
+    check = [*BEFORE, PYTHON, "-m", "tinkbox", "serve", "--config", str(configuration.path), "--check"]
     with serving(configuration):
         pass
     for each in (configuration.data, *configuration.data.rglob("*")):
         os.chown(each, 4711, 4711)
-    assert run(*check).status == 0
+    assert subprocess.run(check, capture_output=True, check=False).returncode == 0
     os.chown(configuration.data / "boot.key", 0, 0)
     before = state_of(configuration.data)
-    checked = run(*check)
-    assert (checked.status, "boot.key belongs to user root: `chown -R 4711" in checked.out) == (1, True)
+    checked = subprocess.run(check, capture_output=True, text=True, check=False)
+    assert (checked.returncode, "boot.key belongs to user root: `chown -R 4711" in checked.stdout) == (1, True)
     assert state_of(configuration.data) == before
 
 

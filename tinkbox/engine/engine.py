@@ -103,7 +103,7 @@ class Engine:
         # What workflows are, and what they run.
         self.directory = RoutingTable(settings.names.domain, settings.url)
         self.machines = machines = Machines(
-            store, wakeups, clock, around.seal,
+            store, wakeups, clock, around.monotonic, around.seal,
             Near(around.neighbours, around.attached, is_at=lambda mac, address: self.booting.is_at(mac, address)),
             is_let_in=lambda mac: strangers.is_let_in(mac),
             supply=self.directory.supply,

@@ -48,10 +48,14 @@ async def awaited(
     ask: Callable[[], Awaitable[T | None]],
     wait: Callable[[float], Awaitable[None]],
     seconds: float,
+    anew: Callable[[], bool] = lambda: False,
 ) -> T | None:
-    """Ask until there is something, at most `seconds`; `wait` returns when there may be."""
+    """Ask until there is something, at most `seconds`; `wait` returns when there may be.
+
+    `anew` tells that the worker is to ask again, by which it shows that it is there.
+    """
     waited = 0.0
-    while (found := await ask()) is None and waited < seconds:
+    while (found := await ask()) is None and waited < seconds and not anew():
         pause = min(LOOK_EVERY, seconds - waited)
         with lasting(request):
             await wait(pause)

@@ -126,7 +126,8 @@ class _WorkerDoor:
             orders = await self._breakpoints.orders(worker, token)
             return None if orders.mark == seen else orders
 
-        found = await awaited(request, news, partial(self._attempts.wait, worker), self._poll_seconds)
+        wait, anew = partial(self._attempts.wait, worker), partial(self._attempts.must_show, worker)
+        found = await awaited(request, news, wait, self._poll_seconds, anew)
         return nothing_yet() if found is None else answered(holds.encode(found))
 
     async def held(self, request: web.Request) -> web.Response:

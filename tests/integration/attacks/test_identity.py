@@ -5,21 +5,40 @@ import re
 import socket
 import subprocess
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 
 import pytest
 
 from examples.demo.appliance import ApplianceFailed
 from examples.lab.network import BRIDGE
+from tests.golden import packet
 from tests.integration.attacks.attacked import HOSTILE, KNOWN, PATIENCE, SERVER, Attacked, attacked
 from tests.integration.boot.wires import inside
 from tests.machine.hosts import Host
-from tests.machine.lab import address, mac
+from tests.machine.lab import address, mac, until
 from tests.workers import opening
+from tinkbox.model.hardware import MacAddress
+from tinkbox.model.workflow import State
+from tinkbox.wire.dhcp.packets import decode
+from tinkbox.wire.dhcp.packets import encode as encode_packet
+from tinkbox.wire.messages.breakpoints import decode_orders
 from tinkbox.wire.messages.session import encode
-from tinkbox.wire.messages.worker import Hello
+from tinkbox.wire.messages.worker import Hello, Leaving, decode_offer
 from tinkbox.wire.messages.worker import encode as encode_message
 
 HELLO = encode_message(Hello(boot_id="boot-1", finishing=True))
+WORK = encode_message(Hello(boot_id="boot-1"))
+AWAY = """
+version: "0.1"
+name: away
+tasks:
+  - name: away
+    worker: "{{.device_1}}"
+    actions:
+      - {name: reboot, image: "shell:v1", timeout: 600, reboot: true}
+      - {name: next, image: "shell:v1", timeout: 600}
+"""
 
 
 @pytest.fixture
@@ -121,3 +140,52 @@ def test_a_second_ticket_is_not_given_before_the_machine_boots_again(box: Attack
     assert b" 409 " in again.split(b"\r\n")[0]
     assert "exchanged its boot ticket already" in json.loads(again.partition(b"\r\n\r\n")[2])["detail"]
     assert ticket(box, box.machine) != given
+
+
+def sent_away(box: Attacked) -> str:
+    """A workflow for the known machine, which reboots it and goes on; the workflow's id."""
+    template = box.work / "away.yaml"
+    template.write_text(AWAY)
+    box.appliance.command("workflow", "cancel", box.workflow)
+    box.appliance.command("template", "create", "-n", "away", "--file", template)
+    made = box.appliance.command("workflow", "create", "-t", "away", "-r", json.dumps({"device_1": mac(KNOWN)}))
+    return made.split()[-1]
+
+
+def actions(box: Attacked, workflow: str) -> list[str]:
+    (shown,) = json.loads(box.appliance.command("workflow", "get", workflow, "--format", "json"))
+    return [each["state"] for each in shown["actions"]]
+
+
+def test_a_forged_question_completes_no_action_that_reboots_its_machine(box: Attacked) -> None:
+    workflow = sent_away(box)
+    _, secret = exchange(box, ticket(box, box.machine), box.machine)
+    shows = f"Authorization: Bearer {secret}"
+
+    def worker(path: str, body: str = "", method: str = "GET") -> tuple[int, bytes]:
+        head, _, told = box.get(path, shows, by=box.machine, method=method, body=body).partition(b"\r\n\r\n")
+        return int(head.split()[1]), told
+
+    offer = decode_offer(worker("/worker/next", WORK, "POST")[1])
+    asked = f"/worker/attempts/{offer.attempt}"
+    leaving = encode_message(Leaving(workflow_id=workflow, boot_id="boot-1"))
+    assert worker(f"{asked}/leaving", leaving, "POST")[0] == 200
+    seen = decode_orders(worker(f"{asked}/orders?seen=")[1]).mark
+    hello = encode_packet(replace(decode(packet("dhcp/seabios-ipxe-rom-discover")), mac=MacAddress(mac(KNOWN))))
+    with ThreadPoolExecutor(1) as beside, box.datagrams(box.hostile, port=68) as line:
+        poll = beside.submit(worker, f"{asked}/orders?seen={seen}")
+
+        def is_answered() -> bool:
+            line.sendto(hello, ("255.255.255.255", 67))
+            return poll.done()
+
+        until(is_answered, "the worker's poll to be answered", PATIENCE)
+        assert poll.result()[0] == 204, "the action goes on"
+        assert worker(f"{asked}/orders?seen=")[0] == 200
+        assert actions(box, workflow) == [State.LEAVING, State.PENDING]
+        said = told(box)
+        assert "SUSPECT AskedInItsName" in said
+        # As if the machine had gone: nobody shows the session, and somebody boots.
+        line.sendto(hello, ("255.255.255.255", 67))
+        until(lambda: actions(box, workflow) == [State.SUCCESS, State.PENDING], "the action to succeed", PATIENCE)
+    assert worker("/worker/next", WORK, "POST")[0] == 401, "the boot is over, and is offered nothing more"

@@ -12,6 +12,7 @@ from uuid import UUID
 from tests.integration.store.stores import counted, opened_store
 from tests.workers import opening
 from tinkbox.engine.engine import Engine, EngineSettings, Surroundings
+from tinkbox.engine.machines.absences import SILENCE
 from tinkbox.engine.machines.boot_plan import dhcp_plan
 from tinkbox.engine.machines.boot_tickets import Seal
 from tinkbox.engine.templates.binding import Names
@@ -117,6 +118,12 @@ class Appliance(Engine):
         """What a machine is told that asks by DHCP."""
         facts = self.machines.boot_facts.of(mac(number))
         return dhcp_plan(facts, netboots=netboots) if facts else None
+
+    async def is_back(self, number: int) -> None:
+        """A machine that went away by intention is seen booting, and its worker stays silent."""
+        self.machines.progress.booted(mac(number))
+        self.clock.forward(SILENCE)
+        await self.returns.look()
 
     async def machine(self, number: int) -> str:
         """Push the hardware of machine `number`; returns its id."""

@@ -184,8 +184,7 @@ class Lab:
 
     async def power(self, machine: Machine) -> None:
         """Its firmware asks for an address."""
-        self.box.machines.progress.booted(mac(machine.number))
-        await self.box.returns.look()
+        await self.box.is_back(machine.number)
 
     async def report(self, machine: Machine, outcome: Outcome | None = None) -> None:
         assert machine.held is not None

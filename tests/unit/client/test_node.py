@@ -68,6 +68,9 @@ class FakeAttempts:
     async def wait(self, worker: str, timeout: float) -> None:
         """Here time passes at once."""
 
+    def must_show(self, worker: str) -> bool:
+        return False
+
     async def report(self, worker: str, token: str, report: Report) -> Offer | None:
         self._tell("report", worker, token, report)
         return self.offered if report.next else None

@@ -260,6 +260,20 @@ def ticket_refused(case: Case) -> Iterator[Finding]:
         )
 
 
+def asked_in_its_name(case: Case) -> Iterator[Finding]:
+    """The machine was seen booting while the worker of its boot was there, and was to go away."""
+    seen = [each for each in of(case.sightings, Stage.STILL_THERE) if case.now - each.at <= TOLD_FOR]
+    if seen:
+        yield Finding(
+            gravity=Gravity.SUSPECT,
+            cause="A host asked to boot in this machine's name while the machine itself was running an action that reboots it. "
+            "The action went on: the question did not end it.",
+            evidence=tuple(map(line, seen[-2:])),
+            remedy="If the action runs a DHCP client of its own, nothing is wrong. If not, find the host that uses this machine's "
+            "MAC (your switch knows its port) and take it off the network. This is told for a day.",
+        )
+
+
 def no_program(case: Case) -> Iterator[Finding]:
     """Firmware for which there is no boot loader."""
     for seen in _silences(case, Silence.NO_PROGRAM):

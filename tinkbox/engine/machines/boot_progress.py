@@ -10,6 +10,7 @@ from datetime import datetime
 from typing import NoReturn
 
 from tinkbox.engine.batch_saving import keep_saving
+from tinkbox.engine.machines.absences import Absences
 from tinkbox.engine.machines.known_machines import KnownMachines
 from tinkbox.engine.timeline.sighting_rules import Entry, Round
 from tinkbox.engine.timeline.stalls import PATIENCE
@@ -23,6 +24,8 @@ from tinkbox.store.database import Store
 
 _BOOT_PROGRESS = (Stage.SCRIPT, Stage.SUPPLIED, Stage.KERNEL, Stage.RAMDISK)
 _BOOTS = (Stage.SCRIPT, Stage.SUPPLIED, Stage.DISCOVERY)
+# The host that asked in a machine's name, where only its question was seen.
+UNSEEN = "unknown"
 
 
 class BootProgress:
@@ -35,6 +38,7 @@ class BootProgress:
         clock: Callable[[], datetime],
         known: KnownMachines,
         timeline: Timeline,
+        absences: Absences,
         boots: Callable[[str], None],
         boot_of: Callable[[str], str],
     ) -> None:
@@ -42,6 +46,7 @@ class BootProgress:
 
         `boot_of` gives the boot id of the session of a machine's worker; empty: it has none.
         """
+        self._absences = absences
         self._store = store
         self._wakeups = wakeups
         self._clock = clock
@@ -49,7 +54,6 @@ class BootProgress:
         self._timeline = timeline
         self._boots = boots
         self._boot_of = boot_of
-        self._returned: set[str] = set()
         self._changed: set[str] = set()
         self._noted = asyncio.Event()
 
@@ -84,13 +88,15 @@ class BootProgress:
         """Note that a machine is in its first minutes: one that went away by intention is back."""
         record = self._known.having(mac)
         if record is not None and record.leaving:
-            self._returned.add(record.leaving)
+            self._absences.seen(record.hardware.id, record.leaving)
             self._wakeups.wake(RETURNS)
 
-    def returned(self) -> set[str]:
-        """Hand over the attempts whose machines went away by intention and were seen booting since it was last asked."""
-        returned, self._returned = self._returned, set()
-        return returned
+    def heard(self, hardware_id: str) -> None:
+        """Note that a machine's worker asks: one that was seen booting did not boot, when it is the worker of before."""
+        record = self._known.get(hardware_id)
+        if record is None or self._boot_of(hardware_id) != record.boot_id or not self._absences.heard(hardware_id):
+            return
+        self.saw(self.seen_last(record.hardware), Stage.STILL_THERE, **{OTHER_HOST: UNSEEN})
 
     def in_touch(self, hardware_id: str, boot_id: str) -> bool:
         """Whether the worker that was in touch last is that of this boot."""

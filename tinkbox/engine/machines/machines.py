@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import datetime
 
+from tinkbox.engine.machines.absences import Absences
 from tinkbox.engine.machines.boot_facts import BootFactsCache
 from tinkbox.engine.machines.boot_plan import parked_reason
 from tinkbox.engine.machines.boot_progress import BootProgress
@@ -13,7 +14,7 @@ from tinkbox.engine.machines.known_machines import KnownMachines
 from tinkbox.engine.machines.sessions import Near, Sessions
 from tinkbox.engine.timeline.stalls import stalled
 from tinkbox.engine.timeline.timeline import Timeline
-from tinkbox.engine.wakeups import CHANGES, Wakeups
+from tinkbox.engine.wakeups import CHANGES, Wakeups, worker_wakeup
 from tinkbox.model.boot import DECISIONS, Stage, Supply
 from tinkbox.model.errors import Conflict, Denied, Invalid
 from tinkbox.model.hardware import Hardware, MacAddress
@@ -53,7 +54,7 @@ class Machines:
     """What people ask of hardware: documents, permissions to boot and credentials; and the parts that machines ask.
 
     `known` is the one picture in memory, `boot_facts` what booting machines are answered from, `progress` what is noted
-    of their boots; `timeline` is what was seen of every machine, known or not, `sessions` who works on which.
+    of their boots, `absences` which of them went away by intention; `timeline` is what was seen of every machine, known or not, `sessions` who works on which.
     Wherever a `key` is asked, it is an id, a unique beginning of one, a MAC, an IPv4 address, a hostname or a name.
     `supply` tells, from memory, what the workflow of a machine, by its id, supplies for its boot; `tpm_rule` is what the
     TPM of a machine counts for.
@@ -64,6 +65,7 @@ class Machines:
         store: Store,
         wakeups: Wakeups,
         clock: Callable[[], datetime],
+        monotonic: Callable[[], float],
         seal: Seal,
         near: Near,
         is_let_in: Callable[[MacAddress], bool],
@@ -76,8 +78,9 @@ class Machines:
         self.known = KnownMachines()
         self.timeline = Timeline(store, clock, lambda: wakeups.wake(CHANGES), self.known.knows)
         self.boot_facts = BootFactsCache(self.known, supply)
+        self.absences = Absences(monotonic, ask=lambda each: wakeups.wake(worker_wakeup(each)))
         self.progress = BootProgress(
-            store, wakeups, clock, self.known, self.timeline,
+            store, wakeups, clock, self.known, self.timeline, self.absences,
             boots=lambda holder: self.sessions.boots(holder), boot_of=lambda holder: self.sessions.boot_of(holder),
         )  # fmt: skip
         self.sessions = Sessions(
@@ -178,6 +181,7 @@ class Machines:
         holder = self.sessions.authenticate(text, instance, address)
         if self.known.get(holder) is None:
             raise Denied("this machine was not accepted yet")
+        self.progress.heard(holder)
         return holder
 
     async def refresh(self, ids: Iterable[str]) -> None:

@@ -194,6 +194,16 @@ class Sessions:
         """Let no ticket count that was not exchanged yet."""
         tables.sessions.void(holder, max(self._now(), self._last), self._clock())
 
+    def end_boot(self, tables: Tables, holder: str, boot_id: str) -> None:
+        """End the session of a boot that is over; another boot's goes on."""
+        if any(each.boot_id == boot_id for each in tables.sessions.some([holder])):
+            tables.sessions.end([holder])
+
+    async def over(self, *holders: str) -> None:
+        """Take over what `end_boot` ended: the next boot has a ticket, and this one none."""
+        for session in await self._store.look(lambda tables: tables.sessions.some(holders)):
+            self._take(session)
+
     async def refresh(self, *holders: str) -> None:
         """Take over what was just committed about these: a boot whose ticket became void may have another."""
         stored = {each.holder: each for each in await self._store.look(lambda tables: tables.sessions.some(holders))}

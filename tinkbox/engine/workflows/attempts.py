@@ -88,6 +88,10 @@ class Attempts:
         """Wait until there may be work for this machine, at most `timeout` seconds."""
         await self._wakeups.wait(worker_wakeup(worker), timeout)
 
+    def must_show(self, worker: str) -> bool:
+        """Whether the worker is to ask again, since its machine went away by intention and was seen booting."""
+        return self._machines.absences.is_doubted(worker)
+
     async def leave(self, worker: str, token: str, leaving: Leaving) -> None:
         """Take note that the attempt's machine goes away by intention; the same again changes nothing.
 

@@ -1,7 +1,8 @@
 """Machines that went away by intention and boot again: that is how their action succeeds.
 
-The sighting is made in memory, while the machine is answered; here it becomes a fact.  One that is lost
-with the process is made again: a boot asks more than once, and the worker's first word counts as well.
+The sighting is made in memory, while the machine is answered; here it becomes a fact, once the worker of the boot before was
+silent for a while.  One that is lost with the process is made again: a boot asks more than once, and the worker's first word
+counts as well.  With its boot the machine's session ends, so that a worker that was only slow is offered nothing more.
 """
 
 import logging
@@ -33,14 +34,15 @@ class Returns:
 
     def returned(self) -> list[str]:
         """The attempts whose machines are back and that are not completed yet."""
-        self._returned |= self._machines.progress.returned()
+        self._returned |= self._machines.absences.over()
         return list(self._returned)
 
     async def run(self) -> NoReturn:
         """Complete them as they come, for ever."""
         while True:
             if not self.returned():
-                await self._wakeups.wait(RETURNS, LOOK_EVERY)
+                soon = self._machines.absences.next_in()
+                await self._wakeups.wait(RETURNS, LOOK_EVERY if soon is None else soon)
             try:
                 await self.look()
             except Unavailable as error:
@@ -51,12 +53,14 @@ class Returns:
         """Complete those that are back now; raises Unavailable when the store is."""
         for token in self.returned():
 
-            def use_case(tables: Tables, token: str = token) -> list[str]:
+            def use_case(tables: Tables, token: str = token) -> tuple[list[str], list[str]]:
                 attempt = tables.workflows.attempt(token)
                 if attempt is None or attempt.state is not State.LEAVING:
-                    return []
-                return end_attempt(tables, attempt, RETURNED, self._clock())
+                    return [], []
+                self._machines.sessions.end_boot(tables, attempt.worker, attempt.boot_id)
+                return end_attempt(tables, attempt, RETURNED, self._clock()), [attempt.worker]
 
-            workers = await self._store.write(use_case)
+            workers, returned = await self._store.write(use_case)
             self._returned.discard(token)
+            await self._machines.sessions.over(*returned)
             await tell(self._machines, self._wakeups, workers)

@@ -181,7 +181,9 @@ async def supplied(box: Appliance, *, ready: bool) -> Machines:
     supply = Supply(service="boot", url="http://w.lab/auto.ipxe", ready=ready)
     known = {str(UUID(int=1)): supply}
     near = Near(lambda _: None, lambda _: False, lambda _, __: False)
-    machines = Machines(box.store, box.wakeups, box.clock, Seal(b"key"), near, lambda _: False, known.get)
+    machines = Machines(
+        box.store, box.wakeups, box.clock, box.clock.steady, Seal(b"key"), near, lambda _: False, known.get
+    )
     await machines.load()
     box.machines = machines
     return machines

@@ -7,8 +7,9 @@ import pytest
 
 from tests.integration.engine.appliance import Appliance, appliance, mac
 from tests.integration.engine.flows import PARTING, REBOOT, THROUGH
-from tinkbox.model.boot import Boot
-from tinkbox.model.errors import Conflict, NotFound, Unavailable
+from tinkbox.engine.machines.absences import SILENCE
+from tinkbox.model.boot import Boot, Stage
+from tinkbox.model.errors import Conflict, Denied, Forbidden, NotFound, Unavailable
 from tinkbox.model.workflow import State
 from tinkbox.wire.messages.worker import Offer
 
@@ -22,6 +23,15 @@ async def left(box: Appliance, text: str, **devices: int) -> tuple[str, Offer]:
     assert offer is not None
     await box.leave(worker, offer)
     return worker, offer
+
+
+async def sent_away(box: Appliance, worker: str) -> Offer:
+    """The same of a machine that is known; it has something left to do afterwards."""
+    await box.workflow(THROUGH)
+    offer = await box.offer(worker)
+    assert offer is not None
+    await box.leave(worker, offer)
+    return offer
 
 
 def netboot(box: Appliance) -> Boot | None:
@@ -92,17 +102,48 @@ async def test_a_boot_that_is_seen_completes_it_and_the_machine_boots_its_disk(b
     _, offer = await left(box, REBOOT)
     assert netboot(box) is Boot.LOCAL_DISK, "even before anything is stored"
     box.machines.progress.booted(mac(1))
-    box.machines.progress.booted(mac(1))
-    await box.returns.look()
+    await box.is_back(1)
     assert await states(box, offer.workflow_id) == ["SUCCESS", "SUCCESS", "SUCCESS"]
     assert netboot(box) is Boot.LOCAL_DISK
     assert not box.returns.returned()
+
+
+async def test_a_boot_that_is_seen_while_the_worker_is_there_completes_nothing_and_is_told(box: Appliance) -> None:
+    worker = await box.machine(1)
+    secret = await box.session(worker)
+    offer = await sent_away(box, worker)
+    box.machines.progress.booted(mac(1))
+    assert box.attempts.must_show(worker)
+    box.machines.authenticate(secret, "", "127.0.0.1")
+    assert not box.attempts.must_show(worker)
+    box.clock.forward(SILENCE)
+    await box.returns.look()
+    assert await states(box, offer.workflow_id) == ["RUNNING", "LEAVING", "PENDING"]
+    assert [each.stage for each in await box.machines.timeline.of(mac(1))][-1] is Stage.STILL_THERE
+    await box.is_back(1)
+    assert await states(box, offer.workflow_id) == ["RUNNING", "SUCCESS", "PENDING"]
+
+
+async def test_a_worker_of_the_boot_that_ended_is_offered_nothing_more(box: Appliance) -> None:
+    worker = await box.machine(1)
+    ticket = box.machines.credential(worker, "s", "r").token
+    secret = await box.exchange(ticket)
+    await sent_away(box, worker)
+    await box.is_back(1)
+    with pytest.raises(Denied):
+        box.machines.authenticate(secret, "", "127.0.0.1")
+    with pytest.raises(Forbidden):
+        await box.exchange(ticket)
+    following = await box.offer(worker, "boot-2")
+    assert following is not None
+    assert following.action.spec.name == "check"
 
 
 async def test_a_boot_that_is_seen_after_the_workers_first_word_changes_nothing(box: Appliance) -> None:
     worker, offer = await left(box, THROUGH)
     box.machines.progress.booted(mac(1))
     assert await box.offer(worker, "boot-2") is not None
+    box.clock.forward(SILENCE)
     await box.returns.look()
     assert await states(box, offer.workflow_id) == ["RUNNING", "SUCCESS", "RUNNING"]
     assert not box.returns.returned()
@@ -115,8 +156,7 @@ async def test_a_machine_with_more_to_do_boots_the_osie(box: Appliance) -> None:
         plan = box.dhcp_plan(1)
         assert plan is not None
         assert plan.boot is Boot.OSIE
-        box.machines.progress.booted(mac(1))
-        await box.returns.look()
+        await box.is_back(1)
     assert await states(box, offer.workflow_id) == ["RUNNING", "SUCCESS", "PENDING"]
 
 
@@ -124,8 +164,7 @@ async def test_another_workflow_of_the_machine_is_something_to_do(box: Appliance
     await left(box, REBOOT)
     await box.workflow(REBOOT)
     assert netboot(box) is Boot.OSIE
-    box.machines.progress.booted(mac(1))
-    await box.returns.look()
+    await box.is_back(1)
     assert netboot(box) is Boot.OSIE
 
 
@@ -133,8 +172,7 @@ async def test_a_machine_that_is_done_stays_on_its_disk_while_others_go_on(box: 
     second = await box.machine(2)
     _, offer = await left(box, PARTING, a=1, b=2)
     assert netboot(box) is Boot.LOCAL_DISK
-    box.machines.progress.booted(mac(1))
-    await box.returns.look()
+    await box.is_back(1)
     assert netboot(box) is Boot.LOCAL_DISK
     rest = await box.offer(second)
     assert rest is not None
@@ -149,6 +187,7 @@ async def test_a_boot_of_a_machine_that_did_not_leave_means_nothing(box: Applian
     assert await box.offer(worker) is not None
     box.machines.progress.booted(mac(1))
     box.machines.progress.booted(mac(9))
+    box.clock.forward(SILENCE)
     assert not box.returns.returned()
 
 
@@ -158,8 +197,7 @@ async def test_success_is_not_taken_before_the_machine_is_back_but_a_failure_is(
         await box.report(worker, offer, State.SUCCESS)
     await box.report(worker, offer, State.FAILED, reason="NonZeroExit", exit_code=1)
     assert await states(box, offer.workflow_id) == ["FAILED", "SUCCESS", "FAILED"]
-    box.machines.progress.booted(mac(1))
-    await box.returns.look()
+    await box.is_back(1)
     assert await states(box, offer.workflow_id) == ["FAILED", "SUCCESS", "FAILED"]
 
 
@@ -168,8 +206,7 @@ async def test_who_leaves_is_known_after_a_restart_of_the_appliance(tmp_path: Pa
         _, offer = await left(box, REBOOT)
     async with appliance(tmp_path / "db") as box:
         assert netboot(box) is Boot.LOCAL_DISK
-        box.machines.progress.booted(mac(1))
-        await box.returns.look()
+        await box.is_back(1)
         assert await states(box, offer.workflow_id) == ["SUCCESS", "SUCCESS", "SUCCESS"]
 
 
@@ -180,6 +217,7 @@ async def test_the_part_completes_what_comes_back_while_it_runs(box: Appliance) 
         for _ in range(3):
             await asyncio.sleep(0)
         box.machines.progress.booted(mac(1))
+        box.clock.forward(SILENCE)
         while (await box.workflows.get(offer.workflow_id)).state is State.RUNNING:
             await box.workflows.changed(5)
         running.cancel()
@@ -188,6 +226,7 @@ async def test_the_part_completes_what_comes_back_while_it_runs(box: Appliance) 
 async def test_what_a_full_disk_refuses_is_done_later(box: Appliance, monkeypatch: pytest.MonkeyPatch) -> None:
     _, offer = await left(box, REBOOT)
     box.machines.progress.booted(mac(1))
+    box.clock.forward(SILENCE)
 
     async def full(use_case: object) -> None:
         raise Unavailable("the disk is full")

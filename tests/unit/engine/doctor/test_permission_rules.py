@@ -9,6 +9,7 @@ from tests.unit.engine.boot_story import KNOWN, MAC, MINE, NETWORK, answered, as
 from tinkbox.engine.doctor.case import Case
 from tinkbox.engine.doctor.doctor import diagnose
 from tinkbox.engine.doctor.permission_rules import (
+    asked_in_its_name,
     left_out,
     no_address,
     no_program,
@@ -233,3 +234,10 @@ def test_with_dhcp_off_who_is_unknown_or_not_permitted_shows_when_it_asks_for_it
 
 def diagnosed(found: Case) -> list[str]:
     return [each.rule for each in diagnose(found)]
+
+
+def test_a_boot_in_a_machines_name_is_told_for_a_day() -> None:
+    asked_for = seen(9, Stage.STILL_THERE)
+    (found,) = asked_in_its_name(case(asked_for, seen(20, Stage.WORKER)))
+    assert Stage.STILL_THERE in found.evidence[0]
+    assert not list(asked_in_its_name(case(asked_for, after=2 * 86_400)))

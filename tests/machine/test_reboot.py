@@ -48,6 +48,7 @@ def reboots(waiting: Path) -> Iterator[Reboots]:
         left = lab.actions(workflow)
         lab.gate.open(RESET)
         machine.console.wait_for(INSTALLED, 2 * PATIENCE)
+        lab.ended(workflow)
         yield Reboots(lab, workflow, left, lab.stages(ONE))
 
 

@@ -35,6 +35,7 @@ _ROUNDS = (
     Stage.LOADER_FAILED,
     Stage.SCRIPT_REFUSED,
     Stage.TICKET_REFUSED,
+    Stage.STILL_THERE,
     Stage.CLOCK,
     Stage.DISK_BOOTED,
 )

@@ -119,7 +119,7 @@ class Engine:
         )  # fmt: skip
         self.breakpoints = Breakpoints(store, wakeups, machines, clock)
         self.shells = Shells(store, wakeups, clock, new_id, new_token, settings.recordings, self.breakpoints.touch)
-        self.lost_histories = LostHistories(store, wakeups, machines, clock, new_token)
+        self.lost_histories = LostHistories(store, wakeups, machines, clock, new_token, around.digest_of)
         self.attempts = Attempts(
             store, wakeups, machines, clock, new_token, around.gather, self.directory.name_of, around.digest_of
         )

@@ -143,7 +143,7 @@ def _machines(snapshot: Snapshot) -> RenderableType:
 
 def _lost(machine: MachineLine) -> Iterable[Text]:
     yield Text(f"  {clean(machine.hostname or machine.mac)} {clean(machine.lost, 400)}", style="red")
-    yield Text(f"    free it for new work: tinkbox hardware discard-history {clean(machine.mac, 17)}", style="yellow")
+    yield Text(f"    what to do: {clean(machine.lost_hint, 400)}", style="yellow")
 
 
 # What gives way where the terminal is narrow; an address that is cut is no address.

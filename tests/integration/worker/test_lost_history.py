@@ -230,3 +230,33 @@ def test_a_workflow_that_the_store_does_not_know_any_more_is_not_stopped(lab: La
             assert not set(running) & set(made.alive())
             lab.allow("go-one")
             until(lambda: lab.stands(anew)["current_action"] == "two", "the end of one")
+
+
+@pytest.mark.campaign
+@pytest.mark.parametrize("verdict", ["takeover", "retry"])
+def test_a_workflow_that_had_ended_before_its_retry_waits_for_a_decision(lab: Lab, verdict: str) -> None:
+    with rollback(lab, "backup") as made:
+        workflow = made.create()
+        with lab.working(), made.other.working():
+            made.runs("one")
+            lab.tinkbox("workflow", "cancel", workflow)
+            assert lab.finished(workflow) == "CANCELED"
+            until(lambda: not lab.containers(), "the container's removal")
+            made.take()
+            lab.tinkbox("workflow", "retry", workflow)
+            until(lambda: made.starts.count("one") == 2, "the action to be run again")
+            running = made.runs("one")
+            made.put_back()
+            made.waits(workflow, running)
+            assert lab.stands(workflow)["state"] == "CANCELED"
+            with pytest.raises(Refused, match="HistoryLost"):
+                lab.tinkbox("doctor", mac(1))
+            assert "HistoryLost" in lab.tinkbox("status")
+            lab.tinkbox("workflow", verdict, workflow)
+            if verdict == "retry":
+                until(lambda: made.starts.count("one") == 3, "the action to be run again")
+                assert not set(running) & set(made.alive())
+            for name in ("one", "two", "three"):
+                lab.allow(f"go-{name}")
+            assert lab.finished(workflow) == "SUCCESS"
+        assert made.starts.count("one") == {"takeover": 2, "retry": 3}[verdict]

@@ -19,7 +19,6 @@ from tinkbox.model.reasons import Reason, hint
 from tinkbox.model.services import ServiceStatus
 from tinkbox.model.workflow import DONE, FINAL, ActionStatus, Outcome, PlannedAction, State, Workflow
 from tinkbox.store.database import Store, Tables
-from tinkbox.store.journals import LostHistory
 from tinkbox.wire.messages.status import (
     DeletedLine,
     DiskLine,
@@ -61,7 +60,7 @@ class Overview:
         machines = await self._machines.all()
         hostnames = {each.hardware.id: primary(each.hardware).hostname for each in machines}
 
-        def question(tables: Tables) -> tuple[list[WorkflowLine], Mapping[str, LostHistory]]:
+        def question(tables: Tables) -> tuple[list[WorkflowLine], Mapping[str, LostWork]]:
             workflows, lost = tables.workflows.unfinished_and_newest(SHOWN_FINISHED), waiting(tables)
             lines = [workflow_line(tables, each, hostnames, lost.get(each.id, ())) for each in workflows]
             return lines, untold(tables)
@@ -77,8 +76,8 @@ class Overview:
         )
 
 
-def machine_line(status: MachineStatus, lost: LostHistory | None = None) -> MachineLine:
-    """`lost` is what it did that no workflow tells of, until a person decides about it."""
+def machine_line(status: MachineStatus, lost: LostWork | None = None) -> MachineLine:
+    """`lost` is what it did while no unfinished workflow waits for it, until a person decides about it."""
     interface = primary(status.hardware)
     return MachineLine(
         id=status.hardware.id,
@@ -92,7 +91,8 @@ def machine_line(status: MachineStatus, lost: LostHistory | None = None) -> Mach
         parked=status.parked,
         last_contact=status.last_contact,
         stalled=status.stalled,
-        lost=f"{Reason.HISTORY_LOST}: {summary(lost.entries)}" if lost else "",
+        lost=f"{Reason.HISTORY_LOST}: {summary(lost.history.entries)}" if lost else "",
+        lost_hint=lost.hint if lost else "",
     )
 
 

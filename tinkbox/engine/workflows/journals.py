@@ -9,13 +9,14 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
+from tinkbox.engine.rules.transitions import WORKFLOW, Happening
 from tinkbox.engine.workflows.endings import end_attempt
 from tinkbox.model import history
 from tinkbox.model.errors import Conflict
 from tinkbox.model.hardware import primary
 from tinkbox.model.journal import Entry, Seen, Standing, summary
 from tinkbox.model.reasons import Reason
-from tinkbox.model.workflow import BEGUN, FINAL, Outcome, State
+from tinkbox.model.workflow import BEGUN, FINAL, Outcome, State, Workflow
 from tinkbox.store.database import Tables
 from tinkbox.store.journals import LostHistory
 
@@ -26,8 +27,8 @@ DISCARDED = "a person decided that what its machine did counts for nothing"
 class LostWork:
     """A lost history, and what a person can do about it.
 
-    `workflows` are those that the machine worked on and that wait for a decision; empty when the store knows none of
-    them.  `hint` has the commands to type.
+    `workflows` are those that the machine worked on and that a decision is about; empty when the store knows none of
+    them.  Those that wait come before those that the store has for ended.  `hint` has the commands to type.
     """
 
     history: LostHistory
@@ -65,25 +66,34 @@ def lost_work(tables: Tables) -> list[LostWork]:
 
 
 def waiting(tables: Tables) -> Mapping[str, Sequence[LostWork]]:
-    """The unfinished workflows that wait for a person because of a lost history, by their ids."""
+    """The lost histories that a person has to decide about for each workflow, by the workflows' ids.
+
+    An unfinished workflow waits with each of its machines'.  One that ended badly has those that tell of later work on it.
+    """
     found: dict[str, list[LostWork]] = defaultdict(list)
     for lost in lost_work(tables):
-        for workflow_id in tables.workflows.needing(lost.history.worker):
+        unfinished = tables.workflows.needing(lost.history.worker)
+        for workflow_id in dict.fromkeys((*unfinished, *lost.workflows)):
             found[workflow_id].append(lost)
     return found
 
 
-def untold(tables: Tables) -> Mapping[str, LostHistory]:
+def untold(tables: Tables) -> Mapping[str, LostWork]:
     """Of the lost histories that nobody has decided about those that no unfinished workflow waits for, by their machines."""
     return {
-        each.worker: each
-        for each in tables.journals.lost()
-        if each.restart is None and not tables.workflows.needing(each.worker)
+        each.history.worker: each
+        for each in lost_work(tables)
+        if each.history.restart is None and not tables.workflows.needing(each.history.worker)
     }
 
 
+def may_be_retried(workflow: Workflow) -> bool:
+    """Whether it ended badly: the work that a machine tells of began with a retry that the store lost."""
+    return (workflow.state, Happening.RETRIED) in WORKFLOW
+
+
 def undecided(tables: Tables, workflow_id: str) -> list[LostHistory]:
-    """The lost histories that keep this workflow waiting, and of which nobody has decided yet."""
+    """The lost histories of `waiting` that nobody has decided about yet."""
     found = (each.history for each in waiting(tables).get(workflow_id, ()))
     return [each for each in found if each.restart is None]
 
@@ -132,23 +142,34 @@ def refuse_waiting(tables: Tables, worker: str, seen: Seen | None) -> None:
 
 
 def _lost_work(tables: Tables, lost: LostHistory) -> LostWork:
-    told = {each.workflow_id for each in lost.entries}
-    workflows = tuple(each for each in tables.workflows.needing(lost.worker) if each in told)
+    told = list(dict.fromkeys(each.workflow_id for each in lost.entries))
+    waits = [each for each in tables.workflows.needing(lost.worker) if each in told]
+    # Once it is discarded, nothing is left to decide about one that is over.
+    known = tables.workflows.some(told) if lost.restart is None else []
+    ended = [each.id for each in known if may_be_retried(each)]
+    workflows = (*waits, *ended)
     if lost.restart is not None:
         hint = "a person discarded it: the machine removes its containers when its worker asks next, and works again"
     elif workflows:
         key = workflows[0]
+        cancel, free = f"workflow cancel {key}", _freeing(tables, lost)
+        give_up = (
+            f"{cancel} removes them and gives up"
+            if waits
+            else f"{free} removes them and leaves the workflow as it ended"
+        )
         hint = (
             f"tinkbox workflow takeover {key} goes on from what the machine did; tinkbox workflow retry {key} removes "
-            f"the machine's containers and runs its actions again; tinkbox workflow cancel {key} removes them and gives up"
+            f"the machine's containers and runs its actions again; tinkbox {give_up}"
         )
     else:
-        (machine,) = tables.hardware.some([lost.worker])
-        hint = (
-            f"tinkbox hardware discard-history {primary(machine.hardware).mac} removes the machine's containers, and "
-            "frees it for new work"
-        )
+        hint = f"tinkbox {_freeing(tables, lost)} removes the machine's containers, and frees it for new work"
     return LostWork(history=lost, workflows=workflows, hint=hint)
+
+
+def _freeing(tables: Tables, lost: LostHistory) -> str:
+    (machine,) = tables.hardware.some([lost.worker])
+    return f"hardware discard-history {primary(machine.hardware).mac}"
 
 
 def _known(tables: Tables, worker: str, seen: Seen) -> bool:

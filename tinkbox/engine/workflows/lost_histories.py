@@ -8,12 +8,24 @@ from tinkbox.engine.rules.transitions import ACTION, Happening, advance
 from tinkbox.engine.wakeups import Wakeups
 from tinkbox.engine.workflows.beginnings import begin_attempt
 from tinkbox.engine.workflows.endings import end_attempt, tell
-from tinkbox.engine.workflows.journals import LostWork, discard, lost_work, mark, missing, standing, undecided, waiting
+from tinkbox.engine.workflows.image_digests import DigestOf
+from tinkbox.engine.workflows.journals import (
+    LostWork,
+    discard,
+    lost_work,
+    mark,
+    may_be_retried,
+    missing,
+    standing,
+    undecided,
+    waiting,
+)
+from tinkbox.engine.workflows.retries import awaited, take_up_again
 from tinkbox.engine.workflows.workflows import find_workflow
 from tinkbox.model import history
 from tinkbox.model.errors import Conflict
 from tinkbox.model.journal import Entry, Standing, summary
-from tinkbox.model.workflow import BEGUN, State
+from tinkbox.model.workflow import BEGUN, DONE, State, Workflow
 from tinkbox.store.database import Store, Tables
 from tinkbox.store.journals import LostHistory
 from tinkbox.store.workflows import Attempt
@@ -30,12 +42,14 @@ class LostHistories:
         machines: Machines,
         clock: Callable[[], datetime],
         new_token: Callable[[], str],
+        digest_of: DigestOf,
     ) -> None:
         self._store = store
         self._wakeups = wakeups
         self._machines = machines
         self._clock = clock
         self._new_token = new_token
+        self._digest_of = digest_of
 
     async def told(self, worker: str, told: History) -> Answer | None:
         """Compare a worker's journal with the store; None while a person has not decided about what is lost."""
@@ -69,32 +83,45 @@ class LostHistories:
         return {each.history.worker: each for each in await self.all()}
 
     async def of_workflow(self, workflow_id: str) -> Sequence[LostWork]:
-        """Those that keep a workflow waiting."""
+        """Those that keep a workflow waiting, or tell of later work on one that ended badly."""
         return await self._store.read(lambda tables: waiting(tables).get(workflow_id, ()))
 
     async def take_over(self, key: str, who: str) -> str:
         """Bring the store up to what the machines of a workflow did since; returns the workflow's id.
 
-        Attempts that ended begin and end as their workers say; one that did not goes on as the current one.  Raises
-        Conflict when the workflow does not wait for this, or when what was done does not fit its plan.
+        Attempts that ended begin and end as their workers say; one that did not goes on as the current one.  A workflow
+        that the store has for ended badly was retried: it is retried here as well.  Raises Conflict when the workflow has
+        no such history, or when what was done does not fit its plan.
         """
 
-        def use_case(tables: Tables) -> tuple[str, list[str]]:
+        def use_case(tables: Tables) -> tuple[str, list[str], list[Workflow]]:
             workflow, now = find_workflow(tables, key), self._clock()
             found = undecided(tables, workflow.id)
             if not found:
                 raise Conflict(f"workflow {workflow.id} does not wait for a decision about a lost history")
             workflows = {workflow.id, *(entry.workflow_id for lost in found for entry in lost.entries)}
-            woken = _brought_up(tables, found, now)
+            retried: list[Workflow] = []
+
+            def retry(workflow: Workflow, first: int) -> None:
+                retried.append(
+                    take_up_again(
+                        tables, workflow, first, new_token=self._new_token, digest_of=self._digest_of, now=now
+                    )
+                )
+
+            woken = _brought_up(tables, found, retry, now)
             for lost in found:
                 tables.journals.forget(lost.worker)
                 if standing(tables, lost.worker, lost.seen) is not Standing.KNOWN:
                     raise Conflict(_unfit("not all that the machine did is kept", lost))
             for each in workflows:
                 tables.events.add(each, now, *history.history_taken_over(who))
-            return workflow.id, woken
+            return workflow.id, woken, retried
 
-        workflow_id, woken = await self._store.write(use_case)
+        workflow_id, woken, retried = await self._store.write(use_case)
+        for each in retried:
+            self._machines.tickets_granted(awaited(each), each.name)
+            woken += each.workers()
         await tell(self._machines, self._wakeups, woken)
         return workflow_id
 
@@ -115,19 +142,26 @@ class LostHistories:
         return worker
 
 
-def _brought_up(tables: Tables, found: Sequence[LostHistory], now: datetime) -> list[str]:
+def _brought_up(
+    tables: Tables, found: Sequence[LostHistory], retry: Callable[[Workflow, int], None], now: datetime
+) -> list[str]:
     """Begin and end what the workers of these machines began and ended, each when it is its turn.
 
-    Returns the machines to be told; raises Conflict when what is left has no turn.
+    `retry` takes a workflow up again, from an action on, where a person did so meanwhile.  Returns the machines to be
+    told; raises Conflict when what is left has no turn.
     """
     woken: list[str] = []
     left = {lost.worker: list(lost.entries) for lost in found}
     behind = {lost.worker: tables.journals.newest(lost.worker) for lost in found}
     while any(left.values()):
-        turn = next((lost for lost in found if left[lost.worker] and _fits(tables, lost, left[lost.worker][0])), None)
+        heads = [(lost, left[lost.worker][0]) for lost in found if left[lost.worker]]
+        turn = next((lost for lost, entry in heads if _fits(tables, lost, entry)), None)
         if turn is None:
-            stuck = next(lost for lost in found if left[lost.worker])
-            raise Conflict(_unfit("it does not fit the workflow as it is here", stuck))
+            again = [(entry.index, lost, each) for lost, entry in heads if (each := _retried(tables, lost, entry))]
+            if not again:
+                raise Conflict(_unfit("it does not fit the workflow as it is here", heads[0][0]))
+            first, turn, workflow = min(again, key=lambda each: each[0])
+            retry(workflow, first)
         entry = left[turn.worker].pop(0)
         if tables.workflows.attempt(entry.attempt) is None and entry.position <= behind[turn.worker]:
             raise Conflict(_unfit("this appliance has begun something else on it meanwhile", turn))
@@ -146,6 +180,24 @@ def _fits(tables: Tables, lost: LostHistory, entry: Entry) -> bool:
     if step.status.state in BEGUN:
         return step.status.attempt == entry.attempt
     return step.status.state is State.PENDING and tables.workflows.attempt(entry.attempt) is None
+
+
+def _retried(tables: Tables, lost: LostHistory, entry: Entry) -> Workflow | None:
+    """The workflow of an attempt that can only be the first one after a retry; None when it is not."""
+    found = [each for each in tables.workflows.some([entry.workflow_id]) if may_be_retried(each)]
+    if not found or tables.workflows.attempt(entry.attempt) is not None:
+        return None
+    (workflow,) = found
+    # A retry begins with the first action that is not done, or with an earlier one.
+    for status in workflow.actions:
+        action = status.action
+        if (action.worker, action.index, action.task, action.spec.name) == (
+            lost.worker, entry.index, entry.task, entry.action,
+        ):  # fmt: skip
+            return workflow
+        if status.state not in DONE:
+            break
+    return None
 
 
 def _happened(tables: Tables, lost: LostHistory, entry: Entry, now: datetime) -> list[str]:

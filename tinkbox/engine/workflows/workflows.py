@@ -8,7 +8,6 @@ from tinkbox.engine.lookup import only
 from tinkbox.engine.machines.machines import Machines
 from tinkbox.engine.rules.arming import Change, armed
 from tinkbox.engine.rules.progress import first_to_retry
-from tinkbox.engine.rules.transitions import WORKFLOW, Happening, advance
 from tinkbox.engine.templates.binding import Names, bind, bind_services, first_known
 from tinkbox.engine.templates.rendering import render, rendering_data
 from tinkbox.engine.templates.rendering_queue import RenderingQueue
@@ -16,8 +15,9 @@ from tinkbox.engine.templates.templates import find_template
 from tinkbox.engine.wakeups import CHANGES, Wakeups
 from tinkbox.engine.workflows.deletion import OCTETS_AT_ONCE, begin_deletion, delete_piece
 from tinkbox.engine.workflows.endings import stop, tell
-from tinkbox.engine.workflows.image_digests import DigestOf, pin_again, pinned
+from tinkbox.engine.workflows.image_digests import DigestOf, pinned
 from tinkbox.engine.workflows.journals import discard, undecided
+from tinkbox.engine.workflows.retries import awaited, take_up_again
 from tinkbox.model import history
 from tinkbox.model.access import OPERATOR
 from tinkbox.model.breakpoint import Breakpoints
@@ -189,7 +189,7 @@ class Workflows:
     ) -> str:
         """Take up a workflow that ended badly again, behind what its machines wait for; returns its id.
 
-        One that waits because of a lost history goes on as the store has it, whatever its machines did since.
+        One with a lost history goes on as the store has it, and what its machines did since counts for nothing.
         It begins with the first action that is not done, or with an earlier one: `from_action` is its
         name or `task/action`.  Its services are started anew, and must be ready before.  What runs again is pinned to the
         images that are there now.  `confirm_wipe` as in `create`.  Raises Conflict when that cannot be, NotFound when there
@@ -204,20 +204,18 @@ class Workflows:
                 if workflow.state not in FINAL and from_action is None:
                     return workflow
             first = first_to_retry(workflow, from_action)
-            tables.workflows.set_state(workflow.id, advance(WORKFLOW, workflow.state, Happening.RETRIED), now)
-            tables.workflows.make_ready(workflow.id, first)
-            runs = [self._new_token() for _ in workflow.services]
-            tables.services.renew(workflow.id, runs)
-            digests = pin_again(tables, workflow, first, self._digest_of)
-            tables.events.add(workflow.id, now, *history.retried(first, runs, digests, confirmed=confirm_wipe))
-            if confirm_wipe:
-                tables.workflows.confirm_wipe(workflow.id)
-            ready = tables.workflows.get(workflow.id)
-            tables.hardware.grant_ticket(_awaited(ready))
-            return ready
+            return take_up_again(
+                tables,
+                workflow,
+                first,
+                new_token=self._new_token,
+                digest_of=self._digest_of,
+                now=now,
+                confirmed=confirm_wipe,
+            )
 
         workflow = await self._store.write(use_case)
-        self._machines.tickets_granted(_awaited(workflow), workflow.name)
+        self._machines.tickets_granted(awaited(workflow), workflow.name)
         await tell(self._machines, self._wakeups, workflow.workers())
         return workflow.id
 
@@ -314,8 +312,3 @@ def _arm(tables: Tables, workflow: Workflow, of_template: Breakpoints, change: C
         if breakpoints != tables.holds.armed(workflow.id):
             tables.holds.arm(workflow.id, breakpoints)
             tables.events.add(workflow.id, workflow.created_at, *history.breakpoints_armed(breakpoints, whose))
-
-
-def _awaited(workflow: Workflow) -> list[str]:
-    """The machines that a workflow still has something to do for."""
-    return list(dict.fromkeys(each.action.worker for each in workflow.actions if each.state is State.PENDING))

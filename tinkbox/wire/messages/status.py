@@ -16,7 +16,7 @@ class MachineLine:
     """One machine: `stage` in words (`model.boot.Stage`), `parked` the reason or empty.
 
     `stalled` says for how long it got no further, or nothing; `lost` what it did that the store does not know, where no
-    workflow tells of that.
+    unfinished workflow waits for a decision about that, and `lost_hint` what to do then.
     """
 
     id: str
@@ -31,6 +31,7 @@ class MachineLine:
     last_contact: datetime | None = None
     stalled: str = ""
     lost: str = ""
+    lost_hint: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

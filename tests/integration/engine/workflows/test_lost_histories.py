@@ -1,6 +1,7 @@
 """What workers tell that the store does not know, and what people decide of it; the fold of the events is checked throughout."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import pytest
 
@@ -19,6 +20,7 @@ name: retries
 global_timeout: 100
 tasks: [{name: t, worker: "{{.device_1}}", actions: [{name: one, image: x, retries: 1}, {name: two, image: x}]}]
 """
+ONCE = RETRIES.replace("retries: 1", "retries: 0")
 
 
 def entry(position: int, workflow_id: str, index: int, name: str, outcome: Outcome | None = None) -> Entry:
@@ -45,6 +47,13 @@ async def asks(box: Appliance, worker: str, seen: Seen | None) -> Offer | None:
 async def states(box: Appliance, workflow_id: str) -> list[State]:
     workflow = await box.workflows.get(workflow_id)
     return [workflow.state, *(each.state for each in workflow.actions)]
+
+
+async def fails(box: Appliance, worker: str) -> None:
+    """The machine's next attempt fails, and its workflow with it."""
+    offer = await box.offer(worker)
+    assert offer is not None
+    await box.report(worker, offer, State.FAILED, exit_code=FAILED.exit_code, reason=FAILED.reason)
 
 
 @pytest.fixture
@@ -198,7 +207,7 @@ async def test_the_hint_for_an_unknown_workflow_is_only_to_discard(box: Applianc
 
 
 async def test_a_discarded_workflow_that_failed_is_to_be_retried(box: Appliance, worker: str) -> None:
-    flow = await box.workflow(RETRIES.replace("retries: 1", "retries: 0"))
+    flow = await box.workflow(ONCE)
     await box.offer(worker)
     await told(box, worker, entry(2, flow, 1, "two"))
     await box.lost_histories.discard(worker, "ann")
@@ -210,3 +219,90 @@ async def test_a_discarded_workflow_that_failed_is_to_be_retried(box: Appliance,
     assert outcome is not None
     assert "takeover" not in outcome.hint
     assert "tinkbox workflow retry" in outcome.hint
+
+
+async def test_work_after_a_failure_shows_before_a_retry(box: Appliance, worker: str) -> None:
+    flow = await box.workflow(ONCE)
+    await fails(box, worker)
+    await told(box, worker, entry(2, flow, 0, "one", DONE), entry(3, flow, 1, "two"))
+    assert (await states(box, flow))[0] is State.FAILED
+    (lost,) = await box.lost_histories.of_workflow(flow)
+    for command in (
+        f"workflow takeover {flow} ", f"workflow retry {flow} ", f"hardware discard-history {mac(1)} ",
+    ):  # fmt: skip
+        assert f"tinkbox {command}" in lost.hint
+    assert "cancel" not in lost.hint  # it is over
+    snapshot = await box.overview.snapshot("1")
+    (machine,), (workflow,) = snapshot.machines, snapshot.workflows
+    assert machine.lost.startswith("HistoryLost: ")
+    assert workflow.failure is not None
+    assert workflow.failure.reason == "HistoryLost"
+    assert lost.hint == machine.lost_hint == workflow.failure.hint
+
+
+async def test_work_after_a_failure_is_taken_over_together_with_the_retry_that_began_it(
+    box: Appliance, worker: str
+) -> None:
+    flow = await box.workflow(ONCE)
+    await fails(box, worker)
+    did = [entry(2, flow, 0, "one", FAILED), entry(3, flow, 0, "one", DONE), entry(4, flow, 1, "two")]
+    await told(box, worker, *did)
+    await box.lost_histories.take_over(flow, "ann")
+    assert await states(box, flow) == [State.RUNNING, State.SUCCESS, State.RUNNING]
+    assert [each.kind for each in await box.workflows.events(flow)].count("workflow.retried") == 2
+    offer = await asks(box, worker, (await history(box, did)).seen)
+    assert offer is not None
+    assert offer.attempt == "lost-4"
+    await box.report(worker, offer)
+    assert (await states(box, flow))[0] is State.SUCCESS
+
+
+async def test_a_retry_from_an_earlier_action_on_another_machine_is_taken_over_first(
+    box: Appliance, worker: str
+) -> None:
+    other = await box.machine(2)
+    flow = await box.workflow(RELAY, a=1, b=2)
+    assert await box.finish(worker) == ["one", "two"]
+    await fails(box, other)
+    await told(box, other, replace(entry(2, flow, 2, "three", DONE), task="second"))
+    box.clock.forward(1)
+    await told(box, worker, replace(entry(3, flow, 1, "two", DONE), task="first"))
+    await box.lost_histories.take_over(flow, "ann")
+    assert await states(box, flow) == [State.RUNNING, *3 * [State.SUCCESS], State.PENDING]
+
+
+@pytest.mark.parametrize("index", [1, 7], ids=["behind a gap", "of no action"])
+async def test_work_that_no_retry_can_have_begun_is_not_taken_over(box: Appliance, worker: str, index: int) -> None:
+    flow = await box.workflow(ONCE)
+    await fails(box, worker)
+    await told(box, worker, entry(2, flow, index, "two", DONE))
+    with pytest.raises(Conflict, match="does not fit"):
+        await box.lost_histories.take_over(flow, "ann")
+    assert (await states(box, flow))[0] is State.FAILED
+
+
+async def test_a_retry_of_what_failed_discards_the_work_after_it_at_once(box: Appliance, worker: str) -> None:
+    flow = await box.workflow(ONCE)
+    await fails(box, worker)
+    did = entry(2, flow, 0, "one", DONE)
+    await told(box, worker, did)
+    await box.workflows.retry(flow, who="ann")
+    answer = await told(box, worker, did)
+    assert answer is not None
+    assert answer.standing is Standing.DISCARDED
+    offer = await asks(box, worker, answer.seen)
+    assert offer is not None
+    assert (offer.workflow_id, offer.action.spec.name) == (flow, "one")
+
+
+async def test_a_workflow_shows_why_it_failed_again_once_the_work_after_it_is_discarded(
+    box: Appliance, worker: str
+) -> None:
+    flow = await box.workflow(ONCE)
+    await fails(box, worker)
+    await told(box, worker, entry(2, flow, 0, "one", DONE))
+    await box.lost_histories.discard(worker, "ann")
+    assert not await box.lost_histories.of_workflow(flow)
+    (workflow,) = (await box.overview.snapshot("1")).workflows
+    assert workflow.failure is not None
+    assert workflow.failure.reason == "Why"

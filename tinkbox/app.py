@@ -22,11 +22,11 @@ from aiohttp.typedefs import Middleware
 from tinkbox import __version__
 from tinkbox.api.access import bearer_only
 from tinkbox.api.tokens import examine_people
-from tinkbox.appliance import BOOT_KEY, Appliance, Part
+from tinkbox.appliance import BOOT_KEY, Appliance, Part, room_on_disk
 from tinkbox.boot.http.loaders import load_loaders
 from tinkbox.door.bodies import Bodies, limit_bodies
 from tinkbox.door.connections import MAX_HEADERS, Admission, Connections, watch_heads
-from tinkbox.door.last_room import LAST_ROOM, keep_last_room
+from tinkbox.door.last_room import keep_last_room
 from tinkbox.door.lasting import end_with_door
 from tinkbox.door.open_files import raise_open_files
 from tinkbox.door.pressure import Pressure
@@ -34,6 +34,7 @@ from tinkbox.door.problems import refusals_become_problems
 from tinkbox.engine.templates.jinja_process import render_confined
 from tinkbox.hosting.volumes import real_folders
 from tinkbox.listening import Listening, Sockets, bound, tried
+from tinkbox.model.disk_usage import LAST_ROOM
 from tinkbox.model.errors import Conflict, Invalid, Refusal, Unavailable
 from tinkbox.model.limits import (
     BODY_BYTES,
@@ -242,7 +243,7 @@ def _only_one(data: Path) -> Iterator[None]:
 def _refuse_small_disk(settings: Settings) -> None:
     """Raise Invalid where the settings do not fit the data folder's disk, also before the folder is made."""
     place = next(each for each in (settings.data, *settings.data.parents) if each.exists())
-    problems = list(contradictions.on_disk(settings, shutil.disk_usage(place).total))
+    problems = list(contradictions.on_disk(settings, room_on_disk(place)))
     if problems:
         raise Invalid(f"the configuration does not fit this host: {counted(len(problems), 'problem')}", problems)
 

@@ -349,9 +349,15 @@ def _said(settings: Settings, sockets: Sockets) -> EngineSettings:
         discovers=settings.discovers,
         quotas=settings.discovery.quotas,
         rules=settings.discovery.rules,
-        retention=settings.retention.of.fitted(shutil.disk_usage(settings.data).total),
+        retention=settings.retention.of.fitted(room_on_disk(settings.data)),
         tpm_rule=settings.tpm_rule,
     )
+
+
+def room_on_disk(place: Path) -> int:
+    """The bytes that files may take on the disk of a folder; what a disk keeps for root can never be free for others."""
+    usage = shutil.disk_usage(place)
+    return usage.used + usage.free
 
 
 def _now() -> datetime:

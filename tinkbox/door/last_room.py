@@ -7,10 +7,9 @@ from typing import Final
 from aiohttp import web
 from aiohttp.typedefs import Handler, Middleware
 
+from tinkbox.model.disk_usage import LAST_ROOM
 from tinkbox.model.errors import Unavailable
 
-# In which to cancel, to delete, and to tell of it.
-LAST_ROOM: Final = 32 << 20
 # How an attempt ended is always taken; a worker that has output to hand in first tells it when there is room.
 _GROWS: Final = re.compile(r"/worker/(attempts/[^/]+/(output|data|held|verdict)|services(/.*)?|inventory)|/v2/.*")
 

@@ -6,6 +6,8 @@ from datetime import datetime, timedelta
 from enum import Enum
 from typing import Final
 
+# Below so many free bytes what machines send to be kept is refused: a person cancels, deletes and is told in these.
+LAST_ROOM: Final = 32 << 20
 # So long people are told that history was deleted early.
 TOLD_FOR: Final = timedelta(days=7)
 
@@ -67,8 +69,13 @@ class DiskUsage:
 
     @property
     def nearly_full(self) -> bool:
-        """Whether history is deleted early."""
-        return self.free < self.keep_free
+        """Whether history is deleted early, or what machines send is refused: on a small disk that may come first."""
+        return self.free < self.keep_free or self.full
+
+    @property
+    def full(self) -> bool:
+        """Whether what machines send to be kept is refused."""
+        return self.free < LAST_ROOM
 
     @property
     def largest(self) -> tuple[Stored, ...]:

@@ -2,6 +2,11 @@
 
 from dataclasses import dataclass, replace
 from datetime import timedelta
+from typing import Final
+
+from tinkbox.model.disk_usage import LAST_ROOM
+
+KEEP_FREE: Final = 512 << 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -13,8 +18,13 @@ class Retention:
 
     workflows: timedelta = timedelta(days=90)
     newest: int = 1_000
-    keep_free: int = 512 * 2**20
+    keep_free: int = KEEP_FREE
 
     def fitted(self, disk: int) -> "Retention":
-        """The same for a disk of so many bytes: one that could never have as much free keeps a quarter of itself."""
-        return self if self.keep_free < disk else replace(self, keep_free=disk // 4)
+        """The same for a disk of so many bytes: where no person chose, a small one keeps a quarter of itself free.
+
+        It never keeps less than LAST_ROOM: history goes before what machines send is refused.
+        """
+        if self.keep_free != KEEP_FREE:
+            return self
+        return replace(self, keep_free=min(KEEP_FREE, max(LAST_ROOM, disk // 4)))

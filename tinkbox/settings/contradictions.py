@@ -10,7 +10,7 @@ from typing import Final
 
 from tinkbox.model.errors import Problem
 from tinkbox.model.leases import Subnet
-from tinkbox.model.retention import Retention
+from tinkbox.model.retention import KEEP_FREE
 from tinkbox.model.sizes import show_size
 from tinkbox.settings.all_settings import Settings
 from tinkbox.settings.doors import Endpoint
@@ -63,9 +63,9 @@ def on_networks(settings: Settings, own: Sequence[IPv4Address], subnets: Sequenc
 
 
 def on_disk(settings: Settings, room: int) -> Iterator[Problem]:
-    """What shows beside the data folder's disk, which has so many bytes in all; what nobody wrote is fitted to it."""
+    """What shows beside the data folder's disk, on which data may take so much; what nobody wrote is fitted to it."""
     free = settings.retention.of.keep_free
-    if free >= room and free != Retention().keep_free:
+    if free >= room and free != KEEP_FREE:
         text = (
             f"{show_size(free)} can never be free: the disk of data ({settings.data}) has {show_size(room)}, so finished "
             "workflows would be deleted at once: lower it, or have data on a larger disk"

@@ -195,7 +195,8 @@ def _disk(disk: DiskLine) -> Iterable[RenderableType]:
     yield _short(f"DISK  {show_size(disk.free)} free, database {show_size(disk.database)}: {taken}", "dim")
     if disk.nearly_full:
         most = f": {clean(largest[0].kind, 30)} take most: {clean(largest[0].remedy, 100)}" if largest else ""
-        yield Text(f"  the disk is nearly full{most}", style="bold yellow")
+        how = "full, and machines cannot hand in what they did" if disk.full else "nearly full"
+        yield Text(f"  the disk is {how}{most}", style="bold yellow")
     if disk.deleted is not None:
         gone = disk.deleted
         yield Text(

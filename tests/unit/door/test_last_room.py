@@ -4,8 +4,9 @@ import pytest
 from aiohttp import web
 from aiohttp.test_utils import TestClient, TestServer
 
-from tinkbox.door.last_room import LAST_ROOM, keep_last_room
+from tinkbox.door.last_room import keep_last_room
 from tinkbox.door.problems import refusals_become_problems
+from tinkbox.model.disk_usage import LAST_ROOM
 
 
 async def answer(_: web.Request) -> web.Response:

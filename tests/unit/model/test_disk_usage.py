@@ -4,7 +4,9 @@ import re
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from tinkbox.model.disk_usage import TOLD_FOR, DiskUsage, EarlyDeletion, Share, Stored
+import pytest
+
+from tinkbox.model.disk_usage import LAST_ROOM, TOLD_FOR, DiskUsage, EarlyDeletion, Share, Stored
 
 DOCS = Path(__file__).parents[3] / "docs" / "operating.md"
 NOW = datetime(2026, 11, 21, tzinfo=UTC)
@@ -24,8 +26,17 @@ def test_the_largest_kind_stands_first() -> None:
     }
     usage = DiskUsage(free=5, keep_free=5, database=1, shares=shares)
     assert usage.largest == (Stored.IMAGES, Stored.OUTPUT)
-    assert not usage.nearly_full
-    assert DiskUsage(free=4, keep_free=5, database=1, shares={}).nearly_full
+
+
+@pytest.mark.parametrize(
+    ("keep_free", "free", "nearly_full"),
+    [(512, 512, False), (512, 511, True), (512, 31, True), (10, 32, False), (10, 31, True), (0, 31, True)],
+)
+def test_a_disk_is_told_to_be_nearly_full_no_later_than_machines_are_refused(
+    keep_free: int, free: int, nearly_full: bool
+) -> None:
+    usage = DiskUsage(free=free << 20, keep_free=keep_free << 20, database=1, shares={})
+    assert (usage.nearly_full, usage.full) == (nearly_full, free << 20 < LAST_ROOM)
 
 
 def test_an_early_deletion_is_news_for_a_week() -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.unit.settings.configured import loaded, problems_of
+from tinkbox.model.disk_usage import LAST_ROOM
 from tinkbox.settings.all_settings import Settings
 from tinkbox.settings.contradictions import on_disk, on_networks
 from tinkbox.settings.doors import Endpoint, Operator
@@ -136,8 +137,15 @@ def test_a_pool_has_an_address_to_lend(tmp_path: Path, pool: str, lends: bool) -
 def test_the_room_that_nobody_chose_to_keep_free_is_fitted_to_the_disk(tmp_path: Path) -> None:
     settings = loaded(tmp_path, "")
     assert list(on_disk(settings, 4 << 20)) == []
-    assert settings.retention.of.fitted(4 << 20).keep_free == 1 << 20
+    assert settings.retention.of.fitted(1 << 30).keep_free == 256 << 20
     assert settings.retention.of.fitted(4 << 30) == settings.retention.of
+    chosen = loaded(tmp_path, "retention: {keep_free: 100MiB}")
+    assert chosen.retention.of.fitted(128 << 20).keep_free == 100 << 20
+
+
+@pytest.mark.parametrize("disk", [40 << 20, 64 << 20, 128 << 20, 600 << 20])
+def test_history_goes_before_machines_are_refused_on_a_disk_of_any_size(tmp_path: Path, disk: int) -> None:
+    assert loaded(tmp_path, "").retention.of.fitted(disk).keep_free >= LAST_ROOM
 
 
 def test_the_room_to_keep_free_is_less_than_there_is(tmp_path: Path) -> None:

@@ -354,6 +354,9 @@ def test_a_disk_that_is_nearly_full_and_what_was_deleted_early_are_told() -> Non
     assert told in text
     bare = DiskLine(free=3, nearly_full=True, database=4, stored=())
     assert "nearly full" in drawn(Snapshot(now=NOW, version="0.1.0", machines=(), workflows=(), disk=bare))
+    full = DiskLine(free=3, nearly_full=True, database=4, stored=kinds, full=True)
+    text = drawn(Snapshot(now=NOW, version="0.1.0", machines=(), workflows=(), disk=full))
+    assert "the disk is full, and machines cannot hand in what they did: images take most" in text
 
 
 def test_a_narrow_terminal_cuts_words_and_never_addresses() -> None:

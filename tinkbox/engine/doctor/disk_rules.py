@@ -4,19 +4,19 @@ from collections.abc import Iterator
 
 from tinkbox.engine.doctor.case import Case, Finding, moment
 from tinkbox.model.diagnosis import Gravity
-from tinkbox.model.disk_usage import DiskUsage
+from tinkbox.model.disk_usage import LAST_ROOM, DiskUsage
 from tinkbox.model.sizes import show_size
 
 
 def disk_nearly_full(case: Case) -> Iterator[Finding]:
-    """So little room that history is deleted early."""
+    """So little room that history is deleted early, or that machines cannot hand in what they did."""
     disk = case.disk
     if disk is None or not disk.nearly_full:
         return
     first = f" First {_remedy(disk)}." if disk.largest else ""
     yield Finding(
         gravity=Gravity.FAULT,
-        cause=f"The disk of the data folder is nearly full: {show_size(disk.free)} are free.",
+        cause=f"The disk of the data folder is {_how_full(disk)}.",
         evidence=(
             f"{moment(case.now)} retention.keep_free wants {show_size(disk.keep_free)} free",
             f"the database's file has {show_size(disk.database)}",
@@ -24,6 +24,13 @@ def disk_nearly_full(case: Case) -> Iterator[Finding]:
         ),
         remedy=f"Free room on that disk.{first} If all of this is little, something else fills the disk.",
     )
+
+
+def _how_full(disk: DiskUsage) -> str:
+    free = f"{show_size(disk.free)} are free"
+    if disk.full:
+        return f"full: {free}, and machines cannot hand in output, data or images before {show_size(LAST_ROOM)} are"
+    return f"nearly full: {free}"
 
 
 def deleted_early(case: Case) -> Iterator[Finding]:

@@ -126,6 +126,7 @@ def disk_line(disk: DiskUsage) -> DiskLine:
     return DiskLine(
         free=disk.free,
         nearly_full=disk.nearly_full,
+        full=disk.full,
         database=disk.database,
         stored=tuple(
             StoredLine(kind=each.title, octets=shares[each].octets, number=shares[each].number, remedy=each.remedy)

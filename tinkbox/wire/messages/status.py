@@ -200,7 +200,8 @@ class DeletedLine:
 class DiskLine:
     """The disk of the data folder: bytes that are free, those of the database, and what each kind takes, the largest first.
 
-    `nearly_full` tells that there is so little room that history is deleted early, `deleted` that it lately was.
+    `nearly_full` tells that there is so little room that history is deleted early, `deleted` that it lately was, `full`
+    that what machines send is refused.
     """
 
     free: int
@@ -208,6 +209,7 @@ class DiskLine:
     database: int
     stored: tuple[StoredLine, ...]
     deleted: DeletedLine | None = None
+    full: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

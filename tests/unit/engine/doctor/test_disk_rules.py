@@ -1,5 +1,6 @@
 """The doctor's rules about the disk of the data folder."""
 
+from dataclasses import replace
 from datetime import timedelta
 
 from tests.unit.engine.boot_story import BEGIN, appliance
@@ -21,6 +22,11 @@ def test_a_disk_that_is_nearly_full_is_told_with_what_takes_most_of_it() -> None
     assert list(disk_nearly_full(appliance(disk=DiskUsage(free=1, keep_free=2, database=3, shares={}))))
     assert not list(disk_nearly_full(appliance(disk=ROOMY)))
     assert not list(disk_nearly_full(appliance()))
+
+
+def test_a_disk_with_only_the_last_room_is_told_to_refuse_what_machines_hand_in() -> None:
+    (found,) = disk_nearly_full(appliance(disk=replace(FULL, free=20 * MIB, keep_free=10 * MIB)))
+    assert found.cause.startswith("The disk of the data folder is full: 20MiB are free, and machines cannot hand in")
 
 
 def test_history_that_was_deleted_early_is_told_also_when_there_is_room_again() -> None:

@@ -121,7 +121,7 @@ async def _run(settings: Settings, sockets: Sockets, store: Store, stop: asyncio
                 proxy.middleware, appliance.traffic.counted(), pressure.guard("/worker/"), keep_last_room(appliance.free),
             ]  # fmt: skip
             await doors.open(each.node, NODE_CONNECTIONS, appliance.node_routes(each), guards)
-        for line in (*_exposed(settings, sockets), *_tree(settings, sockets)):
+        for line in (*contradictions.lowered(settings), *_exposed(settings, sockets), *_tree(settings, sockets)):
             say(line)
         await _keep_running([pressure.run, *doors.parts, *appliance.parts()], appliance.save, stop)
 
@@ -318,6 +318,8 @@ async def check(settings: Settings, say: Say, file: Path, *, draft: bool = False
     alone.  A Docker engine is not needed: without one everything works but hosted services.
     """
     wrong, later = list[str](), list[str]()
+    for line in contradictions.lowered(settings):
+        say(line)
     with _noting(wrong):
         load_loaders()
     running, usable = None, False

@@ -38,6 +38,13 @@ def in_file(settings: Settings, unread: Sequence[str]) -> Iterator[Problem]:
         yield Problem(key="address", text=text)
 
 
+def lowered(settings: Settings) -> Iterator[str]:
+    """Defaults that nobody chose and that follow a lower cap, each as a line for a person."""
+    for key, chosen, most in _beyond_cap(settings.services):
+        if getattr(settings.services, key) == getattr(Services(), key):
+            yield f"services.{key} is lowered from {chosen} to {most}, which is services.most_{key}"
+
+
 def on_networks(settings: Settings, own: Sequence[IPv4Address], subnets: Sequence[Subnet]) -> Iterator[Problem]:
     """What shows beside the appliance's `own` addresses, and the networks that machines are on."""
     for each in own:
@@ -103,13 +110,19 @@ def _discovery(settings: Settings) -> Iterator[Problem]:
 
 
 def _resources(services: Services) -> Iterator[Problem]:
-    """A default above what may be asked for is lowered; what was written is not."""
-    usual = Services()
+    """What a person chose is not lowered: only the default is (`lowered`)."""
+    for key, chosen, most in _beyond_cap(services):
+        if getattr(services, key) != getattr(Services(), key):
+            text = f"{chosen} is more than services.most_{key}, {most}: lower it, or raise that"
+            yield Problem(key=f"services.{key}", text=text)
+
+
+def _beyond_cap(services: Services) -> Iterator[tuple[str, str, str]]:
+    """What a service that asks for nothing would get above what one may ask for: its key, and both as people read them."""
     for key, shown in (("memory", show_size), ("cpus", str), ("pids", str)):
         chosen, most = getattr(services, key), getattr(services, f"most_{key}")
-        if chosen > most and chosen != getattr(usual, key):
-            text = f"{shown(chosen)} is more than services.most_{key}, {shown(most)}: lower it, or raise that"
-            yield Problem(key=f"services.{key}", text=text)
+        if chosen > most:
+            yield key, shown(chosen), shown(most)
 
 
 def _services_networks(settings: Settings) -> Iterator[Problem]:

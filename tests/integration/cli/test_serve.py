@@ -9,13 +9,24 @@ import stat
 import subprocess
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
+from itertools import takewhile
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import pytest
 
 from tests.everybodys_checkout import BEFORE, PYTHON
-from tests.integration.cli.serving import Configuration, configure, own_ports, run, run_here, serving
+from tests.integration.cli.serving import (
+    PROGRAM,
+    ROOT,
+    Configuration,
+    clean_environment,
+    configure,
+    own_ports,
+    run,
+    run_here,
+    serving,
+)
 from tests.integration.engine.appliance import hardware
 
 
@@ -292,3 +303,18 @@ def test_a_disk_without_room_is_named_by_the_check(tmp_path: Path) -> None:
     assert (checked.status, f"wrong: the disk of {configuration.data} has 20MiB free" in checked.out) == (1, True), (
         checked
     )
+
+
+def test_a_default_that_is_lowered_to_its_maximum_is_told(tmp_path: Path) -> None:
+    configuration = configure(tmp_path)
+    configuration.path.write_text(configuration.path.read_text() + "services: {most_memory: 256MiB}\n")
+    told = "services.memory is lowered from 512MiB to 256MiB, which is services.most_memory"
+    checked = run("serve", "--config", str(configuration.path), "--check")
+    assert (checked.status, told in checked.out) == (0, True)
+    command = [*PROGRAM, "serve", "--config", str(configuration.path)]
+    with subprocess.Popen(command, cwd=ROOT, env=clean_environment(), stdout=subprocess.PIPE, text=True) as process:
+        try:
+            assert process.stdout is not None
+            assert f"{told}\n" in takewhile(lambda line: not line.startswith("└─"), process.stdout)
+        finally:
+            process.terminate()

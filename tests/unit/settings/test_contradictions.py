@@ -9,7 +9,7 @@ import pytest
 from tests.unit.settings.configured import loaded, problems_of
 from tinkbox.model.disk_usage import LAST_ROOM
 from tinkbox.settings.all_settings import Settings
-from tinkbox.settings.contradictions import on_disk, on_networks
+from tinkbox.settings.contradictions import lowered, on_disk, on_networks
 from tinkbox.settings.doors import Endpoint, Operator
 
 OWN = IPv4Address("172.30.0.1")
@@ -80,6 +80,16 @@ def test_what_contradicts_another_setting_names_both_and_the_way_out(tmp_path: P
 )
 def test_what_can_be_right_together_is_taken(tmp_path: Path, text: str) -> None:
     assert loaded(tmp_path, text)
+
+
+def test_a_default_that_follows_a_lower_cap_is_told(tmp_path: Path) -> None:
+    assert list(lowered(loaded(tmp_path, ""))) == []
+    assert list(lowered(loaded(tmp_path, "services: {memory: 64MiB, most_memory: 256MiB}"))) == []
+    assert list(lowered(loaded(tmp_path, "services: {most_memory: 256MiB, most_cpus: 0.5, most_pids: 100}"))) == [
+        "services.memory is lowered from 512MiB to 256MiB, which is services.most_memory",
+        "services.cpus is lowered from 1.0 to 0.5, which is services.most_cpus",
+        "services.pids is lowered from 512 to 100, which is services.most_pids",
+    ]
 
 
 def test_what_could_not_be_read_contradicts_nothing(tmp_path: Path) -> None:

@@ -44,7 +44,9 @@ def amounts(declared: Limit) -> Reader[Limit]:
         if "each" not in value:
             found["each"] = min(found["each"], found["all"])
         if found["each"] > found["all"]:
-            raise Invalid(f"each is {one.shown(found['each'])}, which is more than all, {one.shown(found['all'])}")
+            each, most = one.shown(found["each"]), one.shown(found["all"])
+            text = f"{each} is more than {default.key}.all, {most}: lower it, or raise that"
+            raise Invalid("wrong amounts", [Problem(key="each", text=text)])
         return replace(default, each=found["each"], all=found["all"])
 
     return read

@@ -33,7 +33,14 @@ def test_limits_may_be_written_in_part(tmp_path: Path, written: str, each: int, 
         ("node_connections: {some: 5}", "limits.node_connections: expected {each: 128, all: 8192}"),
         ("node_connections: {each: 0}", "limits.node_connections.each: expected a number between 1 and 1000000, not 0"),
         ("node_connections: {all: many}", "limits.node_connections.all: expected a number"),
-        ("node_connections: {each: 29, all: 28}", "limits.node_connections: each is 29, which is more than all, 28"),
+        (
+            "node_connections: {each: 29, all: 28}",
+            "limits.node_connections.each: 29 is more than limits.node_connections.all, 28: lower it, or raise that",
+        ),
+        (
+            "body_bytes: {each: 256MiB}",
+            "limits.body_bytes.each: 256MiB is more than limits.body_bytes.all, 128MiB: lower",
+        ),
         ("connections: {each: 9}", "limits.connections: unknown key; did you mean"),
     ],
 )

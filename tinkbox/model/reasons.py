@@ -72,8 +72,14 @@ class Reason(StrEnum):
     WORKER_LOST = (
         "WorkerLost",
         Giver.APPLIANCE,
-        "the machine booted again while it ran; nobody knows how far it came, so only `retries` repeat it",
-        "look at the machine's console and power; tinkbox workflow retry repeats the action when that is safe",
+        (
+            "while it ran the machine booted again, or another worker took the machine over; how far it came is not known, so "
+            "only `retries` repeat it"
+        ),
+        (
+            "after a boot look at the machine's console and power; after another worker took over, let only one worker "
+            "run for this machine; tinkbox workflow retry repeats the action when that is safe"
+        ),
     )
     HISTORY_LOST = (
         "HistoryLost",

@@ -341,7 +341,10 @@ async def test_another_worker_of_the_same_boot_takes_up_no_action_it_did_not_beg
     await box.session(worker)
     assert await box.attempts.offer(worker, Hello(boot_id="boot-1")) is None
     lost = await box.workflows.get(workflow)
-    assert (lost.state, lost.actions[0].outcome.reason) == (State.FAILED, "WorkerLost")  # type: ignore[union-attr]
+    outcome = lost.actions[0].outcome
+    assert outcome is not None
+    assert (lost.state, outcome.reason) == (State.FAILED, "WorkerLost")
+    assert "let only one worker run for this machine" in outcome.hint
 
 
 async def guest(box: Appliance, number: int = 7, at: str = ELSEWHERE) -> tuple[str, str]:

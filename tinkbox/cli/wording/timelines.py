@@ -12,7 +12,8 @@ def detail(seen: Document) -> str:
     facts = seen.get("facts", {})
     if "count" not in facts:
         return str(seen["detail"])
-    often = f"{facts['count']} times in {facts.get('lasted', 0):.0f} s"
+    seconds = round(facts.get("lasted", 0))
+    often = f"{facts['count']} times " + (f"in {seconds} s" if seconds else "within a second")
     return f"{seen['detail']} ({often})" if seen["detail"] else often
 
 

@@ -3,8 +3,11 @@
 import json
 from collections.abc import Callable
 
+import pytest
+
 from tests.unit.cli.conftest import FakeAppliance, Printed
 from tests.unit.cli.documents import AT, MACHINE, MACHINE_ID
+from tinkbox.cli.wording.timelines import detail
 
 Tinkbox = Callable[..., Printed]
 SEEN = {
@@ -17,6 +20,13 @@ SEEN = {
     "hostname": "",
     "stalled": "stalled here for 40 s",
 }
+
+
+@pytest.mark.parametrize(
+    ("lasted", "words"), [(0, "within a second"), (0.4, "within a second"), (1.2, "in 1 s"), (32, "in 32 s")]
+)
+def test_a_repetition_within_a_second_is_said_in_words(lasted: float, words: str) -> None:
+    assert detail({"detail": "PXE", "facts": {"count": 2, "lasted": lasted}}) == f"PXE (2 times {words})"
 
 
 def test_a_machine_that_nobody_knows_is_shown_with_what_was_seen_of_it(

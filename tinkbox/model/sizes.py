@@ -3,6 +3,7 @@
 import re
 
 from tinkbox.model.errors import Invalid
+from tinkbox.model.text import counted
 
 UNITS = {"TiB": 1 << 40, "GiB": 1 << 30, "MiB": 1 << 20, "KiB": 1 << 10}
 _DOCKERS = {"k": "KiB", "m": "MiB", "g": "GiB"}
@@ -19,8 +20,8 @@ def parse_size(text: str) -> int:
 
 
 def show_size(size: int) -> str:
-    """A number of bytes in its largest unit, with at most one decimal: `1.5GiB`, `900`."""
+    """A number of bytes in its largest unit, with at most one decimal: `1.5GiB`, `900 bytes`."""
     for unit, worth in UNITS.items():
         if size >= worth:
             return f"{size / worth:.1f}".removesuffix(".0") + unit
-    return str(size)
+    return counted(size, "byte")

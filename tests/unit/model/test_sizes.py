@@ -8,11 +8,16 @@ from tinkbox.model.sizes import parse_size, show_size
 
 @pytest.mark.parametrize(
     ("text", "size"),
-    [("512MiB", 512 << 20), ("1.5GiB", 3 << 29), ("64 KiB", 64 << 10), ("900", 900), ("2TiB", 2 << 40)],
+    [("512MiB", 512 << 20), ("1.5GiB", 3 << 29), ("64 KiB", 64 << 10), ("2TiB", 2 << 40)],
 )
 def test_size_has_a_unit_or_is_bytes(text: str, size: int) -> None:
     assert parse_size(text) == size
     assert show_size(size) == text.replace(" ", "")
+
+
+def test_bytes_are_read_without_a_unit_and_shown_with_it() -> None:
+    assert parse_size("900") == 900
+    assert [show_size(size) for size in (0, 1, 900)] == ["0 bytes", "1 byte", "900 bytes"]
 
 
 @pytest.mark.parametrize(

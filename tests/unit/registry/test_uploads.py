@@ -146,7 +146,7 @@ async def test_uploads_are_bounded_in_bytes_which_are_given_back(tmp_path: Path)
     uploads = made.uploads
     kept, ended = uploads.begin("x", "a"), uploads.begin("x", "a")
     await uploads.append(kept, chunks(b"x" * 60))
-    with pytest.raises(TooMany, match=r"100 of one address.*limits\.upload_bytes"):
+    with pytest.raises(TooMany, match=r"100 bytes of one address.*limits\.upload_bytes"):
         await uploads.append(ended, chunks(b"x" * 60))
     with pytest.raises(NotFound):
         uploads.get("x", ended.id)

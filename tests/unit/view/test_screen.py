@@ -340,7 +340,7 @@ def test_what_takes_most_room_is_one_line() -> None:
     lines = drawn(Snapshot(now=NOW, version="0.1.0", machines=(), workflows=(), disk=disk)).splitlines()
     assert [line.rstrip() for line in lines[-2:]] == [
         "",
-        "DISK  13GiB free, database 412MiB: images 2.1GiB, output 310MiB, data 9",
+        "DISK  13GiB free, database 412MiB: images 2.1GiB, output 310MiB, data 9 bytes",
     ]
 
 

@@ -168,6 +168,12 @@ class Reason(StrEnum):
         "the engine could not start the container",
         "the message is the engine's: compare its command and volumes with it",
     )
+    NOT_PRIVILEGED = (
+        "NotPrivileged",
+        Giver.WORKER | Giver.HOST,
+        "this host's engine cannot give the container all privileges",
+        "start the worker with --no-privileged",
+    )
     BAD_COMMAND = (
         "BadCommand",
         Giver.WORKER | Giver.HOST,

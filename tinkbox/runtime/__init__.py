@@ -142,7 +142,7 @@ class Containers(Protocol):
         """
 
     async def start(self, container_id: str) -> None:
-        """Start it; raises ContainerFailed: BadCommand, MountFailed, NoSpace or StartFailed."""
+        """Start it; raises ContainerFailed: BadCommand, MountFailed, NotPrivileged, NoSpace or StartFailed."""
 
     async def stop(self, container_id: str, grace: int) -> None:
         """SIGTERM, `grace` seconds, SIGKILL; nothing when it is gone already."""

@@ -83,8 +83,8 @@ _ROWS = (
     _row((_CREATE, _ANY), Reason.IMAGE_NOT_FOUND, r"no such image", "the image is not there"),
     _row((_CREATE,), Reason.BAD_COMMAND, r"no command specified", "neither the template nor its image says what to run"),
     _row(
-        (_START,), Reason.START_FAILED, r"unable to apply caps|unable to apply capabilities",
-        "this host cannot give a container all privileges: start the worker with --no-privileged",
+        (_START,), Reason.NOT_PRIVILEGED, r"unable to apply caps|unable to apply capabilities",
+        "this host cannot give a container all privileges",
     ),
     _row((_START,), Reason.CONTAINER_LOST, r"no such container", "its container was removed"),
     _row((_START,), Reason.OUT_OF_MEMORY, r"OOM-killed|cannot allocate memory", "memory ran out when it was to begin"),

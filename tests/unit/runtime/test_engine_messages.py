@@ -2,7 +2,7 @@
 
 import pytest
 
-from tinkbox.model.reasons import Reason
+from tinkbox.model.reasons import Reason, hint
 from tinkbox.runtime.engine_messages import MAX_WORDS, meaning
 
 RUNC = "failed to create shim task: OCI runtime create failed: runc create failed: unable to start container process: "
@@ -49,7 +49,7 @@ STARTS = [
     ("path /dev is mounted on /dev but it is not a shared mount", "MountFailed"),
     ("error while creating mount source path '/a': mkdir /a: no space left on device", "NoSpace"),
     ("container init was OOM-killed (memory limit too low?): unknown", "OutOfMemory"),
-    (RUNC + "unable to apply caps: operation not permitted: unknown", "StartFailed"),
+    (RUNC + "unable to apply caps: operation not permitted: unknown", "NotPrivileged"),
     ("unable to find user nobody99: no matching entries in passwd file", "StartFailed"),
 ]
 
@@ -94,9 +94,10 @@ def test_a_registry_of_plain_http_is_told_with_the_engines_setting(text: str) ->
     assert "insecure-registries of the engine's /etc/docker/daemon.json" in str(meaning("ImagePullFailed", 500, text))
 
 
-def test_an_engine_that_gives_no_privileges_is_told_with_the_workers_flag() -> None:
+def test_an_engine_that_gives_no_privileges_has_one_hint_the_workers_flag() -> None:
     error = meaning("StartFailed", 500, RUNC + "unable to apply caps: operation not permitted")
-    assert "start the worker with --no-privileged" in str(error)
+    assert "--no-privileged" not in str(error)
+    assert "--no-privileged" in hint(error.reason)
 
 
 def test_words_of_one_request_say_nothing_of_another() -> None:

@@ -2,8 +2,12 @@
 
 import asyncio
 import logging
+import os
 import secrets
+import signal
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -28,6 +32,7 @@ from tinkbox.worker.containers.action_containers import remove_strays
 from tinkbox.worker.containers.salvage import discard
 from tinkbox.worker.discovery import introduced, tell
 from tinkbox.worker.faithful_door import FaithfulDoor
+from tinkbox.worker.files.failure_files import Words
 from tinkbox.worker.files.session_file import name_of, only_worker
 from tinkbox.worker.files.toolbox import install
 from tinkbox.worker.files.worker_folder import LAYOUT, WorkerFolder
@@ -76,7 +81,29 @@ def work(
     if server:
         identity = replace(identity, server=server.rstrip("/"))
     with only_worker(data):
-        return asyncio.run(_work(identity, docker or DOCKER, data, privileged=privileged, debug=debug))
+        folder = WorkerFolder(data)
+        with leaving_no_mounts(folder.words):
+            return asyncio.run(_work(identity, docker or DOCKER, folder, privileged=privileged, debug=debug))
+
+
+@contextmanager
+def leaving_no_mounts(words: Words) -> Iterator[None]:
+    """Take off what is mounted for words that no container needs, when this ends by itself or by SIGTERM.
+
+    SIGTERM still ends the process at once: containers run on, and the next worker takes them up.
+    """
+
+    def end(number: int, _: object) -> None:
+        words.release()
+        signal.signal(number, signal.SIG_DFL)
+        os.kill(os.getpid(), number)
+
+    before = signal.signal(signal.SIGTERM, end)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+        words.release()
 
 
 def read_credential(path: Path) -> Credential:
@@ -92,8 +119,7 @@ def read_credential(path: Path) -> Credential:
         raise Invalid(f"{path}: {error}") from None
 
 
-async def _work(credential: Credential, docker: str, data: Path, *, privileged: bool, debug: bool) -> int:
-    folder = WorkerFolder(data)
+async def _work(credential: Credential, docker: str, folder: WorkerFolder, *, privileged: bool, debug: bool) -> int:
     tpm = Tpm(opened_device)
     opening = Opening(
         secret=folder.session.secret(credential.token),

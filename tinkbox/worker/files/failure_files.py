@@ -93,6 +93,14 @@ class Words:
                 with suppress(OSError):
                     unmount(self._dev / name)
 
+    def release(self) -> None:
+        """Take off what is mounted for the files, but where words of an attempt are: its container may run on."""
+        for name in PLACES:
+            folder = self._root / name
+            with suppress(OSError):
+                if os.path.ismount(folder) and not any(folder.iterdir()):
+                    unmount(folder)
+
 
 def _bound(folder: Path) -> None:
     if os.path.ismount(folder) or any(folder.iterdir()):

@@ -1,4 +1,7 @@
 import os
+import signal
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -7,6 +10,8 @@ from hypothesis import strategies as st
 
 from tinkbox.wire.messages.worker import MAX_MESSAGE, MAX_REASON
 from tinkbox.worker.files.failure_files import MAX_SAID, PLACES, Told, Words
+
+ROOT = Path(__file__).parents[4]
 
 
 @pytest.fixture
@@ -124,6 +129,39 @@ def test_where_the_engine_sees_it_no_flood_fills_the_memory_or_hides_the_reason(
     finally:
         for name in PLACES:
             os.system(f"umount {tmp_path}/words/{name}")
+
+
+ENDED = """\
+import sys, os, signal
+from pathlib import Path
+from tinkbox.worker.files.failure_files import Words
+from tinkbox.worker.main import leaving_no_mounts
+
+words = Words(Path(sys.argv[1]))
+with leaving_no_mounts(words):
+    words.prepare("a1", "action", (), bounded=True)
+    if sys.argv[2] == "over":
+        words.forget("a1", ())
+    if sys.argv[3] == "SIGTERM":
+        os.kill(os.getpid(), signal.SIGTERM)
+        signal.pause()
+"""
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root may mount")
+@pytest.mark.parametrize(("how", "status"), [("itself", 0), ("SIGTERM", -signal.SIGTERM)])
+@pytest.mark.parametrize(("attempt", "mounted"), [("over", False), ("running", True)])
+def test_a_worker_that_ends_leaves_mounts_only_for_a_container_that_runs_on(
+    tmp_path: Path, attempt: str, mounted: bool, how: str, status: int
+) -> None:
+    folders = [tmp_path / name for name in PLACES]
+    try:
+        ended = subprocess.run([sys.executable, "-c", ENDED, str(tmp_path), attempt, how], cwd=ROOT, check=False)
+        assert ended.returncode == status
+        assert [os.path.ismount(each) for each in folders] == [mounted] * len(folders)
+    finally:
+        for each in folders:
+            os.system(f"umount --quiet {each}")
 
 
 def test_words_that_are_there_already_are_not_hidden_by_a_mount(words: Words) -> None:

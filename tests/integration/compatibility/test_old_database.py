@@ -69,7 +69,7 @@ async def told_by(door: Door) -> dict[str, Any]:
 
 
 # Of what that release had no word for, as long as there is nothing to be told of it.
-NEWS = [("digest", ""), ("lost", ""), ("tpm", {"accepted": "", "shown": ""})]
+NEWS = [("digest", ""), ("full", False), ("lost", ""), ("lost_hint", ""), ("tpm", {"accepted": "", "shown": ""})]
 
 
 def without_news(answer: Any) -> Any:

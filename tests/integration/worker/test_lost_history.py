@@ -233,7 +233,7 @@ def test_a_workflow_that_the_store_does_not_know_any_more_is_not_stopped(lab: La
 
 
 @pytest.mark.campaign
-@pytest.mark.parametrize("verdict", ["takeover", "retry"])
+@pytest.mark.parametrize("verdict", ["takeover", "discard"])
 def test_a_workflow_that_had_ended_before_its_retry_waits_for_a_decision(lab: Lab, verdict: str) -> None:
     with rollback(lab, "backup") as made:
         workflow = made.create()
@@ -252,11 +252,16 @@ def test_a_workflow_that_had_ended_before_its_retry_waits_for_a_decision(lab: La
             with pytest.raises(Refused, match="HistoryLost"):
                 lab.tinkbox("doctor", mac(1))
             assert "HistoryLost" in lab.tinkbox("status")
-            lab.tinkbox("workflow", verdict, workflow)
-            if verdict == "retry":
+            if verdict == "takeover":
+                lab.tinkbox("workflow", "takeover", workflow)
+            else:
+                with pytest.raises(Refused, match="discard-history"):
+                    lab.tinkbox("workflow", "retry", workflow)
+                lab.tinkbox("hardware", "discard-history", mac(1))
+                lab.tinkbox("workflow", "retry", workflow)
                 until(lambda: made.starts.count("one") == 3, "the action to be run again")
                 assert not set(running) & set(made.alive())
             for name in ("one", "two", "three"):
                 lab.allow(f"go-{name}")
             assert lab.finished(workflow) == "SUCCESS"
-        assert made.starts.count("one") == {"takeover": 2, "retry": 3}[verdict]
+        assert made.starts.count("one") == {"takeover": 2, "discard": 3}[verdict]

@@ -150,17 +150,16 @@ def _lost_work(tables: Tables, lost: LostHistory) -> LostWork:
     workflows = (*waits, *ended)
     if lost.restart is not None:
         hint = "a person discarded it: the machine removes its containers when its worker asks next, and works again"
-    elif workflows:
-        key = workflows[0]
-        cancel, free = f"workflow cancel {key}", _freeing(tables, lost)
-        give_up = (
-            f"{cancel} removes them and gives up"
-            if waits
-            else f"{free} removes them and leaves the workflow as it ended"
-        )
+    elif waits:
+        key = waits[0]
         hint = (
             f"tinkbox workflow takeover {key} goes on from what the machine did; tinkbox workflow retry {key} removes "
-            f"the machine's containers and runs its actions again; tinkbox {give_up}"
+            f"the machine's containers and runs its actions again; tinkbox workflow cancel {key} removes them and gives up"
+        )
+    elif ended:
+        hint = (
+            f"tinkbox workflow takeover {ended[0]} goes on from what the machine did; tinkbox {_freeing(tables, lost)} "
+            "removes the machine's containers, and the workflow can be retried from where the store has it"
         )
     else:
         hint = f"tinkbox {_freeing(tables, lost)} removes the machine's containers, and frees it for new work"

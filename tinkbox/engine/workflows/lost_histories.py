@@ -223,5 +223,5 @@ def _happened(tables: Tables, lost: LostHistory, entry: Entry, now: datetime) ->
 def _unfit(why: str, lost: LostHistory) -> str:
     return (
         f"what machine {lost.worker} did cannot be taken over: {why} ({summary(lost.entries)}); "
-        "tinkbox workflow retry or cancel decides otherwise"
+        "tinkbox doctor names the other ways"
     )

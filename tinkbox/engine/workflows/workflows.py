@@ -16,13 +16,14 @@ from tinkbox.engine.wakeups import CHANGES, Wakeups
 from tinkbox.engine.workflows.deletion import OCTETS_AT_ONCE, begin_deletion, delete_piece
 from tinkbox.engine.workflows.endings import stop, tell
 from tinkbox.engine.workflows.image_digests import DigestOf, pinned
-from tinkbox.engine.workflows.journals import discard, undecided
+from tinkbox.engine.workflows.journals import discard, undecided, waiting
 from tinkbox.engine.workflows.retries import awaited, take_up_again
 from tinkbox.model import history
 from tinkbox.model.access import OPERATOR
 from tinkbox.model.breakpoint import Breakpoints
 from tinkbox.model.errors import Conflict, Invalid, NotFound
 from tinkbox.model.hardware import Hardware
+from tinkbox.model.journal import summary
 from tinkbox.model.services import Phase, ServiceStatus, Standing
 from tinkbox.model.workflow import FINAL, Event, PlannedAction, State, Workflow
 from tinkbox.store.database import Store, Tables, UseCase
@@ -189,16 +190,21 @@ class Workflows:
     ) -> str:
         """Take up a workflow that ended badly again, behind what its machines wait for; returns its id.
 
-        One with a lost history goes on as the store has it, and what its machines did since counts for nothing.
+        One that waits with a lost history goes on as the store has it, and what its machines did since counts for nothing.
         It begins with the first action that is not done, or with an earlier one: `from_action` is its
         name or `task/action`.  Its services are started anew, and must be ready before.  What runs again is pinned to the
-        images that are there now.  `confirm_wipe` as in `create`.  Raises Conflict when that cannot be, NotFound when there
-        is none so called.
+        images that are there now.  `confirm_wipe` as in `create`.  Raises Conflict when that cannot be, or when its
+        machines did more after its end than the store knows; NotFound when there is none so called.
         """
         now = self._clock()
 
         def use_case(tables: Tables) -> Workflow:
             workflow = find_workflow(tables, key)
+            if workflow.state in FINAL and (later := waiting(tables).get(workflow.id)):
+                raise Conflict(
+                    f"workflow {workflow.id} went on after it ended here: {summary(later[0].history.entries)}; decide about that "
+                    f"first: {later[0].hint}"
+                )
             if self._discard(tables, workflow.id, State.FAILED, who):
                 workflow = tables.workflows.get(workflow.id)
                 if workflow.state not in FINAL and from_action is None:

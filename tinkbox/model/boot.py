@@ -132,6 +132,7 @@ class Stage(StrEnum):
     REFUSED = "was refused its address"
     OTHER_SERVER = "accepted an address of another server"
     DECLINED = "found its address in use"
+    ADDRESS_KEPT = "uses the address that was given back in its name"
     LOADER_FAILED = "did not get its boot loader"
     SCRIPT_REFUSED = "was refused its boot script"
     TICKET_REFUSED = "its boot ticket was refused"

@@ -136,6 +136,9 @@ POOL_PART_OF_CONFLICTS: Final = 0.25
 BELIEVED_OF_ONE_HOST: Final = 8
 # How many addresses one machine can keep out of a pool by declining them.
 MAX_DECLINED: Final = 4
+# Whether machines that give an address back still use it: how many of them are asked at a time, and how many may wait.
+GIVEN_BACK_AT_ONCE: Final = 32
+MAX_GIVEN_BACK: Final = 1024
 
 DECLARED: Final[Sequence[Limit]] = (
     NODE_CONNECTIONS,

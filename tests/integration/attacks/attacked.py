@@ -35,7 +35,7 @@ tasks: [{name: one, worker: "{{.device_1}}", actions: [{name: it, image: "shell:
 class Attacked:
     """`machine` is the host that has the MAC and the address of the known one; a workflow waits for it.
 
-    `network` is the namespace of the appliance.
+    `network` is the namespace of the appliance, `switch` what other hosts are plugged into.
     """
 
     appliance: Appliance
@@ -44,6 +44,7 @@ class Attacked:
     network: Path
     work: Path
     workflow: str
+    switch: Network
 
     def http(self, request: str | bytes, *, by: Host | None = None, port: int = 80, server: str = SERVER) -> bytes:
         """What comes back until the connection ends, of a request as it stands; the hostile host's if nobody is named."""
@@ -124,4 +125,4 @@ def attacked(work: Path, configuration: str = CONFIGURATION) -> Iterator[Attacke
         template.write_text(TEMPLATE)
         appliance.command("template", "create", "-n", "one", "--file", template)
         made = appliance.command("workflow", "create", "-t", "one", "-r", json.dumps({"device_1": mac(KNOWN)}))
-        yield Attacked(appliance, machine, hostile, network.path, work, made.split()[-1])
+        yield Attacked(appliance, machine, hostile, network.path, work, made.split()[-1], network)

@@ -14,11 +14,12 @@ from examples.lab.network import BRIDGE
 from tests.golden import packet
 from tests.integration.attacks.attacked import KNOWN, SERVER, Attacked, attacked
 from tests.integration.boot.wires import inside
-from tests.machine.lab import address, hardware, mac
+from tests.machine.hosts import Host
+from tests.machine.lab import address, hardware, mac, until
 from tinkbox.model.hardware import MacAddress
-from tinkbox.wire.dhcp.packets import MessageType, Option, Packet, decode, encode
+from tinkbox.wire.dhcp.packets import MessageType, Op, Option, Packet, decode, encode
 
-ROAMING = 2  # a known machine without a reservation
+ROAMING, RUNNING = 2, 3  # known machines without a reservation
 INVENTED, ADDRESSES = 69, 51
 SILENCE = 3.0  # seconds without an answer, which is how a flood is known to be over
 MOST_TIMES = 4
@@ -65,14 +66,67 @@ def test_blind_acknowledgements_have_no_file_sent_to_somebody_else(box: Attacked
     assert heard <= MOST_TIMES * sent
 
 
+@pytest.fixture
+def running(box: Attacked) -> Iterator[tuple[Host, str]]:
+    """A machine that a workflow waits for, with the address that the pool lent it."""
+    know(box, RUNNING)
+    discover = replace(
+        decode(packet("dhcp/seabios-ipxe-rom-discover")), xid=0xC00, mac=MacAddress(mac(RUNNING)), flags=BROADCAST
+    )
+    with Host(box.switch, [(BRIDGE, address(RUNNING))]) as machine:
+        machine.run("ip", "link", "set", "eth0", "address", mac(RUNNING))
+        lent = str(box.dhcp(requests(discover, box.dhcp(discover, by=machine)), by=machine).yiaddr)
+        machine.run("ip", "address", "flush", "dev", "eth0")
+        machine.run("ip", "address", "add", f"{lent}/24", "dev", "eth0")
+        yield machine, lent
+
+
+def know(box: Attacked, number: int) -> None:
+    """Push a machine without a reservation, and have a workflow wait for it."""
+    document = box.work / "hardware.json"
+    document.write_text(json.dumps(hardware(number, ip=None)))
+    box.appliance.command("hardware", "push", "--file", document)
+    box.appliance.command("workflow", "create", "-t", "one", "-r", json.dumps({"device_1": mac(number)}))
+
+
+def requests(hello: Packet, offered: Packet) -> Packet:
+    """What accepts an offer."""
+    more = {Option.MESSAGE_TYPE: b"\3", Option.SERVER_ID: IPv4Address(SERVER).packed}
+    options = hello.options | more | {Option.ADDRESS_REQUEST: offered.yiaddr.packed}
+    return replace(hello, xid=offered.xid, mac=offered.mac, flags=BROADCAST, options=options)
+
+
+@pytest.mark.parametrize("kind", [MessageType.RELEASE, MessageType.DECLINE], ids=lambda each: each.name)
+def test_whoever_gives_an_address_back_in_a_machines_name_takes_nothing_from_it(
+    box: Attacked, running: tuple[Host, str], kind: MessageType
+) -> None:
+    machine, lent = running
+    # The attacker has the address as well, so it answers there, perhaps before the machine does.
+    box.hostile.run("ip", "address", "replace", f"{lent}/32", "dev", "eth0")
+    options = {Option.MESSAGE_TYPE: bytes([kind]), Option.SERVER_ID: IPv4Address(SERVER).packed}
+    if kind is MessageType.DECLINE:
+        options[Option.ADDRESS_REQUEST] = IPv4Address(lent).packed
+    held = IPv4Address(lent if kind is MessageType.RELEASE else 0)
+    forged = Packet(op=Op.REQUEST, xid=0xD00, mac=MacAddress(mac(RUNNING)), ciaddr=held, options=options)
+    with inside(box.hostile.path), socket.socket(socket.AF_INET, socket.SOCK_RAW, socket.IPPROTO_RAW) as raw:
+        raw.sendto(datagram((lent, 68), (SERVER, 67), encode(forged)), (SERVER, 0))
+
+    def lease() -> str:
+        leases = json.loads(box.appliance.command("hardware", "leases", "--format", "json"))
+        return next((str(each["state"]) for each in leases if each["address"] == lent), "")
+
+    def decided() -> bool:
+        return lease() != "bound" or f"{lent}, by {kind.name}" in box.appliance.command("hardware", "get", mac(RUNNING))
+
+    until(decided, "the appliance to believe it, or not")
+    box.hostile.run("ip", "address", "delete", f"{lent}/32", "dev", "eth0")
+    assert lease() == "bound"
+    script = box.get(f"/boot/{mac(RUNNING).replace(':', '-')}/script.ipxe", by=machine)
+    assert script.startswith(b"HTTP/1.1 200")
+
+
 def test_invented_machines_leave_an_address_to_a_known_one_without_a_reservation(box: Attacked) -> None:
     hello = decode(packet("dhcp/seabios-ipxe-rom-discover"))
-
-    def requests(offered: Packet) -> Packet:
-        more = {Option.MESSAGE_TYPE: b"\3", Option.SERVER_ID: IPv4Address(SERVER).packed}
-        options = hello.options | more | {Option.ADDRESS_REQUEST: offered.yiaddr.packed}
-        return replace(hello, xid=offered.xid, mac=offered.mac, flags=BROADCAST, options=options)
-
     lent = set[IPv4Address]()
     with box.datagrams(box.hostile, port=68) as line:
         for number in range(INVENTED):
@@ -85,15 +139,11 @@ def test_invented_machines_leave_an_address_to_a_known_one_without_a_reservation
             while True:
                 heard = decode(line.recv(65536))
                 if heard.message_type is MessageType.OFFER:
-                    line.sendto(encode(requests(heard)), ("255.255.255.255", 67))
+                    line.sendto(encode(requests(hello, heard)), ("255.255.255.255", 67))
                 elif heard.message_type is MessageType.ACK:
                     lent.add(heard.yiaddr)
     assert 0 < len(lent) <= ADDRESSES // 2
-    document = box.work / "roaming.json"
-    document.write_text(json.dumps(hardware(ROAMING, ip=None)))
-    box.appliance.command("hardware", "push", "--file", document)
-    devices = json.dumps({"device_1": mac(ROAMING)})
-    box.appliance.command("workflow", "create", "-t", "one", "-r", devices)
+    know(box, ROAMING)
     offered = box.dhcp(replace(hello, xid=0xB00, mac=MacAddress(mac(ROAMING)), flags=BROADCAST))
     assert offered.message_type is MessageType.OFFER
     assert offered.yiaddr not in lent

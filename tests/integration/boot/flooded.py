@@ -80,6 +80,9 @@ class _Prober:
     async def occupant(self, address: IPv4Address, interface: str, asker: MacAddress | None = None) -> str | None:
         return None
 
+    async def answers(self, address: IPv4Address, mac: MacAddress) -> bool:
+        return False
+
 
 @dataclass
 class Flooded:

@@ -75,6 +75,9 @@ class Nothing:
     async def committed(self, addresses: Collection[IPv4Address]) -> set[IPv4Address]:
         return set()
 
+    def lent(self, client: Client, address: IPv4Address) -> Lease | None:
+        return None
+
     def release(self, client: Client, address: IPv4Address) -> None: ...
     def decline(self, client: Client, address: IPv4Address) -> None: ...
     def proven(self, lease: Lease) -> None: ...
@@ -84,6 +87,9 @@ class Nothing:
 
     async def occupant(self, address: IPv4Address, interface: str, asker: MacAddress | None = None) -> str | None:
         return None
+
+    async def answers(self, address: IPv4Address, mac: MacAddress) -> bool:
+        return False
 
 
 def tell(line: str) -> None:

@@ -19,8 +19,9 @@ FIRST, SECOND = "172.30.0.100", "172.30.0.101"
 SETTINGS = "{mode: pool, pool: 172.30.0.100-172.30.0.109, gateway: 172.30.0.254, domain: lab.example, lease: 10m}"
 REQUEST = f"DHCPREQUEST for {FIRST} on eth0 to"
 GRANTED = f"DHCPACK of {FIRST} from {OURS}"
-# What clients call with what they were given; it sets the address, as a system does.
+# What clients call with what they were given; it sets the address, and takes it away, as a system does.
 SCRIPT = """#!/bin/sh
+[ "$1" != deconfig ] || ip address flush dev "$interface"
 address=${new_ip_address:-$ip}
 [ -z "$address" ] || ip address replace "$address/24" dev "$interface"
 echo "$reason $1 $address $new_domain_name $new_routers"
@@ -264,6 +265,7 @@ def test_perfdhcp_is_answered_without_a_loss_and_every_machine_has_an_address_of
         ]
 
         def some_are_released() -> bool:
+            # A lease counts as given back when its machine did not ask for it again for two seconds.
             perfdhcp(lab, tmp_path, "-f", "30", "-F", "30", rate=60, count=120)
             return {lease["state"] for lease in lab.pool.leases().values()} == {"bound", "released"}
 

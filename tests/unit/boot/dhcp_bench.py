@@ -100,6 +100,7 @@ class Ledger:
         self.liars: set[str] = set()
         self.writes: list[list[str]] = []
         self.back: list[tuple[str, str]] = []
+        self.lent_to: dict[MacAddress, Lease] = {}
 
     def confirm(self, client: Client, address: IPv4Address, subnet: Subnet) -> Lease | None:
         assert subnet == SUBNET
@@ -109,6 +110,9 @@ class Ledger:
         self.writes.append([str(each) for each in addresses])
         await self.disk.wait()
         return {each for each in addresses if str(each) not in self.unwritten}
+
+    def lent(self, client: Client, address: IPv4Address) -> Lease | None:
+        return self.lent_to.get(client.mac)
 
     def release(self, client: Client, address: IPv4Address) -> None:
         self.back.append(("released", str(address)))
@@ -129,10 +133,11 @@ class Ledger:
 
 
 class Scout:
-    """Finds the addresses in `used` in use, by OTHER, once `patience` is set."""
+    """Finds the addresses in `used` in use, by OTHER, and those in `kept` by every machine, once `patience` is set."""
 
     def __init__(self) -> None:
         self.used: set[str] = set()
+        self.kept: set[str] = set()
         self.asked: list[tuple[str, str, str]] = []
         self.begun = asyncio.Event()
         self.patience = asyncio.Event()
@@ -143,6 +148,12 @@ class Scout:
         self.begun.set()
         await self.patience.wait()
         return OTHER if str(address) in self.used else None
+
+    async def answers(self, address: IPv4Address, mac: MacAddress) -> bool:
+        self.asked.append((str(address), "", mac))
+        self.begun.set()
+        await self.patience.wait()
+        return str(address) in self.kept
 
 
 class Line(socket.socket):

@@ -5,6 +5,7 @@ import logging
 import socket
 import struct
 from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import partial
 from ipaddress import IPv4Address, IPv4Network
 
@@ -12,6 +13,8 @@ from tinkbox.boot.network.datagrams import reading
 from tinkbox.model.hardware import MacAddress
 
 PATIENCE = 0.5
+# How often it is asked whether a certain host has an address (RFC 5227 §1.1): a frame may be lost.
+ASKED = 3
 _ETH_P_ARP = 0x0806
 _ETHERNET = struct.Struct("!6s6sH")
 _ARP = struct.Struct("!HHBBH6s4s6s4s")
@@ -39,11 +42,32 @@ class Prober:
         network = self._networks.get(interface)
         try:
             if network is not None and address in network:
-                return await self._links[interface].occupant(address, asker, self._patience)
+                answered = await self._links[interface].first(address, self._patience)
+                return None if answered == asker else answered
             return None if await _unechoed(address, self._patience) else ""
         except OSError as error:
             _log.warning("cannot ask whether %s is in use: %s", address, error, extra={"action": "probe.failed"})
             return None
+
+    async def answers(self, address: IPv4Address, mac: MacAddress) -> bool:
+        """Whether the host with this MAC answers ARP at an address within half a second, whoever else does.
+
+        Where ARP cannot ask, as behind a router, nobody answers.
+        """
+        link = next((self._links[name] for name, network in self._networks.items() if address in network), None)
+        try:
+            return link is not None and await link.first(address, self._patience, of=mac, asked=ASKED) is not None
+        except OSError as error:
+            _log.warning("cannot ask whether %s has %s: %s", mac, address, error, extra={"action": "probe.failed"})
+            return False
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Asked:
+    """A question whose answer is awaited, `of` one host or of any."""
+
+    answer: asyncio.Future[bytes]
+    of: bytes | None
 
 
 class _Link:
@@ -52,21 +76,26 @@ class _Link:
     def __init__(self, name: str) -> None:
         self._name = name
         self._socket: socket.socket | None = None
-        self._waiting: dict[bytes, list[asyncio.Future[bytes]]] = {}
+        self._waiting: dict[bytes, list[_Asked]] = {}
 
-    async def occupant(self, address: IPv4Address, asker: MacAddress | None, patience: float) -> str | None:
+    async def first(
+        self, address: IPv4Address, patience: float, *, of: MacAddress | None = None, asked: int = 1
+    ) -> MacAddress | None:
+        """The first that answers at an address, of all hosts or of one; None: none did, `asked` so often."""
         answered: asyncio.Future[bytes] = asyncio.get_running_loop().create_future()
         listening = self._open()
-        self._waiting.setdefault(address.packed, []).append(answered)
+        waiting = _Asked(answered, of.octets if of else None)
+        self._waiting.setdefault(address.packed, []).append(waiting)
         try:
-            listening.send(_question(listening.getsockname()[4], address))
-            # Not asyncio.timeout: on a busy host an answer that is there would lose against the time that is over.
-            await asyncio.wait([answered], timeout=patience)
-            if not answered.done() or (asker is not None and answered.result() == asker.octets):
-                return None
-            return MacAddress.from_bytes(answered.result())
+            for _ in range(asked):
+                listening.send(_question(listening.getsockname()[4], address))
+                # Not asyncio.timeout: on a busy host an answer that is there would lose against the time that is over.
+                await asyncio.wait([answered], timeout=patience / asked)
+                if answered.done():
+                    return MacAddress.from_bytes(answered.result())
+            return None
         finally:
-            self._waiting[address.packed].remove(answered)
+            self._waiting[address.packed].remove(waiting)
             self._close_when_idle(address.packed)
 
     def _open(self) -> socket.socket:
@@ -101,8 +130,8 @@ class _Link:
             return
         mac, address = told
         for waiting in self._waiting.get(address, []):
-            if not waiting.done():
-                waiting.set_result(mac)
+            if not waiting.answer.done() and waiting.of in (None, mac):
+                waiting.answer.set_result(mac)
 
 
 def _question(own: bytes, address: IPv4Address) -> bytes:

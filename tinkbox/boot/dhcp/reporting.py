@@ -3,12 +3,14 @@
 import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from ipaddress import IPv4Address
 from math import inf
 from typing import Final, Protocol
 
 from tinkbox.model.boot import Asker, Client, Plan, Silence, Stage
 from tinkbox.model.hardware import MacAddress
-from tinkbox.model.sightings import Fact, Note
+from tinkbox.model.limits import worth_telling
+from tinkbox.model.sightings import OTHER_HOST, Fact, Note
 from tinkbox.wire.dhcp.packets import NOWHERE, MessageType, Option, Packet
 from tinkbox.wire.dhcp.pxe import BootService
 
@@ -63,6 +65,7 @@ class DhcpReporter:
         self._timeline = timeline
         self._service = service
         self._monotonic = monotonic
+        self._not_given_back = 0
 
     def arrived(self, mac: MacAddress, arrival: Arrival, xid: bytes, secs: bytes) -> None:
         """A packet came that is worth an answer, whoever sent it."""
@@ -146,6 +149,20 @@ class DhcpReporter:
         extra = {"action": "dhcp.declined", "mac": client.mac}
         _log.warning("%s found %s in use: another machine has that address", client.mac, address, extra=extra)
         self._timeline.saw(client.mac, Stage.DECLINED, address, address=address)
+
+    def not_given_back(self, client: Client, address: IPv4Address, *, declined: bool) -> None:
+        """The machine answers at an address that a RELEASE or DECLINE in its name gave back."""
+        kind = (MessageType.DECLINE if declined else MessageType.RELEASE).name
+        self._not_given_back += 1
+        if worth_telling(self._not_given_back):
+            extra = {"action": "dhcp.not-given-back", "mac": client.mac, "times": self._not_given_back}
+            _log.warning(
+                "%s of %s in the name of %s is not believed: that machine still uses the address",
+                *(kind, address, client.mac),
+                extra=extra,
+            )
+        facts: dict[str, Fact] = {"address": str(address), "kind": kind, OTHER_HOST: "unknown"}
+        self._timeline.saw(client.mac, Stage.ADDRESS_KEPT, f"{address}, by {kind}", **facts)
 
     def boot_server_answered(self, client: Client, reply: Packet) -> None:
         """The machine was told its boot file on port 4011."""

@@ -3,8 +3,9 @@
 A question is read once and an answer is made once: both are kept, the answer for as long as the plan that it was made of
 is the machine's.  The one way of a datagram is `_receive`, `_handle`, `_answer`, `_say`, whether it was asked before or not.
 
-Nothing here waits for a disk or a network but two things, each beside the others: the acknowledgement of an address of a
-pool, until that is written down, and the first offer of one, until it is known that nobody else has it.
+Nothing here waits for a disk or a network but three things, each beside the others: the acknowledgement of an address of a
+pool, until that is written down; the first offer of one, until it is known that nobody else has it; and the end of a lease
+that was given back, until it is known that its machine does not use the address (`giving_back`).
 """
 
 import asyncio
@@ -14,7 +15,9 @@ from collections.abc import Collection
 from ipaddress import IPv4Address
 from typing import NoReturn, Protocol
 
+from tinkbox.boot.dhcp import giving_back
 from tinkbox.boot.dhcp.flood_filter import FloodFilter
+from tinkbox.boot.dhcp.giving_back import GivingBack
 from tinkbox.boot.dhcp.questions import SECS, XID, Answer, Question, Questions, question_of
 from tinkbox.boot.dhcp.rate_limit import RateLimit
 from tinkbox.boot.dhcp.reply_sending import Replies
@@ -55,7 +58,7 @@ class Planner(Timeline, Protocol):
     def subnet_of(self, client: Client, interface: str) -> Subnet | None: ...
 
 
-class Lender(Protocol):
+class Lender(giving_back.Lender, Protocol):
     """Whoever lends the addresses of pools.
 
     `confirm` gives None for an address that the machine may not have.  `committed` waits until those confirmed are on
@@ -65,13 +68,11 @@ class Lender(Protocol):
 
     def confirm(self, client: Client, address: IPv4Address, subnet: Subnet) -> Lease | None: ...
     async def committed(self, addresses: Collection[IPv4Address]) -> set[IPv4Address]: ...
-    def release(self, client: Client, address: IPv4Address) -> None: ...
-    def decline(self, client: Client, address: IPv4Address) -> None: ...
     def proven(self, lease: Lease) -> None: ...
     def taken(self, address: IPv4Address, by: str) -> bool: ...
 
 
-class Prober(Protocol):
+class Prober(giving_back.Prober, Protocol):
     """Whoever finds out who but `asker` has an address, before a machine asks again: its MAC, if that shows; None: nobody."""
 
     async def occupant(self, address: IPv4Address, interface: str, asker: MacAddress | None = None) -> str | None: ...
@@ -107,6 +108,7 @@ class DhcpServer:
         self._questions = Questions()
         self._flood_filter = FloodFilter(listening, planner.known, rate_limit.monotonic)
         self._tasks = asyncio.TaskGroup()
+        self._giving_back = GivingBack(leases, prober, self._reporter, self._tasks.create_task)
         self._proving: dict[MacAddress, tuple[Question, bytes]] = {}
         self._confirmed: list[tuple[Answer, bytes]] = []
         self._confirming = asyncio.Event()
@@ -214,16 +216,14 @@ class DhcpServer:
             self._reporter.answered(chosen.told)
 
     def _given_back(self, request: Packet, client: Client) -> None:
-        """RELEASE and DECLINE: RFC 2131 §4.3.3 and §4.3.4.  Neither has an answer."""
+        """RELEASE and DECLINE, which have no answer."""
         if self._service.proxy or client.wanted is None or not is_for(request, self._service):
             return
         if request.message_type is MessageType.RELEASE:
-            self._leases.release(client, client.wanted)
-            return
-        self._leases.decline(client, client.wanted)
-        # A stranger was given nothing: what it says of addresses is no conflict that anybody should look into.
-        if self._planner.silence(client, self._interface) not in OF_STRANGERS:
-            self._reporter.declined(client)
+            self._giving_back.released(client, client.wanted)
+        else:
+            stranger = self._planner.silence(client, self._interface) in OF_STRANGERS
+            self._giving_back.declined(client, client.wanted, stranger=stranger)
 
     def _confirm(self, question: Question, chosen: Answer, xid: bytes) -> None:
         """Lend the address; the acknowledgement follows when that is on disk."""

@@ -200,6 +200,12 @@ class Leases:
             for by, addresses in pool.conflicts.not_believed(now)
         ]
 
+    def lent(self, client: Client, address: IPv4Address) -> Lease | None:
+        """The lease of an address that a machine has now; another object once it asked for more time."""
+        pool, _ = self._find(address)
+        lease = pool.lent(address, self._monotonic()) if pool else None
+        return lease if lease and lease.mac == client.mac else None
+
     def decline(self, client: Client, address: IPv4Address) -> None:
         """The machine found that somebody else uses the address it was lent: it is kept out for a while."""
         pool, held = self._find(address)

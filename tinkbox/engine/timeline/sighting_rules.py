@@ -32,6 +32,7 @@ _ROUNDS = (
     Stage.REFUSED,
     Stage.OTHER_SERVER,
     Stage.DECLINED,
+    Stage.ADDRESS_KEPT,
     Stage.LOADER_FAILED,
     Stage.SCRIPT_REFUSED,
     Stage.TICKET_REFUSED,

@@ -70,6 +70,31 @@ def test_the_machine_that_asks_may_have_it_already(network: None) -> None:
     assert probed("provision", "172.30.0.0/24", "08:00:27:00:00:08", "172.30.0.7") == THEIR_MAC
 
 
+# Arguments: an address and a MAC, and so on.
+ANSWERS = """
+import asyncio, sys
+from ipaddress import IPv4Address, IPv4Network
+from tinkbox.boot.dhcp.address_probe import Prober
+from tinkbox.model.hardware import MacAddress
+prober = Prober({"provision": IPv4Network("172.30.0.0/24")})
+async def main():
+    for address, mac in zip(sys.argv[1::2], sys.argv[2::2]):
+        print(await prober.answers(IPv4Address(address), MacAddress(mac)))
+asyncio.run(main())
+"""
+
+
+def test_a_host_is_known_by_its_own_mac_whoever_else_answers(network: None) -> None:
+    run("ip", "-n", THEM, "link", "add", "link", "eth0", "name", "other", "type", "macvlan")
+    run("ip", "-n", THEM, "link", "set", "other", "address", "08:00:27:00:00:09", "up")
+    # Both cards of their host answer, the other one perhaps first.
+    command = ["ip", "netns", "exec", US, sys.executable, "-c", ANSWERS]
+    command += ["172.30.0.7", THEIR_MAC, "172.30.0.7", "08:00:27:00:00:09", "172.30.0.7", "08:00:27:00:00:08"]
+    command += ["172.30.0.8", THEIR_MAC, "172.31.0.7", THEIR_MAC]  # nobody is there; it is behind their host
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True)
+    assert done.stdout.split() == ["True", "True", "False", "False", "False"]
+
+
 def test_many_are_asked_at_once_and_the_same_one_by_several(network: None) -> None:
     many = [f"172.30.0.{number}" for number in range(2, 60)]
     answers = probed("provision", "172.30.0.0/24", "", *many, "172.30.0.7")

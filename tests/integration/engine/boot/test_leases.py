@@ -299,6 +299,33 @@ async def test_addresses_at_which_somebody_answers_do_not_count_as_what_the_mach
     assert lab.held() == {**dict.fromkeys(map(at, range(2)), LeaseState.TAKEN), last: LeaseState.DECLINED}
 
 
+async def test_the_lease_of_a_machine_is_another_one_once_it_asked_for_more_time(lab: Lender) -> None:
+    address = await lab.bound(1)
+    lease = lab.leases.lent(client(1), address)
+    assert lease is not None
+    assert lab.leases.lent(client(1), address) is lease
+    assert lab.leases.lent(client(2), address) is None
+    assert await lab.acknowledged(1, address)
+    later = lab.leases.lent(client(1), address)
+    assert later is not None
+    assert later is not lease
+    lab.leases.release(client(1), address)
+    assert lab.leases.lent(client(1), address) is None
+
+
+async def test_an_address_that_is_only_offered_is_not_lent(lab: Lender) -> None:
+    offered = lab.offer(1)
+    assert offered is not None
+    assert lab.leases.lent(client(1), offered.address) is None
+
+
+async def test_a_machine_that_gave_its_address_back_gets_the_same_again_while_there_are_others(lab: Lender) -> None:
+    address = await lab.bound(1)
+    lab.leases.release(client(1), address)
+    assert await lab.bound(2) != address
+    assert await lab.bound(1) == address
+
+
 async def test_an_address_that_was_given_back_is_free_and_stays_so(lab: Lender) -> None:
     address = await lab.bound(1)
     lab.leases.release(client(1), address)

@@ -17,14 +17,15 @@ async def answered(made: Pressure, path: str, times: int) -> int:
     async def told(_: web.Request) -> web.Response:
         return web.Response(text="x")
 
-    application = web.Application(middlewares=[made.guard("/worker/")])
-    application.router.add_get("/{path:.*}", told)
+    application = web.Application(middlewares=[made.guard])
+    application.router.add_get("/worker/{path}", told)
     got = 0
     async with TestClient(TestServer(application)) as client:
         for _ in range(times):
             try:
                 async with asyncio.timeout(1):
-                    got += (await client.get(path)).status == 200
+                    await client.get(path)
+                    got += 1
             except TimeoutError:
                 break
     return got
@@ -39,9 +40,9 @@ def pressed(monkeypatch: pytest.MonkeyPatch) -> Pressure:
     return made
 
 
-async def test_under_pressure_who_asks_much_waits_and_only_there(pressed: Pressure) -> None:
-    assert await answered(pressed, "/boot/x", 3 * int(MODEST.burst)) == 3 * int(MODEST.burst)
-    assert int(MODEST.burst) <= await answered(pressed, "/worker/next", 3 * int(MODEST.burst)) <= MODEST.burst + 4
+@pytest.mark.parametrize("path", ["/worker/next", "/what/is/not/there"])
+async def test_under_pressure_a_host_that_asks_much_waits_whatever_it_asks_for(pressed: Pressure, path: str) -> None:
+    assert int(MODEST.burst) <= await answered(pressed, path, 3 * int(MODEST.burst)) <= MODEST.burst + 8
 
 
 async def test_without_pressure_nobody_waits(pressed: Pressure) -> None:

@@ -118,7 +118,7 @@ async def _run(settings: Settings, sockets: Sockets, store: Store, stop: asyncio
         pressure = Pressure()
         for each in sockets.networks:
             guards = [
-                pressure.guard, proxy.middleware, appliance.traffic.counted(), keep_last_room(appliance.free),
+                pressure.guard(but="/boot/"), proxy.middleware, appliance.traffic.counted(), keep_last_room(appliance.free),
             ]  # fmt: skip
             await doors.open(each.node, NODE_CONNECTIONS, appliance.node_routes(each), guards)
         for line in (*contradictions.lowered(settings), *_exposed(settings, sockets), *_tree(settings, sockets)):

@@ -1,6 +1,7 @@
 """Booting machines first: while there is more to do than can be done, hosts that ask much wait.
 
-It does not matter what they ask for: what is not found costs as much as what is.  Nothing is refused, and nothing is delayed as long as everything that comes is answered at once.
+It does not matter what else they ask for: what is not found costs as much as what is.  Nothing is refused, and nothing is
+delayed as long as everything that comes is answered at once.
 """
 
 import asyncio
@@ -15,7 +16,7 @@ from tinkbox.model.rates import Buckets, Rate
 LOOK_EVERY: Final = 0.05
 # Seconds by which the event loop is late, in the mean of the last half a second.
 HIGH: Final = 0.02
-# What a host may ask in any case: its boot, all that an action needs, and an image that its container engine pulls.
+# What a host may ask in any case: all that an action needs, and an image that its container engine pulls.
 MODEST: Final = Rate(burst=100, a_second=4)
 REMEMBERED: Final = 8_192
 PAUSE: Final = 0.25
@@ -37,13 +38,16 @@ class Pressure:
             await asyncio.sleep(LOOK_EVERY)
             self._late += (now() - due - self._late) / 10
 
-    @property
-    def guard(self) -> Middleware:
-        """Has requests wait of a host that asked much, while there is pressure.  It belongs outside of all that costs time."""
+    def guard(self, but: str) -> Middleware:
+        """Has requests wait of a host that asked much, while there is pressure, but those below the path `but`.
+
+        It belongs outside of all that costs time.
+        """
 
         @web.middleware
         async def hold_back(request: web.Request, handler: Handler) -> web.StreamResponse:
-            await self._wait(holder_of(request))
+            if not request.path.startswith(but):
+                await self._wait(holder_of(request))
             return await handler(request)
 
         return hold_back

@@ -17,7 +17,7 @@ async def answered(made: Pressure, path: str, times: int) -> int:
     async def told(_: web.Request) -> web.Response:
         return web.Response(text="x")
 
-    application = web.Application(middlewares=[made.guard])
+    application = web.Application(middlewares=[made.guard(but="/boot/")])
     application.router.add_get("/worker/{path}", told)
     got = 0
     async with TestClient(TestServer(application)) as client:
@@ -43,6 +43,10 @@ def pressed(monkeypatch: pytest.MonkeyPatch) -> Pressure:
 @pytest.mark.parametrize("path", ["/worker/next", "/what/is/not/there"])
 async def test_under_pressure_a_host_that_asks_much_waits_whatever_it_asks_for(pressed: Pressure, path: str) -> None:
     assert int(MODEST.burst) <= await answered(pressed, path, 3 * int(MODEST.burst)) <= MODEST.burst + 8
+
+
+async def test_a_boots_own_requests_never_wait(pressed: Pressure) -> None:
+    assert await answered(pressed, "/boot/script.ipxe", 3 * int(MODEST.burst)) == 3 * int(MODEST.burst)
 
 
 async def test_without_pressure_nobody_waits(pressed: Pressure) -> None:

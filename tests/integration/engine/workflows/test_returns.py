@@ -139,6 +139,22 @@ async def test_a_worker_of_the_boot_that_ended_is_offered_nothing_more(box: Appl
     assert following.action.spec.name == "check"
 
 
+async def test_a_worker_of_the_next_boot_does_not_speak_for_the_one_before_and_keeps_its_session(
+    box: Appliance,
+) -> None:
+    worker = await box.machine(1)
+    await box.session(worker)
+    offer = await sent_away(box, worker)
+    box.machines.progress.booted(mac(1))
+    secret = await box.session(worker, "boot-2")
+    box.machines.authenticate(secret, "", "127.0.0.1")
+    box.clock.forward(SILENCE)
+    await box.returns.look()
+    assert await states(box, offer.workflow_id) == ["RUNNING", "SUCCESS", "PENDING"]
+    assert Stage.STILL_THERE not in [each.stage for each in await box.machines.timeline.of(mac(1))]
+    assert box.machines.authenticate(secret, "", "127.0.0.1") == worker
+
+
 async def test_a_boot_that_is_seen_after_the_workers_first_word_changes_nothing(box: Appliance) -> None:
     worker, offer = await left(box, THROUGH)
     box.machines.progress.booted(mac(1))

@@ -24,6 +24,7 @@ from tinkbox.api.access import bearer_only
 from tinkbox.api.tokens import examine_people
 from tinkbox.appliance import BOOT_KEY, Appliance, Part, room_on_disk
 from tinkbox.boot.http.loaders import load_loaders
+from tinkbox.door.answers import Answers, limit_answers
 from tinkbox.door.bodies import Bodies, limit_bodies
 from tinkbox.door.connections import MAX_HEADERS, Admission, Connections, watch_heads
 from tinkbox.door.last_room import keep_last_room
@@ -37,6 +38,7 @@ from tinkbox.listening import Listening, Sockets, bound, tried
 from tinkbox.model.disk_usage import LAST_ROOM
 from tinkbox.model.errors import Conflict, Invalid, Refusal, Unavailable
 from tinkbox.model.limits import (
+    ANSWER_BYTES,
     BODY_BYTES,
     IMAGE_CONNECTIONS,
     NODE_CONNECTIONS,
@@ -139,6 +141,9 @@ class _Doors:
             known=self._known,
             seconds=settings.limits.body.total_seconds(),
         )
+        self._answers = Answers(
+            ledger=self._limits.of(ANSWER_BYTES), known=self._known, seconds=settings.limits.answer.total_seconds()
+        )
         self._runners: list[web.AppRunner] = []
         self.parts: list[Part] = []
 
@@ -156,6 +161,7 @@ class _Doors:
         application.add_routes(routes)
         end_with_door(application)
         limit_bodies(application, self._bodies)
+        limit_answers(application, self._answers)
         # A handler runs to its end even when its client is gone: what it committed must also reach our memory.
         # What is passed on to a service must reach it as it came.
         runner = web.AppRunner(

@@ -88,6 +88,12 @@ BODY_BYTES: Final = Limit(
     least=12 << 20, needed_for="a workflow's data comes in one body of up to 12 MiB",
     about="memory for the bodies of requests that are not answered yet, by host",
 )  # fmt: skip
+# A workflow's data, as people get it with all its files, has up to 16 MiB.
+ANSWER_BYTES: Final = Limit(
+    name="answer_bytes", unit=BYTES, each=24 << 20, all=48 << 20, reserved=0.5,
+    least=16 << 20, needed_for="a workflow's data is one answer of up to 16 MiB",
+    about="memory for answers that are not read yet, by host. Half of all are kept for known machines and the unix socket",
+)  # fmt: skip
 UPLOADS: Final = Limit(
     name="uploads", unit="uploads", each=16, all=64, descriptors=1,
     least=8, needed_for="a client pushes several layers of an image at a time",
@@ -146,6 +152,7 @@ DECLARED: Final[Sequence[Limit]] = (
     SOCKET_CONNECTIONS,
     IMAGE_CONNECTIONS,
     BODY_BYTES,
+    ANSWER_BYTES,
     UPLOADS,
     UPLOAD_BYTES,
     RENDERINGS,

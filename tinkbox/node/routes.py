@@ -6,6 +6,7 @@ from functools import partial
 
 from aiohttp import web
 
+from tinkbox.door.answers import in_pieces
 from tinkbox.door.bodies import body_of
 from tinkbox.engine.boot.booting import Booting
 from tinkbox.engine.workflows.attempts import Attempts
@@ -179,10 +180,10 @@ class _WorkerDoor:
         wanted = await self._attempts.output(worker, request.match_info["token"], offset, chunk)
         return web.json_response({"next": wanted})
 
-    async def data(self, request: web.Request) -> web.Response:
+    async def data(self, request: web.Request) -> web.StreamResponse:
         worker = self._worker(request)
         archive = await self._attempts.data(worker, request.match_info["token"])
-        return web.Response(body=archive, content_type="application/x-tar")
+        return await in_pieces(request, archive.size, archive, head=web.Response(content_type="application/x-tar"))
 
     async def keep_data(self, request: web.Request) -> web.Response:
         worker = self._worker(request)

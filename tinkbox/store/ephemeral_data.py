@@ -9,7 +9,7 @@ LISTED_VERSIONS = 1_000  # those included
 _FOR_ATTEMPT = """
     SELECT attempt.worker, attempt.workflow_id,
            json_array_length(action.definition, '$.wipes') > 0 AND NOT EXISTS (SELECT 1 FROM disk WHERE disk.attempt = ?1) AS unasked,
-           (SELECT archive FROM data WHERE data.workflow_id = attempt.workflow_id ORDER BY version DESC LIMIT 1) AS archive
+           (SELECT max(version) FROM data WHERE data.workflow_id = attempt.workflow_id) AS version
     FROM attempt JOIN action ON action.workflow_id = attempt.workflow_id AND action.position = attempt.position
     WHERE token = ?1
 """
@@ -32,7 +32,7 @@ class DataVersion:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ForAttempt:
-    """What an attempt is given: the newest archive, empty when there is none yet.
+    """What an attempt is given: the newest version of the data, 0 when there is none yet.
 
     `unasked` tells that its action wipes disks, and that nothing allowed it to.
     """
@@ -40,7 +40,7 @@ class ForAttempt:
     worker: str
     workflow_id: str
     unasked: bool
-    archive: bytes
+    version: int
 
 
 class DataTable:
@@ -79,8 +79,37 @@ class DataTable:
             worker=row["worker"],
             workflow_id=row["workflow_id"],
             unasked=bool(row["unasked"]),
-            archive=row["archive"] or b"",
+            version=row["version"] or 0,
         )
+
+    def version(self, workflow_id: str, number: int) -> DataVersion | None:
+        """The version of this number, if there is one."""
+        rows = self._sql.execute(
+            "SELECT * FROM data WHERE workflow_id = ? AND version = ?", (workflow_id, number)
+        ).fetchall()
+        return next((_version(row) for row in rows), None)
+
+    def kept(self, workflow_id: str) -> list[int]:
+        """The numbers of the versions whose archives are kept, oldest first."""
+        rows = self._sql.execute(
+            "SELECT version FROM data WHERE workflow_id = ? AND archive IS NOT NULL ORDER BY version", (workflow_id,)
+        ).fetchall()
+        return [row["version"] for row in rows]
+
+    def size(self, workflow_id: str, number: int) -> int:
+        """The bytes of a version's archive, 0 when it has none."""
+        row = self._sql.execute(
+            "SELECT length(archive) AS size FROM data WHERE workflow_id = ? AND version = ?", (workflow_id, number)
+        ).fetchone()
+        return (row["size"] or 0) if row else 0
+
+    def piece(self, workflow_id: str, number: int, offset: int, length: int) -> bytes:
+        """Of a version's archive the bytes from `offset` on, `length` at most; empty when it is not kept any more."""
+        row = self._sql.execute(
+            "SELECT substr(archive, ?, ?) AS piece FROM data WHERE workflow_id = ? AND version = ?",
+            (offset + 1, length, workflow_id, number),
+        ).fetchone()
+        return (row["piece"] or b"") if row else b""
 
     def newest_version(self, workflow_id: str) -> int:
         """The number of the newest version, 0 when there is none yet."""

@@ -2,6 +2,7 @@
 
 import http.client
 import json
+import os
 import re
 import socket
 import subprocess
@@ -16,7 +17,10 @@ import pytest
 from tests.integration.cli.serving import PROGRAM, configure, run_here, serving
 from tests.workers import begin
 from tinkbox.model.limits import NODE_CONNECTIONS
+from tinkbox.wire.ephemeral_data import Entry
+from tinkbox.wire.ephemeral_data import encode as pack
 from tinkbox.wire.ephemeral_limits import MAX_ARCHIVE_BYTES
+from tinkbox.wire.messages.worker import Hello, decode_offer, encode
 
 HALF = b"GET /worker/time HTTP/1.1\r\nHost: x\r\n"
 STRANGER, OTHER = "127.0.0.66", "127.0.0.7"
@@ -24,6 +28,11 @@ MACHINE, MAC = "0eba0bf8-3772-4b4a-ab9f-6ebe93b90a94", "08:00:27:00:00:01"
 HALF_REQUESTS = 1100
 UPLOADS = 60
 PATIENCE = 60.0
+TEMPLATE = """
+version: "0.1"
+name: one
+tasks: [{name: one, worker: "{{.device_1}}", actions: [{name: it, image: "it:v1", timeout: 600}]}]
+"""
 LOG_BYTES = 1 << 20
 # As many as most shells let a program have open until it asks for more, and some hosts even then.
 FEW_FILES = ["sh", "-c", 'ulimit -n 1024; exec "$0" "$@"', *PROGRAM]
@@ -133,6 +142,44 @@ def test_unfinished_uploads_of_a_machine_keep_no_memory(tmp_path: Path) -> None:
         assert grown < 6 * MAX_ARCHIVE_BYTES, f"{grown >> 20} MiB"
         statuses = Counter(int(each.makefile("rb").readline().split()[1]) for each in flood)
         assert statuses == {429: UPLOADS - 2, 408: 2}, "two have their place, until they stood still for too long"
+
+
+def test_answers_that_a_machine_does_not_read_keep_no_memory(tmp_path: Path) -> None:
+    with attacked(tmp_path, PROGRAM, "") as appliance, ExitStack() as stack:
+        bearer = f"Authorization: Bearer {appliance.credential(tmp_path)}\r\n"
+        template = tmp_path / "template.yaml"
+        template.write_text(TEMPLATE)
+        appliance.command("template", "create", "-n", "one", "--file", str(template))
+        appliance.command("workflow", "create", "-t", "one", "-r", json.dumps({"device_1": MAC}))
+
+        def ask(method: str, path: str, body: bytes = b"") -> socket.socket:
+            head = f"{method} {path} HTTP/1.1\r\nHost: x\r\n{bearer}Content-Length: {len(body)}\r\n\r\n"
+            return stack.enter_context(connected(appliance.node, STRANGER, head.encode() + body))
+
+        def whole(asked: socket.socket) -> bytes:
+            answer = http.client.HTTPResponse(asked)
+            answer.begin()
+            return answer.read()
+
+        offered = whole(ask("POST", "/worker/next", encode(Hello(boot_id="boot-1")).encode()))
+        data = f"/worker/attempts/{decode_offer(offered).attempt}/data"
+        archive = pack([Entry(path="large", mode=0o644, content=os.urandom(10 << 20))])
+        assert b" 200 " in ask("PUT", data, archive).makefile("rb").readline()
+        before = appliance.memory()
+        unread = [ask("GET", data) for _ in range(100)]
+        assert all(b" 200 " in each.recv(20) for each in unread)
+        grown = appliance.memory() - before
+        assert grown < 6 * MAX_ARCHIVE_BYTES, f"{grown >> 20} MiB"
+        assert appliance.tells_the_time(OTHER)
+        assert whole(ask("GET", data)) == archive
+        token = (appliance.data / "operator.token").read_text().strip()
+        looks = f"GET /v1/workflows/one/data HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {token}\r\n\r\n".encode()
+        before = appliance.memory()
+        looking = [stack.enter_context(connected(appliance.operator, STRANGER, looks)) for _ in range(20)]
+        statuses = Counter(int(each.recv(20).split()[1]) for each in looking)
+        assert statuses == {200: 1, 429: 19}, "one has its answer, until it is read"
+        grown = appliance.memory() - before
+        assert grown < 12 * MAX_ARCHIVE_BYTES, f"{grown >> 20} MiB"
 
 
 def test_what_is_no_request_and_clients_that_go_away_leave_the_log_small(tmp_path: Path) -> None:

@@ -161,6 +161,10 @@ class Appliance(Engine):
     async def leave(self, worker: str, offer: Offer, boot_id: str = "boot-1") -> None:
         await self.attempts.leave(worker, offer.attempt, Leaving(workflow_id=offer.workflow_id, boot_id=boot_id))
 
+    async def data(self, worker: str, token: str) -> bytes:
+        """What an attempt is given of its workflow's data."""
+        return b"".join([piece async for piece in await self.attempts.data(worker, token)])
+
     async def stop_order(self, worker: str, offer: Offer) -> Order | None:
         """What the worker is told about stopping, if it is."""
         return (await self.breakpoints.orders(worker, offer.attempt)).stop

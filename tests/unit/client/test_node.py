@@ -44,6 +44,14 @@ REPORT = Report(workflow_id="f", boot_id="b", outcome=Outcome(state=State.SUCCES
 ASKS = replace(REPORT, next=Hello(boot_id="b"))
 
 
+class FakeReading:
+    size = len(b"archive")
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        yield b"arch"
+        yield b"ive"
+
+
 @dataclass
 class FakeAttempts:
     """Has one offer for worker `w`; `refusal` is raised by everything instead."""
@@ -87,9 +95,9 @@ class FakeAttempts:
         self._tell("output", worker, token, offset, chunk)
         return offset + len(chunk)
 
-    async def data(self, worker: str, token: str) -> bytes:
+    async def data(self, worker: str, token: str) -> "FakeReading":
         self._tell("data", worker, token)
-        return b"archive"
+        return FakeReading()
 
     async def keep_data(self, worker: str, token: str, archive: bytes) -> int:
         self._tell("keep_data", worker, token, archive)

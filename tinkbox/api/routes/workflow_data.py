@@ -1,5 +1,6 @@
 """`/v1/workflows/KEY/data`: the ephemeral data of workflows."""
 
+import asyncio
 import base64
 from collections.abc import Sequence
 
@@ -18,14 +19,21 @@ from tinkbox.wire.ephemeral_data import Entry, decode
 
 
 def routes(workflows: Workflows) -> list[web.RouteDef]:
+    # What is answered takes several times its size while it is made: one is made at a time, beside the event loop.
+    alone = asyncio.Lock()
+
     async def show(request: web.Request) -> web.Response:
         """With the content of its files; `?version=N`, the newest without it."""
-        workflow = await workflows.get(key_of(request))
-        version = await workflows.data(workflow.id, number(request, "version"))
-        return web.json_response(data_document(version, workflow, await workflows.attempts(workflow.id)))
+        async with alone:
+            workflow = await workflows.get(key_of(request))
+            version = await workflows.data(workflow.id, number(request, "version"))
+            made = await workflows.attempts(workflow.id)
+            return await asyncio.to_thread(lambda: web.json_response(data_document(version, workflow, made)))
 
     async def versions(request: web.Request) -> web.Response:
-        return web.json_response(version_documents(await workflows.data_versions(key_of(request))))
+        async with alone:
+            found = await workflows.data_versions(key_of(request))
+            return await asyncio.to_thread(lambda: web.json_response(version_documents(found)))
 
     return needing(
         Right.LOOK,

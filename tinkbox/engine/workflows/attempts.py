@@ -17,7 +17,7 @@ from tinkbox.engine.rules.verdicts import may_end, resumes
 from tinkbox.engine.wakeups import CHANGES, Wakeups, worker_wakeup
 from tinkbox.engine.workflows.beginnings import begin_attempt
 from tinkbox.engine.workflows.endings import end_attempt, tell, wake
-from tinkbox.engine.workflows.ephemeral_data import add_version, keep, pushed, unchanged
+from tinkbox.engine.workflows.ephemeral_data import Reading, add_version, keep, pushed, unchanged
 from tinkbox.engine.workflows.image_digests import DigestOf, believed, pin
 from tinkbox.engine.workflows.journals import refuse_waiting, standing, undecided
 from tinkbox.engine.workflows.returns import RETURNED
@@ -205,8 +205,8 @@ class Attempts:
         self._wakeups.wake(CHANGES)
         return wanted
 
-    async def data(self, worker: str, token: str) -> bytes:
-        """The workflow's ephemeral data as an archive; empty when there is none yet.
+    async def data(self, worker: str, token: str) -> Reading:
+        """The workflow's ephemeral data, an archive; empty when there is none yet.
 
         Raises Conflict when the action wipes disks and its worker, of before there was such a thing, did not ask.
         """
@@ -218,10 +218,14 @@ class Attempts:
                 "this action wipes disks, and its worker did not look at them: build the OSIE of this version "
                 "(tinkbox osie build) and boot the machine again"
             )
-        if not await self._gather(found.workflow_id):
-            return found.archive
-        newest = await self._store.read(lambda tables: tables.data.newest(found.workflow_id))
-        return (newest.archive or b"") if newest else b""
+        if not await self._gather(found.workflow_id) and not found.version:
+            return Reading(self._store, found.workflow_id, 0, 0)
+
+        def newest(tables: Tables) -> Reading:
+            version = tables.data.newest_version(found.workflow_id)
+            return Reading(self._store, found.workflow_id, version, tables.data.size(found.workflow_id, version))
+
+        return await self._store.read(newest)
 
     async def keep_data(self, worker: str, token: str, archive: bytes) -> int:
         """Store a new version of the ephemeral data; returns its number.

@@ -7,16 +7,18 @@ copy that it pulled, nor brings back what the service removed meanwhile.
 
 import asyncio
 import hashlib
-from collections.abc import Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import TypeVar
 
+from tinkbox.model.errors import NotFound
 from tinkbox.store.database import Store, Tables
 from tinkbox.store.ephemeral_data import DataVersion
 from tinkbox.store.services import Written
 from tinkbox.wire.ephemeral_data import Entry, decode, encode, fingerprint, overlaid
 
+PIECE = 256 * 1024
 T = TypeVar("T")
 
 
@@ -31,6 +33,32 @@ class Base:
     archive: bytes
     written: tuple[Written, ...] = ()
     since: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """A version of the data that is read piece by piece, so that one who reads slowly keeps no memory; `size` in bytes."""
+
+    store: Store
+    workflow_id: str
+    version: int
+    size: int
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        """Raises NotFound when it is not kept any more."""
+        offset = 0
+
+        def next_one(tables: Tables) -> bytes:
+            return tables.data.piece(self.workflow_id, self.version, offset, PIECE)
+
+        while offset < self.size:
+            piece = await self.store.read(next_one)
+            if not piece:
+                raise NotFound(
+                    f"version {self.version} of the data of workflow {self.workflow_id} is not kept any more"
+                )
+            offset += len(piece)
+            yield piece
 
 
 async def keep(store: Store, workflow_id: str, merge: Callable[[Base], T], write: Callable[[Tables, T], int]) -> int:

@@ -294,12 +294,16 @@ class Workflows:
         """
         if version == 0:
             return await self._store.read(lambda tables: tables.data.newest(find_workflow(tables, key).id))
-        versions = await self.data_versions(key)
-        found = next((each for each in versions if each.version == version), None)
-        if found is None or found.archive is None:
-            kept = ", ".join(str(each.version) for each in versions if each.archive is not None) or "none"
-            raise NotFound(f"version {version} of the data is not there (kept: {kept})")
-        return found
+
+        def question(tables: Tables) -> DataVersion:
+            workflow_id = find_workflow(tables, key).id
+            found = tables.data.version(workflow_id, version)
+            if found is None or found.archive is None:
+                kept = ", ".join(map(str, tables.data.kept(workflow_id))) or "none"
+                raise NotFound(f"version {version} of the data is not there (kept: {kept})")
+            return found
+
+        return await self._store.read(question)
 
     async def data_versions(self, key: str) -> list[DataVersion]:
         """The newest versions of the ephemeral data, oldest first, the older ones without their archive."""

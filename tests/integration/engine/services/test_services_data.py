@@ -44,7 +44,7 @@ async def test_what_a_service_writes_is_there_for_later_actions_and_says_whose_i
     assert await ours.write(**{"boot/log": "x"}) == 3
     everything = {"disk": "sda", "password": "secret", "boot/log": "x"}
     assert await newest(box, workflow_id) == everything
-    assert unpacked(await box.attempts.data(worker, offer.attempt)) == everything
+    assert unpacked(await box.data(worker, offer.attempt)) == everything
     versions = await box.workflows.data_versions(workflow_id)
     assert [each.worker for each in versions] == [worker, "service receiver", "service boot files"]
 
@@ -84,7 +84,7 @@ async def test_a_push_whose_answer_was_lost_is_answered_the_same_after_the_end_o
 async def test_what_a_service_removed_does_not_come_back_by_an_older_copy(box: Appliance) -> None:
     workflow_id, worker, offer, ours, _ = await begun(box)
     await ours.write(**{"key.tmp": "ha"})
-    copy = await box.attempts.data(worker, offer.attempt)
+    copy = await box.data(worker, offer.attempt)
     box.clock.forward(1)
     await ours.write(key="whole")
     await box.attempts.keep_data(worker, offer.attempt, copy)
@@ -179,10 +179,10 @@ async def test_before_an_action_reads_everything_that_services_wrote_is_gathered
         return True
 
     box.attempts._gather = gather
-    assert unpacked(await box.attempts.data(worker, offer.attempt)) == {"password": "just posted"}
+    assert unpacked(await box.data(worker, offer.attempt)) == {"password": "just posted"}
     assert gathered == [workflow_id]
     with pytest.raises(NotFound):
-        await box.attempts.data(await box.machine(2), offer.attempt)
+        await box.data(await box.machine(2), offer.attempt)
     assert gathered == [workflow_id]
 
 
@@ -229,7 +229,7 @@ async def test_an_action_that_begins_while_a_removal_is_merged_has_an_older_copy
     async def begin() -> None:
         following = await box.offer(worker)
         assert following is not None
-        copies.append((following, await box.attempts.data(worker, following.attempt)))
+        copies.append((following, await box.data(worker, following.attempt)))
 
     meanwhile(monkeypatch, [begin])
     await ours.write()
@@ -277,7 +277,7 @@ class Lab:
                 self.own[which].pop(path, None)
             await self.services[which].write(**self.own[which])
         elif what == "pull" and self.offer:
-            self.folder = unpacked(await self.box.attempts.data(self.worker, self.offer.attempt))
+            self.folder = unpacked(await self.box.data(self.worker, self.offer.attempt))
         elif what == "change":
             self.folder[path if self.steps % 3 else f"mine/{name}"] = f"action {self.steps}"
         elif what == "push" and self.offer:
@@ -307,7 +307,7 @@ class Lab:
             await host.obey()
             files.clear()
         self.offer, self.pushed = await self.box.offer(self.worker), b""
-        self.folder = unpacked(await self.box.attempts.data(self.worker, self.offer.attempt)) if self.offer else {}
+        self.folder = unpacked(await self.box.data(self.worker, self.offer.attempt)) if self.offer else {}
 
     async def check(self) -> None:
         there = await newest(self.box, self.workflow_id)
@@ -349,7 +349,7 @@ async def test_whatever_happens_at_once_no_services_newest_file_is_lost(box: App
 
     async def push() -> None:
         for number in range(15):
-            folder = unpacked(await box.attempts.data(worker, offer.attempt))
+            folder = unpacked(await box.data(worker, offer.attempt))
             await asyncio.sleep(0)
             await box.attempts.keep_data(worker, offer.attempt, packed({**folder, "mine": str(number)}))
 

@@ -101,7 +101,7 @@ async def test_another_machines_attempt_is_not_there(box: Appliance) -> None:
     with pytest.raises(NotFound):
         await box.attempts.output(stranger, offer.attempt, 0, b"x")
     with pytest.raises(NotFound):
-        await box.attempts.data(stranger, offer.attempt)
+        await box.data(stranger, offer.attempt)
     with pytest.raises(NotFound):
         await box.attempts.keep_data(stranger, offer.attempt, b"x")
 
@@ -190,12 +190,12 @@ async def test_the_last_line_printed_is_in_the_status(box: Appliance) -> None:
 
 async def test_data_is_kept_by_version_and_the_newest_three_stay(box: Appliance) -> None:
     worker, offer = await started(box)
-    assert await box.attempts.data(worker, offer.attempt) == b""
+    assert await box.data(worker, offer.attempt) == b""
     for number in range(1, 6):
         archive = b"version %d" % number
         assert await box.attempts.keep_data(worker, offer.attempt, archive) == number
         assert await box.attempts.keep_data(worker, offer.attempt, archive) == number
-    assert await box.attempts.data(worker, offer.attempt) == b"version 5"
+    assert await box.data(worker, offer.attempt) == b"version 5"
     third = await box.workflows.data(offer.workflow_id, 3)
     assert third is not None
     assert third.archive == b"version 3"
@@ -208,7 +208,7 @@ async def test_too_much_data_is_refused_and_the_former_version_stays(box: Applia
     await box.attempts.keep_data(worker, offer.attempt, b"small")
     with pytest.raises(TooLarge):
         await box.attempts.keep_data(worker, offer.attempt, b"x" * (MAX_ARCHIVE_BYTES + 1))
-    assert await box.attempts.data(worker, offer.attempt) == b"small"
+    assert await box.data(worker, offer.attempt) == b"small"
     assert await box.attempts.keep_data(worker, offer.attempt, b"x" * MAX_ARCHIVE_BYTES) == 2
 
 

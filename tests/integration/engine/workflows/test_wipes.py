@@ -162,15 +162,15 @@ async def test_a_machine_that_is_lost_while_it_writes_may_write_again_in_the_sam
 async def test_a_worker_that_does_not_ask_never_begins(box: Appliance) -> None:
     offer = await begun(box)
     with pytest.raises(Conflict, match="build the OSIE of this version"):
-        await box.attempts.data(offer.action.worker, offer.attempt)
+        await box.data(offer.action.worker, offer.attempt)
     assert await asked(box, offer, FULL) is not None
     with pytest.raises(Conflict, match="did not look"):
-        await box.attempts.data(offer.action.worker, offer.attempt)
+        await box.data(offer.action.worker, offer.attempt)
     assert await asked(box, offer, EMPTY) is None
-    assert await box.attempts.data(offer.action.worker, offer.attempt) == b""
+    assert await box.data(offer.action.worker, offer.attempt) == b""
     await reported(box, offer, DONE, INSTALLED)
     other = await offered(box)
-    assert await box.attempts.data(other.action.worker, other.attempt) == b""
+    assert await box.data(other.action.worker, other.attempt) == b""
 
 
 async def test_every_disk_must_be_free_before_any_is_wiped(box: Appliance) -> None:

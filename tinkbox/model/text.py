@@ -9,6 +9,15 @@ def one_line(text: str, limit: int) -> str:
     return "".join(letter if letter.isprintable() else " " for letter in text).strip()
 
 
+def escaped(text: str) -> str:
+    """The whole text in one line: what could steer a terminal, end a line or turn it around becomes a visible escape."""
+    if text.isprintable():
+        return text
+    return "".join(
+        letter if letter.isprintable() else letter.encode("unicode_escape").decode("ascii") for letter in text
+    )
+
+
 def counted(number: int, noun: str) -> str:
     """A number of things: `1 problem`, `2 problems`."""
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

@@ -10,6 +10,8 @@ from dataclasses import dataclass, field, replace
 from enum import IntEnum, StrEnum
 from typing import Final, Protocol
 
+from tinkbox.model.text import one_line
+
 DEFAULT_BLOCK: Final = 512
 MAX_BLOCK: Final = 65_464  # RFC 2348
 # The largest block that crosses Ethernet unfragmented; boot ROMs cannot put fragments together.
@@ -28,6 +30,7 @@ _GROWTH: Final = 4
 _MOST_DOUBLINGS: Final = 8
 _FORGOTTEN: Final = 0.9  # of a slow round, with each that is quicker
 ACKNOWLEDGEMENT_LENGTH: Final = 4
+_LONGEST_MESSAGE: Final = 100
 _WRAP: Final = 65_536
 _HEADERS: Final = 32  # of a block: IPv4's, UDP's and TFTP's
 _HEAD = struct.Struct("!HH")
@@ -95,7 +98,7 @@ def decode(datagram: bytes) -> ReadRequest | WriteRequest | Acknowledgement | Ab
     if op == Op.ACK:
         return Acknowledgement(int.from_bytes(datagram[2:4], "big"))
     if op == Op.ERROR:
-        message = datagram[4:].partition(b"\0")[0][:100].decode("ascii", "replace")
+        message = one_line(datagram[4:].partition(b"\0")[0].decode("ascii", "replace"), _LONGEST_MESSAGE)
         return Abort(int.from_bytes(datagram[2:4], "big"), message)
     if op == Op.WRQ:
         return WriteRequest()

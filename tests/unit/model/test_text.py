@@ -1,6 +1,6 @@
 """Text from strangers, and small words for people."""
 
-from tinkbox.model.text import counted, one_line
+from tinkbox.model.text import counted, escaped, one_line
 
 
 def test_text_becomes_one_line_that_can_be_shown() -> None:
@@ -9,6 +9,12 @@ def test_text_becomes_one_line_that_can_be_shown() -> None:
 
 def test_text_is_cut_before_it_is_looked_at() -> None:
     assert one_line("x" * 1_000_000, 3) == "xxx"
+
+
+def test_what_could_steer_a_terminal_or_end_a_line_is_written_as_an_escape() -> None:
+    assert escaped("a\n\r\x1b[2J\x9b1m") == r"a\n\r\x1b[2J\x9b1m"
+    assert escaped("\u2028\u2029\u0085 \u202e\u2066 \udc80") == r"\u2028\u2029\x85 \u202e\u2066 \udc80"
+    assert escaped("Zürich 東京 C:\\boot") == "Zürich 東京 C:\\boot"
 
 
 def test_things_are_counted_in_their_number() -> None:

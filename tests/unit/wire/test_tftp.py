@@ -521,6 +521,7 @@ def test_an_acknowledgement_of_what_was_never_sent_changes_nothing() -> None:
         (b"\0\5\0\3Disk full\0rest", Abort(3, "Disk full")),
         (b"\0\5\0\0" + b"x" * 400, Abort(0, "x" * 100)),
         (b"\0\5\0\0", Abort(0, "")),
+        (b"\0\5\0\0bye\n2026-11-24 m2\r\x1b[2J\0", Abort(0, "bye 2026-11-24 m2  [2J")),
     ],
 )
 def test_what_clients_send_is_read(datagram: bytes, expected: object) -> None:

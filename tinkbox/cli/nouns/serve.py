@@ -1,7 +1,6 @@
 """`tinkbox serve`."""
 
 import argparse
-import logging
 import os
 import sys
 import time
@@ -23,6 +22,7 @@ def serve(chosen: argparse.Namespace) -> int:
     from tinkbox.app import check
     from tinkbox.app import serve as run
     from tinkbox.door.log_limit import LogLimit
+    from tinkbox.log_text import log_to
     from tinkbox.private_files import UMASK
     from tinkbox.settings import CONFIG, load
 
@@ -31,9 +31,7 @@ def serve(chosen: argparse.Namespace) -> int:
     if chosen.check:
         draft = chosen.config is not None
         return 0 if asyncio.run(check(settings, _say, chosen.config or CONFIG, draft=draft)) else 1
-    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(message)s", stream=sys.stderr)
-    for each in logging.getLogger().handlers:
-        each.addFilter(LogLimit(time.monotonic))
+    log_to(sys.stderr).addFilter(LogLimit(time.monotonic))
     asyncio.run(run(settings, _say))
     return 0
 

@@ -2,6 +2,7 @@
 
 import argparse
 import os
+import sys
 from pathlib import Path
 from typing import Final
 
@@ -19,13 +20,12 @@ def add_flags(program: argparse.ArgumentParser) -> None:
 
 
 def work(chosen: argparse.Namespace) -> int:
-    import logging
-
+    from tinkbox.log_text import log_to
     from tinkbox.private_files import UMASK
     from tinkbox.worker.main import work as run
 
     os.umask(UMASK)
-    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(message)s", datefmt="%H:%M:%S")
+    log_to(sys.stderr, datefmt="%H:%M:%S")
     data = chosen.data or FOLDER
     return run(
         chosen.server, chosen.credential, chosen.docker, data,

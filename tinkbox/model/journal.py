@@ -6,8 +6,13 @@ A store has an id, made once.  Each machine has a position in it, which goes up 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Final
 
+from tinkbox.model.text import quoted
 from tinkbox.model.workflow import Outcome
+
+# Of the attempts that a person reads of.
+SHOWN: Final = 10
 
 
 class Standing(StrEnum):
@@ -49,9 +54,11 @@ class Entry:
 
 
 def summary(entries: Sequence[Entry]) -> str:
-    """What a worker did that the store does not know, in one line."""
-    told = ", ".join(f"{each.task}/{each.action} ({_ended(each)})" for each in entries)
-    return f"its machine did what this appliance does not know: {told or 'nothing is kept of it'}"
+    """What a worker did that the store does not know, in one line; what the worker says is quoted."""
+    told = [f"{quoted(f'{each.task}/{each.action}')} ({_ended(each)})" for each in entries[:SHOWN]]
+    if len(entries) > SHOWN:
+        told.append(f"and {len(entries) - SHOWN} more")
+    return f"its machine did what this appliance does not know: {', '.join(told) or 'nothing is kept of it'}"
 
 
 def _ended(entry: Entry) -> str:

@@ -1,5 +1,7 @@
 """Text from strangers, made fit to keep and to show; and small words for people."""
 
+_NO_QUOTES = str.maketrans("'`", '""')
+
 
 def one_line(text: str, limit: int) -> str:
     """At most `limit` characters of one line, without control characters and without spaces at its ends."""
@@ -16,6 +18,15 @@ def escaped(text: str) -> str:
     return "".join(
         letter if letter.isprintable() else letter.encode("unicode_escape").decode("ascii") for letter in text
     )
+
+
+def quoted(text: str, limit: int = 60) -> str:
+    """What a stranger said, to stand beside our own words: in quotes that it cannot end, in one line, shortened.
+
+    There is no backquote in it, in which our remedies have commands.
+    """
+    words = " ".join(one_line(text, 4 * limit).split()).translate(_NO_QUOTES)
+    return f"'{words if len(words) <= limit else words[: limit - 1] + '…'}'"
 
 
 def counted(number: int, noun: str) -> str:

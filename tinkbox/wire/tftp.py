@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from enum import IntEnum, StrEnum
 from typing import Final, Protocol
 
-from tinkbox.model.text import one_line
+from tinkbox.model.text import one_line, quoted
 
 DEFAULT_BLOCK: Final = 512
 MAX_BLOCK: Final = 65_464  # RFC 2348
@@ -258,7 +258,9 @@ class ReadTransfer:
             self.end = End.PROBE
             return
         self.end = End.GAVE_UP
-        self.failure = f"the client gave up at block {self.block} of {self.blocks}: {abort.code} {abort.message}"
+        self.failure = (
+            f"the client gave up at block {self.block} of {self.blocks}: {abort.code} {quoted(abort.message)}"
+        )
 
     def timeout(self) -> Sequence[bytes]:
         """What to send after `patience` seconds of silence."""

@@ -5,6 +5,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from uuid import UUID
 
 import pytest
 from aiohttp import web
@@ -205,7 +206,16 @@ async def test_every_message_arrives_as_it_was_sent() -> None:
 async def test_a_history_is_told_and_a_verdict_on_it_is_waited_for() -> None:
     seen = Seen(store="s", position=2, attempt="a2")
     outcome = Outcome(state=State.SUCCESS, exit_code=0)
-    entry = Entry(position=1, attempt="a1", workflow_id="f", index=0, task="t", action="n", outcome=outcome, over=True)
+    entry = Entry(
+        position=1,
+        attempt="a1",
+        workflow_id=str(UUID(int=1)),
+        index=0,
+        task="t",
+        action="n",
+        outcome=outcome,
+        over=True,
+    )
     async with door_to(FakeAttempts()) as door:
         told = History(boot_id="b", seen=seen, entries=(entry,))
         assert await door.history(told) == Answer(standing=JournalStanding.DISCARDED, seen=seen)

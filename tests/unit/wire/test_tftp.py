@@ -365,7 +365,7 @@ def test_giving_up_in_the_middle_is_a_failure_that_says_where(options: dict[str,
     transfer.aborted(Abort(3, "Disk full"))
     assert transfer.done
     assert transfer.end is End.GAVE_UP
-    assert transfer.failure == "the client gave up at block 1 of 4: 3 Disk full"
+    assert transfer.failure == "the client gave up at block 1 of 4: 3 'Disk full'"
     assert transfer.acknowledged(2) == ()
     assert transfer.timeout() == ()
 

@@ -11,6 +11,7 @@ from tinkbox.model.boot import Asker, Client, Plan, Silence, Stage
 from tinkbox.model.hardware import MacAddress
 from tinkbox.model.limits import worth_telling
 from tinkbox.model.sightings import OTHER_HOST, Fact, Note
+from tinkbox.model.text import quoted
 from tinkbox.wire.dhcp.packets import NOWHERE, MessageType, Option, Packet
 from tinkbox.wire.dhcp.pxe import BootService
 
@@ -202,7 +203,8 @@ def arrival(request: Packet, client: Client) -> Arrival:
 def _system_asked(request: Packet, client: Client, address: str = "") -> tuple[Note, ...]:
     if not _begins(request):
         return ()
-    detail = ", ".join(each for each in (address, client.vendor_class) if each)
+    vendor = quoted(client.vendor_class) if client.vendor_class else ""
+    detail = ", ".join(each for each in (address, vendor) if each)
     facts = {"address": address, "vendor_class": client.vendor_class, "hostname": client.hostname}
     return (Note(stage=Stage.DISK_BOOTED, detail=detail, facts=facts),)
 

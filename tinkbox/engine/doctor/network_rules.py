@@ -9,6 +9,7 @@ from tinkbox.model.boot import Asker, Stage
 from tinkbox.model.diagnosis import Gravity, Rival
 from tinkbox.model.limits import NEARLY, HeldBack, Limit
 from tinkbox.model.sightings import Sighting
+from tinkbox.model.text import quoted
 
 # Firmware repeats a DISCOVER after 4 s at the earliest (RFC 2131 §4.1), some after 1 or 2: one that is lost may be chance.
 LOST_SECONDS = 6
@@ -229,7 +230,7 @@ def heard(rival: Rival) -> str:
     """What a server answered, as evidence."""
     mac = f"{rival.mac}, a virtual machine of {rival.virtual}" if rival.virtual else rival.mac
     offer = f"offered {rival.offered}" if rival.offered else "offered no address"
-    boot = f", and to boot {rival.boot_file}" if rival.boot_file else ""
+    boot = f", and to boot {quoted(rival.boot_file)}" if rival.boot_file else ""
     where = f" from {rival.next_server}" if rival.boot_file and rival.next_server else ""
     return f"asked on {rival.interface}, the DHCP server {rival.server} (MAC {mac}) {offer}{boot}{where}"
 

@@ -8,9 +8,10 @@ from tinkbox.engine.doctor.case import Case, Finding, line, of, text
 from tinkbox.engine.doctor.loader_rules import FIRMWARE, SCRIPTED, architecture
 from tinkbox.model.boot import DECISIONS, Asker, Silence, Stage
 from tinkbox.model.diagnosis import Gravity
-from tinkbox.model.journal import summary
+from tinkbox.model.journal import SHOWN, summary
 from tinkbox.model.session import TicketRefusal
 from tinkbox.model.sightings import Sighting
+from tinkbox.model.text import quoted
 
 _BOOT_AGAIN = "Boot the machine again, or give its worker a new credential (`tinkbox hardware credential {mac}`)."
 _WHO = "another host of the network asked for it, or two workers were started with one credential"
@@ -103,7 +104,7 @@ def history_lost(case: Case) -> Iterator[Finding]:
         yield Finding(
             gravity=Gravity.FAULT,
             cause="The appliance's store was put back to an earlier day: the machine waits until a person decides.",
-            evidence=(summary(entries), *(f"workflow {each}" for each in workflows)),
+            evidence=(summary(entries), *(f"workflow {quoted(each)}" for each in [*workflows][:SHOWN])),
             remedy=f"Decide: {case.lost_work.hint}.",
         )
 

@@ -10,6 +10,7 @@ from tinkbox.engine.timeline.stalls import stalled
 from tinkbox.model.boot import Stage
 from tinkbox.model.diagnosis import Gravity
 from tinkbox.model.sightings import Sighting
+from tinkbox.model.text import quoted
 
 # The kernel unpacks the ramdisk into a file system that may take half of the memory; unpacked it has three and a half
 # times the size that it is sent in.
@@ -250,7 +251,7 @@ def _memory(case: Case) -> tuple[int, str]:
 
 def _disks(case: Case) -> Iterator[str]:
     if case.inventory is not None:
-        disks = ", ".join(f"{each.device} ({sized(each.size)})" for each in case.inventory.disks)
+        disks = ", ".join(f"{quoted(each.device)} ({sized(each.size)})" for each in case.inventory.disks)
         yield f"its disks: {disks or 'none'}"
 
 

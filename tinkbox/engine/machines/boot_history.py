@@ -13,7 +13,8 @@ from tinkbox.model.boot import Stage
 from tinkbox.model.errors import Invalid, NotFound
 from tinkbox.model.hardware import MacAddress
 from tinkbox.model.sightings import Fact, Line, Sighting
-from tinkbox.model.text import one_line
+from tinkbox.model.text import one_line, quoted
+from tinkbox.model.workflow import Outcome
 from tinkbox.store.database import Store
 from tinkbox.store.sightings import Act
 
@@ -103,7 +104,7 @@ def _of_act(mac: MacAddress, act: Act) -> list[Sighting]:
     if act.ended_at is None:
         return [began]
     outcome = act.outcome
-    why = ": ".join(part for part in (outcome.reason, outcome.message) if part) if outcome else ""
+    why = _why(outcome) if outcome else ""
     seconds = (act.ended_at - act.started_at).total_seconds()
     detail = f"{name} {act.state} after {seconds:.1f} s{f', {why}' if why else ''}"
     ended = Sighting(
@@ -114,6 +115,14 @@ def _of_act(mac: MacAddress, act: Act) -> list[Sighting]:
         facts={**facts, "state": act.state, "seconds": round(seconds, 3)},
     )
     return [began, ended]
+
+
+def _why(outcome: Outcome) -> str:
+    """The machine's word for it: what is no plain word is quoted."""
+    reason = outcome.reason if outcome.reason.isalnum() or not outcome.reason else quoted(outcome.reason)
+    return ": ".join(
+        part for part in (reason, quoted(outcome.message, MAX_DETAIL // 2) if outcome.message else "") if part
+    )
 
 
 def _of_line(line: Line) -> Sighting:

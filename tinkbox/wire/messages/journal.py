@@ -9,7 +9,9 @@ that the store has not merely forgotten it.
 from dataclasses import dataclass
 from typing import Any, Final
 
+from tinkbox.model import template
 from tinkbox.model.errors import Invalid
+from tinkbox.model.hardware import parse_uuid
 from tinkbox.model.journal import Entry, Seen, Standing
 from tinkbox.wire.messages.json_fields import flag, member, number, read_object, text, write
 from tinkbox.wire.messages.worker import MAX_NAME, outcome_from_document, position_of, seen_from_document
@@ -49,7 +51,9 @@ def decode_history(content: str | bytes) -> History:
     if seen is None:
         raise Invalid("history: seen is missing")
     return History(
-        boot_id=text(entry, "boot_id"), seen=seen, entries=tuple(entry_from_document(each) for each in entries)
+        boot_id=text(entry, "boot_id")[:MAX_NAME],
+        seen=seen,
+        entries=tuple(entry_from_document(each) for each in entries),
     )
 
 
@@ -66,10 +70,10 @@ def entry_from_document(entry: Any) -> Entry:
     return Entry(
         position=position_of(entry),
         attempt=text(entry, "attempt")[:MAX_NAME],
-        workflow_id=text(entry, "workflow_id")[:MAX_NAME],
+        workflow_id=parse_uuid(text(entry, "workflow_id")),
         index=number(entry, "index"),
-        task=text(entry, "task")[:MAX_NAME],
-        action=text(entry, "action")[:MAX_NAME],
+        task=text(entry, "task")[: template.MAX_NAME],
+        action=text(entry, "action")[: template.MAX_NAME],
         outcome=None if entry.get("outcome") is None else outcome_from_document(entry["outcome"]),
         over=flag(entry, "over"),
     )

@@ -164,7 +164,7 @@ async def test_a_lost_history_names_its_workflow_and_what_to_type_until_a_person
     await box.lost_histories.told(worker, History(boot_id="boot-1", seen=seen, entries=(did,)))
     (found,) = (await world.examiner.examine(mac(1))).diagnoses
     assert found.rule == "HistoryLost"
-    assert f"workflow {flow}" in found.evidence
+    assert f"workflow '{flow}'" in found.evidence
     assert f"tinkbox workflow takeover {flow} " in found.remedy
     await box.lost_histories.discard(worker, "ann")
     assert (mac(1), "HistoryLost") not in await world.rules(mac(1))

@@ -172,7 +172,7 @@ async def test_status_shows_what_no_workflow_tells_of_until_a_person_decides(box
 
     assert await shown() == [""]
     await told(box, worker, entry(1, "forgotten", 0, "one", DONE))
-    assert await shown() == ["HistoryLost: its machine did what this appliance does not know: t/one (SUCCESS)"]
+    assert await shown() == ["HistoryLost: its machine did what this appliance does not know: 't/one' (SUCCESS)"]
     flow = await box.workflow(RETRIES)  # it waits, and says why
     assert await shown() == [""]
     (waiting,) = (await box.overview.snapshot("1")).workflows

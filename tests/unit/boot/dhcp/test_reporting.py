@@ -101,7 +101,7 @@ def test_beside_another_server_nobody_is_said_to_have_an_address() -> None:
 def test_an_installed_system_that_begins_is_told_and_one_that_runs_is_not() -> None:
     plan = replace(PLAN, boot=Boot.NOTHING)
     begun = told(replace(INSTALLED, options={**INSTALLED.options, 12: b"lab-1"}), plan)
-    assert begun.seen == [(INSTALLED.mac, Stage.DISK_BOOTED, "172.30.0.5, udhcp 1.35.0")]
+    assert begun.seen == [(INSTALLED.mac, Stage.DISK_BOOTED, "172.30.0.5, 'udhcp 1.35.0'")]
     assert begun.facts == [{"address": "172.30.0.5", "vendor_class": "udhcp 1.35.0", "hostname": "lab-1"}]
     renewal = replace(INSTALLED, ciaddr=IPv4Address("172.30.0.5"), options={**INSTALLED.options, 53: b"\x03"})
     assert told(renewal, plan).seen == []
@@ -151,7 +151,7 @@ def test_who_wants_nothing_of_us_is_not_told_of(request_: Packet, why: Silence) 
 def test_a_known_system_that_another_server_gives_its_address_is_told_of() -> None:
     lab = Lab([])
     witness_of(lab).unanswered(INSTALLED, identify(INSTALLED), Silence.NO_ADDRESS)
-    assert lab.seen == [(INSTALLED.mac, Stage.DISK_BOOTED, "udhcp 1.35.0")]
+    assert lab.seen == [(INSTALLED.mac, Stage.DISK_BOOTED, "'udhcp 1.35.0'")]
 
 
 def test_on_port_4011_the_boot_file_is_told(caplog: pytest.LogCaptureFixture) -> None:

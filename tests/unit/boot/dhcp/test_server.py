@@ -56,7 +56,7 @@ async def test_an_installed_system_gets_its_address_and_is_seen_to_have_begun() 
         bench.say(INSTALLED)
         offer, _ = await bench.hear()
         assert (offer.yiaddr, offer.file) == (INTERFACE.address, "")
-        assert bench.lab.seen == [(INSTALLED.mac, Stage.DISK_BOOTED, "172.30.0.5, udhcp 1.35.0")]
+        assert bench.lab.seen == [(INSTALLED.mac, Stage.DISK_BOOTED, "172.30.0.5, 'udhcp 1.35.0'")]
 
 
 async def test_whatever_asks_anew_has_begun_to_boot_and_what_renews_has_not() -> None:

@@ -325,7 +325,7 @@ async def test_giving_up_in_the_middle_is_logged(caplog: pytest.LogCaptureFixtur
         await machine.hear()
         machine.say(b"\0\5\0\3Disk full\0")
         assert await machine.fetch("empty") == b""
-    assert "loader.efi to 127.0.0.1: the client gave up at block 1 of 3: 3 Disk full" in caplog.text
+    assert "loader.efi to 127.0.0.1: the client gave up at block 1 of 3: 3 'Disk full'" in caplog.text
 
 
 async def test_a_request_repeated_before_anything_moved_starts_over_and_a_late_one_is_ignored() -> None:

@@ -58,7 +58,7 @@ def test_another_server_that_answers_now_is_named_with_its_hardware_address() ->
     assert found.gravity is Gravity.FAULT
     (told,) = found.evidence
     assert told.startswith("asked on eth1, the DHCP server 172.30.0.9 (MAC 00:25:90:00:00:09) offered 172.30.0.77")
-    assert told.endswith(", and to boot x.efi from 10.0.0.1")
+    assert told.endswith(", and to boot 'x.efi' from 10.0.0.1")
     assert "00:25:90:00:00:09 (eth1)" in found.remedy
 
 
@@ -67,7 +67,7 @@ def test_a_virtual_machine_that_answers_is_known_as_one() -> None:
     assert heard(other) == (
         "asked on eth1, the DHCP server 172.30.0.9 (MAC 52:54:00:00:00:09, a virtual machine of QEMU) offered 172.30.0.77"
     )
-    assert heard(rival(boot_file="x.efi")).endswith("offered 172.30.0.77, and to boot x.efi")
+    assert heard(rival(boot_file="x.efi")).endswith("offered 172.30.0.77, and to boot 'x.efi'")
 
 
 def test_a_machine_that_had_our_address_was_lucky_beside_another_server() -> None:
@@ -94,7 +94,7 @@ def test_a_proxy_beside_us_that_says_what_to_boot_is_found() -> None:
     other = rival(offered=None, boot_file="pxelinux.0", next_server=IPv4Address("172.30.0.9"))
     (found,) = other_boot_server(appliance(rivals=(other,)))
     assert (found.gravity, "172.30.0.9" in found.cause) == (Gravity.SUSPECT, True)
-    assert "offered no address, and to boot pxelinux.0" in found.evidence[0]
+    assert "offered no address, and to boot 'pxelinux.0'" in found.evidence[0]
     assert not list(other_boot_server(appliance(rivals=(rival(),))))
     assert not list(other_boot_server(appliance(rivals=(other,), mode="off")))
     assert not list(other_boot_server(appliance(rivals=(replace(other, boot_file=""),))))

@@ -144,7 +144,7 @@ def test_an_action_that_finds_no_disk_is_told_which_there_are() -> None:
     disks = replace(INVENTORY, disks=(Disk(device="/dev/vda", size=10 << 30),))
     (found,) = disk_not_found(case(*osie_boot(0), told, inventory=disks))
     assert found.gravity is Gravity.FAULT
-    assert found.evidence[1] == "its disks: /dev/vda (10240.0 MiB)"
+    assert found.evidence[1] == "its disks: '/dev/vda' (10240.0 MiB)"
     assert not list(disk_not_found(case(*osie_boot(0), seen(60, Stage.ACTION, "disk/write SUCCESS"), inventory=disks)))
     (found,) = disk_not_found(case(*osie_boot(0), told, inventory=INVENTORY))
     assert found.evidence[1] == "its disks: none"

@@ -1,5 +1,6 @@
 from dataclasses import replace
 from pathlib import Path
+from uuid import UUID
 
 import pytest
 
@@ -14,7 +15,9 @@ DONE = Outcome(state=State.SUCCESS, exit_code=0)
 
 
 def offer(position: int, attempt: str = "", store: str = "s") -> Offer:
-    return replace(OFFER, store=store, position=position, attempt=attempt or f"a{position}")
+    return replace(
+        OFFER, workflow_id=str(UUID(int=1)), store=store, position=position, attempt=attempt or f"a{position}"
+    )
 
 
 @pytest.fixture

@@ -5,7 +5,7 @@ The state of a workflow is the fold of its events; what the store holds beside t
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from typing import Any
+from typing import Any, Final
 
 from tinkbox.model.breakpoint import Armed, Breakpoints, Hold, Verdict
 from tinkbox.model.errors import Invalid
@@ -13,6 +13,7 @@ from tinkbox.model.journal import Entry, summary
 from tinkbox.model.reasons import Reason
 from tinkbox.model.services import ENDED as ENDED_SERVICES
 from tinkbox.model.services import Phase, PlannedService, Standing
+from tinkbox.model.text import last_lines
 from tinkbox.model.workflow import Event, Outcome, PlannedAction, State, Workflow
 
 ENDED: Mapping[State, str] = {
@@ -28,6 +29,9 @@ _REACHED: Mapping[str, State] = {
 }
 _CAME_TO: Mapping[str, Phase] = {f"service.{phase.lower()}": phase for phase in Phase}
 Fact = tuple[str, dict[str, Any]]
+# Of what a host says of a service an event has so many characters: a workflow may have thousands of them.
+SERVICE_MESSAGE: Final = 600
+SERVICE_TAIL: Final = 400
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -240,11 +244,12 @@ def _confirmed(*, yes: bool) -> dict[str, bool]:
 def service_told(service: PlannedService, phase: Phase, standing: Standing, seconds: float | None = None) -> Fact:
     """A run of a service came to a phase, for the first time ready after `seconds`; told is what there is to say of that."""
     told = {"service": service.spec.name, "host": service.host, "run": standing.run, "restarts": standing.restarts}
-    more: dict[str, Any] = {"reason": standing.reason, "message": standing.message}
+    more: dict[str, Any] = {"reason": standing.reason, "message": standing.message[:SERVICE_MESSAGE]}
     if seconds is not None:
         more["seconds"] = round(seconds, 3)
     if phase is Phase.RESTARTING or phase in ENDED_SERVICES:
-        more |= {"exit_code": standing.exit_code, "signal": standing.signal, "tail": list(standing.tail)}
+        tail = list(last_lines(standing.tail, SERVICE_TAIL))
+        more |= {"exit_code": standing.exit_code, "signal": standing.signal, "tail": tail}
     return f"service.{phase.lower()}", told | {
         name: value for name, value in more.items() if value not in ("", None, [])
     }

@@ -1,5 +1,7 @@
 """Text from strangers, made fit to keep and to show; and small words for people."""
 
+from collections.abc import Sequence
+
 _NO_QUOTES = str.maketrans("'`", '""')
 
 
@@ -18,6 +20,19 @@ def escaped(text: str) -> str:
     return "".join(
         letter if letter.isprintable() else letter.encode("unicode_escape").decode("ascii") for letter in text
     )
+
+
+def last_lines(lines: Sequence[str], limit: int) -> tuple[str, ...]:
+    """Of lines the last ones that have `limit` characters together; of one that is longer, its beginning."""
+    kept: list[str] = []
+    for each in reversed(lines):
+        if len(each) > limit and kept:
+            break
+        kept.append(each[:limit])
+        limit -= len(kept[-1]) + 1
+        if limit <= 0:
+            break
+    return tuple(reversed(kept))
 
 
 def quoted(text: str, limit: int = 60) -> str:

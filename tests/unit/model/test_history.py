@@ -86,6 +86,13 @@ def came_to(phase: Phase, run: str = "r0", **told: object) -> Fact:
     return history.service_told(service(phase).service, phase, standing)
 
 
+def test_thousands_of_events_of_a_service_are_a_few_megabytes() -> None:
+    told = came_to(Phase.RESTARTING, reason="NonZeroExit", message="m" * 8000, tail=("t" * 1000,) * 20)
+    assert len(json.dumps(told)) * 5000 < 7_000_000
+    _, about = came_to(Phase.RESTARTING, message="cannot bind", tail=("starting", "port 80 is taken"))
+    assert (about["message"], about["tail"]) == ("cannot bind", ["starting", "port 80 is taken"])
+
+
 def test_each_run_of_a_service_adds_up_on_its_own() -> None:
     two = (service(Phase.PENDING), service(Phase.PENDING, index=1, name="key", host="m2"))
     told = [history.created(replace(THREE, services=two)), came_to(Phase.STARTING), came_to(Phase.READY)]

@@ -1,6 +1,6 @@
 """Text from strangers, and small words for people."""
 
-from tinkbox.model.text import counted, escaped, one_line, quoted
+from tinkbox.model.text import counted, escaped, last_lines, one_line, quoted
 
 
 def test_text_becomes_one_line_that_can_be_shown() -> None:
@@ -15,6 +15,12 @@ def test_what_could_steer_a_terminal_or_end_a_line_is_written_as_an_escape() -> 
     assert escaped("a\n\r\x1b[2J\x9b1m") == r"a\n\r\x1b[2J\x9b1m"
     assert escaped("\u2028\u2029\u0085 \u202e\u2066 \udc80") == r"\u2028\u2029\x85 \u202e\u2066 \udc80"
     assert escaped("Zürich 東京 C:\\boot") == "Zürich 東京 C:\\boot"
+
+
+def test_of_lines_the_last_ones_are_kept() -> None:
+    assert last_lines(["a" * 9, "b", "c"], 10) == ("b", "c")
+    assert last_lines(["a", "b" * 1000], 10) == ("b" * 10,)
+    assert last_lines([], 10) == ()
 
 
 def test_what_a_stranger_said_stays_in_its_quotes() -> None:

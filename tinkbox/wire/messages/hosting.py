@@ -28,10 +28,14 @@ from tinkbox.model.services import (
     Service,
     Standing,
 )
+from tinkbox.model.text import last_lines
 from tinkbox.wire.messages.json_fields import fields_of, mapping, member, number, read_object, text, texts, write
-from tinkbox.wire.messages.worker import MAX_MESSAGE, MAX_REASON, tail_of
+from tinkbox.wire.messages.worker import MAX_REASON, tail_of
 
 MAX_OBSERVED = 256
+# Of a service, in characters: what it says, and its last lines together.
+MAX_STANDING_MESSAGE = 1_000
+MAX_STANDING_TAIL = 4_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,8 +109,8 @@ def standing_from_document(entry: Any) -> Standing:
         exit_code=None if entry.get("exit_code") is None else number(entry, "exit_code"),
         signal=text(entry, "signal", "")[:MAX_REASON],
         reason=ReasonText(text(entry, "reason", "")[:MAX_REASON]),
-        message=text(entry, "message", "")[:MAX_MESSAGE],
-        tail=tail_of(entry),
+        message=text(entry, "message", "")[:MAX_STANDING_MESSAGE],
+        tail=last_lines(tail_of(entry), MAX_STANDING_TAIL),
         address=text(entry, "address", "")[:64],
         ports=_ports(entry),
         digest=_digest(entry),

@@ -21,6 +21,7 @@ from tinkbox.model.services import (
 )
 from tinkbox.wire.messages.hosting import (
     MAX_OBSERVED,
+    MAX_STANDING_MESSAGE,
     Observed,
     Wanted,
     WantedService,
@@ -28,7 +29,7 @@ from tinkbox.wire.messages.hosting import (
     decode_wanted,
     encode,
 )
-from tinkbox.wire.messages.worker import MAX_MESSAGE, MAX_REASON, MAX_TAIL_LINE, MAX_TAIL_LINES
+from tinkbox.wire.messages.worker import MAX_REASON, MAX_TAIL_LINE
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=12)
 TEXTS = st.lists(TEXT, max_size=3).map(tuple)
@@ -114,8 +115,8 @@ def test_what_a_host_says_is_cut_to_what_is_kept() -> None:
         tail=tuple(str(line) + "x" * 9_999 for line in range(999)), address="1" * 999,
     )  # fmt: skip
     (read,) = decode_observed(encode(Observed(boot_id="b", standings=(standing,)))).standings
-    assert (len(read.signal), len(read.reason), len(read.message)) == (MAX_REASON, MAX_REASON, MAX_MESSAGE)
-    assert (len(read.tail), read.tail[-1][:4], len(read.address)) == (MAX_TAIL_LINES, "998x", 64)
+    assert (len(read.signal), len(read.reason), len(read.message)) == (MAX_REASON, MAX_REASON, MAX_STANDING_MESSAGE)
+    assert (len(read.tail), read.tail[-1][:4], len(read.address)) == (3, "998x", 64)
     assert len(read.tail[-1]) == MAX_TAIL_LINE
 
 

@@ -3,14 +3,19 @@
 import asyncio
 import logging
 import socket
+import time
 from collections.abc import Callable
 from contextlib import suppress
 from typing import NoReturn, Protocol
 
 from tinkbox.boot.network.datagrams import reading, received
 from tinkbox.model.limits import Room
+from tinkbox.model.rates import Buckets, Rate
 
 DRAIN = 32
+# Over UDP, by address.  A machine asks some ten times in its boot; a name server in front of many machines asks for all.
+QUESTIONS = Rate(burst=500, a_second=100)
+REMEMBERED = 8_192
 MAX_MESSAGE = 4096
 IDLE_SECONDS = 5.0
 _LENGTH = 2
@@ -45,6 +50,7 @@ class NamesServer:
         self._room = room
         self._host_at = host_at
         self._idle_seconds = idle_seconds
+        self._asked = Buckets(QUESTIONS, REMEMBERED)
 
     async def serve(self) -> NoReturn:
         """Answer until cancelled."""
@@ -55,7 +61,8 @@ class NamesServer:
 
     def _drain(self) -> None:
         for datagram, peer in received(DRAIN, self._udp.recvfrom, MAX_MESSAGE):
-            said = self._said(datagram)
+            # One that is left is asked again after a second or more; to answer it costs more than to leave it.
+            said = self._said(datagram) if self._asked.take(peer[0], time.monotonic()) else None
             if said is not None:
                 try:
                     self._udp.sendto(said, peer)

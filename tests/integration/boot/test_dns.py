@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from tests.unit.wire.test_dns import NAME, WORKFLOW, labels, question
-from tinkbox.boot.dns import Answers, NamesServer
+from tinkbox.boot.dns import DRAIN, QUESTIONS, Answers, NamesServer
 from tinkbox.boot.network.sockets import bind_tcp, bind_udp
 from tinkbox.model.limits import NAME_CONNECTIONS, Ledger, Room
 from tinkbox.wire.dns import Zone
@@ -291,3 +291,25 @@ async def test_whoever_asks_for_much_at_once_gets_it_all() -> None:
                 while len(answers) < len(names):
                     answers.add(await asyncio.get_running_loop().sock_recv(asker, 4096))
     assert all(any(name in answer for answer in answers) for name in names)
+
+
+async def test_an_address_that_asks_without_end_is_left_alone_and_others_are_answered() -> None:
+    loop, asked = asyncio.get_running_loop(), question(NAME)
+    async with asyncio.timeout(60), serving() as port, AsyncExitStack() as stack:
+        greedy, other = (stack.enter_context(socket.socket(socket.AF_INET, socket.SOCK_DGRAM)) for _ in range(2))
+        for line, address in ((greedy, FIRST), (other, SECOND)):
+            line.setblocking(False)
+            line.bind((address, 0))
+            line.connect(("127.0.0.1", port))
+        for _ in range(int(QUESTIONS.burst)):
+            greedy.send(asked)
+            assert await loop.sock_recv(greedy, 512)
+        for _ in range(DRAIN * 4):
+            greedy.send(asked)
+        other.send(asked)
+        assert await loop.sock_recv(other, 512)
+        answers = 0
+        with suppress(BlockingIOError):
+            while greedy.recv(512):
+                answers += 1
+        assert answers < DRAIN * 4

@@ -91,4 +91,4 @@ def test_action_that_rebooted_its_machine_says_so(reboots: Reboots) -> None:
     (action,) = [
         each for each in reboots.lab.json("workflow", "get", reboots.workflow)[0]["actions"] if each["name"] == RESET
     ]
-    assert "the machine went away and booted again" in str(action)
+    assert "the machine was seen booting again" in str(action)

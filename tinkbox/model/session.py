@@ -6,6 +6,7 @@ from enum import StrEnum
 from typing import Final
 
 ENDED: Final = ""  # the secret of a session that nobody has any more
+BOOTED: Final = "booted"  # the same, since its machine was seen booting again
 
 
 class TicketRefusal(StrEnum):
@@ -15,6 +16,7 @@ class TicketRefusal(StrEnum):
     VOID = "it is void: its credentials were revoked since, the hardware was pushed, or a newer credential was used"
     ELSEWHERE = "it came from another machine"
     OTHER_BOOT = "it was exchanged in an earlier boot"
+    BOOT_OVER = "its machine was seen booting again since"
     KNOWN_NOW = "the machine was unknown when it booted, and is known now"
     OLD_WORKER = "its worker is of an earlier release"
     NO_TPM = "it showed no TPM, and the machine has to show one"
@@ -50,7 +52,7 @@ def _started(instance: str) -> int:
 class Session:
     """The session of `holder`: a machine, by its id, or one that nobody knows, by its MAC.
 
-    `secret` is the SHA-256, in hex, of what the worker shows, or ENDED.  `serial` is that of the boot ticket that was
+    `secret` is the SHA-256, in hex, of what the worker shows, or ENDED, or BOOTED.  `serial` is that of the boot ticket that was
     exchanged for it; tickets up to `voided` that were not exchanged are void.  It belongs to a boot and to an address,
     and to one process of the worker, its `instance`.  What a worker of before there were sessions works with has the
     serial 0, no instance, and the address from which it asks first.  `tpm` is the fingerprint of the TPM that was proven
@@ -73,4 +75,4 @@ class Session:
     @property
     def over(self) -> bool:
         """Whether nobody works with it any more."""
-        return self.secret == ENDED
+        return self.secret in (ENDED, BOOTED)

@@ -70,9 +70,9 @@ class SessionTable:
             (holder, ENDED, now.isoformat(), fingerprint),
         )
 
-    def end(self, holders: Iterable[str]) -> None:
-        """Let nobody work with these any more; what was exchanged for them stays exchanged."""
-        self._sql.executemany("UPDATE session SET secret = ? WHERE holder = ?", [(ENDED, each) for each in holders])
+    def end(self, holders: Iterable[str], how: str = ENDED) -> None:
+        """Let nobody work with these any more; what was exchanged for them stays exchanged.  `how` is ENDED or BOOTED."""
+        self._sql.executemany("UPDATE session SET secret = ? WHERE holder = ?", [(how, each) for each in holders])
 
     def hand_over(self, holder: str, heir: str) -> None:
         """Make the session of a machine that nobody knew that of the one it is now, and its TPM the accepted one."""

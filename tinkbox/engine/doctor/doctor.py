@@ -86,7 +86,7 @@ RULES: Sequence[Rule] = (
         "a boot ticket that was used twice, or by another host; a TPM that is missing or another",
         ticket_refused,
     ),
-    Rule("AskedInItsName", "a boot in a machine's name while its worker is there", asked_in_its_name),
+    Rule("AskedInItsName", "DHCP in a machine's name while the machine itself is there", asked_in_its_name),
     Rule("ScriptRefused", "a boot script that is asked for from another address", script_refused),
     Rule("NoProgram", "firmware for which there is no boot loader", no_program),
     Rule("WrongLoader", "a boot loader for another kind of firmware", wrong_loader),

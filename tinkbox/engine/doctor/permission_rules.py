@@ -22,7 +22,8 @@ TICKETS: Mapping[str, tuple[str, str]] = {
         (
             "Compare the addresses and MACs. If the first is not this machine's, somebody works in its name: take that host "
             "off the network, or it asks again; then `tinkbox hardware credential --rotate {mac}` ends what it has, and boot "
-            "the machine again. If both are yours, end one."
+            "the machine again. If both are yours, end one, and start the other with a new credential "
+            "(`tinkbox hardware credential {mac}`)."
         ),
     ),
     TicketRefusal.ELSEWHERE: (
@@ -45,8 +46,9 @@ TICKETS: Mapping[str, tuple[str, str]] = {
     TicketRefusal.NO_TPM: (
         "The machine showed no TPM, and it has to show one: its TPM is off or unusable, or another host booted in its name.",
         (
-            "Switch the TPM 2.0 on in its firmware, boot an OSIE of this version, and boot the machine again. If it has none any "
-            "more: `tinkbox hardware tpm {mac} --forget`, and `tpm: first` in tinkbox.yaml."
+            "Switch the TPM 2.0 on in its firmware, build an OSIE of this version, and boot the machine again. If the machine "
+            "has no TPM: `tinkbox hardware tpm {mac} --forget` where tinkbox.yaml has `tpm: first`, and a credential by hand "
+            "(`tinkbox hardware credential {mac}`) where it has `tpm: accepted`."
         ),
     ),
     TicketRefusal.OTHER_TPM: (
@@ -67,6 +69,16 @@ TICKETS: Mapping[str, tuple[str, str]] = {
         "A host showed the TPM of a machine, and could not prove that it has it.",
         "Find the host by its address and MAC. If it is the machine, boot it again; if not, take that host off the network.",
     ),
+    TicketRefusal.BOOT_OVER: (
+        (
+            "The machine was seen booting again, so its action that reboots it counts as done, but the worker of the boot "
+            "before is still there. It had been silent for some seconds, or another host asked to boot in its name."
+        ),
+        (
+            "See whether the action did what it was to do, then reboot the machine: its workflow goes on in the next boot. "
+            "If the machine had not rebooted, find the host that uses its MAC."
+        ),
+    ),
     TicketRefusal.OLD_WORKER: (
         "The worker on this machine is of an earlier release, which does not know boot tickets.",
         "Build the OSIE of this version (`tinkbox osie build`) and boot the machine again.",
@@ -86,6 +98,7 @@ ALARMS = frozenset(
     {
         TicketRefusal.USED,
         TicketRefusal.ELSEWHERE,
+        TicketRefusal.BOOT_OVER,
         TicketRefusal.OLD_WORKER,
         TicketRefusal.NO_TPM,
         TicketRefusal.OTHER_TPM,
@@ -244,6 +257,16 @@ def ticket_refused(case: Case) -> Iterator[Finding]:
         if mended and why not in ALARMS:
             continue  # the worker got another by itself
         before = [each for each in exchanged if each.at <= seen.at]
+        revoked = [each for each in decided if each.stage is Stage.REVOKED and each.at <= seen.at]
+        if why == TicketRefusal.VOID and revoked and not any(each.at > revoked[-1].at for each in before):
+            yield Finding(
+                gravity=Gravity.SUSPECT,
+                cause="A person revoked the credentials of this machine, so the worker that was there was refused.",
+                evidence=(line(revoked[-1]), f"{line(seen)}, at {text(seen, 'address')}"),
+                remedy="Boot the machine again, or start its worker with the credential that `--rotate` printed "
+                f"(`tinkbox hardware credential {case.mac or 'MAC'}` makes another).",
+            )
+            continue
         cause, remedy = TICKETS.get(why, (f"A boot ticket of this machine was refused: {why}.", _BOOT_AGAIN))
         tpms = {text(each, "tpm") for each in told if text(each, "why") == why} - {""}
         if len(tpms) > 1:
@@ -262,16 +285,25 @@ def ticket_refused(case: Case) -> Iterator[Finding]:
 
 
 def asked_in_its_name(case: Case) -> Iterator[Finding]:
-    """The machine was seen booting while the worker of its boot was there, and was to go away."""
-    seen = [each for each in of(case.sightings, Stage.STILL_THERE) if case.now - each.at <= TOLD_FOR]
-    if seen:
+    """A host spoke DHCP with the machine's MAC while the machine itself was there."""
+    find = (
+        "find the host that uses this machine's MAC (your switch knows its port) and take it off the network. This is told "
+        "for a day."
+    )
+    told = [each for each in case.sightings if case.now - each.at <= TOLD_FOR]
+    if asked := of(told, Stage.STILL_THERE):
         yield Finding(
             gravity=Gravity.SUSPECT,
-            cause="A host asked to boot in this machine's name while the machine itself was running an action that reboots it. "
-            "The action went on: the question did not end it.",
-            evidence=tuple(map(line, seen[-2:])),
-            remedy="If the action runs a DHCP client of its own, nothing is wrong. If not, find the host that uses this machine's "
-            "MAC (your switch knows its port) and take it off the network. This is told for a day.",
+            cause="A host asked to boot in this machine's name while the machine itself was running an action that reboots it.",
+            evidence=tuple(map(line, asked[-2:])),
+            remedy=f"If the action runs a DHCP client of its own, nothing is wrong. If not, {find}",
+        )
+    if kept := of(told, Stage.ADDRESS_KEPT):
+        yield Finding(
+            gravity=Gravity.SUSPECT,
+            cause="A host gave this machine's address back in its name, while the machine itself was using the address.",
+            evidence=tuple(map(line, kept[-2:])),
+            remedy=f"The machine keeps its address. Still, {find}",
         )
 
 

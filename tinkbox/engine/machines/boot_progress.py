@@ -4,7 +4,7 @@ It is noted in memory while machines are answered, and saved in batches.
 """
 
 import asyncio
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from typing import NoReturn
@@ -71,7 +71,7 @@ class BootProgress:
         newest, turn = noted
         if hardware_id := self._known.holder(mac):
             for each in notes:
-                if _is_its_own(each):
+                if is_its_own(each.stage, each.facts):
                     self._note(hardware_id, each.stage, newest, counts=each.stage in _BOOTS)
         return turn
 
@@ -177,9 +177,9 @@ class BootProgress:
 
 def _is_boot(note: Note) -> bool:
     """Whether a machine begins to boot.  What another host did in its name does not park it."""
-    return note.stage in _BOOTS and _is_its_own(note)
+    return note.stage in _BOOTS and is_its_own(note.stage, note.facts)
 
 
-def _is_its_own(note: Note) -> bool:
+def is_its_own(stage: Stage, facts: Mapping[str, Fact]) -> bool:
     """Whether it was the machine that did something, and nobody in its name or about it."""
-    return OTHER_HOST not in note.facts and note.stage not in DECISIONS
+    return OTHER_HOST not in facts and stage not in DECISIONS

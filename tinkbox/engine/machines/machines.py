@@ -8,14 +8,14 @@ from datetime import datetime
 from tinkbox.engine.machines.absences import Absences
 from tinkbox.engine.machines.boot_facts import BootFactsCache
 from tinkbox.engine.machines.boot_plan import parked_reason
-from tinkbox.engine.machines.boot_progress import BootProgress
+from tinkbox.engine.machines.boot_progress import BootProgress, is_its_own
 from tinkbox.engine.machines.boot_tickets import Kind, Seal
 from tinkbox.engine.machines.known_machines import KnownMachines
 from tinkbox.engine.machines.sessions import Near, Sessions
 from tinkbox.engine.timeline.stalls import stalled
 from tinkbox.engine.timeline.timeline import Timeline
 from tinkbox.engine.wakeups import CHANGES, Wakeups, worker_wakeup
-from tinkbox.model.boot import DECISIONS, Stage, Supply
+from tinkbox.model.boot import Stage, Supply
 from tinkbox.model.errors import Conflict, Denied, Invalid
 from tinkbox.model.hardware import Hardware, MacAddress
 from tinkbox.model.session import TpmRule
@@ -203,8 +203,8 @@ class Machines:
     def _status(self, record: MachineRecord) -> MachineStatus:
         mac = self.progress.seen_last(record.hardware)
         newest = self.timeline.newest(mac)
-        # It may have been seen before anybody told of it; what people decided is nowhere that it is.
-        seen = newest if newest and newest.stage not in DECISIONS else None
+        # It may have been seen before anybody told of it; what others did about it is nowhere that it is.
+        seen = newest if newest and is_its_own(newest.stage, newest.facts) else None
         session = self.sessions.of(record.hardware.id)
         return MachineStatus(
             hardware=record.hardware,

@@ -21,7 +21,7 @@ from tinkbox.model.boot import Stage
 from tinkbox.model.errors import Conflict, Denied, Forbidden, Invalid, TooMany, Unavailable
 from tinkbox.model.hardware import MacAddress
 from tinkbox.model.rates import Buckets, Rate
-from tinkbox.model.session import ENDED, Session, TicketRefusal, TpmRule, is_later
+from tinkbox.model.session import BOOTED, Session, TicketRefusal, TpmRule, is_later
 from tinkbox.model.sightings import OTHER_HOST, Fact
 from tinkbox.store.database import Store, Tables
 from tinkbox.wire.messages.session import Challenge, Opening
@@ -195,9 +195,9 @@ class Sessions:
         tables.sessions.void(holder, max(self._now(), self._last), self._clock())
 
     def end_boot(self, tables: Tables, holder: str, boot_id: str) -> None:
-        """End the session of a boot that is over; another boot's goes on."""
+        """End the session of a boot that is over; another boot's goes on.  No ticket begins another in this boot."""
         if any(each.boot_id == boot_id for each in tables.sessions.some([holder])):
-            tables.sessions.end([holder])
+            tables.sessions.end([holder], BOOTED)
 
     async def over(self, *holders: str) -> None:
         """Take over what `end_boot` ended: the next boot has a ticket, and this one none."""
@@ -257,6 +257,8 @@ class Sessions:
             raise _Refused(TicketRefusal.KNOWN_NOW)
         if not self._is_there(ticket):
             raise Denied("the machine of this boot ticket is known no more: boot it again")
+        if before is not None and before.secret == BOOTED and before.boot_id == opening.boot_id:
+            raise _Refused(TicketRefusal.BOOT_OVER)
         if before is not None and ticket.serial == before.serial and not before.over:
             raise _Refused(TicketRefusal.USED)
         if before is not None and ticket.serial <= max(before.serial, before.voided):
@@ -342,7 +344,7 @@ class Sessions:
         # A host can have as many addresses as it likes: by its MAC what it does again is told once, and counted.
         who = f"from the host {seen}" if seen else f"from {address}"
         facts: dict[str, Fact] = {"why": why.value, "address": address, "neighbour": str(seen or ""), **more}
-        if session is not None and not session.over and session.address != address:
+        if session is not None and not session.over:
             facts[OTHER_HOST] = str(seen or address)
         if session is not None and session.serial:
             facts |= {"exchanged_at": session.begun_at.isoformat(timespec="seconds"), "exchanged_from": session.address}
@@ -364,7 +366,7 @@ class Sessions:
         if before is not None:
             self._by_secret.pop(before.secret, None)
         self._by_holder[session.holder] = session
-        if session.secret != ENDED:
+        if not session.over:
             self._by_secret[session.secret] = session
 
     def _now(self) -> int:
@@ -380,6 +382,7 @@ WAYS_OUT = {
     TicketRefusal.VOID: _AGAIN,
     TicketRefusal.ELSEWHERE: _AGAIN,
     TicketRefusal.OTHER_BOOT: _AGAIN,
+    TicketRefusal.BOOT_OVER: "boot this machine again: it goes on with its next action then; see `tinkbox doctor MAC`",
     TicketRefusal.KNOWN_NOW: "boot this machine again",
     TicketRefusal.NO_TPM: "switch the TPM 2.0 on in the machine's firmware, or see `tinkbox doctor MAC`",
     TicketRefusal.OTHER_TPM: "if it was replaced, `tinkbox hardware tpm MAC --accept SHA256`; see `tinkbox doctor MAC`",

@@ -19,6 +19,7 @@ from tinkbox.store.database import Store, Tables
 
 LOOK_EVERY = 5.0
 RETURNED = Outcome(state=State.SUCCESS, message="the machine went away and booted again")
+SEEN = Outcome(state=State.SUCCESS, message="the machine was seen booting again, and its worker had fallen silent")
 _log = logging.getLogger(__name__)
 
 
@@ -58,7 +59,7 @@ class Returns:
                 if attempt is None or attempt.state is not State.LEAVING:
                     return [], []
                 self._machines.sessions.end_boot(tables, attempt.worker, attempt.boot_id)
-                return end_attempt(tables, attempt, RETURNED, self._clock()), [attempt.worker]
+                return end_attempt(tables, attempt, SEEN, self._clock()), [attempt.worker]
 
             workers, returned = await self._store.write(use_case)
             self._returned.discard(token)

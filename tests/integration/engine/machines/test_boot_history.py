@@ -81,7 +81,7 @@ async def test_the_story_tells_of_boots_actions_and_lines_as_they_came(box: Appl
         (Stage.SYSLOG, "kernel: Linux version 6.1"),
         (Stage.WORKER, ""),
         (Stage.ACTION, "hello world/hello_world begun"),
-        (Stage.ACTION, "hello world/hello_world FAILED after 2.5 s, Signal: killed [2J"),
+        (Stage.ACTION, "hello world/hello_world FAILED after 2.5 s, Signal: 'killed [2J'"),
     ]
     assert story[1].facts == {"severity": 3, "program": "kernel"}
     assert story[3].facts == {

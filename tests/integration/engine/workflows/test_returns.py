@@ -10,6 +10,7 @@ from tests.integration.engine.flows import PARTING, REBOOT, THROUGH
 from tinkbox.engine.machines.absences import SILENCE
 from tinkbox.model.boot import Boot, Stage
 from tinkbox.model.errors import Conflict, Denied, Forbidden, NotFound, Unavailable
+from tinkbox.model.session import TicketRefusal
 from tinkbox.model.workflow import State
 from tinkbox.wire.messages.worker import Offer
 
@@ -132,8 +133,9 @@ async def test_a_worker_of_the_boot_that_ended_is_offered_nothing_more(box: Appl
     await box.is_back(1)
     with pytest.raises(Denied):
         box.machines.authenticate(secret, "", "127.0.0.1")
-    with pytest.raises(Forbidden):
-        await box.exchange(ticket)
+    for each in (ticket, box.machines.credential(worker, "s", "r").token):
+        with pytest.raises(Forbidden, match=TicketRefusal.BOOT_OVER):
+            await box.exchange(each)
     following = await box.offer(worker, "boot-2")
     assert following is not None
     assert following.action.spec.name == "check"
@@ -152,6 +154,15 @@ async def test_a_worker_of_the_next_boot_does_not_speak_for_the_one_before_and_k
     await box.returns.look()
     assert await states(box, offer.workflow_id) == ["RUNNING", "SUCCESS", "PENDING"]
     assert Stage.STILL_THERE not in [each.stage for each in await box.machines.timeline.of(mac(1))]
+    assert box.machines.authenticate(secret, "", "127.0.0.1") == worker
+
+
+async def test_a_person_lets_the_worker_of_the_boot_that_ended_work_on_by_a_rotation(box: Appliance) -> None:
+    worker = await box.machine(1)
+    await box.session(worker)
+    await sent_away(box, worker)
+    await box.is_back(1)
+    secret = await box.exchange(await box.machines.sessions.rotate(worker, "ann"))
     assert box.machines.authenticate(secret, "", "127.0.0.1") == worker
 
 

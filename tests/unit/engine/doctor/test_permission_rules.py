@@ -202,6 +202,7 @@ def test_every_refused_ticket_is_told_unless_the_worker_got_another_by_itself(wh
     lasting = {
         TicketRefusal.USED,
         TicketRefusal.ELSEWHERE,
+        TicketRefusal.BOOT_OVER,
         TicketRefusal.OLD_WORKER,
         TicketRefusal.NO_TPM,
         TicketRefusal.OTHER_TPM,
@@ -241,3 +242,17 @@ def test_a_boot_in_a_machines_name_is_told_for_a_day() -> None:
     (found,) = asked_in_its_name(case(asked_for, seen(20, Stage.WORKER)))
     assert Stage.STILL_THERE in found.evidence[0]
     assert not list(asked_in_its_name(case(asked_for, after=2 * 86_400)))
+
+
+def test_an_address_that_was_given_back_in_a_machines_name_is_told() -> None:
+    (found,) = asked_in_its_name(case(seen(9, Stage.ADDRESS_KEPT), seen(20, Stage.WORKER)))
+    assert "gave this machine's address back" in found.cause
+
+
+def test_a_ticket_that_a_person_revoked_is_told_as_that_and_not_as_a_theft() -> None:
+    revoked, void = seen(9, Stage.REVOKED, "by ann", who="ann"), ticket_denied(10, TicketRefusal.VOID)
+    (found,) = ticket_refused(case(seen(1, Stage.SESSION), revoked, void))
+    assert (found.gravity, "--rotate {mac}" in found.remedy) == (Gravity.SUSPECT, False)
+    assert "by ann" in found.evidence[0]
+    (found,) = ticket_refused(case(seen(1, Stage.SESSION), void))
+    assert found.gravity is Gravity.FAULT

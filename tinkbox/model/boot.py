@@ -138,6 +138,7 @@ class Stage(StrEnum):
     TICKET_REFUSED = "its boot ticket was refused"
     STILL_THERE = "was seen booting while its worker was there"
     REVOKED = "its credentials were revoked"
+    CREDENTIAL = "a credential was made by hand"
     TPM_DECIDED = "a person decided which TPM it has to show"
     CLOCK = "told its clock"
     ACTION = "action"
@@ -146,12 +147,20 @@ class Stage(StrEnum):
 
 # What tells who worked as a machine: kept apart, for anybody could have a machine be seen with so much else that it is gone.
 EVIDENCE: Final = frozenset(
-    {Stage.TICKET, Stage.SESSION, Stage.TICKET_REFUSED, Stage.STILL_THERE, Stage.REVOKED, Stage.TPM_DECIDED}
+    {
+        Stage.TICKET,
+        Stage.SESSION,
+        Stage.TICKET_REFUSED,
+        Stage.STILL_THERE,
+        Stage.REVOKED,
+        Stage.CREDENTIAL,
+        Stage.TPM_DECIDED,
+    }
 )
 # Of these, what any host can cause as often as it likes: it takes no room from the others.
 REFUSALS: Final = frozenset({Stage.TICKET_REFUSED, Stage.STILL_THERE})
 # What people did about a machine, wherever its boot is.
-DECISIONS: Final = frozenset({Stage.REVOKED, Stage.TPM_DECIDED})
+DECISIONS: Final = frozenset({Stage.REVOKED, Stage.CREDENTIAL, Stage.TPM_DECIDED})
 
 
 class Silence(StrEnum):

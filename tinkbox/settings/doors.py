@@ -47,7 +47,7 @@ def rights_by_name(value: Any, _: Mapping[str, frozenset[Right]]) -> Mapping[str
             text = "a name is letters, digits and . _ @ - in between, and not operator"
             problems.append(Problem(key=str(person), text=text))
         elif not isinstance(rights, list) or not rights or not all(each in list(Right) for each in rights):
-            problems.append(Problem(key=person, text=f"expected a list of {', '.join(Right)}, not {rights!r}"))
+            problems.append(Problem(key=person, text=f"expected a list of {', '.join(Right)}, such as [look]"))
     if problems:
         raise Invalid("wrong names or rights", problems)
     return {person: frozenset(map(Right, rights)) for person, rights in value.items()}

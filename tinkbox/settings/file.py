@@ -3,6 +3,7 @@
 Most commands only ask which appliance they speak to, and start the quicker for what is not imported then.
 """
 
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -41,14 +42,32 @@ def load(path: Path | None = None, data: Path | None = None) -> "Settings":
     except (OSError, UnicodeDecodeError) as error:
         raise Invalid(f"cannot read the configuration file {chosen}: {error}") from None
     try:
+        # Of a key that is written twice YAML's readers take one, and say nothing.
+        problems = list(_written_twice(yaml.compose(text, yaml.SafeLoader), ""))
         document = yaml.safe_load(text)
     except yaml.YAMLError as error:
         raise Invalid(f"{chosen} is not valid YAML: {_where_it_is_none(error)}") from None
-    problems: list[Problem] = []
     settings = keys_of(Settings).read({} if document is None else document, "", problems, contradictions.in_file)
     if problems:
         raise Invalid(f"{chosen} has {counted(len(problems), 'problem')}", problems)
     return settings if data is None else replace(settings, data=data.absolute())
+
+
+def _written_twice(node: "yaml.Node | None", key: str) -> Iterator[Problem]:
+    import yaml
+
+    if isinstance(node, yaml.SequenceNode):
+        for each in node.value:
+            yield from _written_twice(each, key)
+    if not isinstance(node, yaml.MappingNode):
+        return
+    lines = dict[str, int]()
+    for name, value in node.value:
+        path, line = f"{key}.{name.value}" if key else str(name.value), name.start_mark.line + 1
+        if path in lines:
+            yield Problem(line=line, key=path, text=f"it is in line {lines[path]} as well: leave one of them")
+        lines[path] = line
+        yield from _written_twice(value, path)
 
 
 def client_target(data: Path | None = None) -> ClientTarget:

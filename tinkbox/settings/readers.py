@@ -151,7 +151,9 @@ def seconds(least: int) -> Reader[int]:
         except Invalid:
             found = 0
         if isinstance(value, bool) or not least <= found < 2**32:
-            raise Invalid(f"expected a time of at least {show_duration(least)} such as 1h, not {value!r}")
+            raise Invalid(
+                f"expected a time of at least {show_duration(least)}, such as 20s, 5m, 1h or 90d, not {value!r}"
+            )
         return found
 
     return read

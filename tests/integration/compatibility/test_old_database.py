@@ -17,6 +17,7 @@ import pytest
 from tests.integration.api.door import Door, open_door
 from tests.integration.compatibility.answers import answers
 from tests.integration.engine.appliance import appliance
+from tinkbox.model.boot import Stage
 from tinkbox.model.errors import Forbidden
 from tinkbox.model.workflow import FINAL, State
 from tinkbox.store.formats.actions import action_of, action_text, outcome_of, outcome_text, override_of, override_text
@@ -75,9 +76,13 @@ NEWS = [("digest", ""), ("full", False), ("lost", ""), ("lost_hint", ""), ("tpm"
 def without_news(answer: Any) -> Any:
     """An answer without what that release did not tell yet, none of which an old database says: digests of images."""
     if isinstance(answer, list):
-        return [without_news(each) for each in answer]
+        # The first round made credentials.
+        made = [isinstance(each, dict) and each.get("stage") == Stage.CREDENTIAL for each in answer]
+        return [without_news(each) for each, news in zip(answer, made, strict=True) if not news]
     if isinstance(answer, dict):
-        return {name: without_news(value) for name, value in answer.items() if (name, value) not in NEWS}
+        told = {name: without_news(value) for name, value in answer.items() if (name, value) not in NEWS}
+        # What an action says is quoted now.
+        return {**told, **({"detail": told["detail"].replace("'", "")} if "detail" in told else {})}
     return answer
 
 
@@ -93,7 +98,7 @@ async def test_operator_door_tells_the_same_of_an_old_database(old: Path) -> Non
                 token, before = answer.pop("token"), TOLD[path].pop("token", "")
                 assert token.startswith("boot-ticket.")
                 assert token != before
-            assert without_news(answer) == TOLD[path], path
+            assert without_news(answer) == without_news(TOLD[path]), path
         (old / "operator.sock").unlink(missing_ok=True)
 
 

@@ -36,6 +36,16 @@ def test_invalid_yaml_is_refused_with_its_line(tmp_path: Path) -> None:
     )
 
 
+def test_a_key_that_is_written_twice_is_refused_with_both_lines(tmp_path: Path) -> None:
+    with pytest.raises(Invalid) as refusal:
+        load(written(tmp_path, "tpm: first\nlimits: {head: 20s, head: 30s}\ntpm: off\n"))
+    told = {(each.key, each.line, each.text) for each in refusal.value.problems}
+    assert told == {
+        ("limits.head", 2, "it is in line 2 as well: leave one of them"),
+        ("tpm", 3, "it is in line 1 as well: leave one of them"),
+    }
+
+
 def test_a_file_named_on_the_command_line_must_be_there(tmp_path: Path) -> None:
     with pytest.raises(NotFound, match=r"nowhere\.yaml"):
         load(tmp_path / "nowhere.yaml")

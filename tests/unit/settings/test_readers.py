@@ -57,7 +57,7 @@ def test_a_value_is_parsed_once(reader: Reader[Any], value: Any, default: Any, r
         (readers.count, True, "expected a number between 1 and 10000, not True"),
         (readers.count, 10_001, "expected a number between 1 and 10000, not 10001"),
         (readers.port(), "80", "expected a port between 1 and 65535, not '80'"),
-        (readers.seconds(10), 2**32, "expected a time of at least 10s such as 1h, not 4294967296"),
+        (readers.seconds(10), 2**32, "expected a time of at least 10s, such as 20s, 5m, 1h or 90d, not 4294967296"),
         (readers.choice("a", "b", "c"), "", "expected a or b or c, not ''"),
         (readers.switch, "yes", "expected on or off, not 'yes'"),
         (readers.engine, "nonsense", "expected a URL such as unix:///var/run/docker.sock, not 'nonsense'"),

@@ -57,7 +57,8 @@ def routes(
         return web.json_response({"id": await machines.delete(key_of(request))})
 
     async def credential(request: web.Request) -> web.Response:
-        return web.json_response(credential_document(machines.credential(key_of(request), server, registry)))
+        made = machines.credential(key_of(request), server, registry, caller(request).name)
+        return web.json_response(credential_document(made))
 
     async def rotate(request: web.Request) -> web.Response:
         made = await machines.rotate(key_of(request), server, registry, caller(request).name)

@@ -150,10 +150,12 @@ class Machines:
         self._wakeups.wake(CHANGES)
         return hardware_id
 
-    def credential(self, key: str, server: str, registry: str) -> Credential:
-        """What a worker is started with by hand on this machine, for the node door at `server`: a boot ticket."""
-        hardware_id = self.known.find(key).hardware.id
+    def credential(self, key: str, server: str, registry: str, who: str) -> Credential:
+        """What a person starts a worker with by hand on this machine, for the node door at `server`: a boot ticket."""
+        hardware = self.known.find(key).hardware
+        hardware_id = hardware.id
         ticket = self.sessions.ticket(Kind.BY_HAND, hardware_id)
+        self.progress.saw(self.progress.seen_last(hardware), Stage.CREDENTIAL, f"by {who}", who=who)
         return Credential(server=server, registry=registry, worker=hardware_id, token=ticket)
 
     async def rotate(self, key: str, server: str, registry: str, who: str) -> Credential:

@@ -321,6 +321,7 @@ async def test_the_worker_is_in_the_timeline_once_for_each_boot(box: Appliance) 
         await box.offer(worker, boot_id=boot_id)
     assert [each.stage for each in await box.machines.timeline.of(mac(1))] == [
         Stage.WORKER,
+        Stage.CREDENTIAL,
         Stage.SESSION,
         Stage.WORKER,
     ]

@@ -164,7 +164,7 @@ async def test_a_ticket_that_comes_from_another_mac_is_refused(box: Appliance) -
 async def test_a_credential_by_hand_counts_from_any_host_and_once(box: Appliance) -> None:
     worker = await box.machine(1)
     box.neighbours[ELSEWHERE] = THIEF
-    ticket = box.machines.credential(worker, "s", "r").token
+    ticket = box.machines.credential(worker, "s", "r", "ann").token
     assert whose(box, await exchange(box, ticket, at=ELSEWHERE), at=ELSEWHERE) == worker
     with pytest.raises(Forbidden):
         await exchange(box, ticket, secret="z")
@@ -172,8 +172,8 @@ async def test_a_credential_by_hand_counts_from_any_host_and_once(box: Appliance
 
 async def test_rotating_ends_the_session_and_every_earlier_ticket(box: Appliance) -> None:
     worker = await box.machine(1)
-    unused = box.machines.credential(worker, "s", "r").token
-    used = box.machines.credential(worker, "s", "r").token
+    unused = box.machines.credential(worker, "s", "r", "ann").token
+    used = box.machines.credential(worker, "s", "r", "ann").token
     secret = await exchange(box, used)
     fresh = (await box.machines.rotate(worker, "s", "r", "anna")).token
     (told,) = await seen(box, Stage.REVOKED)
@@ -215,7 +215,7 @@ async def test_refusals_of_one_host_at_many_addresses_wash_nothing_off_the_timel
 
 async def test_what_others_do_in_a_machines_name_is_not_where_the_machine_is(box: Appliance) -> None:
     worker = await box.machine(1)
-    ticket = box.machines.credential(worker, "s", "r").token
+    ticket = box.machines.credential(worker, "s", "r", "ann").token
     await exchange(box, ticket)
     await box.attempts.offer(worker, Hello(boot_id="boot-1"))
     box.neighbours[ELSEWHERE] = THIEF
@@ -234,8 +234,8 @@ async def test_what_others_do_in_a_machines_name_is_not_where_the_machine_is(box
 
 async def test_a_push_voids_tickets_and_leaves_the_session_of_a_machine_that_stays_what_it_is(box: Appliance) -> None:
     worker = await box.machine(1)
-    secret = await exchange(box, box.machines.credential(worker, "s", "r").token)
-    unused = box.machines.credential(worker, "s", "r").token
+    secret = await exchange(box, box.machines.credential(worker, "s", "r", "ann").token)
+    unused = box.machines.credential(worker, "s", "r", "ann").token
     await box.machine(1)
     assert whose(box, secret) == worker
     with pytest.raises(Forbidden, match="void"):
@@ -285,10 +285,10 @@ async def test_a_restart_between_ticket_and_exchange_breaks_no_boot_and_keeps_se
 
 async def test_a_clock_that_goes_back_makes_no_older_ticket(box: Appliance) -> None:
     worker = await box.machine(1)
-    await exchange(box, box.machines.credential(worker, "s", "r").token)
+    await exchange(box, box.machines.credential(worker, "s", "r", "ann").token)
     box.clock.jump(-3600 * 24 * 365)
     await box.machine(1)
-    assert whose(box, await exchange(box, box.machines.credential(worker, "s", "r").token)) == worker
+    assert whose(box, await exchange(box, box.machines.credential(worker, "s", "r", "ann").token)) == worker
 
 
 async def test_no_secret_and_no_ticket_stands_in_the_store(tmp_path: Path) -> None:
@@ -401,9 +401,9 @@ async def test_a_discovery_ticket_counts_for_nothing_from_another_host(box: Appl
 
 async def test_a_machine_that_was_deleted_has_no_session_and_its_tickets_count_for_nothing(box: Appliance) -> None:
     worker = await box.machine(1)
-    unused = box.machines.credential(worker, "s", "r").token
+    unused = box.machines.credential(worker, "s", "r", "ann").token
     secret = await exchange(box, unused)
-    later = box.machines.credential(worker, "s", "r").token
+    later = box.machines.credential(worker, "s", "r", "ann").token
     await box.machines.delete(worker)
     with pytest.raises(Denied):
         whose(box, secret)
@@ -412,3 +412,12 @@ async def test_a_machine_that_was_deleted_has_no_session_and_its_tickets_count_f
     await box.machine(1)
     with pytest.raises(Forbidden):
         await exchange(box, later)
+
+
+async def test_a_credential_that_a_person_made_stands_on_the_timeline(box: Appliance) -> None:
+    worker = await box.machine(1)
+    box.machines.credential(worker, "s", "r", "ann")
+    (told,) = await seen(box, Stage.CREDENTIAL)
+    assert (told.detail, told.facts["who"]) == ("by ann", "ann")
+    (status,) = await box.machines.all()
+    assert status.stage is None

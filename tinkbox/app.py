@@ -33,6 +33,7 @@ from tinkbox.door.open_files import raise_open_files
 from tinkbox.door.pressure import Pressure
 from tinkbox.door.problems import refusals_become_problems
 from tinkbox.engine.templates.jinja_process import render_confined
+from tinkbox.freed_memory import give_back_freed_memory
 from tinkbox.hosting.volumes import real_folders
 from tinkbox.listening import Listening, Sockets, bound, tried
 from tinkbox.model.disk_usage import LAST_ROOM
@@ -90,6 +91,7 @@ async def serve(settings: Settings, say: Say) -> None:
     ends the process, so that its supervisor starts it again.
     """
     stop = _told_to_stop()
+    give_back_freed_memory()
     with _only_one(settings.data), bound(settings) as sockets:
         _refuse_small_disk(settings)
         settings = _with_real_folders(settings)

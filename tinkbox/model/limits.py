@@ -83,8 +83,9 @@ IMAGE_CONNECTIONS: Final = Limit(
     "the engine's user",
 )  # fmt: skip
 # What a machine sends at most is the data of a workflow: 12 MiB for an action, and as much for each of its services.
+# 120 MiB at the start + 48 + 2 archives of 12 that are merged, 4 times each + 2 of 12 in SQLite: 288, less than 300 MB.
 BODY_BYTES: Final = Limit(
-    name="body_bytes", unit=BYTES, each=32 << 20, all=128 << 20, reserved=0.25,
+    name="body_bytes", unit=BYTES, each=24 << 20, all=48 << 20, reserved=0.25,
     least=12 << 20, needed_for="a workflow's data comes in one body of up to 12 MiB",
     about="memory for the bodies of requests that are not answered yet, by host",
 )  # fmt: skip

@@ -96,13 +96,6 @@ class DataTable:
         ).fetchall()
         return [row["version"] for row in rows]
 
-    def size(self, workflow_id: str, number: int) -> int:
-        """The bytes of a version's archive, 0 when it has none."""
-        row = self._sql.execute(
-            "SELECT length(archive) AS size FROM data WHERE workflow_id = ? AND version = ?", (workflow_id, number)
-        ).fetchone()
-        return (row["size"] or 0) if row else 0
-
     def piece(self, workflow_id: str, number: int, offset: int, length: int) -> bytes:
         """Of a version's archive the bytes from `offset` on, `length` at most; empty when it is not kept any more."""
         row = self._sql.execute(
@@ -117,6 +110,20 @@ class DataTable:
             "SELECT coalesce(max(version), 0) AS version FROM data WHERE workflow_id = ?", (workflow_id,)
         ).fetchall()
         return next(int(row["version"]) for row in rows)
+
+    def newest_size(self, workflow_id: str) -> int:
+        """The bytes of the newest version, 0 when there is none yet."""
+        rows = self._sql.execute(
+            "SELECT size FROM data WHERE workflow_id = ? ORDER BY version DESC LIMIT 1", (workflow_id,)
+        ).fetchall()
+        return next((int(row["size"]) for row in rows), 0)
+
+    def newest_if(self, workflow_id: str, digest: str) -> int | None:
+        """The number of the newest version when it has this digest, else None."""
+        row = self._sql.execute(
+            "SELECT version, digest FROM data WHERE workflow_id = ? ORDER BY version DESC LIMIT 1", (workflow_id,)
+        ).fetchone()
+        return int(row["version"]) if row is not None and row["digest"] == digest else None
 
     def add(self, workflow_id: str, data: DataVersion) -> None:
         """Store a new version; drop the archive of the one that is too old by now, and all that is known of a much older one."""

@@ -6,8 +6,10 @@ import os
 import re
 import socket
 import subprocess
+import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,22 +19,24 @@ import pytest
 from tests.integration.cli.serving import PROGRAM, configure, run_here, serving
 from tests.workers import begin
 from tinkbox.model.limits import NODE_CONNECTIONS
-from tinkbox.wire.ephemeral_data import Entry
-from tinkbox.wire.ephemeral_data import encode as pack
-from tinkbox.wire.ephemeral_limits import MAX_ARCHIVE_BYTES
-from tinkbox.wire.messages.worker import Hello, decode_offer, encode
+from tinkbox.wire.ephemeral_data import Entry, encode
+from tinkbox.wire.ephemeral_limits import MAX_ARCHIVE_BYTES, MAX_DATA_BYTES
+from tinkbox.wire.messages.worker import Hello, decode_offer
+from tinkbox.wire.messages.worker import encode as encode_hello
 
 HALF = b"GET /worker/time HTTP/1.1\r\nHost: x\r\n"
 STRANGER, OTHER = "127.0.0.66", "127.0.0.7"
 MACHINE, MAC = "0eba0bf8-3772-4b4a-ab9f-6ebe93b90a94", "08:00:27:00:00:01"
 HALF_REQUESTS = 1100
 UPLOADS = 60
-PATIENCE = 60.0
+HANDING_IN = 8
 TEMPLATE = """
 version: "0.1"
 name: one
-tasks: [{name: one, worker: "{{.device_1}}", actions: [{name: it, image: "it:v1", timeout: 600}]}]
+global_timeout: 600
+tasks: [{name: t, worker: "{{.machine}}", actions: [{name: a, image: "bb:v1"}]}]
 """
+PATIENCE = 60.0
 LOG_BYTES = 1 << 20
 # As many as most shells let a program have open until it asks for more, and some hosts even then.
 FEW_FILES = ["sh", "-c", 'ulimit -n 1024; exec "$0" "$@"', *PROGRAM]
@@ -73,6 +77,29 @@ class Attacked:
         self.command("hardware", "push", "--file", str(document))
         return begin(self.node, json.loads(self.command("hardware", "credential", MAC))["token"], STRANGER)
 
+    def attempt(self, folder: Path, number: int) -> tuple[str, str, str]:
+        """Of another machine: its address, its session and the attempt that it works on."""
+        mac, address = f"08:00:27:00:01:{number:02x}", f"127.0.1.{number + 1}"
+        document, template = folder / f"{number}.json", folder / "one.yaml"
+        own = {"mac": mac, "ip": {"address": address, "netmask": "255.0.0.0"}}
+        document.write_text(
+            json.dumps({"id": MACHINE[:-2] + f"{number:02x}", "network": {"interfaces": [{"dhcp": own}]}})
+        )
+        self.command("hardware", "push", "--file", str(document))
+        if not template.exists():
+            template.write_text(TEMPLATE)
+            self.command("template", "create", "-n", "one", "--file", str(template))
+        self.command("workflow", "create", "-t", "one", "-r", json.dumps({"machine": mac}))
+        session = begin(self.node, json.loads(self.command("hardware", "credential", mac))["token"], address)
+        hello = encode_hello(Hello(boot_id="boot-1", version="0"))
+        status, offered = asked(self.node, address, "POST", "/worker/next", hello.encode(), session)
+        assert status == 200, offered
+        return address, session, str(json.loads(offered)["attempt"])
+
+    def hand_in(self, address: str, session: str, attempt: str, archive: bytes) -> int:
+        """The status with which the attempt's data was taken or not."""
+        return asked(self.node, address, "PUT", f"/worker/attempts/{attempt}/data", archive, session)[0]
+
 
 @contextmanager
 def attacked(folder: Path, program: Sequence[str], limits: str) -> Iterator[Attacked]:
@@ -103,6 +130,17 @@ def answered(port: int, source: str, path: str, **headers: str) -> int:
     try:
         asking.request("GET", path, headers=headers)
         return asking.getresponse().status
+    finally:
+        asking.close()
+
+
+def asked(port: int, source: str, method: str, path: str, body: bytes, session: str) -> tuple[int, bytes]:
+    """Status and body of the answer to a worker."""
+    asking = http.client.HTTPConnection("127.0.0.1", port, timeout=PATIENCE, source_address=(source, 0))
+    try:
+        asking.request(method, path, body, {"Authorization": f"Bearer {session}"})
+        answer = asking.getresponse()
+        return answer.status, answer.read()
     finally:
         asking.close()
 
@@ -150,7 +188,7 @@ def test_answers_that_a_machine_does_not_read_keep_no_memory(tmp_path: Path) -> 
         template = tmp_path / "template.yaml"
         template.write_text(TEMPLATE)
         appliance.command("template", "create", "-n", "one", "--file", str(template))
-        appliance.command("workflow", "create", "-t", "one", "-r", json.dumps({"device_1": MAC}))
+        appliance.command("workflow", "create", "-t", "one", "-r", json.dumps({"machine": MAC}))
 
         def ask(method: str, path: str, body: bytes = b"") -> socket.socket:
             head = f"{method} {path} HTTP/1.1\r\nHost: x\r\n{bearer}Content-Length: {len(body)}\r\n\r\n"
@@ -161,9 +199,9 @@ def test_answers_that_a_machine_does_not_read_keep_no_memory(tmp_path: Path) -> 
             answer.begin()
             return answer.read()
 
-        offered = whole(ask("POST", "/worker/next", encode(Hello(boot_id="boot-1")).encode()))
+        offered = whole(ask("POST", "/worker/next", encode_hello(Hello(boot_id="boot-1")).encode()))
         data = f"/worker/attempts/{decode_offer(offered).attempt}/data"
-        archive = pack([Entry(path="large", mode=0o644, content=os.urandom(10 << 20))])
+        archive = encode([Entry(path="large", mode=0o644, content=os.urandom(10 << 20))])
         assert b" 200 " in ask("PUT", data, archive).makefile("rb").readline()
         before = appliance.memory()
         unread = [ask("GET", data) for _ in range(100)]
@@ -180,6 +218,25 @@ def test_answers_that_a_machine_does_not_read_keep_no_memory(tmp_path: Path) -> 
         assert statuses == {200: 1, 429: 19}, "one has its answer, until it is read"
         grown = appliance.memory() - before
         assert grown < 12 * MAX_ARCHIVE_BYTES, f"{grown >> 20} MiB"
+
+
+def test_data_that_many_machines_hand_in_at_once_takes_little_memory_and_gives_it_back(tmp_path: Path) -> None:
+    archive = encode([Entry(path="image", content=b"x" * MAX_DATA_BYTES)])
+    with attacked(tmp_path, PROGRAM, "") as appliance:
+        sessions = [appliance.attempt(tmp_path, number) for number in range(HANDING_IN)]
+        before = appliance.memory()
+        with ThreadPoolExecutor(3 * HANDING_IN) as threads:
+            handing = [threads.submit(appliance.hand_in, *each, archive) for each in sessions for _ in range(3)]
+            peak = before
+            while not all(each.done() for each in handing):
+                peak = max(peak, appliance.memory())
+                time.sleep(0.02)
+        statuses = {each.result() for each in handing}
+        assert 200 in statuses
+        assert statuses <= {200, 429}
+        assert peak - before < 180 << 20, f"{(peak - before) >> 20} MiB more"
+        left = appliance.memory() - before
+        assert left < 60 << 20, f"{left >> 20} MiB are kept"
 
 
 def test_what_is_no_request_and_clients_that_go_away_leave_the_log_small(tmp_path: Path) -> None:

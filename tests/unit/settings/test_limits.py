@@ -39,7 +39,7 @@ def test_limits_may_be_written_in_part(tmp_path: Path, written: str, each: int, 
         ),
         (
             "body_bytes: {each: 256MiB}",
-            "limits.body_bytes.each: 256MiB is more than limits.body_bytes.all, 128MiB: lower",
+            "limits.body_bytes.each: 256MiB is more than limits.body_bytes.all, 48MiB: lower",
         ),
         ("connections: {each: 9}", "limits.connections: unknown key; did you mean"),
     ],

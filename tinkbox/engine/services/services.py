@@ -6,6 +6,7 @@ is old or said twice does no harm.  A host is `APPLIANCE` or the id of a machine
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import NoReturn
@@ -17,7 +18,7 @@ from tinkbox.engine.rules.service_runs import READY, noted, passed
 from tinkbox.engine.services.routing_table import Hosted, RoutingTable
 from tinkbox.engine.wakeups import CHANGES, SERVICES, Wakeups, host_wakeup
 from tinkbox.engine.workflows.endings import give_up, tell
-from tinkbox.engine.workflows.ephemeral_data import Base, add_version, keep, served, unchanged
+from tinkbox.engine.workflows.ephemeral_data import Base, add_version, is_large, keep, served, unchanged
 from tinkbox.engine.workflows.image_digests import DigestOf, believed, pin
 from tinkbox.engine.workflows.workflows import SHOWN_FINISHED, find_workflow
 from tinkbox.model import history
@@ -82,6 +83,7 @@ class Services:
         self._directory = directory
         self._address = address
         self._digest_of = digest_of
+        self._merging = asyncio.Semaphore()  # of large data
         self._runs: dict[str, frozenset[str]] = {}  # what is wanted of each host, as far as wakeups go
         self.host_id = ""
 
@@ -166,8 +168,12 @@ class Services:
         this host does not have, Conflict for one that a retry has replaced, Invalid for what is no archive and TooLarge
         beyond the limit; then nothing changes.
         """
-        found = await self._store.read(lambda tables: _hosted_run(tables, host, run))
-        entries = await asyncio.to_thread(decode, archive)
+
+        def who(tables: Tables) -> tuple[ServiceRun, bool]:
+            found = _hosted_run(tables, host, run)
+            return found, is_large(tables, found.workflow_id, archive)
+
+        found, large = await self._store.read(who)
         name = found.status.service.spec.name
 
         def write(tables: Tables, merged: tuple[bytes, Written] | None) -> int:
@@ -180,10 +186,13 @@ class Services:
             there = unchanged(tables, found.workflow_id, content)
             return there or add_version(tables, found.workflow_id, f"service {name}", content, self._clock())
 
-        def merge(base: Base) -> tuple[bytes, Written] | None:
-            return served(base, run, entries, self._clock())
+        async with self._merging if large else nullcontext():
+            entries = await asyncio.to_thread(decode, archive)
 
-        version = await keep(self._store, found.workflow_id, merge, write)
+            def merge(base: Base) -> tuple[bytes, Written] | None:
+                return served(base, run, entries, self._clock())
+
+            version = await keep(self._store, found.workflow_id, merge, write, whole=True)
         self._wakeups.wake(CHANGES)
         return version
 

@@ -4,7 +4,9 @@ Delivery is at least once, the effect exactly once: every message names its atte
 same again gets the same answer, and what is stale is refused.
 """
 
+import asyncio
 from collections.abc import Awaitable, Callable
+from contextlib import nullcontext
 from dataclasses import replace
 from datetime import datetime
 
@@ -17,7 +19,7 @@ from tinkbox.engine.rules.verdicts import may_end, resumes
 from tinkbox.engine.wakeups import CHANGES, Wakeups, worker_wakeup
 from tinkbox.engine.workflows.beginnings import begin_attempt
 from tinkbox.engine.workflows.endings import end_attempt, tell, wake
-from tinkbox.engine.workflows.ephemeral_data import Reading, add_version, keep, pushed, unchanged
+from tinkbox.engine.workflows.ephemeral_data import Reading, add_version, is_large, keep, pushed, unchanged
 from tinkbox.engine.workflows.image_digests import DigestOf, believed, pin
 from tinkbox.engine.workflows.journals import refuse_waiting, standing, undecided
 from tinkbox.engine.workflows.returns import RETURNED
@@ -63,6 +65,7 @@ class Attempts:
         self._gather = gather
         self._name_of = name_of
         self._digest_of = digest_of
+        self._merging = asyncio.Semaphore()  # of large data
         self.offered = 0  # since the appliance began, repeated offers included
 
     async def offer(self, worker: str, hello: Hello) -> Offer | None:
@@ -223,7 +226,7 @@ class Attempts:
 
         def newest(tables: Tables) -> Reading:
             version = tables.data.newest_version(found.workflow_id)
-            return Reading(self._store, found.workflow_id, version, tables.data.size(found.workflow_id, version))
+            return Reading(self._store, found.workflow_id, version, tables.data.newest_size(found.workflow_id))
 
         return await self._store.read(newest)
 
@@ -237,7 +240,12 @@ class Attempts:
             raise TooLarge(
                 f"the archive of the ephemeral data is {len(archive)} bytes, at most {MAX_ARCHIVE_BYTES} are kept"
             )
-        attempt = await self._store.read(lambda tables: owned(tables, worker, token))
+
+        def who(tables: Tables) -> tuple[Attempt, bool]:
+            attempt = owned(tables, worker, token)
+            return attempt, is_large(tables, attempt.workflow_id, archive)
+
+        attempt, large = await self._store.read(who)
         now, workflow_id = self._clock(), attempt.workflow_id
 
         def write(tables: Tables, merged: bytes) -> int:
@@ -248,7 +256,8 @@ class Attempts:
                 raise Conflict(f"attempt {token} is over: its data is not taken any more")
             return add_version(tables, workflow_id, worker, merged, now)
 
-        return await keep(self._store, workflow_id, lambda base: pushed(base, archive, attempt.started_at), write)
+        async with self._merging if large else nullcontext():
+            return await keep(self._store, workflow_id, lambda base: pushed(base, archive, attempt.started_at), write)
 
     def _report(self, tables: Tables, attempt: Attempt, report: Report) -> list[str]:
         token = attempt.token

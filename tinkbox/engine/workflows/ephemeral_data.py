@@ -8,9 +8,9 @@ copy that it pulled, nor brings back what the service removed meanwhile.
 import asyncio
 import hashlib
 from collections.abc import AsyncIterator, Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from datetime import datetime
-from typing import TypeVar
+from typing import Final, TypeVar
 
 from tinkbox.model.errors import NotFound
 from tinkbox.store.database import Store, Tables
@@ -18,7 +18,10 @@ from tinkbox.store.ephemeral_data import DataVersion
 from tinkbox.store.services import Written
 from tinkbox.wire.ephemeral_data import Entry, decode, encode, fingerprint, overlaid
 
-PIECE = 256 * 1024
+# How much of it is read at a time for one who fetches it.
+PIECE: Final = 256 * 1024
+# What is larger has its turn: of actions' data and of services' one each is in memory several times.
+SMALL: Final = 256 * 1024
 T = TypeVar("T")
 
 
@@ -26,11 +29,12 @@ T = TypeVar("T")
 class Base:
     """The newest data, 0 and empty when there is none yet, and what services have in it.
 
-    `since` is when the attempt began that may have older copies of it, None when none runs.
+    `since` is when the attempt began that may have older copies of it, None when none runs.  Where services have nothing
+    in it the archive is left out, unless it was asked for.
     """
 
     version: int
-    archive: bytes
+    archive: bytes = field(compare=False)
     written: tuple[Written, ...] = ()
     since: datetime | None = None
 
@@ -61,17 +65,25 @@ class Reading:
             yield piece
 
 
-async def keep(store: Store, workflow_id: str, merge: Callable[[Base], T], write: Callable[[Tables, T], int]) -> int:
+async def keep(
+    store: Store,
+    workflow_id: str,
+    merge: Callable[[Base], T],
+    write: Callable[[Tables, T], int],
+    *,
+    whole: bool = False,
+) -> int:
     """Merge something into the newest data, store it, and return what `write` does; again, when others were quicker.
 
-    Merging may take a while, so it is done in a thread, and nobody waits for it.
+    Merging may take a while, so it is done in a thread, and nobody waits for it.  With `whole` it is given the newest
+    archive in any case.
     """
     while True:
-        base = await store.read(lambda tables: _base(tables, workflow_id))
+        base = await store.read(lambda tables: _base(tables, workflow_id, whole=whole))
         merged = await asyncio.to_thread(merge, base)
 
         def use_case(tables: Tables, base: Base = base, merged: T = merged) -> int | None:
-            return write(tables, merged) if _base(tables, workflow_id) == base else None
+            return write(tables, merged) if _unread_base(tables, workflow_id) == base else None
 
         kept = await store.write(use_case)
         if kept is not None:
@@ -109,21 +121,30 @@ def served(base: Base, run: str, entries: Sequence[Entry], now: datetime) -> tup
     return encode(overlaid(kept, changed)), Written(run=run, files=files, removed=remembered)
 
 
-def _base(tables: Tables, workflow_id: str) -> Base:
-    newest = tables.data.newest(workflow_id)
+def _base(tables: Tables, workflow_id: str, *, whole: bool) -> Base:
+    base = _unread_base(tables, workflow_id)
+    newest = tables.data.newest(workflow_id) if whole or base.written else None
+    return replace(base, archive=newest.archive) if newest is not None and newest.archive else base
+
+
+def _unread_base(tables: Tables, workflow_id: str) -> Base:
     going = tables.workflows.under_way(workflow_id)
     return Base(
-        version=newest.version if newest else 0,
-        archive=(newest.archive or b"") if newest else b"",
+        version=tables.data.newest_version(workflow_id),
+        archive=b"",
         written=tuple(tables.services.written(workflow_id)),
         since=next((each.attempt.started_at for each in going if each.attempt is not None), None),
     )
 
 
+def is_large(tables: Tables, workflow_id: str, archive: bytes) -> bool:
+    """Whether merging an archive into the newest data takes much memory, and so has its turn."""
+    return max(len(archive), tables.data.newest_size(workflow_id)) > SMALL
+
+
 def unchanged(tables: Tables, workflow_id: str, archive: bytes) -> int | None:
     """The number of the newest version of the data when it is this, else None."""
-    newest = tables.data.newest(workflow_id)
-    return newest.version if newest is not None and newest.digest == hashlib.sha256(archive).hexdigest() else None
+    return tables.data.newest_if(workflow_id, hashlib.sha256(archive).hexdigest())
 
 
 def add_version(tables: Tables, workflow_id: str, who: str, archive: bytes, now: datetime) -> int:

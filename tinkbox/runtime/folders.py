@@ -15,10 +15,9 @@ from pathlib import Path
 
 from tinkbox.model.errors import Invalid, TooLarge
 from tinkbox.wire.ephemeral_data import Entry, check_sizes, encode
-from tinkbox.wire.ephemeral_limits import MAX_DATA_BYTES
+from tinkbox.wire.ephemeral_limits import MAX_DATA_BYTES, MAX_DEPTH
 
 MAX_FILES = 100_000  # more are not even counted
-MAX_DEPTH = 64
 _GONE = frozenset({errno.ENOENT, errno.ENOTDIR})
 
 

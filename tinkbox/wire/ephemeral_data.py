@@ -9,13 +9,19 @@ import io
 import tarfile
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, Self
 
 from tinkbox.model.errors import Invalid, TooLarge
-from tinkbox.wire.ephemeral_limits import MAX_ARCHIVE_BYTES, MAX_DATA_BYTES
+from tinkbox.wire.ephemeral_limits import MAX_ARCHIVE_BYTES, MAX_DATA_BYTES, MAX_DEPTH
 
 _HEADER: Final = 512
 _MAX_NAME: Final = 4096  # Linux takes no longer path
+# Where a header says what it is, and those that belong to the next one: pax's and GNU's for a long name or link.
+_TYPE: Final = slice(156, 157)
+_LONGER: Final = frozenset({tarfile.XHDTYPE, tarfile.GNUTYPE_LONGNAME, tarfile.GNUTYPE_LONGLINK})
+_NEVER: Final = frozenset({tarfile.XGLTYPE, tarfile.SOLARIS_XHDTYPE, tarfile.GNUTYPE_SPARSE})
+_MAX_LONGER: Final = 4 * _MAX_NAME
+_SPARSE: Final = b" GNU.sparse."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,36 +68,93 @@ def decode(archive: bytes) -> list[Entry]:
     """The files of an archive, safe to write below a folder.  Raises Invalid or TooLarge."""
     if not archive:
         return []
+    entries: list[Entry] = []
+    for path, header, tar in _members(archive):
+        if header.issym():
+            entries.append(Entry(path=path, link=header.linkname))
+        elif header.isdir():
+            entries.append(Entry(path=path, mode=header.mode & 0o777))
+        else:
+            reader = tar.extractfile(header)
+            content = reader.read() if reader else b""
+            entries.append(Entry(path=path, mode=header.mode & 0o777, content=content))
+    return entries
+
+
+def check(archive: bytes) -> None:
+    """Raise what `decode` would raise, without having the files in memory."""
+    if archive:
+        for _ in _members(archive):
+            pass
+
+
+def _members(archive: bytes) -> Iterator[tuple[str, tarfile.TarInfo, tarfile.TarFile]]:
+    """What is in an archive, each with its path; raises Invalid or TooLarge."""
     if len(archive) > MAX_ARCHIVE_BYTES:
         raise TooLarge(
             f"the archive of the ephemeral data is {len(archive)} bytes, at most {MAX_ARCHIVE_BYTES} are kept"
         )
-    entries: list[Entry] = []
     ends: set[str] = set()
+    folders: list[str] = []
     total = 0
     try:
-        with tarfile.open(fileobj=io.BytesIO(archive), mode="r:") as tar:
+        with tarfile.open(fileobj=io.BytesIO(archive), mode="r:", tarinfo=_Header) as tar:
             for header in tar:
-                path = _inside(header.name, ends)
+                path = _inside(header.name)
                 # A sparse file says a size that its few bytes in the archive do not show.
                 total += header.size
                 if total > MAX_DATA_BYTES:
                     raise TooLarge(f"the ephemeral data exceeds {MAX_DATA_BYTES} bytes with {path}")
-                if not header.isdir():
-                    ends.add(path)
-                if header.issym():
-                    entries.append(Entry(path=path, link=header.linkname))
-                elif header.isdir():
-                    entries.append(Entry(path=path, mode=header.mode & 0o777))
-                elif header.isreg():
-                    reader = tar.extractfile(header)
-                    content = reader.read() if reader else b""
-                    entries.append(Entry(path=path, mode=header.mode & 0o777, content=content))
-                else:
+                if not (header.isreg() or header.isdir() or header.issym()):
                     raise Invalid(f"ephemeral data: {path} is neither file, directory nor link")
+                if path.count("/") + header.isdir() > MAX_DEPTH:
+                    raise Invalid(f"ephemeral data: folders are nested more than {MAX_DEPTH} deep: {path[:100]}…")
+                if header.isdir():
+                    folders.append(path)
+                elif path in ends:
+                    # Written again, a link would lead what is written out of the folder.
+                    raise Invalid(f"ephemeral data: {path[:100]!r} is there twice")
+                else:
+                    ends.add(path)
+                yield path, header, tar
+                header.pax_headers = {}  # tarfile keeps every header
     except (tarfile.TarError, OSError, ValueError, EOFError) as error:
         raise Invalid(f"ephemeral data: not an archive: {error}") from None
-    return entries
+    for path in (*ends, *folders):
+        if not ends.isdisjoint(_folders(path)):
+            raise Invalid(f"ephemeral data: {path[:100]!r} is said to be in what is no folder")
+    if not ends.isdisjoint(folders):
+        raise Invalid("ephemeral data: what is a folder is said to be none as well")
+
+
+class _Header(tarfile.TarInfo):
+    """A header, and before it those that say what does not fit into it.
+
+    Of a few megabytes in them, or of the map of a sparse file, tarfile makes a hundred.
+    """
+
+    @classmethod
+    def fromtarfile(cls, tarfile: tarfile.TarFile) -> Self:
+        file = tarfile.fileobj
+        assert file is not None
+        at = file.tell()
+        said = file.read(_HEADER)
+        if said[_TYPE] in _NEVER:
+            raise Invalid("ephemeral data: the archive has a header for all files, or a sparse file")
+        if said[_TYPE] in _LONGER:
+            size = cls.frombuf(said, tarfile.encoding or "utf-8", tarfile.errors or "strict").size
+            if not 0 <= size <= _MAX_LONGER:
+                raise Invalid(
+                    f"ephemeral data: a header of the archive has {size} bytes, at most {_MAX_LONGER} are taken"
+                )
+            if _SPARSE in file.read(size):
+                raise Invalid("ephemeral data: the archive has a sparse file")
+        file.seek(at)
+        found = super().fromtarfile(tarfile)
+        if found.size < 0:
+            # tarfile would go back by as much, and find the same headers for ever.
+            raise Invalid(f"ephemeral data: a file of {found.size} bytes")
+        return found
 
 
 def fingerprint(entry: Entry) -> str:
@@ -132,10 +195,8 @@ def _too_large(sizes: Mapping[str, int]) -> TooLarge:
     )
 
 
-def _inside(name: str, ends: set[str]) -> str:
+def _inside(name: str) -> str:
     path = "/".join(part for part in name.split("/") if part not in ("", "."))
     if name.startswith("/") or ".." in path.split("/") or not path or "\0" in name or len(name) > _MAX_NAME:
         raise Invalid(f"ephemeral data: {name[:100]!r} would leave its folder")
-    if not ends.isdisjoint(_folders(path)):
-        raise Invalid(f"ephemeral data: {name[:100]!r} is said to be in what is no folder")
     return path

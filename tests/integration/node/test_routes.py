@@ -20,6 +20,8 @@ from tinkbox.model.disks import Content, Disk, Refused
 from tinkbox.model.sightings import Fact
 from tinkbox.model.workflow import Outcome, State
 from tinkbox.node.routes import routes
+from tinkbox.wire.ephemeral_data import Entry
+from tinkbox.wire.ephemeral_data import encode as encode_data
 from tinkbox.wire.messages import breakpoints as holds
 from tinkbox.wire.messages import disks
 from tinkbox.wire.messages.breakpoints import Asked, Held, Orders, Resumed, Ruling, decode_orders
@@ -196,11 +198,12 @@ async def test_the_same_report_twice_is_fine_and_another_is_stale(box: Appliance
 async def test_output_and_data_travel(box: Appliance, door: Client) -> None:
     headers = await bearer(box)
     offer = await offered(box, door, headers)
-    path = f"/worker/attempts/{offer.attempt}"
+    path, archive = f"/worker/attempts/{offer.attempt}", encode_data([Entry(path="f", content=b"bytes")])
     answer = await door.post(f"{path}/output?offset=0", data=b"\x00hi\n", headers=headers)
     assert await answer.json() == {"next": 4}
-    assert await (await door.put(f"{path}/data", data=b"bytes", headers=headers)).json() == {"version": 1}
-    assert await (await door.get(f"{path}/data", headers=headers)).read() == b"bytes"
+    assert await (await door.put(f"{path}/data", data=archive, headers=headers)).json() == {"version": 1}
+    assert await (await door.get(f"{path}/data", headers=headers)).read() == archive
+    assert (await door.put(f"{path}/data", data=b"no archive", headers=headers)).status == 422
 
 
 @pytest.mark.parametrize(

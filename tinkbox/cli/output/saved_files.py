@@ -10,6 +10,7 @@ from pathlib import Path, PurePosixPath
 
 from tinkbox.model.errors import Conflict, Invalid, Unavailable
 from tinkbox.wire.ephemeral_data import Entry
+from tinkbox.wire.ephemeral_limits import MAX_DEPTH
 
 
 def save(entries: Iterable[Entry], folder: Path) -> list[str]:
@@ -41,6 +42,8 @@ def leads_out(path: str, target: str) -> bool:
 
 def _check(path: str, links: set[str]) -> None:
     parts = path.split("/")
+    if len(parts) > MAX_DEPTH + 1:
+        raise Invalid(f"{path[:100]!r} is nested more than {MAX_DEPTH} folders deep: nothing was saved")
     above = {"/".join(parts[:depth]) for depth in range(1, len(parts))}
     if any(part in ("", ".", "..") for part in parts) or "\0" in path or above & links:
         raise Invalid(f"{path[:100]!r} would leave the folder: nothing was saved")

@@ -234,7 +234,7 @@ class Attempts:
         """Store a new version of the ephemeral data; returns its number.
 
         The same data as the newest version's makes no new one, and what services wrote stays as they
-        wrote it.  Raises TooLarge beyond the limit, Conflict when the attempt is over.
+        wrote it.  Raises TooLarge beyond the limit, Invalid for what cannot be unpacked, Conflict when the attempt is over.
         """
         if len(archive) > MAX_ARCHIVE_BYTES:
             raise TooLarge(

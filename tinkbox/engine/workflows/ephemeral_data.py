@@ -16,7 +16,7 @@ from tinkbox.model.errors import NotFound
 from tinkbox.store.database import Store, Tables
 from tinkbox.store.ephemeral_data import DataVersion
 from tinkbox.store.services import Written
-from tinkbox.wire.ephemeral_data import Entry, decode, encode, fingerprint, overlaid
+from tinkbox.wire.ephemeral_data import Entry, check, decode, encode, fingerprint, overlaid
 
 # How much of it is read at a time for one who fetches it.
 PIECE: Final = 256 * 1024
@@ -93,11 +93,13 @@ async def keep(
 def pushed(base: Base, archive: bytes, since: datetime) -> bytes:
     """What becomes of the data when an attempt that began at `since` pushes everything it has.
 
-    Raises Invalid and TooLarge, but where no service has written anything the archive is taken as it is.
+    Where no service has written anything the archive is taken as it is.  Raises Invalid for what nobody can unpack, and
+    TooLarge.
     """
     owned = {path for each in base.written for path in each.files}
     owned |= {path for each in base.written for path, at in each.removed.items() if at >= since}
     if not owned:
+        check(archive)
         return archive
     newest = [entry for entry in decode(base.archive) if entry.path in owned]
     return encode(overlaid((entry for entry in decode(archive) if entry.path not in owned), newest))

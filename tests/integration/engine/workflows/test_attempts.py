@@ -5,10 +5,11 @@ import asyncio
 import pytest
 
 from tests.integration.engine.appliance import RELAY, Appliance
-from tinkbox.model.errors import Conflict, Denied, NotFound, TooLarge
+from tests.integration.engine.serving import packed
+from tinkbox.model.errors import Conflict, Denied, Invalid, NotFound, TooLarge
 from tinkbox.model.workflow import Outcome, State
 from tinkbox.store.output import HEAD, TAIL
-from tinkbox.wire.ephemeral_limits import MAX_ARCHIVE_BYTES
+from tinkbox.wire.ephemeral_limits import MAX_ARCHIVE_BYTES, MAX_DATA_BYTES
 from tinkbox.wire.messages.worker import Hello, Offer, Report
 
 
@@ -192,31 +193,44 @@ async def test_data_is_kept_by_version_and_the_newest_three_stay(box: Appliance)
     worker, offer = await started(box)
     assert await box.data(worker, offer.attempt) == b""
     for number in range(1, 6):
-        archive = b"version %d" % number
+        archive = packed({"a": f"version {number}"})
         assert await box.attempts.keep_data(worker, offer.attempt, archive) == number
         assert await box.attempts.keep_data(worker, offer.attempt, archive) == number
-    assert await box.data(worker, offer.attempt) == b"version 5"
+    assert await box.data(worker, offer.attempt) == packed({"a": "version 5"})
     third = await box.workflows.data(offer.workflow_id, 3)
     assert third is not None
-    assert third.archive == b"version 3"
+    assert third.archive == packed({"a": "version 3"})
     with pytest.raises(NotFound, match=r"kept: 3, 4, 5"):
         await box.workflows.data(offer.workflow_id, 2)
 
 
 async def test_too_much_data_is_refused_and_the_former_version_stays(box: Appliance) -> None:
     worker, offer = await started(box)
-    await box.attempts.keep_data(worker, offer.attempt, b"small")
+    await box.attempts.keep_data(worker, offer.attempt, packed({"a": "small"}))
     with pytest.raises(TooLarge):
         await box.attempts.keep_data(worker, offer.attempt, b"x" * (MAX_ARCHIVE_BYTES + 1))
-    assert await box.data(worker, offer.attempt) == b"small"
-    assert await box.attempts.keep_data(worker, offer.attempt, b"x" * MAX_ARCHIVE_BYTES) == 2
+    assert await box.data(worker, offer.attempt) == packed({"a": "small"})
+    largest = packed({"a": "x" * MAX_DATA_BYTES}).ljust(MAX_ARCHIVE_BYTES, b"\0")
+    assert await box.attempts.keep_data(worker, offer.attempt, largest) == 2
+
+
+@pytest.mark.parametrize("archive", [b"x" * 512, packed({"d/" * 65 + "f": ""}), packed({"../f": ""})])
+async def test_data_that_nobody_can_unpack_is_refused_and_the_former_version_stays(
+    box: Appliance, archive: bytes
+) -> None:
+    worker, offer = await started(box)
+    former = packed({"a": "1"})
+    await box.attempts.keep_data(worker, offer.attempt, former)
+    with pytest.raises(Invalid):
+        await box.attempts.keep_data(worker, offer.attempt, archive)
+    assert await box.data(worker, offer.attempt) == former
 
 
 async def test_data_of_an_attempt_that_is_over_is_not_taken(box: Appliance) -> None:
     worker, offer = await started(box)
     await box.report(worker, offer)
     with pytest.raises(Conflict):
-        await box.attempts.keep_data(worker, offer.attempt, b"late")
+        await box.attempts.keep_data(worker, offer.attempt, packed({"a": "late"}))
 
 
 def ended(offer: Offer, boot_id: str = "boot-1", *, finishing: bool = False, asks_as: str = "boot-1") -> Report:
@@ -277,7 +291,7 @@ async def test_a_report_that_is_refused_offers_nothing(box: Appliance) -> None:
 async def test_an_offer_says_that_there_is_no_data_as_long_as_nobody_could_write_some(box: Appliance) -> None:
     worker, offer = await started(box)
     assert offer.no_data
-    await box.attempts.keep_data(worker, offer.attempt, b"x" * 512)
+    await box.attempts.keep_data(worker, offer.attempt, packed({"a": ""}))
     following = await box.attempts.report(worker, offer.attempt, ended(offer))
     assert following is not None
     assert not following.no_data

@@ -13,6 +13,7 @@ from hypothesis import strategies as some
 from tinkbox.cli.output.saved_files import leads_out, save
 from tinkbox.model.errors import Conflict, Invalid, Unavailable
 from tinkbox.wire.ephemeral_data import Entry
+from tinkbox.wire.ephemeral_limits import MAX_DEPTH
 
 
 def file(path: str, content: bytes = b"x", mode: int = 0o644) -> Entry:
@@ -50,6 +51,13 @@ def test_a_path_that_leaves_the_folder_saves_nothing_at_all(tmp_path: Path, path
     with pytest.raises(Invalid, match="nothing was saved"):
         save([file("fine"), file(path)], tmp_path / "new")
     assert list(tmp_path.iterdir()) == []
+
+
+def test_folders_nested_too_deep_are_refused_in_a_line(tmp_path: Path) -> None:
+    assert save([file("d/" * MAX_DEPTH + "f")], tmp_path / "deep") == []
+    with pytest.raises(Invalid, match="nested more than 64 folders deep: nothing was saved"):
+        save([file("d/" * 5000 + "f")], tmp_path / "new")
+    assert not (tmp_path / "new").exists()
 
 
 @pytest.mark.parametrize("order", [1, -1])

@@ -1,5 +1,7 @@
 """What becomes of a workflow's data when actions and services write it at the same time."""
 
+import io
+import tarfile
 from collections.abc import Iterable
 from dataclasses import replace
 from datetime import timedelta
@@ -13,7 +15,7 @@ from tinkbox.engine.workflows.ephemeral_data import Base, pushed, served
 from tinkbox.model.errors import Invalid, TooLarge
 from tinkbox.store.services import Written
 from tinkbox.wire.ephemeral_data import Entry, decode, encode
-from tinkbox.wire.ephemeral_limits import MAX_DATA_BYTES
+from tinkbox.wire.ephemeral_limits import MAX_DATA_BYTES, MAX_DEPTH
 
 EMPTY = Base(version=0, archive=b"")
 Folder = dict[str, bytes]
@@ -77,10 +79,20 @@ def test_what_two_services_wrote_is_gone_only_when_neither_has_it() -> None:
     assert contents(after(base, "other", {}).archive) == {}
 
 
-def test_where_services_wrote_nothing_an_action_pushes_what_it_likes() -> None:
-    assert pushed(replace(EMPTY, archive=archive(a=b"1")), b"no archive", NOW) == b"no archive"
-    written = (Written(run="s"),)
-    assert pushed(replace(EMPTY, written=written), b"no archive", NOW) == b"no archive"
+def test_where_services_wrote_nothing_an_action_replaces_everything() -> None:
+    mine = archive(mine=b"2")
+    assert pushed(replace(EMPTY, archive=archive(a=b"1")), mine, NOW) == mine
+    assert pushed(replace(EMPTY, written=(Written(run="s"),)), mine, NOW) == mine
+    assert pushed(EMPTY, b"", NOW) == b""
+
+
+def test_what_nobody_can_unpack_is_refused_also_where_services_wrote_nothing() -> None:
+    deep = io.BytesIO()
+    with tarfile.open(fileobj=deep, mode="w") as tar:
+        tar.addfile(tarfile.TarInfo("d/" * (MAX_DEPTH + 1) + "f"))
+    for refused in (b"no archive", deep.getvalue()):
+        with pytest.raises(Invalid):
+            pushed(EMPTY, refused, NOW)
 
 
 def test_an_action_does_not_undo_what_a_service_wrote_after_it_had_pulled() -> None:

@@ -3,6 +3,7 @@
 import asyncio
 import fcntl
 import gc
+import os
 import shutil
 import signal
 import socket
@@ -34,6 +35,7 @@ from tinkbox.door.pressure import Pressure
 from tinkbox.door.problems import refusals_become_problems
 from tinkbox.engine.templates.jinja_process import render_confined
 from tinkbox.freed_memory import give_back_freed_memory
+from tinkbox.host_users import group_name, user_name
 from tinkbox.hosting.volumes import real_folders
 from tinkbox.listening import Listening, Sockets, bound, tried
 from tinkbox.model.disk_usage import LAST_ROOM
@@ -322,8 +324,8 @@ async def check(settings: Settings, say: Say, file: Path, *, draft: bool = False
     """Look at everything that serving needs, say what is wrong and what to do; whether all is well.
 
     It changes nothing.  Root looks at the files as the owner of the data folder does: a unit runs as that user, who must be
-    able to read the configuration's `file` as well, unless it is a `draft`, which only its author may read yet.  Beside an appliance that runs with the same folder its ports are left
-    alone.  A Docker engine is not needed: without one everything works but hosted services.
+    able to read the configuration's `file` as well, unless it is a `draft`, which only its author may read yet.  Beside an
+    appliance that runs with the same folder its ports are left alone.  A Docker engine is not needed: without one everything works but hosted services.
     """
     wrong, later = list[str](), list[str]()
     for line in contradictions.lowered(settings):
@@ -384,8 +386,22 @@ def _refuse_unreadable(file: Path) -> None:
         file.open().close()
     except FileNotFoundError:
         return
+    except PermissionError:
+        who = user_name(os.geteuid())
+        raise Unavailable(f"the user {who} cannot read {file}: {_made_readable(file)}") from None
     except OSError as error:
-        raise Unavailable(f"cannot read the configuration file {file}: {error.strerror}: make it readable") from None
+        raise Unavailable(f"cannot read the configuration file {file}: {error.strerror}") from None
+
+
+def _made_readable(file: Path) -> str:
+    """What root types so that the present user can read a file."""
+    for folder in reversed(file.absolute().parents):
+        if not os.access(folder, os.X_OK, effective_ids=True):
+            return f"`chmod 755 {folder}` lets everybody into that folder"
+    group = group_name(os.getegid())
+    return (
+        f"`chmod 644 {file}` lets everybody read it, `chgrp {group} {file} && chmod 640 {file}` only the group {group}"
+    )
 
 
 def _running(data: Path) -> int | None:

@@ -1,5 +1,6 @@
-"""The users of this host by their names."""
+"""The users and groups of this host by their names."""
 
+from grp import getgrgid
 from pwd import getpwuid
 
 
@@ -9,3 +10,11 @@ def user_name(uid: int) -> str:
         return getpwuid(uid).pw_name
     except KeyError:
         return str(uid)
+
+
+def group_name(gid: int) -> str:
+    """What the host calls a group; the number of one that has no name."""
+    try:
+        return getgrgid(gid).gr_name
+    except KeyError:
+        return str(gid)

@@ -5,6 +5,6 @@ reads the environment.
 """
 
 from tinkbox.settings.environment import ClientTarget, terminal_kind
-from tinkbox.settings.file import CONFIG, client_target, load
+from tinkbox.settings.file import CONFIG, client_target, is_draft, load
 
-__all__ = ["CONFIG", "ClientTarget", "client_target", "load", "terminal_kind"]
+__all__ = ["CONFIG", "ClientTarget", "client_target", "is_draft", "load", "terminal_kind"]

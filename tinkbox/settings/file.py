@@ -70,6 +70,16 @@ def _written_twice(node: "yaml.Node | None", key: str) -> Iterator[Problem]:
         yield from _written_twice(value, path)
 
 
+def is_draft(path: Path | None) -> bool:
+    """Whether a configuration file, if one was named, is another one than the unit uses: that in /etc."""
+    if path is None:
+        return False
+    try:
+        return not path.samefile(CONFIG)
+    except OSError:
+        return path.absolute() != CONFIG
+
+
 def client_target(data: Path | None = None) -> ClientTarget:
     """Which appliance the commands speak to.
 

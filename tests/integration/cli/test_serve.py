@@ -242,6 +242,9 @@ def users_folder() -> Iterator[Path]:
         yield Path(made)
 
 
+UNREADABLE = "the user 4711 cannot read {0}: `chmod 644 {0}` lets everybody read it, `chgrp 4711 {0} && chmod 640 {0}`"
+
+
 @pytest.mark.skipif(os.geteuid() != 0, reason="makes files of other users")
 def test_root_checks_for_the_user_who_owns_the_data_folder_and_locks_nobody_out(users_folder: Path) -> None:
     configuration = configure(users_folder)
@@ -254,8 +257,35 @@ def test_root_checks_for_the_user_who_owns_the_data_folder_and_locks_nobody_out(
     assert state_of(configuration.data) == before
     configuration.path.chmod(0o600)  # a draft of root's
     checked = run(*check)
-    unreadable = f"before a unit uses it: cannot read the configuration file {configuration.path}"
-    assert (checked.status, unreadable in checked.out) == (0, True)
+    assert (checked.status, f"before a unit uses it: {UNREADABLE.format(configuration.path)}" in checked.out) == (
+        0,
+        True,
+    )
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="makes files of other users")
+def test_a_configuration_that_the_units_user_cannot_read_is_an_error_once_the_unit_uses_it(users_folder: Path) -> None:
+    configuration = configure(users_folder)
+    configuration.data.mkdir(mode=0o700)
+    os.chown(configuration.data, 4711, 4711)
+    configuration.path.chmod(0o600)
+    link = users_folder / "link.yaml"
+    link.symlink_to(configuration.path)
+    units = f"import sys; from tinkbox.settings import file; file.CONFIG = file.Path({str(configuration.path)!r})"
+    command = [PROGRAM[0], "-c", f"{units}; from tinkbox.cli import main; sys.exit(main())", "serve", "--check"]
+    for path in (configuration.path, link):
+        named = [*command, "--config", str(path)]
+        checked = subprocess.run(named, cwd=ROOT, env=clean_environment(), capture_output=True, text=True, check=False)
+        assert (checked.returncode, f"wrong: {UNREADABLE.format(path)}" in checked.stdout) == (1, True), checked
+    configuration.path.chmod(0o644)
+    users_folder.chmod(0o700)
+    # The data folder is elsewhere: nobody but root gets to the file.
+    with TemporaryDirectory(dir="/tmp") as elsewhere:
+        os.chown(elsewhere, 4711, 4711)
+        named = [*command, "--config", str(configuration.path), "--data", elsewhere]
+        checked = subprocess.run(named, cwd=ROOT, env=clean_environment(), capture_output=True, text=True, check=False)
+    remedy = f"cannot read {configuration.path}: `chmod 755 {users_folder}` lets everybody into that folder"
+    assert (checked.returncode, f"wrong: the user 4711 {remedy}" in checked.stdout) == (1, True), checked
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="makes files of other users")

@@ -24,12 +24,12 @@ def serve(chosen: argparse.Namespace) -> int:
     from tinkbox.door.log_limit import LogLimit
     from tinkbox.log_text import log_to
     from tinkbox.private_files import UMASK
-    from tinkbox.settings import CONFIG, load
+    from tinkbox.settings import CONFIG, is_draft, load
 
     os.umask(UMASK)
     settings = load(chosen.config, chosen.data)
     if chosen.check:
-        draft = chosen.config is not None
+        draft = is_draft(chosen.config)
         return 0 if asyncio.run(check(settings, _say, chosen.config or CONFIG, draft=draft)) else 1
     log_to(sys.stderr).addFilter(LogLimit(time.monotonic))
     asyncio.run(run(settings, _say))

@@ -3,9 +3,9 @@
 import argparse
 from collections.abc import Sequence
 from importlib import import_module
-from pathlib import Path
 
 from tinkbox.cli import render_process
+from tinkbox.cli.flags import folder
 from tinkbox.cli.nouns import NOUNS, version, worker
 
 DESCRIPTION = "Takes machines from bare metal to installed system."
@@ -40,7 +40,7 @@ def command_line(words: Sequence[str]) -> argparse.ArgumentParser:
         dest="run",
         help="the same as `tinkbox version`",
     )
-    parser.add_argument("--data", type=Path, metavar="DIR", help=DATA)
+    parser.add_argument("--data", type=folder, metavar="DIR", help=DATA)
     # What the appliance starts to render a template apart from itself.
     parser.add_argument(
         "--render", action="store_const", const=render_process.render, dest="run", help=argparse.SUPPRESS

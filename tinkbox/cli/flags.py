@@ -61,6 +61,11 @@ def add_confirmation(verb: argparse.ArgumentParser) -> None:
     )
 
 
+def folder(text: str) -> Path:
+    """An argument that names a folder, wherever else it is used later: another program resolves it from its own place."""
+    return Path(text).absolute()
+
+
 def duration(text: str) -> int:
     """An argument's seconds."""
     from tinkbox.model.duration import parse_duration

@@ -13,6 +13,7 @@ from tinkbox.cli.command_line import command_apart, command_line, parse
 from tinkbox.cli.nouns import NOUNS
 
 FOLDER = Path(nouns.__file__).parent
+HERE = Path.cwd()
 ID = "75ab8483-6f42-42a9-a80d-a9f6196130df"
 COMMANDS = {
     "hardware push --file a.json": ("hardware:push", {"file": Path("a.json")}),
@@ -61,7 +62,7 @@ COMMANDS = {
     "image delete a:v1": ("image:delete", {"keys": ["a:v1"]}),
     "osie build --output o --cache c --executable e": (
         "osie:build",
-        {"output": Path("o"), "cache": Path("c"), "executable": Path("e"), "architecture": "x86_64"},
+        {"output": HERE / "o", "cache": HERE / "c", "executable": Path("e"), "architecture": "x86_64"},
     ),
     "osie build --architecture aarch64": ("osie:build", {"architecture": "aarch64", "executable": None}),
     "osie list --format yaml": ("osie:show_list", {"format": "yaml"}),
@@ -73,10 +74,10 @@ COMMANDS = {
     "serve": ("serve:serve", {"config": None, "data": None, "check": False}),
     "serve --config c.yaml --data d --check": (
         "serve:serve",
-        {"config": Path("c.yaml"), "data": Path("d"), "check": True},
+        {"config": Path("c.yaml"), "data": HERE / "d", "check": True},
     ),
-    "--data d hardware list": ("hardware:show_list", {"data": Path("d")}),
-    "--data d serve": ("serve:serve", {"data": Path("d")}),
+    "--data d hardware list": ("hardware:show_list", {"data": HERE / "d"}),
+    "--data d serve": ("serve:serve", {"data": HERE / "d"}),
     "--worker": ("worker:work", {"server": None, "credential": None, "docker": None, "no_privileged": False}),
     "--worker --no-debug": ("worker:work", {"no_debug": True}),
     "--worker --server http://a --credential w.json --docker unix:///d --data d --no-privileged": (
@@ -85,7 +86,7 @@ COMMANDS = {
             "server": "http://a",
             "credential": Path("w.json"),
             "docker": "unix:///d",
-            "data": Path("d"),
+            "data": HERE / "d",
             "no_privileged": True,
         },
     ),

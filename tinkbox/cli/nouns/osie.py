@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from tinkbox.cli.connection import ask
-from tinkbox.cli.flags import add_listing, add_verb, add_verbs
+from tinkbox.cli.flags import add_listing, add_verb, add_verbs, folder
 from tinkbox.cli.output.formats import Column, show
 from tinkbox.model.errors import Invalid
 
@@ -21,8 +21,8 @@ COLUMNS: Sequence[Column] = (
 def declare(noun: argparse.ArgumentParser) -> None:
     verbs = add_verbs(noun)
     verb = add_verb(verbs, "build", build, "make kernel and ramdisk from Debian packages")
-    verb.add_argument("--output", type=Path, metavar="DIR", help="default: osie/ in the data directory")
-    verb.add_argument("--cache", type=Path, metavar="DIR", help="where downloaded packages are kept")
+    verb.add_argument("--output", type=folder, metavar="DIR", help="default: osie/ in the data directory")
+    verb.add_argument("--cache", type=folder, metavar="DIR", help="where downloaded packages are kept")
     verb.add_argument("--executable", type=Path, metavar="FILE", help="the worker inside; default: this program")
     verb.add_argument("--architecture", default="x86_64", metavar="NAME", help="x86_64 (default) or aarch64")
     add_listing(add_verb(verbs, "list", show_list, "what was built"))

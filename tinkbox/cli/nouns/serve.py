@@ -6,13 +6,13 @@ import sys
 import time
 from pathlib import Path
 
-from tinkbox.cli.flags import carry_out
+from tinkbox.cli.flags import carry_out, folder
 
 
 def declare(noun: argparse.ArgumentParser) -> None:
     carry_out(noun, serve)
     noun.add_argument("--config", type=Path, metavar="FILE", help="default: /etc/tinkbox/tinkbox.yaml when it exists")
-    noun.add_argument("--data", type=Path, metavar="DIR", default=argparse.SUPPRESS, help="beats the configuration")
+    noun.add_argument("--data", type=folder, metavar="DIR", default=argparse.SUPPRESS, help="beats the configuration")
     noun.add_argument("--check", action="store_true", help="look at everything, say what is wrong, and end")
 
 

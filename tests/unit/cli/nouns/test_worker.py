@@ -15,7 +15,7 @@ from tinkbox.cli.nouns.worker import work
         ("--worker", (None, None, None, Path("/worker"), True, True)),
         (
             "--worker --server http://a --credential c.json --docker unix:///d --data d --no-privileged",
-            ("http://a", Path("c.json"), "unix:///d", Path("d"), False, True),
+            ("http://a", Path("c.json"), "unix:///d", Path("d").absolute(), False, True),
         ),
         ("--worker --no-debug", (None, None, None, Path("/worker"), True, False)),
     ],

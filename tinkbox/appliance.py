@@ -40,6 +40,7 @@ from tinkbox.engine.doctor.examiner import Examiner, Premises
 from tinkbox.engine.engine import Engine, EngineSettings, Surroundings
 from tinkbox.engine.machines.boot_tickets import Seal
 from tinkbox.engine.templates.binding import Names
+from tinkbox.engine.turns import Turns
 from tinkbox.hosting import Place
 from tinkbox.hosting.host import ServiceHost
 from tinkbox.hosting.local_link import LocalHostLink
@@ -49,6 +50,7 @@ from tinkbox.model.image import parse_reference
 from tinkbox.model.inventory import Inventory
 from tinkbox.model.limits import (
     ADDRESS_PROBES,
+    EXAMINATIONS,
     NAME_CONNECTIONS,
     SERVICES,
     STREAMS,
@@ -200,6 +202,7 @@ class Appliance:
             lost=self.engine.lost_histories.by_machine,
             disk=self.engine.disk.usage,
             clock=_now,
+            turns=Turns(self.limits.of(EXAMINATIONS)),
             limits=self.limits.standings,
             at=self.engine.booting.at,
             claimants=self.engine.leases.claimants,

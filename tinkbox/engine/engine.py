@@ -19,9 +19,9 @@ from tinkbox.engine.services.routing_table import RoutingTable
 from tinkbox.engine.services.services import Services
 from tinkbox.engine.shells.shells import Shells
 from tinkbox.engine.templates.binding import Names
-from tinkbox.engine.templates.rendering_queue import RenderingQueue
 from tinkbox.engine.templates.templates import Templates
 from tinkbox.engine.timeline.syslog import Syslog
+from tinkbox.engine.turns import Turns
 from tinkbox.engine.views.disk import DiskGauge
 from tinkbox.engine.views.metrics import Meter
 from tinkbox.engine.views.overview import Overview
@@ -112,7 +112,7 @@ class Engine:
         self.services = Services(
             store, wakeups, machines, clock, self.directory, settings.names.address, around.digest_of
         )
-        renderings = RenderingQueue(around.limits.of(RENDERINGS))
+        renderings = Turns(around.limits.of(RENDERINGS))
         self.templates = Templates(store, clock, new_id, renderings, settings.names)
         self.workflows = Workflows(
             store, wakeups, machines, clock, new_id, new_token, settings.names, renderings, around.digest_of

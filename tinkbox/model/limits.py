@@ -109,6 +109,11 @@ RENDERINGS: Final = Limit(
     name="renderings", unit="renderings", each=16, all=64,
     about="templates that are rendered, or wait for it, by person. Two are rendered at a time",
 )  # fmt: skip
+# Each asks on the network for seconds, and looks at every machine of a day.
+EXAMINATIONS: Final = Limit(
+    name="examinations", unit="examinations", each=4, all=32,
+    about="rounds of the doctor that run, or wait for it, by person. It makes two at a time",
+)  # fmt: skip
 # Each looks into the store whenever anything happens.
 STREAMS: Final = Limit(
     name="streams", unit="streams", each=32, all=128, reserved=0.25,
@@ -157,6 +162,7 @@ DECLARED: Final[Sequence[Limit]] = (
     UPLOADS,
     UPLOAD_BYTES,
     RENDERINGS,
+    EXAMINATIONS,
     STREAMS,
     TFTP_TRANSFERS,
     ADDRESS_PROBES,

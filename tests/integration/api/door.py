@@ -30,6 +30,7 @@ from tinkbox.engine.doctor.case import OsieSize
 from tinkbox.engine.doctor.examiner import Examiner, Premises
 from tinkbox.engine.machines.boot_history import Seen
 from tinkbox.engine.shells.shells import Shells
+from tinkbox.engine.turns import Turns
 from tinkbox.engine.views.metrics import Meter
 from tinkbox.engine.workflows.breakpoints import Breakpoints
 from tinkbox.model.access import Caller, Right, operator
@@ -37,7 +38,7 @@ from tinkbox.model.diagnosis import Rival
 from tinkbox.model.firmware_traits import FirmwareTraits
 from tinkbox.model.inventory import Inventory
 from tinkbox.model.leases import Lease
-from tinkbox.model.limits import DECLARED, STREAMS, Ledger, Limits
+from tinkbox.model.limits import DECLARED, EXAMINATIONS, STREAMS, Ledger, Limits
 from tinkbox.registry.storage import ImageStore
 
 TOKEN = "the-operators-token"
@@ -55,7 +56,7 @@ class Door:
     """`url` is TCP and wants the token, `local` is a session on the unix socket and wants nothing.
 
     `answers` is what the node door is said to have answered, `lent` what pools are said to have lent, `routes` is all that the door serves,
-    `streams` what is followed.
+    `streams` what is followed, `examinations` what the doctor does.
     """
 
     box: Appliance
@@ -66,6 +67,7 @@ class Door:
     lent: list[Lease]
     routes: Sequence[web.RouteDef]
     streams: Ledger
+    examinations: Ledger
     url: str
     path: str
     local: aiohttp.ClientSession
@@ -86,7 +88,7 @@ class Door:
         return answer
 
 
-def examiner(box: Appliance, seen: Seen) -> Examiner:
+def examiner(box: Appliance, seen: Seen, limits: Limits) -> Examiner:
     """A doctor who hears of no other DHCP server, and knows what was seen."""
 
     async def nobody() -> tuple[Rival, ...]:
@@ -108,6 +110,7 @@ def examiner(box: Appliance, seen: Seen) -> Examiner:
         box.lost_histories.by_machine,
         box.disk.usage,
         box.clock,
+        Turns(limits.of(EXAMINATIONS)),
     )
 
 
@@ -126,7 +129,7 @@ async def open_door(folder: Path) -> AsyncIterator[Door]:
             machines=box.machines,
             seen=seen,
             discovery=box.discovery,
-            examiner=examiner(box, seen),
+            examiner=examiner(box, seen, limits),
             foreign=(),
             followers=Followers(limits.of(STREAMS)),
             templates=box.templates,
@@ -159,6 +162,7 @@ async def open_door(folder: Path) -> AsyncIterator[Door]:
             shells=hub.shells,
             routes=operator.routes(),
             streams=limits.of(STREAMS),
+            examinations=limits.of(EXAMINATIONS),
             images=images,
             answers=answers,
             lent=lent,

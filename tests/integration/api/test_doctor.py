@@ -1,8 +1,11 @@
 """The boot doctor at the operator door."""
 
-from tests.integration.api.door import Door
+import aiohttp
+
+from tests.integration.api.door import TOKEN, Door
 from tests.integration.engine.appliance import hardware, mac
 from tinkbox.model.boot import Asker, Stage
+from tinkbox.model.limits import EXAMINATIONS
 
 
 async def test_the_doctor_says_what_is_wrong_with_whom(door: Door) -> None:
@@ -27,3 +30,16 @@ async def test_the_doctor_says_what_is_wrong_with_whom(door: Door) -> None:
 
 async def test_a_machine_that_nobody_knows_nor_saw_is_not_found(door: Door) -> None:
     assert (await door.ask("GET", "/v1/doctor?machine=08:00:27:00:00:63"))[0] == 404
+
+
+async def test_a_person_for_whom_enough_examinations_run_is_told_which_limit_and_others_are_answered(
+    door: Door,
+) -> None:
+    assert door.examinations.take("who-may-look", EXAMINATIONS.each)
+    url = f"{door.url}/v1/doctor"
+    async with aiohttp.ClientSession() as session:
+        async with session.get(url, headers={"Authorization": "Bearer look-token"}) as refused:
+            assert (refused.status, "Retry-After" in refused.headers) == (429, True)
+            assert "limits.examinations in tinkbox.yaml" in await refused.text()
+        async with session.get(url, headers={"Authorization": f"Bearer {TOKEN}"}) as answered:
+            assert answered.status == 200

@@ -8,7 +8,7 @@ from select import select
 
 from tests.integration.app.test_limits import answered
 from tests.integration.cli.serving import configure, serving
-from tinkbox.engine.templates.rendering_queue import AT_ONCE
+from tinkbox.engine.turns import AT_ONCE
 from tinkbox.model.limits import RENDERINGS
 
 ATTEMPTS = 24
@@ -54,6 +54,6 @@ def test_validations_of_one_person_leave_the_processor_to_booting_machines(tmp_p
         for answer in refused:
             assert answer.startswith("HTTP/1.1 429 ")
             assert "Retry-After: " in answer
-            assert "too many templates are rendered or wait for it: 16 for one person" in answer
+            assert "too many renderings run or wait: 16 for one person" in answer
         assert answered(configuration.http_port, "127.0.0.7", "/worker/time") == 200
         assert renderers(appliance.pid) <= AT_ONCE

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from aiohttp import web
 
-from tinkbox.api.access import needing
+from tinkbox.api.access import caller, needing
 from tinkbox.api.json_values import Document
 from tinkbox.engine.doctor.examiner import Examiner
 from tinkbox.model.access import Right
@@ -21,7 +21,7 @@ def routes(examiner: Examiner, foreign: Sequence[ForeignLines]) -> list[web.Rout
 
     async def doctor(request: web.Request) -> web.Response:
         key = request.query.get("machine", "")
-        found = await examiner.examine(key)
+        found = await examiner.examine(key, caller(request).name)
         return web.json_response(
             {
                 "at": found.at.isoformat(),

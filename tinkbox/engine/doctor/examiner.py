@@ -1,6 +1,7 @@
 """The doctor's round: gathers what is known of the appliance and its machines, and has it diagnosed."""
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+import asyncio
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from ipaddress import IPv4Address
@@ -9,7 +10,9 @@ from tinkbox.engine.doctor.case import Case, OsieSize, held_back
 from tinkbox.engine.doctor.doctor import diagnose
 from tinkbox.engine.machines.boot_history import Seen
 from tinkbox.engine.machines.machines import Machines
+from tinkbox.engine.turns import Turns
 from tinkbox.engine.workflows.journals import LostWork
+from tinkbox.model.access import OPERATOR
 from tinkbox.model.boot import Stage
 from tinkbox.model.diagnosis import Diagnosis, Gravity, Rival
 from tinkbox.model.disk_usage import DiskUsage
@@ -54,7 +57,8 @@ class Examiner:
     """`ask` finds other DHCP servers (seconds; raises Unavailable), `osie` the OSIEs that were built.
 
     `inventory` gives what a machine, by its id or its MAC, told of itself; `firmware_traits` what was learned of one; `lost` are the
-    lost histories, by the machine's id.  `disk` tells what takes room there, `limits` what is taken of each limit, and `at` whose an address is.
+    lost histories, by the machine's id.  `disk` tells what takes room there, `turns` bounds how many are made, `limits` tells what is taken of each limit, and
+    `at` whose an address is.
     """
 
     def __init__(
@@ -69,6 +73,7 @@ class Examiner:
         lost: Callable[[], Awaitable[Mapping[str, LostWork]]],
         disk: Callable[[], Awaitable[DiskUsage]],
         clock: Callable[[], datetime],
+        turns: Turns,
         limits: Callable[[], Sequence[Standing]] = tuple,
         at: Callable[[str], MacAddress | None] = lambda _: None,
         claimants: Callable[[], Sequence[Claimant]] = tuple,
@@ -83,23 +88,32 @@ class Examiner:
         self._lost = lost
         self._disk = disk
         self._clock = clock
+        self._turns = turns
         self._limits = limits
         self._at = at
         self._claimants = claimants
 
-    async def examine(self, key: str = "") -> Examination:
+    async def examine(self, key: str = "", who: str = OPERATOR) -> Examination:
         """A machine, by its key or the MAC of one that nobody knows; without a key the appliance and whom it saw today.
 
-        Raises NotFound for a machine that is not known and was not seen.
+        It comes in a person's turn.  Raises TooMany when enough of theirs wait, and NotFound for a machine that is not known
+        and was not seen.
         """
-        macs = await self._macs(key) if key else await self._noteworthy()
+        with self._turns.place(who) as turn:
+            async with turn():
+                return await self._examine(key)
+
+    async def _examine(self, key: str) -> Examination:
+        lost = await self._lost()
+        macs = await self._macs(key) if key else self._noteworthy(lost)
         rivals, unasked = await self._rivals()
         general = self._general(rivals, surveyed=not key)
         # What other servers there are, and who is held back, is said of the appliance, and not again of each machine.
         base = general if key else replace(general, rivals=None, limits=())
-        cases = [] if key else [replace(general, disk=await self._disk())]
-        cases += [await self._machine(base, each) for each in macs]
-        found = [each for case in cases for each in diagnose(case)]
+        found = [] if key else list(diagnose(replace(general, disk=await self._disk())))
+        for mac in macs:
+            found += diagnose(await self._machine(base, mac, lost))
+            await asyncio.sleep(0)  # machines that boot are answered between two of them
         if not key:
             found = [each for each in found if each.gravity is not Gravity.HARMLESS]
         return Examination(
@@ -116,12 +130,12 @@ class Examiner:
         except Unavailable as why:
             return None, str(why)
 
-    async def _noteworthy(self) -> list[MacAddress]:
+    def _noteworthy(self, lost: Iterable[str]) -> list[MacAddress]:
         """The machines that were seen lately, and those that wait for a person."""
         since = self._clock() - RECENT
         recent = [each.mac for each in self._machines.timeline.machines() if each.at > since]
-        lost = [primary(self._machines.known.find(each).hardware).mac for each in await self._lost()]
-        return list(dict.fromkeys([*recent, *lost]))
+        waiting = [primary(self._machines.known.find(each).hardware).mac for each in lost]
+        return list(dict.fromkeys([*recent, *waiting]))
 
     async def _macs(self, key: str) -> list[MacAddress]:
         """Of all interfaces of a machine those that were seen; else that it boots from."""
@@ -145,7 +159,7 @@ class Examiner:
             claimants=tuple(self._claimants()),
         )
 
-    async def _machine(self, general: Case, mac: MacAddress) -> Case:
+    async def _machine(self, general: Case, mac: MacAddress, lost: Mapping[str, LostWork]) -> Case:
         hardware_id = self._machines.known.holder(mac)
         told = await self._seen.story(mac, 0)
         own = [each for each in told if each.mac == mac and each.stage is not Stage.SYSLOG]
@@ -159,8 +173,8 @@ class Examiner:
         )
         if not hardware_id:
             return case
-        known, lost = await self._machines.get(hardware_id), (await self._lost()).get(hardware_id)
-        if lost is not None and lost.history.restart is None:
-            case = replace(case, lost_work=lost)
+        known, lost_work = await self._machines.get(hardware_id), lost.get(hardware_id)
+        if lost_work is not None and lost_work.history.restart is None:
+            case = replace(case, lost_work=lost_work)
         interface = known.hardware.interface(mac)
         return replace(case, interface=interface, ticket=known.ticket, installed=known.installed, parked=known.parked)

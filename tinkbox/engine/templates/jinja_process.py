@@ -17,7 +17,7 @@ from typing import Any
 import tinkbox
 from tinkbox.engine.templates.go_dialect import MAX_OUTPUT
 from tinkbox.engine.templates.jinja_confinement import CONFINED, CPU_SECONDS, MEMORY_BYTES, REFUSED
-from tinkbox.engine.templates.rendering_queue import Turn
+from tinkbox.engine.turns import Turn
 from tinkbox.model.errors import Problem, Unavailable
 
 WALL_SECONDS = 30.0

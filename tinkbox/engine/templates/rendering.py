@@ -2,7 +2,7 @@
 
 Rendering depends on nothing but the text and the data: neither clock, chance, environment, files nor network.  Both are
 bounded: a Go template by steps, in a thread; Jinja2 by a process of its own (`confinement`).  Whoever renders for others
-gives a `turn` (`rendering_queue`), which is entered for each piece of the work.
+gives a `turn` (`engine.turns`), which is entered for each piece of the work.
 """
 
 import asyncio
@@ -24,7 +24,7 @@ from tinkbox.engine.templates.dialects import (
 )
 from tinkbox.engine.templates.go_dialect import MAX_OUTPUT, NAMES, GoTemplate
 from tinkbox.engine.templates.jinja_process import render_confined
-from tinkbox.engine.templates.rendering_queue import Turn
+from tinkbox.engine.turns import Turn
 from tinkbox.model.errors import Invalid, Problem
 from tinkbox.model.hardware import Hardware
 from tinkbox.model.machine_views import object_view, struct_view

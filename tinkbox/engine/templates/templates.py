@@ -10,8 +10,8 @@ from typing import TypeVar
 from tinkbox.engine.lookup import only
 from tinkbox.engine.templates.binding import Names
 from tinkbox.engine.templates.rendering import check
-from tinkbox.engine.templates.rendering_queue import RenderingQueue
 from tinkbox.engine.templates.validation import Verdict, validate
+from tinkbox.engine.turns import Turns
 from tinkbox.model.access import OPERATOR
 from tinkbox.model.errors import Conflict, Invalid
 from tinkbox.model.hardware import Hardware, parse_uuid
@@ -34,7 +34,7 @@ class Templates:
         store: Store,
         clock: Callable[[], datetime],
         new_id: Callable[[], str],
-        renderings: RenderingQueue,
+        renderings: Turns,
         names: Names,
     ) -> None:
         self._store = store

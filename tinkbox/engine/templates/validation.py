@@ -16,7 +16,7 @@ from tinkbox.engine.templates.rendering import (
     render_each,
     rendering_data,
 )
-from tinkbox.engine.templates.rendering_queue import Turn
+from tinkbox.engine.turns import Turn
 from tinkbox.model.errors import Invalid, Problem
 from tinkbox.model.hardware import Hardware, MacAddress, primary
 from tinkbox.model.template import Definition

@@ -10,8 +10,8 @@ from tinkbox.engine.rules.arming import Change, armed
 from tinkbox.engine.rules.progress import first_to_retry
 from tinkbox.engine.templates.binding import Names, bind, bind_services, first_known
 from tinkbox.engine.templates.rendering import render, rendering_data
-from tinkbox.engine.templates.rendering_queue import RenderingQueue
 from tinkbox.engine.templates.templates import find_template
+from tinkbox.engine.turns import Turns
 from tinkbox.engine.wakeups import CHANGES, Wakeups
 from tinkbox.engine.workflows.deletion import OCTETS_AT_ONCE, begin_deletion, delete_piece
 from tinkbox.engine.workflows.endings import stop, tell
@@ -61,7 +61,7 @@ class Workflows:
         new_id: Callable[[], str],
         new_token: Callable[[], str],
         names: Names,
-        renderings: RenderingQueue,
+        renderings: Turns,
         digest_of: DigestOf,
     ) -> None:
         self._store = store

@@ -1,6 +1,7 @@
 """What the doctor is given to look at."""
 
-from collections.abc import AsyncIterator
+import asyncio
+from collections.abc import AsyncIterator, Mapping
 from dataclasses import replace
 from ipaddress import IPv4Address
 from pathlib import Path
@@ -11,14 +12,17 @@ from tests.integration.engine.appliance import Appliance, appliance, mac
 from tinkbox.engine.doctor.case import OsieSize
 from tinkbox.engine.doctor.examiner import Examiner, Premises
 from tinkbox.engine.machines.boot_history import Seen
+from tinkbox.engine.turns import AT_ONCE, Turns
+from tinkbox.engine.workflows.journals import LostWork
 from tinkbox.model.boot import Asker, Stage
 from tinkbox.model.diagnosis import Gravity, Rival
-from tinkbox.model.errors import NotFound, Unavailable
+from tinkbox.model.errors import NotFound, TooMany, Unavailable
 from tinkbox.model.firmware_traits import FirmwareTraits
 from tinkbox.model.hardware import MacAddress
 from tinkbox.model.inventory import Inventory
 from tinkbox.model.journal import Entry
 from tinkbox.model.journal import Seen as JournalSeen
+from tinkbox.model.limits import EXAMINATIONS, Ledger
 from tinkbox.wire.messages.journal import History
 
 OTHER = Rival(
@@ -40,12 +44,27 @@ class World:
         self.osie = [OsieSize(architecture="x86_64", ramdisk=80 << 20)]
         self.firmware_traits = FirmwareTraits()
         self.inventories: dict[str, Inventory] = {}
+        self.turns = Turns(Ledger(EXAMINATIONS, lambda: 0.0))
+        self.asking = self.asked_at_once = 0
+        self.busy, self.answered = asyncio.Event(), asyncio.Event()
+        self.answered.set()
+        self.looks_for_lost = 0
         self.premises = Premises(address=IPv4Address("172.30.0.1"), since=box.clock(), mode="reservation")
 
     async def ask(self) -> tuple[Rival, ...]:
         if self.refuses:
             raise Unavailable(self.refuses)
+        self.asking += 1
+        self.asked_at_once = max(self.asked_at_once, self.asking)
+        if self.asking == AT_ONCE:
+            self.busy.set()
+        await self.answered.wait()
+        self.asking -= 1
         return self.rivals
+
+    async def lost(self) -> Mapping[str, LostWork]:
+        self.looks_for_lost += 1
+        return await self.box.lost_histories.by_machine()
 
     async def inventory(self, machine: str) -> Inventory | None:
         return self.inventories.get(machine)
@@ -62,9 +81,10 @@ class World:
             lambda: self.osie,
             self.inventory,
             lambda _: self.firmware_traits,
-            box.lost_histories.by_machine,
+            self.lost,
             box.disk.usage,
             box.clock,
+            self.turns,
         )
 
     async def rules(self, key: str = "") -> list[tuple[str, str]]:
@@ -168,3 +188,26 @@ async def test_a_lost_history_names_its_workflow_and_what_to_type_until_a_person
     assert f"tinkbox workflow takeover {flow} " in found.remedy
     await box.lost_histories.discard(worker, "ann")
     assert (mac(1), "HistoryLost") not in await world.rules(mac(1))
+
+
+async def test_a_round_asks_once_for_lost_histories_however_many_machines_it_looks_at(world: World) -> None:
+    for number in (1, 2, 3):
+        world.asks(mac(number))
+    assert (await world.examiner.examine()).machines == 3
+    assert world.looks_for_lost == 1
+
+
+async def test_few_examinations_are_made_at_a_time_and_one_person_keeps_no_other_out(world: World) -> None:
+    """Machines that boot have the processor: sixty at once were felt by each of them."""
+    world.answered.clear()
+    async with asyncio.timeout(60), asyncio.TaskGroup() as group:
+        for _ in range(EXAMINATIONS.each):
+            group.create_task(world.examiner.examine(who="anna"))
+        other = group.create_task(world.examiner.examine(who="bert"))
+        await world.busy.wait()
+        with pytest.raises(TooMany, match=r"4 for one person, 32 in all \(limits\.examinations in tinkbox\.yaml\)"):
+            await world.examiner.examine(who="anna")
+        assert not other.done()
+        world.answered.set()
+    assert world.asked_at_once == AT_ONCE
+    assert (await world.examiner.examine(who="anna")).machines == 0

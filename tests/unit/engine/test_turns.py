@@ -1,11 +1,11 @@
-"""Whose template is rendered when."""
+"""Whose work is done when."""
 
 import asyncio
 from contextlib import AsyncExitStack
 
 import pytest
 
-from tinkbox.engine.templates.rendering_queue import RenderingQueue
+from tinkbox.engine.turns import Turns
 from tinkbox.model.errors import TooMany
 from tinkbox.model.limits import RENDERINGS, Ledger, Limit
 
@@ -16,7 +16,7 @@ class Line:
     """A queue with one turn at a time, and the order in which turns came."""
 
     def __init__(self, group: asyncio.TaskGroup, limit: Limit = RENDERINGS) -> None:
-        self.queue = RenderingQueue(Ledger(limit, lambda: 0.0), at_once=1)
+        self.queue = Turns(Ledger(limit, lambda: 0.0), at_once=1)
         self.order: list[str] = []
         self._group = group
         self._go_on = asyncio.Event()

@@ -1,7 +1,8 @@
-"""Who may have templates rendered when: few at a time, for what renders takes processor from booting machines.
+"""Whose work is done when that takes processor from booting machines: few pieces of it at a time.
 
-Each person, by name, has so many renderings that run or wait, and all of them together (`model.limits.RENDERINGS`).  Of
-those who wait, people take turns, so that nobody waits for all that another asked for.
+Each person, by name, has so much that runs or waits, and all of them together, as the ledger's limit says
+(`model.limits.RENDERINGS`, `EXAMINATIONS`).  Of those who wait, people take turns, so that nobody waits for all that another
+asked for.
 """
 
 import asyncio
@@ -19,7 +20,7 @@ AT_ONCE: Final = 2
 Turn = Callable[[], AbstractAsyncContextManager[None]]
 
 
-class RenderingQueue:
+class Turns:
     """`at_once` pieces of work run at a time."""
 
     def __init__(self, ledger: Ledger, at_once: int = AT_ONCE) -> None:
@@ -29,12 +30,12 @@ class RenderingQueue:
 
     @contextmanager
     def place(self, who: str) -> Iterator[Turn]:
-        """A place for one rendering of a person's, as what to enter for each piece of it; raises TooMany."""
+        """A place for one work of a person's, as what to enter for each piece of it; raises TooMany."""
         if not self._ledger.take(who):
             limit = self._ledger.limit
             raise TooMany(
-                f"too many templates are rendered or wait for it: {limit.each} for one person, {limit.all} in all "
-                f"({limit.key} in tinkbox.yaml): try later"
+                f"too many {limit.unit} run or wait: {limit.each} for one person, {limit.all} in all ({limit.key} in "
+                "tinkbox.yaml): try later"
             )
         try:
             yield partial(self._turn, who)

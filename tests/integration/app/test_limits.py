@@ -6,10 +6,9 @@ import os
 import re
 import socket
 import subprocess
-import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -230,7 +229,7 @@ def test_data_that_many_machines_hand_in_at_once_takes_little_memory_and_gives_i
             peak = before
             while not all(each.done() for each in handing):
                 peak = max(peak, appliance.memory())
-                time.sleep(0.02)
+                wait(handing, timeout=0.02)
         statuses = {each.result() for each in handing}
         assert 200 in statuses
         assert statuses <= {200, 429}

@@ -28,7 +28,7 @@ class Followers:
         if not self._ledger.take(holder, known=lambda one: one == THIS_HOST):
             raise TooMany(
                 f"too many {limit.unit} at once: {limit.each} for one person, {limit.all} in all, of which some are kept "
-                "for the unix socket. End one that follows events, output or a shell"
+                f"for the unix socket ({limit.key} in tinkbox.yaml). End one that follows events, output or a shell"
             )
         try:
             yield

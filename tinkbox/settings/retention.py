@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from datetime import timedelta
 
+from tinkbox.model.disk_usage import LAST_ROOM
 from tinkbox.model.retention import Retention
 from tinkbox.settings import readers
 from tinkbox.settings.declaring import inline, keys_of, setting
@@ -26,7 +27,7 @@ class Kept:
             newest=setting(_PLAIN.newest, readers.count, "finished workflows that are kept whatever their age"),
             keep_free=setting(
                 _PLAIN.keep_free,
-                readers.size,
+                readers.memory(LAST_ROOM, "with less free machines hand in no output, data or images"),
                 "room on the data folder's disk below which the oldest finished workflows are deleted before their time, ten "
                 "a minute; the newest 20 stay",
             ),

@@ -165,3 +165,8 @@ def test_the_room_to_keep_free_is_less_than_there_is(tmp_path: Path) -> None:
     assert str(problem).startswith(
         f"retention.keep_free: 2GiB can never be free: the disk of data ({tmp_path}) has 2GiB"
     )
+
+
+def test_room_to_keep_free_with_which_machines_hand_in_nothing_is_refused(tmp_path: Path) -> None:
+    (problem,) = problems_of(tmp_path, "retention: {keep_free: 1MiB}")
+    assert problem.startswith("retention.keep_free: expected at least 32MiB, not 1MiB: with less free machines hand in")

@@ -294,7 +294,8 @@ def held_back(case: Case) -> Iterator[Finding]:
                 evidence=(
                     f"{moment(case.now)} it was refused {one.refused} times lately; the limit is of {limit.about}",
                 ),
-                remedy="See what runs there: a machine that boots or works never comes close to this limit. If it needs more, "
+                remedy="See what runs there: a machine that boots or works, or a person at a terminal, never comes close to this "
+                "limit. If it needs more, "
                 f"raise {limit.key}.{size} in the configuration and start tinkbox again.",
             )
         if case.mac is None and each.scarce:

@@ -60,6 +60,7 @@ from tinkbox.model.limits import (
     Room,
 )
 from tinkbox.node.discovery import routes as discovery_routes
+from tinkbox.node.handed_in import HandedIn
 from tinkbox.node.hosting import routes as hosting_routes
 from tinkbox.node.routes import routes as worker_routes
 from tinkbox.node.sessions import routes as session_routes
@@ -101,6 +102,7 @@ class Appliance:
         self._images = ImageStore(settings.data / REGISTRY, _now, limits, pinned=self._pinned_digests)
         self._push_tokens = PushTokens(secrets.token_bytes(32), time.monotonic)
         self.traffic = Traffic()
+        self._handed_in = HandedIn(time.monotonic)
         self.refused_tokens = RefusedTokens()
 
         self._own_names = OwnNames(
@@ -251,10 +253,11 @@ class Appliance:
                 authenticate,
                 _now,
                 self.engine.booting,
+                self._handed_in,
             ),
             *session_routes(self.engine.machines.sessions),
             *discovery_routes(self.engine.discovery, self.engine.machines.sessions.authenticate, time.monotonic),
-            *hosting_routes(self.engine.services, authenticate, self.engine.machines.progress.contact),
+            *hosting_routes(self.engine.services, authenticate, self.engine.machines.progress.contact, self._handed_in),
             *shell_routes(self.engine.shells, authenticate),
             *boot_routes(self.engine.booting, self.engine.credential, self._boot_folder(at)),
             *self.image_routes(),

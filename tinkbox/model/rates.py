@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rate:
-    """So many questions at once, and so many a second in the long run."""
+    """So many questions, or bytes, at once, and so many a second in the long run."""
 
     burst: float
     a_second: float
@@ -27,16 +27,16 @@ class Buckets:
     def __len__(self) -> int:
         return len(self._filled)
 
-    def take(self, key: Hashable, now: float) -> bool:
-        """Whether one more is admitted; `now` is in seconds.  While a clock goes back no time passes."""
+    def take(self, key: Hashable, now: float, amount: float = 1) -> bool:
+        """Whether so much more is admitted, which is no more than the burst; `now` is in seconds.  While a clock goes back no time passes."""
         burst = self._rate.burst
         tokens, since = self._filled.get(key, (burst, now))
         if now > since:
             tokens += (now - since) * self._rate.a_second
         if tokens > burst:
             tokens = burst
-        admitted = tokens >= 1
-        self._filled[key] = (tokens - 1 if admitted else tokens, now)
+        admitted = tokens >= amount
+        self._filled[key] = (tokens - amount if admitted else tokens, now)
         self._filled.move_to_end(key)
         if len(self._filled) > self._remembered:
             self._filled.popitem(last=False)

@@ -7,6 +7,7 @@ from aiohttp import web
 
 from tinkbox.door.bodies import body_of
 from tinkbox.engine.services.services import Services
+from tinkbox.node.handed_in import HandedIn
 from tinkbox.node.polls import Authenticate, answered, awaited, nothing_yet, offset_of, worker_of
 from tinkbox.wire.ephemeral_limits import MAX_ARCHIVE_BYTES
 from tinkbox.wire.messages.hosting import decode_observed, encode
@@ -21,6 +22,7 @@ def routes(
     services: Services,
     authenticate: Authenticate,
     contact: Callable[[str, str], None],
+    handed_in: HandedIn,
     poll_seconds: float = POLL_SECONDS,
 ) -> list[web.RouteDef]:
     """`authenticate` says whose session a request shows.
@@ -28,7 +30,7 @@ def routes(
     `contact` notes that a machine is in touch, and in which boot; it raises Conflict for one that is over.
     A host of which nothing else is wanted than it saw is answered after `poll_seconds`.
     """
-    door = _ServicesDoor(services, authenticate, contact, poll_seconds)
+    door = _ServicesDoor(services, authenticate, contact, handed_in, poll_seconds)
     return [
         web.get("/worker/services", door.wanted),
         web.post("/worker/services", door.observed),
@@ -43,11 +45,13 @@ class _ServicesDoor:
         services: Services,
         authenticate: Authenticate,
         contact: Callable[[str, str], None],
+        handed_in: HandedIn,
         poll_seconds: float,
     ) -> None:
         self._services = services
         self._authenticate = authenticate
         self._contact = contact
+        self._handed_in = handed_in
         self._poll_seconds = poll_seconds
 
     async def wanted(self, request: web.Request) -> web.Response:
@@ -72,6 +76,7 @@ class _ServicesDoor:
     async def keep_data(self, request: web.Request) -> web.Response:
         host = self._host(request)
         archive = await body_of(request, MAX_ARCHIVE_BYTES)
+        self._handed_in.note(host, len(archive))
         version = await self._services.keep_data(host, request.match_info["run"], archive)
         return web.json_response({"version": version})
 

@@ -13,6 +13,7 @@ from tinkbox.engine.workflows.attempts import Attempts
 from tinkbox.engine.workflows.breakpoints import Breakpoints
 from tinkbox.engine.workflows.lost_histories import LostHistories
 from tinkbox.model.boot import Stage
+from tinkbox.node.handed_in import HandedIn
 from tinkbox.node.polls import (
     MAX_MESSAGE_BODY,
     Authenticate,
@@ -47,13 +48,14 @@ def routes(
     authenticate: Authenticate,
     clock: Callable[[], datetime],
     timeline: Booting,
+    handed_in: HandedIn,
     poll_seconds: float = POLL_SECONDS,
 ) -> list[web.RouteDef]:
     """The worker protocol.  `authenticate` says whose session a request shows.
 
     A worker for which there is no work, or no other orders than it has, is answered after `poll_seconds`.
     """
-    door = _WorkerDoor(attempts, breakpoints, lost_histories, authenticate, clock, timeline, poll_seconds)
+    door = _WorkerDoor(attempts, breakpoints, lost_histories, authenticate, clock, timeline, handed_in, poll_seconds)
     return [
         web.get("/worker/time", door.time),
         web.post("/worker/next", door.next),
@@ -82,6 +84,7 @@ class _WorkerDoor:
         authenticate: Authenticate,
         clock: Callable[[], datetime],
         timeline: Booting,
+        handed_in: HandedIn,
         poll_seconds: float,
     ) -> None:
         self._poll_seconds = poll_seconds
@@ -91,6 +94,7 @@ class _WorkerDoor:
         self._authenticate = authenticate
         self._clock = clock
         self._timeline = timeline
+        self._handed_in = handed_in
 
     async def time(self, request: web.Request) -> web.Response:
         """What time it is; `?was=UNIX` says what the machine's own clock shows."""
@@ -188,6 +192,7 @@ class _WorkerDoor:
     async def keep_data(self, request: web.Request) -> web.Response:
         worker = self._worker(request)
         archive = await body_of(request, MAX_ARCHIVE_BYTES)
+        self._handed_in.note(worker, len(archive))
         version = await self._attempts.keep_data(worker, request.match_info["token"], archive)
         return web.json_response({"version": version})
 

@@ -18,6 +18,7 @@ from tinkbox.model.discovery import Standing
 from tinkbox.model.hardware import Interface
 from tinkbox.model.sightings import Fact
 from tinkbox.node.discovery import routes
+from tinkbox.node.handed_in import HandedIn
 from tinkbox.node.routes import routes as worker_routes
 from tinkbox.node.sessions import routes as session_routes
 from tinkbox.runtime import retrying
@@ -59,7 +60,14 @@ async def door(box: Appliance, monotonic: Monotonic) -> AsyncIterator[Client]:
     app.add_routes(session_routes(box.machines.sessions))
     app.add_routes(
         worker_routes(
-            box.attempts, box.breakpoints, box.lost_histories, box.machines.authenticate, box.clock, Unseen(), 0.2
+            box.attempts,
+            box.breakpoints,
+            box.lost_histories,
+            box.machines.authenticate,
+            box.clock,
+            Unseen(),
+            HandedIn(monotonic),
+            0.2,
         )
     )
     async with TestClient(TestServer(app)) as client:
@@ -117,7 +125,13 @@ async def test_with_a_discovery_credential_nothing_else_can_be_done(box: Applian
     headers = await guest(box)
     await door.post("/worker/inventory", data=TOLD, headers=headers)
     for route in worker_routes(
-        box.attempts, box.breakpoints, box.lost_histories, box.machines.authenticate, box.clock, Unseen()
+        box.attempts,
+        box.breakpoints,
+        box.lost_histories,
+        box.machines.authenticate,
+        box.clock,
+        Unseen(),
+        HandedIn(Monotonic()),
     ):
         if route.path != "/worker/time":
             path = route.path.replace("{token}", "x") + "?offset=0"

@@ -14,6 +14,7 @@ from tests.integration.node.services import WANTED, FakeServices
 from tinkbox.door.problems import refusals_become_problems
 from tinkbox.model.errors import Conflict, NotFound
 from tinkbox.model.services import Phase, Standing
+from tinkbox.node.handed_in import HandedIn
 from tinkbox.node.hosting import MAX_OBSERVED_BODY, routes
 from tinkbox.wire.ephemeral_limits import MAX_ARCHIVE_BYTES
 from tinkbox.wire.messages.hosting import MAX_OBSERVED, Observed, Wanted, decode_wanted, encode
@@ -31,7 +32,8 @@ def services() -> FakeServices:
 @pytest.fixture
 async def door(box: Appliance, services: FakeServices) -> AsyncIterator[Client]:
     app = web.Application(middlewares=[refusals_become_problems], client_max_size=0)
-    app.add_routes(routes(services, box.machines.authenticate, box.machines.progress.contact, poll_seconds=0.2))
+    contact, handed_in = box.machines.progress.contact, HandedIn(lambda: 0.0)
+    app.add_routes(routes(services, box.machines.authenticate, contact, handed_in, poll_seconds=0.2))
     async with TestClient(TestServer(app)) as client:
         yield client
 
@@ -113,6 +115,21 @@ async def test_output_and_data_are_of_a_run_on_the_machine_that_sends_them(
     kept = await door.put("/worker/services/r1/data", data=b"tar", headers=headers)
     assert await kept.json() == {"version": 3}
     assert services.told == [("output", machine, "r1", 7, b"\x00hi\n"), ("keep_data", machine, "r1", b"tar")]
+
+
+async def test_a_machine_that_hands_in_data_for_ever_has_to_wait_and_no_other_does(
+    box: Appliance, door: Client
+) -> None:
+    _, headers = await bearer(box)
+    _, others = await bearer(box, 2)
+
+    async def hand_in(headers: dict[str, str]) -> tuple[int, str | None]:
+        answer = await door.put("/worker/services/r1/data", data=io.BytesIO(b"x" * (10 << 20)), headers=headers)
+        return answer.status, answer.headers.get("Retry-After")
+
+    assert [await hand_in(headers) for _ in range(27)] == [(200, None)] * 25 + [(429, "3")] * 2
+    assert await hand_in(others) == (200, None)
+    assert (await door.put("/worker/services/r1/data", data=b"small", headers=headers)).status == 200
 
 
 @pytest.mark.parametrize(

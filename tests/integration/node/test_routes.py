@@ -19,6 +19,7 @@ from tinkbox.model.breakpoint import Armed, Kind, Verb, Verdict
 from tinkbox.model.disks import Content, Disk, Refused
 from tinkbox.model.sightings import Fact
 from tinkbox.model.workflow import Outcome, State
+from tinkbox.node.handed_in import HandedIn
 from tinkbox.node.routes import routes
 from tinkbox.wire.ephemeral_data import Entry
 from tinkbox.wire.ephemeral_data import encode as encode_data
@@ -66,7 +67,7 @@ def told() -> Told:
 async def door(box: Appliance, told: Told) -> AsyncIterator[Client]:
     app = web.Application(middlewares=[refusals_become_problems], client_max_size=0)
     door = (box.attempts, box.breakpoints, box.lost_histories, box.machines.authenticate, box.clock, told)
-    app.add_routes(routes(*door, poll_seconds=0.2))
+    app.add_routes(routes(*door, HandedIn(lambda: 0.0), poll_seconds=0.2))
     async with TestClient(TestServer(app)) as client:
         yield client
 
@@ -156,7 +157,7 @@ async def test_without_work_the_answer_is_empty_after_a_while(box: Appliance, do
 async def test_a_machine_that_is_about_to_go_away_is_answered_at_once(box: Appliance) -> None:
     app = web.Application(middlewares=[refusals_become_problems])
     door = (box.attempts, box.breakpoints, box.lost_histories, box.machines.authenticate, box.clock, Told())
-    app.add_routes(routes(*door, poll_seconds=600))
+    app.add_routes(routes(*door, HandedIn(lambda: 0.0), poll_seconds=600))
     headers = await bearer(box)
     await box.workflow()
     async with TestClient(TestServer(app)) as door, asyncio.timeout(60):
@@ -361,7 +362,15 @@ async def test_nothing_is_begun_for_a_worker_that_hung_up(box: Appliance) -> Non
     box.wakeups.wait = wait  # type: ignore[method-assign]
     app = web.Application(middlewares=[refusals_become_problems])
     app.add_routes(
-        routes(box.attempts, box.breakpoints, box.lost_histories, box.machines.authenticate, box.clock, Told())
+        routes(
+            box.attempts,
+            box.breakpoints,
+            box.lost_histories,
+            box.machines.authenticate,
+            box.clock,
+            Told(),
+            HandedIn(lambda: 0.0),
+        )
     )
     # As the appliance has it: a handler outlives its client, which the test server of aiohttp does not let it.
     runner = web.AppRunner(app)

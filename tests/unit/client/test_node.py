@@ -19,7 +19,7 @@ from tinkbox.model.action import Action
 from tinkbox.model.boot import Stage
 from tinkbox.model.breakpoint import Armed, Kind, Verb
 from tinkbox.model.disks import Disk, Refused
-from tinkbox.model.errors import Conflict, Denied, Forbidden, Invalid, NotFound, Unavailable
+from tinkbox.model.errors import Conflict, Denied, Forbidden, Invalid, NotFound, TooMany, Unavailable
 from tinkbox.model.inventory import Inventory
 from tinkbox.model.journal import Entry, Seen
 from tinkbox.model.journal import Standing as JournalStanding
@@ -28,6 +28,7 @@ from tinkbox.model.sightings import Fact
 from tinkbox.model.workflow import Outcome, PlannedAction, State
 from tinkbox.node import discovery, routes, sessions
 from tinkbox.node import hosting as services
+from tinkbox.node.handed_in import HandedIn
 from tinkbox.wire.messages.breakpoints import Asked, Held, Orders, Resumed
 from tinkbox.wire.messages.disks import Looked
 from tinkbox.wire.messages.hosting import Observed
@@ -172,10 +173,15 @@ async def door_to(
     application = web.Application(middlewares=[refusals_become_problems])
     known = breakpoints or FakeBreakpoints(refusal=attempts.refusal)
     noon = datetime(2026, 11, 21, tzinfo=UTC)
-    application.add_routes(routes.routes(attempts, known, FakeHistories(), authenticate, lambda: noon, NobodyLooks()))
+    handed_in = HandedIn(lambda: 0.0)
+    application.add_routes(
+        routes.routes(attempts, known, FakeHistories(), authenticate, lambda: noon, NobodyLooks(), handed_in)
+    )
     hosted = hosted or FakeServices()
     application.add_routes(sessions.routes(FakeSessions()))
-    application.add_routes(services.routes(hosted, authenticate, lambda _, boot: hosted.told.append(("contact", boot))))
+    application.add_routes(
+        services.routes(hosted, authenticate, lambda _, boot: hosted.told.append(("contact", boot)), handed_in)
+    )
     async with TestServer(application) as server:
         credential = Credential(server=str(server.make_url("")).rstrip("/"), registry="r", worker="w", token=token)
         async with door_of(credential) as door:
@@ -201,6 +207,15 @@ async def test_every_message_arrives_as_it_was_sent() -> None:
         ("report", "w", "attempt-1", REPORT),
         ("report", "w", "attempt-1", ASKS),
     ]
+
+
+async def test_data_that_has_to_wait_is_refused_as_something_that_passes() -> None:
+    async with door_to(FakeAttempts()) as door:
+        for _ in range(25):
+            await door.keep_data("attempt-1", b"x" * (10 << 20))
+        with pytest.raises(TooMany, match="has to hand this in again"):
+            await door.keep_data("attempt-1", b"x" * (10 << 20))
+        assert issubclass(TooMany, Unavailable), "which the worker waits for"
 
 
 async def test_a_history_is_told_and_a_verdict_on_it_is_waited_for() -> None:

@@ -18,6 +18,12 @@ def test_a_burst_is_admitted_and_then_so_many_a_second() -> None:
     assert taken(buckets, "a", 1e6) == 3, "no more than a burst is saved up"
 
 
+def test_what_counts_in_bytes_takes_as_many_and_in_vain_none() -> None:
+    buckets = Buckets(SLOW, 9)
+    assert [buckets.take("a", 100.0, amount) for amount in (2, 2, 1, 1)] == [True, False, True, False]
+    assert [buckets.take("a", 104.0, amount) for amount in (3, 2)] == [False, True]
+
+
 def test_a_clock_that_is_set_back_takes_nothing_from_anybody() -> None:
     buckets = Buckets(SLOW, 9)
     assert taken(buckets, "a", 5000.0, 1) == 1

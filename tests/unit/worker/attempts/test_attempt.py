@@ -6,6 +6,7 @@ import pytest
 from tests.unit.worker.actions import ACTION, IMAGE, OFFER, REGISTRY, bound, machine, tells, with_spec
 from tests.unit.worker.fakes import AWAY, FakeDoor, FakeRuntime, Faults, Killed
 from tests.unit.worker.programs import Program
+from tinkbox.model.errors import TooMany
 from tinkbox.model.workflow import Outcome, State
 from tinkbox.runtime import ContainerFailed, ContainerSpec, Ended
 from tinkbox.wire.ephemeral_data import Entry, decode, encode
@@ -287,6 +288,20 @@ async def test_a_container_that_somebody_removed_is_not_started_a_second_time(tm
     outcome = await AttemptRun(machine(runtime, door, tmp_path), OFFER).outcome()
     assert outcome is not None
     assert (outcome.state, outcome.reason, runtime.containers) == (State.FAILED, "ContainerLost", {})
+
+
+async def test_data_that_has_to_wait_is_sent_again_and_fails_no_action(tmp_path: Path) -> None:
+    class HeldBack(FakeDoor):
+        async def keep_data(self, attempt: str, archive: bytes) -> None:
+            await super().keep_data(attempt, archive)
+            if self.faults.calls.count("keep_data") < 3:
+                raise TooMany("too much data of this machine")
+
+    runtime, door = FakeRuntime({IMAGE: Program(work=fills)}), HeldBack()
+    outcome = await AttemptRun(machine(runtime, door, tmp_path), OFFER).outcome()
+    assert outcome is not None
+    assert outcome.state is State.SUCCESS
+    assert door.faults.calls.count("keep_data") == 3
 
 
 async def test_data_that_is_known_to_be_empty_is_not_fetched_and_what_comes_is_sent(tmp_path: Path) -> None:

@@ -164,7 +164,7 @@ def test_too_few_open_files_are_told(tmp_path: Path) -> None:
 
 
 def test_unfinished_uploads_of_a_machine_keep_no_memory(tmp_path: Path) -> None:
-    with attacked(tmp_path, PROGRAM, "body: 2s") as appliance, ExitStack() as stack:
+    with attacked(tmp_path, PROGRAM, "body: 6s") as appliance, ExitStack() as stack:
         head = (
             f"PUT /worker/attempts/none/data HTTP/1.1\r\nHost: x\r\n"
             f"Authorization: Bearer {appliance.credential(tmp_path)}\r\nContent-Length: {MAX_ARCHIVE_BYTES}\r\n\r\n"

@@ -135,26 +135,36 @@ class _Header(tarfile.TarInfo):
 
     @classmethod
     def fromtarfile(cls, tarfile: tarfile.TarFile) -> Self:
+        cls._look(tarfile)
+        return super().fromtarfile(tarfile)
+
+    @classmethod
+    def _fromtarfile(cls, tarfile: tarfile.TarFile, **more: bool) -> Self:
+        # Since Python's mends of 2025 a header that follows another one is read by this.
+        cls._look(tarfile)
+        return super()._fromtarfile(tarfile, **more)  # type: ignore[misc,no-any-return]
+
+    @classmethod
+    def _look(cls, tarfile: tarfile.TarFile) -> None:
+        """Raise Invalid for a header that comes, when it is none of an archive that we take."""
         file = tarfile.fileobj
         assert file is not None
         at = file.tell()
         said = file.read(_HEADER)
         if said[_TYPE] in _NEVER:
             raise Invalid("ephemeral data: the archive has a header for all files, or a sparse file")
+        size = cls.frombuf(said, tarfile.encoding or "utf-8", tarfile.errors or "strict").size
+        if size < 0:
+            # tarfile would go back by as much and find the same headers for ever, or take this for the end.
+            raise Invalid(f"ephemeral data: a file of {size} bytes")
         if said[_TYPE] in _LONGER:
-            size = cls.frombuf(said, tarfile.encoding or "utf-8", tarfile.errors or "strict").size
-            if not 0 <= size <= _MAX_LONGER:
+            if size > _MAX_LONGER:
                 raise Invalid(
                     f"ephemeral data: a header of the archive has {size} bytes, at most {_MAX_LONGER} are taken"
                 )
             if _SPARSE in file.read(size):
                 raise Invalid("ephemeral data: the archive has a sparse file")
         file.seek(at)
-        found = super().fromtarfile(tarfile)
-        if found.size < 0:
-            # tarfile would go back by as much, and find the same headers for ever.
-            raise Invalid(f"ephemeral data: a file of {found.size} bytes")
-        return found
 
 
 def fingerprint(entry: Entry) -> str:

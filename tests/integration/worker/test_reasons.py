@@ -199,7 +199,14 @@ def test_every_reason_met_here_has_a_hint(lab: Lab) -> None:
 
 def running(lab: Lab) -> list[str]:
     """The containers that run, as soon as the engine says so: what runs in one may leave its mark before."""
-    return until(lambda: lab.engine.cli("ps", "-q").stdout.split(), "the engine to say that the action runs")
+    found = list[str]()
+
+    def look() -> bool:
+        found[:] = lab.engine.cli("ps", "-q").stdout.split()
+        return bool(found)
+
+    until(look, "the engine to say that the action runs")
+    return found
 
 
 def test_beside_the_engine_a_flood_of_words_is_stopped_at_64_kib(tmp_path: Path, docker_engine: DockerEngine) -> None:

@@ -397,7 +397,7 @@ def _made_readable(file: Path) -> str:
     """What root types so that the present user can read a file."""
     for folder in reversed(file.absolute().parents):
         if not os.access(folder, os.X_OK, effective_ids=True):
-            return f"`chmod 755 {folder}` lets everybody into that folder"
+            return f"`chmod o+x {folder}` lets everybody pass through that folder"
     group = group_name(os.getegid())
     return (
         f"`chmod 644 {file}` lets everybody read it, `chgrp {group} {file} && chmod 640 {file}` only the group {group}"

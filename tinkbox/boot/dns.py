@@ -32,7 +32,7 @@ class NamesServer:
     """Answers on a socket made by `sockets.bind_udp`, and on one made by `sockets.bind_tcp`.
 
     `room` is for so many connections, by host; `host_at` names the host that has an address.  Over TCP a question must
-    be complete, and its answer taken, within `idle_seconds`.
+    be complete, and its answer taken, within `idle_seconds`.  `monotonic` is a clock in seconds.
     """
 
     def __init__(
@@ -43,6 +43,7 @@ class NamesServer:
         room: Room,
         host_at: Callable[[str], str],
         idle_seconds: float = IDLE_SECONDS,
+        monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
         self._udp = udp
         self._tcp = tcp
@@ -50,6 +51,7 @@ class NamesServer:
         self._room = room
         self._host_at = host_at
         self._idle_seconds = idle_seconds
+        self._monotonic = monotonic
         self._asked = Buckets(QUESTIONS, REMEMBERED)
 
     async def serve(self) -> NoReturn:
@@ -62,7 +64,7 @@ class NamesServer:
     def _drain(self) -> None:
         for datagram, peer in received(DRAIN, self._udp.recvfrom, MAX_MESSAGE):
             # One that is left is asked again after a second or more; to answer it costs more than to leave it.
-            said = self._said(datagram) if self._asked.take(peer[0], time.monotonic()) else None
+            said = self._said(datagram) if self._asked.take(peer[0], self._monotonic()) else None
             if said is not None:
                 try:
                     self._udp.sendto(said, peer)

@@ -11,6 +11,8 @@ from tinkbox.model.hardware import MacAddress
 Fact = str | int | float
 # Who it was, where another host than the machine was seen in its name.
 OTHER_HOST: Final = "other_host"
+# Which one, where only what it said in the machine's name was seen.
+UNSEEN: Final = "unknown"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

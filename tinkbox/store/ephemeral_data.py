@@ -8,8 +8,7 @@ KEPT_VERSIONS = 3  # with their archives
 LISTED_VERSIONS = 1_000  # those included
 _FOR_ATTEMPT = """
     SELECT attempt.worker, attempt.workflow_id,
-           json_array_length(action.definition, '$.wipes') > 0 AND NOT EXISTS (SELECT 1 FROM disk WHERE disk.attempt = ?1) AS unasked,
-           (SELECT max(version) FROM data WHERE data.workflow_id = attempt.workflow_id) AS version
+           json_array_length(action.definition, '$.wipes') > 0 AND NOT EXISTS (SELECT 1 FROM disk WHERE disk.attempt = ?1) AS unasked
     FROM attempt JOIN action ON action.workflow_id = attempt.workflow_id AND action.position = attempt.position
     WHERE token = ?1
 """
@@ -32,7 +31,7 @@ class DataVersion:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ForAttempt:
-    """What an attempt is given: the newest version of the data, 0 when there is none yet.
+    """Whose attempt asks for its workflow's data.
 
     `unasked` tells that its action wipes disks, and that nothing allowed it to.
     """
@@ -40,7 +39,6 @@ class ForAttempt:
     worker: str
     workflow_id: str
     unasked: bool
-    version: int
 
 
 class DataTable:
@@ -71,7 +69,7 @@ class DataTable:
         return row is None
 
     def for_attempt(self, token: str) -> ForAttempt | None:
-        """What the attempt of this token is given, if there is one."""
+        """Whose attempt has this token, if there is one."""
         row = self._sql.execute(_FOR_ATTEMPT, (token,)).fetchone()
         if row is None:
             return None
@@ -79,7 +77,6 @@ class DataTable:
             worker=row["worker"],
             workflow_id=row["workflow_id"],
             unasked=bool(row["unasked"]),
-            version=row["version"] or 0,
         )
 
     def version(self, workflow_id: str, number: int) -> DataVersion | None:

@@ -284,7 +284,7 @@ def test_a_configuration_that_the_units_user_cannot_read_is_an_error_once_the_un
         os.chown(elsewhere, 4711, 4711)
         named = [*command, "--config", str(configuration.path), "--data", elsewhere]
         checked = subprocess.run(named, cwd=ROOT, env=clean_environment(), capture_output=True, text=True, check=False)
-    remedy = f"cannot read {configuration.path}: `chmod 755 {users_folder}` lets everybody into that folder"
+    remedy = f"cannot read {configuration.path}: `chmod o+x {users_folder}` lets everybody pass through that folder"
     assert (checked.returncode, f"wrong: the user 4711 {remedy}" in checked.stdout) == (1, True), checked
 
 

@@ -10,7 +10,7 @@ from typing import Final, Protocol
 from tinkbox.model.boot import Asker, Client, Plan, Silence, Stage
 from tinkbox.model.hardware import MacAddress
 from tinkbox.model.limits import worth_telling
-from tinkbox.model.sightings import OTHER_HOST, Fact, Note
+from tinkbox.model.sightings import OTHER_HOST, UNSEEN, Fact, Note
 from tinkbox.model.text import quoted
 from tinkbox.wire.dhcp.packets import NOWHERE, MessageType, Option, Packet
 from tinkbox.wire.dhcp.pxe import BootService
@@ -162,7 +162,7 @@ class DhcpReporter:
                 *(kind, address, client.mac),
                 extra=extra,
             )
-        facts: dict[str, Fact] = {"address": str(address), "kind": kind, OTHER_HOST: "unknown"}
+        facts: dict[str, Fact] = {"address": str(address), "kind": kind, OTHER_HOST: UNSEEN}
         self._timeline.saw(client.mac, Stage.ADDRESS_KEPT, f"{address}, by {kind}", **facts)
 
     def boot_server_answered(self, client: Client, reply: Packet) -> None:

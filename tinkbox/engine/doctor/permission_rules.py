@@ -107,6 +107,17 @@ ALARMS = frozenset(
     }
 )
 TOLD_FOR = timedelta(days=1)
+# What another host did by DHCP in a machine's name, and what to think of first.
+IN_ITS_NAME: Mapping[Stage, tuple[str, str]] = {
+    Stage.STILL_THERE: (
+        "A host asked to boot in this machine's name while the machine itself was running an action that reboots it.",
+        "If the action runs a DHCP client of its own, nothing is wrong. If not",
+    ),
+    Stage.ADDRESS_KEPT: (
+        "A host gave this machine's address back in its name, while the machine itself was using the address.",
+        "The machine keeps its address. Still",
+    ),
+}
 
 
 def history_lost(case: Case) -> Iterator[Finding]:
@@ -286,25 +297,16 @@ def ticket_refused(case: Case) -> Iterator[Finding]:
 
 def asked_in_its_name(case: Case) -> Iterator[Finding]:
     """A host spoke DHCP with the machine's MAC while the machine itself was there."""
-    find = (
-        "find the host that uses this machine's MAC (your switch knows its port) and take it off the network. This is told "
-        "for a day."
-    )
-    told = [each for each in case.sightings if case.now - each.at <= TOLD_FOR]
-    if asked := of(told, Stage.STILL_THERE):
-        yield Finding(
-            gravity=Gravity.SUSPECT,
-            cause="A host asked to boot in this machine's name while the machine itself was running an action that reboots it.",
-            evidence=tuple(map(line, asked[-2:])),
-            remedy=f"If the action runs a DHCP client of its own, nothing is wrong. If not, {find}",
-        )
-    if kept := of(told, Stage.ADDRESS_KEPT):
-        yield Finding(
-            gravity=Gravity.SUSPECT,
-            cause="A host gave this machine's address back in its name, while the machine itself was using the address.",
-            evidence=tuple(map(line, kept[-2:])),
-            remedy=f"The machine keeps its address. Still, {find}",
-        )
+    for stage, (cause, first) in IN_ITS_NAME.items():
+        seen = [each for each in of(case.sightings, stage) if case.now - each.at <= TOLD_FOR]
+        if seen:
+            yield Finding(
+                gravity=Gravity.SUSPECT,
+                cause=cause,
+                evidence=tuple(map(line, seen[-2:])),
+                remedy=f"{first}, find the host that uses this machine's MAC (your switch knows its port) and take it off the "
+                "network. This is told for a day.",
+            )
 
 
 def no_program(case: Case) -> Iterator[Finding]:

@@ -19,13 +19,11 @@ from tinkbox.engine.wakeups import CHANGES, RETURNS, Wakeups
 from tinkbox.model.boot import DECISIONS, Stage
 from tinkbox.model.errors import Conflict, Denied
 from tinkbox.model.hardware import Hardware, MacAddress, primary
-from tinkbox.model.sightings import OTHER_HOST, Fact, Note
+from tinkbox.model.sightings import OTHER_HOST, UNSEEN, Fact, Note
 from tinkbox.store.database import Store
 
 _BOOT_PROGRESS = (Stage.SCRIPT, Stage.SUPPLIED, Stage.KERNEL, Stage.RAMDISK)
 _BOOTS = (Stage.SCRIPT, Stage.SUPPLIED, Stage.DISCOVERY)
-# The host that asked in a machine's name, where only its question was seen.
-UNSEEN = "unknown"
 
 
 class BootProgress:

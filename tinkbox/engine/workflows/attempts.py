@@ -221,8 +221,7 @@ class Attempts:
                 "this action wipes disks, and its worker did not look at them: build the OSIE of this version "
                 "(tinkbox osie build) and boot the machine again"
             )
-        if not await self._gather(found.workflow_id) and not found.version:
-            return Reading(self._store, found.workflow_id, 0, 0)
+        await self._gather(found.workflow_id)
 
         def newest(tables: Tables) -> Reading:
             version = tables.data.newest_version(found.workflow_id)

@@ -18,8 +18,8 @@ from tinkbox.store.ephemeral_data import DataVersion
 from tinkbox.store.services import Written
 from tinkbox.wire.ephemeral_data import Entry, check, decode, encode, fingerprint, overlaid
 
-# How much of it is read at a time for one who fetches it.
-PIECE: Final = 256 * 1024
+# How much of it is read at a time for one who fetches it: each that reads slowly keeps as much, and there may be thousands.
+PIECE: Final = 64 * 1024
 # What is larger has its turn: of actions' data and of services' one each is in memory several times.
 SMALL: Final = 256 * 1024
 T = TypeVar("T")

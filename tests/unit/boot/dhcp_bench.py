@@ -133,11 +133,15 @@ class Ledger:
 
 
 class Scout:
-    """Finds the addresses in `used` in use, by OTHER, and those in `kept` by every machine, once `patience` is set."""
+    """Finds the addresses in `used` in use, by OTHER, and those in `kept` by every machine, once `patience` is set.
+
+    Those in `leaving` it finds in use by every machine one time.
+    """
 
     def __init__(self) -> None:
         self.used: set[str] = set()
         self.kept: set[str] = set()
+        self.leaving: set[str] = set()
         self.asked: list[tuple[str, str, str]] = []
         self.begun = asyncio.Event()
         self.patience = asyncio.Event()
@@ -153,6 +157,9 @@ class Scout:
         self.asked.append((str(address), "", mac))
         self.begun.set()
         await self.patience.wait()
+        if str(address) in self.leaving:
+            self.leaving.remove(str(address))
+            return True
         return str(address) in self.kept
 
 

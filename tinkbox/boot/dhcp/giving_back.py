@@ -17,8 +17,9 @@ from tinkbox.model.hardware import MacAddress
 from tinkbox.model.leases import Lease
 from tinkbox.model.limits import GIVEN_BACK_AT_ONCE, MAX_GIVEN_BACK
 
-# Clients send a RELEASE from the address, and take it off their interface afterwards.  One that declines never had it there.
-RELEASED_WITHIN: Final = 2.0
+# Seconds before each look after a RELEASE.  Clients send it from the address, and take that off their interface afterwards:
+# most within two seconds, dhcpcd on a busy host later.  A machine that declines never had the address there.
+LOOKS_AFTER_RELEASE: Final = (2.0, 8.0)
 Begin = Callable[[Coroutine[Any, Any, None]], object]
 
 
@@ -85,10 +86,7 @@ class GivingBack:
 
     async def _decide(self, given: _GivenBack) -> None:
         try:
-            if not given.declined:
-                await asyncio.sleep(RELEASED_WITHIN)
-            async with self._turns:
-                uses_it = await self._prober.answers(given.address, given.client.mac)
+            uses_it = await self._uses(given)
         finally:
             self._pending.discard((given.client.mac, given.declined))
         if self._leases.lent(given.client, given.address) is not given.lease:
@@ -100,3 +98,12 @@ class GivingBack:
             self._reporter.declined(given.client)
         else:
             self._leases.release(given.client, given.address)
+
+    async def _uses(self, given: _GivenBack) -> bool:
+        """Whether the machine answers at the address, each time that it is asked."""
+        for seconds in (0.0,) if given.declined else LOOKS_AFTER_RELEASE:
+            await asyncio.sleep(seconds)
+            async with self._turns:
+                if not await self._prober.answers(given.address, given.client.mac):
+                    return False
+        return True

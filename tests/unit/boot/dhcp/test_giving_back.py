@@ -27,7 +27,7 @@ KINDS = pytest.mark.parametrize(("given", "kind"), [(RELEASE, "RELEASE"), (DECLI
 
 @pytest.fixture(autouse=True)
 def _at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(giving_back, "RELEASED_WITHIN", 0.0)
+    monkeypatch.setattr(giving_back, "LOOKS_AFTER_RELEASE", (0.0, 0.0))
 
 
 def lending(bench: Bench) -> None:
@@ -56,6 +56,16 @@ async def test_a_machine_that_answers_at_its_address_keeps_it_and_that_is_told(
     assert bench.ledger.back == []
     assert bench.lab.facts[-1] == {"address": str(ADDRESS), "kind": kind, OTHER_HOST: "unknown"}
     assert f"{kind} of {ADDRESS} in the name of {FIRMWARE.mac} is not believed" in caplog.text
+
+
+async def test_a_client_that_takes_a_released_address_off_its_interface_late_gives_it_back_all_the_same() -> None:
+    async with serving() as bench:
+        lending(bench)
+        bench.scout.leaving = {str(ADDRESS)}
+        bench.say(RELEASE)
+        await until(lambda: bench.ledger.back)
+    assert bench.ledger.back == [("released", str(ADDRESS))]
+    assert Stage.ADDRESS_KEPT not in [stage for _, stage, _ in bench.lab.seen]
 
 
 @KINDS

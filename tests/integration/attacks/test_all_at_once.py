@@ -52,7 +52,7 @@ def test_machines_boot_and_the_operator_is_answered_under_every_flood_at_once(tm
         program = compiled(tmp_path)
         quiet = steps(program, ours, theirs)
         log = appliance.log.stat().st_size
-        pressed, answered = list[float](), list[float]()
+        pressed, answered = list[tuple[float, str]](), list[float]()
         with flooded(ours, SERVER, ATTACKERS, tickets):
             began = time.monotonic()
             # Long enough for 100,000 machines that nobody knows to have asked.
@@ -61,14 +61,17 @@ def test_machines_boot_and_the_operator_is_answered_under_every_flood_at_once(tm
                 answered.append(looked(appliance))
         appliance.check()
         memory = peak_memory(appliance.process)
-    assert hundredth(pressed) < STEP_SECONDS, f"quiet: {hundredth(quiet):.3f} s"
+    slowest = sorted(pressed, reverse=True)[:20]
+    assert hundredth(pressed) < STEP_SECONDS, (
+        f"quiet: {hundredth(quiet):.3f} s; the slowest of {len(pressed)}: {slowest}"
+    )
     assert max(answered) < STATUS_SECONDS
     assert memory < MEMORY_MB
     assert appliance.log.stat().st_size - log < LOG_BYTES, f"in {lasted:.0f} s"
 
 
-def steps(program: Path, ours: Network, theirs: Network) -> list[float]:
-    """How long every step of every machine's boot took, in seconds; none of them fails."""
+def steps(program: Path, ours: Network, theirs: Network) -> list[tuple[float, str]]:
+    """How long every step of every machine's boot took, in seconds, and which it was; none of them fails."""
     storm = replace(STORMS[0], machines=BOOTING)
     told = played(program, storm, ours, theirs, f"/boot/osie/x86_64/{storm.file}")
     assert all(each["done"] for each in told["machines"]), told
@@ -84,13 +87,13 @@ def steps(program: Path, ours: Network, theirs: Network) -> list[float]:
         "kernel",
         "ended",
     )
-    times = [[each[name] for name in names if name in each] for each in told["machines"]]
-    return [later - sooner for each in times for sooner, later in pairwise(each)]
+    seen = [[(each[name], name) for name in names if name in each] for each in told["machines"]]
+    return [(round(later - sooner, 3), name) for each in seen for (sooner, _), (later, name) in pairwise(each)]
 
 
-def hundredth(durations: list[float]) -> float:
-    """What all but a hundredth of them stay below."""
-    return quantiles(durations, n=100)[98]
+def hundredth(taken: list[tuple[float, str]]) -> float:
+    """What all but a hundredth of the steps stay below, in seconds."""
+    return quantiles([seconds for seconds, _ in taken], n=100)[98]
 
 
 def looked(appliance: Appliance) -> float:

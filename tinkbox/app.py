@@ -3,6 +3,7 @@
 import asyncio
 import fcntl
 import gc
+import logging
 import os
 import shutil
 import signal
@@ -63,6 +64,7 @@ from tinkbox.settings.all_settings import Settings
 from tinkbox.store.database import Store
 from tinkbox.store.database import examine as examine_store
 
+_log = logging.getLogger(__name__)
 LOCK, STORE = "lock", "tinkbox.sqlite"  # below the data folder
 # For an appliance on this host to take a connection in.
 ANSWER_SECONDS = 5.0
@@ -206,7 +208,16 @@ def _limits(settings: Settings, say: Say) -> Limits:
             f"limits of connections are lowered: this host allows {allowed} open files, they need {wanted}. "
             "Set LimitNOFILE= in the unit or raise `ulimit -Hn`"
         )
-    return Limits(fitted(chosen, allowed - OTHER_FILES), time.monotonic)
+    return Limits(fitted(chosen, allowed - OTHER_FILES), time.monotonic, _say_held_back)
+
+
+def _say_held_back(limit: Limit, holder: str) -> None:
+    _log.warning(
+        "%s is held back by limits.%s: who else is, and what to do, says `tinkbox doctor` for ten minutes",
+        holder,
+        limit.name,
+        extra={"action": f"limits.{limit.name}", "holder": holder},
+    )
 
 
 def _told_to_stop() -> asyncio.Event:

@@ -8,11 +8,10 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import NoReturn, Protocol
 
-from tinkbox.boot.network.datagrams import reading, received
+from tinkbox.boot.network.datagrams import DRAIN, reading, received
 from tinkbox.model.limits import Room
 from tinkbox.model.rates import Buckets, Rate
 
-DRAIN = 32
 # Over UDP, by address.  A machine asks some ten times in its boot; a name server in front of many machines asks for all.
 QUESTIONS = Rate(burst=500, a_second=100)
 REMEMBERED = 8_192

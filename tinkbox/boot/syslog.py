@@ -5,11 +5,10 @@ import socket
 from collections.abc import Callable
 from typing import NoReturn, Protocol
 
-from tinkbox.boot.network.datagrams import reading, received
+from tinkbox.boot.network.datagrams import DRAIN, reading, received
 from tinkbox.model.hardware import MacAddress
 from tinkbox.wire.syslog import MAX_DATAGRAM, Message, parse
 
-DRAIN = 32
 # Whose an address is that we did not give, the kernel's table has to tell each time.
 STRANGERS = 4
 

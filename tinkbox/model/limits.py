@@ -204,11 +204,21 @@ def _unknown(_: str) -> bool:
     return False
 
 
-class Ledger:
-    """Who holds how much of one limit.  `monotonic` is a clock in seconds."""
+def _untold(_limit: Limit, _holder: str) -> None:
+    return None
 
-    def __init__(self, limit: Limit, monotonic: Callable[[], float]) -> None:
+
+class Ledger:
+    """Who holds how much of one limit.
+
+    `monotonic` is a clock in seconds.  `told` hears of each holder's first refusal, and of the next after a while (`LATELY`).
+    """
+
+    def __init__(
+        self, limit: Limit, monotonic: Callable[[], float], told: Callable[[Limit, str], None] = _untold
+    ) -> None:
         self.limit = limit
+        self._told = told
         self.used = 0
         self.refused = 0
         self._monotonic = monotonic
@@ -260,7 +270,10 @@ class Ledger:
         now = self._monotonic()
         self.refused += 1
         count, at = self._refusals.get(holder, (0, now))
-        self._refusals[holder] = (count + 1 if now - at < LATELY else 1, now)
+        count = count + 1 if now - at < LATELY else 1
+        self._refusals[holder] = (count, now)
+        if count == 1:
+            self._told(self.limit, holder)
         self._refusals.move_to_end(holder)
         if len(self._refusals) > REMEMBERED:
             self._refusals.popitem(last=False)
@@ -284,8 +297,13 @@ class Room:
 class Limits:
     """The ledgers of all limits that are declared, as large as they are configured."""
 
-    def __init__(self, chosen: Iterable[Limit], monotonic: Callable[[], float]) -> None:
-        self._ledgers = {each.name: Ledger(each, monotonic) for each in chosen}
+    def __init__(
+        self,
+        chosen: Iterable[Limit],
+        monotonic: Callable[[], float],
+        told: Callable[[Limit, str], None] = _untold,
+    ) -> None:
+        self._ledgers = {each.name: Ledger(each, monotonic, told) for each in chosen}
 
     def of(self, declared: Limit) -> Ledger:
         """The one ledger of a limit."""

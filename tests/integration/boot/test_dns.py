@@ -13,7 +13,8 @@ from pathlib import Path
 import pytest
 
 from tests.unit.wire.test_dns import NAME, WORKFLOW, labels, question
-from tinkbox.boot.dns import DRAIN, QUESTIONS, Answers, NamesServer
+from tinkbox.boot.dns import QUESTIONS, Answers, NamesServer
+from tinkbox.boot.network.datagrams import DRAIN
 from tinkbox.boot.network.sockets import bind_tcp, bind_udp
 from tinkbox.model.limits import NAME_CONNECTIONS, Ledger, Room
 from tinkbox.wire.dns import Zone

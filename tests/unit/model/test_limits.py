@@ -52,6 +52,17 @@ def test_nobody_is_asked_whether_it_is_known_while_there_is_room() -> None:
     assert ledger().take("a", known=asked)
 
 
+def test_the_first_refusal_of_each_holder_is_told_and_again_after_a_while() -> None:
+    clock, told = Clock(), list[str]()
+    things = Ledger(LIMIT, clock, lambda limit, holder: told.append(f"{holder}: {limit.name}"))
+    taken(things, "a", 50)
+    taken(things, "b", 9)
+    assert told == ["a: things", "b: things"]
+    clock.now += LATELY
+    taken(things, "a", 2)
+    assert told == ["a: things", "b: things", "a: things"]
+
+
 def test_those_held_back_are_named_the_worst_first_for_a_while() -> None:
     clock = Clock()
     things = Ledger(LIMIT, clock)

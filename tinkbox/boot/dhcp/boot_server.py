@@ -8,8 +8,8 @@ from typing import NoReturn
 from tinkbox.boot.dhcp.rate_limit import RateLimit
 from tinkbox.boot.dhcp.reply_sending import Replies
 from tinkbox.boot.dhcp.reporting import DhcpReporter
-from tinkbox.boot.dhcp.server import DRAIN, MAX_DATAGRAM, Planner
-from tinkbox.boot.network.datagrams import reading, received
+from tinkbox.boot.dhcp.server import MAX_DATAGRAM, Planner
+from tinkbox.boot.network.datagrams import DRAIN, reading, received
 from tinkbox.model.boot import Silence
 from tinkbox.wire.dhcp.clients import identify
 from tinkbox.wire.dhcp.packets import MalformedPacket, Op, decode

@@ -22,7 +22,7 @@ from tinkbox.boot.dhcp.questions import SECS, XID, Answer, Question, Questions, 
 from tinkbox.boot.dhcp.rate_limit import RateLimit
 from tinkbox.boot.dhcp.reply_sending import Replies
 from tinkbox.boot.dhcp.reporting import DhcpReporter, Timeline
-from tinkbox.boot.network.datagrams import reading, received
+from tinkbox.boot.network.datagrams import DRAIN, reading, received
 from tinkbox.model.boot import OF_STRANGERS, Client, Plan, Silence
 from tinkbox.model.hardware import MacAddress
 from tinkbox.model.leases import Lease, Subnet
@@ -31,7 +31,6 @@ from tinkbox.wire.dhcp.packets import MalformedPacket, MessageType, Op, Packet, 
 from tinkbox.wire.dhcp.pxe import BootService, answer, is_for, refusal
 from tinkbox.wire.dhcp.relay_agent import relay_port
 
-DRAIN = 64
 GATHERED = (
     0.01  # seconds from one writing of leases to the next, so that under load each is of many; the first waits for none
 )

@@ -4,7 +4,7 @@ import asyncio
 import logging
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Protocol, TypeVar
+from typing import Final, Protocol, TypeVar
 
 A = TypeVar("A")
 T = TypeVar("T")
@@ -26,6 +26,10 @@ def reading(line: Readable, drain: Callable[[], None]) -> Iterator[None]:
         yield
     finally:
         loop.remove_reader(line)
+
+
+# Datagrams of one socket that are taken before others have their turn.
+DRAIN: Final = 16
 
 
 def received(most: int, receive: Callable[[A], T], how: A) -> Iterator[T]:

@@ -14,7 +14,7 @@ from itertools import islice
 from pathlib import Path
 from typing import NoReturn, Protocol
 
-from tinkbox.boot.network.datagrams import reading, received
+from tinkbox.boot.network.datagrams import DRAIN, reading, received
 from tinkbox.boot.tftp import udp_segmentation as bursts
 from tinkbox.boot.tftp.packet_layouts import Layouts
 from tinkbox.boot.tftp.path_mtu import path_mtu
@@ -41,7 +41,7 @@ from tinkbox.wire.tftp import (
     unfragmented,
 )
 
-DRAIN = 128
+HEARD = 128  # transfers, in one turn
 MAX_DATAGRAM = 2048
 # Who asks for more is mistaken, or sends in the name of a victim; GRUB and the Raspberry Pi try dozens of names.
 REQUESTS = Rate(burst=200, a_second=40)
@@ -138,7 +138,7 @@ class TftpServer:
     def _drain_ports(self) -> None:
         assert self._ports is not None
         buffer, now = self._buffer, self._monotonic()
-        for descriptor in self._ports.ready(DRAIN):
+        for descriptor in self._ports.ready(HEARD):
             running = self._by_port.get(descriptor)
             if running is None:
                 continue  # it ended while others were heard

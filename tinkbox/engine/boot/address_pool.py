@@ -131,7 +131,11 @@ class Pool:
 
     def port_is_full(self, port: bytes, now: float) -> bool:
         """Whether unknown machines behind a port hold as much as they may there, while others have room."""
-        return self._has_room_for_unknown(b"", None, now) and not self._has_room_for_unknown(port, None, now)
+        return not self.unknown_share_is_full(now) and not self._has_room_for_unknown(port, None, now)
+
+    def unknown_share_is_full(self, now: float) -> bool:
+        """Whether unknown machines hold or keep out as many addresses as they may in all."""
+        return not self._has_room_for_unknown(b"", None, now)
 
     def _has_room_for_unknown(self, port: bytes, had: IPv4Address | None, now: float) -> bool:
         """Whether one more unknown machine behind a port may hold an address, or that which it had."""

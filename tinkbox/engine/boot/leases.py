@@ -57,7 +57,7 @@ class Leases:
         self._unsaved: dict[int, IPv4Address] = {}
         self._noted = asyncio.Event()
         self._saving = asyncio.Lock()
-        self._exhausted: set[Pool] = set()
+        self._exhausted: set[tuple[Pool, bool]] = set()  # of known machines, and of unknown ones
         self._full_ports = 0
         self._not_believed = 0
         self._failing = False
@@ -103,7 +103,7 @@ class Leases:
         if held is not None and pool.holder(address, now) == client.mac:
             lease = held.lease
         else:
-            self._exhausted.discard(pool)
+            self._exhausted -= {(pool, True), (pool, False)}
             lease = Lease(
                 address=address, mac=client.mac, state=LeaseState.OFFERED, until=self._clock(), port=client.port
             )
@@ -335,12 +335,15 @@ class Leases:
         self._noted.set()
 
     def _say_exhausted(self, pool: Pool, client: Client, now: float) -> None:
-        if not self._known(client.mac) and pool.port_is_full(client.port, now):
+        known = self._known(client.mac)
+        if not known and pool.port_is_full(client.port, now):
             self._say_port_is_full(pool, client)
-        elif pool not in self._exhausted:
-            self._exhausted.add(pool)
+        elif (pool, known) not in self._exhausted:
+            self._exhausted.add((pool, known))
+            share = not known and pool.unknown_share_is_full(now)
             _log.warning(
-                "every address of the pool of %s is lent: %s and others get none until one is free, or the pool is made larger",
+                "%s of the pool of %s is lent or kept out: %s and others get none until one is free, or the pool is made larger",
+                "the part for unknown machines" if share else "every address",
                 pool.subnet.network,
                 client.mac,
                 extra={"action": "leases.exhausted", "mac": client.mac},

@@ -54,7 +54,9 @@ class Seen:
             mac = MacAddress(key)
             if not self._machines.known.holder(mac):
                 if self._machines.timeline.newest(mac) is None:
-                    raise NotFound(f"no hardware has {mac}, and nothing was seen of it")
+                    raise NotFound(
+                        f"no hardware has {mac}, and nothing was seen of it: unknown machines are noted when they boot from the network"
+                    )
                 return "", (mac,)
         hardware = (await self._machines.get(key)).hardware
         return hardware.id, tuple(each.mac for each in hardware.interfaces)

@@ -57,7 +57,8 @@ class Session:
     and to one process of the worker, its `instance`.  What a worker of before there were sessions works with has the
     serial 0, no instance, and the address from which it asks first.  `tpm` is the fingerprint of the TPM that was proven
     when it began, `tpm_accepted` that of the one that the machine has to show; empty: none.  `without_tpm`: a boot of the
-    machine said that it has none.
+    machine said that it has none.  `neighbour` is the MAC of the host that exchanged the ticket, as the kernel had it; empty:
+    not known, as behind a router: then it is that of the host that is seen first at the address.
     """
 
     holder: str
@@ -71,6 +72,7 @@ class Session:
     tpm: str = ""
     tpm_accepted: str = ""
     without_tpm: bool = False
+    neighbour: str = ""
 
     @property
     def over(self) -> bool:

@@ -18,12 +18,12 @@ T = TypeVar("T")
 
 
 # Maps a session's secret, the process that shows it and the IPv4 address it comes from to the machine's id, or to the MAC
-# of one that nobody knows; raises Denied or Forbidden.
+# of one that nobody knows; raises Denied or Forbidden, or Unavailable while another host is seen at that address.
 Authenticate = Callable[[str, str, str], str]
 
 
 def worker_of(request: web.Request, authenticate: Authenticate) -> str:
-    """The machine whose session the request shows; raises Denied or Forbidden."""
+    """The machine whose session the request shows; raises Denied, Forbidden or Unavailable."""
     return authenticate(bearer_of(request), request.headers.get(INSTANCE, ""), request.remote or "")
 
 

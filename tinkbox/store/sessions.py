@@ -37,8 +37,8 @@ class SessionTable:
         """Keep it, instead of the one that its holder had."""
         self._sql.execute(
             "INSERT OR REPLACE INTO session "
-            "(holder, secret, serial, voided, boot_id, address, instance, begun_at, tpm, tpm_accepted, without_tpm) "
-            "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            "(holder, secret, serial, voided, boot_id, address, instance, begun_at, tpm, tpm_accepted, without_tpm, neighbour) "
+            "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             (
                 session.holder,
                 session.secret,
@@ -51,6 +51,7 @@ class SessionTable:
                 session.tpm,
                 session.tpm_accepted,
                 session.without_tpm,
+                session.neighbour,
             ),
         )
 
@@ -97,4 +98,5 @@ def _session(row: sqlite3.Row) -> Session:
         tpm=row["tpm"],
         tpm_accepted=row["tpm_accepted"],
         without_tpm=bool(row["without_tpm"]),
+        neighbour=row["neighbour"],
     )

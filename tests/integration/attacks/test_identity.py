@@ -133,6 +133,25 @@ def test_a_host_that_takes_the_address_of_a_machine_is_known_by_its_mac(box: Att
     assert "Another host used this machine's credential" in said
 
 
+def test_a_host_that_takes_the_address_of_a_machine_that_works_is_answered_nothing_with_its_session(
+    box: Attacked,
+) -> None:
+    _, secret = exchange(box, ticket(box, box.machine), box.machine)
+    assert asks_for_work(box, secret, box.machine) == 204
+    takes_the_address(box)
+    with inside(box.network):
+        subprocess.run(["ip", "neigh", "flush", "all"], check=True)
+    assert [asks_for_work(box, secret, box.hostile) for _ in range(2)] == [503, 503]
+    services = box.get("/worker/services?seen=", f"Authorization: Bearer {secret}", by=box.hostile)
+    assert b" 503 " in services.split(b"\r\n")[0]
+    assert "Another host used this machine's credential" in told(box)
+    box.hostile.run("ip", "link", "set", "eth0", "down")
+    box.machine.run("ip", "link", "set", "eth0", "up")
+    with inside(box.network):
+        subprocess.run(["ip", "neigh", "flush", "all"], check=True)
+    assert asks_for_work(box, secret, box.machine) == 204, "the machine itself works on"
+
+
 def test_a_second_ticket_is_not_given_before_the_machine_boots_again(box: Attacked) -> None:
     given = ticket(box, box.machine)
     assert exchange(box, given, box.machine)[0] == 200

@@ -3,7 +3,8 @@
 Rule 1: one ticket for each boot. It is repeated until it is exchanged, then none is given before the machine boots again.
 Rule 2: a ticket is exchanged once. The same worker may repeat the exchange: its answer may have been lost, its process may
 have been started again, the appliance's store may have been put back to a day before it.
-Rule 3: a session belongs to one boot, one address and one process of the worker, the newest.
+Rule 3: a session belongs to one boot, one address and one process of the worker, the newest. On a network of ours each request
+is compared with the MAC that the kernel has for its address: it has to be the machine's, or that of the host that began it.
 Rule 4: a machine that once showed a TPM shows the same one in each boot, and proves that it has it.
 """
 
@@ -164,7 +165,7 @@ class Sessions:
         """The holder of the session that a worker's process shows from an address.
 
         Raises Denied when there is none so called, or it is an earlier process's, Forbidden when it is a later process's, or
-        another host's.
+        another address's.  Raises Unavailable when another host has the address: the machine may have it back in a moment.
         """
         # Looked up by its hash, so that the time it takes says nothing about the secrets there are.
         session = self._by_secret.get(digest(text))
@@ -177,6 +178,8 @@ class Sessions:
             raise Denied("the session is an earlier process's: the boot ticket has to be exchanged again")
         if session.address != address:
             self._move(session, address)
+        else:
+            self._compare(session, address)
         return session.holder
 
     def of(self, holder: str) -> Session | None:
@@ -285,6 +288,7 @@ class Sessions:
             tpm=shown,
             tpm_accepted=accepted,
             without_tpm=without,
+            neighbour=str(self._near.neighbours(address) or ""),
         )
         tables.sessions.put(session)
         return session
@@ -296,6 +300,8 @@ class Sessions:
         if own.boot_id != opening.boot_id:
             raise _Refused(TicketRefusal.OTHER_BOOT)
         if own.address != address and not self._neighbour_is(own.holder, address):
+            raise _Refused(TicketRefusal.ELSEWHERE)
+        if self._is_another(own, self._near.neighbours(address)):
             raise _Refused(TicketRefusal.ELSEWHERE)
         if own.instance != opening.instance:
             _check_later(opening.instance, own.instance)
@@ -332,6 +338,28 @@ class Sessions:
             self._refuse(session.holder, TicketRefusal.ELSEWHERE, address)
         self._take(replace(session, address=address))
 
+    def _compare(self, session: Session, address: str) -> None:
+        """Whether the host at its address is still that of the session; who is not seen there now is not doubted.
+
+        Raises Unavailable for another host, and notes it.  Forged ARP gives the machine's own requests another MAC as well:
+        its worker asks again then, and goes on when the kernel knows better.
+        """
+        seen = self._near.neighbours(address)
+        if self._is_another(session, seen):
+            self._tell_refusal(session.holder, TicketRefusal.ELSEWHERE, address)
+            raise Unavailable(
+                f"the host at {address} has the MAC {seen}, which is not that of the machine with this session: "
+                "it is answered when its MAC is seen there again; see `tinkbox doctor MAC`"
+            )
+        if seen is not None and not session.neighbour:
+            self._take(replace(session, neighbour=str(seen)))
+
+    def _is_another(self, session: Session, seen: MacAddress | None) -> bool:
+        """Whether the host that is seen is none of the machine's cards, and not the one that the session began on."""
+        if seen is None or seen in self._cards(session.holder):
+            return False
+        return bool(session.neighbour) and session.neighbour != seen
+
     def _tell_old_worker(self, text: str, address: str) -> None:
         ticket = self._seal.opened(text) if is_ticket(text) else None
         if ticket is not None:
@@ -339,6 +367,10 @@ class Sessions:
 
     def _refuse(self, holder: str, why: TicketRefusal, address: str, **more: Fact) -> NoReturn:
         """Note on the timeline why a ticket or a session was refused, and raise Forbidden."""
+        self._tell_refusal(holder, why, address, **more)
+        raise Forbidden(f"the boot ticket of {holder} was refused: {why}; {WAYS_OUT[why]}")
+
+    def _tell_refusal(self, holder: str, why: TicketRefusal, address: str, **more: Fact) -> None:
         seen = self._near.neighbours(address)
         session = self._by_holder.get(holder)
         # A host can have as many addresses as it likes: by its MAC what it does again is told once, and counted.
@@ -349,7 +381,6 @@ class Sessions:
         if session is not None and session.serial:
             facts |= {"exchanged_at": session.begun_at.isoformat(timespec="seconds"), "exchanged_from": session.address}
         self._saw(self._mac(holder), Stage.TICKET_REFUSED, f"{why}, {who}", **facts)
-        raise Forbidden(f"the boot ticket of {holder} was refused: {why}; {WAYS_OUT[why]}")
 
     def _mac(self, holder: str) -> MacAddress:
         try:

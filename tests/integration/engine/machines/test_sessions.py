@@ -144,6 +144,61 @@ async def test_a_stolen_secret_is_worth_nothing_in_another_boot_or_on_another_ho
     assert {each.facts["exchanged_from"] for each in told} == {HERE}
 
 
+async def test_another_host_at_the_address_of_a_session_is_refused_at_each_request_and_told(box: Appliance) -> None:
+    worker = await box.machine(1)
+    box.attached.add(HERE)
+    box.neighbours[HERE] = mac(1)
+    ticket = boot_ticket(box)
+    secret = await exchange(box, ticket)
+    box.neighbours[HERE] = THIEF
+    for _ in range(2):
+        with pytest.raises(Unavailable, match="not that of the machine"):
+            whose(box, secret)
+    with pytest.raises(Forbidden, match="another machine"):
+        await exchange(box, ticket)
+    (told,) = await seen(box, Stage.TICKET_REFUSED)
+    assert (told.facts["why"], told.facts["neighbour"]) == (TicketRefusal.ELSEWHERE, THIEF)
+    assert told.facts["count"] == 3
+    box.neighbours[HERE] = mac(1)
+    assert whose(box, secret) == worker
+    del box.neighbours[HERE]
+    assert whose(box, secret) == worker, "who is not seen now is not refused"
+
+
+async def test_each_card_of_a_machine_may_show_its_session(box: Appliance) -> None:
+    document = hardware(1)
+    document["network"]["interfaces"].append({"dhcp": {"mac": str(mac(2))}})  # type: ignore[index]
+    await box.machines.push(parse_hardware(json.dumps(document)))
+    box.neighbours[HERE] = mac(1)
+    secret = await exchange(box, boot_ticket(box))
+    box.neighbours[HERE] = mac(2)
+    assert whose(box, secret)
+
+
+async def test_which_host_began_a_session_by_hand_is_known_after_a_restart(tmp_path: Path) -> None:
+    async with restarted(tmp_path) as box:
+        worker = await box.machine(1)
+        box.neighbours[ELSEWHERE] = THIEF
+        secret = await exchange(box, box.machines.credential(worker, "s", "r", "ann").token, at=ELSEWHERE)
+    async with restarted(tmp_path) as box:
+        box.neighbours[ELSEWHERE] = MacAddress("02:00:00:00:00:67")
+        with pytest.raises(Unavailable):
+            whose(box, secret, at=ELSEWHERE)
+        box.neighbours[ELSEWHERE] = THIEF
+        assert whose(box, secret, at=ELSEWHERE) == worker
+
+
+async def test_a_session_whose_host_was_not_seen_is_of_the_first_that_is(box: Appliance) -> None:
+    worker = await box.machine(1)
+    secret = await exchange(box, box.machines.credential(worker, "s", "r", "ann").token)
+    for _ in range(2):
+        box.neighbours[HERE] = THIEF
+        assert whose(box, secret) == worker
+        box.neighbours[HERE] = MacAddress("02:00:00:00:00:67")
+        with pytest.raises(Unavailable):
+            whose(box, secret)
+
+
 async def test_a_machine_that_gets_another_address_goes_on_where_its_mac_is_seen(box: Appliance) -> None:
     worker = await box.machine(1)
     secret = await exchange(box, boot_ticket(box))

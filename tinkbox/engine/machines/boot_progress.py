@@ -19,7 +19,7 @@ from tinkbox.engine.wakeups import CHANGES, RETURNS, Wakeups
 from tinkbox.model.boot import DECISIONS, Stage
 from tinkbox.model.errors import Conflict, Denied
 from tinkbox.model.hardware import Hardware, MacAddress, primary
-from tinkbox.model.sightings import OTHER_HOST, UNSEEN, Fact, Note
+from tinkbox.model.sightings import OTHER_HOST, UNSEEN, Fact, Note, Sighting
 from tinkbox.store.database import Store
 
 _BOOT_PROGRESS = (Stage.SCRIPT, Stage.SUPPLIED, Stage.KERNEL, Stage.RAMDISK)
@@ -120,6 +120,12 @@ class BootProgress:
         elif record.boots:
             self._remember(hardware_id)
 
+    def began_to_boot(self, holder: str) -> datetime | None:
+        """When the newest boot began of a machine, by its id, or by its MAC when nobody knows it; None: not known."""
+        record = self._known.get(holder)
+        macs = [each.mac for each in record.hardware.interfaces] if record else [MacAddress(holder)]
+        return max((at for each in macs if (at := self._timeline.last(each, _is_boot))), default=None)
+
     def begin_anew(self, ids: Iterable[str]) -> None:
         """The boots of these machines are counted anew."""
         for hardware_id in ids:
@@ -173,7 +179,7 @@ class BootProgress:
         self._wakeups.wake(CHANGES)
 
 
-def _is_boot(note: Note) -> bool:
+def _is_boot(note: Note | Sighting) -> bool:
     """Whether a machine begins to boot.  What another host did in its name does not park it."""
     return note.stage in _BOOTS and is_its_own(note.stage, note.facts)
 

@@ -86,7 +86,7 @@ class Machines:
         self.sessions = Sessions(
             store, clock, seal, self.known, near, self.progress.saw,
             boots_from=lambda each: self.progress.seen_last(self.known.find(each).hardware), is_let_in=is_let_in,
-            tpm_rule=tpm_rule,
+            tpm_rule=tpm_rule, began_to_boot=self.progress.began_to_boot,
         )  # fmt: skip
 
     async def load(self) -> None:

@@ -1,6 +1,7 @@
 """Sessions: a boot ticket is exchanged once for one, and a worker shows its session with every request.
 
-Rule 1: one ticket for each boot. It is repeated until it is exchanged, then none is given before the machine boots again.
+Rule 1: one ticket for each boot. It is repeated until it is exchanged, then none is given before the machine boots again. After a
+restart of ours the timeline tells whether it did.
 Rule 2: a ticket is exchanged once. The same worker may repeat the exchange: its answer may have been lost, its process may
 have been started again, the appliance's store may have been put back to a day before it.
 Rule 3: a session belongs to one boot, one address and one process of the worker, the newest. On a network of ours each request
@@ -65,10 +66,12 @@ class Sessions:
         boots_from: Callable[[str], MacAddress],
         is_let_in: Callable[[MacAddress], bool],
         tpm_rule: TpmRule,
+        began_to_boot: Callable[[str], datetime | None],
     ) -> None:
         """`saw` notes what is told of a machine; `boots_from` gives the MAC that a known one's timeline is kept under.
 
-        `is_let_in` tells whether one that nobody knows may tell what it is.
+        `is_let_in` tells whether one that nobody knows may tell what it is; `began_to_boot` when a holder's newest boot began,
+        None: not known.
         """
         self._store = store
         self._clock = clock
@@ -79,6 +82,7 @@ class Sessions:
         self._boots_from = boots_from
         self._is_let_in = is_let_in
         self._tpm_rule = tpm_rule
+        self._began_to_boot = began_to_boot
         self._by_holder: dict[str, Session] = {}
         self._by_secret: dict[str, Session] = {}
         # Of the boot that goes on; None: its ticket was exchanged.
@@ -90,6 +94,8 @@ class Sessions:
         """Fill the picture in memory; once, before anything is served."""
         for session in await self._store.read(lambda tables: tables.sessions.all()):
             self._take(session)
+            if session.serial and not session.over and not self._booted_since(session):
+                self._given[session.holder] = None
 
     # What booting machines and people ask.
 
@@ -110,6 +116,11 @@ class Sessions:
             seen = self._near.neighbours(address)
             self._saw(mac, Stage.TICKET, f"at {address}", address=address, neighbour=str(seen or ""))
         return self._seal.sealed(given)
+
+    def _booted_since(self, session: Session) -> bool:
+        """Whether the timeline tells of a boot after the exchange."""
+        began = self._began_to_boot(session.holder)
+        return began is not None and began > session.begun_at
 
     def _new(self, kind: Kind, holder: str, address: str) -> BootTicket:
         session = self._by_holder.get(holder)

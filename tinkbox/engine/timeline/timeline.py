@@ -129,6 +129,11 @@ class Timeline:
         boot = self._boots.get(mac)
         return boot[-1].sighting if boot else None
 
+    def last(self, mac: MacAddress, is_meant: Callable[[Sighting], bool]) -> datetime | None:
+        """When a machine was last seen at what is meant, in its newest boot; None: it was not."""
+        boot = self._boots.get(mac, ())
+        return next((each.ended for each in reversed(boot) if is_meant(each.first)), None)
+
     def machines(self) -> list[Sighting]:
         """What was last seen of every machine, those seen last first."""
         newest = [boot[-1] for boot in self._boots.values()]

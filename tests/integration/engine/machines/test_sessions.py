@@ -16,7 +16,7 @@ from tinkbox.model.boot import Boot, Plan, Stage
 from tinkbox.model.errors import Conflict, Denied, Forbidden, Unavailable
 from tinkbox.model.hardware import Interface, MacAddress, parse_hardware
 from tinkbox.model.session import TicketRefusal
-from tinkbox.model.sightings import Sighting
+from tinkbox.model.sightings import OTHER_HOST, Sighting
 from tinkbox.model.workflow import State
 from tinkbox.wire.messages.inventory import Told
 from tinkbox.wire.messages.worker import Hello
@@ -336,6 +336,30 @@ async def test_a_restart_between_ticket_and_exchange_breaks_no_boot_and_keeps_se
         assert whose(box, secret) == worker
         with pytest.raises(Forbidden):
             await exchange(box, ticket, secret="x")
+
+
+async def test_a_ticket_that_was_exchanged_stays_so_over_a_restart_until_the_machine_boots(tmp_path: Path) -> None:
+    async with restarted(tmp_path) as box:
+        await box.machine(1)
+        boots(box)
+        await exchange(box, boot_ticket(box))
+        await guest(box)
+        await box.machines.progress.save()
+    async with restarted(tmp_path) as box:
+        with pytest.raises(Conflict, match="exchanged its boot ticket already"):
+            boot_ticket(box)
+        box.machines.progress.saw(mac(1), Stage.SCRIPT, **{OTHER_HOST: THIEF})
+        with pytest.raises(Conflict):
+            boot_ticket(box)
+        with pytest.raises(Conflict):
+            box.discovery.credential(mac(7), "http://a", "a", ELSEWHERE)
+        box.clock.forward(1)
+        boots(box)
+        await box.machines.progress.save()
+    async with restarted(tmp_path) as box:
+        assert boot_ticket(box), "a boot that had begun goes on"
+        with pytest.raises(Conflict):
+            box.discovery.credential(mac(7), "http://a", "a", ELSEWHERE)
 
 
 async def test_a_clock_that_goes_back_makes_no_older_ticket(box: Appliance) -> None:

@@ -197,11 +197,13 @@ class Attempts:
     async def output(self, worker: str, token: str, offset: int, chunk: bytes) -> int:
         """Append output that begins at byte `offset`; returns the offset wanted next.
 
-        What is there already is skipped; what would leave a gap is not taken.
+        What is there already is skipped; what would leave a gap is not taken.  Raises NotFound for an attempt that is not
+        this worker's, Conflict for one that is over, or that another session of the machine's worker began.
         """
 
         def use_case(tables: Tables) -> int:
             attempt = owned(tables, worker, token)
+            _refuse_late(tables, attempt, "output")
             return tables.output.append(token, attempt.output_length, offset, chunk)
 
         wanted = await self._store.write(use_case)
@@ -233,7 +235,7 @@ class Attempts:
         """Store a new version of the ephemeral data; returns its number.
 
         The same data as the newest version's makes no new one, and what services wrote stays as they
-        wrote it.  Raises TooLarge beyond the limit, Invalid for what cannot be unpacked, Conflict when the attempt is over.
+        wrote it.  Raises TooLarge beyond the limit, Invalid for what cannot be unpacked, Conflict as `output` does.
         """
         if len(archive) > MAX_ARCHIVE_BYTES:
             raise TooLarge(
@@ -251,8 +253,7 @@ class Attempts:
             there = unchanged(tables, workflow_id, merged)
             if there is not None:
                 return there
-            if owned(tables, worker, token).state in FINAL:
-                raise Conflict(f"attempt {token} is over: its data is not taken any more")
+            _refuse_late(tables, owned(tables, worker, token), "data")
             return add_version(tables, workflow_id, worker, merged, now)
 
         async with self._merging if large else nullcontext():
@@ -381,6 +382,14 @@ def fence(attempt: Attempt, workflow_id: str, boot_id: str) -> None:
         raise Conflict(f"attempt {attempt.token} belongs to another workflow")
     if attempt.boot_id != boot_id:
         raise Conflict(f"attempt {attempt.token} belongs to another boot of this machine")
+
+
+def _refuse_late(tables: Tables, attempt: Attempt, what: str) -> None:
+    """Raises Conflict for what does not come from the worker that is at the attempt: that one sends all of it before it reports."""
+    if attempt.state in FINAL:
+        raise Conflict(f"attempt {attempt.token} is over: its {what} is not taken any more")
+    if attempt.session != tables.sessions.serial(attempt.worker):
+        raise Conflict(f"attempt {attempt.token} belongs to another session of this machine's worker")
 
 
 def _going_on(tables: Tables, worker: str, workflow_id: str) -> Step | None:

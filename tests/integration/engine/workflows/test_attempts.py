@@ -167,6 +167,33 @@ async def test_output_is_taken_by_offset_without_gaps_or_repetition(box: Applian
     assert [(piece.start, piece.chunk) for piece in rest.pieces] == [(8, b"rld")]
 
 
+@pytest.mark.parametrize("state", [State.SUCCESS, State.FAILED])
+async def test_nothing_is_added_to_the_output_of_an_attempt_that_is_over(box: Appliance, state: State) -> None:
+    worker, offer = await started(box)
+    length = await box.attempts.output(worker, offer.attempt, 0, b"the true end\n")
+    await box.report(worker, offer, state)
+    for boot in ("boot-1", "boot-2"):
+        await box.offer(worker, boot)
+        with pytest.raises(Conflict, match="is over: its output is not taken any more"):
+            await box.attempts.output(worker, offer.attempt, length, b"all fine\n" * 70_000)
+    assert (await box.workflows.output(offer.workflow_id, {}))[0].pieces[-1].chunk == b"the true end\n"
+
+
+async def test_a_later_boot_adds_nothing_to_what_an_attempt_hands_in_that_it_did_not_begin(box: Appliance) -> None:
+    worker = await box.machine(1)
+    await box.session(worker)
+    await box.workflow()
+    offer = await box.offer(worker)
+    assert offer is not None
+    assert await box.attempts.output(worker, offer.attempt, 0, b"hello\n") == 6
+    await box.session(worker, "boot-2")
+    with pytest.raises(Conflict, match="belongs to another session"):
+        await box.attempts.output(worker, offer.attempt, 6, b"all fine\n")
+    with pytest.raises(Conflict, match="belongs to another session"):
+        await box.attempts.keep_data(worker, offer.attempt, packed({"a": "forged"}))
+    assert await printed(box, offer) == b"hello\n"
+
+
 async def test_endless_output_keeps_its_head_and_its_tail(box: Appliance) -> None:
     worker, offer = await started(box)
     chunk, length = b"x" * 65_536, 0

@@ -107,7 +107,8 @@ async def serve(settings: Settings, say: Say) -> None:
 
 
 async def _run(settings: Settings, sockets: Sockets, store: Store, stop: asyncio.Event, say: Say) -> None:
-    appliance = Appliance(settings, sockets, store, _limits(settings, say))
+    with _usable(settings.data):
+        appliance = Appliance(settings, sockets, store, _limits(settings, say))
     for problem in await appliance.load():
         say(f"wrong: {problem}")
     # Most of what stands by now stays to the end: to look through it for garbage stops everything for 60 ms and more.
@@ -248,17 +249,27 @@ async def _for_ever(part: Part) -> NoReturn:
 @contextmanager
 def _only_one(data: Path) -> Iterator[None]:
     """Make the data directory ours alone, for as long as we run."""
-    try:
-        make_private(data, _DATA)
+    make_private(data, _DATA)
+    with _usable(data):
         lock = (data / LOCK).open("w")
-    except OSError as error:
-        raise Unavailable(f"cannot use the data directory {data}: {error.strerror}; name another with --data") from None
     with lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             raise Conflict(f"another tinkbox serves {data}: stop it, or name another directory with --data") from None
         yield
+
+
+@contextmanager
+def _usable(data: Path) -> Iterator[None]:
+    """Raise Unavailable for what in the data directory cannot be used, such as a file in a folder's place."""
+    try:
+        yield
+    except OSError as error:
+        raise Unavailable(
+            f"cannot use {error.filename or data}: {error.strerror}: move it away, or name another data "
+            "directory with --data"
+        ) from None
 
 
 def _refuse_small_disk(settings: Settings) -> None:

@@ -83,10 +83,13 @@ class _Binding:
     def local(self, path: Path) -> socket.socket:
         """The operator door's unix socket; whoever the file permissions let in is the operator."""
         _refuse_long(path)
-        path.unlink(missing_ok=True)  # of a run that was killed: the lock says that nobody uses it
         socket_ = self.keep(lambda: socket.socket(socket.AF_UNIX, socket.SOCK_STREAM))
-        socket_.bind(str(path))
-        path.chmod(SOCKET_MODE)
+        try:
+            path.unlink(missing_ok=True)  # of a run that was killed: the lock says that nobody uses it
+            socket_.bind(str(path))
+            path.chmod(SOCKET_MODE)
+        except OSError as error:
+            raise Unavailable(f"cannot listen on {path}: {error.strerror}: move it away") from None
         socket_.listen(128)
         socket_.setblocking(False)
         return socket_

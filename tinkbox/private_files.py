@@ -1,7 +1,8 @@
 """Files that no other user of this host may read: a folder of ours is made so, or set so where it was wider.
 
 The mode of the folder itself keeps others out of all that is below; what is below is tightened as well, for a folder
-may be moved, copied or shared later.
+may be moved, copied or shared later.  Of a folder that others could write to a link may be theirs: one that is has its
+folder refused, and one of ours may lead to a folder of ours alone, where nothing is changed.
 """
 
 import os
@@ -20,6 +21,7 @@ from tinkbox.model.errors import Unavailable
 UMASK: Final = 0o077
 LEAST_SECRET: Final = 20  # characters; those that are made have 43
 _OTHERS: Final = 0o077
+_OTHERS_WRITE: Final = 0o022
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,7 +41,8 @@ class Layout:
 def make_private(folder: Path, layout: Layout) -> None:
     """Make a folder and what is private in it ours alone (0700, 0600); what is made later is by UMASK.
 
-    Raises Unavailable, with the remedy, where the folder is another user's, cannot be set, or is for other things.
+    Raises Unavailable, with the remedy, where the folder or a link in it is another user's, a link leads elsewhere than to
+    a folder of ours, the folder cannot be set, or is for other things.
     """
     with _usable(folder):
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -99,13 +102,19 @@ def as_owner(folder: Path) -> Iterator[str]:
 def kept_secret(path: Path) -> str:
     """What the file holds; when there is none it is made, readable by its owner only, of 256 random bits.
 
-    Raises Unavailable as `stored_secret` does.
+    Raises Unavailable as `stored_secret` does, and when it cannot be made.
     """
     if not path.exists():
         fresh = path.with_suffix(".new")
-        fresh.touch(mode=0o600)
-        fresh.write_text(secrets.token_urlsafe(32) + "\n")
-        fresh.replace(path)  # so that no power cut leaves an empty one behind
+        try:
+            fresh.unlink(missing_ok=True)  # whoever put it there
+            with os.fdopen(os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
+                file.write(secrets.token_urlsafe(32) + "\n")
+            fresh.replace(path)  # so that no power cut leaves an empty one behind
+        except OSError as error:
+            raise Unavailable(
+                f"cannot make the secret {path}: {error.strerror}: look at {fresh} and its folder"
+            ) from None
     return stored_secret(path)
 
 
@@ -142,20 +151,58 @@ def _usable(folder: Path) -> Iterator[None]:
 
 
 def _ours(folder: Path, layout: Layout) -> Iterator[Path]:
-    """The folder and what is private in it, but for links; raises Unavailable for what is not ours."""
+    """The folder and what is private in it, but for links; raises Unavailable for what is not ours.
+
+    Each is given before what is in it is looked at: where it is narrowed at once, nobody else adds to it.
+    """
+    _refuse_link_of_another(folder, folder.lstat())
     folder = folder.resolve()
+    _refuse_another_owner(folder, folder.lstat(), folder)
     names = [each.name for each in folder.iterdir()]
     if folder.stat().st_mode & _OTHERS and names and not any(map(layout.knows, names)):
         raise Unavailable(f"{folder} is for other things, such as {names[0]}: name a folder of its own with --data")
-    private = [name for name in names if any(PurePath(name).match(each) for each in layout.private)]
-    for path in (folder, *(path for name in private for path in _below(folder, name, layout.shared))):
-        with suppress(FileNotFoundError):
-            found = path.lstat()
-            if stat.S_ISLNK(found.st_mode):
-                continue
-            if found.st_uid != os.geteuid():
-                raise Unavailable(f"{path} belongs to user {user_name(found.st_uid)}: {_remedy(folder)}")
-            yield path
+    yield folder
+    for name in [each.name for each in folder.iterdir()]:
+        if any(PurePath(name).match(each) for each in layout.private):
+            for path in _below(folder, name, layout.shared):
+                with suppress(FileNotFoundError):
+                    found = path.lstat()
+                    if stat.S_ISLNK(found.st_mode):
+                        _refuse_link_of_another(path, found)
+                        _refuse_link_elsewhere(path)
+                    else:
+                        _refuse_another_owner(path, found, folder)
+                        yield path
+
+
+def _refuse_another_owner(path: Path, found: os.stat_result, folder: Path) -> None:
+    if found.st_uid != os.geteuid():
+        raise Unavailable(f"{path} belongs to user {user_name(found.st_uid)}: {_remedy(folder)}")
+
+
+def _refuse_link_of_another(path: Path, found: os.stat_result) -> None:
+    if stat.S_ISLNK(found.st_mode) and found.st_uid not in {0, os.geteuid()}:
+        raise Unavailable(
+            f"{path} is a link that user {user_name(found.st_uid)} made, to {path.readlink()}: delete it, and "
+            "look what else that user put there"
+        )
+
+
+def _refuse_link_elsewhere(path: Path) -> None:
+    """Raises Unavailable for a link to anything but a folder of ours to which nobody else may write."""
+    try:
+        found = path.stat()
+    except OSError as error:
+        raise Unavailable(
+            f"{path} is a link to {path.readlink()}: {error.strerror}: mount or make what it leads to, or delete "
+            "the link"
+        ) from None
+    me = user_name(os.geteuid())
+    if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.geteuid() or found.st_mode & _OTHERS_WRITE:
+        raise Unavailable(
+            f"{path} is a link to {path.readlink()}: it may only lead to a folder that belongs to {me}, who runs "
+            "this, and that nobody else may write to. Put in its place what it leads to, or delete it"
+        )
 
 
 def _nearest(folder: Path) -> Path:
@@ -171,8 +218,9 @@ def _groups(uid: int, gid: int) -> list[int]:
 
 
 def _below(folder: Path, name: str, shared: Collection[str]) -> Iterator[Path]:
-    yield folder / name
-    for here, folders, files in os.walk(folder / name):
+    path = folder / name
+    yield path
+    for here, folders, files in () if path.is_symlink() else os.walk(path):
         paths = [Path(here) / each for each in (*folders, *files)]
         left = {each.name for each in paths if any(each.relative_to(folder).match(one) for one in shared)}
         folders[:] = [each for each in folders if each not in left]
@@ -181,4 +229,7 @@ def _below(folder: Path, name: str, shared: Collection[str]) -> Iterator[Path]:
 
 def _remedy(folder: Path) -> str:
     me = user_name(os.geteuid())
-    return f"`chown -R {me} {folder}` gives it to {me}, who runs this; or run as its owner, or name another with --data"
+    return (
+        "name another folder with --data, or run as its owner; where you know all that is in it, "
+        f"`chown -R {me} {folder}` gives it to {me}, who runs this"
+    )

@@ -50,13 +50,85 @@ def test_a_folder_that_is_missing_is_made(tmp_path: Path) -> None:
     assert modes(tmp_path, "a/b") == [0o700]
 
 
-def test_a_link_is_not_followed(folder: Path, tmp_path: Path) -> None:
+@pytest.fixture
+def elsewhere(tmp_path: Path) -> Path:
+    """A folder outside, with a file, as they are by default."""
     elsewhere = tmp_path / "elsewhere"
-    elsewhere.touch()
-    elsewhere.chmod(0o644)
-    (folder / "own" / "link").symlink_to(elsewhere)
+    elsewhere.mkdir()
+    (elsewhere / "s").touch()
+    elsewhere.chmod(0o755)
+    (elsewhere / "s").chmod(0o644)
+    return elsewhere
+
+
+@pytest.mark.parametrize("name", ["own.d", "own/link"])
+def test_a_link_of_ours_may_lead_to_a_folder_of_ours_where_nothing_is_changed(
+    folder: Path, elsewhere: Path, name: str
+) -> None:
+    (folder / name).symlink_to(elsewhere)
     make_private(folder, LAYOUT)
-    assert modes(tmp_path, "elsewhere") == [0o644]
+    assert modes(elsewhere, ".", "s") == [0o755, 0o644]
+
+
+@needs_root
+@pytest.mark.parametrize("name", [".", "own.d", "own/link"])
+def test_a_link_of_another_user_is_refused_and_not_followed(folder: Path, elsewhere: Path, name: str) -> None:
+    if name == ".":
+        folder, data = elsewhere, folder.parent / "link"
+        link, leads_to = data, folder
+    else:
+        data, link, leads_to = folder, folder / name, elsewhere
+    link.symlink_to(leads_to)
+    os.chown(link, 4711, 4711, follow_symlinks=False)
+    for look in (examine_private, make_private):
+        with pytest.raises(Unavailable, match=rf"{link} is a link that user 4711 made, to {leads_to}: delete it"):
+            look(data, LAYOUT)
+    assert modes(elsewhere, ".", "s") == [0o755, 0o644]
+
+
+@pytest.mark.parametrize(
+    ("leads_to", "problem"),
+    [
+        ("elsewhere/s", "may only lead to a folder that belongs to"),
+        ("wide", "that nobody else may write to"),
+        ("missing", "No such file or directory: mount or make what it leads to"),
+        ("data/own.d", "Too many levels of symbolic links"),
+    ],
+)
+def test_a_link_that_leads_to_anything_else_is_refused(
+    folder: Path, elsewhere: Path, leads_to: str, problem: str
+) -> None:
+    (elsewhere.parent / "wide").mkdir()
+    (elsewhere.parent / "wide").chmod(0o775)
+    (folder / "own.d").symlink_to(elsewhere.parent / leads_to)
+    with pytest.raises(Unavailable, match=rf"own\.d is a link to .*{problem}"):
+        make_private(folder, LAYOUT)
+    assert modes(elsewhere, ".", "s") == [0o755, 0o644]
+
+
+@needs_root
+def test_a_link_to_a_folder_of_another_user_is_refused(folder: Path, elsewhere: Path) -> None:
+    os.chown(elsewhere, 4711, 4711)
+    (folder / "own.d").symlink_to(elsewhere)
+    with pytest.raises(Unavailable, match="may only lead to a folder that belongs to root"):
+        make_private(folder, LAYOUT)
+
+
+@needs_root
+def test_what_another_user_puts_in_until_the_folder_is_narrowed_is_seen(
+    folder: Path, elsewhere: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    narrow = Path.chmod
+
+    def planted(path: Path, mode: int, **how: bool) -> None:
+        if path == folder:
+            (folder / "own.d").symlink_to(elsewhere)
+            os.chown(folder / "own.d", 4711, 4711, follow_symlinks=False)
+        narrow(path, mode, **how)
+
+    monkeypatch.setattr(Path, "chmod", planted)
+    with pytest.raises(Unavailable, match="is a link that user 4711 made"):
+        make_private(folder, LAYOUT)
 
 
 def test_a_folder_for_other_things_is_refused(tmp_path: Path) -> None:
@@ -71,7 +143,7 @@ def test_a_folder_for_other_things_is_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", [".", "own.token", "own/deep/secret"])
 def test_what_another_user_owns_is_refused_with_the_remedy(folder: Path, name: str) -> None:
     os.chown(folder / name, 4711, 4711)
-    with pytest.raises(Unavailable, match=r"belongs to user 4711: `chown -R root .*` gives it to root"):
+    with pytest.raises(Unavailable, match=r"belongs to user 4711: name another folder .*`chown -R root .*` gives it"):
         make_private(folder, LAYOUT)
 
 
@@ -95,7 +167,7 @@ def test_to_examine_a_folder_changes_nothing(folder: Path, tmp_path: Path) -> No
 @needs_root
 def test_to_examine_a_folder_refuses_what_the_start_refuses(folder: Path) -> None:
     os.chown(folder / "own/deep/secret", 4711, 4711)
-    with pytest.raises(Unavailable, match=r"secret belongs to user 4711: `chown -R root .*` gives it to root"):
+    with pytest.raises(Unavailable, match=r"secret belongs to user 4711: name another folder .*`chown -R root"):
         examine_private(folder, LAYOUT)
 
 
@@ -143,6 +215,20 @@ def test_what_is_no_secret_is_refused_with_the_way_out(tmp_path: Path, content: 
         with pytest.raises(Unavailable, match=rf"boot\.key .*{problem}.*delete it, and the next start makes a new one"):
             read(path)
     assert path.read_bytes() == content
+
+
+def test_a_secret_is_never_written_through_a_link(tmp_path: Path) -> None:
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.write_text("as it was")
+    (tmp_path / "boot.new").symlink_to(elsewhere)
+    assert kept_secret(tmp_path / "boot.key") == stored_secret(tmp_path / "boot.key")
+    assert (elsewhere.read_text(), modes(tmp_path, "boot.key")) == ("as it was", [0o600])
+
+
+def test_a_secret_that_cannot_be_made_is_refused_with_the_way_out(tmp_path: Path) -> None:
+    (tmp_path / "boot.new").mkdir()
+    with pytest.raises(Unavailable, match=r"cannot make the secret .*boot\.key: .*: look at .*boot\.new"):
+        kept_secret(tmp_path / "boot.key")
 
 
 def test_a_secret_that_cannot_be_read_is_refused_with_the_way_out(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ import socket
 import sqlite3
 import stat
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from itertools import takewhile
 from pathlib import Path
@@ -152,6 +152,32 @@ def test_a_secret_that_the_start_would_refuse_is_named(tmp_path: Path, name: str
     checked = run("serve", "--config", str(configuration.path), "--check")
     assert (checked.status, f"{name} {problem}" in checked.out) == (1, True)
     assert run("serve", "--config", str(configuration.path)).status == 1
+
+
+@pytest.mark.parametrize("name", ["registry", "recordings", "people", "lock", "operator.sock", "boot.key"])
+def test_a_link_to_nothing_in_the_data_folder_is_refused_in_one_line(tmp_path: Path, name: str) -> None:
+    configuration = configure(tmp_path)
+    configuration.data.mkdir(mode=0o700)
+    (configuration.data / name).symlink_to(tmp_path / "no" / "where")
+    failed = run("serve", "--config", str(configuration.path))
+    assert (failed.status, failed.err.count("\n")) == (1, 1), failed.err
+    assert f"{configuration.data / name} is a link to" in failed.err
+
+
+@pytest.mark.parametrize(
+    ("name", "make"),
+    [("registry", Path.touch), ("people", Path.touch), ("lock", Path.mkdir), ("operator.sock", Path.mkdir)],
+)
+def test_what_is_in_the_place_of_something_else_in_the_data_folder_is_refused_in_one_line(
+    tmp_path: Path, name: str, make: Callable[[Path], None]
+) -> None:
+    configuration = configure(tmp_path)
+    configuration.data.mkdir(mode=0o700)
+    make(configuration.data / name)
+    failed = run("serve", "--config", str(configuration.path))
+    assert (failed.status, failed.err.count("\n")) == (1, 1), failed.err
+    assert str(configuration.data / name) in failed.err
+    assert "move it away" in failed.err
 
 
 def test_a_check_makes_nothing(tmp_path: Path) -> None:
@@ -300,7 +326,7 @@ def test_root_finds_what_the_owner_of_the_data_folder_cannot_use(users_folder: P
     os.chown(configuration.data / "boot.key", 0, 0)
     before = state_of(configuration.data)
     checked = subprocess.run(check, capture_output=True, text=True, check=False)
-    assert (checked.returncode, "boot.key belongs to user root: `chown -R 4711" in checked.stdout) == (1, True)
+    assert (checked.returncode, "boot.key belongs to user root: name another folder" in checked.stdout) == (1, True)
     assert state_of(configuration.data) == before
 
 

@@ -9,6 +9,7 @@ import shutil
 import signal
 import socket
 import struct
+import sys
 import time
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import aclosing, contextmanager, suppress
@@ -34,7 +35,7 @@ from tinkbox.door.lasting import end_with_door
 from tinkbox.door.open_files import raise_open_files
 from tinkbox.door.pressure import Pressure
 from tinkbox.door.problems import refusals_become_problems
-from tinkbox.engine.templates.jinja_process import render_confined
+from tinkbox.engine.templates.rendering_process import render_confined
 from tinkbox.freed_memory import give_back_freed_memory
 from tinkbox.host_users import group_name, user_name
 from tinkbox.hosting.volumes import real_folders
@@ -77,6 +78,8 @@ _DATA = Layout(
 Say = Callable[[str], None]
 # For the requests that do not last; aiohttp waits so long twice, for their end and for that of what is cancelled.
 GRACE_SECONDS = 1.0
+# For which a thread that computes keeps Python from the one that answers; 5 ms is Python's own choice.
+SWITCH_SECONDS = 0.0005
 # Open files that no limit counts: database, logs, sockets for datagrams, engine, and connections that are closed at once.
 OTHER_FILES = 512
 # By the setting `dhcp.mode`; the place is for the interface.
@@ -96,6 +99,7 @@ async def serve(settings: Settings, say: Say) -> None:
     """
     stop = _told_to_stop()
     give_back_freed_memory()
+    sys.setswitchinterval(SWITCH_SECONDS)
     with _only_one(settings.data), bound(settings) as sockets:
         _refuse_small_disk(settings)
         settings = _with_real_folders(settings)

@@ -10,14 +10,27 @@ from collections import OrderedDict, deque
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager, suppress
 from functools import partial
-from typing import Final
+from typing import Final, ParamSpec, TypeVar
 
 from tinkbox.model.errors import TooMany
 from tinkbox.model.limits import Ledger
 
 AT_ONCE: Final = 2
+P = ParamSpec("P")
+T = TypeVar("T")
 # Entered for each piece of work, of a few seconds at most.
 Turn = Callable[[], AbstractAsyncContextManager[None]]
+
+
+async def in_thread(turn: Turn, work: Callable[P, T], *arguments: P.args, **named: P.kwargs) -> T:
+    """What a piece of work returns, done in a thread; the turn ends with the thread, though nobody awaits it any more."""
+    async with turn():
+        doing = asyncio.get_running_loop().run_in_executor(None, partial(work, *arguments, **named))
+        try:
+            return await asyncio.shield(doing)
+        except asyncio.CancelledError:
+            await asyncio.wait([doing])
+            raise
 
 
 class Turns:

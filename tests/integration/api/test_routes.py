@@ -1,5 +1,6 @@
 """Every route of the operator door, over a real engine and store."""
 
+import asyncio
 import base64
 from uuid import UUID
 
@@ -7,6 +8,7 @@ import pytest
 
 from tests.integration.api.door import OSIE, Door, image_archive
 from tests.integration.engine.appliance import HELLO, hardware, mac
+from tinkbox.engine.templates.validation import Verdict
 from tinkbox.engine.workflows.workflows import PAGE
 from tinkbox.model.boot import Stage
 from tinkbox.model.workflow import State
@@ -72,6 +74,25 @@ async def test_a_template_is_validated_without_being_stored(door: Door) -> None:
     status, problem = await door.ask("POST", "/v1/templates/validate", {"data": HELLO.replace("image", "imag")})
     assert (status, problem["type"]) == (422, "/problems/invalid")
     assert await door.done("GET", "/v1/templates") == []
+
+
+async def test_a_validation_ends_when_whoever_asked_is_gone(door: Door, monkeypatch: pytest.MonkeyPatch) -> None:
+    begun, ended = asyncio.Event(), asyncio.Event()
+
+    async def endless(*_: object) -> list[Verdict]:
+        begun.set()
+        try:
+            await asyncio.Event().wait()
+        finally:
+            ended.set()
+        return []
+
+    monkeypatch.setattr(door.box.templates, "validate", endless)
+    async with asyncio.timeout(60), asyncio.TaskGroup() as group:
+        asking = group.create_task(door.ask("POST", "/v1/templates/validate", {"data": HELLO}))
+        await begun.wait()
+        asking.cancel()
+        await ended.wait()
 
 
 async def test_a_workflows_life(door: Door) -> None:

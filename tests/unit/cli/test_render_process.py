@@ -12,7 +12,7 @@ Tinkbox = Callable[..., Printed]
 def test_it_passes_standard_input_and_output_on(tinkbox: Tinkbox, monkeypatch: pytest.MonkeyPatch) -> None:
     asked = []
     monkeypatch.setattr(
-        "tinkbox.engine.templates.jinja_confinement.answer",
+        "tinkbox.engine.templates.confinement.answer",
         lambda source, sink: asked.append((source.read(), sink is not None)),
     )
     assert tinkbox("--render", stdin=b"request").status == 0

@@ -1,11 +1,12 @@
 """Whose work is done when."""
 
 import asyncio
+import threading
 from contextlib import AsyncExitStack
 
 import pytest
 
-from tinkbox.engine.turns import Turns
+from tinkbox.engine.turns import Turns, in_thread
 from tinkbox.model.errors import TooMany
 from tinkbox.model.limits import RENDERINGS, Ledger, Limit
 
@@ -96,3 +97,25 @@ async def test_a_turn_that_comes_while_its_owner_goes_away_is_passed_on() -> Non
         await third
         assert line.order[0] == "anna"
         assert line.order[-1] == "cora"
+
+
+async def test_a_turn_ends_with_its_thread_though_nobody_awaits_it_any_more() -> None:
+    queue = Turns(Ledger(RENDERINGS, lambda: 0.0), at_once=1)
+    begun, go_on = asyncio.Event(), threading.Event()
+    loop, order = asyncio.get_running_loop(), list[str]()
+
+    def slow() -> None:
+        loop.call_soon_threadsafe(begun.set)
+        go_on.wait(60)
+        order.append("anna")
+
+    with queue.place("anna") as hers, queue.place("bert") as his:
+        async with asyncio.timeout(60), asyncio.TaskGroup() as group:
+            first = group.create_task(in_thread(hers, slow))
+            await begun.wait()
+            first.cancel()
+            group.create_task(in_thread(his, order.append, "bert"))
+            await settle()
+            go_on.set()
+    assert order == ["anna", "bert"]
+    assert first.cancelled()

@@ -9,6 +9,7 @@ from aiohttp import web
 from tinkbox.api.access import caller, needing
 from tinkbox.api.json_values import Document, machine_names, time
 from tinkbox.api.requests import devices_of, key_of, read_object, text_field
+from tinkbox.door.client_presence import WhileThere
 from tinkbox.engine.documents.kubernetes import has_objects, take
 from tinkbox.engine.machines.machines import Machines
 from tinkbox.engine.templates.templates import Templates
@@ -35,7 +36,9 @@ def routes(templates: Templates, machines: Machines) -> list[web.RouteDef]:
         if len(asked) != 1:
             raise Invalid("give the data of a template, or the key of a stored template")
         devices = devices_of(document) if document.get("hardware") is not None else None
-        return web.json_response(await validate_documents(templates, machines, asked, devices, caller(request).name))
+        async with WhileThere(request):
+            answer = await validate_documents(templates, machines, asked, devices, caller(request).name)
+        return web.json_response(answer)
 
     async def show(request: web.Request) -> web.Response:
         return web.json_response(template_document(await templates.get(key_of(request))))

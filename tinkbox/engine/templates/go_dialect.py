@@ -1,6 +1,6 @@
 """Templates in Go's language: Sprig's hermetic functions, and the four that Tinkerbell adds."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from ipaddress import AddressValueError, IPv4Address
 from typing import Any
 
@@ -16,6 +16,7 @@ from tinkbox.sprig.regexes import bounded_work
 MAX_OUTPUT = 256 * 1024  # bytes of UTF-8, of a Jinja2 template too
 MAX_YAML = 256 * 1024  # characters
 LIMITS = Limits(output_bytes=MAX_OUTPUT)
+TOO_MUCH_MEMORY = "rendering takes too much memory"
 
 
 def format_partition(device: object, number: object) -> str:
@@ -166,6 +167,27 @@ class GoTemplate:
                 return self._template.render(data, LIMITS)
         except TemplateError as error:
             raise _invalid(error) from None
+
+
+def render_each(text: str, several: Sequence[Mapping[str, Any]]) -> list[str | Problem]:
+    """Render a text with each of several data; where that fails, the problem.
+
+    With no data it is only read: the list has its problems.
+    """
+    try:
+        template = GoTemplate(text)
+    except Invalid as error:
+        return [*error.problems[:1]] * len(several) or [*error.problems]
+    return [_rendered(template, each) for each in several]
+
+
+def _rendered(template: GoTemplate, data: Mapping[str, Any]) -> str | Problem:
+    try:
+        return template.render(data)
+    except Invalid as error:
+        return error.problems[0]
+    except MemoryError:
+        return Problem(text=TOO_MUCH_MEMORY)
 
 
 def _refused(*_: object) -> Any:

@@ -12,6 +12,7 @@ from jinja2 import StrictUndefined, TemplateSyntaxError, UndefinedError
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 from jinja2.utils import missing
 
+from tinkbox.engine.templates.go_dialect import TOO_MUCH_MEMORY
 from tinkbox.gotemplate import GoError
 from tinkbox.model.errors import Problem
 from tinkbox.model.spelling import meant
@@ -55,7 +56,7 @@ def _problem(error: Exception) -> Problem:
         case TemplateSyntaxError():
             return Problem(line=error.lineno, text=str(error.message))
         case MemoryError():
-            return Problem(line=line, text="rendering takes too much memory")
+            return Problem(line=line, text=TOO_MUCH_MEMORY)
         case RecursionError():
             return Problem(line=line, text="the template is nested too deeply")
         case UndefinedError() | GoError() | _TooLong():

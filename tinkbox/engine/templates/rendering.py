@@ -1,11 +1,11 @@
 """From a template's text to a definition: its dialect is found, its placeholders are filled, its YAML is read.
 
 Rendering depends on nothing but the text and the data: neither clock, chance, environment, files nor network.  Both are
-bounded: a Go template by steps, in a thread; Jinja2 by a process of its own (`confinement`).  Whoever renders for others
-gives a `turn` (`engine.turns`), which is entered for each piece of the work.
+bounded: a Go template by steps; Jinja2 by a process of its own (`confinement`).  A Go template has a process as well where
+anybody may have it rendered, and a thread where a workflow is made of it.  Whoever renders for others gives a `turn`
+(`engine.turns`), which is entered for each piece of the work.
 """
 
-import asyncio
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
@@ -23,8 +23,8 @@ from tinkbox.engine.templates.dialects import (
     placeholders,
 )
 from tinkbox.engine.templates.go_dialect import MAX_OUTPUT, NAMES, GoTemplate
-from tinkbox.engine.templates.jinja_process import render_confined
-from tinkbox.engine.turns import Turn
+from tinkbox.engine.templates.rendering_process import render_confined
+from tinkbox.engine.turns import Turn, in_thread
 from tinkbox.model.errors import Invalid, Problem
 from tinkbox.model.hardware import Hardware
 from tinkbox.model.machine_views import object_view, struct_view
@@ -65,37 +65,38 @@ def rendering_data(
     }
 
 
-async def check(text: str, turn: Turn = nullcontext) -> None:
+async def check(text: str, turn: Turn = nullcontext, *, apart: bool = False) -> None:
     """Everything that can be said of a template before it is rendered; raises Invalid with every problem.
 
-    Where a text has nothing but names as placeholders, an address stands for them and it is read whole.
+    Where a text has nothing but names as placeholders, an address stands for them and it is read whole.  `apart` is as in
+    `render_each`.
     """
     _bound(text, "template")
-    dialect, mark = find_dialect(text, NAMES)
-    names = placeholders(text, dialect)
+    dialect, mark = await in_thread(turn, find_dialect, text, NAMES)
+    names = await in_thread(turn, placeholders, text, dialect)
+    because = _because(dialect, mark)
     if names is not None:
-        await _check_whole(text, names, turn)
-    elif dialect is Dialect.GO:
-        async with turn():
-            await asyncio.to_thread(_read_go, text, _because(dialect, mark))
+        await _check_whole(text, names, turn, apart)
+    elif dialect is Dialect.GO and not apart:
+        await in_thread(turn, _read_go, text, because)
     else:
-        problems = [each for each in await render_confined(text, [], turn) if isinstance(each, Problem)]
+        problems = [each for each in await render_confined(text, [], turn, dialect) if isinstance(each, Problem)]
         if problems:
-            raise invalid_template(problems, _because(dialect, mark))
+            raise invalid_template(problems, because)
 
 
-async def _check_whole(text: str, names: Sequence[Placeholder], turn: Turn) -> None:
-    known = {*device_names(text), *WORKFLOW_IDS}
+async def _check_whole(text: str, names: Sequence[Placeholder], turn: Turn, apart: bool) -> None:
+    known = {*await in_thread(turn, device_names, text), *WORKFLOW_IDS}
     open_lines = {each.line for each in names if each.name not in known}
     dummies = dict.fromkeys((each.name for each in names), DUMMY)
-    try:
-        await render(text, dummies | dict.fromkeys(WORKFLOW_IDS, NO_WORKFLOW), turn)
-    except Invalid as error:
+    data = dummies | dict.fromkeys(WORKFLOW_IDS, NO_WORKFLOW)
+    (rendered,) = await render_each(text, [data], turn, apart=apart)
+    if isinstance(rendered, Invalid):
         # What is neither a machine's name nor a workflow's id may be anything, also several lines: then only other lines
         # can be judged.
-        certain = [each for each in error.problems if not open_lines or (each.key and each.line not in open_lines)]
+        certain = [each for each in rendered.problems if not open_lines or (each.key and each.line not in open_lines)]
         if certain:
-            raise invalid_template(certain) from None
+            raise invalid_template(certain)
 
 
 async def render(text: str, data: Data, turn: Turn = nullcontext) -> Rendered:
@@ -106,31 +107,35 @@ async def render(text: str, data: Data, turn: Turn = nullcontext) -> Rendered:
     return rendered
 
 
-async def render_each(text: str, several: Sequence[Data], turn: Turn = nullcontext) -> list[Rendered | Invalid]:
-    """The same with each of several data; raises Invalid for what is wrong with all of them."""
+async def render_each(
+    text: str, several: Sequence[Data], turn: Turn = nullcontext, *, apart: bool = False
+) -> list[Rendered | Invalid]:
+    """The same with each of several data; raises Invalid for what is wrong with all of them.
+
+    `apart`: a Go template has a process of its own too, as Jinja2 always has.  That takes half a second to start, but
+    leaves Python to booting machines; what cannot be read fails for each of the data then.
+    """
     _bound(text, "template")
-    dialect, mark = find_dialect(text, NAMES)
+    dialect, mark = await in_thread(turn, find_dialect, text, NAMES)
     because = _because(dialect, mark)
-    if dialect is not Dialect.JINJA:
-        return await _render_each_go(text if dialect is Dialect.GO else as_go(text), several, because, turn)
-    missing = [_missing(text, dialect, data) for data in several]
-    texts = await render_confined(text, several, turn) if several else []
-    return await asyncio.to_thread(
-        lambda: [
-            invalid_template(lacking, because) if lacking else _result(text, each, because)
-            for lacking, each in zip(missing, texts, strict=True)
-        ]
-    )
+    if dialect is Dialect.EITHER:
+        text, dialect = await in_thread(turn, as_go, text), Dialect.GO
+    if dialect is Dialect.GO and not apart:
+        template = await in_thread(turn, _read_go, text, because)
+        return [await in_thread(turn, _render_go, template, text, each, because) for each in several]
+    texts = await render_confined(text, several, turn, dialect) if several else []
+    # Each in a turn of its own: others come between two machines.
+    return [
+        await in_thread(turn, _read_rendered, text, dialect, data, each, because)
+        for data, each in zip(several, texts, strict=True)
+    ]
 
 
-async def _render_each_go(text: str, several: Sequence[Data], because: str, turn: Turn) -> list[Rendered | Invalid]:
-    async with turn():
-        template = await asyncio.to_thread(_read_go, text, because)
-    results: list[Rendered | Invalid] = []
-    for data in several:
-        async with turn():  # others come between two machines
-            results.append(await asyncio.to_thread(_render_go, template, text, data, because))
-    return results
+def _read_rendered(
+    text: str, dialect: Dialect, data: Data, rendered: str | Problem, because: str
+) -> Rendered | Invalid:
+    lacking = _missing(text, dialect, data)
+    return invalid_template(lacking, because) if lacking else _result(text, rendered, because)
 
 
 def _render_go(template: GoTemplate, text: str, data: Data, because: str) -> Rendered | Invalid:

@@ -1,6 +1,5 @@
 """Use-cases of templates."""
 
-import asyncio
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -11,7 +10,7 @@ from tinkbox.engine.lookup import only
 from tinkbox.engine.templates.binding import Names
 from tinkbox.engine.templates.rendering import check
 from tinkbox.engine.templates.validation import Verdict, validate
-from tinkbox.engine.turns import Turns
+from tinkbox.engine.turns import Turns, in_thread
 from tinkbox.model.access import OPERATOR
 from tinkbox.model.errors import Conflict, Invalid
 from tinkbox.model.hardware import Hardware, parse_uuid
@@ -110,8 +109,7 @@ class Templates:
     async def read(self, text: str, read: Callable[[str], T], who: str) -> T:
         """What a document says, read in this person's turn: that takes as long as a rendering."""
         with self._renderings.place(who) as turn:
-            async with turn():
-                return await asyncio.to_thread(read, text)
+            return await in_thread(turn, read, text)
 
     async def delete(self, key: str) -> str:
         """Existing workflows stay as they are.  Returns the id."""

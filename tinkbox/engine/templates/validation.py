@@ -1,6 +1,5 @@
 """What is wrong with a template before anybody makes a workflow of it: it is rendered for machines, and forgotten."""
 
-import asyncio
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
@@ -16,7 +15,7 @@ from tinkbox.engine.templates.rendering import (
     render_each,
     rendering_data,
 )
-from tinkbox.engine.turns import Turn
+from tinkbox.engine.turns import Turn, in_thread
 from tinkbox.model.errors import Invalid, Problem
 from tinkbox.model.hardware import Hardware, MacAddress, primary
 from tinkbox.model.template import Definition
@@ -46,39 +45,37 @@ async def validate(
     A device that is called as the appliance is stands for the appliance.  What comes out is bound as `workflow create`
     would bind it.  Raises Invalid for what is wrong with the template whatever the machine.
     """
-    await check(text, turn)
+    await check(text, turn, apart=True)
     ids = _ids(machines)
 
     def hardware_at(address: str) -> str | None:
         return ids.get(_spelled(address))
 
+    called = await in_thread(turn, device_names, text)
     if devices is not None:
         known = (found for address in devices.values() if (found := _known(machines, hardware_at(address))))
         asked = [(next(known, None), devices)]
     else:
-        asked = [(each, _devices(text, names, str(primary(each).mac))) for each in machines]
+        asked = [(each, _devices(called, names, str(primary(each).mac))) for each in machines]
     if not asked:
-        await _judge_alone(text, names, turn)
-    rendered = await render_each(text, [rendering_data(given, machine) for machine, given in asked], turn)
+        await _judge_alone(text, _devices(called, names, DUMMY), names, turn)
+    rendered = await render_each(text, [rendering_data(given, machine) for machine, given in asked], turn, apart=True)
     verdicts = []
     for (machine, given), each in zip(asked, rendered, strict=True):
-        async with turn():  # others come between two machines
-            problems = await asyncio.to_thread(_problems, each, hardware_at, names)
+        problems = await in_thread(turn, _problems, each, hardware_at, names)
         verdicts.append(Verdict(machine=machine, devices=given, problems=problems))
     return verdicts
 
 
-async def _judge_alone(text: str, names: Names, turn: Turn) -> None:
+async def _judge_alone(text: str, devices: Mapping[str, str], names: Names, turn: Turn) -> None:
     """Raise Invalid for services that are refused whatever the machine, where a template can be rendered without one."""
-    (rendered,) = await render_each(text, [rendering_data(_devices(text, names, DUMMY), None)], turn)
+    (rendered,) = await render_each(text, [rendering_data(devices, None)], turn, apart=True)
     if isinstance(rendered, Rendered):
-        async with turn():
-            await asyncio.to_thread(bind_services, lambda address: address, rendered.definition, names, NO_WORKFLOW)
+        await in_thread(turn, bind_services, lambda address: address, rendered.definition, names, NO_WORKFLOW)
 
 
-def _devices(text: str, names: Names, address: str) -> Mapping[str, str]:
-    asked = [name for name in device_names(text) if name not in RESERVED]
-    return {name: names.name if name == names.name else address for name in asked}
+def _devices(called: Sequence[str], names: Names, address: str) -> Mapping[str, str]:
+    return {name: names.name if name == names.name else address for name in called if name not in RESERVED}
 
 
 def _problems(rendered: Rendered | Invalid, hardware_at: HardwareAt, names: Names) -> tuple[Problem, ...]:

@@ -282,4 +282,4 @@ async def test_others_come_between_two_machines() -> None:
         order.append("ends")
 
     await render_each("a: {{ if true }}{{ .b }}{{ end }}", [{"b": "1"}, {"b": "2"}], turn)
-    assert order == ["begins", "ends"] * 3, "once to read the text, and once for each machine"
+    assert order == ["begins", "ends"] * 4, "to find the language, to read the text, and for each machine"

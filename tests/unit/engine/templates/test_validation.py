@@ -3,6 +3,7 @@
 import pytest
 
 from tests.unit.engine.template_texts import SMALL
+from tinkbox.engine.templates import rendering
 from tinkbox.engine.templates.binding import Names
 from tinkbox.engine.templates.validation import validate
 from tinkbox.model.errors import Invalid
@@ -49,6 +50,15 @@ async def test_a_template_is_rendered_for_the_devices_that_are_given() -> None:
     assert (verdict.machine, verdict.problems) == (ONE, ())
     (verdict,) = await validate(SMALL, [ONE], NAMES, {"device_1": "agent-1"})
     assert (verdict.machine, verdict.problems) == (ONE, ())
+
+
+async def test_nothing_of_a_go_template_is_executed_in_the_appliance(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rendering, "GoTemplate", None)
+    fine, _ = await validate(DISK, [ONE, TWO], NAMES)
+    assert fine.problems == ()
+    with pytest.raises(Invalid, match="read as a Go template because of") as refused:
+        await validate("\n{{ .device_1 }}{{ if }}", [ONE, TWO], NAMES)
+    assert [each.line for each in refused.value.problems] == [2]
 
 
 async def test_a_worker_that_nobody_knows_is_a_problem() -> None:

@@ -1,8 +1,8 @@
-"""The process that renders one Jinja2 template: little memory, little time, no files, no rights.
+"""The process that renders one template: little memory, little time, no files, no rights.
 
-It reads `{"text": …, "data": […]}`, gives up everything that it does not need, and writes CONFINED and a list of texts
+It reads `{"dialect": …, "text": …, "data": […]}` with the name of a Dialect, gives up everything that it does not need, and writes CONFINED and a list of texts
 and of `{"line": …, "text": …}` for problems; or REFUSED and the reason, where the system does not let it give up what it
-has.  `jinja_process` starts it, and kills it in the end.
+has.  `rendering_process` starts it, and kills it in the end.
 """
 
 import json
@@ -24,14 +24,15 @@ _BALLAST = 4 * 1024 * 1024
 def answer(source: BinaryIO, sink: BinaryIO) -> None:
     """Take a request from `source` and write what came of it to `sink`."""
     # The appliance knows this module too, and never loads jinja2.
+    from tinkbox.engine.templates import go_dialect, jinja_dialect
+    from tinkbox.engine.templates.dialects import Dialect
     from tinkbox.engine.templates.go_dialect import MAX_OUTPUT, Yaml, own_functions
-    from tinkbox.engine.templates.jinja_dialect import render_each
 
     os.nice(19)  # before anything is loaded: that takes longer than rendering
     request = json.loads(source.read())
     functions = own_functions(Yaml(MEMORY_BYTES))  # bounded as everything here is, by time
     for loads_what_is_loaded_late in ("{{ 'a' | sort }}", "{{ 1 / 0 }}", "{{ nothing }}", "{% if"):
-        render_each(loads_what_is_loaded_late, [{}], functions, MAX_OUTPUT)
+        jinja_dialect.render_each(loads_what_is_loaded_late, [{}], functions, MAX_OUTPUT)
     try:
         confine()
     except OSError as error:
@@ -40,7 +41,11 @@ def answer(source: BinaryIO, sink: BinaryIO) -> None:
     sink.write(CONFINED)
     sink.flush()
     ballast = bytearray(_BALLAST)
-    rendered = render_each(request["text"], request["data"], functions, MAX_OUTPUT)
+    text, data = request["text"], request["data"]
+    if Dialect[request["dialect"]] is Dialect.GO:
+        rendered = go_dialect.render_each(text, data)
+    else:
+        rendered = jinja_dialect.render_each(text, data, functions, MAX_OUTPUT)
     del ballast  # so that there is room to say that there was none
     told = [each if isinstance(each, str) else {"line": each.line, "text": each.text} for each in rendered]
     sink.write(json.dumps(told).encode())

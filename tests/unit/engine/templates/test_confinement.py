@@ -12,13 +12,13 @@ from pathlib import Path
 import pytest
 
 from tests.everybodys_checkout import BEFORE, PYTHON
-from tinkbox.engine.templates.jinja_confinement import CONFINED, CPU_SECONDS, MEMORY_BYTES, REFUSED
+from tinkbox.engine.templates.confinement import CONFINED, CPU_SECONDS, MEMORY_BYTES, REFUSED
 
 ROOT = Path(__file__).parents[4]
 # What a template that broke out of Jinja2's sandbox and Python would try, by the number of the error.
 LOOK = """
 import ctypes, json, os, socket, subprocess, sys
-from tinkbox.engine.templates.jinja_confinement import confine
+from tinkbox.engine.templates.confinement import confine
 libc = ctypes.CDLL(None, use_errno=True)
 before = os.listdir("/proc/self/fd")
 confine()
@@ -88,7 +88,7 @@ def test_a_confined_process_can_only_compute(by: list[str]) -> None:
 def test_root_that_may_not_become_another_user_is_not_taken_for_confined() -> None:
     """As under a unit that leaves root three capabilities: nothing is rendered, and the reason is told."""
     before = ["setpriv", "--bounding-set", "-all,+net_raw,+net_bind_service,+net_admin", "--inh-caps", "-all"]
-    answer = said({"text": "{{ a }}", "data": [{"a": "x"}]}, before)
+    answer = said({"dialect": "JINJA", "text": "{{ a }}", "data": [{"a": "x"}]}, before)
     assert answer.startswith(REFUSED)
     assert b"User=" in answer
 
@@ -101,7 +101,7 @@ def said(request: object, before: Sequence[str] = ()) -> bytes:
 
 
 def test_it_answers_with_texts_and_problems_in_their_order() -> None:
-    answer = said({"text": "{{ a }}", "data": [{"a": "x"}, {}]})
+    answer = said({"dialect": "JINJA", "text": "{{ a }}", "data": [{"a": "x"}, {}]})
     assert answer.startswith(CONFINED)
     assert json.loads(answer.removeprefix(CONFINED)) == [
         "x",
@@ -114,9 +114,9 @@ def test_it_answers_with_texts_and_problems_in_their_order() -> None:
     ["{{ 'a' * 10 ** 10 }}", "{{ '%1000000000s' % 1 }}", "{{ '%1000000000s' | format(1) }}", "{{ [0] * 10 ** 9 }}"],
 )
 def test_what_takes_all_memory_is_told_while_there_is_some(text: str) -> None:
-    answer = said({"text": text, "data": [{}]})
+    answer = said({"dialect": "JINJA", "text": text, "data": [{}]})
     assert json.loads(answer.removeprefix(CONFINED)) == [{"line": 1, "text": "rendering takes too much memory"}]
 
 
 def test_what_takes_all_time_is_ended_by_the_kernel() -> None:
-    assert said({"text": "{{ 9 ** (9 ** 9) }}", "data": [{}]}) == CONFINED
+    assert said({"dialect": "JINJA", "text": "{{ 9 ** (9 ** 9) }}", "data": [{}]}) == CONFINED

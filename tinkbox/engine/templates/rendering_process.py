@@ -1,7 +1,7 @@
-"""Jinja2 in a process of its own, which is killed when it takes too long.
+"""Rendering in a process of its own, which is killed when it takes too long.
 
-A template can ask for more than any check foresees (`9 ** 9 ** 9` is one instruction), so it never runs in the
-appliance.  The process is this very program with `--render`; `confinement` is its side of it.
+A Jinja2 template can ask for more than any check foresees (`9 ** 9 ** 9` is one instruction), so it never runs in the
+appliance.  A Go template is bounded by steps, but for seconds they would keep Python from booting machines.  The process is this very program with `--render`; `confinement` is its side of it.
 """
 
 import asyncio
@@ -15,8 +15,9 @@ from pathlib import Path
 from typing import Any
 
 import tinkbox
+from tinkbox.engine.templates.confinement import CONFINED, CPU_SECONDS, MEMORY_BYTES, REFUSED
+from tinkbox.engine.templates.dialects import Dialect
 from tinkbox.engine.templates.go_dialect import MAX_OUTPUT
-from tinkbox.engine.templates.jinja_confinement import CONFINED, CPU_SECONDS, MEMORY_BYTES, REFUSED
 from tinkbox.engine.turns import Turn
 from tinkbox.model.errors import Problem, Unavailable
 
@@ -29,25 +30,24 @@ _EXCEEDED = Problem(
 
 
 async def render_confined(
-    text: str, several: Sequence[Mapping[str, Any]], turn: Turn = nullcontext
+    text: str, several: Sequence[Mapping[str, Any]], turn: Turn = nullcontext, dialect: Dialect = Dialect.JINJA
 ) -> list[str | Problem]:
-    """Render a Jinja2 text with each of several data; where that fails, the problem.
+    """Render a text with each of several data; where that fails, the problem.
 
-    With no data it is only read: the list has the one problem, or is empty.  Each process awaits its `turn`.  Raises Unavailable where the process does
-    not start, or is not confined.
+    With no data it is only read: the list has the problems, or is empty.  Each process awaits its `turn`.  Raises Unavailable where the process does not start, or is not confined.
     """
     if not several:
         async with turn():
-            return await _ask(text, [])
+            return await _ask(text, [], dialect)
     rendered: list[str | Problem] = []
     for begin in range(0, len(several), MAX_BATCH):
         async with turn():
-            rendered += await _ask(text, several[begin : begin + MAX_BATCH])
+            rendered += await _ask(text, several[begin : begin + MAX_BATCH], dialect)
     return rendered
 
 
-async def _ask(text: str, several: Sequence[Mapping[str, Any]]) -> list[str | Problem]:
-    request = json.dumps({"text": text, "data": list(several)}).encode()
+async def _ask(text: str, several: Sequence[Mapping[str, Any]], dialect: Dialect) -> list[str | Problem]:
+    request = json.dumps({"dialect": dialect.name, "text": text, "data": list(several)}).encode()
     process = await asyncio.create_subprocess_exec(
         *_program(),
         stdin=asyncio.subprocess.PIPE,
@@ -68,9 +68,9 @@ async def _ask(text: str, several: Sequence[Mapping[str, Any]]) -> list[str | Pr
         await asyncio.shield(process.wait())
     if said.startswith(REFUSED):
         why = said.removeprefix(REFUSED).decode(errors="replace")
-        raise Unavailable(f"Jinja2 templates cannot be rendered: their process cannot be confined: {why}")
+        raise Unavailable(f"templates cannot be rendered: their process cannot be confined: {why}")
     if not said.startswith(CONFINED):
-        raise Unavailable("Jinja2 templates cannot be rendered now: the process for it does not start")
+        raise Unavailable("templates cannot be rendered now: the process for it does not start")
     try:
         told = json.loads(said.removeprefix(CONFINED))
     except ValueError:

@@ -1,4 +1,4 @@
-"""Jinja2 apart from the appliance: what a hostile template does to it is nothing."""
+"""Rendering apart from the appliance: what a hostile template does to it is nothing."""
 
 import asyncio
 import os
@@ -7,8 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from tinkbox.engine.templates import jinja_process
-from tinkbox.engine.templates.jinja_process import MAX_BATCH, render_confined
+from tinkbox.engine.templates import rendering_process
+from tinkbox.engine.templates.dialects import Dialect
+from tinkbox.engine.templates.go_dialect import GoTemplate
+from tinkbox.engine.templates.rendering_process import MAX_BATCH, render_confined
 from tinkbox.model.errors import Problem, Unavailable
 
 
@@ -22,6 +24,19 @@ async def test_a_template_alone_is_read() -> None:
     assert await render_confined("\n{{ n", []) == [
         Problem(line=2, text="unexpected end of template, expected 'end of print statement'.")
     ]
+
+
+async def test_a_go_template_is_rendered_there_as_it_is_here() -> None:
+    text = '{{ .n | mustRegexReplaceAll "[0-9]+" "<$0>" }} {{ toYaml .m }} {{ fromYaml "a: 1" }} {{ sha256sum "x" | trunc 4 }}'
+    data = [{"n": str(number), "m": {"a": [1, 1.5, None]}} for number in range(2)]
+    assert await render_confined(text, data, dialect=Dialect.GO) == [GoTemplate(text).render(each) for each in data]
+    assert await render_confined("{{ .m }}", [{}], dialect=Dialect.GO) == [
+        Problem(line=1, text='at <.m>: map has no entry for key "m"')
+    ]
+    assert await render_confined("{{ .m }}", [], dialect=Dialect.GO) == []
+    (problem,) = await render_confined("\n{{ env }}", [], dialect=Dialect.GO)
+    assert isinstance(problem, Problem)
+    assert problem.line == 2
 
 
 @pytest.mark.parametrize(
@@ -49,14 +64,14 @@ async def test_a_template_that_never_ends_is_ended_while_the_appliance_goes_on(t
 async def test_a_process_that_hangs_is_killed_when_its_time_is_up(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(jinja_process, "WALL_SECONDS", 0.5)
-    monkeypatch.setattr(jinja_process, "_program", lambda: hanging(tmp_path / "pids"))
-    assert await render_confined("x", [{}, {}]) == [jinja_process._EXCEEDED] * 2
+    monkeypatch.setattr(rendering_process, "WALL_SECONDS", 0.5)
+    monkeypatch.setattr(rendering_process, "_program", lambda: hanging(tmp_path / "pids"))
+    assert await render_confined("x", [{}, {}]) == [rendering_process._EXCEEDED] * 2
     assert await_gone(tmp_path / "pids")
 
 
 async def test_a_caller_that_goes_away_leaves_no_process(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(jinja_process, "_program", lambda: hanging(tmp_path / "pids"))
+    monkeypatch.setattr(rendering_process, "_program", lambda: hanging(tmp_path / "pids"))
     with pytest.raises(TimeoutError):
         async with asyncio.timeout(0.5):
             await render_confined("x", [{}])
@@ -64,21 +79,21 @@ async def test_a_caller_that_goes_away_leaves_no_process(monkeypatch: pytest.Mon
 
 
 async def test_a_process_that_cannot_start_is_our_fault_not_the_templates(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(jinja_process, "_program", lambda: ["/bin/false"])
+    monkeypatch.setattr(rendering_process, "_program", lambda: ["/bin/false"])
     with pytest.raises(Unavailable, match="does not start"):
         await render_confined("x", [{}])
 
 
 async def test_a_process_that_is_not_confined_renders_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(jinja_process, "_program", lambda: ["/bin/printf", r"refused\nno seccomp here"])
+    monkeypatch.setattr(rendering_process, "_program", lambda: ["/bin/printf", r"refused\nno seccomp here"])
     with pytest.raises(Unavailable, match="cannot be confined: no seccomp here"):
         await render_confined("x", [{}])
 
 
 async def test_a_process_that_says_too_much_is_not_listened_to(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(jinja_process, "_MOST_SAID", 1 << 20)
-    monkeypatch.setattr(jinja_process, "_program", lambda: ["/bin/sh", "-c", "echo confined; exec yes"])
-    assert await render_confined("x", [{}]) == [jinja_process._EXCEEDED]
+    monkeypatch.setattr(rendering_process, "_MOST_SAID", 1 << 20)
+    monkeypatch.setattr(rendering_process, "_program", lambda: ["/bin/sh", "-c", "echo confined; exec yes"])
+    assert await render_confined("x", [{}]) == [rendering_process._EXCEEDED]
 
 
 def hanging(pids: Path) -> list[str]:

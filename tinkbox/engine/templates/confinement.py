@@ -1,8 +1,8 @@
 """The process that renders one template: little memory, little time, no files, no rights.
 
-It reads `{"dialect": …, "text": …, "data": […]}` with the name of a Dialect, gives up everything that it does not need, and writes CONFINED and a list of texts
-and of `{"line": …, "text": …}` for problems; or REFUSED and the reason, where the system does not let it give up what it
-has.  `rendering_process` starts it, and kills it in the end.
+It reads `{"dialect": …, "text": …, "data": […]}` with the name of a Dialect, gives up everything that it does not
+need, and writes CONFINED and a list of texts and of `{"line": …, "text": …}` for problems; or REFUSED and the reason,
+where the system does not let it give up what it has.  `rendering_process` starts it, and kills it in the end.
 """
 
 import json

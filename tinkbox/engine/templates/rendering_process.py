@@ -1,7 +1,8 @@
 """Rendering in a process of its own, which is killed when it takes too long.
 
 A Jinja2 template can ask for more than any check foresees (`9 ** 9 ** 9` is one instruction), so it never runs in the
-appliance.  A Go template is bounded by steps, but for seconds they would keep Python from booting machines.  The process is this very program with `--render`; `confinement` is its side of it.
+appliance.  A Go template is bounded by steps, but for seconds they would keep Python from booting machines.  The process
+is this very program with `--render`; `confinement` is its side of it.
 """
 
 import asyncio
@@ -34,7 +35,8 @@ async def render_confined(
 ) -> list[str | Problem]:
     """Render a text with each of several data; where that fails, the problem.
 
-    With no data it is only read: the list has the problems, or is empty.  Each process awaits its `turn`.  Raises Unavailable where the process does not start, or is not confined.
+    With no data it is only read: the list has the problems, or is empty.  Each process awaits its `turn`.  Raises
+    Unavailable where the process does not start, or is not confined.
     """
     if not several:
         async with turn():

@@ -141,6 +141,20 @@ async def test_a_worker_of_the_boot_that_ended_is_offered_nothing_more(box: Appl
     assert following.action.spec.name == "check"
 
 
+async def test_every_machine_that_went_away_is_seen_back_not_the_first_alone(box: Appliance) -> None:
+    flows = []
+    for number in (1, 2, 3):
+        worker = await box.machine(number)
+        await box.session(worker)
+        flows.append(await box.workflow(THROUGH, device_1=number))
+        offer = await box.offer(worker)
+        assert offer is not None
+        await box.leave(worker, offer)
+    for number in (1, 2, 3):
+        await box.is_back(number)
+    assert [await states(box, each) for each in flows] == [["RUNNING", "SUCCESS", "PENDING"]] * 3
+
+
 async def test_a_worker_of_the_next_boot_does_not_speak_for_the_one_before_and_keeps_its_session(
     box: Appliance,
 ) -> None:

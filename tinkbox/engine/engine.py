@@ -104,7 +104,10 @@ class Engine:
         self.directory = RoutingTable(settings.names.domain, settings.url)
         self.machines = machines = Machines(
             store, wakeups, clock, around.monotonic, around.seal,
-            Near(around.neighbours, around.attached, is_at=lambda mac, address: self.booting.is_at(mac, address)),
+            Near(
+                around.neighbours, around.attached, is_at=lambda mac, address: self.booting.is_at(mac, address),
+                other_host=lambda mac, address: self.booting.other_host(mac, address),
+            ),
             is_let_in=lambda mac: strangers.is_let_in(mac),
             supply=self.directory.supply,
             tpm_rule=settings.tpm_rule,

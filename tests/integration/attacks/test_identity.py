@@ -128,6 +128,8 @@ def test_a_host_that_does_not_answer_arp_is_told_to_ask_again(box: Attacked) -> 
 def test_a_host_that_takes_the_address_of_a_machine_is_known_by_its_mac(box: Attacked) -> None:
     takes_the_address(box)
     given = ticket(box, box.hostile)
+    (shown,) = json.loads(box.appliance.command("hardware", "get", mac(KNOWN), "--format", "json"))
+    assert f"at {address(KNOWN)}, by another host" in str(shown["timeline"])
     assert exchange(box, given, box.hostile)[0] == 403
     said = told(box)
     assert "Another host used this machine's credential" in said

@@ -16,6 +16,7 @@ from typing import Protocol
 
 from tinkbox.engine.boot.leases import Leases
 from tinkbox.engine.machines.boot_plan import BootFacts, dhcp_plan, netboot_plan
+from tinkbox.engine.machines.boot_progress import BOOTS
 from tinkbox.engine.machines.firmware_knowledge import FirmwareKnowledge
 from tinkbox.engine.machines.firmware_rules import NOTHING_YET, Watched
 from tinkbox.engine.machines.machines import Machines
@@ -23,7 +24,7 @@ from tinkbox.engine.timeline.sighting_rules import Round
 from tinkbox.model.boot import Boot, Client, Plan, Silence, Stage
 from tinkbox.model.hardware import Interface, MacAddress
 from tinkbox.model.leases import Lease, Subnet
-from tinkbox.model.sightings import Fact, Note
+from tinkbox.model.sightings import OTHER_HOST, Fact, Note
 
 BEHIND_ROUTER_SECONDS = 600.0
 MAX_KEPT = 20_000
@@ -187,6 +188,13 @@ class Booting:
             return f"the host at {address}, which does not answer ARP" if self._attached(address) else ""
         return "" if neighbour in (mac, *self._machines.known.cards(mac)) else neighbour
 
+    def _host_in_its_place(self, mac: MacAddress) -> str:
+        """The same at the address that we gave a machine; empty where others give it, for it is known by its MAC there."""
+        if self._mode in OTHERS_ADDRESSES:
+            return ""
+        address = self._machines.known.address_of(mac) or self._leases.address_of(mac)
+        return self.other_host(mac, str(address)) if address else ""
+
     def is_at(self, mac: MacAddress, address: str) -> bool:
         """Whether a machine, known or not, has an IPv4 address, for all that is known."""
         try:
@@ -196,7 +204,13 @@ class Booting:
         return self.at(address) == mac or self._is_its_host(mac, asked)
 
     def saw(self, mac: MacAddress, stage: Stage, detail: str = "", **facts: Fact) -> None:
-        """Note that a machine, known or not, was seen at a stage of its boot."""
+        """Note that a machine, known or not, was seen at a stage of its boot.
+
+        A boot that begins is compared with the host at the machine's address, where nobody said whose it is: by TFTP an
+        address is all that is known.
+        """
+        if stage in BOOTS and OTHER_HOST not in facts and (other := self._host_in_its_place(mac)):
+            facts, detail = {**facts, OTHER_HOST: other}, f"by another host, {other}"
         self.note(mac, [Note(stage=stage, detail=detail, facts=facts)])
 
     def note(self, mac: MacAddress, notes: Sequence[Note]) -> Callable[[], bool] | None:

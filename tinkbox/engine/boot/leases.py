@@ -237,6 +237,11 @@ class Leases:
         lent = held is not None and held.lease.state is LeaseState.BOUND and held.ends > self._monotonic()
         return held.lease.mac if held and lent else None
 
+    def address_of(self, mac: MacAddress) -> IPv4Address | None:
+        """The address that is lent to a machine now."""
+        known = (each.address_of(mac) for each in self._pools)
+        return next((each for each in known if each is not None and self.holder(each) == mac), None)
+
     def all(self) -> list[Lease]:
         """Every lease, in the order of the addresses, also those that are over; and every offer that is not."""
         now = self._monotonic()

@@ -23,7 +23,7 @@ from tinkbox.model.sightings import OTHER_HOST, UNSEEN, Fact, Note, Sighting
 from tinkbox.store.database import Store
 
 _BOOT_PROGRESS = (Stage.SCRIPT, Stage.SUPPLIED, Stage.KERNEL, Stage.RAMDISK)
-_BOOTS = (Stage.SCRIPT, Stage.SUPPLIED, Stage.DISCOVERY)
+BOOTS = frozenset({Stage.SCRIPT, Stage.SUPPLIED, Stage.DISCOVERY})  # with these a boot begins
 
 
 class BootProgress:
@@ -70,7 +70,7 @@ class BootProgress:
         if hardware_id := self._known.holder(mac):
             for each in notes:
                 if is_its_own(each.stage, each.facts):
-                    self._note(hardware_id, each.stage, newest, counts=each.stage in _BOOTS)
+                    self._note(hardware_id, each.stage, newest, counts=each.stage in BOOTS)
         return turn
 
     def again(self, turn: Round) -> bool:
@@ -79,7 +79,7 @@ class BootProgress:
             return False
         hardware_id = self._known.holder(turn.mac)
         for each in turn.entries:
-            self._note(hardware_id, each.stage, turn.newest, counts=each.stage in _BOOTS)
+            self._note(hardware_id, each.stage, turn.newest, counts=each.stage in BOOTS)
         return True
 
     def booted(self, mac: MacAddress) -> None:
@@ -181,7 +181,7 @@ class BootProgress:
 
 def _is_boot(note: Note | Sighting) -> bool:
     """Whether a machine begins to boot.  What another host did in its name does not park it."""
-    return note.stage in _BOOTS and is_its_own(note.stage, note.facts)
+    return note.stage in BOOTS and is_its_own(note.stage, note.facts)
 
 
 def is_its_own(stage: Stage, facts: Mapping[str, Fact]) -> bool:

@@ -3,6 +3,7 @@
 from collections.abc import Collection, Iterable
 from contextlib import suppress
 from dataclasses import replace
+from ipaddress import IPv4Address
 
 from tinkbox.engine.lookup import only
 from tinkbox.model.errors import Invalid
@@ -60,6 +61,11 @@ class KnownMachines:
         record = self._records.get(self._by_address.get(address, ""))
         interface = record.hardware.interface(address) if record else None
         return interface.mac if interface else None
+
+    def address_of(self, mac: MacAddress) -> IPv4Address | None:
+        """The IPv4 address that is reserved for the interface with a MAC."""
+        record = self.having(mac)
+        return next((each.address for each in record.hardware.interfaces if each.mac == mac), None) if record else None
 
     def macs(self) -> Collection[MacAddress]:
         """The MACs of every known machine."""

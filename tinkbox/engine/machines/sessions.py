@@ -38,12 +38,14 @@ class Near:
     """What can be seen of the hosts of our networks, by their IPv4 addresses.
 
     `neighbours` gives the MAC that the kernel has for one; `attached` tells whether one is of a network of ours, where it has
-    to have one; `is_at` tells whether a machine has it, for all that is known.
+    to have one; `is_at` tells whether a machine has it, for all that is known; `other_host` gives who is seen there instead
+    of a machine, empty: nobody.
     """
 
     neighbours: Callable[[str], MacAddress | None]
     attached: Callable[[str], bool]
     is_at: Callable[[MacAddress, str], bool]
+    other_host: Callable[[MacAddress, str], str]
 
 
 class Saw(Protocol):
@@ -87,6 +89,8 @@ class Sessions:
         self._by_secret: dict[str, Session] = {}
         # Of the boot that goes on; None: its ticket was exchanged.
         self._given: dict[str, BootTicket | None] = {}
+        # Serials of the newest tickets that are on the timeline as given to the machine, and as given to another host.
+        self._told: dict[str, dict[bool, int]] = {}
         self._last = 0  # the serial of the newest ticket
         self._challenges = Buckets(CHALLENGES, REMEMBERED)
 
@@ -112,10 +116,21 @@ class Sessions:
             raise Conflict("this machine exchanged its boot ticket already: it gets another when it boots again")
         if given is None or given.address != address:
             given = self._given[holder] = self._new(kind, holder, address)
-            mac = self._mac(holder)
-            seen = self._near.neighbours(address)
-            self._saw(mac, Stage.TICKET, f"at {address}", address=address, neighbour=str(seen or ""))
+        self._tell_given(given)
         return self._seal.sealed(given)
+
+    def _tell_given(self, ticket: BootTicket) -> None:
+        """Note to whom a ticket was given: once to the machine, and once to others, who may ask as often as they like."""
+        mac, address = self._mac(ticket.holder), ticket.address
+        other = self._near.other_host(mac, address)
+        told = self._told.setdefault(ticket.holder, {})
+        if told.get(bool(other)) == ticket.serial:
+            return
+        told[bool(other)] = ticket.serial
+        facts: dict[str, Fact] = {"address": address, "neighbour": str(self._near.neighbours(address) or "")}
+        if other:
+            facts[OTHER_HOST] = other
+        self._saw(mac, Stage.TICKET, f"at {address}" + (f", by another host, {other}" if other else ""), **facts)
 
     def _booted_since(self, session: Session) -> bool:
         """Whether the timeline tells of a boot after the exchange."""
@@ -252,6 +267,7 @@ class Sessions:
         """Forget those that are gone."""
         for holder in holders:
             self._given.pop(holder, None)
+            self._told.pop(holder, None)
             gone = self._by_holder.pop(holder, None)
             if gone is not None:
                 self._by_secret.pop(gone.secret, None)

@@ -276,6 +276,25 @@ async def test_where_another_server_gives_addresses_a_script_is_for_the_host_tha
     assert not booting.has_script(REFUSED, "172.30.0.9")
 
 
+@pytest.mark.parametrize("machine", [RESERVED, BARE])
+async def test_a_script_that_another_host_has_at_the_address_of_a_machine_counts_for_no_boot(
+    machines: Appliance, lab: Lender, machine: int
+) -> None:
+    booting = Lab(machines, lab, "pool")
+    at_ = address(RESERVED) if machine == RESERVED else str(await lab.bound(BARE))
+    booting.attached.add(at_)
+    booting.booting.saw(mac(machine), Stage.SCRIPT)
+    booting.neighbours[at_] = mac(99)
+    booting.booting.saw(mac(machine), Stage.SCRIPT)
+    silent, other = [each.detail for each in await machines.machines.timeline.of(mac(machine))]
+    assert silent == f"by another host, the host at {at_}, which does not answer ARP"
+    assert other == f"by another host, {mac(99)}"
+    assert (await machines.machines.get(mac(machine))).boots == 0
+    booting.neighbours[at_] = mac(machine)
+    booting.booting.saw(mac(machine), Stage.SCRIPT)
+    assert (await machines.machines.get(mac(machine))).boots == 1
+
+
 async def test_behind_a_router_a_script_is_given_for_ten_minutes_after_the_machine_asked_by_dhcp(
     machines: Appliance, lab: Lender
 ) -> None:

@@ -91,6 +91,21 @@ async def test_a_boot_has_one_ticket_until_it_is_exchanged_then_none_before_the_
         await exchange(box, ticket, secret="y")
 
 
+async def test_a_ticket_that_another_host_fetched_is_told_as_such_once_and_then_the_machines_own(
+    box: Appliance,
+) -> None:
+    await box.machine(1)
+    boots(box)
+    for host in (THIEF, MacAddress("02:00:00:00:00:67"), mac(1), THIEF, mac(1)):
+        box.neighbours[HERE] = host
+        boot_ticket(box)
+    first, second = await seen(box, Stage.TICKET)
+    assert first.detail == f"at {HERE}, by another host, {THIEF}"
+    assert (first.facts[OTHER_HOST], first.facts["neighbour"]) == (THIEF, THIEF)
+    assert second.detail == f"at {HERE}"
+    assert OTHER_HOST not in second.facts
+
+
 async def test_the_same_worker_may_exchange_again_and_its_newest_process_is_the_one_that_counts(box: Appliance) -> None:
     worker = await box.machine(1)
     ticket = boot_ticket(box)

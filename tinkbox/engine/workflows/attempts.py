@@ -197,16 +197,16 @@ class Attempts:
     async def output(self, worker: str, token: str, offset: int, chunk: bytes) -> int:
         """Append output that begins at byte `offset`; returns the offset wanted next.
 
-        What is there already is skipped, also after the end; what would leave a gap is not taken.  Raises NotFound for an attempt that is not
-        this worker's, Conflict for one that is over, or that another session of the machine's worker began.
+        What is there already is skipped, also after the end; what would leave a gap is not taken.  Raises NotFound
+        for an attempt that is not this worker's, Conflict for one that is over, or that another session of the
+        machine's worker began.
         """
 
         def use_case(tables: Tables) -> int:
             attempt = owned(tables, worker, token)
+            # A network may deliver it twice, the second time after the end.
             if offset + len(chunk) <= attempt.output_length:
-                return (
-                    attempt.output_length
-                )  # sent again: a network may deliver it twice, the second time after the end
+                return attempt.output_length
             _refuse_late(tables, attempt, "output")
             return tables.output.append(token, attempt.output_length, offset, chunk)
 

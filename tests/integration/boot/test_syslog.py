@@ -3,7 +3,8 @@
 import asyncio
 import shutil
 import socket
-from collections.abc import AsyncIterator
+import time
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, closing
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -12,7 +13,7 @@ import pytest
 
 from tests.integration.engine.appliance import Appliance, appliance, mac
 from tinkbox.boot.network.sockets import bind_udp
-from tinkbox.boot.syslog import STRANGERS, SyslogServer
+from tinkbox.boot.syslog import STRANGER_SECONDS, STRANGERS, SyslogServer
 from tinkbox.engine.machines.boot_history import Seen
 from tinkbox.engine.timeline.syslog import BURST
 from tinkbox.model.boot import Stage
@@ -47,11 +48,15 @@ class Ears:
 
 
 @asynccontextmanager
-async def serving(listener: object) -> AsyncIterator[int]:
+async def serving(
+    listener: object,
+    whose: Callable[[str], MacAddress | None] = MACS.get,
+    monotonic: Callable[[], float] = time.monotonic,
+) -> AsyncIterator[int]:
     """The port that is served."""
     with closing(bind_udp(interface="", address="127.0.0.1", port=0)) as listening:
         async with asyncio.TaskGroup() as parts:
-            server = SyslogServer(listening, MACS.get, listener)  # type: ignore[arg-type]
+            server = SyslogServer(listening, whose, listener, monotonic)  # type: ignore[arg-type]
             part = parts.create_task(server.serve())
             yield listening.getsockname()[1]
             part.cancel()
@@ -107,13 +112,30 @@ async def test_a_datagram_without_a_word_is_told_of_too() -> None:
 async def test_strangers_who_flood_leave_the_others_their_turn() -> None:
     ears, turns = Ears(), 0
     async with serving(ears) as port:
-        say(STRANGER, port, *[b"<13>let me in"] * 100)
+        for number in range(100):
+            say(f"127.2.0.{number + 1}", port, b"<13>let me in")
         say(MACHINE, port, b"<13>one")
         async with asyncio.timeout(60):
             while ears.heard.empty():
                 await asyncio.sleep(0)
                 turns += 1
     assert turns >= 100 / STRANGERS
+
+
+async def test_whose_a_strangers_address_is_is_looked_up_once_in_a_while() -> None:
+    ears, looked, now = Ears(), list[str](), 0.0
+
+    def whose(address: str) -> MacAddress | None:
+        looked.append(address)
+        return MACS.get(address)
+
+    async with serving(ears, whose, lambda: now) as port:
+        for _ in range(2):
+            say(STRANGER, port, *[b"<13>let me in"] * 10)
+            say(MACHINE, port, b"<13>one")
+            await ears.next()
+            now += STRANGER_SECONDS
+    assert looked == [STRANGER, MACHINE] * 2
 
 
 async def test_a_machine_that_said_too_much_is_not_even_read() -> None:

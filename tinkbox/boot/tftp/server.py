@@ -159,7 +159,7 @@ class TftpServer:
             return
         match message:
             case ReadRequest():
-                self._begin(unfragmented(message, path_mtu(peer[0])), peer)
+                self._begin(message, peer)
             case WriteRequest():
                 self._answer([encode_error(ErrorCode.ACCESS_VIOLATION, "read only")], peer)
             case Acknowledgement(block) if running is not None:
@@ -182,9 +182,9 @@ class TftpServer:
             self._finish(running)
 
     def _begin(self, request: ReadRequest, peer: Peer) -> None:
-        running = self._transfers.get(peer)
         if not self._requests.take(peer[0].encode(), self._monotonic()):
             return
+        running, request = self._transfers.get(peer), unfragmented(request, path_mtu(peer[0]))
         again = running is not None and running.request == request
         if again and running is not None and running.transfer.moving:
             return  # the first request, delivered late once more

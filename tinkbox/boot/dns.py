@@ -9,6 +9,7 @@ from contextlib import suppress
 from typing import NoReturn, Protocol
 
 from tinkbox.boot.network.datagrams import DRAIN, reading, received
+from tinkbox.boot.network.send_buffer import SendBuffer
 from tinkbox.model.limits import Room
 from tinkbox.model.rates import Buckets, Rate
 
@@ -45,6 +46,7 @@ class NamesServer:
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
         self._udp = udp
+        self._buffer = SendBuffer(udp)
         self._tcp = tcp
         self._zone = zone
         self._room = room
@@ -64,7 +66,7 @@ class NamesServer:
         for datagram, peer in received(DRAIN, self._udp.recvfrom, MAX_MESSAGE):
             # One that is left is asked again after a second or more; to answer it costs more than to leave it.
             said = self._said(datagram) if self._asked.take(peer[0], self._monotonic()) else None
-            if said is not None:
+            if said is not None and self._buffer.has_room_for(peer[0]):
                 try:
                     self._udp.sendto(said, peer)
                 except OSError as error:

@@ -1,6 +1,7 @@
 """The connections of a door: how many there may be, by host and in all, and how long one may keep us waiting.
 
-A newcomer beyond its limit is accepted and closed at once, so that it does not stand before others in the kernel's queue.
+A newcomer beyond its limit is accepted all the same, so that it does not stand before others in the kernel's queue; it is
+closed unless one of its host's connections soon turns out to be over.
 A connection costs little until the head of its first request is complete; only then does aiohttp see it.  The heads of
 further requests are watched on their way to it (`watch_heads`).  Bodies have their deadline where they are read
 (`door.bodies`), answers have theirs in the kernel.
@@ -9,7 +10,8 @@ further requests are watched on their way to it (`watch_heads`).  Bodies have th
 import asyncio
 import logging
 import socket
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Final, NoReturn
@@ -22,8 +24,11 @@ from tinkbox.model.limits import Ledger, worth_telling
 
 # Others have their turn in between.
 AT_ONCE: Final = 32
-# Turns of the event loop until it has seen, and given back, what its peers have closed by now.
-_TURNS: Final = 3
+# How long a newcomer beyond its limit waits until we have seen which connections its host has closed, and how many may wait.
+SETTLING_SECONDS: Final = 0.5
+SETTLING_EACH: Final = 64
+SETTLING_ALL: Final = 128
+_LOOKS: Final = 10
 # What proxies and servers commonly take.
 MAX_HEAD: Final = 16 * 1024
 MAX_HEADERS: Final = 64
@@ -72,6 +77,8 @@ class Connections:
         self._admission = admission
         self._pause_seconds = pause_seconds
         self._waiting: set[_Connection] = set()
+        # By holder, how many connections wait to be admitted.
+        self._settling = Counter[str]()
         self._failures = 0
 
     async def accept(self) -> NoReturn:
@@ -89,24 +96,38 @@ class Connections:
         """Take what waits to be taken, as soon as something does."""
         beyond = []
         for connection, holder in await self._taken():
-            if self._admission.ledger.has_room(holder, known=self._admission.known):
+            if self._admission.ledger.has_room(holder, known=self._admission.known) or not self._may_settle(holder):
                 self._admit(beginning, connection, holder)
             else:
+                self._settling[holder] += 1
                 beyond.append((connection, holder))
         if beyond:
-            await self._see_what_is_closed([connection for connection, _ in beyond])
-        for connection, holder in beyond:
-            self._admit(beginning, connection, holder)
+            beginning.create_task(self._settle(beginning, beyond))
 
-    async def _see_what_is_closed(self, beyond: list[socket.socket]) -> None:
-        """A client that closes one connection and opens another has both for us, until the first is seen to be closed."""
+    def _may_settle(self, holder: str) -> bool:
+        return self._settling[holder] < SETTLING_EACH and self._settling.total() < SETTLING_ALL
+
+    async def _settle(self, beginning: asyncio.TaskGroup, beyond: Sequence[tuple[socket.socket, str]]) -> None:
+        """Admit those beyond a limit: a client that closes one connection and opens another has both until we see the first closed."""
+        waiting = list(beyond)
         try:
-            for _ in range(_TURNS):
-                await asyncio.sleep(0)
-        except asyncio.CancelledError:
-            for each in beyond:
-                each.close()
-            raise
+            for _ in range(_LOOKS):
+                await asyncio.sleep(SETTLING_SECONDS / _LOOKS)
+                still = []
+                for connection, holder in waiting:
+                    if self._admission.ledger.has_room(holder, known=self._admission.known):
+                        self._admit(beginning, connection, holder)
+                    else:
+                        still.append((connection, holder))
+                waiting = still
+                if not waiting:
+                    break
+            while waiting:
+                self._admit(beginning, *waiting.pop())
+        finally:
+            for connection, _ in waiting:
+                connection.close()
+            self._settling -= Counter(holder for _, holder in beyond)
 
     async def _taken(self) -> list[tuple[socket.socket, str]]:
         """Connections that nobody was told of yet, with their holders."""

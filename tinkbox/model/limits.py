@@ -96,7 +96,7 @@ ANSWER_BYTES: Final = Limit(
     about="memory for answers that are not read yet, by host. Half of all are kept for known machines and the unix socket",
 )  # fmt: skip
 UPLOADS: Final = Limit(
-    name="uploads", unit="uploads", each=16, all=64, descriptors=1,
+    name="uploads", unit="uploads", each=64, all=256, descriptors=1,
     least=8, needed_for="a client pushes several layers of an image at a time",
     about="images' blobs that are being pushed, by host",
 )  # fmt: skip
@@ -173,11 +173,12 @@ DECLARED: Final[Sequence[Limit]] = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HeldBack:
-    """A holder that was refused lately: what it has, and how often it was refused."""
+    """A holder that was refused lately: what it has, how often it was refused, and how many seconds ago the last time."""
 
     holder: str
     held: int
     refused: int
+    seconds_ago: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -257,11 +258,11 @@ class Ledger:
 
     def standing(self) -> Standing:
         """What is taken now, and who is held back."""
-        since = self._monotonic() - LATELY
+        now = self._monotonic()
         found = [
-            HeldBack(holder=each, held=self.held_by(each), refused=count)
+            HeldBack(holder=each, held=self.held_by(each), refused=count, seconds_ago=now - at)
             for each, (count, at) in self._refusals.items()
-            if at > since
+            if now - at < LATELY
         ]
         found.sort(key=lambda each: (-each.refused, -each.held, each.holder))
         return Standing(limit=self.limit, used=self.used, refused=self.refused, held_back=tuple(found[:SHOWN_HOLDERS]))

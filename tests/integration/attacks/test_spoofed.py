@@ -12,14 +12,14 @@ import pytest
 
 from examples.lab.network import BRIDGE
 from tests.golden import packet
-from tests.integration.attacks.attacked import KNOWN, SERVER, Attacked, attacked
+from tests.integration.attacks.attacked import KNOWN, PATIENCE, SERVER, Attacked, attacked
 from tests.integration.boot.wires import inside
 from tests.machine.hosts import Host
 from tests.machine.lab import address, hardware, mac, until
 from tinkbox.model.hardware import MacAddress
 from tinkbox.wire.dhcp.packets import MessageType, Op, Option, Packet, decode, encode
 
-ROAMING, RUNNING = 2, 3  # known machines without a reservation
+ROAMING, RUNNING, WAITING = 2, 3, 4  # known machines without a reservation
 INVENTED, ADDRESSES = 69, 51
 SILENCE = 3.0  # seconds without an answer, which is how a flood is known to be over
 MOST_TIMES = 4
@@ -147,3 +147,56 @@ def test_invented_machines_leave_an_address_to_a_known_one_without_a_reservation
     offered = box.dhcp(replace(hello, xid=0xB00, mac=MacAddress(mac(ROAMING)), flags=BROADCAST))
     assert offered.message_type is MessageType.OFFER
     assert offered.yiaddr not in lent
+
+
+ABSENT = 400  # of whom each is answered, and does not answer ARP
+
+
+def forged_relays() -> Iterator[bytes]:
+    hello = replace(decode(packet("dhcp/seabios-ipxe-rom-discover")), mac=MacAddress(mac(KNOWN)))
+    for number in range(ABSENT):
+        yield datagram(
+            ("172.30.0.66", 67),
+            (SERVER, 67),
+            encode(replace(hello, xid=0xE00 + number, giaddr=IPv4Address("10.1.0.1") + number)),
+        )
+
+
+def forged_sources(port: int, question: bytes) -> Iterator[bytes]:
+    for number in range(ABSENT):
+        yield datagram((f"172.30.0.{160 + number % 90}", 5_000 + number), (SERVER, port), question)
+
+
+NAME = struct.pack(">6H", 7, 0x100, 1, 0, 0, 0) + b"\4none\7invalid\0\0\1\0\1"
+NO_FILE = b"\0\1none\0octet\0"
+
+
+@pytest.mark.parametrize(
+    ("port", "question", "forged"),
+    [(53, NAME, forged_sources(53, NAME)), (69, NO_FILE, forged_sources(69, NO_FILE))],
+    ids=["DNS", "TFTP"],
+)
+def test_answers_to_hosts_that_are_not_there_keep_none_from_a_machine(
+    box: Attacked, port: int, question: bytes, forged: Iterator[bytes]
+) -> None:
+    flood(box, forged)
+    with box.datagrams(box.machine) as line:
+        line.settimeout(PATIENCE)
+        line.sendto(question, (SERVER, port))
+        assert line.recv(65536)
+
+
+def test_replies_to_relays_that_are_not_there_keep_no_machine_from_an_address(box: Attacked) -> None:
+    know(box, WAITING)
+    hello = replace(
+        decode(packet("dhcp/seabios-ipxe-rom-discover")), xid=0xF00, mac=MacAddress(mac(WAITING)), flags=BROADCAST
+    )
+    flood(box, forged_relays())
+    assert box.dhcp(hello).message_type is MessageType.OFFER
+
+
+def flood(box: Attacked, forged: Iterator[bytes]) -> None:
+    """Send datagrams in others' names at once."""
+    with inside(box.hostile.path), socket.socket(socket.AF_INET, socket.SOCK_RAW, socket.IPPROTO_RAW) as raw:
+        for each in forged:
+            raw.sendto(each, (SERVER, 0))

@@ -12,7 +12,15 @@ from pathlib import Path
 import pytest
 from aiohttp import web
 
-from tinkbox.door.connections import MAX_HEAD, THIS_HOST, Admission, Connections, limit_silence, watch_heads
+from tinkbox.door.connections import (
+    MAX_HEAD,
+    SETTLING_EACH,
+    THIS_HOST,
+    Admission,
+    Connections,
+    limit_silence,
+    watch_heads,
+)
 from tinkbox.door.local_users import local_user, user_holder
 from tinkbox.model.limits import NODE_CONNECTIONS, Ledger
 
@@ -163,7 +171,7 @@ async def test_what_is_no_request_is_answered_at_once() -> None:
         assert (await received(connection))[8:12] == b" 400"
 
 
-async def test_an_address_beyond_its_limit_is_closed_at_once_and_others_are_served() -> None:
+async def test_an_address_beyond_its_limit_is_closed_and_others_are_served() -> None:
     async with door() as made:
         for _ in range(3):
             await made.connect(sent=HALF)
@@ -189,6 +197,24 @@ async def test_a_connection_that_is_over_is_in_the_way_of_none_that_its_client_o
         async with asyncio.TaskGroup() as group:
             asking = [group.create_task(asyncio.to_thread(ask)) for _ in range(clients)]
         assert [each.result() for each in asking] == [[b"yes"] * times] * clients
+        assert made.ledger.refused == 0
+
+
+async def test_a_client_that_closes_all_its_connections_and_opens_as_many_is_not_refused() -> None:
+    clients = SETTLING_EACH
+    async with door(each=clients, total=clients, known=lambda _: True) as made:
+        asked = made.listening.getsockname()
+        first = [await made.connect(sent=HALF) for _ in range(clients)]
+        for each in first:
+            await asyncio.get_running_loop().sock_sendall(each, b"\r\n")
+            assert (await received(each)).startswith(b"HTTP/1.1 200 OK")
+            each.close()
+        # All of them, before the event loop has its turn.
+        second = [made.stack.enter_context(socket.create_connection(asked)) for _ in range(clients)]
+        for each in second:
+            each.setblocking(False)
+            each.send(WHOLE)
+        assert {(await received(each))[:15] for each in second} == {b"HTTP/1.1 200 OK"}
         assert made.ledger.refused == 0
 
 

@@ -5,8 +5,11 @@ import logging
 import socket
 import struct
 from dataclasses import dataclass
+from typing import Literal
 
+from tinkbox.boot.network.send_buffer import SendBuffer
 from tinkbox.model.hardware import MacAddress
+from tinkbox.model.limits import worth_telling
 from tinkbox.wire.dhcp.packets import EVERYBODY, Packet, destination, encode
 
 _SIOCSARP = 0x8955
@@ -42,6 +45,7 @@ class Replies:
     def __init__(self, line: socket.socket, interface: str) -> None:
         self._socket = line
         self._interface = interface
+        self._buffer = SendBuffer(line)
         self.failed = 0
 
     def made(self, request: Packet, reply: Packet) -> Sendable:
@@ -72,15 +76,20 @@ class Replies:
         return self._send(encode(reply, request.longest_answer), 0, peer)
 
     def _send(self, datagram: bytes, flags: int, to: tuple[str, int]) -> bool:
+        if not self._buffer.has_room_for(to[0]):
+            return self._fails(to[0], "replies to hosts that do not answer ARP wait already")
         try:
             self._socket.sendto(datagram, flags, to)
         except OSError as error:
-            self.failed += 1
-            if self.failed & (self.failed - 1) == 0:
-                extra = {"action": "dhcp.send-failed"}
-                _log.warning("reply to %s failed: %s (%d until now)", to[0], error, self.failed, extra=extra)
-            return False
+            return self._fails(to[0], error)
         return True
+
+    def _fails(self, address: str, why: object) -> Literal[False]:
+        self.failed += 1
+        if worth_telling(self.failed):
+            extra = {"action": "dhcp.send-failed"}
+            _log.warning("reply to %s failed: %s (%d until now)", address, why, self.failed, extra=extra)
+        return False
 
     def _introduction(self, mac: MacAddress, address: bytes) -> bytes:
         return struct.pack(

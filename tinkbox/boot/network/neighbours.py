@@ -40,17 +40,19 @@ class Neighbours:
 
         Whoever just spoke to us by TCP, or was answered, is known.
         """
-        try:
-            asked = socket.inet_aton(address)
-        except OSError:
-            return None
         for interface in self._interfaces:
-            request = _REQUEST.pack(socket.AF_INET, 0, asked, _ETHERNET, b"", 0, interface)
-            try:
-                answer = fcntl.ioctl(self._socket, _SIOCGARP, request)
-            except OSError:  # not on this interface
-                continue
-            _, _, _, kind, found, flags, _ = _REQUEST.unpack(answer)
-            if kind == _ETHERNET and flags & _COMPLETE:
-                return MacAddress(found[:6].hex(":"))
+            if found := neighbour(self._socket, interface, address):
+                return found
         return None
+
+
+def neighbour(asking: socket.socket, interface: bytes, address: str) -> MacAddress | None:
+    """Who answered ARP for an address on one interface; None: nobody, or it is no IPv4 address.  Any socket does for asking."""
+    try:
+        asked = socket.inet_aton(address)
+        request = _REQUEST.pack(socket.AF_INET, 0, asked, _ETHERNET, b"", 0, interface)
+        answer = fcntl.ioctl(asking, _SIOCGARP, request)
+    except OSError:  # not on this interface
+        return None
+    _, _, _, kind, found, flags, _ = _REQUEST.unpack(answer)
+    return MacAddress(found[:6].hex(":")) if kind == _ETHERNET and flags & _COMPLETE else None

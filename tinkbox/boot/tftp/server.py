@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import NoReturn, Protocol
 
 from tinkbox.boot.network.datagrams import DRAIN, reading, received
+from tinkbox.boot.network.send_buffer import SendBuffer
 from tinkbox.boot.tftp import udp_segmentation as bursts
 from tinkbox.boot.tftp.packet_layouts import Layouts
 from tinkbox.boot.tftp.path_mtu import path_mtu
@@ -98,6 +99,7 @@ class TftpServer:
         single_port: bool = False,
     ) -> None:
         self._socket = listening
+        self._shared = SendBuffer(listening)
         self._room = room
         self._ports = None if single_port else TransferPorts(listening)
         self._by_port: dict[int, _Running] = {}
@@ -366,7 +368,7 @@ class TftpServer:
         self._send_by(self._socket, datagrams, peer)
 
     def _send_by(self, line: socket.socket, datagrams: Sequence[bytes], peer: Peer) -> None:
-        if not datagrams:
+        if not datagrams or (line is self._socket and not self._shared.has_room_for(peer[0])):
             return
         try:
             bursts.send(line, datagrams, peer)

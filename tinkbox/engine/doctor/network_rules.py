@@ -7,6 +7,7 @@ from ipaddress import IPv4Address
 from tinkbox.engine.doctor.case import Case, Finding, line, moment, number, of, text
 from tinkbox.model.boot import Asker, Stage
 from tinkbox.model.diagnosis import Gravity, Rival
+from tinkbox.model.duration import show_duration
 from tinkbox.model.limits import NEARLY, HeldBack, Limit
 from tinkbox.model.sightings import Sighting
 from tinkbox.model.text import quoted
@@ -288,14 +289,13 @@ def held_back(case: Case) -> Iterator[Finding]:
         limit = each.limit
         for one in each.held_back:
             cause, gravity, size = _why_held_back(limit, each.used, one)
+            times = f"it was refused {one.refused} times, the last time {show_duration(one.seconds_ago)} ago"
             yield Finding(
                 gravity=gravity,
                 cause=f"{one.holder} {cause}.",
-                evidence=(
-                    f"{moment(case.now)} it was refused {one.refused} times lately; the limit is of {limit.about}",
-                ),
-                remedy="See what runs there: a machine that boots or works, or a person at a terminal, never comes close to this "
-                "limit. If it needs more, "
+                evidence=(f"{moment(case.now)} {times}; the limit is of {limit.about}",),
+                remedy="See what runs there. A machine that boots or works, or a person at a terminal, never comes close to this "
+                "limit; a program that tries what tinkbox bears does, and takes no harm. If it needs more, "
                 f"raise {limit.key}.{size} in the configuration and start tinkbox again.",
             )
         if case.mac is None and each.scarce:

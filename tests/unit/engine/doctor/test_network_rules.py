@@ -249,7 +249,7 @@ CROWDED = Standing(
     limit=NODE_CONNECTIONS,
     used=7000,
     refused=1500,
-    held_back=(HeldBack(holder="172.30.0.12", held=128, refused=412),),
+    held_back=(HeldBack(holder="172.30.0.12", held=128, refused=412, seconds_ago=7.0),),
 )
 
 
@@ -257,7 +257,7 @@ def test_who_is_held_back_is_named_with_what_it_takes() -> None:
     refused, scarce = held_back(appliance(limits=(CROWDED,)))
     assert (refused.gravity, scarce.gravity) == (Gravity.FAULT, Gravity.SUSPECT)
     assert refused.cause.startswith("172.30.0.12 is held back: it has 128 of 128 connections")
-    assert "refused 412 times" in refused.evidence[0]
+    assert "refused 412 times, the last time 7s ago" in refused.evidence[0]
     assert "limits.node_connections.each" in refused.remedy
     assert "7000 of 8192 connections" in scarce.cause
     assert "limits.node_connections.all" in scarce.remedy
@@ -272,7 +272,7 @@ def test_who_is_held_back_is_named_with_what_it_takes() -> None:
     ],
 )
 def test_who_was_refused_is_told_by_what(held: int, used: int, cause: str, gravity: Gravity, size: str) -> None:
-    one = HeldBack(holder="172.30.0.12", held=held, refused=9)
+    one = HeldBack(holder="172.30.0.12", held=held, refused=9, seconds_ago=0.0)
     (found,) = held_back(appliance(limits=(replace(CROWDED, used=used, held_back=(one,)),)))
     assert cause in found.cause
     assert found.gravity is gravity
@@ -280,13 +280,13 @@ def test_who_was_refused_is_told_by_what(held: int, used: int, cause: str, gravi
 
 
 def test_of_a_limit_without_a_reserve_all_together_are_meant() -> None:
-    one = HeldBack(holder="anna", held=0, refused=9)
+    one = HeldBack(holder="anna", held=0, refused=9, seconds_ago=0.0)
     (found,) = held_back(case(asked(0), limits=(Standing(limit=RENDERINGS, used=64, refused=9, held_back=(one,)),)))
     assert found.cause == "anna is held back: all may have 64 renderings together."
 
 
 def test_of_a_machine_only_its_own_limits_are_told() -> None:
-    other = HeldBack(holder="172.30.0.13", held=120, refused=1)
+    other = HeldBack(holder="172.30.0.13", held=120, refused=1, seconds_ago=0.0)
     both = replace(CROWDED, held_back=(*CROWDED.held_back, other))
     (own,) = held_back_alone((both,), lambda holder: holder == "172.30.0.13")
     (found,) = held_back(case(asked(0), limits=(own,)))

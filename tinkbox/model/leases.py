@@ -65,7 +65,7 @@ class LeaseState(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Lease:
-    """An address of a pool, lent to a machine `until` then; `proven`: nobody else answers there.
+    """An address of a pool, lent to a machine for `seconds`, `until` then; `proven`: nobody else answers there.
 
     `port` is where a relay said that the machine is plugged in when it first asked; empty when none did.
     """
@@ -74,6 +74,7 @@ class Lease:
     mac: MacAddress
     state: LeaseState
     until: datetime
+    seconds: int
     client_id: bytes = b""
     hostname: str = ""
     proven: bool = False

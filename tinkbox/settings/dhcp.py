@@ -93,7 +93,7 @@ _TERMS: Mapping[str, Any] = {
     "lease_seconds": setting(
         LeaseTerms().lease_seconds,
         readers.seconds(LEAST_LEASE_SECONDS),
-        "length of a lease; a machine renews it after half of that time",
+        "length of a lease; a machine renews it after half of that time. A change counts from the next renewal",
         key="lease",
     ),
 }

@@ -18,11 +18,12 @@ async def test_leases_are_listed_with_the_machines_that_have_them(door: Door) ->
             mac=mac(1),
             state=LeaseState.BOUND,
             until=until,
+            seconds=3600,
             client_id=b"\x01\xab",
             hostname="lab-1",
             proven=True,
         ),
-        Lease(address=IPv4Address("172.30.0.101"), mac=mac(9), state=LeaseState.DECLINED, until=until),
+        Lease(address=IPv4Address("172.30.0.101"), mac=mac(9), state=LeaseState.DECLINED, until=until, seconds=600),
     ]
     known, stranger = await door.done("GET", "/v1/leases")
     assert known == {

@@ -2,7 +2,7 @@
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from ipaddress import IPv4Address, IPv4Network
 
 from tests.integration.engine.appliance import Clock, mac
@@ -30,14 +30,16 @@ class Lender:
     seconds: float = 5_000.0
     reserved: set[IPv4Address] = field(default_factory=set)
     unknown: set[MacAddress] = field(default_factory=set)
+    term: int = TERM
 
     def __post_init__(self) -> None:
         self.leases = Leases(
-            self.store, (SUBNET, BEHIND, WIDE), self.clock, lambda: self.seconds, lambda each: each in self.reserved,
+            self.store, (replace(SUBNET, lease_seconds=self.term), BEHIND, WIDE), self.clock, lambda: self.seconds, lambda each: each in self.reserved,
             lambda each: each not in self.unknown,
         )  # fmt: skip
 
-    async def restart(self) -> None:
+    async def restart(self, term: int = TERM) -> None:
+        self.term = term
         self.__post_init__()
         await self.leases.load()
 

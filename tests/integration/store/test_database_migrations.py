@@ -6,8 +6,10 @@ from contextlib import closing
 from pathlib import Path
 
 from tests.integration.store.objects import NOW, workflow
+from tinkbox.engine.boot.conflicts import KEPT_OUT_SECONDS
 from tinkbox.model.boot import Stage
 from tinkbox.model.breakpoint import Breakpoints
+from tinkbox.model.leases import LeaseState
 from tinkbox.model.workflow import State
 from tinkbox.store.database import Store, migrations
 from tinkbox.store.formats.actions import action_text
@@ -107,3 +109,36 @@ async def test_what_was_seen_of_machines_goes_to_their_macs(tmp_path: Path) -> N
         ("08:00:27:00:00:03", Stage.DISCOVER, "words", NOW),
         ("08:00:27:00:00:03", Stage.WORKER, "words", NOW),
     ]
+
+
+async def test_leases_that_were_written_without_their_length_keep_their_end_and_what_is_known_of_it(
+    tmp_path: Path,
+) -> None:
+    with closing(sqlite3.connect(tmp_path / "db")) as connection:
+        connection.create_function("sha256", 1, str, deterministic=True)
+        for number, script in migrations():
+            if number <= 19:
+                connection.executescript(script)
+        connection.executemany(
+            "INSERT INTO lease (address, mac, state, until, client_id, hostname, proven, port) "
+            "VALUES (?, '08:00:27:00:00:01', ?, ?, x'', '', 0, x'')",
+            [
+                (f"172.30.0.{number}", state, AT)
+                for number, state in enumerate(("BOUND", "RELEASED", "DECLINED", "TAKEN"))
+            ],
+        )
+        connection.execute("PRAGMA user_version = 19")
+        connection.commit()
+    store = await Store.open(tmp_path / "db")
+    try:
+        leases = await store.read(lambda tables: tables.leases.all())
+    finally:
+        await store.close()
+    assert {each.until for each in leases} == {NOW}
+    longest = 2**32 - 1  # seconds that any setting takes
+    assert {each.state: each.seconds for each in leases} == {
+        LeaseState.BOUND: longest,
+        LeaseState.RELEASED: 0,
+        LeaseState.DECLINED: KEPT_OUT_SECONDS,
+        LeaseState.TAKEN: KEPT_OUT_SECONDS,
+    }

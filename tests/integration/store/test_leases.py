@@ -13,12 +13,15 @@ LENT = Lease(
     mac=MacAddress("08:00:27:00:00:01"),
     state=LeaseState.BOUND,
     until=datetime(2026, 11, 21, 3, tzinfo=UTC),
+    seconds=3600,
     client_id=b"\x01\x00\xff",
     hostname="lab-1",
     proven=True,
     port=b"\x0a\x09\x00\x01\x04eth7",
 )
-OTHER = replace(LENT, address=IPv4Address("172.30.0.101"), state=LeaseState.RELEASED, client_id=b"", proven=False)
+OTHER = replace(
+    LENT, address=IPv4Address("172.30.0.101"), state=LeaseState.RELEASED, seconds=0, client_id=b"", proven=False
+)
 
 
 async def kept(store: Store) -> list[Lease]:
@@ -31,7 +34,7 @@ async def test_leases_come_back_as_they_were_saved(store: Store) -> None:
 
 
 async def test_of_an_address_only_the_newest_is_kept(store: Store) -> None:
-    newer = replace(LENT, mac=MacAddress("08:00:27:00:00:02"), state=LeaseState.DECLINED)
+    newer = replace(LENT, mac=MacAddress("08:00:27:00:00:02"), state=LeaseState.DECLINED, seconds=600)
     await store.write(lambda tables: tables.leases.save([LENT]))
     await store.write(lambda tables: tables.leases.save([newer]))
     assert await kept(store) == [newer]

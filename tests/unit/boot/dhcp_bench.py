@@ -47,7 +47,8 @@ class Lab:
     def __init__(self, known: Sequence[MacAddress], pool: Sequence[str] = ()) -> None:
         self._known = known
         self.pool = [
-            Lease(address=IPv4Address(each), mac=FIRMWARE.mac, state=LeaseState.OFFERED, until=_NEVER) for each in pool
+            Lease(address=IPv4Address(each), mac=FIRMWARE.mac, state=LeaseState.OFFERED, until=_NEVER, seconds=60)
+            for each in pool
         ]
         self.lends = bool(pool)
         self.seen: list[tuple[MacAddress, Stage, str]] = []

@@ -30,5 +30,6 @@ def test_an_address_is_taken_for_free_only_when_somebody_asked() -> None:
         mac=MacAddress("08:00:27:00:00:01"),
         state=LeaseState.OFFERED,
         until=datetime(2026, 11, 21, tzinfo=UTC),
+        seconds=60,
     )
     assert not lease.proven

@@ -68,14 +68,13 @@ class Leases:
         now, today = self._monotonic(), self._clock()
         for lease in sorted(stored, key=lambda each: each.until):
             pool, _ = self._find(lease.address)
-            left = (lease.until - today).total_seconds()
+            # The clock may have gone back since: nothing lasts longer than it was lent for.
+            left = min((lease.until - today).total_seconds(), lease.seconds)
             if pool is None:
                 if left <= 0:
                     self._note(lease.address)
                 continue
             self._on_disk[int(lease.address)] = lease
-            # The clock may have gone back since: nothing lasts longer than it was lent for.
-            left = min(left, KEPT_OUT_SECONDS if lease.state in KEPT_OUT else pool.subnet.lease_seconds)
             pool.put(replace(lease, until=today + timedelta(seconds=left)), now + left)
             if lease.state in KEPT_OUT and left > 0:
                 pool.conflicts.restored(int(lease.address), now)
@@ -105,7 +104,12 @@ class Leases:
         else:
             self._exhausted -= {(pool, True), (pool, False)}
             lease = Lease(
-                address=address, mac=client.mac, state=LeaseState.OFFERED, until=self._clock(), port=client.port
+                address=address,
+                mac=client.mac,
+                state=LeaseState.OFFERED,
+                until=self._clock(),
+                seconds=0,
+                port=client.port,
             )
         return self._put(pool, client, lease, OFFER_SECONDS if self._known(client.mac) else UNKNOWN_OFFER_SECONDS)
 
@@ -228,7 +232,7 @@ class Leases:
         pool, held = self._find(address)
         now = self._monotonic()
         if pool and held and pool.holder(address, now) == client.mac:
-            pool.put(replace(held.lease, state=LeaseState.RELEASED, until=self._clock()), now)
+            pool.put(replace(held.lease, state=LeaseState.RELEASED, until=self._clock(), seconds=0), now)
             self._note(address)
 
     def holder(self, address: IPv4Address) -> MacAddress | None:
@@ -302,6 +306,7 @@ class Leases:
             mac=lease.mac,
             state=state,
             until=self._clock() + timedelta(seconds=seconds),
+            seconds=seconds,
             client_id=client.client_id,
             hostname=client.hostname or lease.hostname,
             proven=lease.proven,
@@ -311,7 +316,7 @@ class Leases:
         return lease
 
     def _keep_out(self, pool: Pool, held: Held, state: LeaseState, seconds: int, why: str) -> None:
-        lease = replace(held.lease, state=state, until=self._clock() + timedelta(seconds=seconds))
+        lease = replace(held.lease, state=state, until=self._clock() + timedelta(seconds=seconds), seconds=seconds)
         pool.put(lease, self._monotonic() + seconds)
         self._note(lease.address)
         _log.warning(

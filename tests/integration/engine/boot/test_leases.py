@@ -36,7 +36,7 @@ async def test_a_machine_is_offered_an_address_and_has_it_when_it_is_on_disk(lab
     assert lab.leases.holder(at(0)) == mac(1)
     (kept,) = await lab.store.read(lambda tables: tables.leases.all())
     until = lab.clock() + timedelta(seconds=TERM)
-    assert kept == replace(offered, state=LeaseState.BOUND, until=until)
+    assert kept == replace(offered, state=LeaseState.BOUND, until=until, seconds=TERM)
     assert (kept.client_id, kept.hostname) == (b"\x01\x01", "machine-1")
     firmware = replace(client(1), client_id=b"", hostname="")
     assert (again := lab.leases.confirm(firmware, at(0), SUBNET)) is not None
@@ -187,6 +187,51 @@ async def test_leases_survive_a_crash_until_they_are_over(lab: Lender) -> None:
     lab.wait(TERM - 100)
     assert lab.leases.holder(address) is None
     assert await lab.bound(1) == address
+
+
+@pytest.mark.parametrize("back", [timedelta(), timedelta(days=400)])
+@pytest.mark.parametrize("term", [TERM // 50, TERM * 50])
+async def test_another_length_of_leases_counts_from_when_a_machine_asks_again(
+    lab: Lender, term: int, back: timedelta
+) -> None:
+    address, other = await lab.bound(1), await lab.bound(2)
+    promised = lab.clock() - back + timedelta(seconds=TERM)
+    lab.clock.now -= back
+    await lab.restart(term)
+    assert {each.until for each in lab.leases.all()} == {promised}
+    lab.wait(TERM - 1)
+    assert [lab.leases.holder(each) for each in (address, other)] == [mac(1), mac(2)]
+    assert not await lab.acknowledged(3, address)
+    assert await lab.acknowledged(2, other)
+    lab.wait(1)
+    assert lab.leases.holder(address) is None
+    assert await lab.bound(3, wanted=address) == address
+    lab.wait(term - 2)
+    assert lab.leases.holder(other) == mac(2)
+    lab.wait(1)
+    assert lab.leases.holder(other) is None
+
+
+async def test_a_restart_after_the_clock_went_back_gives_an_unknown_machine_its_first_lease_and_no_more(
+    lab: Lender,
+) -> None:
+    lab.unknown = {mac(1)}
+    address = await lab.bound(1)
+    lab.clock.now -= timedelta(days=400)
+    await lab.restart()
+    lab.wait(UNKNOWN_TERM_SECONDS - 1)
+    assert lab.leases.holder(address) == mac(1)
+    lab.wait(1)
+    assert lab.leases.holder(address) is None
+
+
+async def test_a_restart_after_the_clock_went_back_keeps_nobody_from_what_was_given_back(lab: Lender) -> None:
+    address = await lab.bound(1)
+    lab.leases.release(client(1), address)
+    await lab.leases.save()
+    lab.clock.now -= timedelta(days=400)
+    await lab.restart()
+    assert await lab.bound(2, wanted=address) == address
 
 
 async def test_what_was_only_offered_is_forgotten_by_a_crash(lab: Lender) -> None:
@@ -508,10 +553,10 @@ async def test_a_clock_that_goes_back_while_nobody_serves_prolongs_no_lease_beyo
 async def test_of_leases_outside_of_every_pool_those_that_are_over_are_forgotten(lab: Lender) -> None:
     until = lab.clock() + timedelta(seconds=10)
     strays = [
-        Lease(address=IPv4Address(f"10.0.0.{number}"), mac=mac(number), state=LeaseState.BOUND, until=until)
+        Lease(address=IPv4Address(f"10.0.0.{number}"), mac=mac(number), state=LeaseState.BOUND, until=until, seconds=10)
         for number in (1, 2)
     ]
-    strays[1] = replace(strays[1], until=until + timedelta(seconds=10))
+    strays[1] = replace(strays[1], until=until + timedelta(seconds=10), seconds=20)
     await lab.store.write(lambda tables: tables.leases.save(strays))
     lab.wait(10)
     await lab.restart()
@@ -523,7 +568,11 @@ async def test_of_leases_outside_of_every_pool_those_that_are_over_are_forgotten
 async def test_of_two_leases_that_a_larger_pool_brings_together_the_newer_one_is_remembered(lab: Lender) -> None:
     for number, left in ((3, 500), (1, 400)):
         lease = Lease(
-            address=at(number), mac=mac(1), state=LeaseState.BOUND, until=lab.clock() + timedelta(seconds=left)
+            address=at(number),
+            mac=mac(1),
+            state=LeaseState.BOUND,
+            until=lab.clock() + timedelta(seconds=left),
+            seconds=TERM,
         )
         await lab.store.write(partial(_keep, lease))
     await lab.restart()

@@ -1,4 +1,4 @@
-"""Leases when anything may happen: machines ask, give back and decline, the disk refuses, the appliance crashes."""
+"""Leases when anything may happen: machines ask, give back and decline, the disk refuses, the appliance crashes, `lease` changes."""
 
 import logging
 import random
@@ -33,9 +33,11 @@ class Life:
         assert holder == machine or ends <= self.lab.seconds
         if self.chance.random() < 0.8 and await self.lab.acknowledged(machine, offered.address):
             self.acknowledged += 1
-            self.promised[offered.address] = (machine, self.lab.seconds + TERM)
+            self.promised[offered.address] = (machine, self.lab.seconds + self.lab.term)
             if not self.full:
                 self.lasting[offered.address] = self.promised[offered.address]
+            elif offered.address in self.lasting:  # it is written as soon as there is room
+                self.lasting[offered.address] = min(self.lasting[offered.address], self.promised[offered.address])
 
     async def give_back(self) -> None:
         for address, (machine, ends) in list(self.promised.items()):
@@ -52,7 +54,7 @@ class Life:
 
     async def crash(self) -> None:
         self.promised = dict(self.lasting)
-        await self.lab.restart()
+        await self.lab.restart(self.chance.choice([TERM, TERM // 10, 2 * TERM]))
 
     async def wait(self) -> None:
         self.lab.wait(self.chance.choice([1, 20, OFFER_SECONDS, TERM, KEPT_OUT_SECONDS]))

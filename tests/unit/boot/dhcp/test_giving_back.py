@@ -19,7 +19,9 @@ from tinkbox.model.sightings import OTHER_HOST
 from tinkbox.wire.dhcp.packets import Packet
 
 ADDRESS = IPv4Address("172.30.0.5")
-LEASE = Lease(address=ADDRESS, mac=FIRMWARE.mac, state=LeaseState.BOUND, until=datetime(2100, 1, 1, tzinfo=UTC))
+LEASE = Lease(
+    address=ADDRESS, mac=FIRMWARE.mac, state=LeaseState.BOUND, until=datetime(2100, 1, 1, tzinfo=UTC), seconds=600
+)
 RELEASE = replace(FIRMWARE, ciaddr=ADDRESS, options={**FIRMWARE.options, 53: b"\x07", 54: b"\xac\x1e\0\1"})
 DECLINE = replace(FIRMWARE, options={**FIRMWARE.options, 53: b"\x04", 54: b"\xac\x1e\0\1", 50: ADDRESS.packed})
 KINDS = pytest.mark.parametrize(("given", "kind"), [(RELEASE, "RELEASE"), (DECLINE, "DECLINE")])

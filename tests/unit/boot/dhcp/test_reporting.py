@@ -17,7 +17,11 @@ from tinkbox.wire.dhcp.pxe import BootService, answer
 
 PLAN = Plan(boot=Boot.OSIE, hardware_id="h", interface=INTERFACE)
 LEASE = Lease(
-    address=IPv4Address("172.30.0.5"), mac=FIRMWARE.mac, state=LeaseState.BOUND, until=datetime(2100, 1, 1, tzinfo=UTC)
+    address=IPv4Address("172.30.0.5"),
+    mac=FIRMWARE.mac,
+    state=LeaseState.BOUND,
+    until=datetime(2100, 1, 1, tzinfo=UTC),
+    seconds=600,
 )
 SELECTING = {53: b"\x03", 50: b"\xac\x1e\0\5", 54: b"\xac\x1e\0\1"}
 

@@ -39,7 +39,7 @@ def pool(
 
 
 def lease(address: IPv4Address, machine: int, state: LeaseState = LeaseState.BOUND) -> Lease:
-    return Lease(address=address, mac=mac(machine), state=state, until=TODAY)
+    return Lease(address=address, mac=mac(machine), state=state, until=TODAY, seconds=int(TERM))
 
 
 def lend(

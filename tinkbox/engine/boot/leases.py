@@ -66,7 +66,7 @@ class Leases:
         """Take over what was lent before; once, before anything is served."""
         stored = await self._store.read(lambda tables: tables.leases.all())
         now, today = self._monotonic(), self._clock()
-        for lease in sorted(stored, key=lambda each: each.until):
+        for lease in sorted(stored, key=lambda each: each.until - timedelta(seconds=each.seconds)):
             pool, _ = self._find(lease.address)
             # The clock may have gone back since: nothing lasts longer than it was lent for.
             left = min((lease.until - today).total_seconds(), lease.seconds)

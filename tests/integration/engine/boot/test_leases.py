@@ -565,14 +565,17 @@ async def test_of_leases_outside_of_every_pool_those_that_are_over_are_forgotten
     assert await lab.store.read(lambda tables: tables.leases.all()) == strays[1:]
 
 
-async def test_of_two_leases_that_a_larger_pool_brings_together_the_newer_one_is_remembered(lab: Lender) -> None:
-    for number, left in ((3, 500), (1, 400)):
+@pytest.mark.parametrize("older_term", [TERM, 10 * TERM])
+async def test_of_two_leases_that_a_larger_pool_brings_together_the_newer_one_is_remembered(
+    lab: Lender, older_term: int
+) -> None:
+    for number, term, age in ((3, TERM, 100), (1, older_term, 200)):
         lease = Lease(
             address=at(number),
             mac=mac(1),
             state=LeaseState.BOUND,
-            until=lab.clock() + timedelta(seconds=left),
-            seconds=TERM,
+            until=lab.clock() + timedelta(seconds=term - age),
+            seconds=term,
         )
         await lab.store.write(partial(_keep, lease))
     await lab.restart()

@@ -24,6 +24,7 @@ BROADCAST_FLAG: Final = 0x8000
 
 _HEADER = struct.Struct("!BBBBIHH4s4s4s4s16s64s128s")
 _COOKIE = b"\x63\x82\x53\x63"
+_LOOPBACK, _MULTICAST = 127, 224  # first octets; all above are of no host
 _ETHERNET = 1
 # BOOTP's minimum, RFC 1542 §2.1: shorter ones are dropped by some relays and boot ROMs.
 _MIN_LENGTH = 300
@@ -159,6 +160,10 @@ def decode(datagram: bytes) -> Packet:
         raise MalformedPacket("no DHCP magic cookie")
     if op not in (Op.REQUEST, Op.REPLY) or htype != _ETHERNET or hlen != 6:
         raise MalformedPacket(f"op {op}, htype {htype}, hlen {hlen}: not DHCP over Ethernet")
+    if _is_no_hosts(ciaddr) or _is_no_hosts(giaddr):
+        raise MalformedPacket(
+            f"ciaddr {IPv4Address(ciaddr)}, giaddr {IPv4Address(giaddr)}: no host has such an address"
+        )
     options: dict[int, bytes] = {}
     _parse_options(datagram[start:], options)
     overload = options.get(Option.OVERLOAD, b"\0")[:1]
@@ -181,6 +186,11 @@ def decode(datagram: bytes) -> Packet:
         file=file.partition(b"\0")[0].decode("ascii", "replace"),
         options=options,
     )
+
+
+def _is_no_hosts(address: bytes) -> bool:
+    """Whether an answer to an address would go to this host itself, or to many (RFC 1122 §3.2.1.3, RFC 1112 §4)."""
+    return address[0] >= _MULTICAST or (address[0] in (0, _LOOPBACK) and address != NOWHERE.packed)
 
 
 def encode(packet: Packet, longest: int | None = None) -> bytes:

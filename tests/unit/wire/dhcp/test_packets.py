@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from tests import golden
 from tinkbox.model.hardware import MacAddress
 from tinkbox.wire.dhcp.packets import (
+    NOWHERE,
     Destination,
     MalformedPacket,
     MessageType,
@@ -29,6 +30,9 @@ MAC = MacAddress("08:00:27:00:00:01")
 CAPTURED = golden.names("dhcp")
 
 addresses = st.integers(0, 2**32 - 1).map(IPv4Address)
+hosts = st.integers(1 << 24, (127 << 24) - 1).map(IPv4Address) | st.integers(128 << 24, (224 << 24) - 1).map(
+    IPv4Address
+)
 packets = st.builds(
     Packet,
     op=st.sampled_from(Op),
@@ -37,10 +41,10 @@ packets = st.builds(
     hops=st.integers(0, 255),
     secs=st.integers(0, 65_535),
     flags=st.integers(0, 65_535),
-    ciaddr=addresses,
+    ciaddr=st.just(NOWHERE) | hosts,
     yiaddr=addresses,
     siaddr=addresses,
-    giaddr=addresses,
+    giaddr=st.just(NOWHERE) | hosts,
     file=st.text("abcdefghij./:-", max_size=127),
     # Option 52 says that there are more options elsewhere, which is the next test's subject.
     options=st.dictionaries(st.integers(1, 254).filter(lambda code: code != 52), st.binary(max_size=600), max_size=8),
@@ -369,3 +373,12 @@ def test_text_of_a_packet_is_bounded_and_harmless(octets: bytes, text: str) -> N
 
 def test_text_of_a_packet_has_the_length_that_is_asked_for() -> None:
     assert printable(b"x" * 99, 70) == "x" * 70
+
+
+@pytest.mark.parametrize("address", ["0.0.0.1", "127.0.0.1", "224.0.0.1", "240.0.0.1", "255.255.255.255"])
+@pytest.mark.parametrize("at", [12, 24], ids=["ciaddr", "giaddr"])
+def test_a_question_is_not_answered_at_an_address_that_no_host_has(at: int, address: str) -> None:
+    forged = bytearray(golden.packet("dhcp/seabios-ipxe-rom-discover"))
+    forged[at : at + 4] = IPv4Address(address).packed
+    with pytest.raises(MalformedPacket, match=address):
+        decode(bytes(forged))

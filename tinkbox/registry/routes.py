@@ -11,6 +11,7 @@ from contextlib import asynccontextmanager
 from aiohttp import web
 
 from tinkbox.door.bodies import body_of, chunks_of, holder_of
+from tinkbox.door.file_answers import FileAnswer
 from tinkbox.door.refused_tokens import RefusedTokens
 from tinkbox.model.errors import Conflict, Denied, Forbidden, Invalid, NotFound, Refusal
 from tinkbox.model.image import DIGEST
@@ -99,7 +100,7 @@ class _RegistryDoor:
         pushes = request.method == "HEAD" and self._may_push(credential(request))
         path = await (self._store.promise(digest) if pushes else self._store.blob(digest))
         headers = {"Docker-Content-Digest": digest, "Content-Type": "application/octet-stream"}
-        return web.FileResponse(path, headers=headers)
+        return FileAnswer(path, headers=headers)
 
     async def manifest(self, request: web.Request) -> web.Response:
         found = await self._store.manifest(request.match_info["name"], request.match_info["selector"])

@@ -9,6 +9,8 @@ from typing import BinaryIO, Final
 from aiohttp import hdrs, web
 from aiohttp.abc import AbstractStreamWriter
 
+from tinkbox.door.file_answers import FileAnswer, entity_tag
+
 # RFC 9110 §13 and §14: what makes the answer anything but the whole file.
 _CONDITIONS: Final = (
     hdrs.RANGE,
@@ -20,7 +22,7 @@ _CONDITIONS: Final = (
 )
 
 
-class Delivery(web.FileResponse):
+class Delivery(FileAnswer):
     """A file, or the part of it that was asked for; `delivered` hears of its end, when that was sent."""
 
     def __init__(self, path: Path, content_type: str, delivered: Callable[[], None]) -> None:
@@ -49,7 +51,7 @@ class Delivery(web.FileResponse):
         found = os.fstat(file.fileno())
         self.content_length = found.st_size
         self.last_modified = found.st_mtime
-        self.etag = f"{found.st_mtime_ns:x}-{found.st_size:x}"  # as the library's, which compares it
+        self.etag = entity_tag(found)
         self.headers[hdrs.ACCEPT_RANGES] = "bytes"
         writer = await web.StreamResponse.prepare(self, request)
         if request.transport is None:

@@ -1,0 +1,45 @@
+"""Files that clients fetch whole or in part: kernels, ramdisks, boot loaders and the blobs of images."""
+
+import io
+import math
+import os
+import re
+from typing import Final
+
+from aiohttp import hdrs, web
+from aiohttp.abc import AbstractStreamWriter
+
+_ONE_RANGE: Final = re.compile(r"bytes=(?:(\d{1,18})-(\d{0,18})|-0*[1-9]\d{0,17})\Z", re.ASCII | re.IGNORECASE)
+
+
+class FileAnswer(web.FileResponse):
+    """A file, or the one range of it that is asked for.
+
+    A Range that is malformed, or asks for several, is ignored (RFC 9110 §14.2), and so is one of another file than If-Range
+    has (§13.1.5).
+    """
+
+    async def _prepare_open_file(
+        self, request: web.BaseRequest, fobj: io.BufferedReader, st: os.stat_result, file_encoding: str | None
+    ) -> AbstractStreamWriter | None:
+        # Of the file that is open: another one may have its name by now.
+        headers = request.headers.copy()
+        if not _wants_a_range(request, st):
+            headers.popall(hdrs.RANGE, None)
+        headers.popall(hdrs.IF_RANGE, None)
+        return await super()._prepare_open_file(request.clone(headers=headers), fobj, st, file_encoding)
+
+
+def entity_tag(file: os.stat_result) -> str:
+    """A file's entity tag, without its quotes: the one that the library makes."""
+    return f"{file.st_mtime_ns:x}-{file.st_size:x}"
+
+
+def _wants_a_range(request: web.BaseRequest, file: os.stat_result) -> bool:
+    found = _ONE_RANGE.match(request.headers.get(hdrs.RANGE, ""))
+    if request.method != hdrs.METH_GET or found is None or (found[2] and int(found[1]) > int(found[2])):
+        return False
+    validator = request.headers.get(hdrs.IF_RANGE)
+    if validator is None or validator == f'"{entity_tag(file)}"':
+        return True
+    return request.if_range is not None and request.if_range.timestamp() == math.ceil(file.st_mtime)

@@ -10,7 +10,7 @@ Basic authentication (any user, the operator's token as password), one to push w
 import base64
 import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 
 from aiohttp import web
 
@@ -71,6 +71,16 @@ def answering(handler: Handler, codes: Mapping[type[Refusal], str]) -> Handler:
             return refused(400, "BLOB_UPLOAD_INVALID", "the connection broke")
         response.headers.update(VERSION)
         return response
+
+    return answer
+
+
+def unsupported(methods: Collection[str]) -> Handler:
+    """The answer to other methods than a path has; the library adds HEAD to what has GET."""
+    allow = ", ".join(sorted({*methods, *(["HEAD"] if "GET" in methods else [])}))
+
+    async def answer(request: web.Request) -> web.Response:
+        return refused(405, "UNSUPPORTED", f"no {request.method[:20]} here, only {allow}", {"Allow": allow})
 
     return answer
 

@@ -5,7 +5,7 @@ itself).  Blobs are shared by all repositories, since whoever may read one repos
 """
 
 import re
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager
 
 from aiohttp import web
@@ -15,7 +15,7 @@ from tinkbox.door.file_answers import FileAnswer
 from tinkbox.door.refused_tokens import RefusedTokens
 from tinkbox.model.errors import Conflict, Denied, Forbidden, Invalid, NotFound, Refusal
 from tinkbox.model.image import DIGEST
-from tinkbox.registry.errors import ANONYMOUS, answering, credential, operator_only
+from tinkbox.registry.errors import ANONYMOUS, answering, credential, operator_only, unsupported
 from tinkbox.registry.manifests import MAX_MANIFEST
 from tinkbox.registry.push_tokens import LIFETIME, PushTokens
 from tinkbox.registry.storage import ImageStore
@@ -40,7 +40,7 @@ def routes(
     door = _RegistryDoor(store, authorised, tokens, refused)
     uploads, upload = "/v2/{name:.+}/blobs/uploads/", "/v2/{name:.+}/blobs/uploads/{upload}"
     blob, manifest = "/v2/{name:.+}/blobs/{digest}", "/v2/{name:.+}/manifests/{selector}"
-    return [
+    served = [
         web.get("/v2/", answering(door.ping, {})),
         web.get("/v2/token", answering(door.token, {})),
         web.get("/v2/_catalog", answering(door.catalog, _LIST)),
@@ -54,8 +54,15 @@ def routes(
         web.get(manifest, answering(door.manifest, _MANIFEST)),
         web.put(manifest, answering(door.push, _PUSHED)),
         web.delete(manifest, answering(door.delete, _MANIFEST)),
-        web.route("*", "/v2/{rest:.*}", answering(door.elsewhere, {})),
     ]
+    return [*served, *_other_methods(served), web.route("*", "/v2/{rest:.*}", answering(door.elsewhere, {}))]
+
+
+def _other_methods(served: Sequence[web.RouteDef]) -> Iterator[web.RouteDef]:
+    """What answers the methods that these paths do not have."""
+    for path in dict.fromkeys(each.path for each in served):
+        methods = [each.method for each in served if each.path == path]
+        yield web.route("*", path, answering(unsupported(methods), {}))
 
 
 class _RegistryDoor:

@@ -372,6 +372,32 @@ async def test_what_is_not_there_is_an_oci_error(registry: Registry, method: str
     assert (answer.status, await code_of(answer)) == (404, "NAME_UNKNOWN")
 
 
+@pytest.mark.parametrize(
+    ("path", "methods"),
+    [
+        ("/v2/", "GET, HEAD"),
+        ("/v2/token", "GET, HEAD"),
+        ("/v2/_catalog", "GET, HEAD"),
+        ("/v2/x/tags/list", "GET, HEAD"),
+        ("/v2/x/blobs/uploads/", "POST"),
+        ("/v2/x/blobs/uploads/1", "DELETE, GET, HEAD, PATCH, PUT"),
+        (f"/v2/x/blobs/{DIGEST}", "GET, HEAD"),
+        ("/v2/x/manifests/v1", "DELETE, GET, HEAD, PUT"),
+    ],
+)
+async def test_a_method_that_a_path_has_not_is_unsupported(registry: Registry, path: str, methods: str) -> None:
+    for method in {"DELETE", "GET", "OPTIONS", "PATCH", "POST", "PUT"} - set(methods.split(", ")):
+        answer = await registry.operator.request(method, path)
+        assert (answer.status, await code_of(answer), answer.headers["Allow"]) == (405, "UNSUPPORTED", methods)
+
+
+async def test_a_blob_cannot_be_deleted(registry: Registry) -> None:
+    path = f"/v2/x/blobs/{await registry.push_blob(CONTENT)}"
+    answer = await registry.operator.delete(path)
+    assert (answer.status, await code_of(answer)) == (405, "UNSUPPORTED")
+    assert (await registry.http.head(path)).status == 200
+
+
 async def test_others_are_answered_while_a_large_blob_arrives(registry: Registry) -> None:
     """The slow client is in the middle of its blob, and sends the rest only when somebody else was served."""
     answered = asyncio.Event()

@@ -1,6 +1,7 @@
 """The OCI distribution protocol, request by request, friendly and hostile."""
 
 import asyncio
+import hashlib
 import io
 import json
 import logging
@@ -29,6 +30,7 @@ ROOT = Path(__file__).parents[3]
 CONTENT = bytes(range(256)) * 9000  # more than two pieces of a mebibyte
 DIGEST = digest_of(CONTENT)
 OTHER = digest_of(b"something else")
+MANIFEST = "application/vnd.oci.image.manifest.v1+json"
 INDEX = "application/vnd.oci.image.index.v1+json"
 
 
@@ -396,6 +398,33 @@ async def test_a_blob_cannot_be_deleted(registry: Registry) -> None:
     answer = await registry.operator.delete(path)
     assert (answer.status, await code_of(answer)) == (405, "UNSUPPORTED")
     assert (await registry.http.head(path)).status == 200
+
+
+async def test_what_refers_to_an_image_is_found_by_the_tag_that_clients_fall_back_to(registry: Registry) -> None:
+    """OCI distribution-spec 1.1, "Referrers Tag Schema"."""
+    image = await registry.push_image("x", "v1")
+    assert (await registry.http.get(f"/v2/x/referrers/{image}")).status == 404, "or they would not fall back"
+    empty = descriptor(b"{}", "application/vnd.oci.empty.v1+json")
+    await registry.push_blob(b"{}", "x")
+    subject = {"mediaType": MANIFEST, "digest": image, "size": 1}
+    signature = {"schemaVersion": 2, "mediaType": MANIFEST, "config": empty, "layers": [empty], "subject": subject}
+    content = json.dumps(signature).encode()
+    answer = await registry.operator.put(f"/v2/x/manifests/{digest_of(content)}", data=content)
+    assert (answer.status, "OCI-Subject" in answer.headers) == (201, False), "with it they would not write the tag"
+    index = {"schemaVersion": 2, "mediaType": INDEX, "manifests": [descriptor(content, MANIFEST)]}
+    tag = image.replace(":", "-")
+    assert (await registry.operator.put(f"/v2/x/manifests/{tag}", data=json.dumps(index).encode())).status == 201
+    found = await registry.http.get(f"/v2/x/manifests/{tag}")
+    assert json.loads(await found.read()) == index
+
+
+async def test_sha512_is_no_digest_here(registry: Registry) -> None:
+    digest = f"sha512:{hashlib.sha512(b'x').hexdigest()}"
+    place = f"/v2/x/blobs/uploads/?digest={digest}"
+    answer = await registry.operator.post(place, data=b"x")
+    assert (answer.status, await code_of(answer)) == (400, "DIGEST_INVALID")
+    answer = await registry.http.get(f"/v2/x/blobs/{digest}")
+    assert (answer.status, await code_of(answer)) == (400, "DIGEST_INVALID")
 
 
 async def test_others_are_answered_while_a_large_blob_arrives(registry: Registry) -> None:

@@ -191,7 +191,7 @@ class TftpServer:
         if again and running is not None and running.transfer.moving:
             return  # the first request, delivered late once more
         if request.mode != "octet":
-            self._answer([encode_error(ErrorCode.ILLEGAL_OPERATION, "only octet mode")], peer)
+            self._answer([encode_error(ErrorCode.ILLEGAL_OPERATION, "only octet mode: tftp -m octet")], peer)
             return
         name = file_name(request)
         found = self._tftp_files.find(peer[0], name)

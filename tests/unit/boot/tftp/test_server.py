@@ -167,7 +167,7 @@ async def test_writing_and_text_mode_are_refused() -> None:
         machine.say(b"\0\2loader.efi\0octet\0")
         assert await machine.hear() == b"\0\5\0\2read only\0"
         machine.ask("loader.efi", mode="netascii")
-        assert await machine.hear() == b"\0\5\0\4only octet mode\0"
+        assert await machine.hear() == b"\0\5\0\4only octet mode: tftp -m octet\0"
 
 
 async def test_noise_is_counted_and_strays_get_no_answer() -> None:

@@ -133,6 +133,13 @@ async def test_only_the_pool_has_an_address_for_a_machine_without_a_reservation(
     )
 
 
+async def test_a_reserved_address_comes_with_what_its_document_says_alone(machines: Appliance, lab: Lender) -> None:
+    plan = Lab(machines, lab, "pool").plan(RESERVED)
+    assert plan is not None
+    assert plan.interface.gateway == IPv4Address("172.30.0.1") != ETH1.gateway
+    assert (plan.interface.name_servers, plan.interface.domain_name) == ((), "")
+
+
 async def test_no_lease_is_told_to_last_longer_than_the_pools(machines: Appliance, lab: Lender) -> None:
     booting = Lab(machines, lab, "pool", Strangers())
     plan = booting.plan(STRANGER)

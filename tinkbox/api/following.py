@@ -27,7 +27,7 @@ class Followers:
         holder, limit = THIS_HOST if from_socket(request) else who, self._ledger.limit
         if not self._ledger.take(holder, known=lambda one: one == THIS_HOST):
             raise TooMany(
-                f"too many {limit.unit} at once: {limit.each} for one person, {limit.all} in all, of which some are kept "
+                f"too many {limit.unit}s at once: {limit.each} for one person, {limit.all} in all, of which some are kept "
                 f"for the unix socket ({limit.key} in tinkbox.yaml). End one that follows events, output or a shell"
             )
         try:

@@ -47,7 +47,7 @@ class Turns:
         if not self._ledger.take(who):
             limit = self._ledger.limit
             raise TooMany(
-                f"too many {limit.unit} run or wait: {limit.each} for one person, {limit.all} in all ({limit.key} in "
+                f"too many {limit.unit}s run or wait: {limit.each} for one person, {limit.all} in all ({limit.key} in "
                 "tinkbox.yaml): try later"
             )
         try:

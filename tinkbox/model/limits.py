@@ -12,8 +12,9 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from tinkbox.model.sizes import show_size
+from tinkbox.model.text import counted
 
-BYTES: Final = "bytes"
+BYTES: Final = "byte"
 # Refusals that are older are not told any more, in seconds.
 LATELY: Final = 600.0
 # Above this share of a limit, a holder that was refused is still held back by it, and all together are worth a line.
@@ -26,7 +27,7 @@ SHOWN_HOLDERS: Final = 10
 class Limit:
     """What one holder may have at once, and all holders together.
 
-    `name` is its key in the configuration and its label in metrics.  `unit` is what is counted, in the plural; of
+    `name` is its key in the configuration and its label in metrics.  `unit` is what is counted, in the singular; of
     BYTES it is sizes.  Only known holders take of `reserved`, the last part of `all` (from 0 to 1).  `descriptors` is how
     many open files one unit costs.  With less than `least` nothing works, for the reason `needed_for`.
     """
@@ -53,7 +54,7 @@ class Limit:
 
     def shown(self, amount: int) -> str:
         """An amount as people read it: `128 connections`, `32MiB`."""
-        return show_size(amount) if self.unit == BYTES else f"{amount} {self.unit}"
+        return show_size(amount) if self.unit == BYTES else counted(amount, self.unit)
 
     def counted(self, amount: int) -> str:
         """An amount in front of another one: `130` of `8192 connections`."""
@@ -62,22 +63,22 @@ class Limit:
 
 # A machine's worker and its container engine have some dozen at a time.  Each may have a file open besides.
 NODE_CONNECTIONS: Final = Limit(
-    name="node_connections", unit="connections", each=128, all=8192, reserved=0.5, descriptors=2,
+    name="node_connections", unit="connection", each=128, all=8192, reserved=0.5, descriptors=2,
     least=16, needed_for="a machine's worker and its container engine have some dozen at a time",
     about="connections to the node door, by host. Half of all are kept for known machines",
 )  # fmt: skip
 OPERATOR_CONNECTIONS: Final = Limit(
-    name="operator_connections", unit="connections", each=64, all=512, descriptors=2,
+    name="operator_connections", unit="connection", each=64, all=512, descriptors=2,
     least=4, needed_for="a person looks on by one while another command or a shell works",
     about="connections to the operator door over TCP, by host",
 )  # fmt: skip
 SOCKET_CONNECTIONS: Final = Limit(
-    name="socket_connections", unit="connections", each=256, all=256, descriptors=2,
+    name="socket_connections", unit="connection", each=256, all=256, descriptors=2,
     least=4, needed_for="a person looks on by one while another command or a shell works",
     about="connections to the operator door's unix socket, which has its own whatever comes",
 )  # fmt: skip
 IMAGE_CONNECTIONS: Final = Limit(
-    name="image_connections", unit="connections", each=128, all=128, reserved=0.5, descriptors=2,
+    name="image_connections", unit="connection", each=128, all=128, reserved=0.5, descriptors=2,
     least=8, needed_for="a container engine pulls several layers of an image at a time",
     about="connections to where this host's container engine pulls images, by user of this host. Half of all are kept for "
     "the engine's user",
@@ -96,7 +97,7 @@ ANSWER_BYTES: Final = Limit(
     about="memory for answers that are not read yet, by host. Half of all are kept for known machines and the unix socket",
 )  # fmt: skip
 UPLOADS: Final = Limit(
-    name="uploads", unit="uploads", each=64, all=256, descriptors=1,
+    name="uploads", unit="upload", each=64, all=256, descriptors=1,
     least=8, needed_for="a client pushes several layers of an image at a time",
     about="images' blobs that are being pushed, by host",
 )  # fmt: skip
@@ -106,36 +107,36 @@ UPLOAD_BYTES: Final = Limit(
     about="disk for images' blobs that are being pushed, by host",
 )  # fmt: skip
 RENDERINGS: Final = Limit(
-    name="renderings", unit="renderings", each=16, all=64,
+    name="renderings", unit="rendering", each=16, all=64,
     about="templates that are rendered, or wait for it, by person. Two are rendered at a time",
 )  # fmt: skip
 # Each asks on the network for seconds, and looks at every machine of a day.
 EXAMINATIONS: Final = Limit(
-    name="examinations", unit="examinations", each=4, all=32,
+    name="examinations", unit="examination", each=4, all=32,
     about="rounds of the doctor that run, or wait for it, by person. It makes two at a time",
 )  # fmt: skip
 # Each looks into the store whenever anything happens.
 STREAMS: Final = Limit(
-    name="streams", unit="streams", each=32, all=128, reserved=0.25,
+    name="streams", unit="stream", each=32, all=128, reserved=0.25,
     about="events, output and shells that are followed, by person. A quarter of all is kept for the unix socket",
 )  # fmt: skip
 TFTP_TRANSFERS: Final = Limit(
-    name="tftp_transfers", unit="transfers", each=32, all=2000, reserved=0.5, descriptors=1,
+    name="tftp_transfers", unit="transfer", each=32, all=2000, reserved=0.5, descriptors=1,
     about="TFTP transfers, by address. Half of all are kept for known machines",
 )  # fmt: skip
 # One machine has one at a time.  Each takes half a second.
 ADDRESS_PROBES: Final = Limit(
-    name="address_probes", unit="probes", each=4, all=512, reserved=0.5, descriptors=1,
+    name="address_probes", unit="probe", each=4, all=512, reserved=0.5, descriptors=1,
     about="addresses of a pool that are looked for on the network before they are lent, by machine. Half of all are kept "
     "for known machines",
 )  # fmt: skip
 NAME_CONNECTIONS: Final = Limit(
-    name="name_connections", unit="connections", each=8, all=64, reserved=0.5, descriptors=1,
+    name="name_connections", unit="connection", each=8, all=64, reserved=0.5, descriptors=1,
     about="connections that ask for names (DNS over TCP), by host. Half of all are kept for known machines",
 )  # fmt: skip
 # A workflow's network has addresses for 13.
 SERVICES: Final = Limit(
-    name="services", unit="services", each=16, all=128,
+    name="services", unit="service", each=16, all=128,
     about="services on the appliance, by workflow. One too many waits until another is gone",
 )  # fmt: skip
 

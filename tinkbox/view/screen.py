@@ -183,7 +183,8 @@ def _limits(snapshot: Snapshot) -> RenderableType:
     table = _table("LIMIT", "USED", "HELD BACK")
     for limit in snapshot.limits:
         held_back = ", ".join(
-            f"{clean(each.holder, 60)} ({each.held}, refused {each.refused} times)" for each in limit.held_back
+            f"{clean(each.holder, 60)} ({each.held}, refused {counted(each.refused, 'time')})"
+            for each in limit.held_back
         )
         table.add_row(limit.name, f"{limit.used} of {limit.total}", Text(held_back, style="yellow"))
     return table
@@ -192,7 +193,8 @@ def _limits(snapshot: Snapshot) -> RenderableType:
 def _disk(disk: DiskLine) -> Iterable[RenderableType]:
     largest = disk.stored[:LARGEST]
     taken = ", ".join(f"{clean(each.kind, 30)} {show_size(each.octets)}" for each in largest)
-    yield _short(f"DISK  {show_size(disk.free)} free, database {show_size(disk.database)}: {taken}", "dim")
+    sizes = f"DISK  {show_size(disk.free)} free, database {show_size(disk.database)}"
+    yield _short(f"{sizes}: {taken}" if taken else sizes, "dim")
     if disk.nearly_full:
         most = f": {clean(largest[0].kind, 30)} take most: {clean(largest[0].remedy, 100)}" if largest else ""
         how = "full, and machines cannot hand in what they did" if disk.full else "nearly full"

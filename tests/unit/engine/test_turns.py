@@ -10,7 +10,7 @@ from tinkbox.engine.turns import Turns, in_thread
 from tinkbox.model.errors import TooMany
 from tinkbox.model.limits import RENDERINGS, Ledger, Limit
 
-SMALL = Limit(name="renderings", unit="renderings", each=3, all=5, about="")
+SMALL = Limit(name="renderings", unit="rendering", each=3, all=5, about="")
 
 
 class Line:

@@ -5,7 +5,7 @@ from dataclasses import replace
 from tinkbox.model import limits
 from tinkbox.model.limits import DECLARED, LATELY, REMEMBERED, Ledger, Limit, Limits, fitted, open_files, worth_telling
 
-LIMIT = Limit(name="things", unit="things", each=4, all=10, reserved=0.3, descriptors=2, about="things")
+LIMIT = Limit(name="things", unit="thing", each=4, all=10, reserved=0.3, descriptors=2, about="things")
 
 
 class Clock:
@@ -21,6 +21,10 @@ def ledger(limit: Limit = LIMIT) -> Ledger:
 
 def taken(of: Ledger, holder: str, times: int, *, known: bool = False) -> int:
     return sum(of.take(holder, known=lambda _: known) for _ in range(times))
+
+
+def test_one_of_a_thing_is_said_in_the_singular() -> None:
+    assert [LIMIT.shown(amount) for amount in (0, 1, 2)] == ["0 things", "1 thing", "2 things"]
 
 
 def test_one_holder_has_its_own_limit_and_gets_more_when_it_gave_back() -> None:

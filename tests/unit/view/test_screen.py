@@ -330,6 +330,13 @@ def test_who_is_held_back_is_shown_with_what_it_takes() -> None:
     assert "node_connections  130 of 8192 connections  172.30.0.12 (128 connections, refused 412" in text
 
 
+def test_who_was_refused_once_was_refused_one_time() -> None:
+    held = HeldBackLine(holder="172.30.0.12", held="1 transfer", refused=1)
+    limit = LimitLine(name="tftp_transfers", used="1", total="2000 transfers", held_back=(held,))
+    text = drawn(Snapshot(now=NOW, version="0.1.0", machines=(), workflows=(), limits=(limit,)))
+    assert "tftp_transfers  1 of 2000 transfers  172.30.0.12 (1 transfer, refused 1 time)" in text
+
+
 def stored(kind: str, octets: int) -> StoredLine:
     return StoredLine(kind=kind, octets=octets, number=1, remedy=f"delete {kind}")
 
@@ -342,6 +349,12 @@ def test_what_takes_most_room_is_one_line() -> None:
         "",
         "DISK  13GiB free, database 412MiB: images 2.1GiB, output 310MiB, data 9 bytes",
     ]
+
+
+def test_a_disk_of_which_nothing_was_measured_yet_has_its_sizes_alone() -> None:
+    disk = DiskLine(free=13 << 30, nearly_full=False, database=292 << 10, stored=())
+    lines = drawn(Snapshot(now=NOW, version="0.1.0", machines=(), workflows=(), disk=disk)).splitlines()
+    assert lines[-1].rstrip() == "DISK  13GiB free, database 292KiB"
 
 
 def test_a_disk_that_is_nearly_full_and_what_was_deleted_early_are_told() -> None:

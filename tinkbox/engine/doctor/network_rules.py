@@ -10,7 +10,7 @@ from tinkbox.model.diagnosis import Gravity, Rival
 from tinkbox.model.duration import show_duration
 from tinkbox.model.limits import NEARLY, HeldBack, Limit
 from tinkbox.model.sightings import Sighting
-from tinkbox.model.text import quoted
+from tinkbox.model.text import counted, quoted
 
 # Firmware repeats a DISCOVER after 4 s at the earliest (RFC 2131 §4.1), some after 1 or 2: one that is lost may be chance.
 LOST_SECONDS = 6
@@ -289,7 +289,7 @@ def held_back(case: Case) -> Iterator[Finding]:
         limit = each.limit
         for one in each.held_back:
             cause, gravity, size = _why_held_back(limit, each.used, one)
-            times = f"it was refused {one.refused} times, the last time {show_duration(one.seconds_ago)} ago"
+            times = f"it was refused {counted(one.refused, 'time')}, the last time {show_duration(one.seconds_ago)} ago"
             yield Finding(
                 gravity=gravity,
                 cause=f"{one.holder} {cause}.",

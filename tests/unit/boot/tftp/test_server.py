@@ -533,6 +533,112 @@ async def test_a_size_probe_is_told_as_one() -> None:
         ]
 
 
+def failures(bench: Bench) -> list[tuple[Fact, Fact, Fact]]:
+    return [
+        (facts["why"], facts["block"], facts["message"])
+        for _, stage, facts in bench.observer.seen
+        if stage is Stage.LOADER_FAILED
+    ]
+
+
+async def until_free(bench: Bench) -> None:
+    """Its clock stands still: only what is heard can end a transfer."""
+    async with asyncio.timeout(60):
+        while bench.ledger.used:  # noqa: ASYNC110 - it tells nobody
+            await asyncio.sleep(0.01)
+
+
+async def test_machines_that_died_give_their_room_back_at_once() -> None:
+    async with serving() as bench:
+        for _ in range(TFTP_TRANSFERS.each):
+            machine = bench.machine()
+            machine.ask("loader.efi")
+            await machine.hear()
+            machine.acknowledge(1)
+            machine.close()
+        await until_free(bench)
+        assert await bench.machine().fetch("loader.efi") == LOADER
+    assert failures(bench) == [("port closed", 1, "the client's port was closed after block 1 of 3")] * 32
+
+
+async def test_a_machine_that_asks_for_the_size_and_closes_its_port_wanted_no_more() -> None:
+    async with serving() as bench:
+        machine = bench.machine()
+        machine.ask("loader.efi", "tsize", "0")
+        await machine.hear()
+        machine.close()
+        bench.now += 1  # then the answer to its options is sent again
+        await until_free(bench)
+    assert failures(bench) == [("probe", 0, "")]
+
+
+async def test_a_machine_whose_last_acknowledgement_was_lost_may_have_the_file() -> None:
+    async with serving() as bench:
+        machine = bench.machine()
+        machine.ask("loader.efi")
+        for block in (1, 2):
+            await machine.hear()
+            machine.acknowledge(block)
+        await machine.hear()
+        machine.close()
+        bench.now += 1  # then the last block is sent again
+        await until_free(bench)
+    ((reason, last, message),) = failures(bench)
+    assert (reason, last) == ("port closed", 2)
+    assert str(message).endswith("and may have the rest, which was sent")
+
+
+@pytest.mark.parametrize(
+    ("last", "told"), [(b"\0\4\0\3", []), (b"\0\5\0\3full\0", [("gave up", 2)])], ids=["acknowledged", "aborted"]
+)
+async def test_what_a_machine_said_last_is_heard_although_its_port_is_closed(
+    last: bytes, told: list[tuple[str, int]]
+) -> None:
+    """It had been sent the last block twice, and left before the second came: the kernel tells of that first."""
+    async with serving() as bench:
+        machine = bench.machine()
+        machine.ask("loader.efi")
+        for block in (1, 2):
+            await machine.hear()
+            machine.acknowledge(block)
+        await machine.hear()
+        (running,) = bench.server._transfers.values()
+        machine.say(last)
+        machine.close()
+        bench.server._send([b"\0\3\0\3"], running)
+        await until_free(bench)
+    assert [(why, block) for why, block, _ in failures(bench)] == told
+    assert bench.observer.told.empty() == bool(told)
+
+
+async def test_a_machine_that_goes_on_is_served_although_somebody_refused_for_it() -> None:
+    async with serving() as bench:
+        machine = bench.machine()
+        machine.ask("loader.efi")
+        await machine.hear()
+        (running,) = bench.server._transfers.values()
+        running.refused = True
+        machine.acknowledge(1)
+        assert (await machine.hear())[:4] == b"\0\3\0\2"
+        bench.server._remind()
+        machine.acknowledge(2)
+        assert (await machine.hear())[:4] == b"\0\3\0\3"
+
+
+async def test_where_one_socket_carries_all_a_closed_port_is_silence() -> None:
+    async with serving(single_port=True) as bench:
+        machine, reporter = bench.machine(), bench.machine("127.0.0.2")
+        machine.ask("loader.efi")
+        await machine.hear()
+        machine.acknowledge(1)
+        machine.close()
+        assert await reporter.fetch("loader.efi") == LOADER
+        await asyncio.wait_for(bench.observer.told.get(), 60)
+        bench.server._remind()
+        assert bench.ledger.used == 1
+        assert failures(bench) == []
+
+
 async def test_where_a_machine_fell_silent_is_told() -> None:
     async with serving() as bench:
         machine, reporter = bench.machine(), bench.machine()

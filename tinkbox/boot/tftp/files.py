@@ -5,7 +5,7 @@ The machine is the one that has the address that asks; it gets nothing of anothe
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Final, Protocol
 
@@ -35,17 +35,13 @@ _DISPENSABLE = re.compile(
 
 
 class Planner(over_http.Planner, Protocol):
-    """One that also knows which machine is at an IPv4 address."""
+    """One that also knows which machine is at an IPv4 address, and its architecture, None: nobody told."""
 
     def at(self, address: str) -> MacAddress | None: ...
+    def architecture(self, mac: MacAddress) -> str | None: ...
 
 
-@dataclass(frozen=True, slots=True)
-class _Asking:
-    """A machine that is known, and asks by TFTP."""
-
-    plan: Plan
-    mac: MacAddress
+_Maker = Callable[[Plan], bytes | Path | None]
 
 
 class TftpFiles:
@@ -77,8 +73,12 @@ class TftpFiles:
             return grub.first_script(self._folder.version).encode()
         if found := _OSIE.match(name):
             return _file(self._folder.osie / found[1] / found[2])
-        asking = self._asking(peer)
-        return None if asking is None else self._own(asking, name, peer)
+        mac = self._planner.at(peer)
+        make = self._maker(mac, peer, name) if mac else None
+        if mac is None or make is None:
+            return None
+        plan = self._planner.script_plan(mac, peer)
+        return make(plan) if plan else None
 
     def saw_address(self, address: str, stage: Stage, detail: str = "", **facts: Fact) -> None:
         """Pass on what was seen of a transfer: of a kernel as such, of a script as what it says."""
@@ -97,74 +97,91 @@ class TftpFiles:
             self._saw_script(address, name)
 
     def _saw_script(self, address: str, name: str) -> None:
-        asking = self._asking(address)
-        if asking is None:
+        mac = self._planner.at(address)
+        plan = self._planner.script_plan(mac, address) if mac else None
+        if mac is None or plan is None:
             return
-        plan = asking.plan
         facts: dict[str, Fact] = {"file": name}
         if plan.boot is Boot.LOCAL_DISK and name == grub.TURN:
             facts["way"] = grub.way_taken(plan.local_boot).value
-        self._planner.booted(asking.mac)
+        self._planner.booted(mac)
         if plan.boot is Boot.WORKFLOW:
             # What it supplies is for iPXE: this machine says so on its screen, and asks again.
-            self._planner.saw(asking.mac, Stage.PARKED, "its workflow supplies a script for iPXE, which it cannot run")
+            self._planner.saw(mac, Stage.PARKED, "its workflow supplies a script for iPXE, which it cannot run")
         else:
             detail = plan.reason if plan.boot is Boot.WAITING else ""
-            self._planner.saw(asking.mac, SCRIPT_STAGE[plan.boot], detail, **facts)
+            self._planner.saw(mac, SCRIPT_STAGE[plan.boot], detail, **facts)
 
-    def _asking(self, peer: str) -> _Asking | None:
-        mac = self._planner.at(peer)
-        plan = self._planner.script_plan(mac, peer) if mac else None
-        return _Asking(plan, mac) if plan and mac else None
+    def _maker(self, mac: MacAddress, peer: str, name: str) -> _Maker | None:
+        """What makes the file of this name of a machine's plan; None: the machine has none of this name, whatever its plan.
 
-    def _own(self, asking: _Asking, name: str, peer: str) -> bytes | Path | None:
-        plan, version = asking.plan, self._folder.version
-        kernel, initramfs = (f"osie/{plan.interface.architecture}/{each}" for each in OSIE_FILES)
+        The planner is not asked then: it notes each plan that it refuses as a boot script that was refused.
+        """
         if name == grub.TURN:
-            files = grub.GrubFiles(
-                kernel=f"/{kernel}",
-                initramfs=f"/{initramfs}",
-                credential=f"/{CREDENTIAL}",
-                arguments=self._arguments(plan),
-            )
-            return grub.turn_script(plan, files, version).encode()
+            return self._turn
         if name == CREDENTIAL:
-            return self._identity(plan, peer) if plan.boot in WITH_CREDENTIAL else None
-        if name.lower() == f"{_PXELINUX}{asking.mac.replace(':', '-')}":
-            # U-Boot takes one ramdisk only; without its credential the OSIE asks for it by itself.
-            both = plan.interface.architecture == "x86_64"
-            configuration = pxelinux.PxelinuxFiles(
-                configuration=name,
-                kernel=kernel,
-                initramfs=(initramfs, CREDENTIAL) if both else (initramfs,),
-                arguments=self._arguments(plan),
-            )
-            return pxelinux.configuration(plan, configuration, version).encode()
-        return self._of_raspberrypi(plan, _PI_FOLDER.sub("", name, count=1))
-
-    def _of_raspberrypi(self, plan: Plan, name: str) -> bytes | Path | None:
-        """Nothing where the OSIE is not to be booted: then the firmware goes on to its next boot device."""
-        if plan.interface.architecture != "aarch64" or plan.boot not in _BOOTS_THE_OSIE:
+            return partial(self._identity, peer)
+        if name.lower() == f"{_PXELINUX}{mac.replace(':', '-')}":
+            return partial(self._pxelinux, name)
+        if self._planner.architecture(mac) not in (None, "aarch64"):
             return None
+        make = self._of_raspberrypi(_PI_FOLDER.sub("", name, count=1))
+        return partial(_where_the_osie_boots, make) if make else None
+
+    def _of_raspberrypi(self, name: str) -> _Maker | None:
         operators = _below(self._raspberrypi, name)
         match name:
             case "config.txt":
-                return raspberrypi.config(operators.read_text(errors="replace") if operators else "").encode()
+                return lambda _: raspberrypi.config(operators.read_text(errors="replace") if operators else "").encode()
             case "cmdline.txt":
-                return raspberrypi.command_line(self._arguments(plan)).encode()
+                return lambda plan: raspberrypi.command_line(self._arguments(plan)).encode()
             case raspberrypi.KERNEL | raspberrypi.INITRAMFS:
-                return _file(self._folder.osie / plan.interface.architecture / name)
-        return operators
+                return lambda plan: _file(self._folder.osie / plan.interface.architecture / name)
+        return (lambda _: operators) if operators else None
+
+    def _turn(self, plan: Plan) -> bytes:
+        kernel, initramfs = _osie(plan)
+        files = grub.GrubFiles(
+            kernel=f"/{kernel}",
+            initramfs=f"/{initramfs}",
+            credential=f"/{CREDENTIAL}",
+            arguments=self._arguments(plan),
+        )
+        return grub.turn_script(plan, files, self._folder.version).encode()
+
+    def _pxelinux(self, name: str, plan: Plan) -> bytes:
+        kernel, initramfs = _osie(plan)
+        # U-Boot takes one ramdisk only; without its credential the OSIE asks for it by itself.
+        both = plan.interface.architecture == "x86_64"
+        files = pxelinux.PxelinuxFiles(
+            configuration=name,
+            kernel=kernel,
+            initramfs=(initramfs, CREDENTIAL) if both else (initramfs,),
+            arguments=self._arguments(plan),
+        )
+        return pxelinux.configuration(plan, files, self._folder.version).encode()
 
     def _arguments(self, plan: Plan) -> tuple[str, ...]:
         folder = self._folder
         return kernel_arguments(plan, folder.url, dns=folder.dns, syslog_port=folder.syslog_port)
 
-    def _identity(self, plan: Plan, peer: str) -> bytes | None:
+    def _identity(self, peer: str, plan: Plan) -> bytes | None:
+        if plan.boot not in WITH_CREDENTIAL:
+            return None
         try:
             return credential_ramdisk(self._credential(plan, self._folder.url, peer))
         except Conflict:
             return None
+
+
+def _where_the_osie_boots(make: _Maker, plan: Plan) -> bytes | Path | None:
+    """For a Raspberry Pi; without its files the firmware goes on to its next boot device."""
+    return make(plan) if plan.boot in _BOOTS_THE_OSIE else None
+
+
+def _osie(plan: Plan) -> tuple[str, ...]:
+    """The names of the kernel and of the ramdisk."""
+    return tuple(f"osie/{plan.interface.architecture}/{each}" for each in OSIE_FILES)
 
 
 def _is_script(name: str) -> bool:

@@ -153,14 +153,22 @@ class Booting:
             address = IPv4Address(peer)
         except AddressValueError:
             return None
-        if facts := self._machines.boot_facts.of(mac):
-            plan = netboot_plan(facts)
-        else:
-            plan = self._strangers.script_plan(mac, Interface(mac=mac)) if self._strangers else None
+        facts = self._machines.boot_facts.of(mac)
+        plan = netboot_plan(facts) if facts else self._script_of_stranger(mac)
         if plan is not None and self._is_at(plan.interface, address):
             return self._as_learned(plan)
         self._refused(mac, plan, address)
         return None
+
+    def architecture(self, mac: MacAddress) -> str | None:
+        """The processor of a machine: of its hardware document, or as its firmware or worker told; None: nobody told."""
+        if facts := self._machines.boot_facts.of(mac):
+            return facts.interface.architecture
+        plan = self._script_of_stranger(mac)
+        return plan.interface.architecture if plan else None
+
+    def _script_of_stranger(self, mac: MacAddress) -> Plan | None:
+        return self._strangers.script_plan(mac, Interface(mac=mac)) if self._strangers else None
 
     def at(self, address: str) -> MacAddress | None:
         """The MAC of the machine that has an IPv4 address, None: nobody that is known of."""

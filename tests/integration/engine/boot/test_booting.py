@@ -241,6 +241,21 @@ async def test_a_script_that_is_refused_is_noted_with_the_reason(machines: Appli
     assert (seen.facts["address"], seen.facts["count"]) == ("172.30.0.98", 2)
 
 
+async def test_a_machines_architecture_is_known_whether_it_may_boot_or_not(machines: Appliance, lab: Lender) -> None:
+    document = hardware(3)
+    document["network"]["interfaces"][0]["dhcp"]["arch"] = "aarch64"  # type: ignore[index]
+    await machines.machines.push(hardware_from_document(document))
+    booting = Lab(machines, lab, "pool", Strangers()).booting
+    assert booting.script_plan(mac(3), address(3)) is None
+    assert [booting.architecture(mac(each)) for each in (3, RESERVED, STRANGER, REFUSED)] == [
+        "aarch64",
+        "x86_64",
+        "x86_64",
+        None,
+    ]
+    assert Lab(machines, lab, "pool").booting.architecture(mac(STRANGER)) is None
+
+
 async def test_who_asks_in_the_name_of_a_machine_that_nobody_knows_leaves_no_trace(
     machines: Appliance, lab: Lender
 ) -> None:

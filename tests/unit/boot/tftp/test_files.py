@@ -29,19 +29,28 @@ class Lab:
     def __init__(self) -> None:
         interface = Interface(mac=MAC, address=IPv4Address(PEER), hostname="lab-1")
         self.plan: Plan | None = Plan(boot=Boot.OSIE, hardware_id="h", interface=interface, workflow="w", reason="r")
+        self.document: str | None = interface.architecture
         self.seen: list[Seen] = []
         self.begun: list[MacAddress] = []
+        self.refused: list[str] = []
 
     def told(self, boot: Boot, architecture: str = "x86_64", local_boot: LocalBoot | None = None) -> None:
         assert self.plan is not None
         interface = replace(self.plan.interface, architecture=architecture)
+        self.document = architecture
         self.plan = replace(self.plan, boot=boot, interface=interface, local_boot=local_boot)
 
     def at(self, address: str) -> MacAddress | None:
         return MAC if address == PEER else None
 
     def script_plan(self, mac: MacAddress, peer: str) -> Plan | None:
-        return self.plan if (mac, peer) == (MAC, PEER) else None
+        if self.plan is None or (mac, peer) != (MAC, PEER):
+            self.refused.append(peer)
+            return None
+        return self.plan
+
+    def architecture(self, mac: MacAddress) -> str | None:
+        return self.document
 
     def booted(self, mac: MacAddress) -> None:
         self.begun.append(mac)
@@ -128,6 +137,27 @@ def test_what_is_a_machines_own_is_for_its_address_alone(tftp_files: TftpFiles, 
 def test_nothing_else_is_there(tftp_files: TftpFiles, lab: Lab, name: str) -> None:
     lab.told(Boot.OSIE, "aarch64")
     assert tftp_files.find(PEER, name) is None
+
+
+FOR_ALL = [(TURN, 1), (CREDENTIAL, 1), (PXELINUX, 1), ("hello.txt", 0), ("pxelinux.cfg/01-08-00-27-00-00-02", 0)]
+FOR_PI = ["config.txt", f"{PI}cmdline.txt", f"{PI}vmlinuz", "start4.elf", f"{PI}overlays/disable-bt.dtbo"]
+
+
+@pytest.mark.parametrize(
+    ("architecture", "name", "refused"),
+    [
+        *[(architecture, *each) for architecture in ("x86_64", "aarch64", None) for each in FOR_ALL],
+        *[("x86_64", name, 0) for name in FOR_PI],
+        *[(architecture, name, 1) for architecture in ("aarch64", None) for name in FOR_PI],
+        ("aarch64", f"{PI}recovery.elf", 0),
+    ],
+)
+def test_a_script_is_refused_to_a_machine_only_when_it_asks_for_what_it_would_be_given(
+    tftp_files: TftpFiles, lab: Lab, architecture: str | None, name: str, refused: int
+) -> None:
+    lab.plan, lab.document = None, architecture
+    assert tftp_files.find(PEER, name) is None
+    assert lab.refused == [PEER] * refused
 
 
 def test_grubs_turn_names_what_this_shelf_has(tftp_files: TftpFiles) -> None:

@@ -172,7 +172,7 @@ def workflow_line(
         tasks=tuple(tasks),
         stop_into=workflow.stop_into,
         retried=_retried(tables, workflow, current),
-        running=_running(current, last),
+        running=None if lost else _running(current, last),
         held=_held(tables, current, last),
         failure=_lost(lost, current) or _service_failure(workflow) or _failure(workflow, current, last),
         services=() if workflow.state in FINAL else tuple(_service(each, hostnames) for each in workflow.services),

@@ -183,6 +183,19 @@ async def test_status_shows_what_no_workflow_tells_of_until_a_person_decides(box
     assert await shown() == [""]
 
 
+async def test_no_time_of_an_action_runs_while_a_person_is_waited_for(box: Appliance, worker: str) -> None:
+    flow = await box.workflow(RETRIES)
+    assert await box.offer(worker) is not None
+
+    async def shown() -> bool:
+        (line,) = (await box.overview.snapshot("1")).workflows
+        return line.running is not None
+
+    assert await shown()
+    await told(box, worker, entry(9, flow, 0, "one", DONE))
+    assert not await shown()
+
+
 async def test_the_hint_names_the_workflow_that_waits(box: Appliance, worker: str) -> None:
     flow = await box.workflow(RETRIES)
     await told(box, worker, entry(1, flow, 0, "one"))

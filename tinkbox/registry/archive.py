@@ -128,6 +128,7 @@ class Contents:
                 raise Invalid(f"the image archive has more than {MAX_MEMBERS} files")
             self._members[posixpath.normpath(member.name)] = member
         self.blobs: dict[str, Staged] = {}
+        self._extracted: dict[str, Staged] = {}
 
     def __contains__(self, name: str) -> bool:
         return name in self._members
@@ -141,7 +142,9 @@ class Contents:
         return content
 
     def extract(self, name: str) -> Staged:
-        """Make a blob of a file, once for each content."""
+        """Make a blob of a file, once for each file and each content."""
+        if name in self._extracted:
+            return self._extracted[name]
         staged = self._stage()
         with self._open(name) as file:
             _copy(file, staged)
@@ -149,6 +152,7 @@ class Contents:
         known = self.blobs.setdefault(staged.digest, staged)
         if known is not staged:
             staged.discard()
+        self._extracted[name] = known
         return known
 
     @contextmanager

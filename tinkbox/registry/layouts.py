@@ -7,8 +7,9 @@ import gzip
 import hashlib
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, Protocol
 
 from tinkbox.model.errors import Invalid
@@ -21,11 +22,12 @@ from tinkbox.registry.manifests import (
     DOCKER_MANIFEST,
     MAX_MANIFEST,
     Descriptor,
+    Manifest,
+    nested,
     parse_manifest,
     parse_object,
 )
 
-MAX_DEPTH = 4
 _NAMED_BY_DIGEST = re.compile(r"(?:.*/)?([0-9a-f]{64})(?:\.json|\.tar)?\Z", re.DOTALL)
 _NAMES = ("io.containerd.image.name", "org.opencontainers.image.ref.name")
 _DOCKER_HUB = ("docker.io", "index.docker.io")
@@ -85,15 +87,19 @@ def _docker_images(files: Files) -> Images:
         listed = [(str(each["Config"]), each.get("RepoTags") or [], list(each["Layers"])) for each in entries]
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
         raise Invalid("the image archive's manifest.json is damaged: write it again") from None
+    layer = cache(lambda name: _docker_layer(files, name))
+    manifest = cache(lambda config, layers: _docker_manifest(files, config, layers, layer))
     images = []
     for config, names, layers in listed:
-        content = _docker_manifest(files, config, [str(layer) for layer in layers]) if names else b""
+        content = manifest(config, tuple(map(str, layers))) if names else b""
         for repository, tag in (local_name(str(name)) for name in names):
             images.append(Image(repository=repository, tag=tag, manifests=((content, DOCKER_MANIFEST),)))
     return tuple(images)
 
 
-def _docker_manifest(files: Files, config_name: str, layer_names: list[str]) -> bytes:
+def _docker_manifest(
+    files: Files, config_name: str, layer_names: tuple[str, ...], layer: Callable[[str], tuple[Mapping[str, Any], str]]
+) -> bytes:
     document = parse_object(files.read(config_name, MAX_MANIFEST), "image's configuration")
     config = _extract(files, config_name)
     rootfs = document.get("rootfs")
@@ -102,32 +108,32 @@ def _docker_manifest(files: Files, config_name: str, layer_names: list[str]) -> 
         raise Invalid(f"the image archive has {len(layer_names)} layers, but its configuration says otherwise")
     layers = []
     for name, diff_id in zip(layer_names, expected, strict=True):
-        staged = _extract(files, name)
-        media_type, actual = _layer(staged)
+        written, actual = layer(name)
         if actual != diff_id:
             raise Invalid(
                 f"the image archive is damaged: layer {name[:100]} is not what the image's configuration says"
             )
-        layers.append(_written(media_type, staged))
-    written = {
+        layers.append(written)
+    made = {
         "schemaVersion": 2,
         "mediaType": DOCKER_MANIFEST,
         "config": _written(DOCKER_CONFIG, config),
         "layers": layers,
     }
-    return json.dumps(written, separators=(",", ":")).encode()
+    return json.dumps(made, separators=(",", ":")).encode()
 
 
-def _layer(staged: Staged) -> tuple[str, str]:
-    """A layer's media type and the digest of its bare tar."""
+def _docker_layer(files: Files, name: str) -> tuple[Mapping[str, Any], str]:
+    """A layer's descriptor and the digest of its bare tar."""
+    staged = _extract(files, name)
     with staged.path.open("rb") as file:
         start = file.read(4)
     if start.startswith(b"\x28\xb5\x2f\xfd"):
         raise Invalid("the image archive has layers compressed with zstd, which Docker engines before 23 cannot read")
     if not start.startswith(b"\x1f\x8b"):
-        return DOCKER_LAYER, staged.digest
+        return _written(DOCKER_LAYER, staged), staged.digest
     with gzip.open(staged.path) as content:
-        return DOCKER_LAYER_GZIP, "sha256:" + hashlib.file_digest(content, "sha256").hexdigest()
+        return _written(DOCKER_LAYER_GZIP, staged), "sha256:" + hashlib.file_digest(content, "sha256").hexdigest()
 
 
 def _oci_images(files: Files) -> Images:
@@ -137,22 +143,23 @@ def _oci_images(files: Files) -> Images:
         name = next((entry.annotations[key] for key in _NAMES if key in entry.annotations), None)
         if name is not None:
             repository, tag = local_name(str(name))
-            manifests = tuple(_oci_manifests(files, entry, 0))
-            images.append(Image(repository=repository, tag=tag, manifests=manifests))
+            images.append(Image(repository=repository, tag=tag, manifests=_oci_manifests(files, entry)))
     return tuple(images)
 
 
-def _oci_manifests(files: Files, entry: Descriptor, depth: int) -> list[tuple[bytes, str]]:
-    if depth == MAX_DEPTH:
-        raise Invalid(f"the image archive's indexes are nested more than {MAX_DEPTH} deep")
-    content = files.read(_blob(entry), MAX_MANIFEST)
-    if hashlib.sha256(content).hexdigest() != entry.digest.removeprefix("sha256:"):
-        raise Invalid(f"the image archive is damaged: {entry.digest} is not what its name says")
-    manifest = parse_manifest(content, entry.media_type)
-    for blob in manifest.blobs:
-        _extract(files, _blob(blob))
-    below = [found for member in manifest.manifests for found in _oci_manifests(files, member, depth + 1)]
-    return [*below, (content, manifest.media_type)]
+def _oci_manifests(files: Files, entry: Descriptor) -> tuple[tuple[bytes, str], ...]:
+    contents: dict[str, bytes] = {}
+
+    def read(listed: Descriptor) -> Manifest:
+        content = contents[listed.digest] = files.read(_blob(listed), MAX_MANIFEST)
+        if hashlib.sha256(content).hexdigest() != listed.digest.removeprefix("sha256:"):
+            raise Invalid(f"the image archive is damaged: {listed.digest} is not what its name says")
+        manifest = parse_manifest(content, listed.media_type)
+        for blob in manifest.blobs:
+            _extract(files, _blob(blob))
+        return manifest
+
+    return tuple((contents[digest], manifest.media_type) for digest, manifest in nested([entry], read).items())
 
 
 def _extract(files: Files, name: str) -> Staged:

@@ -4,13 +4,14 @@ Docker's schema 2 and OCI's image-spec v1 differ in media types only; schema 1 i
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from tinkbox.model.errors import Invalid
 from tinkbox.model.image import DIGEST
 
+MAX_NESTING = 8  # an index of images needs one level, an index of indexes two
 MAX_MANIFEST = 4 * 1024 * 1024  # OCI distribution-spec: registries should take at least this much
 DOCKER_MANIFEST = "application/vnd.docker.distribution.manifest.v2+json"
 DOCKER_CONFIG = "application/vnd.docker.container.image.v1+json"
@@ -44,7 +45,12 @@ class Manifest:
     @property
     def digests(self) -> frozenset[str]:
         """Everything it refers to."""
-        return frozenset(each.digest for each in (*self.blobs, *self.manifests))
+        return frozenset(each.digest for each in self.blobs) | self.members
+
+    @property
+    def members(self) -> frozenset[str]:
+        """The manifests that it lists."""
+        return frozenset(each.digest for each in self.manifests)
 
 
 def parse_manifest(content: bytes, content_type: str = "") -> Manifest:
@@ -65,6 +71,35 @@ def parse_manifest(content: bytes, content_type: str = "") -> Manifest:
         if not entry.get("urls")  # a foreign layer is fetched from there, and need not be here
     ]
     return Manifest(media_type=media_type, blobs=(config, *layers))
+
+
+def nested(listed: Iterable[Descriptor], read: Callable[[Descriptor], Manifest]) -> Mapping[str, Manifest]:
+    """The manifests that an index leads to by what it lists, by digest: each read once, and before those that list it.
+
+    Raises Invalid when there are more than MAX_NESTING levels of them.
+    """
+    found: dict[str, Manifest] = {}
+    level = {each.digest: each for each in listed}
+    for _ in range(MAX_NESTING):
+        for digest, entry in level.items():
+            # One that is found on a further level moves behind all that list it.
+            found[digest] = found.pop(digest) if digest in found else read(entry)
+        level = {each.digest: each for digest in level for each in found[digest].manifests}
+    if level:
+        raise Invalid(f"the indexes are nested too deep: at most {MAX_NESTING} levels of manifests below an index")
+    return dict(reversed(found.items()))
+
+
+def reachable(digest: str, manifests: Mapping[str, Manifest]) -> Mapping[str, Manifest]:
+    """Those of `manifests` that a digest leads to, its own first, each once, however deep they are nested."""
+    found: dict[str, Manifest] = {}
+    pending = [digest]
+    while pending:
+        each = pending.pop()
+        if each in manifests and each not in found:
+            found[each] = manifests[each]
+            pending.extend(manifests[each].members)
+    return found
 
 
 def parse_object(content: bytes, what: str) -> dict[str, Any]:

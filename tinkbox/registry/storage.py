@@ -9,6 +9,7 @@ import asyncio
 import hashlib
 import logging
 import secrets
+from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -20,7 +21,7 @@ from tinkbox.model.image import REPOSITORY, parse_reference
 from tinkbox.model.limits import Limits
 from tinkbox.registry.archive import Archive, unpack
 from tinkbox.registry.blobs import Blobs, make_folder
-from tinkbox.registry.manifests import MAX_MANIFEST, Manifest, parse_manifest
+from tinkbox.registry.manifests import INDEXES, MAX_MANIFEST, Manifest, nested, parse_manifest, reachable
 from tinkbox.registry.repositories import Link, Repositories
 from tinkbox.registry.uploads import Upload, Uploads
 
@@ -29,7 +30,7 @@ _log = logging.getLogger(__name__)
 
 
 class ImageLine(TypedDict):
-    """One line of `tinkbox image list`; `tag` is empty for a manifest that has none, `size` is that of all its blobs."""
+    """One line of `tinkbox image list`; `tag` is empty for a manifest that has none, `size` is that of all its blobs, each once."""
 
     name: str
     tag: str
@@ -169,12 +170,11 @@ class ImageStore:
         _log.info("image deleted: %s, %s", repository, selector, extra={"action": "registry.deleted"})
 
     def _put(self, repository: str, selector: str, content: bytes, manifest: Manifest) -> str:
-        for needed in manifest.manifests:
-            self._repositories.resolve(repository, needed.digest)
-        for needed in (*manifest.blobs, *manifest.manifests):
-            size = self._blobs.verified(needed.digest).stat().st_size
-            if size != needed.size:
-                raise Invalid(f"{needed.digest} has {size} bytes, the manifest says {needed.size}")
+        nested(manifest.manifests, lambda listed: self._listed(repository, listed.digest))
+        for needed, told in dict.fromkeys((each.digest, each.size) for each in (*manifest.blobs, *manifest.manifests)):
+            size = self._blobs.verified(needed).stat().st_size
+            if size != told:
+                raise Invalid(f"{needed} has {size} bytes, the manifest says {told}")
         digest = f"sha256:{hashlib.sha256(content).hexdigest()}"
         if ":" in selector and selector != digest:
             raise Invalid(f"the manifest's digest is {digest}, not {selector}")
@@ -186,6 +186,13 @@ class ImageStore:
         for fulfilled in manifest.digests:
             self._promised.pop(fulfilled, None)
         return digest
+
+    def _listed(self, repository: str, digest: str) -> Manifest:
+        """A manifest that an index lists; of an image, which lists none, only what it is."""
+        link = self._repositories.resolve(repository, digest)
+        if link.media_type not in INDEXES:
+            return Manifest(media_type=link.media_type)
+        return parse_manifest(self._blobs.read(digest), link.media_type)
 
     def _manifest(self, repository: str, selector: str) -> StoredManifest:
         link = self._repositories.resolve(repository, selector)
@@ -208,14 +215,15 @@ class ImageStore:
         lines: list[ImageLine] = []
         for repository in self._repositories.names():
             manifests = self._manifests(repository)
-            sizes = {digest: _size(digest, manifests) for digest in manifests}
             tags = self._repositories.tags(repository)
-            used = {link.digest for link in tags.values()} | _children(manifests)
+            used = {link.digest for link in tags.values()}.union(*(each.members for each in manifests.values()))
             untagged = [
                 ("", link) for digest, link in self._repositories.links(repository).items() if digest not in used
             ]
-            for tag, link in [*tags.items(), *untagged]:
-                size = sizes.get(link.digest, 0)
+            listed = [*tags.items(), *untagged]
+            sizes = {digest: _size(digest, manifests) for digest in {link.digest for _, link in listed}}
+            for tag, link in listed:
+                size = sizes[link.digest]
                 line = ImageLine(name=repository, tag=tag, digest=link.digest, size=size, pushed_at=link.pushed_at)
                 lines.append(line)
         return lines
@@ -245,13 +253,18 @@ class ImageStore:
 
     def _forget(self, repository: str, digest: str, pinned: Collection[str]) -> None:
         """Unlink a manifest that no tag, index or workflow needs, and then the members of an index likewise."""
-        tagged = {link.digest for link in self._repositories.tags(repository).values()}
+        kept = {link.digest for link in self._repositories.tags(repository).values()}.union(pinned)
         manifests = self._manifests(repository)
-        if digest in tagged | _children(manifests) or digest in pinned:
-            return
-        self._repositories.unlink(repository, digest)
-        for member in manifests[digest].manifests if digest in manifests else ():
-            self._forget(repository, member.digest, pinned)
+        listed_by = Counter(member for manifest in manifests.values() for member in manifest.members)
+        pending = {digest}
+        while pending:
+            digest = pending.pop()
+            if digest in kept or listed_by[digest]:
+                continue
+            self._repositories.unlink(repository, digest)
+            members = manifests[digest].members if digest in manifests else ()
+            listed_by.subtract(members)
+            pending.update(members)
 
     def _collect(self) -> None:
         """Drop the blobs that no manifest refers to and no push was promised."""
@@ -270,12 +283,6 @@ class ImageStore:
             self._blobs.remove(digest)
 
 
-def _children(manifests: dict[str, Manifest]) -> set[str]:
-    return {member.digest for manifest in manifests.values() for member in manifest.manifests}
-
-
-def _size(digest: str, manifests: dict[str, Manifest]) -> int:
-    manifest = manifests.get(digest)
-    if manifest is None:
-        return 0
-    return sum(blob.size for blob in manifest.blobs) + sum(_size(each.digest, manifests) for each in manifest.manifests)
+def _size(digest: str, manifests: Mapping[str, Manifest]) -> int:
+    found = reachable(digest, manifests)
+    return sum({blob.digest: blob.size for manifest in found.values() for blob in manifest.blobs}.values())

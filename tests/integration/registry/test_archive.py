@@ -28,6 +28,8 @@ from tests.integration.registry.serving import (
 )
 from tinkbox.model.errors import Invalid, TooLarge, Unavailable
 from tinkbox.model.limits import DECLARED, Limits
+from tinkbox.registry.archive import unpack
+from tinkbox.registry.blobs import Staged
 from tinkbox.registry.manifests import DOCKER_MANIFEST, OCI_INDEX
 from tinkbox.registry.storage import ImageStore
 
@@ -121,6 +123,23 @@ async def test_a_damaged_archive_is_refused_in_one_line_and_nothing_is_stored(
     assert str(refusal.value)
     assert len(str(refusal.value).splitlines()) == 1
     assert stored(registry.root) == set()
+
+
+async def test_a_file_that_an_archive_lists_often_is_extracted_once(tmp_path: Path) -> None:
+    staged: list[Staged] = []
+
+    def stage() -> Staged:
+        staged.append(Staged(tmp_path / str(len(staged))))
+        return staged[-1]
+
+    config = configuration(LAYERS)
+    image = manifest(config, [*LAYERS, *LAYERS])
+    entry = {**descriptor(image, DOCKER_MANIFEST), "annotations": {"org.opencontainers.image.ref.name": "x:1"}}
+    blobs = {f"blobs/sha256/{digest_of(each)[7:]}": each for each in (*LAYERS, config, image)}
+    index = json.dumps({"schemaVersion": 2, "manifests": [entry]}).encode()
+    async with unpack(chunks(tar([*blobs.items(), ("index.json", index)])), stage) as archive:
+        assert len(archive.blobs) == 3
+    assert len(staged) == 4  # the archive's own file is one
 
 
 async def test_one_bad_image_of_two_refuses_both(registry: Registry) -> None:

@@ -17,7 +17,8 @@ from tests.integration.registry.serving import (
     tar,
 )
 from tinkbox.model.errors import Conflict, Invalid, NotFound
-from tinkbox.registry.manifests import DOCKER_MANIFEST, OCI_INDEX
+from tinkbox.registry import manifests
+from tinkbox.registry.manifests import DOCKER_MANIFEST, MAX_NESTING, OCI_INDEX
 
 
 async def push_index(registry: Registry, repository: str, tag: str, *texts: str) -> tuple[str, list[str]]:
@@ -34,6 +35,24 @@ async def push_index(registry: Registry, repository: str, tag: str, *texts: str)
     index = json.dumps({"schemaVersion": 2, "mediaType": OCI_INDEX, "manifests": entries}).encode()
     assert (await registry.put_manifest(repository, tag, index, OCI_INDEX)).status == 201
     return digest_of(index), [entry["digest"] for entry in entries]
+
+
+async def push_ladder(registry: Registry, levels: int) -> list[str]:
+    """A small image of x, and so many indexes, each of which lists the one before it twice; returns their digests."""
+    digests = [await registry.push_image("x", "0")]
+    body = await (await registry.http.get("/v2/x/manifests/0")).read()
+    media_type = DOCKER_MANIFEST
+    for level in range(1, levels + 1):
+        body = index_of(body, media_type)
+        media_type = OCI_INDEX
+        answer = await registry.put_manifest("x", str(level), body, media_type)
+        assert answer.status == 201, await answer.text()
+        digests.append(digest_of(body))
+    return digests
+
+
+def index_of(body: bytes, media_type: str) -> bytes:
+    return json.dumps({"schemaVersion": 2, "manifests": [descriptor(body, media_type)] * 2}).encode()
 
 
 async def test_what_an_unfinished_workflow_is_pinned_to_stays(registry: Registry) -> None:
@@ -92,6 +111,40 @@ async def test_members_of_an_index_are_no_images_of_their_own(registry: Registry
     (line,) = await registry.store.images()
     assert (line["digest"], line["tag"]) == (index, "all")
     assert line["size"] > 2 * len(layer({"a": b"amd64"}))
+
+
+async def test_an_index_below_too_many_others_is_refused(registry: Registry) -> None:
+    digests = await push_ladder(registry, MAX_NESTING)
+    body = await (await registry.http.get(f"/v2/x/manifests/{digests[-1]}")).read()
+    answer = await registry.put_manifest("x", "top", index_of(body, OCI_INDEX), OCI_INDEX)
+    (error,) = (await answer.json())["errors"]
+    assert (answer.status, error["code"]) == (400, "MANIFEST_INVALID")
+    assert "nested too deep: at most 8 levels" in error["message"]
+    assert {line["digest"] for line in await registry.store.images()} == set(digests)
+
+
+async def test_what_is_listed_along_many_ways_counts_once(registry: Registry, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also in indexes that are stored already, and nested deeper than a new one may be."""
+    with monkeypatch.context() as patch:
+        patch.setattr(manifests, "MAX_NESTING", 1000)
+        digests = await push_ladder(registry, 2 * MAX_NESTING)
+    content = layer({"hello.txt": b"hello"})
+    lines = await registry.store.images()
+    assert {line["digest"] for line in lines} == set(digests)
+    assert {line["size"] for line in lines} == {len(content) + len(configuration([content]))}
+    for line in lines[1:]:
+        await registry.store.delete(f"x:{line['tag']}")
+    await registry.store.delete(f"x:{lines[0]['tag']}")
+    assert registry.blobs() == set()
+
+
+async def test_deleting_an_index_deletes_all_below_it_down_to_what_is_tagged(registry: Registry) -> None:
+    digests = await push_ladder(registry, 4)
+    for tag in ("0", "1", "3"):
+        await registry.store.delete(f"x:{tag}")
+    await registry.store.delete("x:4")
+    assert [line["digest"] for line in await registry.store.images()] == [digests[2]]
+    assert set(digests) & registry.blobs() == set(digests[:3])
 
 
 async def test_deleting_an_image_keeps_what_others_need(registry: Registry) -> None:

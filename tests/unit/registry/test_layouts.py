@@ -1,5 +1,6 @@
 """The names archives give, and what their files mean."""
 
+import gzip
 import hashlib
 import json
 from pathlib import Path
@@ -10,7 +11,7 @@ from tests.integration.registry.serving import configuration, descriptor, digest
 from tinkbox.model.errors import Invalid
 from tinkbox.registry.blobs import Staged
 from tinkbox.registry.layouts import local_name, read_images
-from tinkbox.registry.manifests import DOCKER_MANIFEST, parse_manifest
+from tinkbox.registry.manifests import DOCKER_MANIFEST, MAX_NESTING, OCI_INDEX, parse_manifest
 
 LAYER = layer({"a": b"1"})
 
@@ -19,6 +20,7 @@ class FakeFiles(dict[str, bytes]):
     """An archive's files in memory; blobs are staged in a folder."""
 
     folder: Path
+    extracted: list[str]
 
     def read(self, name: str, limit: int) -> bytes:
         if name not in self:
@@ -26,6 +28,7 @@ class FakeFiles(dict[str, bytes]):
         return self[name][:limit]
 
     def extract(self, name: str) -> Staged:
+        self.extracted.append(name)
         staged = Staged(self.folder / hashlib.sha256(name.encode()).hexdigest())
         staged.write(self.read(name, 1 << 30))
         staged.finish()
@@ -36,6 +39,7 @@ class FakeFiles(dict[str, bytes]):
 def files(tmp_path: Path) -> FakeFiles:
     made = FakeFiles()
     made.folder = tmp_path
+    made.extracted = []
     return made
 
 
@@ -142,13 +146,36 @@ def test_another_manifest_than_its_digest_says_is_refused(files: FakeFiles) -> N
 
 
 def test_indexes_that_never_end_are_refused(files: FakeFiles) -> None:
-    media_type = "application/vnd.oci.image.index.v1+json"
     content = b"{}"
-    for _ in range(8):
-        entry = {"mediaType": media_type, "digest": digest_of(content), "size": len(content)}
-        entry["annotations"] = {"org.opencontainers.image.ref.name": "x:1"}
+    for _ in range(MAX_NESTING + 2):
+        entry = {**descriptor(content, OCI_INDEX), "annotations": {"org.opencontainers.image.ref.name": "x:1"}}
         content = json.dumps({"schemaVersion": 2, "manifests": [entry]}).encode()
         files[f"blobs/sha256/{digest_of(content)[7:]}"] = content
     files["index.json"] = content
     with pytest.raises(Invalid, match="nested"):
         read_images(files)
+
+
+def test_a_member_that_an_archive_lists_often_is_read_once(files: FakeFiles) -> None:
+    config = configuration([LAYER])
+    files.update(oci_files(config, [LAYER]))
+    image = manifest(config, [LAYER])
+    inner = json.dumps({"schemaVersion": 2, "manifests": [descriptor(image, DOCKER_MANIFEST)] * 3}).encode()
+    entry = {**descriptor(inner, OCI_INDEX), "annotations": {"org.opencontainers.image.ref.name": "x:1"}}
+    files[f"blobs/sha256/{digest_of(inner)[7:]}"] = inner
+    files["index.json"] = json.dumps({"schemaVersion": 2, "manifests": [entry]}).encode()
+    (made,) = read_images(files)
+    assert made.manifests == ((image, DOCKER_MANIFEST), (inner, OCI_INDEX))
+
+
+def test_a_layer_that_an_image_lists_often_is_decompressed_once(files: FakeFiles) -> None:
+    packed = gzip.compress(LAYER)
+    files.update(docker_archive(["x:v1"], [packed]))
+    (entry,) = json.loads(files["manifest.json"])
+    config = configuration([packed] * 3)
+    files["config.json"] = config
+    files["manifest.json"] = json.dumps([{**entry, "Config": "config.json", "Layers": entry["Layers"] * 3}]).encode()
+    (image,) = read_images(files)
+    ((content, _),) = image.manifests
+    assert [each.digest for each in parse_manifest(content).blobs[1:]] == [digest_of(packed)] * 3
+    assert sum(name.endswith("layer.tar") for name in files.extracted) == 1

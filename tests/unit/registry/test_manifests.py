@@ -1,6 +1,7 @@
 """Manifests and indexes are read strictly, and never crash the reader."""
 
 import json
+from collections.abc import Iterable
 from typing import Any
 
 import pytest
@@ -8,7 +9,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tinkbox.model.errors import Invalid
-from tinkbox.registry.manifests import MAX_MANIFEST, Manifest, parse_manifest
+from tinkbox.registry.manifests import (
+    MAX_MANIFEST,
+    MAX_NESTING,
+    Descriptor,
+    Manifest,
+    nested,
+    parse_manifest,
+    reachable,
+)
 
 DOCKER = "application/vnd.docker.distribution.manifest.v2+json"
 OCI = "application/vnd.oci.image.manifest.v1+json"
@@ -98,6 +107,53 @@ def test_what_is_no_json_is_refused(content: bytes) -> None:
 def test_a_manifest_beyond_the_limit_is_refused_unread() -> None:
     with pytest.raises(Invalid, match=str(MAX_MANIFEST)):
         parse_manifest(b" " * (MAX_MANIFEST + 1))
+
+
+def listing(*digests: str) -> Manifest:
+    return Manifest(
+        media_type=INDEX, manifests=tuple(Descriptor(digest=each, size=1, annotations={}) for each in digests)
+    )
+
+
+def ladder(rungs: int) -> dict[str, Manifest]:
+    """Manifests by name: "1" is an image, and each of the others lists the one before it twice."""
+    return {"1": Manifest(media_type=OCI)} | {str(rung): listing(*[str(rung - 1)] * 2) for rung in range(2, rungs + 1)}
+
+
+def walked(found: dict[str, Manifest], top: Iterable[str]) -> tuple[list[str], list[str]]:
+    """The digests in the order in which they are given, and in which they were read."""
+    asked: list[str] = []
+
+    def read(entry: Descriptor) -> Manifest:
+        asked.append(entry.digest)
+        return found[entry.digest]
+
+    return list(nested(listing(*top).manifests, read)), asked
+
+
+def test_a_manifest_that_is_listed_twice_is_read_once() -> None:
+    given, asked = walked(ladder(MAX_NESTING), [str(MAX_NESTING)] * 2)
+    assert given == sorted(ladder(MAX_NESTING))
+    assert sorted(asked) == given
+
+
+def test_a_manifest_comes_before_all_that_list_it() -> None:
+    found = {"image": Manifest(media_type=OCI), "inner": listing("image"), "outer": listing("image", "inner")}
+    given, asked = walked(found, ["image", "inner", "outer"])
+    assert given == ["image", "inner", "outer"]
+    assert sorted(asked) == given
+
+
+def test_indexes_that_are_nested_too_deep_are_refused() -> None:
+    found = ladder(MAX_NESTING + 1)
+    with pytest.raises(Invalid, match="nested too deep: at most 8 levels"):
+        walked(found, [str(MAX_NESTING + 1)])
+
+
+def test_what_a_digest_leads_to_is_found_however_deep_it_is() -> None:
+    found = ladder(5000)
+    assert sorted(reachable("5000", found)) == sorted(found)
+    assert reachable("elsewhere", found) == {}
 
 
 scraps = st.recursive(

@@ -8,6 +8,7 @@ from aiohttp import web
 
 from tinkbox.door.bodies import body_of
 from tinkbox.model.errors import Invalid
+from tinkbox.model.json_text import read_json
 from tinkbox.wire.messages.json_fields import check_size
 
 MAX_DOCUMENT: Final = 4 * 1024 * 1024
@@ -19,7 +20,7 @@ async def read_object(request: web.Request) -> dict[str, Any]:
     body = await body_of(request, MAX_DOCUMENT)
     check_size(body)
     try:
-        document = json.loads(body)
+        document = read_json(body)
         # JSON can spell what is no text: half of a surrogate pair.
         json.dumps(document, ensure_ascii=False).encode()
     except (ValueError, RecursionError) as error:

@@ -14,6 +14,7 @@ from typing import Any, Protocol
 
 from tinkbox.model.errors import Invalid
 from tinkbox.model.image import parse_reference
+from tinkbox.model.json_text import read_json
 from tinkbox.registry.blobs import Staged
 from tinkbox.registry.manifests import (
     DOCKER_CONFIG,
@@ -83,7 +84,7 @@ def local_name(text: str) -> tuple[str, str]:
 
 def _docker_images(files: Files) -> Images:
     try:
-        entries = json.loads(files.read("manifest.json", MAX_MANIFEST))
+        entries = read_json(files.read("manifest.json", MAX_MANIFEST))
         listed = [(str(each["Config"]), each.get("RepoTags") or [], list(each["Layers"])) for each in entries]
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
         raise Invalid("the image archive's manifest.json is damaged: write it again") from None
@@ -142,7 +143,7 @@ def _oci_images(files: Files) -> Images:
     for entry in index.manifests:
         name = next((entry.annotations[key] for key in _NAMES if key in entry.annotations), None)
         if name is not None:
-            repository, tag = local_name(str(name))
+            repository, tag = local_name(name)
             images.append(Image(repository=repository, tag=tag, manifests=_oci_manifests(files, entry)))
     return tuple(images)
 

@@ -3,13 +3,13 @@
 Docker's schema 2 and OCI's image-spec v1 differ in media types only; schema 1 is refused, as everywhere today.
 """
 
-import json
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from tinkbox.model.errors import Invalid
 from tinkbox.model.image import DIGEST
+from tinkbox.model.json_text import read_json
 
 MAX_NESTING = 8  # an index of images needs one level, an index of indexes two
 MAX_MANIFEST = 4 * 1024 * 1024  # OCI distribution-spec: registries should take at least this much
@@ -31,7 +31,7 @@ class Descriptor:
     digest: str
     size: int
     media_type: str = ""
-    annotations: Mapping[str, Any]
+    annotations: Mapping[str, str]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,6 +61,9 @@ def parse_manifest(content: bytes, content_type: str = "") -> Manifest:
     # Both at once would be an image to one client and an index to another (CVE-2021-41190).
     if "manifests" in document and ("layers" in document or "config" in document):
         raise Invalid("the manifest is an image and an index at once")
+    _annotations(document, "manifest's annotations")
+    if document.get("subject") is not None:
+        _descriptor(document["subject"], "subject")  # what it describes need not be here
     media_type = _media_type(document, content_type.partition(";")[0].strip().lower())
     if media_type in INDEXES:
         return Manifest(media_type=media_type, manifests=_descriptors(document, "manifests"))
@@ -107,9 +110,9 @@ def parse_object(content: bytes, what: str) -> dict[str, Any]:
     if len(content) > MAX_MANIFEST:
         raise Invalid(f"the {what} has more than {MAX_MANIFEST} bytes")
     try:
-        document = json.loads(content)
+        document = read_json(content)
     except (ValueError, RecursionError):
-        raise Invalid(f"the {what} is not JSON") from None
+        raise Invalid(f"the {what} is not JSON in UTF-8 without a byte order mark") from None
     if not isinstance(document, dict):
         raise Invalid(f"the {what} is not a JSON object")
     return document
@@ -142,10 +145,17 @@ def _descriptor(entry: Any, key: str) -> Descriptor:
         raise Invalid(f"the manifest's {key} has no sha256 digest")
     if isinstance(size, bool) or not isinstance(size, int) or size < 0:
         raise Invalid(f"the manifest's {key} has no size")
+    media_type = entry.get("mediaType")
+    if not isinstance(media_type, str | None):
+        raise Invalid(f"the manifest's {key} has a mediaType that is no text")
+    annotations = _annotations(entry, f"annotations of the manifest's {key}")
+    return Descriptor(digest=digest, size=size, media_type=media_type or "", annotations=annotations)
+
+
+def _annotations(entry: dict[str, Any], what: str) -> Mapping[str, str]:
     annotations = entry.get("annotations")
-    return Descriptor(
-        digest=digest,
-        size=size,
-        media_type=str(entry.get("mediaType", "")),
-        annotations=annotations if isinstance(annotations, dict) else {},
-    )
+    if annotations is None:
+        return {}
+    if not isinstance(annotations, dict) or not all(isinstance(value, str) for value in annotations.values()):
+        raise Invalid(f"the {what} are not an object of texts")
+    return annotations

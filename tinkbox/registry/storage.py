@@ -234,8 +234,8 @@ class ImageStore:
         for digest, link in self._repositories.links(repository).items():
             try:
                 found[digest] = parse_manifest(self._blobs.read(digest), link.media_type)
-            except (NotFound, Unavailable):
-                _log.warning("manifest lost: %s@%s", repository, digest, extra={"action": "registry.lost"})
+            except (Invalid, NotFound, Unavailable) as error:
+                _log.warning("manifest lost: %s@%s: %s", repository, digest, error, extra={"action": "registry.lost"})
         return found
 
     def _delete(self, repository: str, selector: str, pinned: Mapping[str, str]) -> None:

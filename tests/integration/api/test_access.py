@@ -153,6 +153,11 @@ async def test_the_largest_document_is_read_whole(door: Door) -> None:
     assert (status, problem["detail"][:12]) == (422, "invalid json")
 
 
+async def test_a_body_in_another_encoding_than_utf_8_is_refused(door: Door) -> None:
+    status, problem = await door.ask("POST", "/v1/workflows", '{"template": "x"}'.encode("utf-16"))
+    assert (status, problem["detail"][:12]) == (422, "invalid json")
+
+
 async def test_every_route_has_its_right(door: Door) -> None:
     assert {(each.method, each.path) for each in door.routes} == {*NEEDED, ("GET", TICKETED)}
 

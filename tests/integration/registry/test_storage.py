@@ -1,5 +1,6 @@
 """What the operator lists, loads and deletes, and what is collected after it."""
 
+import codecs
 import json
 
 import pytest
@@ -19,6 +20,7 @@ from tests.integration.registry.serving import (
 from tinkbox.model.errors import Conflict, Invalid, NotFound
 from tinkbox.registry import manifests
 from tinkbox.registry.manifests import DOCKER_MANIFEST, MAX_NESTING, OCI_INDEX
+from tinkbox.registry.repositories import Link
 
 
 async def push_index(registry: Registry, repository: str, tag: str, *texts: str) -> tuple[str, list[str]]:
@@ -225,6 +227,21 @@ async def test_nothing_is_collected_while_a_manifest_cannot_be_read(registry: Re
     before = registry.blobs() - {digest}
     await registry.store.delete("y:v1")
     assert registry.blobs() == before
+    await registry.store.delete("x:v1")
+    assert registry.blobs() == set()
+
+
+async def test_a_stored_manifest_that_would_be_refused_today_is_listed_and_can_be_deleted(registry: Registry) -> None:
+    digest = await registry.push_image("x", "v1")
+    body = codecs.BOM_UTF8 + await (await registry.http.get("/v2/x/manifests/v1")).read()
+    answer = await registry.put_manifest("x", "v2", body)
+    assert (answer.status, (await answer.json())["errors"][0]["code"]) == (400, "MANIFEST_INVALID")
+    registry.store._blobs.add(body)
+    link = Link(digest=digest_of(body), media_type=DOCKER_MANIFEST, pushed_at=registry.clock().isoformat())
+    registry.store._repositories.link("x", link)
+    lines = await registry.store.images()
+    assert {(line["digest"], line["size"] > 0) for line in lines} == {(digest, True), (link.digest, False)}
+    await registry.store.delete(f"x@{link.digest}")
     await registry.store.delete("x:v1")
     assert registry.blobs() == set()
 

@@ -91,11 +91,33 @@ def test_the_media_type_is_what_the_bearer_or_the_manifest_says(written: str, to
         (image(layers=[{"digest": A, "size": -1}]), "", "no size"),
         (image(layers=[{"digest": A, "size": True}]), "", "no size"),
         (image(layers=[{"digest": A}]), "", "no size"),
+        (image(layers=[{"digest": A, "size": 1, "mediaType": 7}]), "", r"layers\[0\] has a mediaType that is no text"),
+        (
+            image(layers=[{"digest": A, "size": 1, "annotations": {"a": 7}}]),
+            "",
+            r"annotations of the manifest's layers",
+        ),
+        (image(annotations={"a": 7}), "", "the manifest's annotations are not an object of texts"),
+        (image(annotations=["a"]), "", "the manifest's annotations are not an object of texts"),
+        (image(subject="x"), "", "subject is not an object"),
+        (image(subject={"digest": "sha256:12", "size": 1}), "", "subject has no sha256 digest"),
     ],
 )
 def test_what_is_no_manifest_is_refused_with_the_reason(document: object, told: str, reason: str) -> None:
     with pytest.raises(Invalid, match=reason):
         parsed(document, told)
+
+
+def test_a_subject_and_annotations_are_taken() -> None:
+    written = image(annotations={"a": "b"}, subject={"digest": "sha256:" + "d" * 64, "size": 1})
+    assert parsed(written) == parsed(image())
+    assert parsed({**image(), "annotations": None, "subject": None}) == parsed(image())
+
+
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "utf-32", "utf-16-le"])
+def test_a_manifest_in_another_encoding_than_utf_8_is_refused(encoding: str) -> None:
+    with pytest.raises(Invalid, match="not JSON in UTF-8 without a byte order mark"):
+        parse_manifest(json.dumps(image()).encode(encoding))
 
 
 @pytest.mark.parametrize("content", [b"", b"{", b"\xff", b"[" * 100_000, b'{"a":' * 100_000])

@@ -11,6 +11,7 @@ from enum import StrEnum
 from typing import Any, Final, TypeVar
 
 from tinkbox.model.errors import Invalid
+from tinkbox.model.json_text import read_json
 
 E = TypeVar("E", bound=StrEnum)
 
@@ -52,7 +53,7 @@ def read_object(content: str | bytes, what: str) -> Mapping[str, Any]:
     """The JSON object of a message; `what` names it in the refusal."""
     check_size(content)
     try:
-        entry = json.loads(content)
+        entry = read_json(content)
     except (ValueError, RecursionError) as error:
         raise Invalid(f"{what}: invalid json: {error}") from None
     if not isinstance(entry, dict):

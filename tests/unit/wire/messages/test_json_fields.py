@@ -86,6 +86,12 @@ def test_what_is_nothing_but_values_is_refused_without_being_read(piece: str) ->
         read_object(begun + f",{piece}" * MAX_VALUES, "it")  # unfinished: nobody looks
 
 
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16"])
+def test_a_message_in_another_encoding_than_utf_8_is_refused(encoding: str) -> None:
+    with pytest.raises(Invalid, match="it: invalid json"):
+        read_object('{"x": 1}'.encode(encoding), "it")
+
+
 @pytest.mark.parametrize("value", [2**53, -(2**53), 10**4200])
 def test_a_number_that_nobody_counts_to_is_refused(value: int) -> None:
     assert number({"n": 2**53 - 1}, "n") == 2**53 - 1

@@ -1,5 +1,6 @@
 """Files that clients fetch whole or in part: kernels, ramdisks, boot loaders and the blobs of images."""
 
+import errno
 import io
 import math
 import os
@@ -10,14 +11,30 @@ from aiohttp import hdrs, web
 from aiohttp.abc import AbstractStreamWriter
 
 _ONE_RANGE: Final = re.compile(r"bytes=(?:(\d{1,18})-(\d{0,18})|-0*[1-9]\d{0,17})\Z", re.ASCII | re.IGNORECASE)
+# How the kernel ends a connection by itself: nothing was taken for too long, or no way leads there any more.
+_VANISHED: Final = (errno.ETIMEDOUT, errno.EHOSTUNREACH, errno.ENETUNREACH)
 
 
 class FileAnswer(web.FileResponse):
-    """A file, or the one range of it that is asked for.
+    """A file, or the one range of it that is asked for.  A client that takes no more of it ends it as one that hangs up.
 
     A Range that is malformed, or asks for several, is ignored (RFC 9110 §14.2), and so is one of another file than If-Range
     has (§13.1.5).
     """
+
+    async def prepare(self, request: web.BaseRequest) -> AbstractStreamWriter | None:
+        """Send it; raises ConnectionError for whatever way the client went."""
+        try:
+            return await self.send(request)
+        except OSError as error:
+            # These are no ConnectionError of Python's, and sendfile lets them through.
+            if error.errno in _VANISHED:
+                raise ConnectionResetError("the client takes nothing any more") from error
+            raise
+
+    async def send(self, request: web.BaseRequest) -> AbstractStreamWriter | None:
+        """Send it, as the library does."""
+        return await super().prepare(request)
 
     async def _prepare_open_file(
         self, request: web.BaseRequest, fobj: io.BufferedReader, st: os.stat_result, file_encoding: str | None

@@ -30,15 +30,15 @@ class Delivery(FileAnswer):
         self._file = path
         self._delivered = delivered
 
-    async def prepare(self, request: web.BaseRequest) -> AbstractStreamWriter | None:
+    async def send(self, request: web.BaseRequest) -> AbstractStreamWriter | None:
         if request.method == hdrs.METH_GET and not any(each in request.headers for each in _CONDITIONS):
             try:
                 file = self._file.open("rb")
             except OSError:
-                return await super().prepare(request)  # which says why
+                return await super().send(request)  # which says why
             with file:
                 return await self._send_whole(request, file)
-        writer = await super().prepare(request)  # which sends it
+        writer = await super().send(request)  # which sends it
         if request.method == hdrs.METH_GET and self._reached_the_end():
             self._delivered()
         return writer

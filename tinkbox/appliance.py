@@ -71,6 +71,7 @@ from tinkbox.private_files import kept_secret
 from tinkbox.proxy.proxy import Proxy
 from tinkbox.registry.own_names import OwnNames
 from tinkbox.registry.push_tokens import PushTokens
+from tinkbox.registry.pushers import Pushers
 from tinkbox.registry.routes import routes as registry_routes
 from tinkbox.registry.storage import ImageStore
 from tinkbox.runtime.docker import DockerRuntime
@@ -100,7 +101,7 @@ class Appliance:
         self.people: People = read_people(settings.data, settings.operator.people)
         self.limits = limits
         self._images = ImageStore(settings.data / REGISTRY, _now, limits, pinned=self._pinned_digests)
-        self._push_tokens = PushTokens(secrets.token_bytes(32), time.monotonic)
+        self._pushers = Pushers(self.people, PushTokens(secrets.token_bytes(32), time.monotonic))
         self.traffic = Traffic()
         self._handed_in = HandedIn(time.monotonic)
         self.refused_tokens = RefusedTokens()
@@ -240,7 +241,7 @@ class Appliance:
 
     def image_routes(self) -> list[web.RouteDef]:
         """The registry."""
-        return registry_routes(self._images, self.people.may_operate, self._push_tokens, self.refused_tokens)
+        return registry_routes(self._images, self._pushers, self.refused_tokens)
 
     def node_routes(self, at: Listening) -> list[web.RouteDef]:
         """What machines on one network ask over HTTP."""

@@ -13,7 +13,7 @@ from tinkbox.door.bodies import holder_of
 from tinkbox.door.problems import Handler
 from tinkbox.door.refused_tokens import RefusedTokens
 from tinkbox.model.access import Caller, Right, operator
-from tinkbox.model.errors import Denied, Forbidden
+from tinkbox.model.errors import Denied
 
 TICKETED = "/v1/shells/{id}/attach"
 _BEARER = web.RequestKey("bearer", Caller)
@@ -70,11 +70,7 @@ def from_socket(request: web.Request) -> bool:
 def require(request: web.Request, right: Right) -> Caller:
     """The caller, who has this right; raises Denied or Forbidden."""
     known = caller(request)
-    if right not in known.rights:
-        raise Forbidden(
-            f"{known.describe()} lacks the right to {right}: "
-            "whoever runs the appliance gives it, under operator.people in tinkbox.yaml"
-        )
+    known.require(right)
     return known
 
 

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from tinkbox.model.access import Caller, Right, operator
-from tinkbox.model.errors import Forbidden, Unavailable
+from tinkbox.model.errors import Unavailable
 from tinkbox.private_files import kept_secret, stored_secret
 
 
@@ -22,12 +22,9 @@ class People:
             found = person if hmac.compare_digest(given, known) else found
         return found
 
-    def may_operate(self, token: str) -> bool:
-        """Whether somebody bears this token who may change things; raises Forbidden for one who may not."""
-        person = self.bearer(token)
-        if person is not None and Right.OPERATE not in person.rights:
-            raise Forbidden(f"{person.name} lacks the right to {Right.OPERATE}: see operator.people in tinkbox.yaml")
-        return person is not None
+    def named(self, name: str) -> Caller | None:
+        """Who has this name."""
+        return next((person for person in self._tokens.values() if person.name == name), None)
 
 
 def read_people(data: Path, named: Mapping[str, frozenset[Right]]) -> People:

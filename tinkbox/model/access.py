@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from enum import StrEnum
 
+from tinkbox.model.errors import Forbidden
+
 OPERATOR = "operator"
 
 
@@ -29,6 +31,14 @@ class Caller:
         """Name and rights for a message."""
         rights = [each for each in Right if each in self.rights]
         return f"{self.name} ({', '.join(rights) if rights else 'no rights'})"
+
+    def require(self, right: Right) -> None:
+        """Raises Forbidden where they lack the right."""
+        if right not in self.rights:
+            raise Forbidden(
+                f"{self.describe()} lacks the right to {right}: "
+                "whoever runs the appliance gives it, under operator.people in tinkbox.yaml"
+            )
 
 
 def operator(name: str = OPERATOR) -> Caller:

@@ -17,6 +17,7 @@ from aiohttp import web
 from tinkbox.door.bodies import holder_of
 from tinkbox.door.problems import Handler, advice
 from tinkbox.door.refused_tokens import RefusedTokens
+from tinkbox.model.access import Caller
 from tinkbox.model.errors import Conflict, Denied, Forbidden, Invalid, NotFound, Refusal, TooLarge, TooMany, Unavailable
 from tinkbox.model.image import REPOSITORY
 from tinkbox.registry.repositories import MAX_NAME
@@ -105,11 +106,12 @@ def credential(request: web.Request) -> str:
     return ""
 
 
-def operator_only(request: web.Request, authorised: Callable[[str], bool], refused: RefusedTokens) -> None:
-    """Raises Denied for anybody but the operator; `refused` counts tokens that are not valid."""
+def operator_only(request: web.Request, bearer: Callable[[str], Caller | None], refused: RefusedTokens) -> Caller:
+    """Whose token it carries; raises Denied where `bearer` knows nobody.  `refused` counts tokens that are not valid."""
     given = credential(request)
-    if authorised(given):
-        return
+    known = bearer(given)
+    if known is not None:
+        return known
     way = "docker login, any user, the password is in DATA/operator.token"
     if given in ("", ANONYMOUS):
         raise Denied(f"pushing needs the operator's token: {way}")

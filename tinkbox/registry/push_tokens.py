@@ -13,22 +13,27 @@ LIFETIME: Final = 900  # seconds; clients fetch another in time
 
 
 class PushTokens:
-    """`key` is a secret of this process, `monotonic` a clock in seconds.  A token is when it ends, and a signature."""
+    """`key` is a secret of this process, `monotonic` a clock in seconds.
+
+    A token is when it ends, in hexadecimal digits the name of the person it was given to, and a signature of both.
+    """
 
     def __init__(self, key: bytes, monotonic: Callable[[], float]) -> None:
         self._key = key
         self._monotonic = monotonic
 
-    def issue(self) -> str:
-        """A token for the next LIFETIME seconds."""
-        return self._signed(str(int(self._monotonic()) + LIFETIME))
+    def issue(self, name: str) -> str:
+        """A token of that person for the next LIFETIME seconds."""
+        text = f"{int(self._monotonic()) + LIFETIME}.{name.encode().hex()}"
+        return f"{text}.{self._signature(text)}"
 
-    def accepts(self, token: str) -> bool:
-        """Whether it is one of ours, and not too old."""
-        until = token.partition(".")[0]
-        ours = hmac.compare_digest(token.encode(errors="replace"), self._signed(until).encode(errors="replace"))
-        return ours and self._monotonic() < int(until)
+    def owner(self, token: str) -> str | None:
+        """The name of the person whose token it is, if it is one of ours and not too old."""
+        text, _, signature = token.rpartition(".")
+        if not hmac.compare_digest(signature.encode(errors="replace"), self._signature(text).encode()):
+            return None
+        until, _, name = text.partition(".")
+        return bytes.fromhex(name).decode() if self._monotonic() < int(until) else None
 
-    def _signed(self, until: str) -> str:
-        mark = hmac.new(self._key, f"push.{until}".encode(errors="replace"), sha256).hexdigest()
-        return f"{until}.{mark}"
+    def _signature(self, text: str) -> str:
+        return hmac.new(self._key, f"push.{text}".encode(errors="replace"), sha256).hexdigest()

@@ -5,7 +5,7 @@ itself).  Blobs are shared by all repositories, since whoever may read one repos
 """
 
 import re
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager
 
 from aiohttp import web
@@ -13,11 +13,13 @@ from aiohttp import web
 from tinkbox.door.bodies import body_of, chunks_of, holder_of
 from tinkbox.door.file_answers import FileAnswer
 from tinkbox.door.refused_tokens import RefusedTokens
+from tinkbox.model.access import Caller
 from tinkbox.model.errors import Conflict, Denied, Forbidden, Invalid, NotFound, Refusal
 from tinkbox.model.image import DIGEST
 from tinkbox.registry.errors import ANONYMOUS, answering, credential, operator_only, unsupported
 from tinkbox.registry.manifests import MAX_MANIFEST
-from tinkbox.registry.push_tokens import LIFETIME, PushTokens
+from tinkbox.registry.push_tokens import LIFETIME
+from tinkbox.registry.pushers import Pushers
 from tinkbox.registry.storage import ImageStore
 from tinkbox.registry.uploads import Upload
 
@@ -30,14 +32,9 @@ _PUSHED: dict[type[Refusal], str] = {NotFound: "MANIFEST_BLOB_UNKNOWN", Invalid:
 _LIST: dict[type[Refusal], str] = {Invalid: "PAGINATION_NUMBER_INVALID"}
 
 
-def routes(
-    store: ImageStore, authorised: Callable[[str], bool], tokens: PushTokens, refused: RefusedTokens
-) -> list[web.RouteDef]:
-    """The registry's routes.  `authorised` says whether a token is the operator's; only that one may write, or one of `tokens`.
-
-    Others are counted in `refused`.
-    """
-    door = _RegistryDoor(store, authorised, tokens, refused)
+def routes(store: ImageStore, pushers: Pushers, refused: RefusedTokens) -> list[web.RouteDef]:
+    """The registry's routes.  Only `pushers` may write; tokens that are not valid are counted in `refused`."""
+    door = _RegistryDoor(store, pushers, refused)
     uploads, upload = "/v2/{name:.+}/blobs/uploads/", "/v2/{name:.+}/blobs/uploads/{upload}"
     blob, manifest = "/v2/{name:.+}/blobs/{digest}", "/v2/{name:.+}/manifests/{selector}"
     served = [
@@ -66,20 +63,14 @@ def _other_methods(served: Sequence[web.RouteDef]) -> Iterator[web.RouteDef]:
 
 
 class _RegistryDoor:
-    def __init__(
-        self, store: ImageStore, authorised: Callable[[str], bool], tokens: PushTokens, refused: RefusedTokens
-    ) -> None:
+    def __init__(self, store: ImageStore, pushers: Pushers, refused: RefusedTokens) -> None:
         self._store = store
-        self._authorised = authorised
-        self._tokens = tokens
+        self._pushers = pushers
         self._refused = refused
-
-    def _may_push(self, given: str) -> bool:
-        return self._tokens.accepts(given) or self._authorised(given)
 
     async def ping(self, request: web.Request) -> web.Response:
         given = credential(request)
-        if given != ANONYMOUS and not self._may_push(given):
+        if given != ANONYMOUS and self._pushers.by_any_token(given) is None:
             raise Denied("fetch a token first: anybody gets one to pull with")
         return web.json_response({})
 
@@ -90,8 +81,8 @@ class _RegistryDoor:
         """
         given = ANONYMOUS
         if "Authorization" in request.headers:
-            operator_only(request, self._authorised, self._refused)
-            given = self._tokens.issue()
+            person = operator_only(request, self._pushers.by_own_token, self._refused)
+            given = self._pushers.push_token(person)
         return web.json_response({"token": given, "access_token": given, "expires_in": LIFETIME})
 
     async def catalog(self, request: web.Request) -> web.Response:
@@ -104,7 +95,7 @@ class _RegistryDoor:
     async def blob(self, request: web.Request) -> web.StreamResponse:
         digest = request.match_info["digest"]
         # A push asks by HEAD what it need not send; who may not push keeps nothing from being deleted by asking.
-        pushes = request.method == "HEAD" and self._may_push(credential(request))
+        pushes = request.method == "HEAD" and self._pushers.by_any_token(credential(request)) is not None
         path = await (self._store.promise(digest) if pushes else self._store.blob(digest))
         headers = {"Docker-Content-Digest": digest, "Content-Type": "application/octet-stream"}
         return FileAnswer(path, headers=headers)
@@ -115,26 +106,26 @@ class _RegistryDoor:
         return web.Response(body=found.content, headers=headers)
 
     async def push(self, request: web.Request) -> web.Response:
-        operator_only(request, self._may_push, self._refused)
+        person = self._pusher(request)
         name, selector = request.match_info["name"], request.match_info["selector"]
         content = await body_of(request, MAX_MANIFEST)
         content_type = request.headers.get("Content-Type", "")
-        digest = await self._store.put_manifest(name, selector, content, content_type)
+        digest = await self._store.put_manifest(name, selector, content, content_type, who=person.name)
         headers = {"Location": f"/v2/{name}/manifests/{digest}", "Docker-Content-Digest": digest}
         return web.Response(status=201, headers=headers)
 
     async def delete(self, request: web.Request) -> web.Response:
-        operator_only(request, self._may_push, self._refused)
+        person = self._pusher(request)
         name, selector = request.match_info["name"], request.match_info["selector"]
         try:
-            await self._store.delete_manifest(name, selector)
+            await self._store.delete_manifest(name, selector, who=person.name)
         except Conflict as error:
             raise Forbidden(str(error)) from None
         return web.Response(status=202)
 
     async def begin(self, request: web.Request) -> web.Response:
         """Start an upload; with `digest` the body is all of it; with `mount` it may be here already."""
-        operator_only(request, self._may_push, self._refused)
+        self._pusher(request)
         name, mount = request.match_info["name"], request.query.get("mount", "")
         if DIGEST.match(mount) and await self._has(mount):
             return _created(name, mount)
@@ -145,28 +136,31 @@ class _RegistryDoor:
         return _progress(upload, 202)
 
     async def progress(self, request: web.Request) -> web.Response:
-        operator_only(request, self._may_push, self._refused)
+        self._pusher(request)
         return _progress(self._upload(request), 204)
 
     async def append(self, request: web.Request) -> web.Response:
-        operator_only(request, self._may_push, self._refused)
+        self._pusher(request)
         async with self._turn(request) as upload:
             await self._store.uploads.append(upload, chunks_of(request), _start(request))
             return _progress(upload, 202)
 
     async def finish(self, request: web.Request) -> web.Response:
-        operator_only(request, self._may_push, self._refused)
+        self._pusher(request)
         async with self._turn(request) as upload:
             return await self._keep(upload, request)
 
     async def cancel(self, request: web.Request) -> web.Response:
-        operator_only(request, self._may_push, self._refused)
+        self._pusher(request)
         async with self._turn(request) as upload:
             self._store.uploads.end(upload)
         return web.Response(status=204)
 
     async def elsewhere(self, request: web.Request) -> web.Response:
         raise NotFound(f"the registry has no {request.method} {request.path[:200]}")
+
+    def _pusher(self, request: web.Request) -> Caller:
+        return operator_only(request, self._pushers.by_any_token, self._refused)
 
     async def _has(self, digest: str) -> bool:
         try:

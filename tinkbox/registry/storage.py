@@ -55,7 +55,7 @@ async def _nothing_pinned() -> Mapping[str, str]:
 class ImageStore:
     """Images below `root`.  One process may use it at a time; making it drops what cut-off uploads left there.
 
-    `pinned` tells the digests that must stay, each with the name of a workflow that needs it.
+    `pinned` tells the digests that must stay, each with the name of a workflow that needs it.  The log says `who` changed what.
     """
 
     def __init__(
@@ -99,7 +99,7 @@ class ImageStore:
         finally:
             self.uploads.end(upload)
 
-    async def put_manifest(self, repository: str, selector: str, content: bytes, content_type: str) -> str:
+    async def put_manifest(self, repository: str, selector: str, content: bytes, content_type: str, *, who: str) -> str:
         """Keep a manifest under a tag or its digest; returns the digest.
 
         Raises Invalid for a bad one, NotFound when something it refers to is not here.
@@ -109,7 +109,7 @@ class ImageStore:
         manifest = parse_manifest(content, content_type)
         async with self._turn:
             digest = await asyncio.to_thread(self._put, repository, selector, content, manifest)
-        _log.info("image stored: %s, %s", repository, selector, extra={"action": "registry.stored"})
+        _log.info("image stored by %s: %s, %s", who, repository, selector, extra={"action": "registry.stored"})
         return digest
 
     async def manifest(self, repository: str, selector: str) -> StoredManifest:
@@ -141,33 +141,33 @@ class ImageStore:
         async with self._turn:
             return await asyncio.to_thread(self._images)
 
-    async def load(self, stream: AsyncIterator[bytes]) -> list[str]:
+    async def load(self, stream: AsyncIterator[bytes], *, who: str) -> list[str]:
         """Store the images of an archive that `docker save` or skopeo wrote; returns their names.
 
         Raises Invalid in one line, and stores nothing, when something about it is wrong.
         """
         async with unpack(stream, self._blobs.stage) as archive, self._turn:
             names = await asyncio.to_thread(self._adopt, archive)
-        _log.info("images loaded: %s", ", ".join(names), extra={"action": "registry.loaded"})
+        _log.info("images loaded by %s: %s", who, ", ".join(names), extra={"action": "registry.loaded"})
         return names
 
-    async def delete(self, reference: str) -> None:
+    async def delete(self, reference: str, *, who: str) -> None:
         """Delete an image by its name: a tag (`latest` when none is given) or, with `@sha256:…`, a manifest."""
         chosen = parse_reference(reference)
         # A name that begins like a host can have been pushed here nevertheless.
         repository = f"{chosen.host}/{chosen.repository}" if chosen.host else chosen.repository
         if not REPOSITORY.match(repository):
             raise NotFound(f"no image {reference} here: images are kept without the name of a registry")
-        await self.delete_manifest(repository, chosen.selector)
+        await self.delete_manifest(repository, chosen.selector, who=who)
 
-    async def delete_manifest(self, repository: str, selector: str) -> None:
+    async def delete_manifest(self, repository: str, selector: str, *, who: str) -> None:
         """Delete a tag, or a manifest with all its tags, and what nothing else needs.
 
         Raises NotFound, or Conflict while a workflow that is not over is pinned to it.
         """
         async with self._turn:
             await asyncio.to_thread(self._delete, repository, selector, await self._pinned())
-        _log.info("image deleted: %s, %s", repository, selector, extra={"action": "registry.deleted"})
+        _log.info("image deleted by %s: %s, %s", who, repository, selector, extra={"action": "registry.deleted"})
 
     def _put(self, repository: str, selector: str, content: bytes, manifest: Manifest) -> str:
         nested(manifest.manifests, lambda listed: self._listed(repository, listed.digest))

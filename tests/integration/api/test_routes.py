@@ -2,8 +2,11 @@
 
 import asyncio
 import base64
+import getpass
+import logging
 from uuid import UUID
 
+import aiohttp
 import pytest
 
 from tests.integration.api.door import OSIE, Door, image_archive
@@ -253,6 +256,22 @@ async def test_nothing_in_a_workflow_changes_with_its_template(door: Door) -> No
 async def test_data_that_was_never_written_is_version_0(door: Door) -> None:
     _, workflow_id = await prepared(door)
     assert await door.done("GET", f"/v1/workflows/{workflow_id}/data") == {"version": 0, "files": []}
+
+
+async def test_the_log_names_who_loads_and_deletes_images(door: Door, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO)
+    await door.done("POST", "/v1/images", image_archive("tools/one:v1"))
+    headers = {"Authorization": "Bearer operate-token"}
+    async with (
+        aiohttp.ClientSession(headers=headers) as session,
+        session.delete(f"{door.url}/v1/images?reference=tools/one:v1") as response,
+    ):
+        assert response.status == 200
+    said = [each.getMessage() for each in caplog.records if each.getMessage().startswith("image")]
+    assert said == [
+        f"images loaded by {getpass.getuser()}: tools/one:v1",
+        "image deleted by who-may-operate: tools/one, v1",
+    ]
 
 
 async def test_images_are_loaded_listed_and_deleted(door: Door) -> None:

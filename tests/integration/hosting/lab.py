@@ -15,7 +15,7 @@ from pathlib import Path
 from aiohttp import web
 
 from tests.integration.docker_engine import DockerEngine
-from tests.integration.registry.serving import Clock, layer, may_push, until
+from tests.integration.registry.serving import PEOPLE, Clock, layer, until
 from tests.unit.hosting.fake_host_link import FakeHostLink
 from tinkbox.door.problems import refusals_become_problems
 from tinkbox.door.refused_tokens import RefusedTokens
@@ -24,6 +24,7 @@ from tinkbox.hosting.host import ServiceHost
 from tinkbox.model.limits import DECLARED, Limits
 from tinkbox.model.services import Phase, PlannedService, Service, Standing
 from tinkbox.registry.push_tokens import PushTokens
+from tinkbox.registry.pushers import Pushers
 from tinkbox.registry.routes import routes
 from tinkbox.registry.storage import ImageStore
 from tinkbox.runtime.docker import DockerRuntime
@@ -70,7 +71,7 @@ async def make_images(engine: DockerEngine, root: Path) -> None:
     async def content() -> AsyncIterator[bytes]:
         yield archive.read_bytes()
 
-    await ImageStore(root, Clock(), Limits(DECLARED, time.monotonic)).load(content())
+    await ImageStore(root, Clock(), Limits(DECLARED, time.monotonic)).load(content(), who="operator")
 
 
 @asynccontextmanager
@@ -80,8 +81,7 @@ async def registry_in(network: Path, root: Path) -> AsyncIterator[str]:
     app.add_routes(
         routes(
             ImageStore(root, Clock(), Limits(DECLARED, time.monotonic)),
-            may_push,
-            PushTokens(b"key", time.monotonic),
+            Pushers(PEOPLE, PushTokens(b"key", time.monotonic)),
             RefusedTokens(),
         )
     )

@@ -16,12 +16,14 @@ from typing import Any
 
 from aiohttp import ClientResponse, ClientSession, web
 
+from tinkbox.api.tokens import People
 from tinkbox.door.problems import refusals_become_problems
 from tinkbox.door.refused_tokens import RefusedTokens
-from tinkbox.model.errors import Forbidden
+from tinkbox.model.access import Caller, Right, operator
 from tinkbox.model.limits import DECLARED, Limits
 from tinkbox.registry.manifests import DOCKER_CONFIG, DOCKER_LAYER, DOCKER_MANIFEST
 from tinkbox.registry.push_tokens import PushTokens
+from tinkbox.registry.pushers import Pushers
 from tinkbox.registry.routes import routes
 from tinkbox.registry.storage import ImageStore
 
@@ -29,6 +31,14 @@ TOKEN = "the-operators-token"
 OPERATOR = {"Authorization": f"Bearer {TOKEN}"}
 START = datetime(2026, 1, 1, tzinfo=UTC)
 LOOKER = {"Authorization": "Bearer somebody-who-may-look"}
+ANNAS = "the-token-of-anna"
+PEOPLE = People(
+    {
+        TOKEN: operator(),
+        ANNAS: Caller(name="anna@example", rights=frozenset({Right.OPERATE})),
+        "somebody-who-may-look": Caller(name="somebody", rights=frozenset({Right.LOOK})),
+    }
+)
 
 
 @dataclass
@@ -93,20 +103,13 @@ class Registry:
         return list((self.root / "incoming").iterdir())
 
 
-def may_push(given: str) -> bool:
-    if f"Bearer {given}" == LOOKER["Authorization"]:
-        raise Forbidden("somebody lacks the right to operate")
-    return given == TOKEN
-
-
 @asynccontextmanager
 async def serving(root: Path, clock: Clock | None = None) -> AsyncIterator[Registry]:
     clock = clock or Clock()
     store = ImageStore(root, clock, Limits(DECLARED, time.monotonic))
     app = web.Application(middlewares=[refusals_become_problems])
-    app.add_routes(
-        routes(store, may_push, PushTokens(b"key", lambda: (clock() - START).total_seconds()), RefusedTokens())
-    )
+    tokens = PushTokens(b"key", lambda: (clock() - START).total_seconds())
+    app.add_routes(routes(store, Pushers(PEOPLE, tokens), RefusedTokens()))
     runner = web.AppRunner(app, shutdown_timeout=1)
     await runner.setup()
     site = web.TCPSite(runner, "127.0.0.1", 0)

@@ -58,7 +58,7 @@ def stored(root: Path) -> set[Path]:
 
 @pytest.mark.parametrize("compress", [bytes, gzip.compress, lzma.compress])
 async def test_an_archive_is_loaded_compressed_or_not(registry: Registry, compress: Callable[[bytes], bytes]) -> None:
-    assert await registry.store.load(chunks(compress(PACKED))) == ["x:v1"]
+    assert await registry.store.load(chunks(compress(PACKED)), who="anna") == ["x:v1"]
     assert {digest_of(each) for each in LAYERS} < registry.blobs()
     assert (await registry.http.get("/v2/x/manifests/v1")).status == 200
     assert registry.leftovers() == []
@@ -66,7 +66,7 @@ async def test_an_archive_is_loaded_compressed_or_not(registry: Registry, compre
 
 async def test_a_compressed_layer_stays_as_it_is(registry: Registry) -> None:
     packed = gzip.compress(LAYERS[0])
-    await registry.store.load(chunks(tar(docker_archive(["x:v1"], [packed]).items())))
+    await registry.store.load(chunks(tar(docker_archive(["x:v1"], [packed]).items())), who="anna")
     document = await (await registry.http.get("/v2/x/manifests/v1")).json(content_type=None)
     assert [each["digest"] for each in document["layers"]] == [digest_of(packed)]
     assert document["layers"][0]["mediaType"].endswith(".tar.gzip")
@@ -74,13 +74,15 @@ async def test_a_compressed_layer_stays_as_it_is(registry: Registry) -> None:
 
 async def test_an_oci_layout_keeps_its_digests(registry: Registry) -> None:
     files = oci_layout("tools/x:v1")
-    assert await registry.store.load(chunks(tar(files.items()))) == ["tools/x:v1"]
+    assert await registry.store.load(chunks(tar(files.items())), who="anna") == ["tools/x:v1"]
     entry = json.loads(files["index.json"])["manifests"][0]
     assert (await registry.http.get("/v2/tools/x/manifests/v1")).headers["Docker-Content-Digest"] == entry["digest"]
 
 
 async def test_names_below_the_current_folder_are_found(registry: Registry) -> None:
-    assert await registry.store.load(chunks(tar((f"./{name}", content) for name, content in FILES.items()))) == ["x:v1"]
+    assert await registry.store.load(
+        chunks(tar((f"./{name}", content) for name, content in FILES.items())), who="anna"
+    ) == ["x:v1"]
 
 
 def without(name: str) -> bytes:
@@ -119,7 +121,7 @@ async def test_a_damaged_archive_is_refused_in_one_line_and_nothing_is_stored(
     registry: Registry, packed: bytes
 ) -> None:
     with pytest.raises(Invalid) as refusal:
-        await registry.store.load(chunks(packed))
+        await registry.store.load(chunks(packed), who="anna")
     assert str(refusal.value)
     assert len(str(refusal.value).splitlines()) == 1
     assert stored(registry.root) == set()
@@ -146,12 +148,12 @@ async def test_one_bad_image_of_two_refuses_both(registry: Registry) -> None:
     second = docker_archive(["y:v1"], [layer({"c": b"3"})])
     entries = json.loads(FILES["manifest.json"]) + json.loads(second["manifest.json"])
     files = {**FILES, **second, "manifest.json": json.dumps(entries).encode()}
-    assert await registry.store.load(chunks(tar(files.items()))) == ["x:v1", "y:v1"]
+    assert await registry.store.load(chunks(tar(files.items())), who="anna") == ["x:v1", "y:v1"]
     for line in await registry.store.images():
-        await registry.store.delete(f"{line['name']}:{line['tag']}")
+        await registry.store.delete(f"{line['name']}:{line['tag']}", who="anna")
     broken = next(name for name in second if name.endswith("layer.tar"))
     with pytest.raises(Invalid, match="damaged"):
-        await registry.store.load(chunks(tar({**files, broken: layer({"c": b"4"})}.items())))
+        await registry.store.load(chunks(tar({**files, broken: layer({"c": b"4"})}.items())), who="anna")
     assert stored(registry.root) == set()
 
 
@@ -166,7 +168,7 @@ async def test_an_archive_with_a_flipped_bit_is_loaded_unharmed_or_refused(
     root = tmp_path_factory.mktemp("registry")
     store = ImageStore(root, Clock(), Limits(DECLARED, time.monotonic))
     try:
-        names = await store.load(chunks(bytes(packed[:cut])))
+        names = await store.load(chunks(bytes(packed[:cut])), who="anna")
     except Invalid:
         assert stored(root) == set()
         return
@@ -184,7 +186,7 @@ async def test_links_in_circles_are_refused(registry: Registry) -> None:
             member.type, member.linkname = tarfile.SYMTYPE, target
             archive.addfile(member)
     with pytest.raises(Invalid):
-        await registry.store.load(chunks(packed.getvalue()))
+        await registry.store.load(chunks(packed.getvalue()), who="anna")
     assert stored(registry.root) == set()
 
 
@@ -194,7 +196,7 @@ async def test_a_client_that_goes_away_leaves_nothing(registry: Registry) -> Non
         raise ConnectionResetError
 
     with pytest.raises(ConnectionResetError):
-        await registry.store.load(breaking())
+        await registry.store.load(breaking(), who="anna")
     assert stored(registry.root) == set()
 
 
@@ -204,7 +206,7 @@ async def test_too_large_an_archive_is_refused(registry: Registry, monkeypatch: 
     monkeypatch.setattr("tinkbox.registry.archive.MAX_ARCHIVE", 1 << 20)
     for packed in (bomb, bytes(2 << 20)):
         with pytest.raises(TooLarge):
-            await registry.store.load(chunks(packed, 1 << 16))
+            await registry.store.load(chunks(packed, 1 << 16), who="anna")
         assert stored(registry.root) == set()
 
 
@@ -214,5 +216,5 @@ async def test_a_full_disk_is_said_and_leaves_nothing(registry: Registry, monkey
 
     monkeypatch.setattr("os.fsync", full)
     with pytest.raises(Unavailable, match="disk is full"):
-        await registry.store.load(chunks(PACKED))
+        await registry.store.load(chunks(PACKED), who="anna")
     assert stored(registry.root) == set()

@@ -85,7 +85,7 @@ async def test_what_docker_saves_can_be_loaded_and_pulled(
             while piece := file.read(100_000):
                 yield piece
 
-    assert await registry.store.load(pieces()) == ["made-here:v1", "tools/made-here:v2"]
+    assert await registry.store.load(pieces(), who="anna") == ["made-here:v1", "tools/made-here:v2"]
     assert registry.leftovers() == []
     await docker(docker_engine, "rmi", image, "quay.io/tools/made-here:v2")
     name = f"{registry.host}/tools/made-here:v2"
@@ -153,7 +153,7 @@ async def test_oci_archives_of_skopeo_can_be_loaded(registry: Registry, tmp_path
     async def content():
         yield oci.read_bytes()
 
-    assert await registry.store.load(content()) == ["tools/x:v3"]
+    assert await registry.store.load(content(), who="anna") == ["tools/x:v3"]
     await skopeo("copy", "--src-tls-verify=false", f"docker://{registry.host}/tools/x:v3", f"dir:{tmp_path / 'dir'}")
 
 

@@ -13,6 +13,7 @@ import pytest
 from aiohttp import ClientConnectionError, ClientResponse, ClientSession, encode_basic_auth
 
 from tests.integration.registry.serving import (
+    ANNAS,
     LOOKER,
     OPERATOR,
     Registry,
@@ -70,8 +71,18 @@ async def test_a_token_to_push_with_is_another_than_the_operators_and_ends(regis
 
     assert await begins(bearer) == 202
     assert (await registry.http.get("/v2/", headers=bearer)).status == 200
-    until, _, mark = given["token"].partition(".")
-    for forged in (f"{int(until) + 1}.{mark}", f"{until}.", until, f"{until}.é"):
+    until, name, mark = given["token"].split(".")
+    others = b"anna@example".hex()
+    for forged in (
+        f"{int(until) + 1}.{name}.{mark}",
+        f"{until}.{others}.{mark}",
+        f"{until}.{name}.",
+        f"{until}.{name}",
+        f"{until}.{mark}",
+        f"{until}.{name}.é",
+        f"{until}.é.{mark}",
+        until,
+    ):
         assert await begins({"Authorization": encode_basic_auth("me", forged, encoding="utf-8")}) == 401
     assert (await registry.http.get("/v2/token", headers=bearer)).status == 401, "or it would never end"
     registry.clock.advance(seconds=given["expires_in"] - 1)
@@ -308,14 +319,27 @@ async def test_tags_and_repositories_are_listed_in_pages(registry: Registry) -> 
         assert await code_of(await registry.http.get(path)) == code
 
 
-async def test_an_image_that_comes_and_goes_is_named_in_the_log(
+async def test_the_log_names_an_image_that_comes_or_goes_and_the_person(
     registry: Registry, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.INFO)
     await registry.push_image("x", "v1")
-    await registry.operator.delete("/v2/x/manifests/v1")
+    asked = {"Authorization": encode_basic_auth("me", ANNAS)}
+    fetched = await (await registry.http.get("/v2/token", headers=asked)).json()
+    annas = {"Authorization": f"Bearer {fetched['token']}"}
+    pulled = await registry.http.get("/v2/x/manifests/v1")
+    headers = {**annas, "Content-Type": pulled.content_type}
+    pushed = await registry.http.put("/v2/x/manifests/v2", data=io.BytesIO(await pulled.read()), headers=headers)
+    assert pushed.status == 201
+    assert (await registry.http.delete("/v2/x/manifests/v1", headers=annas)).status == 202
+    assert (await registry.http.delete("/v2/x/manifests/v2", headers=asked)).status == 202
     said = [each.getMessage() for each in caplog.records]
-    assert [each for each in said if each.startswith("image ")] == ["image stored: x, v1", "image deleted: x, v1"]
+    assert [each for each in said if each.startswith("image ")] == [
+        "image stored by operator: x, v1",
+        "image stored by anna@example: x, v2",
+        "image deleted by anna@example: x, v1",
+        "image deleted by anna@example: x, v2",
+    ]
 
 
 async def test_a_deleted_tag_is_gone(registry: Registry) -> None:

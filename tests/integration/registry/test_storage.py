@@ -68,8 +68,8 @@ async def test_what_an_unfinished_workflow_is_pinned_to_stays(registry: Registry
     registry.store._pinned = asked
     for name in ("y:v1", f"y@{single}"):
         with pytest.raises(Conflict, match="the workflow one is not over"):
-            await registry.store.delete(name)
-    await registry.store.delete("x:v1")
+            await registry.store.delete(name, who="anna")
+    await registry.store.delete("x:v1", who="anna")
     assert {each["digest"] for each in await registry.store.images()} == {members[0], single}
     assert (await registry.http.get(f"/v2/x/manifests/{members[0]}")).status == 200
     answer = await registry.operator.delete(f"/v2/y/manifests/{single}")
@@ -77,8 +77,8 @@ async def test_what_an_unfinished_workflow_is_pinned_to_stays(registry: Registry
     assert registry.store.digest("x", "v1") == ""
     assert registry.store.digest("y", "v1") == single
     pinned.clear()
-    await registry.store.delete("y:v1")
-    await registry.store.delete(f"x@{members[0]}")
+    await registry.store.delete("y:v1", who="anna")
+    await registry.store.delete(f"x@{members[0]}", who="anna")
     assert registry.blobs() == set()
 
 
@@ -103,7 +103,7 @@ async def test_an_image_whose_tag_moved_on_stays_until_it_is_deleted(registry: R
     old = await registry.push_image("x", "v1", "old")
     new = await registry.push_image("x", "v1", "new")
     assert {(line["tag"], line["digest"]) for line in await registry.store.images()} == {("v1", new), ("", old)}
-    await registry.store.delete(f"x@{old}")
+    await registry.store.delete(f"x@{old}", who="anna")
     assert [line["digest"] for line in await registry.store.images()] == [new]
     assert len(registry.blobs()) == 3
 
@@ -157,20 +157,20 @@ async def test_deleting_an_image_keeps_what_others_need(registry: Registry) -> N
         for blob in (shared, own, config):
             await registry.push_blob(blob)
         assert (await registry.put_manifest(name, "v1", manifest(config, [shared, own]))).status == 201
-    await registry.store.delete("x:v1")
+    await registry.store.delete("x:v1", who="anna")
     assert digest_of(shared) in registry.blobs()
     assert len(registry.blobs()) == 4
     assert (await registry.http.get("/v2/y/manifests/v1")).status == 200
-    await registry.store.delete("y:v1")
+    await registry.store.delete("y:v1", who="anna")
     assert registry.blobs() == set()
 
 
 async def test_deleting_one_of_two_tags_keeps_the_image(registry: Registry) -> None:
     digest = await registry.push_image("x", "latest")
     await registry.push_image("x", "v2")
-    await registry.store.delete("x")
+    await registry.store.delete("x", who="anna")
     assert [(line["tag"], line["digest"]) for line in await registry.store.images()] == [("v2", digest)]
-    await registry.store.delete(f"x@{digest}")
+    await registry.store.delete(f"x@{digest}", who="anna")
     assert await registry.store.images() == []
     assert registry.blobs() == set()
 
@@ -179,7 +179,7 @@ async def test_deleting_an_index_deletes_the_members_that_nothing_else_needs(reg
     _, (kept, _) = await push_index(registry, "x", "all", "amd64", "arm64")
     body = await (await registry.http.get(f"/v2/x/manifests/{kept}")).read()
     assert (await registry.put_manifest("x", "amd64", body)).status == 201
-    await registry.store.delete("x:all")
+    await registry.store.delete("x:all", who="anna")
     assert [(line["tag"], line["digest"]) for line in await registry.store.images()] == [("amd64", kept)]
     assert len(registry.blobs()) == 3
 
@@ -188,7 +188,7 @@ async def test_a_member_of_an_index_outlives_its_own_tag(registry: Registry) -> 
     _, (member, _) = await push_index(registry, "x", "all", "amd64", "arm64")
     body = await (await registry.http.get(f"/v2/x/manifests/{member}")).read()
     await registry.put_manifest("x", "amd64", body)
-    await registry.store.delete("x:amd64")
+    await registry.store.delete("x:amd64", who="anna")
     assert (await registry.http.get(f"/v2/x/manifests/{member}")).status == 200
 
 
@@ -196,19 +196,19 @@ async def test_a_push_in_progress_keeps_its_blobs(registry: Registry) -> None:
     """Between a push's blobs and its manifest somebody deletes another image."""
     await registry.push_image("other", "v1", "other")
     fresh = await registry.push_blob(b"pushed a moment ago")
-    await registry.store.delete("other:v1")
+    await registry.store.delete("other:v1", who="anna")
     assert registry.blobs() == {fresh}
     registry.clock.advance(hours=2)
     asked_for = await registry.http.head(f"/v2/x/blobs/{fresh}", headers=OPERATOR)  # "it is here, no need to send it"
     assert asked_for.status == 200
     await registry.push_image("other", "v1", "other")
-    await registry.store.delete("other:v1")
+    await registry.store.delete("other:v1", who="anna")
     assert registry.blobs() == {fresh}
     registry.clock.advance(hours=2)
     # Who may not push keeps nothing.
     assert (await registry.http.head(f"/v2/x/blobs/{fresh}")).status == 200
     await registry.push_image("other", "v1", "other")
-    await registry.store.delete("other:v1")
+    await registry.store.delete("other:v1", who="anna")
     assert registry.blobs() == set()
 
 
@@ -216,7 +216,7 @@ async def test_a_pulled_image_is_freed_at_once_when_deleted(registry: Registry) 
     await registry.push_image("x", "v1")
     for digest in registry.blobs():
         assert (await registry.http.get(f"/v2/x/blobs/{digest}")).status == 200
-    await registry.store.delete("x:v1")
+    await registry.store.delete("x:v1", who="anna")
     assert registry.blobs() == set()
 
 
@@ -225,9 +225,9 @@ async def test_nothing_is_collected_while_a_manifest_cannot_be_read(registry: Re
     await registry.push_image("y", "v1", "other")
     registry.blob_path(digest).write_bytes(b"damaged")
     before = registry.blobs() - {digest}
-    await registry.store.delete("y:v1")
+    await registry.store.delete("y:v1", who="anna")
     assert registry.blobs() == before
-    await registry.store.delete("x:v1")
+    await registry.store.delete("x:v1", who="anna")
     assert registry.blobs() == set()
 
 
@@ -248,11 +248,11 @@ async def test_a_stored_manifest_that_would_be_refused_today_is_listed_and_can_b
 
 async def test_a_loaded_image_can_be_pulled_and_deleted(registry: Registry) -> None:
     packed = tar(docker_archive(["x:v1"], [layer({"a": b"1"})]).items())
-    assert await registry.store.load(chunks(packed)) == ["x:v1"]
-    assert await registry.store.load(chunks(packed)) == ["x:v1"]
+    assert await registry.store.load(chunks(packed), who="anna") == ["x:v1"]
+    assert await registry.store.load(chunks(packed), who="anna") == ["x:v1"]
     (line,) = await registry.store.images()
     assert (await registry.http.get(f"/v2/x/manifests/{line['digest']}")).status == 200
-    await registry.store.delete("x:v1")
+    await registry.store.delete("x:v1", who="anna")
     assert registry.blobs() == set()
 
 
@@ -260,16 +260,16 @@ async def test_a_loaded_image_can_be_pulled_and_deleted(registry: Registry) -> N
 async def test_what_is_not_here_cannot_be_deleted(registry: Registry, reference: str) -> None:
     await registry.push_image("x", "v1")
     with pytest.raises(NotFound):
-        await registry.store.delete(reference)
+        await registry.store.delete(reference, who="anna")
     assert len(await registry.store.images()) == 1
 
 
 async def test_a_name_that_is_none_is_refused(registry: Registry) -> None:
     with pytest.raises(Invalid):
-        await registry.store.delete("../x")
+        await registry.store.delete("../x", who="anna")
 
 
 async def test_a_name_that_looks_like_a_host_can_be_deleted_too(registry: Registry) -> None:
     await registry.push_image("my.tools/x", "v1")
-    await registry.store.delete("my.tools/x:v1")
+    await registry.store.delete("my.tools/x:v1", who="anna")
     assert await registry.store.images() == []

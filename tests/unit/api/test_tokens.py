@@ -7,7 +7,7 @@ import pytest
 
 from tinkbox.api.tokens import People, examine_people, read_people
 from tinkbox.model.access import Caller, Right
-from tinkbox.model.errors import Forbidden, Unavailable
+from tinkbox.model.errors import Unavailable
 
 LOOK, EVERY = frozenset({Right.LOOK}), frozenset(Right)
 ANNA = {"anna": LOOK | {Right.ATTACH}}
@@ -83,8 +83,7 @@ def test_a_token_is_compared_whole() -> None:
     assert [getattr(people.bearer(each), "name", "") for each in ("secret", "other")] == ["anna", "bert"]
 
 
-def test_who_may_not_operate_is_told_so_and_a_stranger_is_not_known() -> None:
-    people = People({"a": Caller(name="anna", rights=LOOK), "b": Caller(name="bert", rights=EVERY)})
-    assert (people.may_operate("b"), people.may_operate("c")) == (True, False)
-    with pytest.raises(Forbidden, match="anna lacks the right to operate"):
-        people.may_operate("a")
+def test_people_are_known_by_name() -> None:
+    anna = Caller(name="anna", rights=LOOK)
+    people = People({"a": anna, "b": Caller(name="bert", rights=EVERY)})
+    assert (people.named("anna"), people.named("a")) == (anna, None)

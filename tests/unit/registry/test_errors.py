@@ -7,7 +7,9 @@ import pytest
 from aiohttp import web
 from aiohttp.test_utils import make_mocked_request
 
+from tinkbox.api.tokens import People
 from tinkbox.door.refused_tokens import RefusedTokens
+from tinkbox.model.access import operator
 from tinkbox.model.errors import Conflict, Denied, Invalid, NotFound, Refusal, TooLarge, Unavailable
 from tinkbox.registry.errors import answering, challenge_for, credential, operator_only
 
@@ -42,9 +44,11 @@ def test_a_token_is_a_bearer_or_a_password(authorization: str, token: str) -> No
 
 @pytest.mark.parametrize("authorization", ["Bearer wrong", basic(b"secret:user"), "Bearer anonymous", ""])
 def test_only_the_operator_passes(authorization: str) -> None:
+    people = People({"secret": operator()})
     with pytest.raises(Denied, match="docker login"):
-        operator_only(asked(Authorization=authorization), lambda given: given == "secret", RefusedTokens())
-    operator_only(asked(Authorization=basic(b"anyone:secret")), lambda given: given == "secret", RefusedTokens())
+        operator_only(asked(Authorization=authorization), people.bearer, RefusedTokens())
+    passing = asked(Authorization=basic(b"anyone:secret"))
+    assert operator_only(passing, people.bearer, RefusedTokens()) == operator()
 
 
 def test_the_challenge_leads_back_to_the_address_that_was_asked() -> None:
@@ -88,10 +92,10 @@ async def test_a_bad_repository_name_never_reaches_a_handler(name: str) -> None:
 def test_a_wrong_token_is_counted_and_none_is_not() -> None:
     refused = RefusedTokens()
     with pytest.raises(Denied, match="pushing needs"):
-        operator_only(asked(), lambda _: False, refused)
+        operator_only(asked(), lambda _: None, refused)
     with pytest.raises(Denied, match="pushing needs"):
-        operator_only(asked(Authorization="Bearer anonymous"), lambda _: False, refused)
+        operator_only(asked(Authorization="Bearer anonymous"), lambda _: None, refused)
     assert refused.total == 0
     with pytest.raises(Denied, match="not valid here"):
-        operator_only(asked(Authorization=basic(b"anyone:guess")), lambda _: False, refused)
+        operator_only(asked(Authorization=basic(b"anyone:guess")), lambda _: None, refused)
     assert refused.total == 1

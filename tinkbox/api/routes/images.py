@@ -5,7 +5,7 @@ from typing import Any, Protocol
 
 from aiohttp import web
 
-from tinkbox.api.access import needing
+from tinkbox.api.access import caller, needing
 from tinkbox.door.bodies import chunks_of
 from tinkbox.model.access import Right
 from tinkbox.model.errors import Invalid
@@ -17,9 +17,9 @@ class Images(Protocol):
     A Protocol because a floor is to be kept: `registry`, which has it, is this floor's neighbour.
     """
 
-    async def load(self, stream: AsyncIterator[bytes]) -> Sequence[str]: ...
+    async def load(self, stream: AsyncIterator[bytes], *, who: str) -> Sequence[str]: ...
     async def images(self) -> Sequence[Mapping[str, Any]]: ...
-    async def delete(self, reference: str) -> None: ...
+    async def delete(self, reference: str, *, who: str) -> None: ...
 
 
 def routes(images: Images) -> list[web.RouteDef]:
@@ -27,13 +27,14 @@ def routes(images: Images) -> list[web.RouteDef]:
         return web.json_response([dict(each) for each in await images.images()])
 
     async def load(request: web.Request) -> web.Response:
-        return web.json_response({"loaded": list(await images.load(chunks_of(request)))})
+        names = await images.load(chunks_of(request), who=caller(request).name)
+        return web.json_response({"loaded": list(names)})
 
     async def delete(request: web.Request) -> web.Response:
         reference = request.query.get("reference", "")
         if not reference:
             raise Invalid("which image? give ?reference=name:tag")
-        await images.delete(reference)
+        await images.delete(reference, who=caller(request).name)
         return web.json_response({})
 
     return [

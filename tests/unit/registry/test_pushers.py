@@ -1,0 +1,73 @@
+"""Whose token pushes images."""
+
+import pytest
+
+from tinkbox.api.tokens import People
+from tinkbox.model.access import Caller, Right
+from tinkbox.model.errors import Forbidden
+from tinkbox.registry.push_tokens import LIFETIME, PushTokens
+from tinkbox.registry.pushers import Pushers
+
+ANNA = Caller(name="anna@example", rights=frozenset({Right.OPERATE}))
+BERT = Caller(name="bert", rights=frozenset({Right.OPERATE}))
+BOTH = {"annas-own": ANNA, "berts-own": BERT}
+
+
+class Clock:
+    seconds = 0.0
+
+    def __call__(self) -> float:
+        return self.seconds
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture
+def tokens(clock: Clock) -> PushTokens:
+    return PushTokens(b"key", clock)
+
+
+def test_push_tokens_of_two_people_differ_and_name_them(tokens: PushTokens) -> None:
+    pushers = Pushers(People(BOTH), tokens)
+    annas, berts = pushers.push_token(ANNA), pushers.push_token(BERT)
+    assert annas != berts
+    assert [pushers.by_any_token(each) for each in (annas, berts, "annas-own", "berts-own")] == [ANNA, BERT, ANNA, BERT]
+
+
+def test_a_push_token_fetches_no_other(tokens: PushTokens) -> None:
+    pushers = Pushers(People(BOTH), tokens)
+    assert pushers.by_own_token("annas-own") == ANNA
+    assert pushers.by_own_token(pushers.push_token(ANNA)) is None
+
+
+def test_a_push_token_ends(tokens: PushTokens, clock: Clock) -> None:
+    given = tokens.issue("anna")
+    clock.seconds = LIFETIME - 1
+    assert tokens.owner(given) == "anna"
+    clock.seconds = LIFETIME
+    assert tokens.owner(given) is None
+
+
+def test_a_push_token_of_another_process_is_none(tokens: PushTokens, clock: Clock) -> None:
+    assert PushTokens(b"other", clock).owner(tokens.issue("anna")) is None
+
+
+@pytest.mark.parametrize("forged", ["", ".", "..", "900", "900.616e6e61", "900..", "x.y.z", "\udcff.\udcff.\udcff"])
+def test_what_was_not_signed_is_no_push_token(tokens: PushTokens, forged: str) -> None:
+    assert tokens.owner(forged) is None
+
+
+def test_a_push_token_dies_with_the_name_in_the_configuration(tokens: PushTokens) -> None:
+    given = Pushers(People(BOTH), tokens).push_token(ANNA)
+    assert Pushers(People({"berts-own": BERT}), tokens).by_any_token(given) is None
+
+
+def test_a_push_token_is_refused_once_its_person_may_not_operate(tokens: PushTokens) -> None:
+    given = Pushers(People(BOTH), tokens).push_token(ANNA)
+    looking = Pushers(People({"annas-own": Caller(name=ANNA.name, rights=frozenset({Right.LOOK}))}), tokens)
+    for token in (given, "annas-own"):
+        with pytest.raises(Forbidden, match=r"anna@example .* lacks the right to operate"):
+            looking.by_any_token(token)

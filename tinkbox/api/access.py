@@ -13,7 +13,7 @@ from tinkbox.door.bodies import holder_of
 from tinkbox.door.problems import Handler
 from tinkbox.door.refused_tokens import RefusedTokens
 from tinkbox.model.access import Caller, Right, operator
-from tinkbox.model.errors import Denied
+from tinkbox.model.errors import Denied, Forbidden
 
 TICKETED = "/v1/shells/{id}/attach"
 _BEARER = web.RequestKey("bearer", Caller)
@@ -72,6 +72,15 @@ def require(request: web.Request, right: Right) -> Caller:
     known = caller(request)
     known.require(right)
     return known
+
+
+def require_if_known(request: web.Request, person: str, right: Right) -> None:
+    """Raises Forbidden for a request that says whose it is, where that is not this person or they lack the right.
+
+    A ticket alone does not say it.
+    """
+    if (_BEARER in request or from_socket(request)) and require(request, right).name != person:
+        raise Forbidden("this ticket was given to another person: ask for one of your own")
 
 
 def needing(right: Right, *routes: web.RouteDef) -> list[web.RouteDef]:

@@ -10,8 +10,9 @@ import aiohttp
 import pytest
 from aiohttp import ClientWebSocketResponse, WSMsgType
 
-from tests.integration.api.door import TOKEN, Door
+from tests.integration.api.door import PEOPLE, TOKEN, Door
 from tests.integration.engine.held import hold, out, typed
+from tinkbox.model.access import Caller, Right
 from tinkbox.model.shells import ShellEnd
 from tinkbox.wire.messages.breakpoints import MAX_WORDS
 from tinkbox.wire.messages.shell import Channel, Frame, close, control, decode, encode, read_status, resize, status
@@ -39,11 +40,17 @@ class Held:
             return answer
 
     @asynccontextmanager
-    async def attached(self, opened: Mapping[str, str], **query: str) -> AsyncIterator[ClientWebSocketResponse]:
-        """A WebSocket by TCP, with a ticket and no token."""
+    async def attached(
+        self, opened: Mapping[str, str], token: str = "", **query: str
+    ) -> AsyncIterator[ClientWebSocketResponse]:
+        """A WebSocket by TCP, with a ticket; without a token unless one is given."""
         url = f"{self.door.url}/v1/shells/{opened['id']}/attach"
         params = {"ticket": opened["ticket"], **query}
-        async with aiohttp.ClientSession() as session, session.ws_connect(url, params=params) as websocket:
+        headers = {"Authorization": f"Bearer {token}"} if token else {}
+        async with (
+            aiohttp.ClientSession(headers=headers) as session,
+            session.ws_connect(url, params=params) as websocket,
+        ):
             yield websocket
 
 
@@ -132,6 +139,45 @@ async def test_a_ticket_is_good_for_one_websocket(held: Held) -> None:
     assert refused.value.status == 401
     async with held.attached(other):
         pass
+
+
+async def attach_status(held: Held, opened: Mapping[str, str], token: str) -> int:
+    """How an attempt to attach is refused."""
+    with pytest.raises(aiohttp.WSServerHandshakeError) as refused:
+        async with held.attached(opened, token):
+            pass
+    return refused.value.status
+
+
+async def test_a_ticket_beside_another_persons_token_is_refused_and_stays_unused(held: Held) -> None:
+    opened = await held.open("attach-token")
+    refused = [await attach_status(held, opened, each) for each in ("look-token", "operate-token", TOKEN, "nobodys")]
+    assert refused == [403, 403, 403, 401]
+    async with held.attached(opened, "attach-token"):
+        (listed,) = await held.door.done("GET", held.path)
+        assert listed["people"] == [{"who": "who-may-attach", "driver": True}]
+
+
+async def test_a_ticket_is_not_for_the_user_of_the_socket_when_it_is_another_persons(held: Held) -> None:
+    opened = await held.open("attach-token")
+    url = f"http://tinkbox/v1/shells/{opened['id']}/attach"
+    with pytest.raises(aiohttp.WSServerHandshakeError) as refused:
+        await held.door.local.ws_connect(url, params={"ticket": opened["ticket"]})
+    assert refused.value.status == 403
+    own = await held.door.done("POST", held.path, {"session": opened["id"]})
+    async with held.door.local.ws_connect(url, params={"ticket": own["ticket"]}):
+        pass
+
+
+async def test_a_ticket_beside_the_token_of_its_person_needs_their_right(
+    held: Held, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened = await held.open("attach-token")
+    looking = Caller(name="who-may-attach", rights=frozenset({Right.LOOK}))
+    monkeypatch.setitem(PEOPLE._tokens, b"attach-token", looking)
+    assert await attach_status(held, opened, "attach-token") == 403
+    monkeypatch.delitem(PEOPLE._tokens, b"attach-token")
+    assert await attach_status(held, opened, "attach-token") == 401
 
 
 async def test_two_viewers_and_a_driver_over_websockets(held: Held) -> None:

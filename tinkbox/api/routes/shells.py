@@ -8,7 +8,7 @@ from typing import Any
 
 from aiohttp import web
 
-from tinkbox.api.access import TICKETED, caller, needing
+from tinkbox.api.access import TICKETED, caller, needing, require_if_known
 from tinkbox.api.following import Followers
 from tinkbox.api.requests import is_number, key_of, read_object
 from tinkbox.door.frames import carry, expect_websocket
@@ -57,7 +57,9 @@ class _ShellDoor:
             raise Invalid("after is how much of the output is known already, in bytes")
         mode = member({"mode": asked.get("mode", Mode.DRIVE)}, "mode", Mode)
         session_id, ticket = request.match_info["id"], asked.get("ticket", "")
-        with self._followers.place(request, self._shells.invited(session_id, ticket)):
+        person = self._shells.invited(session_id, ticket)
+        require_if_known(request, person, Right.ATTACH)
+        with self._followers.place(request, person):
             async with self._shells.attached(session_id, ticket, mode, int(after)) as seat:
                 return await carry(request, seat)
 

@@ -7,6 +7,8 @@ from tinkbox.model.action import Action
 from tinkbox.model.breakpoint import Breakpoints
 from tinkbox.model.services import Service
 
+MAX_TEXT = 256 * 1024  # bytes of UTF-8: a template, and what comes out when it is rendered
+MAX_PLAN = 1024 * 1024  # about the bytes of all actions and services of a workflow, each with everything it needs
 MAX_NAME = 200
 MAX_RETRIES = 100
 MAX_SECONDS = 999_999_999

@@ -1,11 +1,13 @@
 """From a rendered template to a definition: every rule of Tinkerbell's format, and what tinkbox adds to it."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from posixpath import normpath
 
-from yaml.nodes import Node, ScalarNode
+from yaml.nodes import Node, ScalarNode, SequenceNode
 
 from tinkbox.engine.documents.container_definitions import ContainerReader
+from tinkbox.engine.documents.plan_size import PlanSize
 from tinkbox.engine.documents.service_definitions import ServiceReader
 from tinkbox.engine.documents.yaml_nodes import compose, is_null, line_of, path
 from tinkbox.model.action import DEFAULT_ACTION_SECONDS, Action
@@ -48,6 +50,10 @@ def invalid_template(problems: Sequence[Problem], about: str = "") -> Invalid:
 
 
 class _DefinitionReader(ContainerReader):
+    def __init__(self) -> None:
+        super().__init__()
+        self._plan = PlanSize()
+
     def definition(self, node: Node | None) -> Definition:
         if node is None or is_null(node):
             self.problems.append(Problem(text="the template is empty"))
@@ -74,24 +80,42 @@ class _DefinitionReader(ContainerReader):
         reader = ServiceReader()
         services = reader.services(node)
         self.problems += reader.problems
+        if node is not None and services:
+            self._plan.begin_services(len(services), line_of(node))
+            for service in services:
+                self._stop_at(self._plan.service(service))
         return services
+
+    def _stop_at(self, problem: Problem | None) -> None:
+        """Read no further where the plan is too large: aliases can make it thousands of times as large as the text."""
+        if problem is not None:
+            raise invalid_template([*self.problems, problem])
 
     def _task(self, node: Node, key: str) -> Task:
         fields = self.fields(node, key, TASK_KEYS)
         needed = "a task needs its worker: the MAC or IPv4 address of known hardware, or its agentID"
-        read = self.items(fields.get("actions"), path(key, "actions"), self._action)
+        task = Task(
+            name=self.name(fields, node, key),
+            worker=self.worker(fields, node, key, needed),
+            actions=(),
+            volumes=self.volumes(fields, key),
+            environment=self.environment(fields, key),
+        )
+        listed = fields.get("actions")
+        if isinstance(listed, SequenceNode):
+            self._plan.begin_task(task, len(listed.value), key, line_of(node))
+
+        def planned(node: Node, key: str) -> tuple[Action, bool]:
+            action, applies = self._action(node, key)
+            self._stop_at(self._plan.action(task, action))
+            return action, applies
+
+        read = self.items(listed, path(key, "actions"), planned)
         actions = tuple(action for action, _ in read)
         names = [action.name for action in actions]
         twice = "two actions in a task cannot have same name"
-        self.unique(names, fields.get("actions"), path(key, "actions"), twice)
-        return Task(
-            name=self.name(fields, node, key),
-            worker=self.worker(fields, node, key, needed),
-            actions=actions,
-            volumes=self.volumes(fields, key),
-            environment=self.environment(fields, key),
-            skipped=frozenset(action.name for action, applies in read if not applies),
-        )
+        self.unique(names, listed, path(key, "actions"), twice)
+        return replace(task, actions=actions, skipped=frozenset(action.name for action, applies in read if not applies))
 
     def _action(self, node: Node, key: str) -> tuple[Action, bool]:
         """An action, and whether it applies."""

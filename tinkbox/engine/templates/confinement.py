@@ -26,13 +26,14 @@ def answer(source: BinaryIO, sink: BinaryIO) -> None:
     # The appliance knows this module too, and never loads jinja2.
     from tinkbox.engine.templates import go_dialect, jinja_dialect
     from tinkbox.engine.templates.dialects import Dialect
-    from tinkbox.engine.templates.go_dialect import MAX_OUTPUT, Yaml, own_functions
+    from tinkbox.engine.templates.go_dialect import Yaml, own_functions
+    from tinkbox.model.template import MAX_TEXT
 
     os.nice(19)  # before anything is loaded: that takes longer than rendering
     request = json.loads(source.read())
     functions = own_functions(Yaml(MEMORY_BYTES))  # bounded as everything here is, by time
     for loads_what_is_loaded_late in ("{{ 'a' | sort }}", "{{ 1 / 0 }}", "{{ nothing }}", "{% if"):
-        jinja_dialect.render_each(loads_what_is_loaded_late, [{}], functions, MAX_OUTPUT)
+        jinja_dialect.render_each(loads_what_is_loaded_late, [{}], functions, MAX_TEXT)
     try:
         confine()
     except OSError as error:
@@ -45,7 +46,7 @@ def answer(source: BinaryIO, sink: BinaryIO) -> None:
     if Dialect[request["dialect"]] is Dialect.GO:
         rendered = go_dialect.render_each(text, data)
     else:
-        rendered = jinja_dialect.render_each(text, data, functions, MAX_OUTPUT)
+        rendered = jinja_dialect.render_each(text, data, functions, MAX_TEXT)
     del ballast  # so that there is room to say that there was none
     told = [each if isinstance(each, str) else {"line": each.line, "text": each.text} for each in rendered]
     sink.write(json.dumps(told).encode())

@@ -9,13 +9,13 @@ import yaml
 from tinkbox.engine.documents.yaml_nodes import NodeReader, compose
 from tinkbox.gotemplate import GoError, Limits, TemplateError, parse
 from tinkbox.model.errors import Invalid, Problem
+from tinkbox.model.template import MAX_TEXT
 from tinkbox.sprig import FUNCTIONS as SPRIG
 from tinkbox.sprig import REFUSED
 from tinkbox.sprig.regexes import bounded_work
 
-MAX_OUTPUT = 256 * 1024  # bytes of UTF-8, of a Jinja2 template too
 MAX_YAML = 256 * 1024  # characters
-LIMITS = Limits(output_bytes=MAX_OUTPUT)
+LIMITS = Limits(output_bytes=MAX_TEXT)
 TOO_MUCH_MEMORY = "rendering takes too much memory"
 
 
@@ -56,7 +56,7 @@ class Yaml:
         """Blocks with sorted keys, without a line end at the end."""
         self._pay(self._weight(value, self._left))
         try:
-            text = str(yaml.dump(value, Dumper=_Dumper, default_flow_style=False, allow_unicode=True, width=MAX_OUTPUT))
+            text = str(yaml.dump(value, Dumper=_Dumper, default_flow_style=False, allow_unicode=True, width=MAX_TEXT))
         except (yaml.YAMLError, RecursionError) as error:
             raise GoError(f"cannot be written as YAML: {str(error)[:200]}") from None
         return text.removesuffix("\n...\n").rstrip("\n")

@@ -22,13 +22,13 @@ from tinkbox.engine.templates.dialects import (
     find_dialect,
     placeholders,
 )
-from tinkbox.engine.templates.go_dialect import MAX_OUTPUT, NAMES, GoTemplate
+from tinkbox.engine.templates.go_dialect import NAMES, GoTemplate
 from tinkbox.engine.templates.rendering_process import render_confined
 from tinkbox.engine.turns import Turn, in_thread
 from tinkbox.model.errors import Invalid, Problem
 from tinkbox.model.hardware import Hardware
 from tinkbox.model.machine_views import object_view, struct_view
-from tinkbox.model.template import Definition
+from tinkbox.model.template import MAX_TEXT, Definition
 
 WORKFLOW_IDS = ("workflow_id", "workflowid")
 RESERVED = ("Hardware", "hardware", "references", *WORKFLOW_IDS)
@@ -186,5 +186,5 @@ def _because(dialect: Dialect, mark: Mark | None) -> str:
 
 
 def _bound(text: str, what: str) -> None:
-    if len(text.encode(errors="surrogatepass")) > MAX_OUTPUT:
-        raise Invalid(f"the {what} exceeds {MAX_OUTPUT // 1024} KiB")
+    if len(text.encode(errors="surrogatepass")) > MAX_TEXT:
+        raise Invalid(f"the {what} exceeds {MAX_TEXT // 1024} KiB")

@@ -18,13 +18,13 @@ from typing import Any
 import tinkbox
 from tinkbox.engine.templates.confinement import CONFINED, CPU_SECONDS, MEMORY_BYTES, REFUSED
 from tinkbox.engine.templates.dialects import Dialect
-from tinkbox.engine.templates.go_dialect import MAX_OUTPUT
 from tinkbox.engine.turns import Turn
 from tinkbox.model.errors import Problem, Unavailable
+from tinkbox.model.template import MAX_TEXT
 
 WALL_SECONDS = 30.0
 MAX_BATCH = 32
-_MOST_SAID = MAX_BATCH * MAX_OUTPUT * 7  # JSON spells a control character in six bytes
+_MOST_SAID = MAX_BATCH * MAX_TEXT * 7  # JSON spells a control character in six bytes
 _EXCEEDED = Problem(
     text=f"rendering takes more than {CPU_SECONDS} seconds or {MEMORY_BYTES // (1024 * 1024)} MiB of memory"
 )

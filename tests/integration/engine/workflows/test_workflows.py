@@ -24,6 +24,20 @@ async def test_a_workflow_is_what_its_template_was_when_it_was_created(box: Appl
     assert (await box.workflows.get(workflow_id)).text == workflow.text
 
 
+async def test_a_plan_that_is_far_larger_than_its_text_is_refused_before_it_is_stored(box: Appliance) -> None:
+    await box.machine(1)
+    small = HELLO.replace("    actions:", "    environment: {LARGE: VALUE}\n    actions:", 1)
+    small += "".join(f"      - {{name: a{number}, image: x}}\n" for number in range(1000))
+    with pytest.raises(Invalid) as refusal:
+        await box.templates.create("early", small.replace("VALUE", "y" * 10_000))
+    assert "each of its 1002 actions gets a copy" in str(refusal.value.problems[0])
+    await box.templates.create("late", small.replace("VALUE", '{{ repeat 10000 "y" }}'))
+    with pytest.raises(Invalid) as refusal:
+        await box.workflows.create("late", {"device_1": mac(1)})
+    assert "each of its 1002 actions gets a copy" in str(refusal.value.problems[0])
+    assert await box.workflows.all() == []
+
+
 async def test_actions_run_in_order_and_end_the_workflow(box: Appliance) -> None:
     worker = await box.machine(1)
     workflow_id = await box.workflow()

@@ -9,10 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.unit.engine.template_texts import MAC, SMALL
-from tinkbox.engine.templates.go_dialect import MAX_OUTPUT
 from tinkbox.engine.templates.rendering import check, render, render_each, rendering_data
 from tinkbox.model.errors import Invalid
 from tinkbox.model.hardware import hardware_from_document
+from tinkbox.model.template import MAX_TEXT
 
 JINJA = SMALL.replace("{{ .device_1 }}", "{{ device_1 }}")
 VALUED = """\
@@ -181,7 +181,7 @@ async def test_each_of_several_data_has_its_own_result() -> None:
 
 
 async def test_a_text_that_is_too_long_is_refused() -> None:
-    for text, devices in ((SMALL + "#" * MAX_OUTPUT, {"device_1": MAC}), (SMALL, {"device_1": "x" * MAX_OUTPUT})):
+    for text, devices in ((SMALL + "#" * MAX_TEXT, {"device_1": MAC}), (SMALL, {"device_1": "x" * MAX_TEXT})):
         with pytest.raises(Invalid) as refusal:
             await render(text, rendering_data(devices, None))
         said = [str(refusal.value), *(str(problem) for problem in refusal.value.problems)]

@@ -52,6 +52,15 @@ async def test_a_template_is_rendered_for_the_devices_that_are_given() -> None:
     assert (verdict.machine, verdict.problems) == (ONE, ())
 
 
+async def test_a_plan_that_takes_too_much_is_said_of_the_machine_that_it_is_for() -> None:
+    repeated = '{{ repeat (len .Hardware.Disks | mul 200000) "y" }}'
+    text = SMALL.replace("{name: a, image: x}", f"{{name: a, image: x, environment: &large {{A: '{repeated}'}}}}")
+    text += "".join(f"      - {{name: a{number}, image: x, environment: *large}}\n" for number in range(6))
+    large, small = await validate(text, [ONE, TWO], NAMES)
+    assert "a plan takes at most 1MiB: task t takes 1.1MiB or more" in str(large.problems[0])
+    assert small.problems == ()
+
+
 async def test_nothing_of_a_go_template_is_executed_in_the_appliance(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(rendering, "GoTemplate", None)
     fine, _ = await validate(DISK, [ONE, TWO], NAMES)

@@ -26,6 +26,7 @@ AT_ONCE: Final = 10  # workflows in a transaction
 ALWAYS_KEPT: Final = 20  # however little room there is
 IN_VAIN: Final = timedelta(hours=1)  # when nothing more is deleted early, after that gave no room
 PAGES: Final = 1_000  # the same, of the file
+SPARE_PAGES: Final = 4_000  # so many may be free, for what comes next: 16 MiB mostly
 PAUSE: Final = 0.1  # between two, for those who wait
 _log = logging.getLogger(__name__)
 
@@ -82,9 +83,9 @@ class Retainer:
                 await asyncio.sleep(PAUSE)
         if deleted + early:
             await self._forgotten()
-        # People delete as well, when the disk is full: what is free in the file is of no use to anything else.
-        if deleted + early or self._free() < self._retention.keep_free:
-            await self._give_room_back()
+        # People delete as well: what is free in the file is of no use to anything else.
+        spare = 0 if deleted + early or self._free() < self._retention.keep_free else SPARE_PAGES
+        await self._give_room_back(spare)
         if deleted:
             _log.info("%d workflows deleted that ended long ago", deleted, extra={"action": "retention.deleted"})
         if early:
@@ -127,9 +128,11 @@ class Retainer:
                 return deleted
             await asyncio.sleep(PAUSE)
 
-    async def _give_room_back(self) -> None:
-        """Until nothing is free, or where the file gives nothing back."""
+    async def _give_room_back(self, spare: int) -> None:
+        """Where more than `spare` pages are free, until nothing is, or the file gives nothing back."""
         free = await self._store.read(lambda tables: tables.room.free())
+        if free <= spare:
+            return
         while free:
             await self._store.write(lambda tables: tables.room.give_back(PAGES))
             left = await self._store.read(lambda tables: tables.room.free())

@@ -135,16 +135,16 @@ async def test_what_is_listed_along_many_ways_counts_once(registry: Registry, mo
     assert {line["digest"] for line in lines} == set(digests)
     assert {line["size"] for line in lines} == {len(content) + len(configuration([content]))}
     for line in lines[1:]:
-        await registry.store.delete(f"x:{line['tag']}")
-    await registry.store.delete(f"x:{lines[0]['tag']}")
+        await registry.store.delete(f"x:{line['tag']}", who="anna")
+    await registry.store.delete(f"x:{lines[0]['tag']}", who="anna")
     assert registry.blobs() == set()
 
 
 async def test_deleting_an_index_deletes_all_below_it_down_to_what_is_tagged(registry: Registry) -> None:
     digests = await push_ladder(registry, 4)
     for tag in ("0", "1", "3"):
-        await registry.store.delete(f"x:{tag}")
-    await registry.store.delete("x:4")
+        await registry.store.delete(f"x:{tag}", who="anna")
+    await registry.store.delete("x:4", who="anna")
     assert [line["digest"] for line in await registry.store.images()] == [digests[2]]
     assert set(digests) & registry.blobs() == set(digests[:3])
 
@@ -241,8 +241,8 @@ async def test_a_stored_manifest_that_would_be_refused_today_is_listed_and_can_b
     registry.store._repositories.link("x", link)
     lines = await registry.store.images()
     assert {(line["digest"], line["size"] > 0) for line in lines} == {(digest, True), (link.digest, False)}
-    await registry.store.delete(f"x@{link.digest}")
-    await registry.store.delete("x:v1")
+    await registry.store.delete(f"x@{link.digest}", who="anna")
+    await registry.store.delete("x:v1", who="anna")
     assert registry.blobs() == set()
 
 

@@ -57,7 +57,7 @@ from tinkbox.model.limits import (
 from tinkbox.model.sizes import show_size
 from tinkbox.model.text import counted
 from tinkbox.osie.image import images as osie_images
-from tinkbox.private_files import Layout, as_owner, examine_private, make_private, stored_secret
+from tinkbox.private_files import Layout, as_owner, examine_private, make_private, refuse_other_than_file, stored_secret
 from tinkbox.runtime import EngineAway
 from tinkbox.runtime.docker import DockerRuntime
 from tinkbox.settings import contradictions
@@ -73,6 +73,13 @@ _UCRED = struct.Struct("3i")  # unix(7), SO_PEERCRED: pid, uid, gid
 # What everybody is served is left as it is, whoever put it there, and so is what containers write.
 _DATA = Layout(
     private=("tinkbox.sqlite*", "operator.*", BOOT_KEY, LOCK, "people", "recordings", "registry", "services"),
+    files=(
+        *(f"{STORE}{each}" for each in ("", "-journal", "-wal", "-shm")),
+        "operator.token",
+        BOOT_KEY,
+        LOCK,
+        "people/*",
+    ),
     shared=("osie", "raspberrypi", "cache", "services/*/workflow"),
 )
 Say = Callable[[str], None]
@@ -433,6 +440,7 @@ def _made_readable(file: Path) -> str:
 def _running(data: Path) -> int | None:
     """The process of the appliance that serves this folder, None without one; raises Unavailable where it does not answer."""
     try:
+        refuse_other_than_file(data / LOCK)
         with (data / LOCK).open() as lock:
             fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
             return None

@@ -28,10 +28,11 @@ _OTHERS_WRITE: Final = 0o022
 class Layout:
     """What is in such a folder, by patterns of names: `private`, and `shared`, whose modes are left as they are.
 
-    `shared` may name what lies deeper in something private: `services/*/workflow`.
+    Of what is private, `files` are regular files.  They, and `shared`, may name what lies deeper: `services/*/workflow`.
     """
 
     private: Collection[str]
+    files: Collection[str]
     shared: Collection[str]
 
     def knows(self, name: str) -> bool:
@@ -42,7 +43,7 @@ def make_private(folder: Path, layout: Layout) -> None:
     """Make a folder and what is private in it ours alone (0700, 0600); what is made later is by UMASK.
 
     Raises Unavailable, with the remedy, where the folder or a link in it is another user's, a link leads elsewhere than to
-    a folder of ours, the folder cannot be set, or is for other things.
+    a folder of ours, something else is in a file's place, the folder cannot be set, or is for other things.
     """
     with _usable(folder):
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -97,6 +98,16 @@ def as_owner(folder: Path) -> Iterator[str]:
         os.seteuid(0)
         os.setegid(before[1])
         os.setgroups(before[0])
+
+
+def refuse_other_than_file(path: Path) -> None:
+    """Raise Unavailable for what is no regular file: to open a FIFO waits for its other end, maybe for ever.
+
+    A missing file is left to its caller.
+    """
+    with suppress(FileNotFoundError):
+        if not stat.S_ISREG(path.stat().st_mode):
+            raise Unavailable(f"{path} is no regular file: move it away, or name another data directory with --data")
 
 
 def kept_secret(path: Path) -> str:
@@ -172,7 +183,14 @@ def _ours(folder: Path, layout: Layout) -> Iterator[Path]:
                         _refuse_link_elsewhere(path)
                     else:
                         _refuse_another_owner(path, found, folder)
+                        if _named(path.relative_to(folder), layout.files):
+                            refuse_other_than_file(path)
                         yield path
+
+
+def _named(path: PurePath, patterns: Collection[str]) -> bool:
+    """Whether a pattern is of the whole path, from the folder on."""
+    return any(("/" / path).match(f"/{each}") for each in patterns)
 
 
 def _refuse_another_owner(path: Path, found: os.stat_result, folder: Path) -> None:

@@ -1,7 +1,9 @@
 """Folders of ours, which no other user of the host may read."""
 
 import os
+import socket
 import subprocess
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -18,7 +20,7 @@ from tinkbox.private_files import (
     stored_secret,
 )
 
-LAYOUT = Layout(private=("own", "own.*"), shared=("given", "own/*/given"))
+LAYOUT = Layout(private=("own", "own.*"), files=("own.token", "own/*.key"), shared=("given", "own/*/given"))
 needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="makes files of other users")
 
 
@@ -129,6 +131,29 @@ def test_what_another_user_puts_in_until_the_folder_is_narrowed_is_seen(
     monkeypatch.setattr(Path, "chmod", planted)
     with pytest.raises(Unavailable, match="is a link that user 4711 made"):
         make_private(folder, LAYOUT)
+
+
+def bind(path: Path) -> None:
+    with socket.socket(socket.AF_UNIX) as bound:
+        bound.bind(str(path))
+
+
+@pytest.mark.parametrize("make", [os.mkfifo, bind, Path.mkdir])
+@pytest.mark.parametrize("name", ["own.token", "own/boot.key"])
+def test_what_is_no_file_in_the_place_of_one_is_refused(folder: Path, name: str, make: Callable[[Path], None]) -> None:
+    (folder / name).unlink(missing_ok=True)
+    make(folder / name)
+    for look in (examine_private, make_private):
+        with pytest.raises(Unavailable, match=rf"{folder / name} is no regular file: move it away"):
+            look(folder, LAYOUT)
+
+
+def test_a_name_of_a_file_may_be_that_of_a_folder_elsewhere(folder: Path) -> None:
+    (folder / "own/deep/own.token").mkdir()
+    (folder / "own/deep/own").mkdir()
+    (folder / "own/deep/own/boot.key").mkdir()
+    make_private(folder, LAYOUT)
+    assert modes(folder, "own/deep/own/boot.key") == [0o700]
 
 
 def test_a_folder_for_other_things_is_refused(tmp_path: Path) -> None:

@@ -180,6 +180,22 @@ def test_what_is_in_the_place_of_something_else_in_the_data_folder_is_refused_in
     assert "move it away" in failed.err
 
 
+@pytest.mark.parametrize(
+    "name", ["lock", "boot.key", "operator.token", "people/anna.token", "tinkbox.sqlite", "tinkbox.sqlite-journal"]
+)
+def test_a_pipe_in_the_place_of_a_file_is_refused_and_not_waited_for(tmp_path: Path, name: str) -> None:
+    configuration = configure(tmp_path)
+    configuration.data.mkdir(mode=0o700)
+    pipe = configuration.data / name
+    pipe.parent.mkdir(mode=0o700, exist_ok=True)
+    os.mkfifo(pipe)
+    problem = f"{pipe} is no regular file: move it away, or name another data directory with --data\n"
+    failed = run("serve", "--config", str(configuration.path))
+    assert (failed.status, failed.err) == (1, f"tinkbox: {problem}")
+    checked = run("serve", "--config", str(configuration.path), "--check")
+    assert (checked.status, f"wrong: {problem}" in checked.out) == (1, True)
+
+
 def test_a_check_makes_nothing(tmp_path: Path) -> None:
     configuration = configure(tmp_path)
     assert run("serve", "--config", str(configuration.path), "--check").status == 0

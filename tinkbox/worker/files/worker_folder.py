@@ -13,6 +13,7 @@ from tinkbox.worker.files.session_file import SessionFile
 # What containers are given has modes for any user; no other user of the machine gets there.
 LAYOUT = Layout(
     private=("attempts", "services", "session.*", "journal.*", "lock"),
+    files=("session.*", "journal.*", "lock"),
     shared=("workflow", "words", "tools", "holds", "reboot", "services/*/workflow"),
 )
 

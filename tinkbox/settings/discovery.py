@@ -60,7 +60,7 @@ class Discovery:
             ),
             forget=setting(
                 _PLAIN.forget,
-                readers.duration(LEAST_FORGET),
+                readers.age(LEAST_FORGET),
                 "time without a sign of a waiting machine after which it is forgotten",
             ),
         )

@@ -170,6 +170,19 @@ def duration(least: timedelta) -> Reader[timedelta]:
     return read
 
 
+def age(least: timedelta) -> Reader[timedelta]:
+    """As `duration`, with its unit: of what is kept for days, a bare 90 would be gone after 90 seconds."""
+    whole = duration(least)
+
+    @reader(f"{whole.takes}, with its unit", shown=whole.shown)
+    def read(value: Any, default: timedelta) -> timedelta:
+        if isinstance(value, int | float) or (isinstance(value, str) and value.strip().isdecimal()):
+            raise Invalid(f"expected a duration with its unit, such as {whole.shown(default)}, not {value!r}")
+        return whole.read(value, default)
+
+    return read
+
+
 @reader(f"a number from 1 to {MAX_AMOUNT}")
 def amount(value: Any, _: int) -> int:
     """A number of things, at least one."""

@@ -21,7 +21,7 @@ class Kept:
             Retention,
             workflows=setting(
                 _PLAIN.workflows,
-                readers.duration(LEAST_AGE),
+                readers.age(LEAST_AGE),
                 "age at which a finished workflow is deleted, with its attempts, output, data, events and recordings",
             ),
             newest=setting(_PLAIN.newest, readers.count, "finished workflows that are kept whatever their age"),

@@ -108,3 +108,16 @@ def test_every_problem_is_named_at_once(tmp_path: Path) -> None:
         "node.http_port",
         "docker",
     ]
+
+
+@pytest.mark.parametrize(("key", "such_as"), [("retention.workflows", "90d"), ("discovery.forget", "7d")])
+def test_what_is_kept_for_days_is_not_taken_for_seconds(tmp_path: Path, key: str, such_as: str) -> None:
+    section, name = key.split(".")
+    assert problems_of(tmp_path, f"{section}: {{{name}: 90}}") == [
+        f"{key}: expected a duration with its unit, such as {such_as}, not 90"
+    ]
+
+
+def test_leases_and_deadlines_may_be_bare_seconds(tmp_path: Path) -> None:
+    settings = loaded(tmp_path, "dhcp: {lease: 3600}\nlimits: {head: 30}")
+    assert (settings.dhcp.terms.lease_seconds, settings.limits.head.total_seconds()) == (3600, 30)

@@ -35,6 +35,7 @@ HERE = IPv4Address("10.0.0.1")
         (readers.seconds(10), "90m", 60, 5400),
         (readers.seconds(10), 10, 60, 10),
         (readers.duration(timedelta(minutes=1)), "2h", timedelta(days=1), timedelta(hours=2)),
+        (readers.age(timedelta(minutes=1)), "1m30s", timedelta(days=1), timedelta(seconds=90)),
         (readers.choice("ask", "off"), False, "ask", "off"),
         (readers.switch, True, False, True),
         (readers.switch, "off", True, False),
@@ -75,6 +76,19 @@ def test_a_wrong_value_is_refused_with_what_is_expected(reader: Reader[Any], val
     with pytest.raises(Invalid) as refusal:
         reader.read(value, "")
     assert str(refusal.value) == says
+
+
+@pytest.mark.parametrize("value", [90, "90", " 90 ", 1.5, True])
+def test_an_age_without_its_unit_is_refused(value: object) -> None:
+    with pytest.raises(Invalid) as refusal:
+        readers.age(timedelta(minutes=1)).read(value, timedelta(days=90))
+    assert str(refusal.value) == f"expected a duration with its unit, such as 90d, not {value!r}"
+
+
+@pytest.mark.parametrize("value", ["1s", "never", None])
+def test_an_age_that_is_none_is_refused_as_a_duration_is(value: object) -> None:
+    with pytest.raises(Invalid, match="expected a time of at least 1m"):
+        readers.age(timedelta(minutes=1)).read(value, timedelta(days=90))
 
 
 def test_a_text_that_yaml_took_for_a_number_is_named_beside_other_problems() -> None:

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from datetime import timedelta
 from ipaddress import AddressValueError, IPv4Address
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from tinkbox.model.duration import parse_duration, show_duration
 from tinkbox.model.errors import Invalid, Problem
@@ -20,7 +20,9 @@ MAX_AMOUNT = 1_000_000
 MAX_PORT = 65_535
 _NAME = re.compile(r"[A-Za-z0-9]([A-Za-z0-9._-]{0,61}[A-Za-z0-9])?")
 _DOMAIN = re.compile(r"(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)*[a-z](?:[a-z0-9-]{0,61}[a-z0-9])?")
+_NUMBER = re.compile(r"[0-9]+(\.[0-9]+)?")
 _MAX_DOMAIN = 253 - 37  # RFC 1035 §2.3.4, and a workflow's id with its dot in front
+N = TypeVar("N", int, float)
 
 
 def written(value: Any) -> str:
@@ -124,19 +126,27 @@ def addresses(value: Any, default: tuple[IPv4Address, ...]) -> tuple[IPv4Address
         raise Invalid(f"expected addresses such as [172.30.0.53], not {value!r}") from None
 
 
+def number(value: Any, of: type[N], least: float, most: float, expected: str) -> N:
+    """A number of a type, where a whole one does for a float; raises Invalid that says what is `expected`."""
+    if isinstance(value, of | int) and not isinstance(value, bool) and least <= value <= most:
+        return of(value)
+    remedy = ": write it without quotes" if isinstance(value, str) and _NUMBER.fullmatch(value) else ""
+    raise Invalid(f"expected {expected}, not {value!r}{remedy}")
+
+
+def whole_number(value: Any, least: int, most: int, what: str = "a number") -> int:
+    return number(value, int, least, most, f"{what} between {least} and {most}")
+
+
 @reader(f"a number from 1 to {MAX_COUNT}")
 def count(value: Any, _: int) -> int:
-    if isinstance(value, bool) or not isinstance(value, int) or not 0 < value <= MAX_COUNT:
-        raise Invalid(f"expected a number between 1 and {MAX_COUNT}, not {value!r}")
-    return value
+    return whole_number(value, 1, MAX_COUNT)
 
 
 def port(least: int = 1) -> Reader[int]:
     @reader(f"a port from {least} to {MAX_PORT}")
     def read(value: Any, _: int) -> int:
-        if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= MAX_PORT:
-            raise Invalid(f"expected a port between {least} and {MAX_PORT}, not {value!r}")
-        return value
+        return whole_number(value, least, MAX_PORT, "a port")
 
     return read
 
@@ -186,9 +196,7 @@ def age(least: timedelta) -> Reader[timedelta]:
 @reader(f"a number from 1 to {MAX_AMOUNT}")
 def amount(value: Any, _: int) -> int:
     """A number of things, at least one."""
-    if isinstance(value, bool) or not isinstance(value, int) or not 0 < value <= MAX_AMOUNT:
-        raise Invalid(f"expected a number between 1 and {MAX_AMOUNT}, not {value!r}")
-    return value
+    return whole_number(value, 1, MAX_AMOUNT)
 
 
 @reader("a size such as `512MiB`", shown=show_size)

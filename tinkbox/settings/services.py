@@ -33,9 +33,7 @@ def network(value: Any, default: IPv4Network) -> IPv4Network:
 @reader("a number such as `1.5`")
 def processors(value: Any, _: float) -> float:
     """A number of processors, of which a hundredth is the least."""
-    if isinstance(value, bool) or not isinstance(value, int | float) or not LEAST_CPUS <= value <= MOST_CPUS:
-        raise Invalid(f"expected processors, such as 1.5, not {value!r}")
-    return float(value)
+    return readers.number(value, float, LEAST_CPUS, MOST_CPUS, "processors, such as 1.5")
 
 
 _VOLUME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,62}")  # as Docker names volumes

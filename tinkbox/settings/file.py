@@ -43,22 +43,28 @@ def load(path: Path | None = None, data: Path | None = None) -> "Settings":
         raise Invalid(f"cannot read the configuration file {chosen}: {error}") from None
     try:
         # Of a key that is written twice YAML's readers take one, and say nothing.
-        problems = list(_written_twice(yaml.compose(text, yaml.SafeLoader), ""))
+        problems = list(_written_twice(yaml.compose(text, yaml.SafeLoader), "", ()))
         document = yaml.safe_load(text)
     except yaml.YAMLError as error:
         raise Invalid(f"{chosen} is not valid YAML: {_where_it_is_none(error)}") from None
+    except RecursionError:
+        raise Invalid(f"{chosen} has too many values within each other: write fewer brackets") from None
     settings = keys_of(Settings).read({} if document is None else document, "", problems, contradictions.in_file)
     if problems:
         raise Invalid(f"{chosen} has {counted(len(problems), 'problem')}", problems)
     return settings if data is None else replace(settings, data=data.absolute())
 
 
-def _written_twice(node: "yaml.Node | None", key: str) -> Iterator[Problem]:
+def _written_twice(node: "yaml.Node | None", key: str, around: "tuple[yaml.Node, ...]") -> Iterator[Problem]:
+    """Keys that are in a mapping twice; raises MarkedYAMLError for a value that is one of those `around` it."""
     import yaml
 
+    if node is not None and any(each is node for each in around):
+        text = "an alias stands within what it names: write the value out"
+        raise yaml.MarkedYAMLError(problem=text, problem_mark=node.start_mark)
     if isinstance(node, yaml.SequenceNode):
         for each in node.value:
-            yield from _written_twice(each, key)
+            yield from _written_twice(each, key, (*around, node))
     if not isinstance(node, yaml.MappingNode):
         return
     lines = dict[str, int]()
@@ -67,7 +73,7 @@ def _written_twice(node: "yaml.Node | None", key: str) -> Iterator[Problem]:
         if path in lines:
             yield Problem(line=line, key=path, text=f"it is in line {lines[path]} as well: leave one of them")
         lines[path] = line
-        yield from _written_twice(value, path)
+        yield from _written_twice(value, path, (*around, node))
 
 
 def is_draft(path: Path | None) -> bool:

@@ -46,6 +46,27 @@ def test_a_key_that_is_written_twice_is_refused_with_both_lines(tmp_path: Path) 
     }
 
 
+@pytest.mark.parametrize("text", ["a: &b [*b]", "a: &b {c: [*b]}", "a: &b {<<: *b}", "a: &b [c: [*b]]"])
+def test_an_alias_within_what_it_names_is_refused_with_the_line_of_that(tmp_path: Path, text: str) -> None:
+    with pytest.raises(Invalid) as refusal:
+        load(written(tmp_path, f"name: box\n{text}\n"))
+    assert str(refusal.value) == (
+        f"{tmp_path}/tinkbox.yaml is not valid YAML: line 2: an alias stands within what it names: write the value out"
+    )
+
+
+def test_an_alias_of_what_is_complete_is_taken(tmp_path: Path) -> None:
+    settings = load(
+        written(tmp_path, "node: {http_port: &one 81, dns_port: 53}\nlimits: {services: {each: *one, all: *one}}")
+    )
+    assert settings.node.http_port == 81
+
+
+def test_values_too_deep_within_each_other_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(Invalid, match=r"tinkbox\.yaml has too many values within each other"):
+        load(written(tmp_path, "a: " + "[" * 5000))
+
+
 def test_a_file_named_on_the_command_line_must_be_there(tmp_path: Path) -> None:
     with pytest.raises(NotFound, match=r"nowhere\.yaml"):
         load(tmp_path / "nowhere.yaml")

@@ -15,6 +15,8 @@ from tinkbox.settings.declaring import reader, setting
 LEAST_CPUS, MOST_CPUS = 0.01, 4096
 MEMORY = readers.memory(6 << 20, "Docker starts no container with less")
 WORKFLOW_BITS = 28  # the prefix of the network that every workflow with services gets
+# RFC 6890: "this network", loopback, and from 224.0.0.0 on multicast, what is reserved, and broadcast.
+_NO_HOSTS = tuple(map(IPv4Network, ("0.0.0.0/8", "127.0.0.0/8", "224.0.0.0/3")))
 
 
 @reader(f"an IPv4 network of at least a `/{WORKFLOW_BITS}`")
@@ -27,6 +29,11 @@ def network(value: Any, default: IPv4Network) -> IPv4Network:
         raise Invalid(f"expected an IPv4 network such as {default}, not {found!r}") from None
     if chosen.prefixlen > WORKFLOW_BITS:
         raise Invalid(f"{chosen} is too small: every workflow with services takes a /{WORKFLOW_BITS} of it")
+    for each in _NO_HOSTS:
+        if chosen.overlaps(each):
+            raise Invalid(
+                f"{chosen} has addresses of {each}, which is not for networks of hosts: name a private network such as {default}"
+            )
     return chosen
 
 

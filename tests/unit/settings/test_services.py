@@ -39,6 +39,13 @@ def test_dns_for_workflows_is_switched_by_on_and_off(tmp_path: Path, word: str, 
         ("subnets: 10.213.0.0/29", "is too small"),
         ("subnets: 10.213.0.1/16", "expected an IPv4 network such as 10.213.0.0/16"),
         ("subnets: fd00::/64", "expected an IPv4 network"),
+        (
+            "subnets: 127.0.0.0/8",
+            "127.0.0.0/8 has addresses of 127.0.0.0/8, which is not for networks of hosts: name a private",
+        ),
+        ("subnets: 239.1.0.0/16", "239.1.0.0/16 has addresses of 224.0.0.0/3, which is not for networks of hosts"),
+        ("subnets: 255.255.255.0/24", "has addresses of 224.0.0.0/3"),
+        ("subnets: 0.0.0.0/0", "has addresses of 0.0.0.0/8"),
         ("subnets: some", "expected an IPv4 network"),
     ],
 )

@@ -88,7 +88,7 @@ GRACE_SECONDS = 1.0
 # For which a thread that computes keeps Python from the one that answers; 5 ms is Python's own choice.
 SWITCH_SECONDS = 0.0005
 # Open files that no limit counts: database, logs, sockets for datagrams, engine, and connections that wait to be admitted.
-OTHER_FILES = 1024
+OTHER_FILES = 512
 # By the setting `dhcp.mode`; the place is for the interface.
 _DHCP = {
     "reservation": "reservations on {}",

@@ -26,8 +26,8 @@ from tinkbox.model.limits import Ledger, worth_telling
 AT_ONCE: Final = 32
 # How long a newcomer beyond its limit waits until we have seen which connections its host has closed, and how many may wait.
 SETTLING_SECONDS: Final = 0.5
-SETTLING_EACH: Final = 64
-SETTLING_ALL: Final = 128
+SETTLING_EACH: Final = 128
+SETTLING_ALL: Final = 192
 _LOOKS: Final = 10
 # What proxies and servers commonly take.
 MAX_HEAD: Final = 16 * 1024

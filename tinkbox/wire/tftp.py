@@ -164,7 +164,6 @@ class End(StrEnum):
 
     SILENCE = "silence"
     GAVE_UP = "gave up"
-    PORT_CLOSED = "port closed"
     PROBE = "probe"  # it only wanted to know the size, which is a normal end
 
 
@@ -254,27 +253,14 @@ class ReadTransfer:
         if self.done:
             return
         self.done = True
-        if self._greeting or self._told_size_only:
+        # Firmware that only wants to know the size asks with tsize and aborts what follows: a normal end.
+        if self._greeting or (self.block == 0 and "tsize" in self._negotiated):
             self.end = End.PROBE
             return
         self.end = End.GAVE_UP
         self.failure = (
             f"the client gave up at block {self.block} of {self.blocks}: {abort.code} {quoted(abort.message)}"
         )
-
-    def port_closed(self) -> None:
-        """Nobody takes anything at the client's port any more."""
-        if self.done:
-            return
-        self.done = True
-        all_sent = self._sent == self.blocks
-        if self._told_size_only and not all_sent:
-            self.end = End.PROBE
-            return
-        self.end = End.PORT_CLOSED
-        # RFC 1350 §6: who has the last block may leave before its acknowledgement is known to have arrived.
-        rest = ", and may have the rest, which was sent" if all_sent else ""
-        self.failure = f"the client's port was closed after block {self.block} of {self.blocks}{rest}"
 
     def timeout(self) -> Sequence[bytes]:
         """What to send after `patience` seconds of silence."""
@@ -295,11 +281,6 @@ class ReadTransfer:
             return ()
         self._rewind()
         return self._next_window()
-
-    @property
-    def _told_size_only(self) -> bool:
-        """Firmware that only wants to know the size asks with tsize and ends what follows: a normal end."""
-        return self.block == 0 and "tsize" in self._negotiated
 
     def _round_took(self, seconds: float) -> None:
         if self._tries:

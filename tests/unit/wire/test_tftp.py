@@ -377,65 +377,6 @@ def test_giving_up_at_once_without_having_asked_for_the_size_is_a_failure() -> N
     assert "at block 0 of 4" in transfer.failure
 
 
-@pytest.mark.parametrize("options", [{}, {"tsize": 0}, {"blksize": 512}])
-def test_a_port_that_is_closed_in_the_middle_is_a_failure_that_says_where(options: dict[str, object]) -> None:
-    transfer = ReadTransfer(bytes(2000), asking(**options))
-    transfer.start()
-    if options:
-        transfer.acknowledged(0)
-    transfer.acknowledged(1)
-    transfer.port_closed()
-    assert transfer.done
-    assert transfer.end is End.PORT_CLOSED
-    assert transfer.failure == "the client's port was closed after block 1 of 4"
-    assert transfer.acknowledged(2) == ()
-    assert transfer.timeout() == ()
-
-
-@pytest.mark.parametrize("acknowledged", [[], [0]])
-def test_who_asked_for_the_size_and_closed_its_port_wanted_no_more(acknowledged: list[int]) -> None:
-    transfer = ReadTransfer(bytes(2000), asking(tsize=0))
-    transfer.start()
-    for block in acknowledged:
-        transfer.acknowledged(block)
-    transfer.port_closed()
-    assert (transfer.done, transfer.end, transfer.failure) == (True, End.PROBE, "")
-
-
-def test_who_did_not_ask_for_the_size_and_closed_its_port_failed() -> None:
-    transfer = ReadTransfer(bytes(2000), asking(blksize=512))
-    transfer.start()
-    transfer.port_closed()
-    assert transfer.end is End.PORT_CLOSED
-    assert "after block 0 of 4" in transfer.failure
-
-
-@pytest.mark.parametrize(
-    ("options", "acknowledged", "after"), [({}, [1, 2, 3], 3), ({"tsize": 0, "windowsize": 8}, [0], 0)]
-)
-def test_who_closed_its_port_when_all_was_sent_may_have_all(
-    options: dict[str, object], acknowledged: list[int], after: int
-) -> None:
-    transfer = ReadTransfer(bytes(2000), asking(**options))
-    transfer.start()
-    for block in acknowledged:
-        transfer.acknowledged(block)
-    transfer.port_closed()
-    assert (transfer.end, transfer.complete) == (End.PORT_CLOSED, False)
-    assert (
-        transfer.failure
-        == f"the client's port was closed after block {after} of 4, and may have the rest, which was sent"
-    )
-
-
-def test_a_port_that_is_closed_after_the_end_changes_nothing() -> None:
-    transfer = ReadTransfer(bytes(10), asking())
-    transfer.start()
-    transfer.acknowledged(1)
-    transfer.port_closed()
-    assert (transfer.complete, transfer.end, transfer.failure) == (True, None, "")
-
-
 @pytest.mark.parametrize("options", [{}, {"blksize": 8, "windowsize": 4}])
 def test_who_was_never_heard_is_soon_left_alone(options: dict[str, object]) -> None:
     transfer = ReadTransfer(bytes(2000), asking(**options))

@@ -54,7 +54,7 @@ class Delivery(FileAnswer):
         self.etag = entity_tag(found)
         self.headers[hdrs.ACCEPT_RANGES] = "bytes"
         writer = await web.StreamResponse.prepare(self, request)
-        if request.transport is None:
+        if request.transport is None or request.transport.is_closing():
             raise ConnectionResetError("the machine hung up")
         if await asyncio.get_running_loop().sendfile(request.transport, file) != found.st_size:
             raise ConnectionResetError("the file became shorter")  # so that the machine waits for no more of it

@@ -80,15 +80,6 @@ class _Running:
     content: bytes | SharedFile
     started: float
     heard: float
-    refused: bool = False  # its host answered that the port is closed, and no progress was heard since
-
-    def receive(self, buffer: bytearray) -> int:
-        """Read what came to a port of its own, or learn that the machine's is closed."""
-        try:
-            return self.line.recv_into(buffer)
-        except ConnectionRefusedError:
-            self.refused = True
-            raise
 
 
 class TftpServer:
@@ -153,7 +144,7 @@ class TftpServer:
             running = self._by_port.get(descriptor)
             if running is None:
                 continue  # it ended while others were heard
-            for length in received(1, running.receive, buffer):
+            for length in received(1, running.line.recv_into, buffer):
                 block = acknowledged_block(buffer) if length == ACKNOWLEDGEMENT_LENGTH else None
                 if block is not None:
                     self._advance(running, block, now)
@@ -187,7 +178,7 @@ class TftpServer:
             return
         if datagrams:
             # Only progress postpones the time-out: echoes of an old block must not.
-            running.heard, running.refused = now, False
+            running.heard = now
             self._send(datagrams, running)
         elif running.transfer.done:
             self._finish(running)
@@ -268,11 +259,6 @@ class TftpServer:
     def _remind(self) -> None:
         now = self._monotonic()
         for running in list(self._transfers.values()):
-            if running.refused:
-                # Only now: the kernel tells of the closed port before what the client said last.
-                running.transfer.port_closed()
-                self._finish(running)
-                continue
             silent = now - running.heard
             if silent >= LEAST_PATIENCE and silent >= running.transfer.patience:
                 running.heard = now
@@ -375,10 +361,7 @@ class TftpServer:
         )
 
     def _send(self, datagrams: Sequence[bytes], running: _Running) -> None:
-        try:
-            self._send_by(running.line, datagrams, running.peer)
-        except ConnectionRefusedError:  # of what was sent before, in a transfer with a port of its own
-            running.refused = True
+        self._send_by(running.line, datagrams, running.peer)
 
     def _answer(self, datagrams: Sequence[bytes], peer: Peer) -> None:
         """Say what begins no transfer, from where it was asked."""
@@ -391,7 +374,5 @@ class TftpServer:
             bursts.send(line, datagrams, peer)
         except BlockingIOError:
             return  # the send buffer is full: the time-out repeats the rest
-        except ConnectionRefusedError:
-            raise
         except OSError as error:
             _log.debug("send to %s: %s", peer[0], error, extra={"action": "tftp.send-failed"})

@@ -96,14 +96,6 @@ def _what_stopped(seen: Sighting, told: tuple[str, ...], *, always: bool) -> Fin
     """`told` is the evidence; `always`: each time after the same block."""
     block, blocks, size = number(seen, "block") or 0, number(seen, "blocks") or 0, number(seen, "blksize") or _PLAIN
     packet = size + _HEADERS
-    if text(seen, "why") == "port closed":
-        return Finding(
-            gravity=Gravity.FAULT,
-            cause=f"The machine's port was closed after block {block} of {blocks} of its boot loader.",
-            evidence=told,
-            remedy="What loaded it ended before the file did: look at the machine's screen, and boot it once more. A firewall "
-            "on the way that refuses our answers, which go from another port than 69, looks the same: allow UDP both ways.",
-        )
     if block == 0 and seen.facts.get("heard") == 0:
         return Finding(
             gravity=Gravity.FAULT,
@@ -227,7 +219,7 @@ def _is_uefi(case: Case) -> bool:
 
 
 def _stopped(seen: Sighting) -> bool:
-    return text(seen, "why") in ("silence", "gave up", "port closed")
+    return text(seen, "why") in ("silence", "gave up")
 
 
 def _never_ran(case: Case) -> Iterator[tuple[Sighting, Sighting]]:

@@ -1,7 +1,6 @@
 """Real TFTP clients and large files, bad lines, large windows, crowds, and clients that stop."""
 
 import asyncio
-import shlex
 import struct
 import time
 from collections.abc import AsyncIterator
@@ -178,27 +177,6 @@ async def test_two_hundred_at_once_all_get_their_file(tmp_path: Path) -> None:
             ]
         assert all(task.result() == MEDIUM for task in fetching)
         assert not observer.of(Stage.LOADER_FAILED)
-
-
-async def test_clients_that_were_killed_give_their_room_back_at_once(tmp_path: Path) -> None:
-    """They may take so much a second only, so that they are still at it; the next repetition finds their ports closed."""
-    (tmp_path / "ramdisk").write_bytes(MEGABYTE * 8)
-    command = "curl -sS --tftp-no-options --limit-rate 10k -o {into} tftp://127.0.0.1:{port}/ramdisk"
-    async with serving(tmp_path) as (server, (_, port), observer):
-        clients = [
-            await asyncio.create_subprocess_exec(*shlex.split(command.format(into=tmp_path / str(number), port=port)))
-            for number in range(4)
-        ]
-        async with asyncio.timeout(60):
-            while sum(each.transfer.moving for each in server._transfers.values()) < len(clients):  # noqa: ASYNC110 - it tells nobody
-                await asyncio.sleep(0.01)
-        for client in clients:
-            client.kill()
-            await client.wait()
-        async with asyncio.timeout(60):
-            while server._transfers:  # noqa: ASYNC110 - it tells nobody
-                await asyncio.sleep(0.01)
-        assert {facts["why"] for facts in observer.of(Stage.LOADER_FAILED)} == {"port closed"}
 
 
 async def test_clients_that_stop_hold_up_nobody_and_are_forgotten(tmp_path: Path) -> None:

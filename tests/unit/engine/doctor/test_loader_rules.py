@@ -108,12 +108,6 @@ def test_a_transfer_that_always_stops_at_one_block_is_stopped_by_a_rule() -> Non
     assert "Each time" not in found.cause
 
 
-@pytest.mark.parametrize(("block", "heard"), [(0, 0), (0, 1), (40, 1)])
-def test_a_port_that_was_closed_is_told_as_that(block: int, heard: int) -> None:
-    (found,) = transfer_stopped(case(asked(0), failed(3, "port closed", block, heard=heard)))
-    assert found.cause == f"The machine's port was closed after block {block} of 171 of its boot loader."
-
-
 def test_a_transfer_that_was_repeated_with_success_is_no_fault() -> None:
     assert not list(transfer_stopped(case(asked(0), failed(30, "silence", 40), fetched(31))))
     assert not list(transfer_stopped(case(asked(0), failed(30, "probe", 0), fetched(31))))

@@ -113,3 +113,12 @@ async def test_the_last_early_deletion_is_remembered(store: Store) -> None:
         last = EarlyDeletion(workflows=workflows, octets=7, since=NOW, until=NOW + timedelta(seconds=1))
         await store.write(lambda tables, last=last: tables.room.note_early_deletion(last))
     assert await store.read(lambda tables: tables.room.early_deletion()) == last
+
+
+async def test_so_many_free_pages_are_given_back_as_are_asked_for(store: Store) -> None:
+    await store.write(fill)
+    await store.write(empty)
+    free = await store.read(lambda tables: tables.room.free())
+    assert free > 5
+    await store.write(lambda tables: tables.room.give_back(5))
+    assert await store.read(lambda tables: tables.room.free()) == free - 5

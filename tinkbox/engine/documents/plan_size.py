@@ -1,5 +1,6 @@
 """How much the plan of a workflow takes, counted before it is made: each action has a copy of its task's environment and volumes."""
 
+import json
 from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import chain
@@ -11,7 +12,7 @@ from tinkbox.model.sizes import show_size
 from tinkbox.model.template import MAX_PLAN, Task, merged_environment, merged_volumes
 from tinkbox.model.text import counted
 
-# What an action or a service counts beside its texts, and each of its texts beside its bytes: so little that many small
+# What an action or a service counts beside its texts, and each of its texts beside its bytes in JSON: so little that many small
 # actions are no problem as long as the text has room for them.
 ENTRY_BYTES = 32
 TEXT_BYTES = 4
@@ -102,4 +103,7 @@ class PlanSize:
 
 
 def _bytes(texts: Iterable[str]) -> int:
-    return sum(TEXT_BYTES + len(each.encode(errors="surrogatepass")) for each in texts)
+    """As they are stored: a control character takes six bytes in JSON."""
+    return sum(
+        TEXT_BYTES + len(json.dumps(each, ensure_ascii=False).encode(errors="surrogatepass")) - 2 for each in texts
+    )

@@ -58,6 +58,12 @@ def test_a_plan_may_take_all_of_its_limit_and_not_a_byte_more() -> None:
     assert "task t takes 1MiB or more" in problem_of(HEAD + task("t", 1, environment=f'{{A: "{"y" * (rest + 1)}"}}'))
 
 
+def test_a_control_character_takes_what_it_takes_in_json() -> None:
+    read_definition(HEAD + task("t", 9, environment='{A: "' + "y" * 100_000 + '"}'))
+    said = problem_of(HEAD + task("t", 9, environment='{A: "' + r"\e" * 100_000 + '"}'))
+    assert "task t take 585.9KiB, and each of its 9 actions gets a copy (5.1MiB)" in said
+
+
 def test_as_many_small_actions_as_a_text_has_room_for_are_a_plan() -> None:
     text = HEAD + task("t", 7_200)
     assert MAX_TEXT - 10_000 < len(text) < MAX_TEXT

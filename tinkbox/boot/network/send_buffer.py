@@ -11,9 +11,9 @@ import termios
 from typing import Final
 
 from tinkbox.boot.network.neighbours import neighbour
+from tinkbox.boot.network.sockets import interface_of
 
 _WAITING = struct.Struct("=i")
-_INTERFACE_NAME: Final = 16  # IFNAMSIZ
 _EVERYBODY: Final = "255.255.255.255"
 
 
@@ -22,14 +22,12 @@ class SendBuffer:
 
     def __init__(self, line: socket.socket) -> None:
         self._line = line
-        self._interface = line.getsockopt(socket.SOL_SOCKET, socket.SO_BINDTODEVICE, _INTERFACE_NAME).strip(b"\0")
+        self._interface = interface_of(line)
         self._for_unknown = line.getsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF) // 2
-        self.refused = 0
 
     def has_room_for(self, address: str) -> bool:
         """Whether something may be sent to an IPv4 address now."""
         (waiting,) = _WAITING.unpack(fcntl.ioctl(self._line, termios.TIOCOUTQ, bytes(_WAITING.size)))
-        if waiting < self._for_unknown or address == _EVERYBODY or neighbour(self._line, self._interface, address):
+        if waiting < self._for_unknown or address == _EVERYBODY:
             return True
-        self.refused += 1
-        return False
+        return neighbour(self._line, self._interface, address) is not None

@@ -12,6 +12,7 @@ from pathlib import Path
 from tinkbox.model.errors import Unavailable
 from tinkbox.wire.dhcp.packets import BOOT_SERVER_PORT, SERVER_PORT
 
+_INTERFACE_NAME = 16  # IFNAMSIZ
 # Machines ask at no other ports.
 _DHCP_REMEDY = "or leave DHCP to it: `dhcp.mode: off`, and `tinkbox doctor` prints what it has to say"
 
@@ -33,6 +34,11 @@ def bind_udp(*, interface: str, address: str, port: int, receive_buffer: int = 4
         bound.close()
         raise refused(error, "udp", address, port) from None
     return bound
+
+
+def interface_of(bound: socket.socket) -> bytes:
+    """The name of the interface that a socket is bound to; empty: of none."""
+    return bound.getsockopt(socket.SOL_SOCKET, socket.SO_BINDTODEVICE, _INTERFACE_NAME).strip(b"\0")
 
 
 # On a host that was set to BBR, which sets a timer for every few packets of each machine, these timers took a third of the

@@ -9,9 +9,10 @@ import socket
 from collections.abc import Iterator
 from typing import Final
 
+from tinkbox.boot.network.sockets import interface_of
+
 # A window of the largest acknowledgements; the kernel's least is more.
 _RECEIVE_BUFFER: Final = 4096
-_INTERFACE_NAME: Final = 16  # IFNAMSIZ
 
 
 class TransferPorts:
@@ -24,7 +25,7 @@ class TransferPorts:
 
     def __init__(self, listening: socket.socket) -> None:
         self._listening = listening
-        self._interface = listening.getsockopt(socket.SOL_SOCKET, socket.SO_BINDTODEVICE, _INTERFACE_NAME)
+        self._interface = interface_of(listening)
         self._epoll = select.epoll()
 
     def fileno(self) -> int:
@@ -36,7 +37,7 @@ class TransferPorts:
         line = socket.socket(socket.AF_INET, socket.SOCK_DGRAM | socket.SOCK_NONBLOCK)
         try:
             line.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, _RECEIVE_BUFFER)
-            if self._interface.strip(b"\0"):
+            if self._interface:
                 line.setsockopt(socket.SOL_SOCKET, socket.SO_BINDTODEVICE, self._interface)
             line.bind((self._listening.getsockname()[0], 0))
             line.connect(peer)

@@ -16,6 +16,7 @@ from tests.integration.attacks.attacked import KNOWN, PATIENCE, SERVER, Attacked
 from tests.integration.boot.wires import inside
 from tests.machine.hosts import Host
 from tests.machine.lab import address, hardware, mac, until
+from tinkbox.boot.tftp.path_mtu import way_to
 from tinkbox.model.hardware import MacAddress
 from tinkbox.wire.dhcp.packets import MessageType, Op, Option, Packet, decode, encode
 
@@ -64,6 +65,42 @@ def test_blind_acknowledgements_have_no_file_sent_to_somebody_else(box: Attacked
             while True:
                 heard += len(line.recv(65536))
     assert heard <= MOST_TIMES * sent
+
+
+def fragmentation_needed(quoted: bytes) -> bytes:
+    """An ICMP message that has a host send in packets of 552 bytes, for a raw socket."""
+    message = struct.pack(">BBHHH", 3, 4, 0, 0, 552) + quoted
+    total = sum(struct.unpack(f">{len(message) // 2}H", message))
+    total = (total & 0xFFFF) + (total >> 16)
+    return message[:2] + struct.pack(">H", ~(total + (total >> 16)) & 0xFFFF) + message[4:]
+
+
+def put_together(host: Host) -> int:
+    """How many fragments a host has had to put together."""
+    names, values = (line.split() for line in host.run("cat", "/proc/net/snmp").decode().splitlines()[:2])
+    return int(values[names.index("ReasmReqds")])
+
+
+def test_a_forged_icmp_message_makes_no_machines_blocks_smaller(box: Attacked) -> None:
+    before = put_together(box.machine)
+    header = struct.pack(">BBHHHBBH", 0x45, 0, 28, 0, 0, 64, socket.IPPROTO_ICMP, 0)
+    header += IPv4Address(SERVER).packed + IPv4Address(address(KNOWN)).packed
+    with inside(box.hostile.path):
+        raw = socket.socket(socket.AF_INET, socket.SOCK_RAW, socket.IPPROTO_ICMP)
+    with raw, box.datagrams(box.machine) as line:
+        raw.sendto(fragmentation_needed(header + bytes(8)), (SERVER, 0))
+        with inside(box.network):
+            until(lambda: way_to(address(KNOWN)).mtu == 552, "the kernel to believe it")
+        line.sendto(b"\0\1undionly.kpxe\0octet\0blksize\x001468\0", (SERVER, 69))
+        agreed, server = line.recvfrom(65536)
+        assert agreed == b"\0\6blksize\x001468\0"
+        # And of the transfer that is under way, as who sees its packets can.
+        udp = struct.pack(">BBHHHBBH", 0x45, 0, 1500, 0, 0, 64, socket.IPPROTO_UDP, 0) + header[12:]
+        udp += struct.pack(">HHHH", server[1], line.getsockname()[1], 1480, 0)
+        raw.sendto(fragmentation_needed(udp), (SERVER, 0))
+        line.sendto(b"\0\4\0\0", server)
+        assert len(line.recv(65536)) == 1472
+    assert put_together(box.machine) == before
 
 
 @pytest.fixture

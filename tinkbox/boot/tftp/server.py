@@ -16,9 +16,10 @@ from typing import NoReturn, Protocol
 
 from tinkbox.boot.network.datagrams import DRAIN, reading, received
 from tinkbox.boot.network.send_buffer import SendBuffer
+from tinkbox.boot.network.sockets import interface_of
 from tinkbox.boot.tftp import udp_segmentation as bursts
 from tinkbox.boot.tftp.packet_layouts import Layouts
-from tinkbox.boot.tftp.path_mtu import path_mtu
+from tinkbox.boot.tftp.path_mtu import Way, way_to
 from tinkbox.boot.tftp.shared_files import SharedFile, SharedFiles
 from tinkbox.boot.tftp.transfer_ports import TransferPorts
 from tinkbox.model.boot import Stage
@@ -100,6 +101,8 @@ class TftpServer:
     ) -> None:
         self._socket = listening
         self._shared = SendBuffer(listening)
+        # One socket is for machines behind routers as well, so that it has to believe ICMP (`path_mtu`).
+        self._interface = b"" if single_port else interface_of(listening)
         self._room = room
         self._ports = None if single_port else TransferPorts(listening)
         self._by_port: dict[int, _Running] = {}
@@ -186,7 +189,8 @@ class TftpServer:
     def _begin(self, request: ReadRequest, peer: Peer) -> None:
         if not self._requests.take(peer[0].encode(), self._monotonic()):
             return
-        running, request = self._transfers.get(peer), unfragmented(request, path_mtu(peer[0]))
+        running, way = self._transfers.get(peer), way_to(peer[0], self._interface)
+        request = unfragmented(request, way.mtu)
         again = running is not None and running.request == request
         if again and running is not None and running.transfer.moving:
             return  # the first request, delivered late once more
@@ -201,7 +205,7 @@ class TftpServer:
             return
         if running is not None:
             self._forget(running)
-        line = self._line(peer)
+        line = self._line(peer, way)
         if line is None:
             if isinstance(content, SharedFile):
                 content.release()
@@ -228,14 +232,14 @@ class TftpServer:
             _log.warning("%s: %s", path, error.strerror, extra={"action": "tftp.unreadable"})
             return None
 
-    def _line(self, peer: Peer) -> socket.socket | None:
+    def _line(self, peer: Peer, way: Way) -> socket.socket | None:
         """The socket for another transfer to a machine; None when there is no room for it."""
         if not self._has_room(peer):
             return None
         if self._ports is None:
             return self._socket
         try:
-            return self._ports.open(peer)
+            return self._ports.open(peer, direct=way.direct)
         except OSError as error:
             self._room.give_back(peer[0])
             _log.warning("no port for a transfer: %s", error.strerror, extra={"action": "tftp.no-port"})

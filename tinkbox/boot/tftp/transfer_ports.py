@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from tinkbox.boot.network.sockets import interface_of
+from tinkbox.boot.tftp.path_mtu import believe_no_icmp
 
 # A window of the largest acknowledgements; the kernel's least is more.
 _RECEIVE_BUFFER: Final = 4096
@@ -32,13 +33,18 @@ class TransferPorts:
         """What is readable when something waits at one of the ports."""
         return self._epoll.fileno()
 
-    def open(self, peer: tuple[str, int]) -> socket.socket:
-        """A socket for what goes to and comes from one machine; raises OSError when there is none to be had."""
+    def open(self, peer: tuple[str, int], *, direct: bool) -> socket.socket:
+        """A socket for what goes to and comes from one machine; raises OSError when there is none to be had.
+
+        `direct`: the machine is on our own link (`path_mtu.Way`).
+        """
         line = socket.socket(socket.AF_INET, socket.SOCK_DGRAM | socket.SOCK_NONBLOCK)
         try:
             line.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, _RECEIVE_BUFFER)
             if self._interface:
                 line.setsockopt(socket.SOL_SOCKET, socket.SO_BINDTODEVICE, self._interface)
+            if direct:
+                believe_no_icmp(line)
             line.bind((self._listening.getsockname()[0], 0))
             line.connect(peer)
             self._epoll.register(line, select.EPOLLIN)

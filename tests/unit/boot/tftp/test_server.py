@@ -480,7 +480,7 @@ async def test_where_there_is_no_port_to_be_had_the_machine_may_ask_again(monkey
         assert await machine.fetch("loader.efi") == LOADER
 
 
-def _no_more_files(*_: object) -> socket.socket:
+def _no_more_files(*_: object, **__: object) -> socket.socket:
     raise OSError(errno.EMFILE, "Too many open files")
 
 

@@ -262,14 +262,18 @@ class ReadTransfer:
             f"the client gave up at block {self.block} of {self.blocks}: {abort.code} {quoted(abort.message)}"
         )
 
+    def abandon(self) -> None:
+        """End it, because the client is silent."""
+        self.done = True
+        self.end = End.SILENCE
+        self.failure = f"nothing heard after block {self.block} of {self.blocks}"
+
     def timeout(self) -> Sequence[bytes]:
         """What to send after `patience` seconds of silence."""
         if self.done:
             return ()
         if self._tries >= (RETRIES if self._heard else RETRIES_UNHEARD):
-            self.done = True
-            self.end = End.SILENCE
-            self.failure = f"nothing heard after block {self.block} of {self.blocks}"
+            self.abandon()
             return ()
         self._tries += 1
         self._doublings = min(self._doublings + 1, _MOST_DOUBLINGS)

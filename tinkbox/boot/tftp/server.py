@@ -50,6 +50,8 @@ REQUESTS = Rate(burst=200, a_second=40)
 REMEMBERED = 4096
 # Somebody who boots takes the first block sooner; a flood in others' names is through all transfers in half a second.
 SILENT_SECONDS = 0.25
+# Without progress for so long, a transfer gives way to another one of the same address that has no room.
+STALLED_SECONDS = 2.0
 LOOKED_THROUGH = 256
 TICK = 0.2
 Peer = tuple[str, int]
@@ -80,7 +82,8 @@ class _Running:
     request: ReadRequest
     content: bytes | SharedFile
     started: float
-    heard: float
+    moved: float  # when a block was last acknowledged
+    heard: float  # the same, or when the client was last reminded
 
 
 class TftpServer:
@@ -181,7 +184,7 @@ class TftpServer:
             return
         if datagrams:
             # Only progress postpones the time-out: echoes of an old block must not.
-            running.heard = now
+            running.moved = running.heard = now
             self._send(datagrams, running)
         elif running.transfer.done:
             self._finish(running)
@@ -213,7 +216,7 @@ class TftpServer:
         now = self._monotonic()
         transfer = ReadTransfer(content, request, self._layouts.cut)
         running = _Running(
-            peer=peer, line=line, transfer=transfer, request=request, content=content, started=now, heard=now
+            peer=peer, line=line, transfer=transfer, request=request, content=content, started=now, moved=now, heard=now
         )
         self._transfers[peer] = running
         if self._ports is not None:
@@ -247,13 +250,28 @@ class TftpServer:
 
     def _has_room(self, peer: Peer) -> bool:
         """Take room for another transfer."""
-        return self._room.take(peer[0]) or (self._forget_silent() and self._room.take(peer[0]))
+        return self._room.take(peer[0]) or (self._make_room(peer[0]) and self._room.take(peer[0]))
+
+    def _make_room(self, address: str) -> bool:
+        """End a transfer that is in the way of another one of this address, if one may be ended."""
+        ledger = self._room.ledger
+        if ledger.held_by(address) >= ledger.limit.each:
+            return self._end_stalled(address)
+        return ledger.used >= ledger.limit.for_strangers and self._forget_silent()
+
+    def _end_stalled(self, address: str) -> bool:
+        """End the transfer of an address that has made no progress for longest: its machine may have been reset many times."""
+        of_address = (each for each in self._transfers.values() if each.peer[0] == address)
+        stalled = min(of_address, key=lambda each: each.moved)
+        if self._monotonic() - stalled.moved < STALLED_SECONDS:
+            return False
+        stalled.transfer.abandon()
+        self._finish(stalled)
+        return True
 
     def _forget_silent(self) -> bool:
-        """Make room: end the oldest of the transfers that nobody took anything of, since anybody can ask in another's name."""
-        ledger, due = self._room.ledger, self._monotonic() - SILENT_SECONDS
-        if ledger.used < ledger.limit.for_strangers:
-            return False  # it is one machine that has too many
+        """End the oldest of the transfers that nobody took anything of, since anybody can ask in another's name."""
+        due = self._monotonic() - SILENT_SECONDS
         for each in islice(self._transfers.values(), LOOKED_THROUGH):
             if not each.transfer.moving and each.started < due:
                 self._forget(each)

@@ -369,6 +369,25 @@ async def test_one_address_cannot_take_all_the_room() -> None:
         assert (await late.hear())[:5] == b"\0\3\0\1" + LOADER[:1]
 
 
+async def test_transfers_that_stopped_do_not_lock_their_address_out() -> None:
+    async with serving() as bench:
+        dead, busy = [bench.machine() for _ in range(TFTP_TRANSFERS.each - 1)], bench.machine()
+        for machine in [busy, *dead]:
+            machine.ask("loader.efi")
+            await machine.hear()
+        for machine in dead:
+            machine.acknowledge(1)
+            await machine.hear()
+        bench.now += tftp.STALLED_SECONDS
+        busy.acknowledge(1)
+        assert (await busy.hear())[:4] == b"\0\3\0\2"
+        assert await bench.machine().fetch("loader.efi") == LOADER
+        (failed,) = [facts for _, stage, facts in bench.observer.seen if stage is Stage.LOADER_FAILED]
+        assert (failed["why"], failed["block"], failed["message"]) == ("silence", 1, "nothing heard after block 1 of 3")
+        busy.acknowledge(2)
+        assert (await busy.hear())[:4] == b"\0\3\0\3"
+
+
 async def test_who_asks_without_end_is_not_always_answered_and_slows_nobody() -> None:
     async with serving() as bench:
         insistent, reporter = bench.machine(), bench.machine("127.0.0.2")

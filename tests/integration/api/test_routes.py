@@ -258,6 +258,33 @@ async def test_data_that_was_never_written_is_version_0(door: Door) -> None:
     assert await door.done("GET", f"/v1/workflows/{workflow_id}/data") == {"version": 0, "files": []}
 
 
+async def test_the_log_names_who_changes_what(door: Door, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO)
+    template, workflow_id = await prepared(door)
+    await door.done("PUT", f"/v1/templates/{template}", {"data": HELLO.replace("hello-world", "other")})
+    await door.done("POST", f"/v1/workflows/{workflow_id}/cancel")
+    await door.done("POST", f"/v1/workflows/{workflow_id}/retry")
+    await door.done("POST", f"/v1/workflows/{workflow_id}/cancel")
+    headers = {"Authorization": "Bearer operate-token"}
+    async with aiohttp.ClientSession(headers=headers) as session:
+        for path in (f"workflows/{workflow_id}", f"templates/{template}", f"hardware/{MACHINE}"):
+            async with session.delete(f"{door.url}/v1/{path}") as response:
+                assert response.status == 200
+    me = getpass.getuser()
+    assert [each.getMessage() for each in caplog.records if each.name == "tinkbox.api.changes"] == [
+        f"hardware pushed by {me}: {MACHINE}",
+        f"template created by {me}: {template}, hello",
+        f"workflow created by {me}: {workflow_id}",
+        f"template changed by {me}: {template}",
+        f"workflow canceled by {me}: {workflow_id}",
+        f"workflow retried by {me}: {workflow_id}",
+        f"workflow canceled by {me}: {workflow_id}",
+        f"workflow deleted by who-may-operate: {workflow_id}",
+        f"template deleted by who-may-operate: {template}",
+        f"hardware deleted by who-may-operate: {MACHINE}",
+    ]
+
+
 async def test_the_log_names_who_loads_and_deletes_images(door: Door, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.INFO)
     await door.done("POST", "/v1/images", image_archive("tools/one:v1"))

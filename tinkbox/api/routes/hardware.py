@@ -7,6 +7,7 @@ from dataclasses import asdict
 from aiohttp import web
 
 from tinkbox.api.access import caller, needing
+from tinkbox.api.changes import log_change
 from tinkbox.api.json_values import Document, time
 from tinkbox.api.requests import MAX_DOCUMENT, key_of, read_object, text_field
 from tinkbox.api.routes import discovered
@@ -37,7 +38,9 @@ def routes(
         return web.json_response([hardware_document(each) for each in await machines.all()])
 
     async def push(request: web.Request) -> web.Response:
-        return web.json_response(await push_documents(machines, await body_of(request, MAX_DOCUMENT)))
+        answer = await push_documents(machines, await body_of(request, MAX_DOCUMENT))
+        log_change(request, "hardware pushed", *(each["id"] for each in answer["pushed"]))
+        return web.json_response(answer)
 
     async def show(request: web.Request) -> web.Response:
         status = await machines.get(key_of(request))
@@ -54,7 +57,9 @@ def routes(
         )
 
     async def delete(request: web.Request) -> web.Response:
-        return web.json_response({"id": await machines.delete(key_of(request))})
+        hardware_id = await machines.delete(key_of(request))
+        log_change(request, "hardware deleted", hardware_id)
+        return web.json_response({"id": hardware_id})
 
     async def credential(request: web.Request) -> web.Response:
         made = machines.credential(key_of(request), server, registry, caller(request).name)

@@ -7,6 +7,7 @@ from typing import Any
 from aiohttp import web
 
 from tinkbox.api.access import caller, needing
+from tinkbox.api.changes import log_change
 from tinkbox.api.json_values import Document, machine_names, time
 from tinkbox.api.requests import devices_of, key_of, read_object, text_field
 from tinkbox.door.client_presence import WhileThere
@@ -28,6 +29,7 @@ def routes(templates: Templates, machines: Machines) -> list[web.RouteDef]:
         document = await read_object(request)
         name = text_field(document, "name") if document.get("name") else ""
         answer = await create_documents(templates, name, text_field(document, "data"), caller(request).name)
+        log_change(request, "template created", *(f"{each['id']}, {each['name']}" for each in answer["created"]))
         return web.json_response(answer, status=201)
 
     async def check(request: web.Request) -> web.Response:
@@ -50,10 +52,14 @@ def routes(templates: Templates, machines: Machines) -> list[web.RouteDef]:
             raise Invalid("nothing to update: give a name, data, or both")
         if "data" in given:
             given["data"] = await template_text(templates, given["data"], caller(request).name)
-        return web.json_response({"id": await templates.update(key_of(request), **given, who=caller(request).name)})
+        template_id = await templates.update(key_of(request), **given, who=caller(request).name)
+        log_change(request, "template changed", template_id)
+        return web.json_response({"id": template_id})
 
     async def delete(request: web.Request) -> web.Response:
-        return web.json_response({"id": await templates.delete(key_of(request))})
+        template_id = await templates.delete(key_of(request))
+        log_change(request, "template deleted", template_id)
+        return web.json_response({"id": template_id})
 
     return [
         *needing(

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from aiohttp import web
 
 from tinkbox.api.access import caller, needing
+from tinkbox.api.changes import log_change
 from tinkbox.api.event_stream import streamed
 from tinkbox.api.following import Followers
 from tinkbox.api.json_values import Document, outcome, time
@@ -91,6 +92,7 @@ class _WorkflowDoor:
             template, devices = text_field(document, "template"), devices_of(document)
             made = await self.workflows.create(template, devices, breakpoints=change, who=who, confirm_wipe=confirmed)
             answer = {"id": made}
+        log_change(request, "workflow created", *(each["id"] for each in answer.get("created", [answer])))
         return web.json_response(answer, status=201)
 
     async def show(self, request: web.Request) -> web.Response:
@@ -101,19 +103,23 @@ class _WorkflowDoor:
         return web.json_response({**document, "attempts": attempt_documents(workflow, made), **lost_fields(lost)})
 
     async def delete(self, request: web.Request) -> web.Response:
-        return web.json_response({"id": await self.workflows.delete(key_of(request))})
+        workflow_id = await self.workflows.delete(key_of(request))
+        log_change(request, "workflow deleted", workflow_id)
+        return web.json_response({"id": workflow_id})
 
     async def cancel(self, request: web.Request) -> web.Response:
-        return await self._standing(await self.workflows.cancel(key_of(request), caller(request).name))
+        workflow_id = await self.workflows.cancel(key_of(request), caller(request).name)
+        log_change(request, "workflow canceled", workflow_id)
+        return await self._standing(workflow_id)
 
     async def retry(self, request: web.Request) -> web.Response:
         document = await read_object(request) if request.can_read_body else {}
         action = text_field(document, "from") if document.get("from") is not None else None
         confirmed = flag(document, "confirm_wipe")
         who = caller(request).name
-        return await self._standing(
-            await self.workflows.retry(key_of(request), action, confirm_wipe=confirmed, who=who)
-        )
+        workflow_id = await self.workflows.retry(key_of(request), action, confirm_wipe=confirmed, who=who)
+        log_change(request, "workflow retried", workflow_id)
+        return await self._standing(workflow_id)
 
     async def _standing(self, workflow_id: str) -> web.Response:
         return web.json_response({"id": workflow_id, "state": (await self.workflows.get(workflow_id)).state})

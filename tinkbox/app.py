@@ -57,7 +57,15 @@ from tinkbox.model.limits import (
 from tinkbox.model.sizes import show_size
 from tinkbox.model.text import counted
 from tinkbox.osie.image import images as osie_images
-from tinkbox.private_files import Layout, as_owner, examine_private, make_private, refuse_other_than_file, stored_secret
+from tinkbox.private_files import (
+    FILE,
+    Layout,
+    as_owner,
+    examine_private,
+    make_private,
+    refuse_other_than,
+    stored_secret,
+)
 from tinkbox.runtime import EngineAway
 from tinkbox.runtime.docker import DockerRuntime
 from tinkbox.settings import contradictions
@@ -80,6 +88,8 @@ _DATA = Layout(
         LOCK,
         "people/*",
     ),
+    folders=("people", "recordings", "registry", "services"),
+    sockets=("operator.sock",),
     shared=("osie", "raspberrypi", "cache", "services/*/workflow"),
 )
 Say = Callable[[str], None]
@@ -440,7 +450,7 @@ def _made_readable(file: Path) -> str:
 def _running(data: Path) -> int | None:
     """The process of the appliance that serves this folder, None without one; raises Unavailable where it does not answer."""
     try:
-        refuse_other_than_file(data / LOCK)
+        refuse_other_than(FILE, data / LOCK)
         with (data / LOCK).open() as lock:
             fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
             return None

@@ -8,12 +8,12 @@ folder refused, and one of ours may lead to a folder of ours alone, where nothin
 import os
 import secrets
 import stat
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path, PurePath
 from pwd import getpwuid
-from typing import Final
+from typing import Final, NamedTuple
 
 from tinkbox.host_users import user_name
 from tinkbox.model.errors import Unavailable
@@ -24,19 +24,39 @@ _OTHERS: Final = 0o077
 _OTHERS_WRITE: Final = 0o022
 
 
+class Kind(NamedTuple):
+    """A kind of file by its name, and how its mode tells it."""
+
+    name: str
+    is_of: Callable[[int], bool]
+
+
+FILE: Final = Kind("regular file", stat.S_ISREG)
+FOLDER: Final = Kind("folder", stat.S_ISDIR)
+SOCKET: Final = Kind("socket", stat.S_ISSOCK)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Layout:
     """What is in such a folder, by patterns of names: `private`, and `shared`, whose modes are left as they are.
 
-    Of what is private, `files` are regular files.  They, and `shared`, may name what lies deeper: `services/*/workflow`.
+    Of what is private, `files` are regular files, `folders` folders, and `sockets` unix sockets.  They, and `shared`, may
+    name what lies deeper: `services/*/workflow`.
     """
 
     private: Collection[str]
     files: Collection[str]
     shared: Collection[str]
+    folders: Collection[str] = ()
+    sockets: Collection[str] = ()
 
     def knows(self, name: str) -> bool:
         return any(PurePath(name).match(each) for each in (*self.private, *self.shared))
+
+    def kind_of(self, path: PurePath) -> "Kind | None":
+        """What a path from the folder on has to be; None: anything."""
+        named = ((FILE, self.files), (FOLDER, self.folders), (SOCKET, self.sockets))
+        return next((kind for kind, patterns in named if _named(path, patterns)), None)
 
 
 def make_private(folder: Path, layout: Layout) -> None:
@@ -100,14 +120,14 @@ def as_owner(folder: Path) -> Iterator[str]:
         os.setgroups(before[0])
 
 
-def refuse_other_than_file(path: Path) -> None:
-    """Raise Unavailable for what is no regular file: to open a FIFO waits for its other end, maybe for ever.
+def refuse_other_than(kind: Kind, path: Path) -> None:
+    """Raise Unavailable for what is of another kind: to open a FIFO waits for its other end, maybe for ever.
 
-    A missing file is left to its caller.
+    What is missing is left to its caller.
     """
     with suppress(FileNotFoundError):
-        if not stat.S_ISREG(path.stat().st_mode):
-            raise Unavailable(f"{path} is no regular file: move it away, or name another data directory with --data")
+        if not kind.is_of(path.stat().st_mode):
+            raise Unavailable(f"{path} is no {kind.name}: move it away, or name another data directory with --data")
 
 
 def kept_secret(path: Path) -> str:
@@ -183,8 +203,8 @@ def _ours(folder: Path, layout: Layout) -> Iterator[Path]:
                         _refuse_link_elsewhere(path)
                     else:
                         _refuse_another_owner(path, found, folder)
-                        if _named(path.relative_to(folder), layout.files):
-                            refuse_other_than_file(path)
+                        if kind := layout.kind_of(path.relative_to(folder)):
+                            refuse_other_than(kind, path)
                         yield path
 
 

@@ -1,6 +1,7 @@
 """Folders of ours, which no other user of the host may read."""
 
 import os
+import shutil
 import socket
 import subprocess
 from collections.abc import Callable
@@ -20,7 +21,13 @@ from tinkbox.private_files import (
     stored_secret,
 )
 
-LAYOUT = Layout(private=("own", "own.*"), files=("own.token", "own/*.key"), shared=("given", "own/*/given"))
+LAYOUT = Layout(
+    private=("own", "own.*"),
+    files=("own.token", "own/*.key"),
+    folders=("own",),
+    sockets=("own.sock",),
+    shared=("given", "own/*/given"),
+)
 needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="makes files of other users")
 
 
@@ -145,6 +152,23 @@ def test_what_is_no_file_in_the_place_of_one_is_refused(folder: Path, name: str,
     make(folder / name)
     for look in (examine_private, make_private):
         with pytest.raises(Unavailable, match=rf"{folder / name} is no regular file: move it away"):
+            look(folder, LAYOUT)
+
+
+@pytest.mark.parametrize("make", [os.mkfifo, bind, Path.touch])
+def test_what_is_no_folder_in_the_place_of_one_is_refused(folder: Path, make: Callable[[Path], None]) -> None:
+    shutil.rmtree(folder / "own")
+    make(folder / "own")
+    for look in (examine_private, make_private):
+        with pytest.raises(Unavailable, match=rf"{folder / 'own'} is no folder: move it away"):
+            look(folder, LAYOUT)
+
+
+@pytest.mark.parametrize("make", [os.mkfifo, Path.touch, Path.mkdir])
+def test_what_is_no_socket_in_the_place_of_one_is_refused(folder: Path, make: Callable[[Path], None]) -> None:
+    make(folder / "own.sock")
+    for look in (examine_private, make_private):
+        with pytest.raises(Unavailable, match=rf"{folder / 'own.sock'} is no socket: move it away"):
             look(folder, LAYOUT)
 
 

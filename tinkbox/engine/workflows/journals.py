@@ -39,13 +39,15 @@ class LostWork:
 def standing(tables: Tables, worker: str, seen: Seen | None) -> Standing:
     """How a worker that has seen this stands to the store.
 
-    One that begins anew, as a discarded history has it, is known from then on; so is one of a later boot.
+    One that begins anew, as a discarded history has it, is known from then on; so is one of a later boot.  A decision is
+    about the history that was told: what else a store that was put back once more does not know is lost anew.
     """
     lost = tables.journals.lost_of(worker)
     if lost is not None and lost.restart is None:
         return Standing.LOST
     if seen is not None and not _known(tables, worker, seen):
-        return Standing.LOST if lost is None else Standing.DISCARDED
+        decided = lost is not None and (lost.seen.store, lost.seen.attempt) == (seen.store, seen.attempt)
+        return Standing.DISCARDED if decided else Standing.LOST
     if lost is not None:
         tables.journals.forget(worker)
     return Standing.KNOWN
@@ -100,7 +102,8 @@ def undecided(tables: Tables, workflow_id: str) -> list[LostHistory]:
 
 def mark(tables: Tables, lost: LostHistory, now: datetime) -> None:
     """Have the machine's workflows wait for a person; told again, only what is told is kept."""
-    first = tables.journals.lost_of(lost.worker) is None
+    known = tables.journals.lost_of(lost.worker)
+    first = known is None or known.restart is not None
     tables.journals.keep(lost)
     if first:
         for workflow_id in tables.workflows.needing(lost.worker):

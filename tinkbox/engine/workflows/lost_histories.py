@@ -62,7 +62,7 @@ class LostHistories:
             if stands is Standing.DISCARDED and lost is not None:
                 return Answer(standing=stands, seen=lost.restart), []
             entries = missing(tables, worker, told.seen.store, told.entries)
-            since = lost.since if lost else now
+            since = lost.since if lost and lost.restart is None else now
             now_told = LostHistory(worker=worker, since=since, boot_id=told.boot_id, seen=told.seen, entries=entries)
             if now_told == lost:
                 return None, []

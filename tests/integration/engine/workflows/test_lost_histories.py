@@ -135,6 +135,23 @@ async def test_nothing_is_offered_before_the_containers_are_removed(box: Applian
     assert await box.lost_histories.all() == []
 
 
+async def test_a_decision_about_one_history_is_none_about_the_next(box: Appliance, worker: str) -> None:
+    """The store is put back once more, to where the decision was made and not yet heard of."""
+    flow = await box.workflow(RETRIES)
+    await told(box, worker, entry(1, flow, 0, "one"))
+    await box.workflows.retry(flow, who="ann")
+    position = (await box.store.read(lambda tables: tables.journals.newest(worker))) + 1
+    since = entry(position, flow, 0, "one", DONE), entry(position + 1, flow, 1, "two")
+    assert await told(box, worker, *since) is None
+    with pytest.raises(Conflict, match="a person is to decide"):
+        await asks(box, worker, (await history(box, since)).seen)
+    (lost,) = await box.lost_histories.all()
+    assert (lost.history.entries, lost.workflows) == (since, (flow,))
+    assert [each.kind for each in await box.workflows.events(flow)].count("history.lost") == 2
+    await box.lost_histories.take_over(flow, "ann")
+    assert await states(box, flow) == [State.RUNNING, State.SUCCESS, State.RUNNING]
+
+
 async def test_no_deadline_ends_what_waits(box: Appliance, worker: str) -> None:
     flow = await box.workflow(RETRIES)
     await box.offer(worker)

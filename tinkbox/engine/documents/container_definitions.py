@@ -35,10 +35,13 @@ class ContainerReader(NodeReader):
 
     def unique(self, names: Sequence[str], node: Node | None, key: str, text: str) -> None:
         """Refuse the second of those in a list that have the same name."""
-        for name in dict.fromkeys(name for name in names if name and names.count(name) > 1):
-            assert isinstance(node, SequenceNode)
-            again = [item for item, each in zip(node.value, names, strict=True) if each == name][1]
-            self.refuse(again, key, f"{text}: {name}")
+        places: dict[str, list[int]] = {}
+        for place, name in enumerate(names):
+            places.setdefault(name, []).append(place)
+        for name, found in places.items():
+            if name and len(found) > 1:
+                assert isinstance(node, SequenceNode)
+                self.refuse(node.value[found[1]], key, f"{text}: {name}")
 
     def worker(self, fields: Mapping[str, Node], node: Node, key: str, needed: str) -> str:
         worker = self.text(fields, "worker", key)

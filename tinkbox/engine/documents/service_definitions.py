@@ -1,6 +1,7 @@
 """The services of a rendered template: proposal 0014's keys, and the rest in Docker Compose's words."""
 
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
@@ -113,8 +114,9 @@ class ServiceReader(ContainerReader):
     def _volumes(self, fields: Mapping[str, Node], key: str) -> tuple[str, ...]:
         volumes = self.volumes(fields, key, named=True)
         targets = [volume_parts(volume)[1] for volume in volumes]
+        times = Counter(targets)
         for volume, target in zip(volumes, targets, strict=True):
-            if targets.count(target) > 1:
+            if times[target] > 1:
                 self.refuse(
                     fields["volumes"], path(key, "volumes"), f"{volume!r}: another volume is at {target} as well"
                 )

@@ -5,7 +5,7 @@ from datetime import datetime
 
 from tinkbox.model.reasons import NO_REASON, AnyReason, Reason
 from tinkbox.model.services import ServiceStatus
-from tinkbox.model.workflow import DONE, FINAL, State, Workflow, full_name
+from tinkbox.model.workflow import DONE, FINAL, State, Workflow, WorkflowHead, full_name
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,17 +30,17 @@ def conditions(workflow: Workflow) -> tuple[Condition, ...]:
     return _started(workflow), _succeeded(workflow), *_held(workflow)
 
 
-def explanation(workflow: Workflow) -> tuple[AnyReason, str]:
+def explanation(workflow: WorkflowHead) -> tuple[AnyReason, str]:
     """(reason, message) of how a workflow ended, or is about to; both empty when there is nothing to explain."""
     if workflow.reason:
         return workflow.reason, workflow.message
     into = State.CANCELED if workflow.state is State.CANCELED else workflow.stop_into
     if into is not None:
         return why_stopped(into, workflow.global_timeout)
-    for status in workflow.actions:
-        if status.state in FINAL - DONE and status.outcome is not None:
-            told = f": {status.outcome.message}" if status.outcome.message else ""
-            return status.outcome.reason, f"{full_name(status.action)}{told}"
+    status = workflow.current()
+    if status is not None and status.state in FINAL - DONE and status.outcome is not None:
+        told = f": {status.outcome.message}" if status.outcome.message else ""
+        return status.outcome.reason, f"{full_name(status.action)}{told}"
     return why_stopped(State.TIMEOUT, workflow.global_timeout) if workflow.state is State.TIMEOUT else (NO_REASON, "")
 
 

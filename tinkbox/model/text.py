@@ -41,7 +41,12 @@ def quoted(text: str, limit: int = 60) -> str:
     There is no backquote in it, in which our remedies have commands.
     """
     words = " ".join(one_line(text, 4 * limit).split()).translate(_NO_QUOTES)
-    return f"'{words if len(words) <= limit else words[: limit - 1] + '…'}'"
+    return f"'{shortened(words, limit)}'"
+
+
+def shortened(text: str, limit: int) -> str:
+    """The text, or as much of its beginning as makes `limit` characters with the sign that something is left out."""
+    return text if len(text) <= limit else text[: limit - 1] + "…"
 
 
 def counted(number: int, noun: str) -> str:

@@ -1,6 +1,7 @@
 """A workflow and its actions: states, outcomes, facts."""
 
-from collections.abc import Mapping
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
@@ -91,10 +92,10 @@ class ActionStatus:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Workflow:
-    """A rendered template bound to hardware; immutable but for its state.
+class WorkflowHead(ABC):
+    """What there is to say of a workflow without its plan.
 
-    `text` is the rendered template as `workflow get` prints it, `devices` the `-r` map.
+    `devices` is the `-r` map.
     `global_timeout` is in seconds, 0: none; it counts from `started_at`, which is None before.
     `stop_into` is how a workflow that is STOPPING will end, `stopped_at` since when it does.
     `reason` and `message` say why it ended badly where that was no action's doing, but that of `service`.
@@ -105,23 +106,74 @@ class Workflow:
     name: str
     template_id: str
     devices: Mapping[str, str]
-    text: str
     state: State
-    actions: tuple[ActionStatus, ...]
     created_at: datetime
     updated_at: datetime
     global_timeout: int = 0
     started_at: datetime | None = None
     stop_into: State | None = None
     stopped_at: datetime | None = None
-    services: tuple[ServiceStatus, ...] = ()
     reason: AnyReason = NO_REASON
     message: str = ""
     service: str = ""
     wipe_confirmed: bool = False
 
+    @abstractmethod
     def current(self) -> ActionStatus | None:
         """The action the workflow stands at: the first that is not done, else the last."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ListedWorkflow(WorkflowHead):
+    """A workflow as lists have it: of its plan, which may be large, the action it stands `at` and how many there are.
+
+    `done` are those that succeeded or were skipped.
+    """
+
+    at: ActionStatus | None
+    done: int
+    total: int
+
+    def current(self) -> ActionStatus | None:
+        return self.at
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TaskCount:
+    """How many actions a task has in `total`, and how many of them are `done`, those that were `skipped` among them.
+
+    `worker` and `address` are as in its actions.
+    """
+
+    name: str
+    worker: str
+    address: str
+    done: int
+    total: int
+    skipped: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ShownTasks:
+    """The tasks of a workflow about the one it stands at, where all of them are too many to show: `before` and `after` these."""
+
+    tasks: Sequence[TaskCount] = ()
+    before: int = 0
+    after: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Workflow(WorkflowHead):
+    """A rendered template bound to hardware; immutable but for its state.
+
+    `text` is the rendered template as `workflow get` prints it.
+    """
+
+    text: str
+    actions: tuple[ActionStatus, ...]
+    services: tuple[ServiceStatus, ...] = ()
+
+    def current(self) -> ActionStatus | None:
         for status in self.actions:
             if status.state not in DONE:
                 return status

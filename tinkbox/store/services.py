@@ -123,6 +123,10 @@ class ServiceTable:
         ).fetchall()
         return next((row["id"] for row in rows), None)
 
+    def of(self, workflow_ids: Iterable[str]) -> Mapping[str, Sequence[ServiceStatus]]:
+        """See `services_of`."""
+        return services_of(self._sql, workflow_ids)
+
     def begin(self, token: str, standing: Standing, now: datetime) -> None:
         """Its host is told of it."""
         self._sql.execute("UPDATE service_run SET begun_at = ? WHERE token = ?", (now.isoformat(), token))

@@ -10,26 +10,61 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import lru_cache
-from typing import Final
+from typing import Any, Final
 
 from tinkbox.model.breakpoint import Breakpoints, Hold, Override
 from tinkbox.model.reasons import ReasonText
-from tinkbox.model.services import ServiceStatus
-from tinkbox.model.workflow import FINAL, ActionStatus, Outcome, PlannedAction, State, Step, Workflow
+from tinkbox.model.workflow import (
+    FINAL,
+    ActionStatus,
+    ListedWorkflow,
+    Outcome,
+    PlannedAction,
+    ShownTasks,
+    State,
+    Step,
+    TaskCount,
+    Workflow,
+)
 from tinkbox.store.formats.actions import action_of, action_text, outcome_of, outcome_text, override_of, override_text
 from tinkbox.store.formats.breakpoints import breakpoints_of
+from tinkbox.store.formats.json_text import read
 from tinkbox.store.holds import open_hold, open_holds
 from tinkbox.store.services import insert_services, services_of
 
-_ACTIONS = """
-    SELECT action.*, attempt.started_at, attempt.left_at, attempt.resumed_at, attempt.ended_at, attempt.outcome, hold.held_at
-    FROM action LEFT JOIN attempt ON attempt.token = action.attempt
-                LEFT JOIN hold ON hold.attempt = action.attempt AND hold.ended_at IS NULL
-    WHERE action.workflow_id IN (SELECT value FROM json_each(?)) ORDER BY position
+# What `_status` reads, and where it comes from.
+_STATUS = (
+    "action.*, attempt.started_at, attempt.left_at, attempt.resumed_at, attempt.ended_at, attempt.outcome, hold.held_at"
+)
+_NEWEST_ATTEMPT = """
+    LEFT JOIN attempt ON attempt.token = action.attempt
+    LEFT JOIN hold ON hold.attempt = action.attempt AND hold.ended_at IS NULL
 """
-_STEP = """
-    SELECT action.*, attempt.started_at, attempt.left_at, attempt.resumed_at, attempt.ended_at, attempt.outcome, hold.held_at,
-           workflow.state AS standing, workflow.stop_into,
+_ACTIONS = f"""
+    SELECT {_STATUS} FROM action {_NEWEST_ATTEMPT}
+    WHERE action.workflow_id IN (SELECT value FROM json_each(?)) ORDER BY position
+"""  # noqa: S608  our own columns
+# Every column of a workflow but its text.
+_HEADS = """
+    SELECT id, name, template_id, devices, state, created_at, updated_at, global_timeout, started_at, stop_into, stopped_at,
+           reason, message, service, wipe_confirmed
+    FROM workflow WHERE id IN (SELECT value FROM json_each(?)) ORDER BY number
+"""
+# Whatever an action does, that is large, is read of the one alone that a workflow stands at.
+_STANDS_AT = f"""
+    SELECT {_STATUS}, counts.done, counts.total
+    FROM (SELECT workflow_id, count(*) AS total, sum(state IN ('SUCCESS', 'SKIPPED')) AS done,
+                 coalesce(min(iif(state IN ('SUCCESS', 'SKIPPED'), NULL, position)), max(position)) AS position
+          FROM action WHERE workflow_id IN (SELECT value FROM json_each(?)) GROUP BY workflow_id) AS counts
+         JOIN action USING (workflow_id, position) {_NEWEST_ATTEMPT}
+"""  # noqa: S608  our own columns
+_TASKS = """
+    SELECT workflow_id, json_extract(definition, '$.task', '$.address') AS called, worker, count(*) AS total,
+           sum(state IN ('SUCCESS', 'SKIPPED')) AS done, sum(state = 'SKIPPED') AS skipped
+    FROM action WHERE workflow_id IN (SELECT value FROM json_each(?)) GROUP BY workflow_id, called ORDER BY min(position)
+"""
+_STEP = f"""
+    SELECT {_STATUS}, workflow.state AS standing, workflow.stop_into,
            workflow.state = 'PENDING' AND EXISTS (SELECT 1 FROM service JOIN service_run ON service_run.token = service.run
                WHERE service.workflow_id = workflow.id AND service_run.ready_at IS NULL) AS awaits,
            NOT EXISTS (SELECT 1 FROM action AS other WHERE other.workflow_id = workflow.id
@@ -37,11 +72,9 @@ _STEP = """
            (SELECT worker FROM action AS other WHERE other.workflow_id = workflow.id
                AND other.position > action.position AND other.state NOT IN ('SUCCESS', 'SKIPPED')
                ORDER BY other.position LIMIT 1) AS following
-    FROM workflow JOIN action ON action.workflow_id = workflow.id
-                  LEFT JOIN attempt ON attempt.token = action.attempt
-                  LEFT JOIN hold ON hold.attempt = action.attempt AND hold.ended_at IS NULL
+    FROM workflow JOIN action ON action.workflow_id = workflow.id {_NEWEST_ATTEMPT}
     WHERE workflow.id = ?1 AND action.position = ?2
-"""
+"""  # noqa: S608  our own columns
 _CURRENT_STEP = _STEP.replace(
     "?2",
     """coalesce(
@@ -197,13 +230,35 @@ class WorkflowTable:
         condition = "WHERE id IN (SELECT value FROM json_each(?)) ORDER BY number"
         return self._workflows(condition, (json.dumps(ids),))
 
-    def unfinished_and_newest(self, newest: int) -> list[Workflow]:
-        """Every workflow that is not over and the newest of the others, oldest first."""
-        return self._workflows(
-            "WHERE state IN ('PENDING', 'RUNNING', 'STOPPING') OR number IN (SELECT number FROM workflow "
+    def listed(self, ids: Sequence[str]) -> list[ListedWorkflow]:
+        """Those of these workflows that are there, as lists have them, oldest first."""
+        rows = self._sql.execute(_HEADS, (json.dumps(ids),)).fetchall()
+        reached = {row["workflow_id"]: row for row in self._sql.execute(_STANDS_AT, (json.dumps(ids),)).fetchall()}
+        return [_listed(row, reached.get(row["id"])) for row in rows]
+
+    def unfinished_and_newest(self, newest: int) -> list[str]:
+        """The ids of every workflow that is not over and of the newest of the others, oldest first."""
+        rows = self._sql.execute(
+            "SELECT id FROM workflow WHERE state IN ('PENDING', 'RUNNING', 'STOPPING') OR number IN (SELECT number FROM workflow "
             "WHERE NOT deleting AND state NOT IN ('PENDING', 'RUNNING', 'STOPPING') ORDER BY number DESC LIMIT ?) ORDER BY number",
             (newest,),
-        )
+        ).fetchall()
+        return [row["id"] for row in rows]
+
+    def tasks(self, ids: Sequence[str], most: int) -> dict[str, ShownTasks]:
+        """At most so many tasks of each of these workflows: those about the first that is not done."""
+        found: dict[str, list[sqlite3.Row]] = {}
+        for row in self._sql.execute(_TASKS, (json.dumps(ids),)).fetchall():
+            found.setdefault(row["workflow_id"], []).append(row)
+        return {workflow_id: _shown(rows, most) for workflow_id, rows in found.items()}
+
+    def unfinished_workers(self) -> list[tuple[str, str]]:
+        """The machines of every workflow that is not over, each with the workflow's name before it, oldest workflow first."""
+        rows = self._sql.execute(
+            "SELECT DISTINCT workflow.number, name, worker FROM workflow JOIN action ON workflow_id = id "
+            "WHERE workflow.state IN ('PENDING', 'RUNNING', 'STOPPING') ORDER BY workflow.number"
+        ).fetchall()
+        return [(row["name"], row["worker"]) for row in rows]
 
     def matching(self, key: str) -> list[Workflow]:
         """The workflow of this id, else those whose id begins with `key`, else the newest of that name."""
@@ -398,30 +453,57 @@ class WorkflowTable:
         for row in found:
             actions[row["workflow_id"]].append(_status(row))
         services = services_of(self._sql, actions)
-        return [_workflow(row, actions[row["id"]], services.get(row["id"], ())) for row in rows]
+        return [
+            Workflow(
+                **_head(row),
+                text=row["text"],
+                actions=tuple(actions[row["id"]]),
+                services=tuple(services.get(row["id"], ())),
+            )
+            for row in rows
+        ]
 
 
-def _workflow(row: sqlite3.Row, actions: Sequence[ActionStatus], services: Sequence[ServiceStatus]) -> Workflow:
-    return Workflow(
-        id=row["id"],
-        name=row["name"],
-        template_id=row["template_id"],
-        devices=json.loads(row["devices"]),
-        text=row["text"],
-        state=State(row["state"]),
-        actions=tuple(actions),
-        created_at=datetime.fromisoformat(row["created_at"]),
-        updated_at=datetime.fromisoformat(row["updated_at"]),
-        global_timeout=row["global_timeout"],
-        started_at=_time(row["started_at"]),
-        stop_into=_state(row["stop_into"]),
-        stopped_at=_time(row["stopped_at"]),
-        services=tuple(services),
-        reason=ReasonText(row["reason"]),
-        message=row["message"],
-        service=row["service"],
-        wipe_confirmed=bool(row["wipe_confirmed"]),
+def _listed(row: sqlite3.Row, reached: sqlite3.Row | None) -> ListedWorkflow:
+    if reached is None:
+        return ListedWorkflow(**_head(row), at=None, done=0, total=0)
+    return ListedWorkflow(**_head(row), at=_status(reached), done=reached["done"], total=reached["total"])
+
+
+def _shown(rows: Sequence[sqlite3.Row], most: int) -> ShownTasks:
+    reached = next((place for place, row in enumerate(rows) if row["done"] < row["total"]), len(rows) - 1)
+    begin = max(0, min(reached - most // 2, len(rows) - most))
+    return ShownTasks(
+        tasks=tuple(map(_task, rows[begin : begin + most])), before=begin, after=max(0, len(rows) - begin - most)
     )
+
+
+def _task(row: sqlite3.Row) -> TaskCount:
+    name, address = read(row["called"])
+    return TaskCount(
+        name=name, worker=row["worker"], address=address, done=row["done"], total=row["total"], skipped=row["skipped"]
+    )
+
+
+def _head(row: sqlite3.Row) -> dict[str, Any]:
+    """The fields of a `WorkflowHead`."""
+    return {
+        "id": row["id"],
+        "name": row["name"],
+        "template_id": row["template_id"],
+        "devices": json.loads(row["devices"]),
+        "state": State(row["state"]),
+        "created_at": datetime.fromisoformat(row["created_at"]),
+        "updated_at": datetime.fromisoformat(row["updated_at"]),
+        "global_timeout": row["global_timeout"],
+        "started_at": _time(row["started_at"]),
+        "stop_into": _state(row["stop_into"]),
+        "stopped_at": _time(row["stopped_at"]),
+        "reason": ReasonText(row["reason"]),
+        "message": row["message"],
+        "service": row["service"],
+        "wipe_confirmed": bool(row["wipe_confirmed"]),
+    }
 
 
 def _under_way(row: sqlite3.Row, hold: Hold | None) -> UnderWay:

@@ -233,14 +233,17 @@ def _workflow(workflow: WorkflowLine, now: datetime) -> Iterable[RenderableType]
         (f"  {workflow.state}", colour),
         f"  {elapsed(workflow.created_at, workflow.ended_at or now)}",
     )
+    yield from _left_out(workflow.tasks_before, "task", "before these")
     table = Table.grid(padding=(0, 2, 0, 0))
     for task in workflow.tasks:
         skipped = Text(f"{task.skipped} skipped" if task.skipped else "", style="dim")
         table.add_row(Text("  " + clean(task.name, 40)), Text(clean(task.worker, 30), style="dim"),
                       _bar(task, colour), f"{task.done}/{task.total}", skipped)  # fmt: skip
     yield table
+    yield from _left_out(workflow.tasks_after, "task", "after these")
     if workflow.ended_at is None:
         yield from _services(workflow)
+        yield from _left_out(workflow.services_more, "service", "more: tinkbox service list")
     if workflow.stop_into is not None and workflow.ended_at is None:
         yield Text(f"  {STOPPING[workflow.stop_into]}", style=colour)
     if workflow.retried is not None:
@@ -251,6 +254,11 @@ def _workflow(workflow: WorkflowLine, now: datetime) -> Iterable[RenderableType]
         yield _held(workflow.held, workflow.id, now)
     if workflow.failure is not None:
         yield from _failure(workflow.failure, workflow.id)
+
+
+def _left_out(number: int, noun: str, where: str) -> Iterable[Text]:
+    if number:
+        yield Text(f"  … {counted(number, noun)} {where}", style="dim")
 
 
 def _services(workflow: WorkflowLine) -> Iterable[Text]:

@@ -3,6 +3,7 @@
 import asyncio
 import base64
 import getpass
+import json
 import logging
 from uuid import UUID
 
@@ -20,6 +21,9 @@ from tinkbox.wire.messages.status import decode_snapshot
 
 MACHINE = str(UUID(int=1))
 LEARNED = {"inventory": None, "habits": {"secure_boot": False, "local_boot": "", "proven": False}}
+
+# What the list of workflows leaves out.
+PLAN = {"actions", "conditions", "services", "text"}
 
 
 async def prepared(door: Door) -> tuple[str, str]:
@@ -107,7 +111,18 @@ async def test_a_workflows_life(door: Door) -> None:
     assert workflow["text"] == HELLO.replace("{{.device_1}}", mac(1))
     assert [each["name"] for each in workflow["actions"]] == ["hello_world", "second"]
     assert workflow.pop("attempts") == []
-    assert await door.done("GET", "/v1/workflows") == [workflow]
+    (listed,) = await door.done("GET", "/v1/workflows")
+    assert listed == {name: value for name, value in workflow.items() if name not in PLAN} | {
+        "reason": "",
+        "message": "",
+        "actions_done": 0,
+        "actions_total": 2,
+        "progress": 0,
+        "current_task": "hello world",
+        "current_action": "hello_world",
+        "current_worker": MACHINE,
+        "current_action_state": "PENDING",
+    }
     assert await door.done("GET", f"{path}/state") == {
         "workflow_id": workflow_id,
         "state": "PENDING",
@@ -242,6 +257,33 @@ async def test_a_long_list_of_workflows_is_told_page_by_page(door: Door) -> None
     listed = await door.done("GET", "/v1/workflows")
     assert len({each["id"] for each in listed}) == PAGE + 1
     assert [each["created_at"] for each in listed] == sorted(each["created_at"] for each in listed)
+
+
+async def test_lists_stay_short_whatever_a_template_an_action_and_a_person_say(door: Door) -> None:
+    await prepared(door)
+    await door.box.finish(MACHINE)
+    large = "x" * 8_000
+    tasks = "".join(
+        f"  - {{name: t{n}, worker: '{mac(1)}', actions: [{{name: a, image: i, command: [{large}]}}]}}\n"
+        for n in range(30)
+    )
+    await door.done("PUT", "/v1/templates/hello", {"data": f'version: "0.1"\nname: many\ntasks:\n{tasks}'})
+    asked = {"template": "hello", "hardware": {"device_1": mac(1), "about": large}}
+    path = f"/v1/workflows/{(await door.done('POST', '/v1/workflows', asked))['id']}"
+    offer = await door.box.offer(MACHINE)
+    assert offer is not None
+    await door.box.report(MACHINE, offer, State.FAILED, reason="DiskNotFound", message=large)
+    *_, listed = await door.done("GET", "/v1/workflows")
+    assert (listed["state"], listed["reason"], listed["actions_total"]) == ("FAILED", "DiskNotFound", 30)
+    assert (listed["current_task"], listed["current_action_state"]) == ("t0", "FAILED")
+    assert listed["message"].startswith("t0/a: xxx")
+    assert listed["message"].endswith("x…")
+    assert listed["devices"] == {"device_1": mac(1), "about": "x" * 199 + "…"}
+    assert len(json.dumps(listed)) < 2_000
+    whole = await door.done("GET", path)
+    assert (len(whole["actions"]), whole["devices"]["about"]) == (30, large)
+    *_, line = (await door.box.overview.snapshot("1")).workflows
+    assert (len(line.tasks), line.tasks_before, line.tasks_after) == (20, 0, 10)
 
 
 async def test_nothing_in_a_workflow_changes_with_its_template(door: Door) -> None:

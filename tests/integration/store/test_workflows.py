@@ -1,4 +1,4 @@
-from dataclasses import replace
+from dataclasses import fields, replace
 from datetime import timedelta
 from functools import partial
 from itertools import product
@@ -8,7 +8,7 @@ import pytest
 from tests.integration.store.objects import NOW, attempt, service, version, workflow
 from tests.integration.store.test_holds import HOLD
 from tests.unit.model.flows import step
-from tinkbox.model.workflow import Outcome, State, Step
+from tinkbox.model.workflow import ListedWorkflow, Outcome, State, Step, WorkflowHead
 from tinkbox.store.database import Store, Tables
 
 
@@ -64,12 +64,54 @@ async def test_finished_workflows_are_shown_up_to_a_number_and_unfinished_ones_a
                 tables.workflows.set_state(f"w{number}", State.SUCCESS, NOW)
 
     await store.write(use_case)
-    assert await store.read(lambda tables: [each.id for each in tables.workflows.unfinished_and_newest(1)]) == [
-        "w0",
-        "w2",
-        "w4",
-        "w5",
-    ]
+    assert await store.read(lambda tables: tables.workflows.unfinished_and_newest(1)) == ["w0", "w2", "w4", "w5"]
+
+
+async def test_lists_have_of_a_workflow_where_it_stands_and_not_its_plan(one: Store) -> None:
+    whole = await one.read(lambda tables: tables.workflows.get("w1"))
+    stands = whole.actions[0]
+
+    async def listed() -> ListedWorkflow:
+        (found,) = await one.read(lambda tables: tables.workflows.listed(["w1", "gone"]))
+        return found
+
+    assert await listed() == ListedWorkflow(
+        **{each.name: getattr(whole, each.name) for each in fields(WorkflowHead)}, at=stands, done=0, total=2
+    )
+    await one.write(lambda tables: tables.workflows.set_action_state("w1", 0, State.SKIPPED))
+    found = await listed()
+    assert (found.at, found.done) == (whole.actions[1], 1)
+    await one.write(lambda tables: tables.workflows.set_action_state("w1", 1, State.SUCCESS))
+    found = await listed()
+    assert found.at is not None
+    assert (found.at.action, found.done) == (whole.actions[1].action, 2)
+
+
+@pytest.mark.parametrize(
+    ("done", "shown", "before", "after"), [(0, "t0 t1 t2", 0, 4), (4, "t3 t4 t5", 3, 1), (7, "t4 t5 t6", 4, 0)]
+)
+async def test_of_many_tasks_those_are_shown_that_a_workflow_stands_at(
+    store: Store, done: int, shown: str, before: int, after: int
+) -> None:
+    half = "\ud800"  # JSON can spell it, and text cannot
+    flow = workflow("w1", *("m1" for _ in range(7)))
+    actions = tuple(
+        replace(each, action=replace(each.action, task=f"t{place}{half}")) for place, each in enumerate(flow.actions)
+    )
+
+    def use_case(tables: Tables) -> None:
+        tables.workflows.insert(replace(flow, actions=actions))
+        for place in range(done):
+            tables.workflows.set_action_state("w1", place, State.SKIPPED)
+
+    await store.write(use_case)
+    found = (await store.read(lambda tables: tables.workflows.tasks(["w1"], 3)))["w1"]
+    assert [each.name for each in found.tasks] == [f"{name}?" for name in shown.split()]
+    assert (found.before, found.after) == (before, after)
+    assert {(each.worker, each.address, each.total) for each in found.tasks} == {("m1", "m", 1)}
+    everything = (await store.read(lambda tables: tables.workflows.tasks(["w1"], 7)))["w1"]
+    assert (len(everything.tasks), everything.before, everything.after) == (7, 0, 0)
+    assert [each.skipped == each.done for each in everything.tasks] == [True] * 7
 
 
 async def test_a_workflow_goes_with_everything_that_is_its(one: Store) -> None:
@@ -159,7 +201,7 @@ async def test_what_stops_is_only_for_the_machine_that_had_begun(store: Store) -
     await store.write(use_case)
     assert await store.read(lambda tables: [tables.queues.next_for(worker) for worker in ("m1", "m2")]) == ["w1", None]
     assert await store.read(lambda tables: tables.workflows.needing("m2")) == ["w1"], "it is not over yet"
-    assert await store.read(lambda tables: [each.id for each in tables.workflows.unfinished_and_newest(0)]) == ["w1"]
+    assert await store.read(lambda tables: tables.workflows.unfinished_and_newest(0)) == ["w1"]
 
 
 async def test_what_is_under_way_comes_with_the_attempt_that_runs(store: Store) -> None:

@@ -230,6 +230,14 @@ def test_skipped_actions_are_done_and_told() -> None:
     assert "3/4  2 skipped" in text
 
 
+def test_tasks_and_services_that_are_left_out_are_counted() -> None:
+    service = ServiceLine(name="s", host="w", phase=Phase.READY)
+    text = picture(workflows=(workflow(tasks_before=1, tasks_after=7, services=(service,), services_more=2),))
+    assert "  … 1 task before these\n" in text
+    assert "  … 7 tasks after these\n" in text
+    assert "  … 2 services more: tinkbox service list\n" in text
+
+
 @pytest.mark.parametrize("state", [state for state in State if state not in {State.HELD, State.LEAVING, State.SKIPPED}])
 def test_every_state_of_a_workflow_can_be_drawn(state: State) -> None:
     assert state.value in picture(workflows=(workflow(state=state),))

@@ -28,10 +28,13 @@ from tinkbox.engine.workflows.workflows import Workflows
 from tinkbox.model.access import Right
 from tinkbox.model.conditions import conditions, explanation
 from tinkbox.model.reasons import hint
-from tinkbox.model.workflow import DONE, ActionStatus, Outcome, State, Workflow, progress
+from tinkbox.model.text import shortened
+from tinkbox.model.workflow import DONE, ActionStatus, ListedWorkflow, Outcome, State, Workflow, WorkflowHead, progress
 from tinkbox.store.workflows import Attempt
 from tinkbox.wire.messages.json_fields import flag
 from tinkbox.wire.messages.worker import action_document
+
+SHOWN_LETTERS = 200
 
 
 def routes(
@@ -76,9 +79,7 @@ class _WorkflowDoor:
     followers: Followers
 
     async def show_list(self, request: web.Request) -> web.StreamResponse:
-        return await streamed(
-            request, _listed(self.workflows.pages(), await hostnames(self.machines)), "application/json"
-        )
+        return await streamed(request, _listed(self.workflows.pages()), "application/json")
 
     async def create(self, request: web.Request) -> web.Response:
         document = await read_object(request)
@@ -141,18 +142,42 @@ class _WorkflowDoor:
         return await answer(request, source, self.workflows.changed, self.followers)
 
 
-async def _listed(pages: AsyncIterator[Sequence[Workflow]], hostnames: Mapping[str, str]) -> AsyncIterator[bytes]:
+async def _listed(pages: AsyncIterator[Sequence[ListedWorkflow]]) -> AsyncIterator[bytes]:
     """A JSON list, page by page."""
     before = b"["
     async for listed in pages:
         for workflow in listed:
-            yield before + json.dumps(workflow_document(workflow, hostnames)).encode()
+            yield before + json.dumps(listed_document(workflow)).encode()
             before = b",\n"
     yield b"[]" if before == b"[" else b"]"
 
 
+def listed_document(flow: ListedWorkflow) -> Document:
+    """A workflow in the list of all, where nothing is long that a template, an action or a person can make long."""
+    reason, message = explanation(flow)
+    return {
+        **_head(flow),
+        "devices": {name: shortened(value, SHOWN_LETTERS) for name, value in flow.devices.items()},
+        "reason": reason,
+        "message": shortened(message, SHOWN_LETTERS),
+        "actions_done": flow.done,
+        "actions_total": flow.total,
+        **_reached(flow, flow.total),
+    }
+
+
 def workflow_document(flow: Workflow, hostnames: Mapping[str, str]) -> Document:
     """`hostnames` are those of machines by their id."""
+    return {
+        **_head(flow),
+        "conditions": _conditions(flow),
+        "actions": [_action(each) for each in flow.actions],
+        "services": [service_document(each, hostnames) for each in flow.services],
+        "text": flow.text,
+    }
+
+
+def _head(flow: WorkflowHead) -> Document:
     return {
         "id": flow.id,
         "name": flow.name,
@@ -163,10 +188,21 @@ def workflow_document(flow: Workflow, hostnames: Mapping[str, str]) -> Document:
         "started_at": time(flow.started_at),
         "updated_at": time(flow.updated_at),
         "global_timeout": flow.global_timeout,
-        "conditions": _conditions(flow),
-        "actions": [_action(each) for each in flow.actions],
-        "services": [service_document(each, hostnames) for each in flow.services],
-        "text": flow.text,
+    }
+
+
+def _reached(flow: WorkflowHead, total: int) -> Document:
+    """Which of `total` actions it stands at, in the words of 2020's `tink workflow state`."""
+    current = flow.current()
+    action = current.action if current else None
+    reached = current.state if current else State.PENDING
+    return {
+        # The last action stands for all of them when every one is done, be it that it was skipped.
+        "progress": progress(action.index if action else 0, State.SUCCESS if reached in DONE else reached, total),
+        "current_task": action.task if action else "",
+        "current_action": action.spec.name if action else "",
+        "current_worker": action.worker if action else "",
+        "current_action_state": reached,
     }
 
 
@@ -203,24 +239,15 @@ def state_document(standing: Standing) -> Document:
     """
     flow = standing.workflow
     current = flow.current()
-    action = current.action if current else None
-    reached = current.state if current else State.PENDING
     held = standing.hold
     ended = held.outcome if held else current.outcome if current else None
     outcome = ended or _unattempted(flow)
     return {
         "workflow_id": flow.id,
         "state": flow.state,
-        # The last action stands for all of them when every one is done, be it that it was skipped.
-        "progress": progress(
-            action.index if action else 0, State.SUCCESS if reached in DONE else reached, len(flow.actions)
-        ),
-        "current_task": action.task if action else "",
-        "current_action": action.spec.name if action else "",
-        "current_worker": action.worker if action else "",
-        "current_action_state": reached,
+        **_reached(flow, len(flow.actions)),
         "failures": current.failures if current else 0,
-        "retries": action.spec.retries if action else 0,
+        "retries": current.action.spec.retries if current else 0,
         "reason": outcome.reason,
         "message": outcome.message,
         "hint": outcome.hint,

@@ -10,6 +10,7 @@ from tinkbox.cli.flags import add_listing, add_verb, add_verbs
 from tinkbox.cli.output.followed_output import Stream, follow, name_of_run
 from tinkbox.cli.output.formats import Column, Document, show
 from tinkbox.model.duration import show_duration
+from tinkbox.model.text import shortened
 
 if TYPE_CHECKING:
     from tinkbox.client.operator import Operator
@@ -38,7 +39,7 @@ SHOWN_LETTERS = 120
 def trouble(service: Document) -> str:
     """What there is to say of a service that is not as it should be: `ServiceFailed: ended with exit code 1`."""
     told = ": ".join(part for part in (service["reason"], service["message"]) if part)
-    return told if len(told) <= SHOWN_LETTERS else told[: SHOWN_LETTERS - 1] + "…"
+    return shortened(told, SHOWN_LETTERS)
 
 
 COLUMNS: Sequence[Column] = (

@@ -92,8 +92,8 @@ class Machines:
     async def load(self) -> None:
         """Fill the picture in memory; once, before anything is served."""
         self.known.take(await self._store.read(lambda tables: tables.hardware.all()))
-        for workflow in await self._store.read(lambda tables: tables.workflows.unfinished_and_newest(0)):
-            self.boot_facts.name_workflow(workflow.name, [each.action.worker for each in workflow.actions])
+        for name, worker in await self._store.read(lambda tables: tables.workflows.unfinished_workers()):
+            self.boot_facts.name_workflow(name, [worker])
         await self.timeline.load()
         await self.sessions.load()
 

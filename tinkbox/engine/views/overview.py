@@ -16,8 +16,17 @@ from tinkbox.model.journal import summary
 from tinkbox.model.leases import Claimant
 from tinkbox.model.limits import Standing
 from tinkbox.model.reasons import Reason, hint
-from tinkbox.model.services import ServiceStatus
-from tinkbox.model.workflow import DONE, FINAL, ActionStatus, Outcome, PlannedAction, State, Workflow
+from tinkbox.model.services import Phase, ServiceStatus
+from tinkbox.model.workflow import (
+    FINAL,
+    ActionStatus,
+    ListedWorkflow,
+    Outcome,
+    PlannedAction,
+    ShownTasks,
+    State,
+    TaskCount,
+)
 from tinkbox.store.database import Store, Tables
 from tinkbox.wire.messages.status import (
     DeletedLine,
@@ -38,6 +47,8 @@ from tinkbox.wire.messages.status import (
 
 LATELY = timedelta(minutes=10)
 MAX_STRANGERS = 20
+PAGE = 10  # workflows that are read at once: booting machines are answered in between
+SHOWN_OF_EACH = 20  # tasks of a workflow, and services: a template may have thousands
 
 
 class Overview:
@@ -60,12 +71,13 @@ class Overview:
         machines = await self._machines.all()
         hostnames = {each.hardware.id: primary(each.hardware).hostname for each in machines}
 
-        def question(tables: Tables) -> tuple[list[WorkflowLine], Mapping[str, LostWork]]:
-            workflows, lost = tables.workflows.unfinished_and_newest(SHOWN_FINISHED), waiting(tables)
-            lines = [workflow_line(tables, each, hostnames, lost.get(each.id, ())) for each in workflows]
-            return lines, untold(tables)
+        def question(tables: Tables) -> tuple[list[str], Mapping[str, Sequence[LostWork]], Mapping[str, LostWork]]:
+            return tables.workflows.unfinished_and_newest(SHOWN_FINISHED), waiting(tables), untold(tables)
 
-        lines, lost = await self._store.read(question)
+        ids, undecided, lost = await self._store.read(question)
+        lines: list[WorkflowLine] = []
+        for begin in range(0, len(ids), PAGE):
+            lines += await self._lines(ids[begin : begin + PAGE], hostnames, undecided)
         return Snapshot(
             now=self._clock(),
             version=version,
@@ -74,6 +86,25 @@ class Overview:
             strangers=stranger_lines(self._machines, self._clock()),
             disk=disk_line(await self._disk()),
         )
+
+    async def _lines(
+        self, ids: Sequence[str], hostnames: Mapping[str, str], lost: Mapping[str, Sequence[LostWork]]
+    ) -> list[WorkflowLine]:
+        def question(tables: Tables) -> list[WorkflowLine]:
+            tasks, services = tables.workflows.tasks(ids, SHOWN_OF_EACH), tables.services.of(ids)
+            return [
+                workflow_line(
+                    tables,
+                    each,
+                    tasks.get(each.id, ShownTasks()),
+                    services.get(each.id, ()),
+                    hostnames,
+                    lost.get(each.id, ()),
+                )
+                for each in tables.workflows.listed(ids)
+            ]
+
+        return await self._store.read(question)
 
 
 def machine_line(status: MachineStatus, lost: LostWork | None = None) -> MachineLine:
@@ -152,31 +183,41 @@ def stranger_lines(machines: Machines, now: datetime) -> tuple[StrangerLine, ...
 
 
 def workflow_line(
-    tables: Tables, workflow: Workflow, hostnames: Mapping[str, str], lost: Sequence[LostWork] = ()
+    tables: Tables,
+    workflow: ListedWorkflow,
+    shown: ShownTasks,
+    services: Sequence[ServiceStatus],
+    hostnames: Mapping[str, str],
+    lost: Sequence[LostWork] = (),
 ) -> WorkflowLine:
-    tasks = []
-    for task in dict.fromkeys(each.action.task for each in workflow.actions):
-        own = [each for each in workflow.actions if each.action.task == task]
-        done = sum(each.state in DONE for each in own)
-        worker = hostnames.get(own[0].action.worker) or own[0].action.address
-        skipped = sum(each.state is State.SKIPPED for each in own)
-        tasks.append(TaskLine(name=task, worker=worker, done=done, total=len(own), skipped=skipped))
     current = workflow.current()
     last = _last_line(tables, current) if current and current.state is not State.SUCCESS else ""
+    there = () if workflow.state in FINAL else services
+    if len(there) > SHOWN_OF_EACH:
+        # Those that one wants to see first.
+        there = sorted(there, key=lambda each: each.standing.phase is Phase.READY)
     return WorkflowLine(
         id=workflow.id,
         name=workflow.name,
         state=workflow.state,
         created_at=workflow.created_at,
         ended_at=workflow.updated_at if workflow.state in FINAL else None,
-        tasks=tuple(tasks),
+        tasks=tuple(_task(each, hostnames) for each in shown.tasks),
+        tasks_before=shown.before,
+        tasks_after=shown.after,
         stop_into=workflow.stop_into,
         retried=_retried(tables, workflow, current),
         running=None if lost else _running(current, last),
         held=_held(tables, current, last),
-        failure=_lost(lost, current) or _service_failure(workflow) or _failure(workflow, current, last),
-        services=() if workflow.state in FINAL else tuple(_service(each, hostnames) for each in workflow.services),
+        failure=_lost(lost, current) or _service_failure(workflow, services) or _failure(workflow, current, last),
+        services=tuple(_service(each, hostnames) for each in there[:SHOWN_OF_EACH]),
+        services_more=max(0, len(there) - SHOWN_OF_EACH),
     )
+
+
+def _task(task: TaskCount, hostnames: Mapping[str, str]) -> TaskLine:
+    worker = hostnames.get(task.worker) or task.address
+    return TaskLine(name=task.name, worker=worker, done=task.done, total=task.total, skipped=task.skipped)
 
 
 def _service(status: ServiceStatus, hostnames: Mapping[str, str]) -> ServiceLine:
@@ -230,7 +271,7 @@ def _held(tables: Tables, current: ActionStatus | None, last: str) -> HeldLine |
     )
 
 
-def _retried(tables: Tables, workflow: Workflow, current: ActionStatus | None) -> FailureLine | None:
+def _retried(tables: Tables, workflow: ListedWorkflow, current: ActionStatus | None) -> FailureLine | None:
     """The newest failure of the current action while it is tried again."""
     if current is None or not current.failures or workflow.state is not State.RUNNING:
         return None
@@ -247,9 +288,9 @@ def _lost(lost: Sequence[LostWork], current: ActionStatus | None) -> FailureLine
     return _told(current.action, replace(told, hint=lost[0].hint), attempt=1)
 
 
-def _service_failure(workflow: Workflow) -> FailureLine | None:
+def _service_failure(workflow: ListedWorkflow, services: Sequence[ServiceStatus]) -> FailureLine | None:
     """Why the workflow could not begin, when a service is to blame."""
-    found = next((each.standing for each in workflow.services if each.service.spec.name == workflow.service), None)
+    found = next((each.standing for each in services if each.service.spec.name == workflow.service), None)
     if found is None:
         return None
     return FailureLine(
@@ -265,7 +306,7 @@ def _service_failure(workflow: Workflow) -> FailureLine | None:
     )
 
 
-def _failure(workflow: Workflow, current: ActionStatus | None, last: str) -> FailureLine | None:
+def _failure(workflow: ListedWorkflow, current: ActionStatus | None, last: str) -> FailureLine | None:
     if current is None or workflow.state not in {State.FAILED, State.TIMEOUT}:
         return None
     outcome = current.outcome

@@ -25,7 +25,7 @@ from tinkbox.model.errors import Conflict, Invalid, NotFound
 from tinkbox.model.hardware import Hardware
 from tinkbox.model.journal import summary
 from tinkbox.model.services import Phase, ServiceStatus, Standing
-from tinkbox.model.workflow import FINAL, Event, PlannedAction, State, Workflow
+from tinkbox.model.workflow import FINAL, Event, ListedWorkflow, PlannedAction, State, Workflow
 from tinkbox.store.database import Store, Tables, UseCase
 from tinkbox.store.ephemeral_data import DataVersion
 from tinkbox.store.output import Piece
@@ -146,18 +146,18 @@ class Workflows:
         """Raises NotFound, or Conflict when the key fits several."""
         return await self._store.read(lambda tables: find_workflow(tables, key))
 
-    async def pages(self) -> AsyncIterator[list[Workflow]]:
-        """Every workflow, oldest first, some at a time: booting machines are answered in between."""
+    async def pages(self) -> AsyncIterator[list[ListedWorkflow]]:
+        """Every workflow as lists have it, oldest first, some at a time: booting machines are answered in between."""
         ids = await self._store.read(lambda tables: tables.workflows.ids())
         for begin in range(0, len(ids), PAGE):
-            yield await self._some(ids[begin : begin + PAGE])
+            yield await self._listed(ids[begin : begin + PAGE])
 
-    async def _some(self, ids: Sequence[str]) -> list[Workflow]:
-        return await self._store.read(lambda tables: tables.workflows.some(ids))
+    async def _listed(self, ids: Sequence[str]) -> list[ListedWorkflow]:
+        return await self._store.read(lambda tables: tables.workflows.listed(ids))
 
     async def all(self) -> list[Workflow]:
-        """Every workflow, oldest first."""
-        return [workflow async for page in self.pages() for workflow in page]
+        """Every workflow whole, oldest first."""
+        return await self._store.read(lambda tables: tables.workflows.some(tables.workflows.ids()))
 
     async def attempts(self, key: str) -> list[Attempt]:
         """Every attempt at a workflow's actions, in the order in which they began; a retry hides none."""

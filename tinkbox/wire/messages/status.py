@@ -139,6 +139,7 @@ class FailureLine:
 class WorkflowLine:
     """One workflow with its tasks and services; `ended_at` is None while it is not over.
 
+    Where there are too many, so many tasks are left out before and after these, and `services_more` services.
     `stop_into` is how one that is STOPPING will end.  `retried` is the newest failure of an action that is tried
     again, `failure` the one that ended the workflow.
     """
@@ -155,6 +156,9 @@ class WorkflowLine:
     retried: FailureLine | None = None
     failure: FailureLine | None = None
     services: tuple[ServiceLine, ...] = ()
+    tasks_before: int = 0
+    tasks_after: int = 0
+    services_more: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,8 +1,10 @@
 """The appliance at a glance, of a real engine."""
 
 from tests.integration.engine.appliance import Appliance, mac
-from tinkbox.engine.views.overview import LATELY, MAX_STRANGERS
+from tests.integration.engine.serving import Host
+from tinkbox.engine.views.overview import LATELY, MAX_STRANGERS, SHOWN_OF_EACH
 from tinkbox.model.boot import Asker, Stage
+from tinkbox.model.services import Phase
 from tinkbox.model.workflow import State
 from tinkbox.wire.messages.status import StrangerLine, TaskLine, WorkflowLine
 
@@ -29,6 +31,21 @@ async def test_what_is_skipped_counts_as_done(box: Appliance) -> None:
     await box.machine(1)
     await box.workflow(TRIED)
     assert (await line(box)).tasks == (TaskLine(name="install", worker="machine-1", done=1, total=3, skipped=1),)
+
+
+async def test_of_many_services_those_that_are_not_ready_are_shown_first(box: Appliance) -> None:
+    await box.machine(1)
+    services = "".join(
+        f"  - {{name: s{number}, worker: provisioner, image: i}}\n" for number in range(SHOWN_OF_EACH + 2)
+    )
+    await box.workflow(f"{TRIED}services:\n{services}")
+    host = Host(box)
+    await host.ask()
+    await host.say("s0", Phase.READY)
+    await host.say("s1", Phase.READY)
+    shown = await line(box)
+    assert [each.name for each in shown.services] == [f"s{number}" for number in range(2, SHOWN_OF_EACH + 2)]
+    assert shown.services_more == 2
 
 
 async def test_an_action_that_is_tried_again_says_why_and_which_attempt_it_is(box: Appliance) -> None:

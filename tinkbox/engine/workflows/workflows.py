@@ -25,6 +25,9 @@ from tinkbox.model.errors import Conflict, Invalid, NotFound
 from tinkbox.model.hardware import Hardware
 from tinkbox.model.journal import summary
 from tinkbox.model.services import Phase, ServiceStatus, Standing
+from tinkbox.model.sizes import show_size
+from tinkbox.model.template import MAX_NAME, MAX_TEXT
+from tinkbox.model.text import quoted
 from tinkbox.model.workflow import FINAL, Event, ListedWorkflow, PlannedAction, State, Workflow
 from tinkbox.store.database import Store, Tables, UseCase
 from tinkbox.store.ephemeral_data import DataVersion
@@ -95,8 +98,7 @@ class Workflows:
         Raises NotFound for an unknown template or an action that `breakpoints` name, and Invalid with every problem
         otherwise.
         """
-        if len(devices) > MAX_DEVICES:
-            raise Invalid(f"{len(devices)} devices: at most {MAX_DEVICES} fit into one workflow")
+        _check_size(name, devices)
 
         def question(tables: Tables) -> tuple[Template, Hardware | None]:
             return find_template(tables, template_key), machine or first_known(tables, devices)
@@ -313,6 +315,22 @@ class Workflows:
 def find_workflow(tables: Tables, key: str) -> Workflow:
     """The one workflow that `key` means; raises NotFound or Conflict."""
     return only(tables.workflows.matching(key), "workflow", key)
+
+
+def _check_size(name: str, devices: Mapping[str, str]) -> None:
+    """Raise Invalid for what a person says so much of that lists would be long."""
+    if len(devices) > MAX_DEVICES:
+        raise Invalid(f"{len(devices)} devices: at most {MAX_DEVICES} fit into one workflow")
+    for what, named in (("workflow", [name]), ("device", devices)):
+        for each in named:
+            if len(each.encode(errors="replace")) >= MAX_NAME:
+                raise Invalid(
+                    f"the name of a {what}, {quoted(each)}, has more than {MAX_NAME - 1} bytes: choose a shorter one"
+                )
+    if sum(len(each.encode(errors="replace")) for each in devices.values()) > MAX_TEXT:
+        raise Invalid(
+            f"the values of all devices have more than {show_size(MAX_TEXT)}, and so much a rendered template may have"
+        )
 
 
 def _arm(tables: Tables, workflow: Workflow, of_template: Breakpoints, change: Change | None, who: str) -> None:

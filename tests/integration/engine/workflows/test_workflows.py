@@ -134,6 +134,22 @@ async def test_devices_are_bounded(box: Appliance) -> None:
         await box.workflows.create("nothing", {**devices, "one_more": mac(1)})
 
 
+@pytest.mark.parametrize(
+    ("name", "devices", "said"),
+    [
+        ("é" * 100, {}, "the name of a workflow, 'éé.*more than 199 bytes"),
+        ("", {"d" * 200: "x"}, "the name of a device, 'dd.*more than 199 bytes"),
+        ("", {"a": "x" * 131_073, "b": "x" * 131_072}, "the values of all devices have more than 256"),
+    ],
+)
+async def test_what_lists_show_is_bounded(box: Appliance, name: str, devices: dict[str, str], said: str) -> None:
+    with pytest.raises(Invalid, match=said):
+        await box.workflows.create("nothing", devices, name=name)
+    shorter = {each[:199]: value[:131_072] for each, value in devices.items()}
+    with pytest.raises(NotFound):
+        await box.workflows.create("nothing", shorter, name=name[:99])
+
+
 async def test_a_workflow_is_found_by_a_unique_beginning_or_its_name(box: Appliance) -> None:
     await box.machine(1)
     older, newer = await box.workflow(), await box.workflow()

@@ -3,17 +3,24 @@
 import sqlite3
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Template:
-    """A template as stored; `data` is its text."""
+class ListedTemplate:
+    """A template as lists have it: without its text."""
 
     id: str
     name: str
-    data: str
     created_at: datetime
     updated_at: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Template(ListedTemplate):
+    """A template as stored; `data` is its text."""
+
+    data: str
 
 
 class TemplateTable:
@@ -22,10 +29,12 @@ class TemplateTable:
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._sql = connection
 
-    def all(self) -> list[Template]:
-        """Every template, oldest first."""
-        rows = self._sql.execute("SELECT * FROM template ORDER BY created_at, id").fetchall()
-        return [_template(row) for row in rows]
+    def all(self) -> list[ListedTemplate]:
+        """Every template as lists have it, oldest first."""
+        rows = self._sql.execute(
+            "SELECT id, name, created_at, updated_at FROM template ORDER BY created_at, id"
+        ).fetchall()
+        return [ListedTemplate(**_listed(row)) for row in rows]
 
     def matching(self, key: str) -> list[Template]:
         """The template of this name or id, else those whose id begins with `key`."""
@@ -54,10 +63,14 @@ class TemplateTable:
 
 
 def _template(row: sqlite3.Row) -> Template:
-    return Template(
-        id=row["id"],
-        name=row["name"],
-        data=row["data"],
-        created_at=datetime.fromisoformat(row["created_at"]),
-        updated_at=datetime.fromisoformat(row["updated_at"]),
-    )
+    return Template(**_listed(row), data=row["data"])
+
+
+def _listed(row: sqlite3.Row) -> dict[str, Any]:
+    """The fields of a `ListedTemplate`."""
+    return {
+        "id": row["id"],
+        "name": row["name"],
+        "created_at": datetime.fromisoformat(row["created_at"]),
+        "updated_at": datetime.fromisoformat(row["updated_at"]),
+    }

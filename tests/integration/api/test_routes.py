@@ -65,7 +65,8 @@ async def test_a_templates_life(door: Door) -> None:
     created = {"id": (await door.done("POST", "/v1/templates", {"name": "hello", "data": HELLO}))["id"]}
     template = await door.done("GET", "/v1/templates/hello")
     assert (template["id"], template["name"], template["data"]) == (created["id"], "hello", HELLO)
-    assert await door.done("GET", "/v1/templates") == [template]
+    listed = {name: value for name, value in template.items() if name != "data"}
+    assert await door.done("GET", "/v1/templates") == [listed], "lists have no texts, which may be long"
     assert await door.done("PUT", "/v1/templates/hello", {"name": "renamed"}) == created
     changed = HELLO.replace("600", "700")
     await door.done("PUT", f"/v1/templates/{created['id'][:8]}", {"name": None, "data": changed})

@@ -3,7 +3,7 @@
 from datetime import UTC, datetime, timedelta
 
 from tinkbox.store.database import Store, Tables
-from tinkbox.store.templates import Template
+from tinkbox.store.templates import ListedTemplate, Template
 
 NOW = datetime(2026, 11, 21, tzinfo=UTC)
 
@@ -36,7 +36,8 @@ async def test_what_was_put_comes_back_the_same_and_can_be_replaced_and_deleted(
         tables.templates.put(old)
         assert tables.templates.matching("1") == [old]
         tables.templates.put(new)
-        assert tables.templates.all() == [new]
+        assert tables.templates.matching("1") == [new]
+        assert tables.templates.all() == [ListedTemplate(id="1", name="other", created_at=NOW, updated_at=NOW)]
         tables.templates.delete("1")
         assert tables.templates.all() == []
 

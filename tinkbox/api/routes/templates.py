@@ -18,12 +18,12 @@ from tinkbox.engine.templates.validation import Verdict
 from tinkbox.model.access import Right
 from tinkbox.model.errors import Invalid, Problem
 from tinkbox.model.text import counted
-from tinkbox.store.templates import Template
+from tinkbox.store.templates import ListedTemplate, Template
 
 
 def routes(templates: Templates, machines: Machines) -> list[web.RouteDef]:
     async def show_list(_: web.Request) -> web.Response:
-        return web.json_response([template_document(each) for each in await templates.all()])
+        return web.json_response([listed_document(each) for each in await templates.all()])
 
     async def create(request: web.Request) -> web.Response:
         document = await read_object(request)
@@ -77,14 +77,18 @@ def routes(templates: Templates, machines: Machines) -> list[web.RouteDef]:
     ]
 
 
-def template_document(stored: Template) -> Document:
+def listed_document(stored: ListedTemplate) -> Document:
+    """A template in the list of all, without its text."""
     return {
         "id": stored.id,
         "name": stored.name,
         "created_at": time(stored.created_at),
         "updated_at": time(stored.updated_at),
-        "data": stored.data,
     }
+
+
+def template_document(stored: Template) -> Document:
+    return {**listed_document(stored), "data": stored.data}
 
 
 async def create_documents(templates: Templates, name: str, text: str, who: str) -> Document:

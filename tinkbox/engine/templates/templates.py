@@ -15,7 +15,7 @@ from tinkbox.model.access import OPERATOR
 from tinkbox.model.errors import Conflict, Invalid
 from tinkbox.model.hardware import Hardware, parse_uuid
 from tinkbox.store.database import Store, Tables
-from tinkbox.store.templates import Template
+from tinkbox.store.templates import ListedTemplate, Template
 
 T = TypeVar("T")
 _NAME = re.compile(r"[a-zA-Z0-9_.-]{1,199}\Z")
@@ -73,8 +73,8 @@ class Templates:
         """Raises NotFound, or Conflict when the key fits several."""
         return await self._store.read(lambda tables: find_template(tables, key))
 
-    async def all(self) -> list[Template]:
-        """Every template, oldest first."""
+    async def all(self) -> list[ListedTemplate]:
+        """Every template as lists have it, oldest first."""
         return await self._store.read(lambda tables: tables.templates.all())
 
     async def update(self, key: str, name: str | None = None, data: str | None = None, who: str = OPERATOR) -> str:

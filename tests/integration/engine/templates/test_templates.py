@@ -47,7 +47,8 @@ async def test_a_bad_text_changes_nothing(box: Appliance) -> None:
         await box.templates.update(identity, data=HELLO.replace("image:", "imago:"))
     with pytest.raises(Invalid):
         await box.templates.create("other", "tasks:\n\t- x")
-    assert [each.data for each in await box.templates.all()] == [HELLO]
+    assert [each.id for each in await box.templates.all()] == [identity]
+    assert (await box.templates.get(identity)).data == HELLO
 
 
 async def test_an_update_keeps_what_is_not_said_and_tells_when(box: Appliance) -> None:

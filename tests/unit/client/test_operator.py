@@ -143,8 +143,11 @@ async def test_an_answer_without_an_end_is_not_read_to_it(
         monkeypatch.setattr(module, "MOST_ANSWERED", 1000)
     door = RecordingDoor(answer=b"[" + b" " * 2000, status=status)
     async with operator_of(door, tmp_path) as operator:
-        with pytest.raises(Unavailable, match="answered with more than"):
+        with pytest.raises(
+            Unavailable, match=r"answered /v1/hardware with more than 64 MiB.*ask for one by its id"
+        ) as refusal:
             await operator.hardware.all()
+        assert "of this version" not in str(refusal.value)
 
 
 async def test_nobody_there_is_told_with_the_place_and_the_remedy(tmp_path: Path) -> None:

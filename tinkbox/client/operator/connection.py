@@ -132,9 +132,13 @@ class Connection(ABC):
             )
         raise_refusal(status, reason, answer)
 
-    def too_much(self) -> Unavailable:
+    def too_much(self, path: str) -> Unavailable:
         """What to say of an answer that goes on beyond MOST_ANSWERED."""
-        return Unavailable(f"{self.where} answered with more than {MOST_ANSWERED >> 20} MiB: {NO_APPLIANCE}")
+        return Unavailable(
+            f"{self.where} answered {path} with more than {MOST_ANSWERED >> 20} MiB, which is all that is read of an answer: "
+            "instead of a whole list ask for one by its id or name, such as `tinkbox workflow state WORKFLOW`, or delete "
+            "what is not needed any more"
+        )
 
     def unreachable(self, error: Exception) -> Unreachable:
         """What to say of an error of the connection."""

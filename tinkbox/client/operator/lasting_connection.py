@@ -65,5 +65,5 @@ class LastingConnection(Connection):
         async for chunk in response.content.iter_any():
             answer += chunk
             if len(answer) > MOST_ANSWERED:
-                raise self.too_much()
+                raise self.too_much(response.url.raw_path_qs)
         return bytes(answer)

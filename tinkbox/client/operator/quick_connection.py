@@ -50,7 +50,7 @@ class QuickConnection(Connection):
             raise self.unreachable(error) from None
         if len(answer) > MOST_ANSWERED:
             await self.close()
-            raise self.too_much()
+            raise self.too_much(path)
         self.raise_refusal(response.status, response.reason, response.headers.get("Location", ""), answer)
         return answer
 

@@ -1,6 +1,7 @@
 """`tinkbox osie`."""
 
 import argparse
+import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -36,6 +37,7 @@ def build(chosen: argparse.Namespace) -> None:
     data = load(data=chosen.data).data
     output, cache = chosen.output or data / "osie", chosen.cache or data / "cache"
     made_for = architecture(chosen.architecture)
+    os.umask(0o022)  # the user that the appliance runs as reads what root makes here, and every machine gets it
     build_osie(output, _executable(chosen.executable), cache, lambda step: print(step, flush=True), made_for)
 
 

@@ -1,9 +1,14 @@
 """`tinkbox osie`."""
 
+import os
+import stat
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
+
 from tests.unit.cli.conftest import FakeAppliance, Printed
+from tinkbox.osie import build
 
 OSIE = {
     "architecture": "x86_64",
@@ -31,3 +36,20 @@ def test_a_checkout_must_name_the_executable_that_goes_inside(tinkbox: Callable[
     assert (failed.status, failed.err.count("\n")) == (1, 1)
     assert "name one with --executable" in failed.err
     assert list(tmp_path.iterdir()) == []
+
+
+def test_what_root_builds_is_readable_by_the_user_of_the_appliance(
+    tinkbox: Callable[..., Printed], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def made(output: Path, *_: object) -> None:
+        output.mkdir()
+        (output / "vmlinuz").touch()
+
+    monkeypatch.setattr(build, "build", made)
+    before = os.umask(0o077)
+    try:
+        assert tinkbox("--data", str(tmp_path), "osie", "build", "--executable", "worker").status == 0
+    finally:
+        os.umask(before)
+    modes = [stat.S_IMODE(each.stat().st_mode) for each in (tmp_path / "osie", tmp_path / "osie" / "vmlinuz")]
+    assert modes == [0o755, 0o644]

@@ -270,6 +270,11 @@ async def _for_ever(part: Part) -> NoReturn:
 @contextmanager
 def _only_one(data: Path) -> Iterator[None]:
     """Make the data directory ours alone, for as long as we run."""
+    another = Conflict(f"another tinkbox serves {data}: stop it, or name another directory with --data")
+    # First of all: of a folder that is in use another user is not told how to have it for himself.
+    with suppress(OSError):
+        if _is_served(data):
+            raise another
     make_private(data, _DATA)
     with _usable(data):
         lock = (data / LOCK).open("w")
@@ -277,8 +282,21 @@ def _only_one(data: Path) -> Iterator[None]:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            raise Conflict(f"another tinkbox serves {data}: stop it, or name another directory with --data") from None
+            raise another from None
         yield
+
+
+def _is_served(data: Path) -> bool:
+    """Whether an appliance runs with this data directory; raises OSError where that cannot be seen."""
+    refuse_other_than(FILE, data / LOCK)
+    try:
+        with (data / LOCK).open() as lock:
+            fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except FileNotFoundError:
+        return False
+    except BlockingIOError:
+        return True
+    return False
 
 
 @contextmanager
@@ -450,14 +468,8 @@ def _made_readable(file: Path) -> str:
 def _running(data: Path) -> int | None:
     """The process of the appliance that serves this folder, None without one; raises Unavailable where it does not answer."""
     try:
-        refuse_other_than(FILE, data / LOCK)
-        with (data / LOCK).open() as lock:
-            fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        if not _is_served(data):
             return None
-    except FileNotFoundError:
-        return None
-    except BlockingIOError:
-        pass
     except OSError as error:
         raise Unavailable(
             f"cannot use the data directory {data}: {error.strerror}: check as root, or as its owner"

@@ -101,6 +101,18 @@ def test_two_appliances_never_share_their_data(tmp_path: Path) -> None:
         assert run_here("--data", str(configuration.data), "hardware", "list").status == 0
 
 
+def test_of_a_folder_that_is_served_another_user_is_not_told_how_to_have_it(tmp_path: Path) -> None:
+    configuration = configure(tmp_path)
+    (tmp_path / "other").mkdir()
+    other = configure(tmp_path / "other")
+    with serving(configuration):
+        os.chown(configuration.data, 4711, 4711)
+        failed = run("serve", "--config", str(other.path), "--data", str(configuration.data))
+        assert (failed.status, failed.err.count("\n")) == (1, 1)
+        assert f"another tinkbox serves {configuration.data}: stop it" in failed.err
+        os.chown(configuration.data, os.geteuid(), os.getegid())
+
+
 def test_what_was_acknowledged_is_there_after_kill_9_and_both_doors_show_it(tmp_path: Path) -> None:
     configuration = configure(tmp_path)
     local = ("--data", str(configuration.data))

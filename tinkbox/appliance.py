@@ -167,6 +167,7 @@ class Appliance:
                 tftp_files,
                 time.monotonic,
                 self._room(TFTP_TRANSFERS),
+                self.host_at,
                 single_port=settings.node.tftp_single_port,
             ).serve
         ]

@@ -122,7 +122,7 @@ STREAMS: Final = Limit(
 )  # fmt: skip
 TFTP_TRANSFERS: Final = Limit(
     name="tftp_transfers", unit="transfer", each=32, all=2000, reserved=0.5, descriptors=1,
-    about="TFTP transfers, by address. Half of all are kept for known machines",
+    about="TFTP transfers, by host. Half of all are kept for known machines",
 )  # fmt: skip
 # One machine has one at a time.  Each takes half a second.
 ADDRESS_PROBES: Final = Limit(

@@ -1,23 +1,30 @@
 """A host that has many addresses, some of them known machines', has one host's share of each limit."""
 
+import json
 import socket
 from collections.abc import Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 
 import pytest
 
-from tests.integration.attacks.attacked import PATIENCE, SERVER, Attacked, attacked
+from tests.integration.attacks.attacked import CONFIGURATION, PATIENCE, SERVER, Attacked, attacked
 from tests.integration.boot.wires import inside
+from tests.machine.lab import address, hardware
 from tinkbox.model.limits import NODE_CONNECTIONS
 
 ADDRESSES = [f"172.30.0.{number}" for number in range(200, 208)]
 EACH = 32
+TRANSFERS, ALL_TRANSFERS = 4, 40
+OFF = range(2, 14)  # known machines, whose addresses are free to be taken
+# What the client agrees on has it be waited for.
+HELD = b"\0\1undionly.kpxe\0octet\0timeout\x00255\0"
+CONFIGURED = f"{CONFIGURATION}limits: {{tftp_transfers: {{each: {TRANSFERS}, all: {ALL_TRANSFERS}}}}}\n"
 ASKS = b"GET /worker/time HTTP/1.1\r\nHost: x\r\n\r\n"
 
 
 @pytest.fixture
 def box(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Attacked]:
-    with attacked(tmp_path_factory.mktemp("attacked")) as made:
+    with attacked(tmp_path_factory.mktemp("attacked"), CONFIGURED) as made:
         yield made
         made.appliance.check()
 
@@ -34,6 +41,28 @@ def test_connections_from_many_addresses_of_a_host_are_one_hosts(box: Attacked) 
             ]  # fmt: skip
         assert sum(answered(each) for each in lines) == NODE_CONNECTIONS.each
         assert b" 200 " in box.script().split(b"\r\n")[0], "others are served"
+
+
+def test_transfers_by_tftp_of_many_machines_addresses_are_one_hosts(box: Attacked) -> None:
+    document = box.work / "off.json"
+    for number in OFF:
+        document.write_text(json.dumps(hardware(number)))
+        box.appliance.command("hardware", "push", "--file", document)
+        box.hostile.run("ip", "address", "add", f"{address(number)}/24", "dev", "eth0")
+    assert len(OFF) * TRANSFERS > ALL_TRANSFERS
+    with ExitStack() as stack:
+        held = [
+            stack.enter_context(box.datagrams(box.hostile, where=address(number)))
+            for number in OFF for _ in range(TRANSFERS)
+        ]  # fmt: skip
+        for line in held:
+            line.settimeout(0.2)  # who has too many is not answered
+            line.sendto(HELD, (SERVER, 69))
+            with suppress(TimeoutError):
+                line.sendto(b"\0\4\0\0", line.recvfrom(65536)[1])
+        with box.datagrams(box.machine) as line:
+            line.sendto(b"\0\1undionly.kpxe\0octet\0", (SERVER, 69))
+            assert line.recv(65536).startswith(b"\0\3\0\1"), "others are served"
 
 
 def answered(line: socket.socket) -> bool:

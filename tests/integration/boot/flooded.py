@@ -162,7 +162,7 @@ async def flooded(folder: Path) -> AsyncIterator[Flooded]:
             attacked = Flooded(
                 box=box,
                 leases=leases,
-                tftp=TftpServer(bound[0], tftp_files, tftp_files, clock, room(TFTP_TRANSFERS)),
+                tftp=TftpServer(bound[0], tftp_files, tftp_files, clock, room(TFTP_TRANSFERS), str),
                 dhcp=DhcpServer(bound[1], "lo", booting, leases, _Prober(), service, rate_limit, room(ADDRESS_PROBES)),
                 boot_server=BootServer(bound[2], "lo", booting, service, rate_limit),
                 rate_limit=rate_limit,

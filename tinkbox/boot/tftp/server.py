@@ -50,8 +50,9 @@ REQUESTS = Rate(burst=200, a_second=40)
 REMEMBERED = 4096
 # Somebody who boots takes the first block sooner; a flood in others' names is through all transfers in half a second.
 SILENT_SECONDS = 0.25
-# Without progress for so long, a transfer gives way to another one of the same address that has no room.
+# Without progress for so long, a transfer gives way to another one that has no room: of the same host, and of any.
 STALLED_SECONDS = 2.0
+STALLED_SECONDS_OF_ANY = 10.0
 LOOKED_THROUGH = 256
 TICK = 0.2
 Peer = tuple[str, int]
@@ -77,6 +78,7 @@ class Observer(Protocol):
 @dataclass(slots=True)
 class _Running:
     peer: Peer
+    holder: str  # whose room it takes
     line: socket.socket
     transfer: ReadTransfer
     request: ReadRequest
@@ -89,7 +91,8 @@ class _Running:
 class TftpServer:
     """Serves what is on `tftp_files` on a socket made by `sockets.bind_udp`; `monotonic` is a clock in seconds.
 
-    `room` is for so many transfers, by the address of the machine.  With `single_port` that socket carries the transfers as well.
+    `room` is for so many transfers, by host; `host_at` names the host that has an address.  With `single_port` that socket
+    carries the transfers as well.
     """
 
     def __init__(
@@ -99,6 +102,7 @@ class TftpServer:
         observer: Observer,
         monotonic: Callable[[], float],
         room: Room,
+        host_at: Callable[[str], str],
         *,
         single_port: bool = False,
     ) -> None:
@@ -107,6 +111,7 @@ class TftpServer:
         # One socket is for machines behind routers as well, so that it has to believe ICMP (`path_mtu`).
         self._interface = b"" if single_port else interface_of(listening)
         self._room = room
+        self._host_at = host_at
         self._ports = None if single_port else TransferPorts(listening)
         self._by_port: dict[int, _Running] = {}
         self._tftp_files = tftp_files
@@ -177,20 +182,37 @@ class TftpServer:
                 self._finish(running)
 
     def _advance(self, running: _Running, block: int, now: float) -> None:
+        transfer = running.transfer
+        heard = transfer.moving
         try:
-            datagrams = running.transfer.acknowledged(block, now - running.heard)
+            datagrams = transfer.acknowledged(block, now - running.heard)
         except OSError as error:
             self._unreadable(running, error)
+            return
+        if not heard and transfer.moving and not self._counted_by_host(running):
             return
         if datagrams:
             # Only progress postpones the time-out: echoes of an old block must not.
             running.moved = running.heard = now
             self._send(datagrams, running)
-        elif running.transfer.done:
+        elif transfer.done:
             self._finish(running)
 
+    def _counted_by_host(self, running: _Running) -> bool:
+        """Count a transfer for the host behind its address, which answered ARP since it asked; False: that has too many, and it ends."""
+        host, address = self._host_at(running.peer[0]), running.holder
+        if host == address:
+            return True
+        if not self._has_room(host):
+            self._forget(running)
+            return False
+        self._room.give_back(address)
+        running.holder = host
+        return True
+
     def _begin(self, request: ReadRequest, peer: Peer) -> None:
-        if not self._requests.take(peer[0].encode(), self._monotonic()):
+        holder = self._host_at(peer[0])
+        if not self._requests.take(holder.encode(), self._monotonic()):
             return
         running, way = self._transfers.get(peer), way_to(peer[0], self._interface)
         request = unfragmented(request, way.mtu)
@@ -208,7 +230,7 @@ class TftpServer:
             return
         if running is not None:
             self._forget(running)
-        line = self._line(peer, way)
+        line = self._line(peer, holder, way)
         if line is None:
             if isinstance(content, SharedFile):
                 content.release()
@@ -216,7 +238,15 @@ class TftpServer:
         now = self._monotonic()
         transfer = ReadTransfer(content, request, self._layouts.cut)
         running = _Running(
-            peer=peer, line=line, transfer=transfer, request=request, content=content, started=now, moved=now, heard=now
+            peer=peer,
+            holder=holder,
+            line=line,
+            transfer=transfer,
+            request=request,
+            content=content,
+            started=now,
+            moved=now,
+            heard=now,
         )
         self._transfers[peer] = running
         if self._ports is not None:
@@ -235,35 +265,38 @@ class TftpServer:
             _log.warning("%s: %s", path, error.strerror, extra={"action": "tftp.unreadable"})
             return None
 
-    def _line(self, peer: Peer, way: Way) -> socket.socket | None:
+    def _line(self, peer: Peer, holder: str, way: Way) -> socket.socket | None:
         """The socket for another transfer to a machine; None when there is no room for it."""
-        if not self._has_room(peer):
+        if not self._has_room(holder):
             return None
         if self._ports is None:
             return self._socket
         try:
             return self._ports.open(peer, direct=way.direct)
         except OSError as error:
-            self._room.give_back(peer[0])
+            self._room.give_back(holder)
             _log.warning("no port for a transfer: %s", error.strerror, extra={"action": "tftp.no-port"})
             return None
 
-    def _has_room(self, peer: Peer) -> bool:
+    def _has_room(self, holder: str) -> bool:
         """Take room for another transfer."""
-        return self._room.take(peer[0]) or (self._make_room(peer[0]) and self._room.take(peer[0]))
+        return self._room.take(holder) or (self._make_room(holder) and self._room.take(holder))
 
-    def _make_room(self, address: str) -> bool:
-        """End a transfer that is in the way of another one of this address, if one may be ended."""
+    def _make_room(self, holder: str) -> bool:
+        """End a transfer that is in the way of another one of this holder, if one may be ended."""
         ledger = self._room.ledger
-        if ledger.held_by(address) >= ledger.limit.each:
-            return self._end_stalled(address)
-        return ledger.used >= ledger.limit.for_strangers and self._forget_silent()
+        if ledger.held_by(holder) >= ledger.limit.each:
+            own = [each for each in self._transfers.values() if each.holder == holder]
+            return self._end_stalled(own, STALLED_SECONDS)
+        if ledger.used < ledger.limit.for_strangers:
+            return False
+        oldest = list(islice(self._transfers.values(), LOOKED_THROUGH))
+        return self._forget_silent() or self._end_stalled(oldest, STALLED_SECONDS_OF_ANY)
 
-    def _end_stalled(self, address: str) -> bool:
-        """End the transfer of an address that has made no progress for longest: its machine may have been reset many times."""
-        of_address = (each for each in self._transfers.values() if each.peer[0] == address)
-        stalled = min(of_address, key=lambda each: each.moved)
-        if self._monotonic() - stalled.moved < STALLED_SECONDS:
+    def _end_stalled(self, among: Sequence[_Running], seconds: float) -> bool:
+        """End the transfer that made no progress for longest, if that is so long: its machine may be off, or mean it so."""
+        stalled = min(among, key=lambda each: each.moved)
+        if self._monotonic() - stalled.moved < seconds:
             return False
         stalled.transfer.abandon()
         self._finish(stalled)
@@ -325,7 +358,7 @@ class TftpServer:
 
     def _forget(self, running: _Running) -> None:
         del self._transfers[running.peer]
-        self._room.give_back(running.peer[0])
+        self._room.give_back(running.holder)
         if self._ports is not None:
             del self._by_port[running.line.fileno()]
             running.line.close()

@@ -55,7 +55,7 @@ async def serving() -> AsyncIterator[tuple[int, Observer]]:
     with bind_udp(interface="lo", address="127.0.0.1", port=0) as listening:
         async with asyncio.TaskGroup() as group:
             task = group.create_task(
-                TftpServer(listening, TftpFiles(), observer, time.monotonic, room(TFTP_TRANSFERS)).serve()
+                TftpServer(listening, TftpFiles(), observer, time.monotonic, room(TFTP_TRANSFERS), str).serve()
             )
             yield listening.getsockname()[1], observer
             task.cancel()

@@ -76,7 +76,9 @@ class Hurried:
 async def serving(folder: Path, pace: float = 1.0) -> AsyncIterator[tuple[TftpServer, tuple[str, int], Observer]]:
     observer = Observer()
     with bind_udp(interface="lo", address="127.0.0.1", port=0) as listening:
-        server = TftpServer(listening, TftpFiles(folder / "ramdisk"), observer, Hurried(pace), room(TFTP_TRANSFERS))
+        server = TftpServer(
+            listening, TftpFiles(folder / "ramdisk"), observer, Hurried(pace), room(TFTP_TRANSFERS), str
+        )
         async with asyncio.TaskGroup() as group:
             task = group.create_task(server.serve())
             yield server, listening.getsockname(), observer

@@ -98,11 +98,18 @@ class Machine:
 class Bench:
     def __init__(self, listening: socket.socket, limit: Limit, *, single_port: bool) -> None:
         self.tftp_files, self.observer, self.now = TftpFiles(), Observer(), 1000.0
+        self.hosts: dict[str, str] = {}  # by the addresses that answered ARP
         self.address = listening.getsockname()
         self.ledger = Ledger(limit, lambda: self.now)
         room = Room(ledger=self.ledger, known=lambda address: address == KNOWN)
         self.server = TftpServer(
-            listening, self.tftp_files, self.observer, lambda: self.now, room, single_port=single_port
+            listening,
+            self.tftp_files,
+            self.observer,
+            lambda: self.now,
+            room,
+            lambda address: self.hosts.get(address, address),
+            single_port=single_port,
         )
         self._machines: list[Machine] = []
 
@@ -386,6 +393,37 @@ async def test_transfers_that_stopped_do_not_lock_their_address_out() -> None:
         assert (failed["why"], failed["block"], failed["message"]) == ("silence", 1, "nothing heard after block 1 of 3")
         busy.acknowledge(2)
         assert (await busy.hear())[:4] == b"\0\3\0\3"
+
+
+async def test_one_host_cannot_take_all_the_room_with_many_addresses() -> None:
+    """As who takes the addresses of machines that are off: it is known by its MAC as soon as it was sent anything."""
+    addresses = [f"127.0.1.{number}" for number in range(1, 6)]
+    async with serving(replace(TFTP_TRANSFERS, each=3, all=20)) as bench:
+        for address in addresses:
+            machine = bench.machine(address)
+            machine.ask("loader.efi")
+            await machine.hear()
+            bench.hosts[address] = "02:00:00:00:00:66"
+            machine.acknowledge(1)
+        assert await bench.machine("127.0.0.2").fetch("loader.efi") == LOADER
+        assert bench.ledger.held_by("02:00:00:00:00:66") == 3
+        assert not any(map(bench.ledger.held_by, addresses))
+
+
+async def test_when_all_is_taken_what_stopped_long_ago_gives_way_to_anybody() -> None:
+    async with serving(replace(TFTP_TRANSFERS, each=1, all=4)) as bench:
+        first, second, third = (bench.machine(f"127.0.0.{number}") for number in (2, 3, 4))
+        for machine in (first, second):
+            machine.ask("loader.efi")
+            await machine.hear()
+            machine.acknowledge(1)
+            await machine.hear()
+            bench.now += 1
+        bench.now += tftp.STALLED_SECONDS_OF_ANY - 1
+        third.ask("loader.efi")
+        assert (await third.hear())[:4] == b"\0\3\0\1"
+        second.acknowledge(2)
+        assert (await second.hear())[:4] == b"\0\3\0\3"
 
 
 async def test_who_asks_without_end_is_not_always_answered_and_slows_nobody() -> None:

@@ -6,6 +6,7 @@ other machines: what would leave the folder, devices, and absurd sizes are refus
 
 import hashlib
 import io
+import os
 import tarfile
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -15,12 +16,15 @@ from tinkbox.model.errors import Invalid, TooLarge
 from tinkbox.wire.ephemeral_limits import MAX_ARCHIVE_BYTES, MAX_DATA_BYTES, MAX_DEPTH
 
 _HEADER: Final = 512
-_MAX_NAME: Final = 4096  # Linux takes no longer path
+# In bytes.  Linux takes paths of up to 4095, to which the folder that it is written below belongs (limits.h).
+_MAX_PATH: Final = 3072
+_MAX_NAME: Final = 255
+_MAX_LINK: Final = 4095
 # Where a header says what it is, and those that belong to the next one: pax's and GNU's for a long name or link.
 _TYPE: Final = slice(156, 157)
 _LONGER: Final = frozenset({tarfile.XHDTYPE, tarfile.GNUTYPE_LONGNAME, tarfile.GNUTYPE_LONGLINK})
 _NEVER: Final = frozenset({tarfile.XGLTYPE, tarfile.SOLARIS_XHDTYPE, tarfile.GNUTYPE_SPARSE})
-_MAX_LONGER: Final = 4 * _MAX_NAME
+_MAX_LONGER: Final = 4 * 4096
 _SPARSE: Final = b" GNU.sparse."
 
 
@@ -100,7 +104,7 @@ def _members(archive: bytes) -> Iterator[tuple[str, tarfile.TarInfo, tarfile.Tar
     try:
         with tarfile.open(fileobj=io.BytesIO(archive), mode="r:", tarinfo=_Header) as tar:
             for header in tar:
-                path = _inside(header.name)
+                path = _path_of(header)
                 # A sparse file says a size that its few bytes in the archive do not show.
                 total += header.size
                 if total > MAX_DATA_BYTES:
@@ -205,8 +209,20 @@ def _too_large(sizes: Mapping[str, int]) -> TooLarge:
     )
 
 
-def _inside(name: str) -> str:
+def _path_of(header: tarfile.TarInfo) -> str:
+    """Where a member is to be written; raises Invalid for what would leave the folder, or what no system takes."""
+    name, link = header.name, header.linkname
     path = "/".join(part for part in name.split("/") if part not in ("", "."))
-    if name.startswith("/") or ".." in path.split("/") or not path or "\0" in name or len(name) > _MAX_NAME:
+    if name.startswith("/") or ".." in path.split("/") or not path or "\0" in name:
         raise Invalid(f"ephemeral data: {name[:100]!r} would leave its folder")
+    if _bytes(path) > _MAX_PATH or max(map(_bytes, path.split("/"))) > _MAX_NAME:
+        raise Invalid(
+            f"ephemeral data: {name[:100]!r}… cannot be written: a name has at most {_MAX_NAME} bytes, a path {_MAX_PATH}"
+        )
+    if header.issym() and (not link or "\0" in link or _bytes(link) > _MAX_LINK):
+        raise Invalid(f"ephemeral data: the link {path[:100]!r} cannot be written: it leads to 1 to {_MAX_LINK} bytes")
     return path
+
+
+def _bytes(name: str) -> int:
+    return len(os.fsencode(name))

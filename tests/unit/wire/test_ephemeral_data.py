@@ -155,11 +155,25 @@ def test_nothing_is_written_through_a_link_or_into_a_file(kind: bytes) -> None:
 
 
 def test_a_path_that_no_system_takes_is_refused() -> None:
-    for length, taken in ((4096, True), (4097, False)):
+    for length, taken in ((3072, True), (3073, False)):
         name = "/".join(["a" * 127] * 32)[: length - 1].ljust(length, "b")
         assert len(name) == length
-        with contextlib.nullcontext() if taken else pytest.raises(Invalid, match="would leave its folder"):
+        with contextlib.nullcontext() if taken else pytest.raises(Invalid, match="cannot be written"):
             decode(tar(member(name)))
+
+
+@pytest.mark.parametrize("letter", ["a", "ä"])
+def test_a_name_that_no_system_takes_is_refused(letter: str) -> None:
+    most = 255 // len(letter.encode())
+    assert decode(tar(member(f"folder/{letter * most}")))
+    with pytest.raises(Invalid, match="cannot be written: a name has at most 255 bytes"):
+        decode(tar(member(f"folder/{letter * (most + 1)}/file")))
+
+
+@pytest.mark.parametrize("link", ["", "a" * 4096])
+def test_a_link_that_no_system_takes_is_refused(link: str) -> None:
+    with pytest.raises(Invalid, match="the link 'it' cannot be written"):
+        decode(tar(member("it", tarfile.SYMTYPE, link=link)))
 
 
 @pytest.mark.parametrize("kind", [tarfile.CHRTYPE, tarfile.BLKTYPE, tarfile.FIFOTYPE, tarfile.LNKTYPE])

@@ -275,8 +275,10 @@ def examine(path: Path) -> None:
     """Raise what `Store.open` would raise of this file, as far as its head tells; change nothing, and make none."""
     if not path.exists():
         return
+    # Closed for writing, a connection merges what a run that was killed left; without that, one for reading leaves files.
+    mode = "ro" if path.with_name(f"{path.name}-wal").exists() else "rw"
     try:
-        with closing(sqlite3.connect(f"{path.as_uri()}?mode=rw", uri=True)) as connection:
+        with closing(sqlite3.connect(f"{path.as_uri()}?mode={mode}", uri=True)) as connection:
             _refuse_newer(connection, path)
     except sqlite3.Error as error:
         raise _unusable(path, error) from None

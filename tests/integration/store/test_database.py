@@ -281,6 +281,21 @@ async def test_a_file_that_is_no_store_is_named_with_what_to_do(tmp_path: Path, 
         database.examine(path)
 
 
+def test_to_examine_a_store_merges_nothing_that_a_killed_run_left(tmp_path: Path) -> None:
+    path, left = tmp_path / "tinkbox.sqlite", tmp_path / "left"
+    left.mkdir()
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("PRAGMA journal_mode = WAL")
+        connection.execute("CREATE TABLE one (id)")
+        connection.commit()
+        for each in tmp_path.glob("tinkbox.sqlite*"):
+            (left / each.name).write_bytes(each.read_bytes())
+    before = {each.name: each.read_bytes() for each in left.iterdir() if not each.name.endswith("-shm")}
+    assert before.keys() == {"tinkbox.sqlite", "tinkbox.sqlite-wal"}
+    database.examine(left / "tinkbox.sqlite")
+    assert {each.name: each.read_bytes() for each in left.iterdir() if not each.name.endswith("-shm")} == before
+
+
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can mount a small disk")
 def test_a_start_on_a_full_disk_says_how_much_is_free(tmp_path: Path) -> None:
     subprocess.run(["mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", str(tmp_path)], check=True, timeout=30)

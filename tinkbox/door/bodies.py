@@ -128,8 +128,8 @@ def _take(request: web.Request, size: int) -> None:
         raise TooLarge(f"{limit.key}.each is {limit.shown(limit.each)}: the body has more, raise it in tinkbox.yaml")
     if not bodies.ledger.take(holder, size - taken, bodies.known):
         raise TooMany(
-            f"too many bytes at once from {holder}: {limit.shown(limit.each)} of all requests that are not answered yet, "
-            f"{limit.shown(limit.all)} of all machines ({limit.key} in tinkbox.yaml)"
+            f"no room for so many bytes of {holder} now: {limit.shown(limit.each)} are for all its requests that are not "
+            f"answered yet, {limit.shown(limit.all)} for those of all machines ({limit.key} in tinkbox.yaml)"
         )
     request[_TAKEN] = size
 

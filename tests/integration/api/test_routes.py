@@ -15,8 +15,10 @@ from tests.integration.engine.appliance import HELLO, hardware, mac
 from tinkbox.engine.templates.validation import Verdict
 from tinkbox.engine.workflows.workflows import PAGE
 from tinkbox.model.boot import Stage
+from tinkbox.model.journal import Seen
 from tinkbox.model.workflow import State
 from tinkbox.wire import ephemeral_data as bundle
+from tinkbox.wire.messages.journal import History
 from tinkbox.wire.messages.status import decode_snapshot
 
 MACHINE = str(UUID(int=1))
@@ -326,6 +328,17 @@ async def test_the_log_names_who_changes_what(door: Door, caplog: pytest.LogCapt
         f"template deleted by who-may-operate: {template}",
         f"hardware deleted by who-may-operate: {MACHINE}",
     ]
+
+
+async def test_the_log_names_who_decides_about_a_history_whose_workflow_is_unknown(
+    door: Door, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO)
+    await prepared(door)
+    seen = Seen(store="another", position=1, attempt="lost")
+    await door.box.lost_histories.told(MACHINE, History(boot_id="boot-1", seen=seen, entries=()))
+    await door.done("POST", f"/v1/hardware/{MACHINE}/discard-history")
+    assert caplog.messages[-1] == f"lost history discarded by {getpass.getuser()}: {MACHINE}"
 
 
 async def test_the_log_names_who_loads_and_deletes_images(door: Door, caplog: pytest.LogCaptureFixture) -> None:

@@ -3,6 +3,7 @@
 from aiohttp import web
 
 from tinkbox.api.access import caller, needing
+from tinkbox.api.changes import log_change
 from tinkbox.api.json_values import Document, outcome, time
 from tinkbox.api.requests import key_of
 from tinkbox.engine.workflows.journals import LostWork
@@ -17,10 +18,14 @@ def routes(lost_histories: LostHistories) -> list[web.RouteDef]:
         return web.json_response([lost_document(each) for each in await lost_histories.all()])
 
     async def take_over(request: web.Request) -> web.Response:
-        return web.json_response({"id": await lost_histories.take_over(key_of(request), caller(request).name)})
+        workflow_id = await lost_histories.take_over(key_of(request), caller(request).name)
+        log_change(request, "lost history taken over", workflow_id)
+        return web.json_response({"id": workflow_id})
 
     async def discard(request: web.Request) -> web.Response:
-        return web.json_response({"id": await lost_histories.discard(key_of(request), caller(request).name)})
+        machine = await lost_histories.discard(key_of(request), caller(request).name)
+        log_change(request, "lost history discarded", machine)
+        return web.json_response({"id": machine})
 
     return [
         *needing(Right.LOOK, web.get("/v1/lost-histories", show_list)),

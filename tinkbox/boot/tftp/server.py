@@ -50,9 +50,8 @@ REQUESTS = Rate(burst=200, a_second=40)
 REMEMBERED = 4096
 # Somebody who boots takes the first block sooner; a flood in others' names is through all transfers in half a second.
 SILENT_SECONDS = 0.25
-# Without progress for so long, a transfer gives way to another one that has no room: of the same host, and of any.
+# Without progress for so long, a transfer gives way to another one of the same host that has no room.
 STALLED_SECONDS = 2.0
-STALLED_SECONDS_OF_ANY = 10.0
 LOOKED_THROUGH = 256
 TICK = 0.2
 Peer = tuple[str, int]
@@ -120,6 +119,8 @@ class TftpServer:
         self._files = SharedFiles()
         self._layouts = Layouts()
         self._transfers: dict[Peer, _Running] = {}
+        self._by_holder: dict[str, dict[Peer, _Running]] = {}
+        self._largest = ""  # who had most of them when it was last looked for
         self._requests = Buckets(REQUESTS, REMEMBERED)
         self._buffer = bytearray(MAX_DATAGRAM)
         self.malformed = 0
@@ -206,8 +207,13 @@ class TftpServer:
         if not self._has_room(host):
             self._forget(running)
             return False
+        if self._transfers.get(running.peer) is not running:  # it made room for itself
+            self._room.give_back(host)
+            return False
+        self._leave(running)
         self._room.give_back(address)
         running.holder = host
+        self._by_holder.setdefault(host, {})[running.peer] = running
         return True
 
     def _begin(self, request: ReadRequest, peer: Peer) -> None:
@@ -248,7 +254,7 @@ class TftpServer:
             moved=now,
             heard=now,
         )
-        self._transfers[peer] = running
+        self._transfers[peer] = self._by_holder.setdefault(holder, {})[peer] = running
         if self._ports is not None:
             self._by_port[line.fileno()] = running
         if not again:
@@ -286,21 +292,11 @@ class TftpServer:
         """End a transfer that is in the way of another one of this holder, if one may be ended."""
         ledger = self._room.ledger
         if ledger.held_by(holder) >= ledger.limit.each:
-            own = [each for each in self._transfers.values() if each.holder == holder]
-            return self._end_stalled(own, STALLED_SECONDS)
+            return self._end_slowest(holder, STALLED_SECONDS)
         if ledger.used < ledger.limit.for_strangers:
             return False
-        oldest = list(islice(self._transfers.values(), LOOKED_THROUGH))
-        return self._forget_silent() or self._end_stalled(oldest, STALLED_SECONDS_OF_ANY)
-
-    def _end_stalled(self, among: Sequence[_Running], seconds: float) -> bool:
-        """End the transfer that made no progress for longest, if that is so long: its machine may be off, or mean it so."""
-        stalled = min(among, key=lambda each: each.moved)
-        if self._monotonic() - stalled.moved < seconds:
-            return False
-        stalled.transfer.abandon()
-        self._finish(stalled)
-        return True
+        most = ledger.limit.all if self._room.known(holder) else ledger.limit.for_strangers
+        return self._forget_silent() or (ledger.used <= most and self._end_of_largest(holder))
 
     def _forget_silent(self) -> bool:
         """End the oldest of the transfers that nobody took anything of, since anybody can ask in another's name."""
@@ -310,6 +306,22 @@ class TftpServer:
                 self._forget(each)
                 return True
         return False
+
+    def _end_of_largest(self, holder: str) -> bool:
+        """End a transfer of the holder that has most, where that is more than this one would have: a machine that boots has one."""
+        least = len(self._by_holder.get(holder, ())) + 2
+        if len(self._by_holder.get(self._largest, ())) < least:
+            self._largest = max(self._by_holder, key=lambda each: len(self._by_holder[each]), default="")
+        return len(self._by_holder.get(self._largest, ())) >= least and self._end_slowest(self._largest, 0.0)
+
+    def _end_slowest(self, holder: str, seconds: float) -> bool:
+        """End the transfer of a holder that made no progress for longest, if that is so long."""
+        slowest = min(self._by_holder[holder].values(), key=lambda each: each.moved)
+        if self._monotonic() - slowest.moved < seconds:
+            return False
+        slowest.transfer.abandon()
+        self._finish(slowest)
+        return True
 
     def _remind(self) -> None:
         now = self._monotonic()
@@ -358,12 +370,20 @@ class TftpServer:
 
     def _forget(self, running: _Running) -> None:
         del self._transfers[running.peer]
+        self._leave(running)
         self._room.give_back(running.holder)
         if self._ports is not None:
             del self._by_port[running.line.fileno()]
             running.line.close()
         if isinstance(running.content, SharedFile):
             running.content.release()
+
+    def _leave(self, running: _Running) -> None:
+        """It is none of its holder's any more."""
+        own = self._by_holder[running.holder]
+        del own[running.peer]
+        if not own:
+            del self._by_holder[running.holder]
 
     def _forget_all(self) -> None:
         for running in list(self._transfers.values()):

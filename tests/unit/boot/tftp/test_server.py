@@ -410,20 +410,53 @@ async def test_one_host_cannot_take_all_the_room_with_many_addresses() -> None:
         assert not any(map(bench.ledger.held_by, addresses))
 
 
-async def test_when_all_is_taken_what_stopped_long_ago_gives_way_to_anybody() -> None:
-    async with serving(replace(TFTP_TRANSFERS, each=1, all=4)) as bench:
-        first, second, third = (bench.machine(f"127.0.0.{number}") for number in (2, 3, 4))
-        for machine in (first, second):
+async def test_when_all_is_taken_who_has_most_gives_way_to_who_has_less() -> None:
+    """However many machines' MACs and addresses a host speaks in, and although its transfers move."""
+    async with serving(replace(TFTP_TRANSFERS, each=2, all=8)) as bench:
+        greedy = [bench.machine(address) for address in ("127.0.0.2", "127.0.0.3") for _ in range(2)]
+        for machine in greedy:
             machine.ask("loader.efi")
             await machine.hear()
             machine.acknowledge(1)
             await machine.hear()
-            bench.now += 1
-        bench.now += tftp.STALLED_SECONDS_OF_ANY - 1
-        third.ask("loader.efi")
-        assert (await third.hear())[:4] == b"\0\3\0\1"
-        second.acknowledge(2)
-        assert (await second.hear())[:4] == b"\0\3\0\3"
+        late, later, last = bench.machine("127.0.0.4"), bench.machine("127.0.0.5"), bench.machine("127.0.0.6")
+        for machine in (late, later):
+            machine.ask("loader.efi")
+            assert (await machine.hear())[:4] == b"\0\3\0\1"
+            machine.acknowledge(1)
+            assert (await machine.hear())[:4] == b"\0\3\0\2"
+        last.ask("loader.efi")  # everybody has one by now
+        for machine in (late, later):
+            machine.acknowledge(2)
+            assert (await machine.hear())[:4] == b"\0\3\0\3"
+        assert bench.ledger.held_by("127.0.0.2") == bench.ledger.held_by("127.0.0.3") == 1
+
+
+async def test_a_transfer_that_gives_way_to_its_own_host_leaves_nothing_behind() -> None:
+    async with serving(replace(TFTP_TRANSFERS, each=2, all=4)) as bench:
+        first, second = bench.machine("127.0.0.2"), bench.machine("127.0.0.2")
+        for machine in (first, second):
+            machine.ask("loader.efi")
+            await machine.hear()
+        bench.hosts["127.0.0.2"] = "02:00:00:00:00:66"
+        first.acknowledge(1)
+        second.acknowledge(1)
+        assert (await second.hear())[:4] == b"\0\3\0\2"
+        assert (bench.ledger.held_by("127.0.0.2"), bench.ledger.held_by("02:00:00:00:00:66")) == (0, 1)
+
+
+async def test_a_stranger_ends_nothing_where_that_makes_no_room_for_it() -> None:
+    async with serving(replace(TFTP_TRANSFERS, each=3, all=4)) as bench:
+        known = [bench.machine(KNOWN) for _ in range(3)]
+        for machine in known:
+            machine.ask("loader.efi")
+            await machine.hear()
+            machine.acknowledge(1)
+            await machine.hear()
+        bench.machine("127.0.0.2").ask("loader.efi")
+        for machine in known:
+            machine.acknowledge(2)
+            assert (await machine.hear())[:4] == b"\0\3\0\3"
 
 
 async def test_who_asks_without_end_is_not_always_answered_and_slows_nobody() -> None:

@@ -341,7 +341,10 @@ def _with_real_folders(settings: Settings) -> Settings:
 
 def _tree(settings: Settings, sockets: Sockets) -> list[str]:
     """What is served where, for the operator who started it."""
-    osie = "ready" if osie_images(settings.data / "osie") else "not built yet: tinkbox osie build"
+    try:
+        osie = "ready" if osie_images(settings.data / "osie") else "not built yet: tinkbox osie build"
+    except Refusal as refusal:
+        osie = str(refusal)
     lines = [
         f"operator door   {settings.data}/operator.sock",
         f"                http://{settings.operator.listen} with the token in operator.token",
@@ -406,7 +409,7 @@ async def check(settings: Settings, say: Say, file: Path, *, draft: bool = False
             partial(_refuse_small_disk, settings), partial(_refuse_full_disk, settings.data), partial(_with_real_folders, settings),
             partial(examine_store, settings.data / STORE),
             partial(examine_people, settings.data, settings.operator.people),
-            partial(stored_secret, settings.data / BOOT_KEY),
+            partial(stored_secret, settings.data / BOOT_KEY), partial(osie_images, settings.data / "osie"),
         ):  # fmt: skip
             with _noting(wrong):
                 look()

@@ -1,12 +1,15 @@
 """A built OSIE on disk: FOLDER/<architecture>/{vmlinuz,initramfs,osie.json}."""
 
+import errno
 import hashlib
 import json
+import os
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from tinkbox.model.errors import Invalid
+from tinkbox.host_users import user_name
+from tinkbox.model.errors import Invalid, Unavailable
 
 DESCRIPTION = "osie.json"
 FILES = ("vmlinuz", "initramfs")
@@ -60,6 +63,22 @@ def read(folder: Path) -> OsieImage:
         raise Invalid(f"{path} does not describe an OSIE ({error}): build it again with `tinkbox osie build`") from None
 
 
+def refuse_unreadable(folder: Path) -> None:
+    """Raise Unavailable, with the way out, where this user cannot read all OSIEs below a data folder's osie/."""
+    try:
+        for place in folder.iterdir() if folder.exists() else ():
+            if place.is_dir() and not place.name.startswith("."):
+                for each in place.iterdir():
+                    if each.name in (DESCRIPTION, *FILES) and not os.access(each, os.R_OK, effective_ids=True):
+                        raise PermissionError(errno.EACCES, "Permission denied", str(each))
+    except PermissionError as error:
+        raise Unavailable(
+            f"the user {user_name(os.geteuid())} cannot read the OSIE: {error.filename}: {error.strerror}: "
+            f"`chmod -R a+rX {folder}` lets everybody, for every machine gets it"
+        ) from None
+
+
 def images(folder: Path) -> list[OsieImage]:
-    """All OSIEs below a data folder's osie/, by architecture."""
+    """All OSIEs below a data folder's osie/, by architecture.  Raises Unavailable as `refuse_unreadable` does, and Invalid."""
+    refuse_unreadable(folder)
     return [read(path.parent) for path in sorted(folder.glob(f"[!.]*/{DESCRIPTION}"))]

@@ -6,7 +6,6 @@ other machines: what would leave the folder, devices, and absurd sizes are refus
 
 import hashlib
 import io
-import os
 import tarfile
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -225,4 +224,4 @@ def _path_of(header: tarfile.TarInfo) -> str:
 
 
 def _bytes(name: str) -> int:
-    return len(os.fsencode(name))
+    return len(name.encode(errors="surrogateescape"))

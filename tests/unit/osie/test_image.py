@@ -1,8 +1,12 @@
 import hashlib
+import os
+import shutil
+import tempfile
+from pathlib import Path
 
 import pytest
 
-from tinkbox.model.errors import Invalid
+from tinkbox.model.errors import Invalid, Unavailable
 from tinkbox.osie.image import OsieImage, describe, images, read, write
 
 
@@ -42,3 +46,25 @@ def test_a_damaged_description_is_refused_with_the_way_out(tmp_path, text) -> No
     (tmp_path / "osie.json").write_text(text)
     with pytest.raises(Invalid, match=r"osie\.json does not describe an OSIE .*build it again"):
         read(tmp_path)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can become another user")
+@pytest.mark.parametrize("closed", ["x86_64/vmlinuz", "x86_64/osie.json", "x86_64", "."])
+def test_what_root_built_and_the_appliances_user_cannot_read_is_told_with_the_way_out(closed: str) -> None:
+    place = Path(tempfile.mkdtemp())
+    try:
+        folder = place / "osie"
+        (folder / "x86_64").mkdir(parents=True)
+        write(image(folder / "x86_64"), folder / "x86_64")
+        for each in (place, folder, folder / "x86_64"):
+            each.chmod(0o755)
+        (folder / closed).chmod(0o700)
+        os.seteuid(65534)
+        try:
+            with pytest.raises(Unavailable, match=rf"cannot read the OSIE: .*`chmod -R a\+rX {folder}`"):
+                images(folder)
+        finally:
+            os.seteuid(0)
+        assert len(images(folder)) == 1
+    finally:
+        shutil.rmtree(place)

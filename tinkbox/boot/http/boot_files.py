@@ -3,6 +3,7 @@
 Script and credential are given only to the address that is the machine's they are for.
 """
 
+import logging
 import re
 import time
 from collections.abc import Callable, Mapping
@@ -20,13 +21,14 @@ from tinkbox.boot.http.file_responses import Delivery
 from tinkbox.boot.http.kernel_command_line import kernel_arguments, syslog
 from tinkbox.boot.http.loaders import FOLDER, LOADERS, loader_path
 from tinkbox.model.boot import Boot, Plan, Stage
-from tinkbox.model.errors import Invalid, NotFound
+from tinkbox.model.errors import Invalid, NotFound, Unavailable
 from tinkbox.model.hardware import MacAddress
 from tinkbox.model.sightings import OTHER_HOST, Fact
 from tinkbox.wire.boot_scripts.ipxe import BootFiles, machine_facts, script
 from tinkbox.wire.messages.worker import Credential
 
 OSIE_FILES: Final[Mapping[str, Stage]] = {"vmlinuz": Stage.KERNEL, "initramfs": Stage.RAMDISK}
+_log = logging.getLogger(__name__)
 ARCHITECTURE = re.compile(r"[a-z0-9_]{1,20}\Z")
 SCRIPT_STAGE: Final[Mapping[Boot, Stage]] = {
     Boot.OSIE: Stage.SCRIPT,
@@ -119,7 +121,7 @@ class _BootDoor:
     async def osie(self, request: web.Request) -> web.StreamResponse:
         name, architecture = request.match_info["name"], request.match_info["architecture"]
         path = self._folder.osie / architecture / name
-        if name not in OSIE_FILES or not ARCHITECTURE.match(architecture) or not path.is_file():
+        if name not in OSIE_FILES or not ARCHITECTURE.match(architecture) or not _is_there(path):
             raise NotFound(
                 f"there is no {name[:40]} of an OSIE for {architecture[:40]}: `tinkbox osie list` shows what was built"
             )
@@ -170,3 +172,15 @@ class _BootDoor:
             syslog=syslog(url, folder.syslog_port) if folder.syslog_port else "",
             arguments=kernel_arguments(plan, url, dns=folder.dns, syslog_port=folder.syslog_port),
         )
+
+
+def _is_there(path: Path) -> bool:
+    """Whether there is such a file; raises Unavailable where the appliance's user cannot read it."""
+    try:
+        if not path.is_file():
+            return False
+        path.open("rb").close()
+    except PermissionError as error:
+        _log.warning("%s: %s", path, error.strerror, extra={"action": "boot.unreadable"})
+        raise Unavailable("the appliance cannot read this file: `tinkbox doctor` says what to do") from None
+    return True

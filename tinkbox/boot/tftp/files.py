@@ -189,7 +189,11 @@ def _is_script(name: str) -> bool:
 
 
 def _file(path: Path) -> Path | None:
-    return path if path.is_file() else None
+    """The file, also one that cannot be read: who opens it says so."""
+    try:
+        return path if path.is_file() else None
+    except PermissionError:
+        return path
 
 
 def _below(folder: Path, name: str) -> Path | None:

@@ -40,7 +40,7 @@ class Case:
     which serves since `since` in `mode` (as `dhcp.mode`).  `rivals` are the other DHCP servers that answered just
     now, None when nobody was asked.  `limits` are those that hold somebody back: the machine, or anybody.  One that is `surveyed` is looked at together with the appliance and all others.
     `claimants` are hosts that answer for many addresses of a pool.  `lost_work` is what the machine did that the store does
-    not know, until a person decides about it.  `disk` is the appliance's, None where a machine is looked at.
+    not know, until a person decides about it.  `osie_trouble` is why no OSIE can be used although there are files of one.  `disk` is the appliance's, None where a machine is looked at.
     """
 
     now: datetime
@@ -58,6 +58,7 @@ class Case:
     inventory: Inventory | None = None
     subnets: tuple[Subnet, ...] = ()
     osie: tuple[OsieSize, ...] = ()
+    osie_trouble: str = ""
     rivals: tuple[Rival, ...] | None = None
     surveyed: bool = False
     limits: tuple[Standing, ...] = ()

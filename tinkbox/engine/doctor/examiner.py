@@ -16,7 +16,7 @@ from tinkbox.model.access import OPERATOR
 from tinkbox.model.boot import Stage
 from tinkbox.model.diagnosis import Diagnosis, Gravity, Rival
 from tinkbox.model.disk_usage import DiskUsage
-from tinkbox.model.errors import Unavailable
+from tinkbox.model.errors import Refusal, Unavailable
 from tinkbox.model.firmware_traits import FirmwareTraits
 from tinkbox.model.hardware import MacAddress, primary
 from tinkbox.model.inventory import Inventory
@@ -56,7 +56,7 @@ class Examination:
 class Examiner:
     """`ask` finds other DHCP servers (seconds; raises Unavailable), `osie` the OSIEs that were built.
 
-    `inventory` gives what a machine, by its id or its MAC, told of itself; `firmware_traits` what was learned of one; `lost` are the
+    `osie` raises Refusal where none can be used.  `inventory` gives what a machine, by its id or its MAC, told of itself; `firmware_traits` what was learned of one; `lost` are the
     lost histories, by the machine's id.  `disk` tells what takes room there, `turns` bounds how many are made, `limits` tells what is taken of each limit, and
     `at` whose an address is.
     """
@@ -144,7 +144,11 @@ class Examiner:
 
     def _general(self, rivals: tuple[Rival, ...] | None, *, surveyed: bool) -> Case:
         """The appliance's own case: what is the same for all machines."""
-        premises = self._premises
+        premises, osie_trouble = self._premises, ""
+        try:
+            osie = tuple(self._osie())
+        except Refusal as refusal:
+            osie, osie_trouble = (), str(refusal)
         return Case(
             now=self._clock(),
             since=premises.since,
@@ -153,7 +157,8 @@ class Examiner:
             subnets=premises.subnets,
             discovers=premises.discovers,
             rivals=rivals,
-            osie=tuple(self._osie()),
+            osie=osie,
+            osie_trouble=osie_trouble,
             surveyed=surveyed,
             limits=tuple(each for each in self._limits() if each.notable),
             claimants=tuple(self._claimants()),

@@ -30,6 +30,15 @@ def no_osie(case: Case) -> Iterator[Finding]:
     """Nothing was built that the machine could boot."""
     built = ", ".join(each.architecture for each in case.osie) or "none"
     evidence = f"OSIEs that were built: {built}"
+    if case.osie_trouble:
+        if not (case.mac and case.surveyed):
+            yield Finding(
+                gravity=Gravity.FAULT,
+                cause="The OSIE cannot be used: machines that are to boot get no kernel.",
+                evidence=(case.osie_trouble,),
+                remedy="Do on the appliance what this evidence says.",
+            )
+        return
     if case.mac is None:
         if not case.osie:
             yield Finding(

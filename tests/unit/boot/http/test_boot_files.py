@@ -1,6 +1,7 @@
 """Scripts, credentials and files over HTTP, asked for by a real client on loopback."""
 
 import asyncio
+import errno
 import subprocess
 from collections.abc import AsyncIterator, Callable
 from ipaddress import IPv4Address
@@ -216,6 +217,18 @@ async def test_the_credential_is_a_ramdisk_with_one_private_file(door: Door) -> 
 async def test_a_machine_that_does_not_boot_the_osie_gets_no_credential(door: Door, lab: Lab) -> None:
     lab.boot = Boot.LOCAL_DISK
     assert (await door.get(CREDENTIAL)).status == 404
+
+
+async def test_a_kernel_that_cannot_be_read_is_told_in_the_log(
+    door: Door, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def closed(path: Path) -> bool:
+        raise PermissionError(errno.EACCES, "Permission denied", str(path))
+
+    monkeypatch.setattr(Path, "is_file", closed)
+    answer = await door.get("/boot/osie/x86_64/vmlinuz")
+    assert answer.status == 503
+    assert caplog.messages[-1].endswith("osie/x86_64/vmlinuz: Permission denied")
 
 
 async def test_kernel_and_ramdisk_are_served_and_noted(door: Door, lab: Lab) -> None:

@@ -37,6 +37,14 @@ def test_an_appliance_without_an_osie_boots_nobody() -> None:
     assert not list(no_osie(appliance()))
 
 
+def test_an_osie_that_cannot_be_read_is_told_once() -> None:
+    trouble = "the user tinkbox cannot read the OSIE"
+    for looked_at in (appliance(osie=(), osie_trouble=trouble), case(osie=(), osie_trouble=trouble)):
+        (found,) = no_osie(looked_at)
+        assert (found.gravity, found.evidence) == (Gravity.FAULT, (trouble,))
+    assert not list(no_osie(case(osie=(), osie_trouble=trouble, surveyed=True)))
+
+
 def test_an_osie_is_needed_for_the_machines_architecture() -> None:
     arm = replace(KNOWN, architecture="aarch64")
     (found,) = no_osie(case(interface=arm))

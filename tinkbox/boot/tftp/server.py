@@ -316,8 +316,9 @@ class TftpServer:
 
     def _end_slowest(self, holder: str, seconds: float) -> bool:
         """End the transfer of a holder that made no progress for longest, if that is so long."""
-        slowest = min(self._by_holder[holder].values(), key=lambda each: each.moved)
-        if self._monotonic() - slowest.moved < seconds:
+        own = self._by_holder.get(holder, {}).values()  # it may have all of its transfers on another network
+        slowest = min(own, key=lambda each: each.moved, default=None)
+        if slowest is None or self._monotonic() - slowest.moved < seconds:
             return False
         slowest.transfer.abandon()
         self._finish(slowest)

@@ -445,6 +445,15 @@ async def test_a_transfer_that_gives_way_to_its_own_host_leaves_nothing_behind()
         assert (bench.ledger.held_by("127.0.0.2"), bench.ledger.held_by("02:00:00:00:00:66")) == (0, 1)
 
 
+async def test_who_has_all_its_transfers_on_another_network_is_not_answered() -> None:
+    async with serving(replace(TFTP_TRANSFERS, each=2)) as bench:
+        for _ in range(2):
+            assert bench.ledger.take("127.0.0.2")  # as the server of that network does
+        bench.machine("127.0.0.2").ask("loader.efi")
+        assert await bench.machine("127.0.0.3").fetch("loader.efi") == LOADER
+        assert bench.ledger.held_by("127.0.0.2") == 2
+
+
 async def test_a_stranger_ends_nothing_where_that_makes_no_room_for_it() -> None:
     async with serving(replace(TFTP_TRANSFERS, each=3, all=4)) as bench:
         known = [bench.machine(KNOWN) for _ in range(3)]

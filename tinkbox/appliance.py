@@ -30,6 +30,7 @@ from tinkbox.boot.network.neighbours import Neighbours
 from tinkbox.boot.syslog import SyslogServer
 from tinkbox.boot.tftp.files import TftpFiles
 from tinkbox.boot.tftp.server import TftpServer
+from tinkbox.boot.tftp.transfer_room import TransferRoom
 from tinkbox.door.connections import THIS_HOST
 from tinkbox.door.local_users import user_holder
 from tinkbox.door.refused_tokens import RefusedTokens
@@ -142,11 +143,14 @@ class Appliance:
         parts: list[Part] = [self._store.run, *self.engine.parts(), self._host.run, self._images.uploads.run]
         rate_limit = RateLimit(self.engine.booting.knows, time.monotonic)
         prober = Prober({each.interface.name: each.interface.network for each in self._sockets.networks})
+        transfers = TransferRoom(self._room(TFTP_TRANSFERS), time.monotonic)
         for each in self._sockets.networks:
-            parts += self._first_minutes(each, rate_limit, prober)
+            parts += self._first_minutes(each, rate_limit, prober, transfers)
         return parts
 
-    def _first_minutes(self, at: Listening, rate_limit: RateLimit, prober: Prober) -> list[Part]:
+    def _first_minutes(
+        self, at: Listening, rate_limit: RateLimit, prober: Prober, transfers: TransferRoom
+    ) -> list[Part]:
         """What machines on one network ask over UDP."""
         settings, name = self._settings, at.interface.name
         service = BootService(
@@ -166,7 +170,7 @@ class Appliance:
                 tftp_files,
                 tftp_files,
                 time.monotonic,
-                self._room(TFTP_TRANSFERS),
+                transfers,
                 self.host_at,
                 single_port=settings.node.tftp_single_port,
             ).serve

@@ -17,7 +17,7 @@ from pathlib import Path
 from uuid import UUID
 
 from tests.integration.boot.mutants import recorded
-from tests.integration.boot.rooms import room
+from tests.integration.boot.rooms import room, transfer_room
 from tests.integration.engine.appliance import HELLO, Appliance, appliance
 from tinkbox.boot.dhcp.boot_server import BootServer
 from tinkbox.boot.dhcp.rate_limit import RateLimit
@@ -29,7 +29,7 @@ from tinkbox.engine.boot.leases import Leases
 from tinkbox.model.boot import Stage
 from tinkbox.model.hardware import MacAddress, parse_hardware
 from tinkbox.model.leases import Subnet
-from tinkbox.model.limits import ADDRESS_PROBES, TFTP_TRANSFERS
+from tinkbox.model.limits import ADDRESS_PROBES
 from tinkbox.model.sightings import Fact
 from tinkbox.wire.dhcp.packets import decode
 from tinkbox.wire.dhcp.pxe import BootService
@@ -162,7 +162,7 @@ async def flooded(folder: Path) -> AsyncIterator[Flooded]:
             attacked = Flooded(
                 box=box,
                 leases=leases,
-                tftp=TftpServer(bound[0], tftp_files, tftp_files, clock, room(TFTP_TRANSFERS), str),
+                tftp=TftpServer(bound[0], tftp_files, tftp_files, clock, transfer_room(), str),
                 dhcp=DhcpServer(bound[1], "lo", booting, leases, _Prober(), service, rate_limit, room(ADDRESS_PROBES)),
                 boot_server=BootServer(bound[2], "lo", booting, service, rate_limit),
                 rate_limit=rate_limit,

@@ -10,7 +10,6 @@ import socket
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
-from itertools import islice
 from pathlib import Path
 from typing import NoReturn, Protocol
 
@@ -22,8 +21,8 @@ from tinkbox.boot.tftp.packet_layouts import Layouts
 from tinkbox.boot.tftp.path_mtu import Way, way_to
 from tinkbox.boot.tftp.shared_files import SharedFile, SharedFiles
 from tinkbox.boot.tftp.transfer_ports import TransferPorts
+from tinkbox.boot.tftp.transfer_room import TransferRoom
 from tinkbox.model.boot import Stage
-from tinkbox.model.limits import Room
 from tinkbox.model.rates import Buckets, Rate
 from tinkbox.model.sightings import Fact
 from tinkbox.wire.tftp import (
@@ -48,11 +47,6 @@ MAX_DATAGRAM = 2048
 # Who asks for more is mistaken, or sends in the name of a victim; GRUB and the Raspberry Pi try dozens of names.
 REQUESTS = Rate(burst=200, a_second=40)
 REMEMBERED = 4096
-# Somebody who boots takes the first block sooner; a flood in others' names is through all transfers in half a second.
-SILENT_SECONDS = 0.25
-# Without progress for so long, a transfer gives way to another one of the same host that has no room.
-STALLED_SECONDS = 2.0
-LOOKED_THROUGH = 256
 TICK = 0.2
 Peer = tuple[str, int]
 _log = logging.getLogger(__name__)
@@ -74,10 +68,9 @@ class Observer(Protocol):
     def saw_address(self, address: str, stage: Stage, detail: str = "", **facts: Fact) -> None: ...
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class _Running:
     peer: Peer
-    holder: str  # whose room it takes
     line: socket.socket
     transfer: ReadTransfer
     request: ReadRequest
@@ -85,13 +78,22 @@ class _Running:
     started: float
     moved: float  # when a block was last acknowledged
     heard: float  # the same, or when the client was last reminded
+    end: "Callable[[_Running], None]"
+
+    @property
+    def moving(self) -> bool:
+        return self.transfer.moving
+
+    def give_way(self) -> None:
+        """Make room for another one (`TransferRoom`)."""
+        self.end(self)
 
 
 class TftpServer:
     """Serves what is on `tftp_files` on a socket made by `sockets.bind_udp`; `monotonic` is a clock in seconds.
 
-    `room` is for so many transfers, by host; `host_at` names the host that has an address.  With `single_port` that socket
-    carries the transfers as well.
+    `room` is one for all networks; `host_at` names the host that has an address.  With `single_port` that socket carries the
+    transfers as well.
     """
 
     def __init__(
@@ -100,7 +102,7 @@ class TftpServer:
         tftp_files: TftpFiles,
         observer: Observer,
         monotonic: Callable[[], float],
-        room: Room,
+        room: TransferRoom,
         host_at: Callable[[str], str],
         *,
         single_port: bool = False,
@@ -119,8 +121,6 @@ class TftpServer:
         self._files = SharedFiles()
         self._layouts = Layouts()
         self._transfers: dict[Peer, _Running] = {}
-        self._by_holder: dict[str, dict[Peer, _Running]] = {}
-        self._largest = ""  # who had most of them when it was last looked for
         self._requests = Buckets(REQUESTS, REMEMBERED)
         self._buffer = bytearray(MAX_DATAGRAM)
         self.malformed = 0
@@ -190,7 +190,8 @@ class TftpServer:
         except OSError as error:
             self._unreadable(running, error)
             return
-        if not heard and transfer.moving and not self._counted_by_host(running):
+        # The host behind an address has answered ARP since it asked.
+        if not heard and transfer.moving and not self._room.count_for(self._host_at(running.peer[0]), running):
             return
         if datagrams:
             # Only progress postpones the time-out: echoes of an old block must not.
@@ -198,23 +199,6 @@ class TftpServer:
             self._send(datagrams, running)
         elif transfer.done:
             self._finish(running)
-
-    def _counted_by_host(self, running: _Running) -> bool:
-        """Count a transfer for the host behind its address, which answered ARP since it asked; False: that has too many, and it ends."""
-        host, address = self._host_at(running.peer[0]), running.holder
-        if host == address:
-            return True
-        if not self._has_room(host):
-            self._forget(running)
-            return False
-        if self._transfers.get(running.peer) is not running:  # it made room for itself
-            self._room.give_back(host)
-            return False
-        self._leave(running)
-        self._room.give_back(address)
-        running.holder = host
-        self._by_holder.setdefault(host, {})[running.peer] = running
-        return True
 
     def _begin(self, request: ReadRequest, peer: Peer) -> None:
         holder = self._host_at(peer[0])
@@ -245,7 +229,6 @@ class TftpServer:
         transfer = ReadTransfer(content, request, self._layouts.cut)
         running = _Running(
             peer=peer,
-            holder=holder,
             line=line,
             transfer=transfer,
             request=request,
@@ -253,8 +236,10 @@ class TftpServer:
             started=now,
             moved=now,
             heard=now,
+            end=self._end,
         )
-        self._transfers[peer] = self._by_holder.setdefault(holder, {})[peer] = running
+        self._transfers[peer] = running
+        self._room.enter(running, holder)
         if self._ports is not None:
             self._by_port[line.fileno()] = running
         if not again:
@@ -273,7 +258,7 @@ class TftpServer:
 
     def _line(self, peer: Peer, holder: str, way: Way) -> socket.socket | None:
         """The socket for another transfer to a machine; None when there is no room for it."""
-        if not self._has_room(holder):
+        if not self._room.take(holder):
             return None
         if self._ports is None:
             return self._socket
@@ -284,45 +269,13 @@ class TftpServer:
             _log.warning("no port for a transfer: %s", error.strerror, extra={"action": "tftp.no-port"})
             return None
 
-    def _has_room(self, holder: str) -> bool:
-        """Take room for another transfer."""
-        return self._room.take(holder) or (self._make_room(holder) and self._room.take(holder))
-
-    def _make_room(self, holder: str) -> bool:
-        """End a transfer that is in the way of another one of this holder, if one may be ended."""
-        ledger = self._room.ledger
-        if ledger.held_by(holder) >= ledger.limit.each:
-            return self._end_slowest(holder, STALLED_SECONDS)
-        if ledger.used < ledger.limit.for_strangers:
-            return False
-        most = ledger.limit.all if self._room.known(holder) else ledger.limit.for_strangers
-        return self._forget_silent() or (ledger.used <= most and self._end_of_largest(holder))
-
-    def _forget_silent(self) -> bool:
-        """End the oldest of the transfers that nobody took anything of, since anybody can ask in another's name."""
-        due = self._monotonic() - SILENT_SECONDS
-        for each in islice(self._transfers.values(), LOOKED_THROUGH):
-            if not each.transfer.moving and each.started < due:
-                self._forget(each)
-                return True
-        return False
-
-    def _end_of_largest(self, holder: str) -> bool:
-        """End a transfer of the holder that has most, where that is more than this one would have: a machine that boots has one."""
-        least = len(self._by_holder.get(holder, ())) + 2
-        if len(self._by_holder.get(self._largest, ())) < least:
-            self._largest = max(self._by_holder, key=lambda each: len(self._by_holder[each]), default="")
-        return len(self._by_holder.get(self._largest, ())) >= least and self._end_slowest(self._largest, 0.0)
-
-    def _end_slowest(self, holder: str, seconds: float) -> bool:
-        """End the transfer of a holder that made no progress for longest, if that is so long."""
-        own = self._by_holder.get(holder, {}).values()  # it may have all of its transfers on another network
-        slowest = min(own, key=lambda each: each.moved, default=None)
-        if slowest is None or self._monotonic() - slowest.moved < seconds:
-            return False
-        slowest.transfer.abandon()
-        self._finish(slowest)
-        return True
+    def _end(self, running: _Running) -> None:
+        """End a transfer that is in the way of another one; nobody is told of one that may have been asked for in another's name."""
+        if running.moving:
+            running.transfer.abandon()
+            self._finish(running)
+        else:
+            self._forget(running)
 
     def _remind(self) -> None:
         now = self._monotonic()
@@ -371,20 +324,12 @@ class TftpServer:
 
     def _forget(self, running: _Running) -> None:
         del self._transfers[running.peer]
-        self._leave(running)
-        self._room.give_back(running.holder)
+        self._room.leave(running)
         if self._ports is not None:
             del self._by_port[running.line.fileno()]
             running.line.close()
         if isinstance(running.content, SharedFile):
             running.content.release()
-
-    def _leave(self, running: _Running) -> None:
-        """It is none of its holder's any more."""
-        own = self._by_holder[running.holder]
-        del own[running.peer]
-        if not own:
-            del self._by_holder[running.holder]
 
     def _forget_all(self) -> None:
         for running in list(self._transfers.values()):

@@ -9,12 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.integration.boot.rooms import room
+from tests.integration.boot.rooms import transfer_room
 from tests.integration.boot.wires import at_home_in, hosts
 from tinkbox.boot.network.sockets import bind_udp
 from tinkbox.boot.tftp.server import TftpServer
 from tinkbox.model.boot import Stage
-from tinkbox.model.limits import TFTP_TRANSFERS
 from tinkbox.model.sightings import Fact
 
 FILES = {
@@ -55,7 +54,7 @@ async def serving() -> AsyncIterator[tuple[int, Observer]]:
     with bind_udp(interface="lo", address="127.0.0.1", port=0) as listening:
         async with asyncio.TaskGroup() as group:
             task = group.create_task(
-                TftpServer(listening, TftpFiles(), observer, time.monotonic, room(TFTP_TRANSFERS), str).serve()
+                TftpServer(listening, TftpFiles(), observer, time.monotonic, transfer_room(), str).serve()
             )
             yield listening.getsockname()[1], observer
             task.cancel()

@@ -15,6 +15,7 @@ from tinkbox.boot.network.sockets import bind_udp
 from tinkbox.boot.tftp import server as tftp
 from tinkbox.boot.tftp.server import TftpServer
 from tinkbox.boot.tftp.transfer_ports import TransferPorts
+from tinkbox.boot.tftp.transfer_room import STALLED_SECONDS, TransferRoom
 from tinkbox.model.boot import Stage
 from tinkbox.model.limits import TFTP_TRANSFERS, Ledger, Limit, Room
 from tinkbox.model.sightings import Fact
@@ -107,7 +108,7 @@ class Bench:
             self.tftp_files,
             self.observer,
             lambda: self.now,
-            room,
+            TransferRoom(room, lambda: self.now),
             lambda address: self.hosts.get(address, address),
             single_port=single_port,
         )
@@ -385,7 +386,7 @@ async def test_transfers_that_stopped_do_not_lock_their_address_out() -> None:
         for machine in dead:
             machine.acknowledge(1)
             await machine.hear()
-        bench.now += tftp.STALLED_SECONDS
+        bench.now += STALLED_SECONDS
         busy.acknowledge(1)
         assert (await busy.hear())[:4] == b"\0\3\0\2"
         assert await bench.machine().fetch("loader.efi") == LOADER
@@ -443,29 +444,6 @@ async def test_a_transfer_that_gives_way_to_its_own_host_leaves_nothing_behind()
         second.acknowledge(1)
         assert (await second.hear())[:4] == b"\0\3\0\2"
         assert (bench.ledger.held_by("127.0.0.2"), bench.ledger.held_by("02:00:00:00:00:66")) == (0, 1)
-
-
-async def test_who_has_all_its_transfers_on_another_network_is_not_answered() -> None:
-    async with serving(replace(TFTP_TRANSFERS, each=2)) as bench:
-        for _ in range(2):
-            assert bench.ledger.take("127.0.0.2")  # as the server of that network does
-        bench.machine("127.0.0.2").ask("loader.efi")
-        assert await bench.machine("127.0.0.3").fetch("loader.efi") == LOADER
-        assert bench.ledger.held_by("127.0.0.2") == 2
-
-
-async def test_a_stranger_ends_nothing_where_that_makes_no_room_for_it() -> None:
-    async with serving(replace(TFTP_TRANSFERS, each=3, all=4)) as bench:
-        known = [bench.machine(KNOWN) for _ in range(3)]
-        for machine in known:
-            machine.ask("loader.efi")
-            await machine.hear()
-            machine.acknowledge(1)
-            await machine.hear()
-        bench.machine("127.0.0.2").ask("loader.efi")
-        for machine in known:
-            machine.acknowledge(2)
-            assert (await machine.hear())[:4] == b"\0\3\0\3"
 
 
 async def test_who_asks_without_end_is_not_always_answered_and_slows_nobody() -> None:

@@ -66,16 +66,25 @@ def read(folder: Path) -> OsieImage:
 def refuse_unreadable(folder: Path) -> None:
     """Raise Unavailable, with the way out, where this user cannot read all OSIEs below a data folder's osie/."""
     try:
-        for place in folder.iterdir() if folder.exists() else ():
+        for place in folder.iterdir() if folder.is_dir() else ():
             if place.is_dir() and not place.name.startswith("."):
                 for each in place.iterdir():
-                    if each.name in (DESCRIPTION, *FILES) and not os.access(each, os.R_OK, effective_ids=True):
-                        raise PermissionError(errno.EACCES, "Permission denied", str(each))
+                    if each.name in (DESCRIPTION, *FILES):
+                        _refuse_unreadable_file(each)
     except PermissionError as error:
         raise Unavailable(
             f"the user {user_name(os.geteuid())} cannot read the OSIE: {error.filename}: {error.strerror}: "
             f"`chmod -R a+rX {folder}` lets everybody, for every machine gets it"
         ) from None
+
+
+def _refuse_unreadable_file(path: Path) -> None:
+    if path.exists() and not path.is_file():
+        raise Unavailable(
+            f"{path} is no regular file: move it away, and build the OSIE again with `tinkbox osie build`"
+        )
+    if path.exists() and not os.access(path, os.R_OK, effective_ids=True):
+        raise PermissionError(errno.EACCES, "Permission denied", str(path))
 
 
 def images(folder: Path) -> list[OsieImage]:

@@ -123,7 +123,7 @@ class Flooded:
         """What the servers and the engine keep in memory of machines."""
         return {
             "transfers": len(self.tftp._transfers),
-            "transfers by address": len(self.tftp._room.ledger._held),
+            "transfers by host": len(self.tftp._room._by_holder),
             "open files": len(self.tftp._files),
             "addresses that asked": len(self.tftp._requests),
             "machines remembered": self.rate_limit.remembered,

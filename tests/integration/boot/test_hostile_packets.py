@@ -42,7 +42,7 @@ def resident() -> int:
 def check_held(attacked: Flooded) -> None:
     held = attacked.held()
     assert held["transfers"] <= PORTS * TFTP_TRANSFERS.each
-    assert held["transfers by address"] <= PORTS
+    assert held["transfers by host"] <= PORTS
     assert held["open files"] <= 1
     assert held["addresses that asked"] <= PORTS
     assert held["machines remembered"] <= 3 * REMEMBERED + REMEMBERED_PORTS + 1

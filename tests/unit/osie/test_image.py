@@ -48,6 +48,22 @@ def test_a_damaged_description_is_refused_with_the_way_out(tmp_path, text) -> No
         read(tmp_path)
 
 
+@pytest.mark.parametrize("name", ["osie.json", "vmlinuz", "initramfs"])
+@pytest.mark.parametrize("make", [os.mkfifo, os.mkdir])
+def test_what_is_no_file_in_an_osie_is_refused_and_not_waited_for(tmp_path, name: str, make) -> None:
+    (tmp_path / "x86_64").mkdir()
+    write(image(tmp_path / "x86_64"), tmp_path / "x86_64")
+    (tmp_path / "x86_64" / name).unlink(missing_ok=True)
+    make(tmp_path / "x86_64" / name)
+    with pytest.raises(Unavailable, match=rf"x86_64/{name} is no regular file: move it away"):
+        images(tmp_path)
+
+
+def test_a_file_in_the_place_of_the_folder_is_no_osie(tmp_path) -> None:
+    (tmp_path / "osie").touch()
+    assert images(tmp_path / "osie") == []
+
+
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can become another user")
 @pytest.mark.parametrize("closed", ["x86_64/vmlinuz", "x86_64/osie.json", "x86_64", "."])
 def test_what_root_built_and_the_appliances_user_cannot_read_is_told_with_the_way_out(closed: str) -> None:

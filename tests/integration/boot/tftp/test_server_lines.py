@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.integration.boot.lossy_line import lossy_line
-from tests.integration.boot.rooms import room
+from tests.integration.boot.rooms import transfer_room
 from tests.integration.boot.tftp.test_server import CLIENTS, run
 from tinkbox.boot.network.sockets import bind_udp
 from tinkbox.boot.tftp import server as tftp
@@ -76,9 +76,7 @@ class Hurried:
 async def serving(folder: Path, pace: float = 1.0) -> AsyncIterator[tuple[TftpServer, tuple[str, int], Observer]]:
     observer = Observer()
     with bind_udp(interface="lo", address="127.0.0.1", port=0) as listening:
-        server = TftpServer(
-            listening, TftpFiles(folder / "ramdisk"), observer, Hurried(pace), room(TFTP_TRANSFERS), str
-        )
+        server = TftpServer(listening, TftpFiles(folder / "ramdisk"), observer, Hurried(pace), transfer_room(), str)
         async with asyncio.TaskGroup() as group:
             task = group.create_task(server.serve())
             yield server, listening.getsockname(), observer

@@ -38,7 +38,8 @@ class TransferRoom:
         # By what each is, the oldest first: its holder.
         self._holders: dict[Transfer, str] = {}
         self._by_holder: dict[str, dict[Transfer, None]] = {}
-        self._largest = ""  # who had most when it was last looked for
+        # Who had most when it was last looked for: of all, and of those that nobody knows.
+        self._largest = {True: "", False: ""}
 
     def take(self, holder: str) -> bool:
         """Take room for a transfer, which is to `enter` or to be given back; False where none is left or made."""
@@ -83,8 +84,9 @@ class TransferRoom:
             return self._end_slowest(holder, STALLED_SECONDS)
         if ledger.used < ledger.limit.for_strangers:
             return False
-        most = ledger.limit.all if self._room.known(holder) else ledger.limit.for_strangers
-        return self._end_silent() or (ledger.used <= most and self._end_of_largest(holder))
+        known = self._room.known(holder)
+        most = ledger.limit.all if known else ledger.limit.for_strangers
+        return self._end_silent() or (ledger.used <= most and self._end_of_largest(holder, known=known))
 
     def _end_silent(self) -> bool:
         """End the oldest of the transfers that nobody took anything of."""
@@ -95,12 +97,17 @@ class TransferRoom:
                 return True
         return False
 
-    def _end_of_largest(self, holder: str) -> bool:
-        """End a transfer of the holder that has most, where that is more than this one would have."""
+    def _end_of_largest(self, holder: str, *, known: bool) -> bool:
+        """End a transfer of the holder that has most, where that is more than this one would have.
+
+        For a stranger a stranger's is ended: a known machine has its room from what is kept for it.
+        """
         least = self._number(holder) + 2
-        if self._number(self._largest) < least:
-            self._largest = max(self._by_holder, key=self._number, default="")
-        return self._number(self._largest) >= least and self._end_slowest(self._largest, 0.0)
+        if self._number(self._largest[known]) < least:
+            among = (each for each in self._by_holder if known or not self._room.known(each))
+            self._largest[known] = max(among, key=self._number, default="")
+        largest = self._largest[known]
+        return self._number(largest) >= least and self._end_slowest(largest, 0.0)
 
     def _end_slowest(self, holder: str, seconds: float) -> bool:
         """End the transfer of a holder that made no progress for longest, if that is so long."""

@@ -86,6 +86,12 @@ def test_a_stranger_ends_nothing_where_that_makes_no_room_for_it(bench: Bench) -
     assert bench.begin("known d")
 
 
+def test_for_a_stranger_no_transfer_of_a_known_machine_ends(bench: Bench) -> None:
+    transfers = bench.begun("known a", "known a", "b", "c")
+    assert bench.begin("d") is None
+    assert not any(each.ended for each in transfers)
+
+
 def test_a_transfer_moves_to_the_host_behind_its_address(bench: Bench) -> None:
     first, second, third = bench.begun("address", "address", "other")
     assert bench.room.count_for("mac", first)

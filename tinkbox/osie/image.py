@@ -63,7 +63,7 @@ def read(folder: Path) -> OsieImage:
         raise Invalid(f"{path} does not describe an OSIE ({error}): build it again with `tinkbox osie build`") from None
 
 
-def refuse_unreadable(folder: Path) -> None:
+def _refuse_unreadable(folder: Path) -> None:
     """Raise Unavailable, with the way out, where this user cannot read all OSIEs below a data folder's osie/."""
     try:
         for place in folder.iterdir() if folder.is_dir() else ():
@@ -88,6 +88,9 @@ def _refuse_unreadable_file(path: Path) -> None:
 
 
 def images(folder: Path) -> list[OsieImage]:
-    """All OSIEs below a data folder's osie/, by architecture.  Raises Unavailable as `refuse_unreadable` does, and Invalid."""
-    refuse_unreadable(folder)
+    """All OSIEs below a data folder's osie/, by architecture.
+
+    Raises Unavailable, with the way out, where this user cannot read one, and Invalid as `read` does.
+    """
+    _refuse_unreadable(folder)
     return [read(path.parent) for path in sorted(folder.glob(f"[!.]*/{DESCRIPTION}"))]

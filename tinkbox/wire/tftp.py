@@ -164,6 +164,7 @@ class End(StrEnum):
 
     SILENCE = "silence"
     GAVE_UP = "gave up"
+    GAVE_WAY = "gave way"  # to another transfer, where there was no room for both
     PROBE = "probe"  # it only wanted to know the size, which is a normal end
 
 
@@ -262,18 +263,20 @@ class ReadTransfer:
             f"the client gave up at block {self.block} of {self.blocks}: {abort.code} {quoted(abort.message)}"
         )
 
-    def abandon(self) -> None:
-        """End it, because the client is silent."""
+    def give_way(self) -> None:
+        """End it, because another transfer needs its room."""
         self.done = True
-        self.end = End.SILENCE
-        self.failure = f"nothing heard after block {self.block} of {self.blocks}"
+        self.end = End.GAVE_WAY
+        self.failure = f"it gave way to another transfer after block {self.block} of {self.blocks}: all room was taken"
 
     def timeout(self) -> Sequence[bytes]:
         """What to send after `patience` seconds of silence."""
         if self.done:
             return ()
         if self._tries >= (RETRIES if self._heard else RETRIES_UNHEARD):
-            self.abandon()
+            self.done = True
+            self.end = End.SILENCE
+            self.failure = f"nothing heard after block {self.block} of {self.blocks}"
             return ()
         self._tries += 1
         self._doublings = min(self._doublings + 1, _MOST_DOUBLINGS)

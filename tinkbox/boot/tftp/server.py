@@ -272,7 +272,7 @@ class TftpServer:
     def _end(self, running: _Running) -> None:
         """End a transfer that is in the way of another one; nobody is told of one that may have been asked for in another's name."""
         if running.moving:
-            running.transfer.abandon()
+            running.transfer.give_way()
             self._finish(running)
         else:
             self._forget(running)

@@ -391,7 +391,8 @@ async def test_transfers_that_stopped_do_not_lock_their_address_out() -> None:
         assert (await busy.hear())[:4] == b"\0\3\0\2"
         assert await bench.machine().fetch("loader.efi") == LOADER
         (failed,) = [facts for _, stage, facts in bench.observer.seen if stage is Stage.LOADER_FAILED]
-        assert (failed["why"], failed["block"], failed["message"]) == ("silence", 1, "nothing heard after block 1 of 3")
+        assert (failed["why"], failed["block"]) == ("gave way", 1)
+        assert failed["message"] == "it gave way to another transfer after block 1 of 3: all room was taken"
         busy.acknowledge(2)
         assert (await busy.hear())[:4] == b"\0\3\0\3"
 

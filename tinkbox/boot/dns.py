@@ -8,7 +8,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import NoReturn, Protocol
 
-from tinkbox.boot.network.datagrams import DRAIN, reading, received
+from tinkbox.boot.network.datagrams import drained, reading
 from tinkbox.boot.network.send_buffer import SendBuffer
 from tinkbox.model.limits import Room
 from tinkbox.model.rates import Buckets, Rate
@@ -63,7 +63,7 @@ class NamesServer:
                     await self._accept(conversations)
 
     def _drain(self) -> None:
-        for datagram, peer in received(DRAIN, self._udp.recvfrom, MAX_MESSAGE):
+        for datagram, peer in drained(self._udp.recvfrom, MAX_MESSAGE):
             # One that is left is asked again after a second or more; to answer it costs more than to leave it.
             said = self._said(datagram) if self._asked.take(peer[0], self._monotonic()) else None
             if said is not None and self._buffer.has_room_for(peer[0]):

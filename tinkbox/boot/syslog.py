@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 from typing import NoReturn, Protocol
 
-from tinkbox.boot.network.datagrams import DRAIN, reading, received
+from tinkbox.boot.network.datagrams import drained, reading
 from tinkbox.model.hardware import MacAddress
 from tinkbox.wire.syslog import MAX_DATAGRAM, Message, parse
 
@@ -52,7 +52,7 @@ class SyslogServer:
 
     def _drain(self) -> None:
         strangers, now = 0, self._monotonic()
-        for datagram, (address, _) in received(DRAIN, self._socket.recvfrom, MAX_DATAGRAM):
+        for datagram, (address, _) in drained(self._socket.recvfrom, MAX_DATAGRAM):
             if self._strangers.get(address, now) > now:
                 continue
             mac = self._at(address)

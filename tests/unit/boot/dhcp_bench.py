@@ -165,7 +165,10 @@ class Scout:
 
 
 class Line(socket.socket):
-    """Receives for real, after `troubles`; what is sent waits in `sent`, and an address in `unreachable` refuses."""
+    """Receives for real, after `troubles`; what is sent waits in `sent`, and an address in `unreachable` refuses.
+
+    For each datagram that is read, one of `flood` comes.
+    """
 
     def __init__(self) -> None:
         super().__init__(socket.AF_INET, socket.SOCK_DGRAM)
@@ -174,11 +177,15 @@ class Line(socket.socket):
         self.sent: asyncio.Queue[tuple[bytes, tuple[str, int]]] = asyncio.Queue()
         self.unreachable: set[str] = set()
         self.troubles: list[OSError] = []
+        self.flood = b""
 
     def recv(self, size: int) -> bytes:  # type: ignore[override]
         if self.troubles:
             raise self.troubles.pop()
-        return super().recv(size)
+        datagram = super().recv(size)
+        if self.flood:
+            super().sendto(self.flood, self.getsockname())
+        return datagram
 
     def sendto(self, datagram: bytes, flags: int, address: tuple[str, int]) -> int:  # type: ignore[override]
         if address[0] in self.unreachable:
@@ -220,12 +227,11 @@ async def serving(
     service: BootService = SERVICE,
     pool: Sequence[str] = (),
     preferred: Collection[MacAddress] = (),
+    monotonic: Callable[[], float] = lambda: 0.0,  # or what asks too often would depend on how fast this host is
 ) -> AsyncIterator[Bench]:
     with Line() as line:
         bench = Bench(line, Lab(known, pool))
-        rate_limit = RateLimit(
-            bench.lab.knows, lambda: 0.0
-        )  # or what asks too often would depend on how fast this host is
+        rate_limit = RateLimit(bench.lab.knows, monotonic)
         ledger = limits.Ledger(limits.ADDRESS_PROBES, lambda: 0.0)
         room = limits.Room(ledger=ledger, known=lambda mac: mac in preferred)
         bench.server = DhcpServer(line, "no-such-if", bench.lab, bench.ledger, bench.scout, service, rate_limit, room)

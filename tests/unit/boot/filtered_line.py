@@ -4,6 +4,8 @@ import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from tinkbox.boot.network.datagrams import room_taken
+
 
 @contextmanager
 def line() -> Iterator[socket.socket]:
@@ -24,3 +26,14 @@ def let_in(bound: socket.socket, *datagrams: bytes) -> list[bytes]:
             except BlockingIOError:
                 continue
     return through
+
+
+def filled(bound: socket.socket, datagram: bytes = b"x") -> int:
+    """Fill its queue; returns how many datagrams went into it."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as machine:
+        machine.connect(bound.getsockname())
+        sent = 0
+        while room_taken(bound) < 0.95:
+            machine.send(datagram)
+            sent += 1
+        return sent

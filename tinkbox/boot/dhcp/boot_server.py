@@ -9,7 +9,7 @@ from tinkbox.boot.dhcp.rate_limit import RateLimit
 from tinkbox.boot.dhcp.reply_sending import Replies
 from tinkbox.boot.dhcp.reporting import DhcpReporter
 from tinkbox.boot.dhcp.server import MAX_DATAGRAM, Planner
-from tinkbox.boot.network.datagrams import DRAIN, reading, received
+from tinkbox.boot.network.datagrams import drained, reading
 from tinkbox.model.boot import Silence
 from tinkbox.wire.dhcp.clients import identify
 from tinkbox.wire.dhcp.packets import MalformedPacket, Op, decode
@@ -42,7 +42,7 @@ class BootServer:
                 await asyncio.Event().wait()
 
     def _drain(self) -> None:
-        for datagram, peer in received(DRAIN, self._socket.recvfrom, MAX_DATAGRAM):
+        for datagram, peer in drained(self._socket.recvfrom, MAX_DATAGRAM):
             self._receive(datagram, peer)
 
     def _receive(self, datagram: bytes, peer: tuple[str, int]) -> None:

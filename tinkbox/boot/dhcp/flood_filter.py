@@ -2,7 +2,8 @@
 
 What we leave unread still has to be taken from the queue, and a queue into which more comes than we can take loses
 packets of everybody.  So under a flood the kernel is told whom to let in: the machines that we know, and of all others,
-as of known ones that are part of the flood, a small share.
+as of known ones that are part of the flood, a small share.  A flood is what is left unread so often, or what keeps the
+queue full, as it does as soon as we have other things to do.
 """
 
 import asyncio
@@ -10,12 +11,15 @@ import logging
 import socket
 from collections import Counter
 from collections.abc import Callable, Collection
+from math import inf
 from typing import Final
 
 from tinkbox.boot.network import packet_filter
+from tinkbox.boot.network.datagrams import room_taken
 from tinkbox.model.hardware import MacAddress
 
 ENOUGH: Final = 1000
+FULL: Final = 0.75  # of the queue
 WINDOW: Final = 0.25
 LASTS: Final = 5.0  # seconds; twice as long whenever the flood is still there
 LASTS_AT_MOST: Final = 80.0
@@ -40,6 +44,7 @@ class FloodFilter:
         self._known = known
         self._monotonic = monotonic
         self._since = 0.0
+        self._full_since = inf
         self._dropped: Counter[bytes] = Counter()
         self._lifting: asyncio.TimerHandle | None = None
         self._lasts = LASTS
@@ -60,6 +65,16 @@ class FloodFilter:
         if self._dropped.total() >= ENOUGH:
             self._begin()
 
+    def look(self) -> None:
+        """We have read as much as we may for now: see how full the queue still is."""
+        now = self._monotonic()
+        if room_taken(self._line) < FULL:
+            self._full_since = inf
+        elif self._full_since == inf:
+            self._full_since = now
+        elif now - self._full_since > WINDOW:
+            self._begin()
+
     def lift(self) -> None:
         """Let everybody in again."""
         if self._lifting is not None:
@@ -71,6 +86,7 @@ class FloodFilter:
     def _begin(self) -> None:
         quiet = [each for each in self._known() if self._dropped[each.octets] < NOISY]
         self._dropped.clear()
+        self._full_since = inf
         again = self.stands or self._monotonic() - self._lifted < LASTS
         self._lasts = min(2 * self._lasts, LASTS_AT_MOST) if again else LASTS
         if not again:

@@ -22,7 +22,7 @@ from tinkbox.boot.dhcp.questions import SECS, XID, Answer, Question, Questions, 
 from tinkbox.boot.dhcp.rate_limit import RateLimit
 from tinkbox.boot.dhcp.reply_sending import Replies
 from tinkbox.boot.dhcp.reporting import DhcpReporter, Timeline
-from tinkbox.boot.network.datagrams import DRAIN, reading, received
+from tinkbox.boot.network.datagrams import DRAIN, drained, reading
 from tinkbox.model.boot import OF_STRANGERS, Client, Plan, Silence
 from tinkbox.model.hardware import MacAddress
 from tinkbox.model.leases import Lease, Subnet
@@ -124,8 +124,9 @@ class DhcpServer:
                 self._flood_filter.lift()
 
     def _drain(self) -> None:
-        for datagram in received(DRAIN, self._socket.recv, MAX_DATAGRAM):
+        for datagram in drained(self._socket.recv, MAX_DATAGRAM):
             self._receive(datagram)
+        self._flood_filter.look()
 
     def _receive(self, datagram: bytes) -> None:
         # Whoever is on the link itself is stopped before anything is parsed; a relay's packets say more of where from.

@@ -1,9 +1,13 @@
-"""How a socket for datagrams is read: when something waits in it, and so much at a time that others have their turn."""
+"""How a socket for datagrams is read: when something waits in it, so much at a time that others have their turn; how full it is."""
 
 import asyncio
 import logging
+import socket
+import struct
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from math import inf
 from typing import Final, Protocol, TypeVar
 
 A = TypeVar("A")
@@ -28,13 +32,26 @@ def reading(line: Readable, drain: Callable[[], None]) -> Iterator[None]:
         loop.remove_reader(line)
 
 
-# Datagrams of one socket that are taken before others have their turn.
+# Datagrams of one socket that are taken before others have their turn, and for how many seconds more are.
 DRAIN: Final = 16
+TURN: Final = 0.002
 
 
-def received(most: int, receive: Callable[[A], T], how: A) -> Iterator[T]:
-    """What `receive(how)`, a method of a non-blocking socket, has to give now; it is called `most` times at the most."""
-    for _ in range(most):
+def drained(receive: Callable[[A], T], how: A, clock: Callable[[], float] = time.perf_counter) -> Iterator[T]:
+    """What `receive(how)` gives of a socket that anybody may send to: DRAIN datagrams, and more until TURN is over.
+
+    Most of a flood is left unread, which costs little; what stays in the queue keeps others out of it.
+    """
+    return received(DRAIN, receive, how, clock() + TURN, clock)
+
+
+def received(
+    few: int, receive: Callable[[A], T], how: A, until: float = -inf, clock: Callable[[], float] = time.perf_counter
+) -> Iterator[T]:
+    """What `receive(how)`, a method of a non-blocking socket, has to give now; it is called `few` times, and on `until` then."""
+    calls = 0
+    while calls < few or clock() < until:
+        calls += 1
         try:
             datagram = receive(how)
         except BlockingIOError:
@@ -43,3 +60,14 @@ def received(most: int, receive: Callable[[A], T], how: A) -> Iterator[T]:
             _log.debug("receive: %s", error, extra={"action": "udp.receive-failed"})
             continue
         yield datagram
+
+
+_SO_MEMINFO: Final = 55
+_MEMORY: Final = struct.Struct("=9I")  # include/uapi/linux/sock_diag.h: what is held, the room for it, …
+
+
+def room_taken(line: socket.socket) -> float:
+    """How much of a socket's queue is full, from 0 to 1; up to a quarter of it may be empty again."""
+    memory = line.getsockopt(socket.SOL_SOCKET, _SO_MEMINFO, _MEMORY.size)
+    held, room, *_ = _MEMORY.unpack(memory)
+    return float(held / room)

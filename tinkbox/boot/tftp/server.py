@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NoReturn, Protocol
 
-from tinkbox.boot.network.datagrams import DRAIN, reading, received
+from tinkbox.boot.network.datagrams import drained, reading, received
 from tinkbox.boot.network.send_buffer import SendBuffer
 from tinkbox.boot.network.sockets import interface_of
 from tinkbox.boot.tftp import udp_segmentation as bursts
@@ -140,7 +140,7 @@ class TftpServer:
         # A storm is mostly acknowledgements: what is done for each of them here is what decides how quick it is over.
         buffer, transfers = self._buffer, self._transfers
         now = self._monotonic()
-        for length, peer in received(DRAIN, self._socket.recvfrom_into, buffer):
+        for length, peer in drained(self._socket.recvfrom_into, buffer):
             running = transfers.get(peer) if self._ports is None else None
             if running is not None and length == ACKNOWLEDGEMENT_LENGTH:
                 block = acknowledged_block(buffer)

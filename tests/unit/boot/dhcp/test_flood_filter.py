@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from tests.unit.boot.dhcp_bench import FIRMWARE
-from tests.unit.boot.filtered_line import let_in, line
+from tests.unit.boot.filtered_line import filled, let_in, line
 from tinkbox.boot.dhcp import flood_filter as flood_filter
 from tinkbox.boot.dhcp.flood_filter import ENOUGH, MAX_KNOWN, NOISY, WINDOW, FloodFilter
 from tinkbox.model.hardware import MacAddress
@@ -72,6 +72,33 @@ async def test_what_is_dropped_now_and_then_is_no_flood() -> None:
         for number in range(3 * ENOUGH):
             flooded.dropped(HOSTILE.octets)
             clock.now += 2 * WINDOW if number % (ENOUGH // 2) == 0 else 0
+        assert not flooded.stands
+
+
+async def test_what_keeps_the_queue_full_is_a_flood_however_little_of_it_is_read() -> None:
+    clock = Clock()
+    with line() as bound:
+        flooded = FloodFilter(bound, lambda: [KNOWN], clock)
+        filled(bound)
+        flooded.look()
+        assert not flooded.stands, "it may be empty the next time"
+        clock.now += 2 * WINDOW
+        flooded.look()
+        assert flooded.stands
+        flooded.lift()
+
+
+async def test_a_queue_that_is_full_now_and_then_is_no_flood() -> None:
+    clock = Clock()
+    with line() as bound:
+        flooded = FloodFilter(bound, lambda: [KNOWN], clock)
+        for _ in range(3):
+            sent = filled(bound)
+            flooded.look()
+            for _ in range(sent):
+                bound.recv(64)
+            flooded.look()
+            clock.now += 2 * WINDOW
         assert not flooded.stands
 
 

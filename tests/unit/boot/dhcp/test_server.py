@@ -3,11 +3,15 @@
 import logging
 from dataclasses import replace
 from ipaddress import IPv4Address
+from itertools import count
 
 import pytest
 
 from tests.unit.boot.dhcp_bench import FIRMWARE, INSTALLED, INTERFACE, IPXE, SERVICE, serving
+from tests.unit.boot.filtered_line import filled
+from tinkbox.boot.dhcp.flood_filter import WINDOW
 from tinkbox.model.boot import Stage
+from tinkbox.model.hardware import MacAddress
 from tinkbox.wire.dhcp.packets import MessageType, Op, encode
 
 CHOSEN = {53: b"\x03", 50: b"\xac\x1e\0\5", 54: b"\xac\x1e\0\1"}
@@ -245,6 +249,17 @@ async def test_a_machine_that_never_stops_is_not_heard_and_another_boots_meanwhi
         too_often = [each for each in bench.lab.seen if "too often" in each[2]]
         assert set(too_often) == {(INSTALLED.mac, Stage.IGNORED, "it asks too often")}
         assert 0 < len(too_often) < 16  # not each of the hundreds
+
+
+async def test_strangers_that_keep_the_queue_full_are_kept_out_of_it_and_a_machine_is_heard() -> None:
+    hostile = encode(replace(INSTALLED, mac=MacAddress("02:00:00:00:00:66")))
+    passing = count(0.0, WINDOW / 100)
+    async with serving(monotonic=lambda: next(passing)) as bench:
+        bench.line.flood = hostile
+        filled(bench.line, hostile)
+        await bench.drained()
+        bench.say(FIRMWARE)
+        assert (await bench.hear())[0].message_type is MessageType.OFFER
 
 
 async def test_whoever_uses_a_machines_mac_behind_another_port_does_not_slow_it() -> None:

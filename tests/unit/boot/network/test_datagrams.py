@@ -7,7 +7,8 @@ from collections.abc import Callable
 
 import pytest
 
-from tinkbox.boot.network.datagrams import reading, received
+from tests.unit.boot.filtered_line import filled, line
+from tinkbox.boot.network.datagrams import DRAIN, TURN, drained, reading, received, room_taken
 
 REFUSED = OSError(errno.ECONNREFUSED, "somebody answered by ICMP")
 DOWN = OSError(errno.ENETDOWN, "the interface is down")
@@ -54,6 +55,27 @@ def test_what_was_not_read_waits_for_the_next_time() -> None:
         break
     else:
         pytest.fail("the third is lost")
+
+
+@pytest.mark.parametrize(("each_takes", "read"), [(TURN, DRAIN), (TURN / 64, 64), (0.0, 1000)])
+def test_what_anybody_may_send_to_is_read_on_while_that_takes_no_time(each_takes: float, read: int) -> None:
+    now, waiting = 0.0, giving(*[b"x"] * 1000)
+
+    def receive(size: int) -> bytes:
+        nonlocal now
+        now += each_takes
+        return waiting(size)
+
+    assert len(list(drained(receive, 4, lambda: now))) == read
+
+
+def test_how_full_a_queue_is() -> None:
+    with line() as bound:
+        assert room_taken(bound) == 0
+        sent = filled(bound)
+        assert room_taken(bound) > 0.9
+        assert len(list(received(sent, bound.recv, 64))) == sent
+        assert room_taken(bound) < 0.3
 
 
 async def test_a_socket_is_read_when_something_waits_and_only_within_the_block() -> None:

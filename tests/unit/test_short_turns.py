@@ -1,13 +1,14 @@
-"""What one turn of the event loop handles: little of a flood, and always what is urgent."""
+"""What one turn of the event loop handles: little of a flood, and before each callback what is urgent."""
 
+import asyncio
 import os
 from collections.abc import Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from selectors import EVENT_READ, EVENT_WRITE
 
 import pytest
 
-from tinkbox.short_turns import EVENTS, ShortTurns
+from tinkbox.short_turns import EVENTS, EventLoop, ShortTurns
 
 
 class Pipe:
@@ -32,10 +33,10 @@ def opened() -> Iterator[ExitStack]:
         yield stack
 
 
-def watching(opened: ExitStack, count: int, *, urgent: bool = False) -> tuple[ShortTurns, list[Pipe]]:
+def watching(opened: ExitStack, count: int) -> tuple[ShortTurns, list[Pipe]]:
     turns = ShortTurns()
     opened.callback(turns.close)
-    pipes = [Pipe(urgent=urgent and not number) for number in range(count)]
+    pipes = [Pipe() for _ in range(count)]
     for each in reversed(pipes):
         opened.callback(each.close)
         turns.register(each, EVENT_READ, each)
@@ -53,15 +54,41 @@ def test_a_turn_has_few_events_and_passes_nothing_over(opened: ExitStack) -> Non
     assert {each for turn in seen for each in turn} == set(pipes)
 
 
-def test_what_is_urgent_comes_first_in_every_turn_and_once(opened: ExitStack) -> None:
-    turns, pipes = watching(opened, EVENTS * 5, urgent=True)
-    for _ in range(10):
-        turn = ready(turns)
-        assert turn.count(pipes[0]) == 1
-    turns.unregister(pipes[0])
-    assert all(pipes[0] not in ready(turns) for _ in range(10))
-    turns.register(pipes[0], EVENT_READ, pipes[0])
-    assert pipes[0] in ready(turns)
+def test_what_is_urgent_comes_before_each_callback_until_nobody_reads_it(opened: ExitStack) -> None:
+    pipe, told = opened.enter_context(closing(Pipe(urgent=True))), list[str]()
+
+    async def look() -> None:
+        loop = asyncio.get_running_loop()
+        loop.add_reader(pipe, told.append, "urgent")
+        for name in ("one", "two"):
+            loop.call_soon(told.append, name)
+        await asyncio.sleep(0)
+        await asyncio.sleep(0)
+        assert loop.remove_reader(pipe)
+        told.append("removed")
+        await asyncio.sleep(0)
+
+    with asyncio.Runner(loop_factory=EventLoop) as runner:
+        runner.run(look())
+    assert told[:4] == ["urgent", "one", "urgent", "two"]
+    assert told[-1] == "removed"
+
+
+def test_what_is_urgent_and_fails_keeps_no_other_from_its_turn(opened: ExitStack) -> None:
+    pipe, told = opened.enter_context(closing(Pipe(urgent=True))), list[object]()
+
+    async def look() -> None:
+        loop = asyncio.get_running_loop()
+        loop.set_exception_handler(lambda _, context: told.append(context["exception"]))
+        loop.add_reader(pipe, {}.__getitem__, "nothing")
+        await asyncio.sleep(0)
+        loop.remove_reader(pipe)
+        told.append("went on")
+
+    with asyncio.Runner(loop_factory=EventLoop) as runner:
+        runner.run(look())
+    assert told[-1] == "went on"
+    assert {type(each) for each in told[:-1]} == {KeyError}
 
 
 def test_reading_writing_and_the_end_of_a_stream_are_told_apart(opened: ExitStack) -> None:

@@ -54,7 +54,7 @@ def bind_tcp(*, address: str, port: int) -> socket.socket:
         with suppress(OSError):  # a kernel without it, or one that leaves the choice to root: as the host has it
             bound.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, _CONGESTION_CONTROL)
         bound.bind((address, port))
-        bound.listen(512)
+        bound.listen(4096)
         bound.setblocking(False)
     except OSError as error:
         bound.close()

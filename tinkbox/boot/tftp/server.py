@@ -42,7 +42,7 @@ from tinkbox.wire.tftp import (
     unfragmented,
 )
 
-HEARD = 128  # transfers, in one turn
+HEARD = 32  # transfers, before others have their turn
 MAX_DATAGRAM = 2048
 # Who asks for more is mistaken, or sends in the name of a victim; GRUB and the Raspberry Pi try dozens of names.
 REQUESTS = Rate(burst=200, a_second=40)

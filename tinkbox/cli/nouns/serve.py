@@ -25,7 +25,7 @@ def serve(chosen: argparse.Namespace) -> int:
     from tinkbox.log_text import log_to
     from tinkbox.private_files import UMASK
     from tinkbox.settings import CONFIG, is_draft, load
-    from tinkbox.short_turns import event_loop
+    from tinkbox.short_turns import EventLoop
 
     os.umask(UMASK)
     settings = load(chosen.config, chosen.data)
@@ -33,7 +33,7 @@ def serve(chosen: argparse.Namespace) -> int:
         draft = is_draft(chosen.config)
         return 0 if asyncio.run(check(settings, _say, chosen.config or CONFIG, draft=draft)) else 1
     log_to(sys.stderr).addFilter(LogLimit(time.monotonic))
-    with asyncio.Runner(loop_factory=event_loop) as runner:
+    with asyncio.Runner(loop_factory=EventLoop) as runner:
         runner.run(run(settings, _say))
     return 0
 

@@ -5,7 +5,7 @@ import errno
 import socket
 import struct
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -19,6 +19,7 @@ from tinkbox.boot.tftp.transfer_room import STALLED_SECONDS, TransferRoom
 from tinkbox.model.boot import Stage
 from tinkbox.model.limits import TFTP_TRANSFERS, Ledger, Limit, Room
 from tinkbox.model.sightings import Fact
+from tinkbox.short_turns import EventLoop
 from tinkbox.wire.tftp import RETRIES, RETRIES_UNHEARD
 
 LOADER = bytes(range(256)) * 5  # three blocks
@@ -74,6 +75,12 @@ class Machine:
 
     def acknowledge(self, block: int) -> None:
         self.say(struct.pack("!HH", 4, block))
+
+    def hears(self) -> bytes:
+        """What is there now, if anything is."""
+        with suppress(BlockingIOError):
+            return self._socket.recv(2048)
+        return b""
 
     async def hear(self) -> bytes:
         loop = asyncio.get_running_loop()
@@ -138,6 +145,21 @@ async def test_a_file_arrives_and_somebody_is_told() -> None:
     async with serving() as bench:
         assert await bench.machine().fetch("/loader.efi") == LOADER
         assert await asyncio.wait_for(bench.observer.told.get(), 60) == ("127.0.0.1", "loader.efi", 1280, 0.0, 0)
+
+
+def test_the_next_block_is_sent_before_anything_else_has_its_turn() -> None:
+    async def fetch() -> None:
+        heard = asyncio.get_running_loop().create_future()
+        async with serving() as bench:
+            machine = bench.machine()
+            machine.ask("loader.efi")
+            await machine.hear()
+            asyncio.get_running_loop().call_soon(machine.acknowledge, 1)
+            asyncio.get_running_loop().call_soon(lambda: heard.set_result(machine.hears()))
+            assert await heard == b"\0\3\0\2" + LOADER[512:1024]
+
+    with asyncio.Runner(loop_factory=EventLoop) as runner:
+        runner.run(fetch())
 
 
 async def test_an_empty_file_is_one_empty_block() -> None:

@@ -56,6 +56,7 @@ from tinkbox.model.limits import (
     SERVICES,
     STREAMS,
     TFTP_TRANSFERS,
+    WEBSOCKETS,
     Limit,
     Limits,
     Room,
@@ -124,7 +125,7 @@ class Appliance:
 
         # Services on this host's own engine.
         self.docker = DockerRuntime(settings.docker)
-        self.proxy = Proxy(self.engine.directory, self.engine.booting.machine_at)
+        self.proxy = Proxy(self.engine.directory, self.engine.booting.machine_at, self._room(WEBSOCKETS))
 
     async def load(self) -> list[str]:
         """Take over what is stored; returns what does not fit together any more.  Raises Unavailable when the store is."""

@@ -134,6 +134,11 @@ NAME_CONNECTIONS: Final = Limit(
     name="name_connections", unit="connection", each=8, all=64, reserved=0.5, descriptors=1,
     about="connections that ask for names (DNS over TCP), by host. Half of all are kept for known machines",
 )  # fmt: skip
+# Each side may have a message of 1 MiB in memory that is not whole yet, and another one that is passed on.
+WEBSOCKETS: Final = Limit(
+    name="websockets", unit="WebSocket", each=16, all=64, reserved=0.5,
+    about="WebSockets to services of workflows, by host. Half of all are kept for known machines",
+)  # fmt: skip
 # A workflow's network has addresses for 13.
 SERVICES: Final = Limit(
     name="services", unit="service", each=16, all=128,
@@ -168,6 +173,7 @@ DECLARED: Final[Sequence[Limit]] = (
     TFTP_TRANSFERS,
     ADDRESS_PROBES,
     NAME_CONNECTIONS,
+    WEBSOCKETS,
     SERVICES,
 )
 

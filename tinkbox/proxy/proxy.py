@@ -4,7 +4,8 @@ Below the domain of workflows only services answer.  Elsewhere they answer where
 """
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from functools import lru_cache
 from ipaddress import AddressValueError, IPv4Address
 from types import TracebackType
@@ -14,9 +15,11 @@ from aiohttp import HttpVersion10, HttpVersion11, hdrs, web
 from aiohttp.typedefs import Middleware
 from yarl import URL
 
+from tinkbox.door.bodies import holder_of
 from tinkbox.door.problems import Handler, problem
 from tinkbox.engine.services.routing_table import Found, RoutingTable, doing, serves
-from tinkbox.model.errors import Invalid, NotFound
+from tinkbox.model.errors import Invalid, NotFound, TooMany
+from tinkbox.model.limits import Room
 from tinkbox.model.services import APPLIANCE, ENDED, Phase
 from tinkbox.proxy.headers import origin, to_service
 from tinkbox.proxy.request_target import Target, read_host, read_target, rewritten
@@ -44,17 +47,19 @@ class Proxy:
 
     `machine_at` maps an address to the id of the machine that has it, or to nothing.  The application must leave bodies
     as they are: `web.AppRunner(application, auto_decompress=False)`.  An address that `refuses` is never connected to,
-    whatever a host says of its services.
+    whatever a host says of its services.  `websockets` is room for so many of them, by the host that asks.
     """
 
     def __init__(
         self,
         directory: RoutingTable,
         machine_at: Callable[[str], str],
+        websockets: Room,
         refuses: Callable[[IPv4Address], bool] = is_nobodys,
     ) -> None:
         self._directory = directory
         self._machine_at = machine_at
+        self._websockets = websockets
         self._refuses = refuses
         self._forwarder = Forwarder()
 
@@ -113,9 +118,28 @@ class Proxy:
             named = request.headers.get(hdrs.HOST, "")
             headers += [(hdrs.HOST, named)] if named else []
             headers += origin(client, named, _port(request), stripped)
-            return await self._forwarder.forward(request, url, headers)
+            with self._room(request):
+                return await self._forwarder.forward(request, url, headers)
         except Unanswered as unanswered:
             return problem(502, "bad-gateway", f"service {name} {unanswered}")
+
+    @contextmanager
+    def _room(self, request: web.Request) -> Iterator[None]:
+        """Room for what a request begins, until it is over; raises TooMany."""
+        if hdrs.UPGRADE not in request.headers:
+            yield
+            return
+        holder, room = holder_of(request), self._websockets
+        if not room.take(holder):
+            limit = room.ledger.limit
+            raise TooMany(
+                f"too many WebSockets to services: {limit.each} by a host, {limit.all} in all are open at once "
+                f"({limit.key} in tinkbox.yaml)"
+            )
+        try:
+            yield
+        finally:
+            room.give_back(holder)
 
     def _place(self, found: Found) -> tuple[str, int]:
         """Address and port of a service; raises Unanswered when there is nothing to connect to."""

@@ -24,7 +24,8 @@ from tinkbox.door.connections import limit_silence
 from tinkbox.proxy.headers import Headers
 from tinkbox.proxy.responses import cut, pass_back
 
-MAX_MESSAGE: Final = 4 * 1024 * 1024
+# Of a message that is not whole yet, each side has so much in memory (`limits.WEBSOCKETS`).
+MAX_MESSAGE: Final = 1024 * 1024
 CLOSE_SECONDS: Final = 5.0
 _PASSED: Final = frozenset({WSMsgType.TEXT, WSMsgType.BINARY, WSMsgType.PING, WSMsgType.PONG})
 _OF_ONE_SIDE: Final = "sec-websocket-"
@@ -97,20 +98,27 @@ def _served(protocols: tuple[str, ...]) -> _Client:
 
 
 async def _relay(request: web.Request, client: _Client, service: _Service) -> None:
+    ended = await _first_to_end(client, service)
+    other = service if ended.side is client else client
+    if ended.code is not None:
+        await other.close(code=ended.code, message=ended.reason.encode())
+        await ended.side.close(code=other.close_code or ended.code)
+    elif other is service:
+        await service.close(code=WSCloseCode.GOING_AWAY)
+    else:
+        cut(request)
+
+
+async def _first_to_end(client: _Client, service: _Service) -> _Ended:
+    """Pass on what either side says until one of them ends."""
+    ended = list[BaseException]()
     try:
         async with asyncio.TaskGroup() as group:
             group.create_task(_pump(client, service))
             group.create_task(_pump(service, client))
     except* _Ended as both:
-        ended = next(each for each in both.exceptions if isinstance(each, _Ended))
-        other = service if ended.side is client else client
-        if ended.code is not None:
-            await other.close(code=ended.code, message=ended.reason.encode())
-            await ended.side.close(code=other.close_code or ended.code)
-        elif other is service:
-            await service.close(code=WSCloseCode.GOING_AWAY)
-        else:
-            cut(request)
+        ended += both.exceptions
+    return next(each for each in ended if isinstance(each, _Ended))
 
 
 async def _pump(source: _Client | _Service, sink: _Client | _Service) -> NoReturn:

@@ -4,6 +4,7 @@ Every address of 127.0.0.0/8 is this host's, so that each machine has one of its
 """
 
 import asyncio
+import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
@@ -14,6 +15,7 @@ from aiohttp import ClientSession, DummyCookieJar, TCPConnector, web
 
 from tinkbox.door.problems import refusals_become_problems
 from tinkbox.engine.services.routing_table import Hosted, RoutingTable
+from tinkbox.model.limits import WEBSOCKETS, Ledger, Limit, Room
 from tinkbox.model.services import APPLIANCE, Phase, PlannedService, Service, ServiceStatus, Standing
 from tinkbox.model.workflow import State
 from tinkbox.proxy.proxy import Proxy
@@ -90,15 +92,22 @@ class Door:
             writer.close()
 
 
+def room(limit: Limit = WEBSOCKETS) -> Room:
+    """Room that nobody has a reserve of."""
+    return Room(ledger=Ledger(limit, time.monotonic), known=lambda _: False)
+
+
 @asynccontextmanager
 async def door(
-    *built_in: web.RouteDef, refuses: Callable[[IPv4Address], bool] = lambda _: False
+    *built_in: web.RouteDef,
+    refuses: Callable[[IPv4Address], bool] = lambda _: False,
+    websockets: Room | None = None,
 ) -> AsyncIterator[Door]:
     """The door's application as the appliance has it, but that services may be on loopback."""
     directory = RoutingTable(DOMAIN, "http://127.0.0.1")
     async with (
         asyncio.timeout(4 * SECONDS),
-        Proxy(directory, lambda address: MACHINES.get(address, ""), refuses) as proxy,
+        Proxy(directory, lambda address: MACHINES.get(address, ""), websockets or room(), refuses) as proxy,
     ):
         application = web.Application(middlewares=[refusals_become_problems, proxy.middleware], client_max_size=0)
         application.add_routes(built_in)

@@ -1,13 +1,28 @@
 """WebSockets through the proxy: both ends see what they would see without it."""
 
 import asyncio
+import gc
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
+from dataclasses import replace
 
 import pytest
 from aiohttp import ClientWebSocketResponse, WSMessage, WSMsgType, WSServerHandshakeError, web
 
-from tests.integration.proxy.door import AT, NAME, Door, door, recorder, service, status
+from tests.integration.proxy.door import (
+    AT,
+    EVERYTHING,
+    HERS,
+    NAME,
+    STRANGER,
+    Door,
+    door,
+    recorder,
+    room,
+    service,
+    status,
+)
+from tinkbox.model.limits import WEBSOCKETS
 from tinkbox.proxy.websocket_tunnel import MAX_MESSAGE
 
 HANDSHAKE = (
@@ -22,20 +37,28 @@ async def connected(
 ) -> AsyncIterator[tuple[ClientWebSocketResponse, Door]]:
     """A client's end of a WebSocket whose other end is handled by `serve`."""
 
-    async def handler(request: web.Request) -> web.StreamResponse:
-        socket = web.WebSocketResponse(protocols=("chat", "other"), autoping=False, autoclose=False, timeout=1)
-        await socket.prepare(request)
-        await serve(socket)
-        return socket
-
     async with (
-        service(handler) as port,
+        service(opened(serve)) as port,
         door() as known,
         known.client() as client,
     ):
         known.serve(status(port))
         async with client.ws_connect("/x", headers=AT, protocols=protocols, autoping=False, autoclose=False) as socket:
             yield socket, known
+
+
+def opened(
+    serve: Callable[[web.WebSocketResponse], Awaitable[None]],
+) -> Callable[[web.Request], Awaitable[web.StreamResponse]]:
+    """A service that answers with a WebSocket, which is handled by `serve`."""
+
+    async def handler(request: web.Request) -> web.StreamResponse:
+        socket = web.WebSocketResponse(protocols=("chat", "other"), autoping=False, autoclose=False, timeout=1)
+        await socket.prepare(request)
+        await serve(socket)
+        return socket
+
+    return handler
 
 
 async def echo(socket: web.WebSocketResponse) -> None:
@@ -133,6 +156,68 @@ async def test_a_client_that_dies_leaves_the_service_not_waiting() -> None:
         connection.transport.abort()
         async with asyncio.timeout(60):
             assert await ended.get() == 1001
+
+
+async def test_a_client_that_vanishes_from_what_it_never_read_leaves_no_failure(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    few = room()
+    stuck = asyncio.Event()
+
+    async def serve(socket: web.WebSocketResponse) -> None:
+        with suppress(ConnectionError, TimeoutError):
+            while True:
+                async with asyncio.timeout(0.1):
+                    await socket.send_bytes(bytes(MAX_MESSAGE - 1))
+        stuck.set()
+        await over.wait()
+
+    over = asyncio.Event()
+
+    async with (
+        service(opened(serve)) as port,
+        door(websockets=few) as known,
+        known.client() as client,
+    ):
+        known.serve(status(port))
+        socket = await client.ws_connect("/x", headers=AT)
+        connection = socket._response.connection
+        assert connection is not None
+        assert connection.transport is not None
+        assert few.ledger.used == 1
+        connection.transport.pause_reading()
+        await stuck.wait()
+        connection.transport.abort()
+        async with asyncio.timeout(60):
+            while few.ledger.used:  # noqa: ASYNC110  it rings no bell
+                await asyncio.sleep(0.01)
+        over.set()
+    gc.collect()
+    assert "never retrieved" not in caplog.text
+
+
+async def test_a_host_has_so_many_at_once_and_another_one_when_one_is_over() -> None:
+    few = room(replace(WEBSOCKETS, each=2))
+    async with (
+        service(opened(echo)) as port,
+        door(websockets=few) as known,
+        known.client() as client,
+        known.client(STRANGER) as other,
+    ):
+        known.serve(status(port, (*EVERYTHING, ("tinkbox.public", "true"))))
+        first, _ = [await client.ws_connect("/x", headers=AT) for _ in range(2)]
+        with pytest.raises(WSServerHandshakeError) as refused:
+            await client.ws_connect("/x", headers=AT)
+        assert refused.value.status == 429
+        async with other.ws_connect("/x", headers=AT):
+            pass
+        await first.close()
+        async with asyncio.timeout(60):
+            while few.ledger.held_by(HERS) == 2:  # noqa: ASYNC110  it rings no bell
+                await asyncio.sleep(0.01)
+        async with client.ws_connect("/x", headers=AT) as again:
+            await again.send_str("heard")
+            assert await again.receive_str() == "heard"
 
 
 async def test_a_message_beyond_the_limit_ends_it_and_not_the_proxy() -> None:

@@ -25,7 +25,7 @@ from tinkbox.proxy.headers import Headers
 from tinkbox.proxy.responses import cut, pass_back
 
 # Of a message that is not whole yet, each side has so much in memory (`limits.WEBSOCKETS`).
-MAX_MESSAGE: Final = 1024 * 1024
+MAX_MESSAGE: Final = 512 * 1024
 CLOSE_SECONDS: Final = 5.0
 _PASSED: Final = frozenset({WSMsgType.TEXT, WSMsgType.BINARY, WSMsgType.PING, WSMsgType.PONG})
 _OF_ONE_SIDE: Final = "sec-websocket-"

@@ -11,11 +11,11 @@ import socket
 import struct
 import sys
 import time
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterator, Sequence
 from contextlib import aclosing, contextmanager, suppress
 from dataclasses import replace
 from functools import partial
-from ipaddress import IPv4Address
+from ipaddress import IPv4Address, IPv4Network
 from pathlib import Path
 from typing import NoReturn
 
@@ -27,6 +27,7 @@ from tinkbox.api.access import bearer_only
 from tinkbox.api.tokens import examine_people
 from tinkbox.appliance import BOOT_KEY, Appliance, Part, room_on_disk
 from tinkbox.boot.http.loaders import load_loaders
+from tinkbox.boot.network.neighbours import most_neighbours
 from tinkbox.door.answers import Answers, limit_answers
 from tinkbox.door.bodies import Bodies, limit_bodies
 from tinkbox.door.connections import MAX_HEADERS, Admission, Connections, watch_heads
@@ -151,7 +152,7 @@ async def _run(settings: Settings, sockets: Sockets, store: Store, stop: asyncio
                 pressure.guard(but="/boot/"), proxy.middleware, appliance.traffic.counted(), keep_last_room(appliance.free),
             ]  # fmt: skip
             await doors.open(each.node, NODE_CONNECTIONS, appliance.node_routes(each), guards)
-        for line in (*contradictions.lowered(settings), *_exposed(settings, sockets), *_tree(settings, sockets)):
+        for line in (*contradictions.lowered(settings), *_warnings(settings, sockets), *_tree(settings, sockets)):
             say(line)
         await _keep_running([pressure.run, *doors.parts, *appliance.parts()], appliance.save, stop)
 
@@ -360,6 +361,12 @@ def _tree(settings: Settings, sockets: Sockets) -> list[str]:
     return [f"tinkbox {__version__}, data in {settings.data}", *shown]
 
 
+def _warnings(settings: Settings, sockets: Sockets) -> list[str]:
+    """What works, and is dangerous."""
+    networks = {each.interface.network for each in sockets.networks}
+    return [*_exposed(settings, sockets), *crowded(networks, most_neighbours())]
+
+
 def _exposed(settings: Settings, sockets: Sockets) -> list[str]:
     """What machines can reach that is for people; a warning, since some hosts have one network only, and a token is asked for."""
     listen = settings.operator.listen
@@ -369,6 +376,21 @@ def _exposed(settings: Settings, sockets: Sockets) -> list[str]:
         return []
     who = "every machine on the provisioning network, who may try tokens and read yours on the wire"
     return [f"warning: operator.listen {listen} is open to {who}: listen on 127.0.0.1, or on a network of people"]
+
+
+def crowded(networks: Collection[IPv4Network], most: int | None) -> list[str]:
+    """A warning where networks have more addresses than the kernel keeps neighbours, `most`, where it tells.
+
+    One host can invent so many that no other is answered any more.
+    """
+    addresses = sum(each.num_addresses for each in networks if not each.is_loopback)
+    if most is None or addresses <= most:
+        return []
+    text = (
+        f"warning: the kernel keeps {most} neighbours, and {', '.join(map(str, sorted(networks)))} have {addresses} addresses: "
+        "a host that sends in the name of many keeps all machines from an answer. Install systemd/sysctl.conf (docs/security.md)"
+    )
+    return [text]
 
 
 def _network(settings: Settings, at: Listening) -> list[str]:
@@ -418,7 +440,7 @@ async def check(settings: Settings, say: Say, file: Path, *, draft: bool = False
             say(f"tinkbox runs already with this data folder (pid {running}): its ports were not tried")
         for port in trial.unseen:
             say(f"{port} is in use, and only root sees by whom: it was not tried")
-        for line in (*_exposed(settings, trial.sockets), *(_tree(settings, trial.sockets) if usable else [])):
+        for line in (*_warnings(settings, trial.sockets), *(_tree(settings, trial.sockets) if usable else [])):
             say(line)
         _limits(settings, say)
     with _noting(wrong):

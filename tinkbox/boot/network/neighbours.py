@@ -5,6 +5,7 @@ import socket
 import struct
 from collections.abc import Mapping
 from ipaddress import AddressValueError, IPv4Address, IPv4Network
+from pathlib import Path
 
 from tinkbox.model.hardware import MacAddress
 
@@ -13,6 +14,14 @@ _SIOCGARP = 0x8954
 _REQUEST = struct.Struct("=HH4s8xH14si16x16s")
 _ETHERNET = 1  # ARPHRD_ETHER
 _COMPLETE = 0x2  # ATF_COM: the kernel has an answer
+
+
+def most_neighbours(table: Path = Path("/proc/sys/net/ipv4/neigh/default/gc_thresh3")) -> int | None:
+    """How many neighbours the kernel keeps for all networks together; None: it does not tell, as in a network namespace."""
+    try:
+        return int(table.read_text())
+    except OSError:
+        return None
 
 
 class Neighbours:
@@ -56,3 +65,15 @@ def neighbour(asking: socket.socket, interface: bytes, address: str) -> MacAddre
         return None
     _, _, _, kind, found, flags, _ = _REQUEST.unpack(answer)
     return MacAddress(found[:6].hex(":")) if kind == _ETHERNET and flags & _COMPLETE else None
+
+
+def is_on_link(asking: socket.socket, address: str) -> bool:
+    """Whether no router stands between us and an IPv4 address; `asking` is a UDP socket that is used for nothing else."""
+    asking.setsockopt(socket.SOL_SOCKET, socket.SO_DONTROUTE, 1)
+    try:
+        asking.connect((address, 9))  # which sends nothing, and has the kernel look for the way
+    except OSError:
+        return False
+    finally:
+        asking.setsockopt(socket.SOL_SOCKET, socket.SO_DONTROUTE, 0)
+    return True

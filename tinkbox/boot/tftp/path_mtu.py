@@ -9,6 +9,8 @@ import socket
 import struct
 from typing import Final, NamedTuple
 
+from tinkbox.boot.network.neighbours import is_on_link
+
 ETHERNET: Final = 1500
 # linux/in.h; the socket module has no names for them.
 _IP_MTU_DISCOVER: Final = 10
@@ -28,7 +30,7 @@ class Way(NamedTuple):
 def way_to(address: str, interface: bytes = b"") -> Way:
     """The way to an address, from `interface` if it is on our own link there; Ethernet's MTU where it is not known."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as asking:
-        direct = bool(interface) and _is_direct(asking, address)
+        direct = bool(interface) and is_on_link(asking, address)
         try:
             return Way(_mtu_of(asking, interface) if direct else _mtu_to(asking, address), direct)
         except OSError:
@@ -38,17 +40,6 @@ def way_to(address: str, interface: bytes = b"") -> Way:
 def believe_no_icmp(line: socket.socket) -> None:
     """Send in packets as large as the interface takes, whatever ICMP says of the path."""
     line.setsockopt(socket.IPPROTO_IP, _IP_MTU_DISCOVER, _IP_PMTUDISC_OMIT)
-
-
-def _is_direct(asking: socket.socket, address: str) -> bool:
-    asking.setsockopt(socket.SOL_SOCKET, socket.SO_DONTROUTE, 1)
-    try:
-        asking.connect((address, 9))  # which sends nothing, and has the kernel look for the way
-    except OSError:
-        return False
-    finally:
-        asking.setsockopt(socket.SOL_SOCKET, socket.SO_DONTROUTE, 0)
-    return True
 
 
 def _mtu_of(asking: socket.socket, interface: bytes) -> int:

@@ -180,7 +180,7 @@ class Leases:
             told = dict(pool.conflicts.not_believed(now))
             _log.warning(
                 "%s answers for %d addresses of the pool of %s; %s is lent to %s all the same",
-                f"one host, {by}," if by in told else "somebody with many MACs",
+                f"one host, {by}," if by and by in told else "somebody, with many MACs or behind a router,",
                 told.get(by) or sum(told.values()),
                 pool.subnet.network,
                 address,

@@ -171,11 +171,11 @@ def answers_for_many(case: Case) -> Iterator[Finding]:
             cause=f"One host answers for {each.addresses} of the {each.size} addresses of the pool of {each.network}: {each.mac}."
             if each.mac
             else f"Somebody answers for {each.addresses} of the {each.size} addresses of the pool of {each.network}, with "
-            "another MAC each time.",
+            "another MAC each time or behind a router.",
             evidence=(
                 (
-                    f"{moment(case.now)} {each.mac or 'many MACs'} answered ARP for {each.addresses} addresses to be lent in ten "
-                    "minutes"
+                    f"{moment(case.now)} {each.mac or 'hosts that cannot be told apart'} answered for {each.addresses} addresses "
+                    "to be lent in ten minutes"
                 ),
             ),
             remedy="Known machines are lent such addresses all the same. On the switch, the table of MAC addresses names the "

@@ -46,6 +46,7 @@ from tinkbox.hosting import Place
 from tinkbox.hosting.host import ServiceHost
 from tinkbox.hosting.local_link import LocalHostLink
 from tinkbox.listening import DNS_PORT, HTTP_PORT, Listening, Sockets
+from tinkbox.model.disk_usage import LAST_ROOM
 from tinkbox.model.hardware import MacAddress
 from tinkbox.model.image import parse_reference
 from tinkbox.model.inventory import Inventory
@@ -102,7 +103,9 @@ class Appliance:
         self._loaders = load_loaders()
         self.people: People = read_people(settings.data, settings.operator.people)
         self.limits = limits
-        self._images = ImageStore(settings.data / REGISTRY, _now, limits, pinned=self._pinned_digests)
+        self._images = ImageStore(
+            settings.data / REGISTRY, _now, limits, pinned=self._pinned_digests, full=lambda: self.free() < LAST_ROOM
+        )
         self._pushers = Pushers(self.people, PushTokens(secrets.token_bytes(32), time.monotonic))
         self.traffic = Traffic()
         self._handed_in = HandedIn(time.monotonic)

@@ -56,6 +56,7 @@ class ImageStore:
     """Images below `root`.  One process may use it at a time; making it drops what cut-off uploads left there.
 
     `pinned` tells the digests that must stay, each with the name of a workflow that needs it.  The log says `who` changed what.
+    `full` tells whether the disk is.
     """
 
     def __init__(
@@ -65,6 +66,7 @@ class ImageStore:
         limits: Limits,
         new_token: Callable[[], str] = lambda: secrets.token_hex(16),
         pinned: Callable[[], Awaitable[Mapping[str, str]]] = _nothing_pinned,
+        full: Callable[[], bool] = lambda: False,
     ) -> None:
         make_folder(root / "repositories")
         self._clock = clock
@@ -73,7 +75,7 @@ class ImageStore:
         self._pinned = pinned
         self._promised: dict[str, datetime] = {}
         self._turn = asyncio.Lock()  # whoever changes what refers to what
-        self.uploads = Uploads(self._blobs.stage, clock, new_token, limits)
+        self.uploads = Uploads(self._blobs.stage, clock, new_token, limits, full=full)
 
     async def blob(self, digest: str) -> Path:
         """A blob's file, verified; raises NotFound, or Unavailable for a damaged one."""

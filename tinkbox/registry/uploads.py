@@ -13,7 +13,7 @@ from tinkbox.registry.blobs import PIECE, Staged
 MAX_IDLE = timedelta(hours=1)
 # Between two of its requests a client sends nothing for a moment; one that was interrupted says nothing, and does not come back.
 LEFT_AFTER = timedelta(seconds=10)
-LOOK_EVERY = 60.0
+LOOK_EVERY = 10.0
 MAX_BLOB = 64 << 30
 
 
@@ -31,7 +31,10 @@ class Upload:
 
 
 class Uploads:
-    """All uploads in progress; `stage` makes an empty blob."""
+    """All uploads in progress; `stage` makes an empty blob.
+
+    While the disk is `full`, so that what machines send waits, an upload that was left alone for LEFT_AFTER ends.
+    """
 
     def __init__(
         self,
@@ -40,11 +43,13 @@ class Uploads:
         new_token: Callable[[], str],
         limits: Limits,
         max_blob: int = MAX_BLOB,
+        full: Callable[[], bool] = lambda: False,
     ) -> None:
         self._stage = stage
         self._clock = clock
         self._new_token = new_token
         self._max_blob = max_blob
+        self._full = full
         self._number = limits.of(UPLOADS)
         self._bytes = limits.of(UPLOAD_BYTES)
         self._uploads: dict[str, Upload] = {}
@@ -53,11 +58,16 @@ class Uploads:
         """Forget the uploads that nobody goes on with, until cancelled."""
         while True:
             await asyncio.sleep(LOOK_EVERY)
-            self._end_idle()
+            self.look()
+
+    def look(self) -> None:
+        """Forget those that nobody goes on with."""
+        for each in self._left_alone(LEFT_AFTER if self._full() else MAX_IDLE):
+            self.end(each)
 
     def begin(self, repository: str, holder: str) -> Upload:
         """Start one of the client at an address; raises TooMany."""
-        self._end_idle()
+        self.look()
         self._make_room(holder)
         if not self._number.take(holder):
             limit = self._number.limit
@@ -134,16 +144,11 @@ class Uploads:
         if self._number.has_room(holder):
             return
         own_only = self._number.held_by(holder) >= self._number.limit.each
-        before = self._clock() - LEFT_AFTER
-        left = [
-            each
-            for each in self._uploads.values()
-            if each.touched_at < before and not each.turn.locked() and (not own_only or each.holder == holder)
-        ]
+        left = [each for each in self._left_alone(LEFT_AFTER) if not own_only or each.holder == holder]
         if left:
             self.end(min(left, key=lambda each: each.touched_at))
 
-    def _end_idle(self) -> None:
-        now = self._clock()
-        for old in [each for each in self._uploads.values() if now - each.touched_at > MAX_IDLE]:
-            self.end(old)
+    def _left_alone(self, since: timedelta) -> list[Upload]:
+        """Those of which nothing came for so long; what is being written just now is none."""
+        before = self._clock() - since
+        return [each for each in self._uploads.values() if each.touched_at < before and not each.turn.locked()]

@@ -307,6 +307,10 @@ async def test_the_log_names_who_changes_what(door: Door, caplog: pytest.LogCapt
     caplog.set_level(logging.INFO)
     template, workflow_id = await prepared(door)
     await door.done("PUT", f"/v1/templates/{template}", {"data": HELLO.replace("hello-world", "other")})
+    await door.done("GET", f"/v1/hardware/{MACHINE}/credential")
+    await door.done("POST", f"/v1/hardware/{MACHINE}/credential")
+    await door.done("PUT", f"/v1/hardware/{MACHINE}/tpm", {"sha256": "0" * 64})
+    await door.done("DELETE", f"/v1/hardware/{MACHINE}/tpm")
     await door.done("POST", f"/v1/workflows/{workflow_id}/cancel")
     await door.done("POST", f"/v1/workflows/{workflow_id}/retry")
     await door.done("POST", f"/v1/workflows/{workflow_id}/cancel")
@@ -321,6 +325,10 @@ async def test_the_log_names_who_changes_what(door: Door, caplog: pytest.LogCapt
         f"template created by {me}: {template}, hello",
         f"workflow created by {me}: {workflow_id}",
         f"template changed by {me}: {template}",
+        f"credential given by {me}: {MACHINE}",
+        f"credential rotated by {me}: {MACHINE}",
+        f"TPM accepted by {me}: {MACHINE}",
+        f"TPM forgotten by {me}: {MACHINE}",
         f"workflow canceled by {me}: {workflow_id}",
         f"workflow retried by {me}: {workflow_id}",
         f"workflow canceled by {me}: {workflow_id}",

@@ -24,7 +24,10 @@ class Made:
         self.limits = Limits(chosen, lambda: 0.0)
         self.root = root
         self.blobs = Blobs(root, self.clock, lambda: str(next(numbers)))
-        self.uploads = Uploads(self.blobs.stage, self.clock, lambda: f"upload-{next(numbers)}", self.limits, max_blob)
+        self.full = False
+        self.uploads = Uploads(
+            self.blobs.stage, self.clock, lambda: f"upload-{next(numbers)}", self.limits, max_blob, lambda: self.full
+        )
 
     def files(self) -> int:
         return len(list((self.root / "incoming").iterdir()))
@@ -89,6 +92,20 @@ async def test_too_large_a_blob_ends_its_upload(tmp_path: Path) -> None:
     assert made.files() == 0
     with pytest.raises(NotFound):
         made.uploads.get("x", upload.id)
+
+
+async def test_a_full_disk_has_no_room_for_what_was_left_alone(made: Made) -> None:
+    left, going_on = made.uploads.begin("x", "a"), made.uploads.begin("x", "a")
+    made.clock.advance(seconds=11)
+    await made.uploads.append(going_on, chunks(b"still here"))
+    made.uploads.look()
+    assert made.files() == 2
+    made.full = True
+    made.uploads.look()
+    assert made.files() == 1
+    assert made.uploads.get("x", going_on.id) is going_on
+    with pytest.raises(NotFound):
+        made.uploads.get("x", left.id)
 
 
 async def test_uploads_are_bounded_in_number_and_forgotten_when_idle(made: Made) -> None:

@@ -63,19 +63,23 @@ def routes(
 
     async def credential(request: web.Request) -> web.Response:
         made = machines.credential(key_of(request), server, registry, caller(request).name)
+        log_change(request, "credential given", made.worker)
         return web.json_response(credential_document(made))
 
     async def rotate(request: web.Request) -> web.Response:
         made = await machines.rotate(key_of(request), server, registry, caller(request).name)
+        log_change(request, "credential rotated", made.worker)
         return web.json_response(credential_document(made))
 
     async def accept_tpm(request: web.Request) -> web.Response:
         fingerprint = text_field(await read_object(request), "sha256")
         status = await machines.accept_tpm(key_of(request), fingerprint, caller(request).name)
+        log_change(request, "TPM accepted", status.hardware.id)
         return web.json_response(hardware_document(status))
 
     async def forget_tpm(request: web.Request) -> web.Response:
         status = await machines.accept_tpm(key_of(request), "", caller(request).name)
+        log_change(request, "TPM forgotten", status.hardware.id)
         return web.json_response(hardware_document(status))
 
     return [

@@ -21,6 +21,7 @@ from tinkbox.model.hardware import MacAddress
 ENOUGH: Final = 1000
 FULL: Final = 0.75  # of the queue
 WINDOW: Final = 0.25
+SETTLING: Final = 2.0  # until what waited in the queue before the filter is read
 LASTS: Final = 5.0  # seconds; twice as long whenever the flood is still there
 LASTS_AT_MOST: Final = 80.0
 NOISY: Final = 20
@@ -86,7 +87,7 @@ class FloodFilter:
     def _begin(self) -> None:
         quiet = [each for each in self._known() if self._dropped[each.octets] < NOISY]
         self._dropped.clear()
-        self._full_since = inf
+        self._full_since = self._monotonic() + SETTLING
         again = self.stands or self._monotonic() - self._lifted < LASTS
         self._lasts = min(2 * self._lasts, LASTS_AT_MOST) if again else LASTS
         if not again:

@@ -75,7 +75,9 @@ async def test_what_is_dropped_now_and_then_is_no_flood() -> None:
         assert not flooded.stands
 
 
-async def test_what_keeps_the_queue_full_is_a_flood_however_little_of_it_is_read() -> None:
+async def test_what_keeps_the_queue_full_is_a_flood_however_little_of_it_is_read(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     clock = Clock()
     with line() as bound:
         flooded = FloodFilter(bound, lambda: [KNOWN], clock)
@@ -85,6 +87,11 @@ async def test_what_keeps_the_queue_full_is_a_flood_however_little_of_it_is_read
         clock.now += 2 * WINDOW
         flooded.look()
         assert flooded.stands
+        monkeypatch.setattr(flooded, "_begin", lambda: pytest.fail("what waited before it is no new flood"))
+        for _ in range(2):
+            clock.now += 2 * WINDOW
+            flooded.look()
+        monkeypatch.undo()
         flooded.lift()
 
 

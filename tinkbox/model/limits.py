@@ -134,7 +134,7 @@ NAME_CONNECTIONS: Final = Limit(
     name="name_connections", unit="connection", each=8, all=64, reserved=0.5, descriptors=1,
     about="connections that ask for names (DNS over TCP), by host. Half of all are kept for known machines",
 )  # fmt: skip
-# A message of 512 KiB that is not whole yet, those that its other side does not read, and their copies take up to 2.7 MB by each.
+# Up to 320 KiB of each direction wait in memory until the other side takes them.
 WEBSOCKETS: Final = Limit(
     name="websockets", unit="WebSocket", each=16, all=64, reserved=0.5,
     about="WebSockets to services of workflows, by host. Half of all are kept for known machines",

@@ -1,36 +1,28 @@
-"""A WebSocket between a client and a service, message by message.
+"""A WebSocket between a client and a service: once both have agreed to it, bytes pass as they come.
 
-Each side has a WebSocket of its own with us: subprotocol, messages, pings, pongs and how it was closed are passed on,
-extensions such as compression are not agreed to.
+Subprotocol, extensions, messages and how it ends are an affair of the two (RFC 6455).  Nothing is read into, so that no
+message costs more than its bytes, and of each direction only what fits into the transport's buffer is held.
 """
 
 import asyncio
-from typing import Final, NoReturn
+import base64
+import hashlib
+from collections.abc import Mapping
+from typing import Any, Final, cast
 
-from aiohttp import (
-    ClientError,
-    ClientResponse,
-    ClientSession,
-    ClientWebSocketResponse,
-    ClientWSTimeout,
-    WSCloseCode,
-    WSMsgType,
-    hdrs,
-    web,
-)
+from aiohttp import ClientError, ClientPayloadError, ClientResponse, ClientSession, hdrs, web
 from yarl import URL
 
 from tinkbox.door.connections import limit_silence
 from tinkbox.proxy.headers import Headers
-from tinkbox.proxy.responses import cut, pass_back
+from tinkbox.proxy.responses import pass_back
 
-# Of a message that is not whole yet, each side has so much in memory (`limits.WEBSOCKETS`).
-MAX_MESSAGE: Final = 512 * 1024
-CLOSE_SECONDS: Final = 5.0
-_PASSED: Final = frozenset({WSMsgType.TEXT, WSMsgType.BINARY, WSMsgType.PING, WSMsgType.PONG})
-_OF_ONE_SIDE: Final = "sec-websocket-"
-_Client = web.WebSocketResponse
-_Service = ClientWebSocketResponse[bool]
+# What one side said last is sent to the other one for so long.
+CLOSE_SECONDS: Final = 30.0
+_OF_THE_HANDSHAKE: Final = "sec-websocket-"
+_ASKED: Final = (hdrs.SEC_WEBSOCKET_PROTOCOL, hdrs.SEC_WEBSOCKET_EXTENSIONS)
+_ANSWERED: Final = (hdrs.SEC_WEBSOCKET_ACCEPT, *_ASKED)
+_SUFFIX: Final = b"258EAFA5-E914-47DA-95CA-C5AB0DC85B11"  # RFC 6455 §1.3
 
 
 class HandshakeRefused(ClientError):
@@ -41,18 +33,9 @@ class HandshakeRefused(ClientError):
         self.answer = answer
 
 
-class _Ended(Exception):
-    """One side has ended: with a close code and a reason, or without a word."""
-
-    def __init__(self, side: _Client | _Service, code: int | None = None, reason: str = "") -> None:
-        self.side = side
-        self.code = code
-        self.reason = reason
-
-
 def asks_for_websocket(request: web.Request) -> bool:
     """Whether a request can be answered with a WebSocket."""
-    return request.method == "GET" and _served(()).can_prepare(request).ok
+    return request.method == "GET" and web.WebSocketResponse().can_prepare(request).ok
 
 
 async def carry(request: web.Request, session: ClientSession, url: URL, headers: Headers) -> web.StreamResponse:
@@ -61,75 +44,110 @@ async def carry(request: web.Request, session: ClientSession, url: URL, headers:
     Raises ClientError when the service opens none; another answer of it is passed on.  The session must raise
     HandshakeRefused for it.
     """
-    offered = ",".join(request.headers.getall(hdrs.SEC_WEBSOCKET_PROTOCOL, ()))
-    connecting = session.ws_connect(
-        url,
-        headers=[(name, value) for name, value in headers if not name.lower().startswith(_OF_ONE_SIDE)],
-        protocols=[each.strip() for each in offered.split(",") if each.strip()],
-        timeout=ClientWSTimeout(ws_close=CLOSE_SECONDS),
-        max_msg_size=MAX_MESSAGE,
-        autoclose=False,
-        autoping=False,
-        decode_text=False,
-    )
+    key = request.headers[hdrs.SEC_WEBSOCKET_KEY]
+    asked = [(name, value) for name, value in headers if not name.lower().startswith(_OF_THE_HANDSHAKE)]
+    asked += [(hdrs.CONNECTION, "Upgrade"), (hdrs.UPGRADE, "websocket")]
+    asked += [(hdrs.SEC_WEBSOCKET_VERSION, "13"), (hdrs.SEC_WEBSOCKET_KEY, key)]
+    asked += [(name, ", ".join(given)) for name in _ASKED if (given := request.headers.getall(name, ()))]
     try:
-        async with connecting as service:
-            client = _served((service.protocol,) if service.protocol else ())
-            # Whoever looks at a stream may stand still, as with no proxy in between.
-            limit_silence(request.get_extra_info("socket"), 0)
-            await client.prepare(request)
-            await _relay(request, client, service)
-            return client
+        async with session.get(url, headers=asked, allow_redirects=False) as answer:
+            _check(answer.headers, key)
+            opened = web.StreamResponse(status=101, headers={hdrs.CONNECTION: "Upgrade", hdrs.UPGRADE: "websocket"})
+            for name in _ANSWERED:
+                opened.headers.extend((name, value) for value in answer.headers.getall(name, ()))
+            opened.force_close()
+            await opened.prepare(request)
+            await _joined(request, answer)
+            return opened
     except HandshakeRefused as refused:
         async with refused.answer:
             return await pass_back(request, refused.answer)
 
 
-def _served(protocols: tuple[str, ...]) -> _Client:
-    return web.WebSocketResponse(
-        protocols=protocols,
-        timeout=CLOSE_SECONDS,
-        max_msg_size=MAX_MESSAGE,
-        autoclose=False,
-        autoping=False,
-        compress=False,
-        decode_text=False,
-    )
+def _check(headers: Mapping[str, str], key: str) -> None:
+    """Raises ClientError for an answer that opens no WebSocket (RFC 6455 §4.1)."""
+    accepted = base64.b64encode(hashlib.sha1(key.encode() + _SUFFIX, usedforsecurity=False).digest()).decode()
+    if (
+        headers.get(hdrs.UPGRADE, "").lower() != "websocket"
+        or "upgrade" not in headers.get(hdrs.CONNECTION, "").lower()
+        or headers.get(hdrs.SEC_WEBSOCKET_ACCEPT, "").strip() != accepted
+    ):
+        raise ClientPayloadError("its answer to the handshake opens no WebSocket")
 
 
-async def _relay(request: web.Request, client: _Client, service: _Service) -> None:
-    ended = await _first_to_end(client, service)
-    other = service if ended.side is client else client
-    if ended.code is not None:
-        await other.close(code=ended.code, message=ended.reason.encode())
-        await ended.side.close(code=other.close_code or ended.code)
-    elif other is service:
-        await service.close(code=WSCloseCode.GOING_AWAY)
-    else:
-        cut(request)
-
-
-async def _first_to_end(client: _Client, service: _Service) -> _Ended:
-    """Pass on what either side says until one of them ends."""
-    ended = list[BaseException]()
+async def _joined(request: web.Request, answer: ClientResponse) -> None:
+    """Have each side's connection lead to the other one until both are closed."""
+    connection = answer.connection
+    if request.transport is None or connection is None or connection.transport is None:
+        raise ConnectionResetError("one side has gone")
+    client = _Side(request.transport)
+    service = _Side(connection.transport)
+    # Whoever looks at a stream may stand still, as with no proxy in between.
+    limit_silence(request.get_extra_info("socket"), 0)
+    first, early = _Early(), _Early()
+    cast("Any", request.protocol).set_parser(first)
+    cast("Any", connection.protocol).set_parser(early, None)
+    client.join(service, bytes(early))
+    service.join(client, bytes(first))
+    both = [client.lost, service.lost]
     try:
-        async with asyncio.TaskGroup() as group:
-            group.create_task(_pump(client, service))
-            group.create_task(_pump(service, client))
-    except* _Ended as both:
-        ended += both.exceptions
-    return next(each for each in ended if isinstance(each, _Ended))
+        await asyncio.wait(both, return_when=asyncio.FIRST_COMPLETED)
+        await asyncio.wait(both, timeout=CLOSE_SECONDS)
+    finally:
+        client.transport.abort()
+        service.transport.abort()
 
 
-async def _pump(source: _Client | _Service, sink: _Client | _Service) -> NoReturn:
-    while True:
-        message = await source.receive()
-        if message.type in _PASSED:
-            try:
-                await sink.send_frame(message.data, message.type)
-            except ConnectionError:
-                raise _Ended(sink) from None
-        elif message.type is WSMsgType.CLOSE:
-            raise _Ended(source, message.data or WSCloseCode.OK, message.extra or "")
+class _Early(bytearray):
+    """What came behind the handshake before anybody waited for it."""
+
+    def feed_data(self, data: bytes) -> tuple[bool, bytes]:
+        self.extend(data)
+        return False, b""
+
+    def feed_eof(self) -> None:
+        """There is nothing to end."""
+
+
+class _Side(asyncio.Protocol):
+    """One of two connections; what comes here goes to the `other` one.
+
+    The protocol that it had before hears only that it is over.
+    """
+
+    def __init__(self, transport: asyncio.Transport) -> None:
+        self.transport = transport
+        self.lost: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._before = transport.get_protocol()
+
+    def join(self, other: "_Side", early: bytes) -> None:
+        """Lead to another one, and send here what that one said already."""
+        self._other = other
+        self.transport.set_protocol(self)
+        if self.transport.is_closing():
+            other.transport.close()
+        if early:
+            self.transport.write(early)
+        if not self.transport.is_reading():
+            self.transport.resume_reading()
+
+    def data_received(self, data: bytes) -> None:
+        self._other.transport.write(data)
+
+    def pause_writing(self) -> None:
+        self._other.transport.pause_reading()
+
+    def resume_writing(self) -> None:
+        self._other.transport.resume_reading()
+
+    def eof_received(self) -> None:
+        self._other.transport.close()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        if exc is None:
+            self._other.transport.close()
         else:
-            raise _Ended(source)
+            self._other.transport.abort()
+        self._before.connection_lost(exc)
+        if not self.lost.done():
+            self.lost.set_result(None)

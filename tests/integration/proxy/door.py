@@ -55,6 +55,7 @@ class Door:
 
     port: int
     directory: RoutingTable
+    server: web.Server
 
     @property
     def url(self) -> str:
@@ -111,20 +112,28 @@ async def door(
     ):
         application = web.Application(middlewares=[refusals_become_problems, proxy.middleware], client_max_size=0)
         application.add_routes(built_in)
-        async with listening(application) as port:
-            yield Door(port, directory)
+        async with running(application) as runner:
+            assert runner.server is not None
+            yield Door(runner.addresses[0][1], directory, runner.server)
 
 
 @asynccontextmanager
-async def listening(application: web.Application) -> AsyncIterator[int]:
+async def running(application: web.Application) -> AsyncIterator[web.AppRunner]:
     """An application at a port of loopback, which changes no body on its way."""
     runner = web.AppRunner(application, access_log=None, auto_decompress=False, shutdown_timeout=1)
     await runner.setup()
     try:
         await web.TCPSite(runner, "127.0.0.1", 0).start()
-        yield runner.addresses[0][1]
+        yield runner
     finally:
         await runner.cleanup()
+
+
+@asynccontextmanager
+async def listening(application: web.Application) -> AsyncIterator[int]:
+    """The port of one that runs."""
+    async with running(application) as runner:
+        yield runner.addresses[0][1]
 
 
 @asynccontextmanager

@@ -202,6 +202,7 @@ async def test_a_client_that_vanishes_from_what_it_never_read_leaves_no_failure(
         async with asyncio.timeout(60):
             while few.ledger.used or known.server.connections:  # noqa: ASYNC110  it rings no bell
                 await asyncio.sleep(0.01)
+        await socket.close()
         over.set()
     gc.collect()
     assert "never retrieved" not in caplog.text
@@ -216,7 +217,7 @@ async def test_a_host_has_so_many_at_once_and_another_one_when_one_is_over() -> 
         known.client(STRANGER) as other,
     ):
         known.serve(status(port, (*EVERYTHING, ("tinkbox.public", "true"))))
-        first, _ = [await client.ws_connect("/x", headers=AT) for _ in range(2)]
+        first, second = [await client.ws_connect("/x", headers=AT) for _ in range(2)]
         with pytest.raises(WSServerHandshakeError) as refused:
             await client.ws_connect("/x", headers=AT)
         assert refused.value.status == 429
@@ -229,6 +230,7 @@ async def test_a_host_has_so_many_at_once_and_another_one_when_one_is_over() -> 
         async with client.ws_connect("/x", headers=AT) as again:
             await again.send_str("heard")
             assert await again.receive_str() == "heard"
+        await second.close()
 
 
 async def test_what_is_said_together_with_the_handshake_arrives() -> None:

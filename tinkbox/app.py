@@ -379,12 +379,12 @@ def _exposed(settings: Settings, sockets: Sockets) -> list[str]:
 
 
 def crowded(networks: Collection[IPv4Network], most: int | None) -> list[str]:
-    """A warning where networks have more addresses than the kernel keeps neighbours, `most`, where it tells.
+    """A warning where networks have as many addresses as the kernel keeps neighbours, `most`, where it tells.
 
     One host can invent so many that no other is answered any more.
     """
     addresses = sum(each.num_addresses for each in networks if not each.is_loopback)
-    if most is None or addresses <= most:
+    if most is None or addresses < most:
         return []
     text = (
         f"warning: the kernel keeps {most} neighbours, and {', '.join(map(str, sorted(networks)))} have {addresses} addresses: "

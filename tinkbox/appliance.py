@@ -104,7 +104,7 @@ class Appliance:
         self.people: People = read_people(settings.data, settings.operator.people)
         self.limits = limits
         self._images = ImageStore(
-            settings.data / REGISTRY, _now, limits, pinned=self._pinned_digests, full=lambda: self.free() < LAST_ROOM
+            settings.data / REGISTRY, _now, limits, lambda: self.free() < LAST_ROOM, pinned=self._pinned_digests
         )
         self._pushers = Pushers(self.people, PushTokens(secrets.token_bytes(32), time.monotonic))
         self.traffic = Traffic()

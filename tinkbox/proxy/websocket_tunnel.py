@@ -10,12 +10,13 @@ import hashlib
 from collections.abc import Mapping
 from typing import Any, Final, cast
 
-from aiohttp import ClientError, ClientPayloadError, ClientResponse, ClientSession, hdrs, web
+from aiohttp import ClientError, ClientResponse, ClientSession, hdrs, web
 from yarl import URL
 
 from tinkbox.door.connections import limit_silence
+from tinkbox.model.errors import Invalid
 from tinkbox.proxy.headers import Headers
-from tinkbox.proxy.responses import pass_back
+from tinkbox.proxy.responses import Broken, pass_back
 
 # What one side said last is sent to the other one for so long.
 CLOSE_SECONDS: Final = 30.0
@@ -41,8 +42,8 @@ def asks_for_websocket(request: web.Request) -> bool:
 async def carry(request: web.Request, session: ClientSession, url: URL, headers: Headers) -> web.StreamResponse:
     """Answer a request with a WebSocket that leads to the one at `url`, until either side ends.
 
-    Raises ClientError when the service opens none; another answer of it is passed on.  The session must raise
-    HandshakeRefused for it.
+    Raises ClientError or Invalid when the service opens none, Broken when it goes away then.  Another answer of it is
+    passed on: the session must raise HandshakeRefused for it.
     """
     key = request.headers[hdrs.SEC_WEBSOCKET_KEY]
     asked = [(name, value) for name, value in headers if not name.lower().startswith(_OF_THE_HANDSHAKE)]
@@ -65,21 +66,21 @@ async def carry(request: web.Request, session: ClientSession, url: URL, headers:
 
 
 def _check(headers: Mapping[str, str], key: str) -> None:
-    """Raises ClientError for an answer that opens no WebSocket (RFC 6455 §4.1)."""
+    """Raises Invalid for an answer that opens no WebSocket (RFC 6455 §4.1)."""
     accepted = base64.b64encode(hashlib.sha1(key.encode() + _SUFFIX, usedforsecurity=False).digest()).decode()
     if (
         headers.get(hdrs.UPGRADE, "").lower() != "websocket"
         or "upgrade" not in headers.get(hdrs.CONNECTION, "").lower()
         or headers.get(hdrs.SEC_WEBSOCKET_ACCEPT, "").strip() != accepted
     ):
-        raise ClientPayloadError("its answer to the handshake opens no WebSocket")
+        raise Invalid("it opens no WebSocket")
 
 
 async def _joined(request: web.Request, answer: ClientResponse) -> None:
     """Have each side's connection lead to the other one until both are closed."""
     connection = answer.connection
     if request.transport is None or connection is None or connection.transport is None:
-        raise ConnectionResetError("one side has gone")
+        raise Broken
     client = _Side(request.transport)
     service = _Side(connection.transport)
     # Whoever looks at a stream may stand still, as with no proxy in between.

@@ -64,9 +64,9 @@ class ImageStore:
         root: Path,
         clock: Callable[[], datetime],
         limits: Limits,
+        full: Callable[[], bool],
         new_token: Callable[[], str] = lambda: secrets.token_hex(16),
         pinned: Callable[[], Awaitable[Mapping[str, str]]] = _nothing_pinned,
-        full: Callable[[], bool] = lambda: False,
     ) -> None:
         make_folder(root / "repositories")
         self._clock = clock
@@ -75,7 +75,7 @@ class ImageStore:
         self._pinned = pinned
         self._promised: dict[str, datetime] = {}
         self._turn = asyncio.Lock()  # whoever changes what refers to what
-        self.uploads = Uploads(self._blobs.stage, clock, new_token, limits, full=full)
+        self.uploads = Uploads(self._blobs.stage, clock, new_token, limits, full)
 
     async def blob(self, digest: str) -> Path:
         """A blob's file, verified; raises NotFound, or Unavailable for a damaged one."""

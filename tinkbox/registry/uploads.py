@@ -42,8 +42,8 @@ class Uploads:
         clock: Callable[[], datetime],
         new_token: Callable[[], str],
         limits: Limits,
+        full: Callable[[], bool],
         max_blob: int = MAX_BLOB,
-        full: Callable[[], bool] = lambda: False,
     ) -> None:
         self._stage = stage
         self._clock = clock

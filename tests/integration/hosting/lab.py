@@ -71,7 +71,7 @@ async def make_images(engine: DockerEngine, root: Path) -> None:
     async def content() -> AsyncIterator[bytes]:
         yield archive.read_bytes()
 
-    await ImageStore(root, Clock(), Limits(DECLARED, time.monotonic)).load(content(), who="operator")
+    await ImageStore(root, Clock(), Limits(DECLARED, time.monotonic), lambda: False).load(content(), who="operator")
 
 
 @asynccontextmanager
@@ -80,7 +80,7 @@ async def registry_in(network: Path, root: Path) -> AsyncIterator[str]:
     app = web.Application(middlewares=[refusals_become_problems])
     app.add_routes(
         routes(
-            ImageStore(root, Clock(), Limits(DECLARED, time.monotonic)),
+            ImageStore(root, Clock(), Limits(DECLARED, time.monotonic), lambda: False),
             Pushers(PEOPLE, PushTokens(b"key", time.monotonic)),
             RefusedTokens(),
         )

@@ -106,7 +106,7 @@ class Registry:
 @asynccontextmanager
 async def serving(root: Path, clock: Clock | None = None) -> AsyncIterator[Registry]:
     clock = clock or Clock()
-    store = ImageStore(root, clock, Limits(DECLARED, time.monotonic))
+    store = ImageStore(root, clock, Limits(DECLARED, time.monotonic), lambda: False)
     app = web.Application(middlewares=[refusals_become_problems])
     tokens = PushTokens(b"key", lambda: (clock() - START).total_seconds())
     app.add_routes(routes(store, Pushers(PEOPLE, tokens), RefusedTokens()))

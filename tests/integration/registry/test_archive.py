@@ -166,7 +166,7 @@ async def test_an_archive_with_a_flipped_bit_is_loaded_unharmed_or_refused(
     packed = bytearray(PACKED)
     packed[place // 8] ^= 1 << place % 8
     root = tmp_path_factory.mktemp("registry")
-    store = ImageStore(root, Clock(), Limits(DECLARED, time.monotonic))
+    store = ImageStore(root, Clock(), Limits(DECLARED, time.monotonic), lambda: False)
     try:
         names = await store.load(chunks(bytes(packed[:cut])), who="anna")
     except Invalid:

@@ -26,7 +26,7 @@ class Made:
         self.blobs = Blobs(root, self.clock, lambda: str(next(numbers)))
         self.full = False
         self.uploads = Uploads(
-            self.blobs.stage, self.clock, lambda: f"upload-{next(numbers)}", self.limits, max_blob, lambda: self.full
+            self.blobs.stage, self.clock, lambda: f"upload-{next(numbers)}", self.limits, lambda: self.full, max_blob
         )
 
     def files(self) -> int:

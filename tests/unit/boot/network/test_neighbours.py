@@ -28,7 +28,8 @@ def test_how_many_neighbours_the_kernel_keeps(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("networks", "most", "warned"),
     [
-        (["172.30.0.0/22"], 1024, False),
+        (["172.30.0.0/23"], 1024, False),
+        (["172.30.0.0/22"], 1024, True),
         (["172.30.0.0/20"], 1024, True),
         (["172.30.0.0/20"], 131_072, False),
         (["172.30.0.0/20"], None, False),
@@ -36,7 +37,5 @@ def test_how_many_neighbours_the_kernel_keeps(tmp_path: Path) -> None:
         (["127.0.0.0/8"], 1024, False),
     ],
 )
-def test_networks_with_more_addresses_than_that_are_warned_of(
-    networks: list[str], most: int | None, warned: bool
-) -> None:
+def test_networks_with_as_many_addresses_are_warned_of(networks: list[str], most: int | None, warned: bool) -> None:
     assert bool(crowded([IPv4Network(each) for each in networks], most)) is warned

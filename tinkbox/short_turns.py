@@ -2,29 +2,54 @@
 
 By itself the loop handles everything that is ready before it looks again.  Under a flood that takes tens of milliseconds,
 and TFTP waits so long for each block (RFC 1350 §2).  So a turn has few events, and before each callback of a turn comes
-what is urgent.
+what is urgent.  A hundred connections at which something waits are a dozen turns, in which DHCP's queue runs over: so its
+packets are urgent as well.  But anybody can send them, so they have a share of the time only.
 """
 
 import asyncio
 import os
 import select
 import selectors
+import time
 from collections.abc import Callable
 from contextvars import Context
 from functools import partial
 from math import ceil
-from typing import Any, Final, TypeVarTuple
+from typing import Any, Final, Protocol, TypeVarTuple
 
 # Events of one turn.  The kernel gives each ready descriptor its place in a queue, so that none is passed over.
 EVENTS: Final = 8
+# Seconds that an urgent reader is taken to last at least, so that one with nothing to read is not asked all the time.
+LEAST: Final = 0.0005
 Ts = TypeVarTuple("Ts")
 
 
-class ShortTurns(selectors.EpollSelector):
-    """Hands out so many events at once."""
+class Readable(Protocol):
+    """What a loop can watch: a non-blocking socket, or an epoll of several."""
 
-    def __init__(self) -> None:
+    def fileno(self) -> int: ...
+
+
+class Urgent:
+    """A file whose reader is called before other things as well, for this `share` of the loop's time at most.
+
+    So it has to find out by itself, at little cost, that nothing is there.
+    """
+
+    def __init__(self, file: Readable, share: float) -> None:
+        self._file = file
+        self.share = share
+
+    def fileno(self) -> int:
+        return self._file.fileno()
+
+
+class ShortTurns(selectors.EpollSelector):
+    """Hands out so many events at once; `between` is called at the beginning of each turn."""
+
+    def __init__(self, between: Callable[[], None] = lambda: None) -> None:
         super().__init__()
+        self._between = between
         self._ready = select.epoll.fromfd(os.dup(self.fileno()))
 
     def select(self, timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
@@ -34,7 +59,10 @@ class ShortTurns(selectors.EpollSelector):
         except InterruptedError:
             return []
         keys = self.get_map()
-        return [(keys[descriptor], _kinds(mask) & keys[descriptor].events) for descriptor, mask in ready]
+        events = [(keys[descriptor], _kinds(mask) & keys[descriptor].events) for descriptor, mask in ready]
+        # Not before the wait: what is called here may give the loop more to do at once.
+        self._between()
+        return events
 
     def close(self) -> None:
         self._ready.close()
@@ -42,19 +70,17 @@ class ShortTurns(selectors.EpollSelector):
 
 
 class EventLoop(asyncio.SelectorEventLoop):
-    """Goes in short turns.  What reads a file whose attribute `urgent` is true is called before each other callback.
-
-    So it has to find out by itself, at little cost, that nothing is there.
-    """
+    """Goes in short turns, and calls the readers of what is `Urgent` between and within them, as far as their share goes."""
 
     def __init__(self) -> None:
-        super().__init__(ShortTurns())
-        self._urgent: dict[Any, Callable[[], object]] = {}
+        self._urgent: dict[Urgent, _Reader] = {}
+        # What reads and writes connections is no callback of `call_soon`.
+        super().__init__(ShortTurns(self._look))
 
     def add_reader(self, fd: Any, callback: Callable[[*Ts], Any], *args: *Ts) -> None:
         super().add_reader(fd, callback, *args)
-        if getattr(fd, "urgent", False):
-            self._urgent[fd] = partial(callback, *args)
+        if isinstance(fd, Urgent):
+            self._urgent[fd] = _Reader(partial(callback, *args), fd.share)
 
     def remove_reader(self, fd: Any) -> bool:
         self._urgent.pop(fd, None)
@@ -66,12 +92,34 @@ class EventLoop(asyncio.SelectorEventLoop):
         return super().call_soon(self._call, callback, *args, context=context)
 
     def _call(self, callback: Callable[[*Ts], object], *args: *Ts) -> None:
+        self._look()
+        callback(*args)
+
+    def _look(self) -> None:
         try:
             for each in self._urgent.values():
-                each()
+                each.look()
         except Exception as error:
             self.call_exception_handler({"message": "what is urgent failed", "exception": error})
-        callback(*args)
+
+
+class _Reader:
+    """Of an urgent file: after each time it rests, so that it has no more than its share."""
+
+    def __init__(self, read: Callable[[], object], share: float) -> None:
+        self._read = read
+        self._rests = 1 / share - 1  # so many times as long as it read
+        self._again = 0.0
+
+    def look(self) -> None:
+        began = time.perf_counter()
+        if began < self._again:
+            return
+        try:
+            self._read()
+        finally:
+            ended = time.perf_counter()
+            self._again = ended + self._rests * max(ended - began, LEAST)
 
 
 def _kinds(mask: int) -> int:

@@ -8,14 +8,13 @@ from selectors import EVENT_READ, EVENT_WRITE
 
 import pytest
 
-from tinkbox.short_turns import EVENTS, EventLoop, ShortTurns
+from tinkbox.short_turns import EVENTS, LEAST, EventLoop, ShortTurns, Urgent
 
 
 class Pipe:
     """A pipe with a byte in it, and its end to read from."""
 
-    def __init__(self, *, urgent: bool = False) -> None:
-        self.urgent = urgent
+    def __init__(self) -> None:
         self._end, self.other = os.pipe()
         os.write(self.other, b"x")
 
@@ -55,7 +54,7 @@ def test_a_turn_has_few_events_and_passes_nothing_over(opened: ExitStack) -> Non
 
 
 def test_what_is_urgent_comes_before_each_callback_until_nobody_reads_it(opened: ExitStack) -> None:
-    pipe, told = opened.enter_context(closing(Pipe(urgent=True))), list[str]()
+    pipe, told = Urgent(opened.enter_context(closing(Pipe())), 1.0), list[str]()
 
     async def look() -> None:
         loop = asyncio.get_running_loop()
@@ -70,12 +69,45 @@ def test_what_is_urgent_comes_before_each_callback_until_nobody_reads_it(opened:
 
     with asyncio.Runner(loop_factory=EventLoop) as runner:
         runner.run(look())
-    assert told[:4] == ["urgent", "one", "urgent", "two"]
+    assert told[: told.index("two") + 1][-3:] == ["one", "urgent", "two"]
+    assert told[0] == "urgent"
     assert told[-1] == "removed"
 
 
+def test_what_is_urgent_has_its_share_of_the_time_however_much_else_is_to_be_done(
+    opened: ExitStack, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now, read, others, enough = 0.0, 0.0, 0, asyncio.Event()
+    monkeypatch.setattr("time.perf_counter", lambda: now)
+
+    def reads() -> None:
+        nonlocal now, read
+        now, read = now + 4 * LEAST, read + 4 * LEAST
+
+    def does_something_else() -> None:
+        nonlocal now, others
+        now, others = now + LEAST, others + 1
+        if others == 10_000:
+            enough.set()
+
+    async def look() -> None:
+        loop = asyncio.get_running_loop()
+        asks = Urgent(opened.enter_context(closing(Pipe())), 0.25)
+        loop.add_reader(asks, reads)
+        pipes = [opened.enter_context(closing(Pipe())) for _ in range(200)]
+        for each in pipes:
+            loop.add_reader(each, does_something_else)
+        await enough.wait()
+        for watched in (asks, *pipes):
+            loop.remove_reader(watched)
+
+    with asyncio.Runner(loop_factory=EventLoop) as runner:
+        runner.run(look())
+    assert 0.2 < read / now < 0.3
+
+
 def test_what_is_urgent_and_fails_keeps_no_other_from_its_turn(opened: ExitStack) -> None:
-    pipe, told = opened.enter_context(closing(Pipe(urgent=True))), list[object]()
+    pipe, told = Urgent(opened.enter_context(closing(Pipe())), 1.0), list[object]()
 
     async def look() -> None:
         loop = asyncio.get_running_loop()

@@ -15,6 +15,9 @@ from tinkbox.model.rates import Buckets, Rate
 # Firmware sends some dozen packets a minute.  These are what we can bear, not what a machine needs.
 MACHINE: Final = Rate(burst=600, a_second=300)
 MACHINE_ANYWHERE: Final = Rate(burst=1200, a_second=600)
+# While packets come faster than they can be read: an answer costs ten times as much as to drop what asked for it, and a
+# flood in the names of all machines leaves each of them little.
+MACHINE_PRESSED: Final = Rate(burst=40, a_second=20)
 STRANGER: Final = Rate(burst=40, a_second=20)
 STRANGERS_OF_A_PORT: Final = Rate(burst=4000, a_second=1000)
 STRANGERS_OF_ALL_PORTS: Final = Rate(burst=8000, a_second=1000)
@@ -29,13 +32,15 @@ class RateLimit:
         self._knows = knows
         self.monotonic = monotonic
         self._machines = Buckets(MACHINE, REMEMBERED)
+        self._pressed = Buckets(MACHINE_PRESSED, REMEMBERED)
         self._strangers = Buckets(STRANGER, REMEMBERED)
         self._ports = Buckets(STRANGERS_OF_A_PORT, REMEMBERED_PORTS)
         self._anywhere = Buckets(MACHINE_ANYWHERE, REMEMBERED)
         self._all_ports = Buckets(STRANGERS_OF_ALL_PORTS, 1)
+        self._all = (self._machines, self._pressed, self._strangers, self._ports, self._anywhere, self._all_ports)
 
-    def admits(self, mac: bytes, port: bytes = b"") -> bool:
-        """Whether a packet of the machine with these six octets is to be looked at.
+    def admits(self, mac: bytes, port: bytes = b"", *, pressed: bool = False) -> bool:
+        """Whether a packet of the machine with these six octets is to be looked at; `pressed`: more come than can be read.
 
         `port` is where it came in, as far as a relay says, empty on the link itself: whoever uses a machine's MAC at
         another port does not slow it.
@@ -43,6 +48,8 @@ class RateLimit:
         now = self.monotonic()
         key = mac + port
         if key in self._machines or self._knows(MacAddress.from_bytes(mac)):
+            if pressed and not self._pressed.take(key, now):
+                return False
             return self._machines.take(key, now) and (not port or self._anywhere.take(mac, now))
         if not (self._strangers.take(key, now) and self._ports.take(port, now)):
             return False
@@ -51,4 +58,4 @@ class RateLimit:
     @property
     def remembered(self) -> int:
         """How many sources are kept in mind."""
-        return sum(map(len, (self._machines, self._strangers, self._ports, self._anywhere, self._all_ports)))
+        return sum(map(len, self._all))

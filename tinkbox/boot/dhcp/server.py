@@ -35,6 +35,7 @@ GATHERED = (
     0.01  # seconds from one writing of leases to the next, so that under load each is of many; the first waits for none
 )
 MAX_DATAGRAM = 2048
+SHARE = 0.25  # of the loop's time, before other things: a queue that is full of a flood loses what machines ask
 PROBES = 4
 _GIADDR, _MAC = slice(24, 28), slice(28, 34)
 _LINK = bytes(4)
@@ -118,7 +119,7 @@ class DhcpServer:
         """Answer until cancelled."""
         async with self._tasks:
             try:
-                with reading(self._socket, self._drain):
+                with reading(self._socket, self._drain, SHARE):
                     await self._acknowledge()
             finally:
                 self._flood_filter.lift()
@@ -131,12 +132,13 @@ class DhcpServer:
     def _receive(self, datagram: bytes) -> None:
         # Whoever is on the link itself is stopped before anything is parsed; a relay's packets say more of where from.
         mac, relayed = datagram[_MAC], datagram[_GIADDR] != _LINK
-        if not relayed and len(mac) == _MAC_OCTETS and not self._rate_limit.admits(mac):
+        pressed = self._flood_filter.stands
+        if not relayed and len(mac) == _MAC_OCTETS and not self._rate_limit.admits(mac, pressed=pressed):
             self._drop(mac)
             return
         question = self._questions.find(mac, datagram)
         if question is not None:
-            if relayed and not self._rate_limit.admits(mac, question.port):
+            if relayed and not self._rate_limit.admits(mac, question.port, pressed=pressed):
                 self._drop(mac)
                 return
         else:
@@ -144,7 +146,7 @@ class DhcpServer:
             if request is None:
                 return
             port = relay_port(request)
-            if relayed and not self._rate_limit.admits(mac, port):
+            if relayed and not self._rate_limit.admits(mac, port, pressed=pressed):
                 self._drop(mac)
                 return
             question = question_of(request, port, self._service)

@@ -8,28 +8,25 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from math import inf
-from typing import Final, Protocol, TypeVar
+from typing import Final, TypeVar
+
+from tinkbox.short_turns import Readable, Urgent
 
 A = TypeVar("A")
 T = TypeVar("T")
 _log = logging.getLogger(__name__)
 
 
-class Readable(Protocol):
-    """What a loop can watch: a non-blocking socket, or an epoll of several."""
-
-    def fileno(self) -> int: ...
-
-
 @contextmanager
-def reading(line: Readable, drain: Callable[[], None]) -> Iterator[None]:
-    """Call `drain` whenever something waits there."""
+def reading(line: Readable, drain: Callable[[], None], urgent: float = 0.0) -> Iterator[None]:
+    """Call `drain` whenever something waits there; what is `urgent` comes before other things for this share of the time."""
     loop = asyncio.get_running_loop()
-    loop.add_reader(line, drain)
+    watched = Urgent(line, urgent) if urgent else line
+    loop.add_reader(watched, drain)
     try:
         yield
     finally:
-        loop.remove_reader(line)
+        loop.remove_reader(watched)
 
 
 # Datagrams of one socket that are taken before others have their turn, and for how many seconds more are.

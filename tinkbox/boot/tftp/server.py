@@ -131,7 +131,7 @@ class TftpServer:
             stack.callback(self._forget_all)
             stack.enter_context(reading(self._socket, self._drain))
             if self._ports is not None:
-                stack.enter_context(reading(self._ports, self._drain_ports))
+                stack.enter_context(reading(self._ports, self._drain_ports, urgent=1.0))
             while True:
                 await asyncio.sleep(TICK)
                 self._remind()

@@ -19,10 +19,8 @@ _RECEIVE_BUFFER: Final = 4096
 class TransferPorts:
     """Ports at the address, and on the interface, of the socket that requests come in on.
 
-    They are `urgent` (`short_turns`): a block waits for the last one's acknowledgement, and only who was sent one is heard here.
+    A block waits for the last one's acknowledgement, and only who was sent one is heard here.
     """
-
-    urgent: Final = True
 
     def __init__(self, listening: socket.socket) -> None:
         self._listening = listening

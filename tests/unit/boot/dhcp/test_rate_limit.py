@@ -3,6 +3,7 @@
 from tinkbox.boot.dhcp.rate_limit import (
     MACHINE,
     MACHINE_ANYWHERE,
+    MACHINE_PRESSED,
     REMEMBERED,
     STRANGER,
     STRANGERS_OF_A_PORT,
@@ -48,6 +49,15 @@ def test_a_machine_has_its_burst_and_then_its_rate() -> None:
     assert admitted(rate_limit, KNOWN, 1000) == MACHINE.a_second / 2 == 150
     clock.now += 3600
     assert admitted(rate_limit, KNOWN, 1000) == MACHINE.burst
+
+
+def test_under_pressure_a_machine_has_as_little_as_a_stranger() -> None:
+    clock = Clock()
+    rate_limit = RateLimit(Book(KNOWN), clock)
+    assert sum(rate_limit.admits(KNOWN, pressed=True) for _ in range(1000)) == MACHINE_PRESSED.burst == 40
+    assert rate_limit.admits(KNOWN)
+    clock.now += 1
+    assert sum(rate_limit.admits(KNOWN, pressed=True) for _ in range(1000)) == MACHINE_PRESSED.a_second == 20
 
 
 def test_a_stranger_has_less() -> None:

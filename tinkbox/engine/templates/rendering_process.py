@@ -57,7 +57,7 @@ async def _ask(text: str, several: Sequence[Mapping[str, Any]], dialect: Dialect
         stderr=asyncio.subprocess.DEVNULL,
         cwd=_folder(),
         env={},  # the appliance's may hold secrets, and the kernel shows what a process began with
-        start_new_session=True,
+        process_group=0,  # no session: for each the kernel makes a group of its own, and `nice` counts within it only
     )
     try:
         async with asyncio.timeout(WALL_SECONDS):

@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import sys
 import time
 from pathlib import Path
 
@@ -88,6 +89,13 @@ async def test_a_process_that_is_not_confined_renders_nothing(monkeypatch: pytes
     monkeypatch.setattr(rendering_process, "_program", lambda: ["/bin/printf", r"refused\nno seccomp here"])
     with pytest.raises(Unavailable, match="cannot be confined: no seccomp here"):
         await render_confined("x", [{}])
+
+
+async def test_its_low_priority_counts_beside_the_appliance(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Linux shares the processor among sessions first (sched(7), "The autogroup feature")."""
+    tells = "import os; print(f'confined\\n[\"{os.getsid(0)}\"]')"
+    monkeypatch.setattr(rendering_process, "_program", lambda: [sys.executable, "-c", tells])
+    assert await render_confined("x", [{}]) == [str(os.getsid(0))]
 
 
 async def test_a_process_that_says_too_much_is_not_listened_to(monkeypatch: pytest.MonkeyPatch) -> None:

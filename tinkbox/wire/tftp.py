@@ -223,6 +223,18 @@ class ReadTransfer:
             return [b"".join(parts)]
         return self._next_window()
 
+    def asked_again(self) -> Sequence[bytes]:
+        """What to send to a client that asks for the same once more: the first datagrams, as long as it has taken none.
+
+        A network may have doubled its request, so that it hears us already: another transfer in place of this one would
+        leave it without an answer (RFC 1350 §4).
+        """
+        if self.done or self._heard:
+            return ()
+        self.retransmissions += 1
+        self._sent = 0
+        return self.start()
+
     def acknowledged(self, block: int, after: float = DEFAULT_TIMEOUT) -> Sequence[bytes]:
         """What to send when the client has all blocks up to this one (modulo 65,536), `after` seconds of its last."""
         if self.done:

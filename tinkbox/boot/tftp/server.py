@@ -206,9 +206,9 @@ class TftpServer:
             return
         running, way = self._transfers.get(peer), way_to(peer[0], self._interface)
         request = unfragmented(request, way.mtu)
-        again = running is not None and running.request == request
-        if again and running is not None and running.transfer.moving:
-            return  # the first request, delivered late once more
+        if running is not None and running.request == request:
+            self._send_first(running, running.transfer.asked_again)
+            return
         if request.mode != "octet":
             self._answer([encode_error(ErrorCode.ILLEGAL_OPERATION, "only octet mode: tftp -m octet")], peer)
             return
@@ -242,10 +242,12 @@ class TftpServer:
         self._room.enter(running, holder)
         if self._ports is not None:
             self._by_port[line.fileno()] = running
-        if not again:
-            self._saw_request(peer, running)
+        self._saw_request(peer, running)
+        self._send_first(running, transfer.start)
+
+    def _send_first(self, running: _Running, first: Callable[[], Sequence[bytes]]) -> None:
         try:
-            self._send(transfer.start(), running)
+            self._send(first(), running)
         except OSError as error:
             self._unreadable(running, error)
 

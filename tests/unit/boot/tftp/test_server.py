@@ -358,13 +358,17 @@ async def test_giving_up_in_the_middle_is_logged(caplog: pytest.LogCaptureFixtur
     assert "loader.efi to 127.0.0.1: the client gave up at block 1 of 3: 3 'Disk full'" in caplog.text
 
 
-async def test_a_request_repeated_before_anything_moved_starts_over_and_a_late_one_is_ignored() -> None:
+async def test_a_request_repeated_before_anything_moved_is_answered_from_the_same_port_and_a_late_one_is_ignored() -> (
+    None
+):
     async with serving() as bench:
         machine = bench.machine()
         machine.ask("loader.efi", "blksize", "512")
         assert await machine.hear() == b"\0\6blksize\x00512\0"
+        first = machine.line
         machine.ask("loader.efi", "blksize", "512")
         assert await machine.hear() == b"\0\6blksize\x00512\0"
+        assert machine.line == first
         machine.acknowledge(0)
         assert (await machine.hear())[:4] == b"\0\3\0\1"
         ours = machine.line
@@ -372,6 +376,19 @@ async def test_a_request_repeated_before_anything_moved_starts_over_and_a_late_o
         machine.line = ours
         machine.acknowledge(1)
         assert (await machine.hear())[:4] == b"\0\3\0\2"
+
+
+async def test_a_request_that_the_network_doubled_ends_no_transfer_that_its_client_follows() -> None:
+    async with serving() as bench:
+        machine = bench.machine()
+        for _ in range(2):
+            machine.ask("loader.efi")
+        first = await machine.hear()
+        assert await machine.hear() == first
+        assert first[:4] == b"\0\3\0\1"
+        for block in (1, 2):
+            machine.acknowledge(block)
+            assert (await machine.hear())[:4] == struct.pack("!HH", 3, block + 1)
 
 
 async def test_another_request_from_the_same_port_replaces_the_first() -> None:

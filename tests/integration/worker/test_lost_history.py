@@ -53,6 +53,7 @@ class Rollback:
                 store.backup(copy)
             return
         self.running.close()
+        shutil.rmtree(self.copy, ignore_errors=True)
         shutil.copytree(self.data, self.copy, ignore=shutil.ignore_patterns("*.sock"))
         self.start()
 
@@ -265,3 +266,46 @@ def test_a_workflow_that_had_ended_before_its_retry_waits_for_a_decision(lab: La
                 lab.allow(f"go-{name}")
             assert lab.finished(workflow) == "SUCCESS"
         assert made.starts.count("one") == {"takeover": 2, "discard": 3}[verdict]
+
+
+@pytest.mark.parametrize(
+    ("moment", "how"),
+    [
+        pytest.param(moment, how, marks=() if (moment, how) == (MOMENTS[1], "backup") else pytest.mark.campaign)
+        for moment in MOMENTS[1:] for how in HOW
+    ],
+)  # fmt: skip
+def test_what_is_held_and_what_runs_by_a_verdict_is_so_again_after_the_store_was_put_back(
+    lab: Lab, moment: str, how: str
+) -> None:
+    with rollback(lab, how) as made:
+        workflow = lab.workflow(_script("one") + "; [ -e /marks/mended ]", breakpoints=("on-failure",))
+        if moment == "before its start":
+            made.take()
+        with lab.working():
+            running = made.runs("one")
+            if moment == "in the middle of one":
+                made.take()
+            lab.allow("go-one")
+            lab.held(workflow)
+            made.put_back()
+            if moment == "before its start":
+                made.waits(workflow, running)
+                lab.tinkbox("workflow", "takeover", workflow)
+
+            def held() -> list[object]:
+                standings = json.loads(lab.tinkbox("breakpoint", "list", "--format", "json"))
+                return [each["held"] for each in standings if each["held"]]
+
+            until(lambda: bool(held()), "the action to be held again")
+            made.take()
+            (lab.marks / "go-one").unlink()
+            lab.allow("mended")
+            lab.breakpoint("retry", workflow)
+            until(lambda: made.starts == ["one", "one"], "the action to run again")
+            made.put_back()
+            until(lambda: lab.stands(workflow)["current_action_state"] == "RUNNING", "the action to count as running")
+            assert (held(), made.alive()) == ([], running)
+            lab.allow("go-one")
+            assert lab.finished(workflow) == "SUCCESS"
+        assert made.starts == ["one", "one"]

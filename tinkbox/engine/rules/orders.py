@@ -18,6 +18,7 @@ def wanted_of(under_way: UnderWay, shells: tuple[ShellWish, ...] = ()) -> Orders
         stop=_stop(under_way),
         ruling=Ruling(sequence=hold.sequence, verdict=hold.verdict) if hold and hold.verdict else None,
         shells=shells,
+        hold=hold.sequence if hold else None,
     )
 
 

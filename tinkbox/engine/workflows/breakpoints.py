@@ -2,6 +2,9 @@
 
 The verdict is a row in the store, and the first one counts.  The worker sees it in its orders as long as it has not
 said that it was carried out, so that no lost answer and no restart takes it away or has it carried out twice.
+
+A worker lets nothing go without a verdict.  Whoever says that an action runs, of which no verdict is known here, was
+given it by a store that was put back since: it is believed, for the action runs whatever is noted here.
 """
 
 from collections.abc import Callable
@@ -168,8 +171,9 @@ class Breakpoints:
     async def held(self, worker: str, token: str, held: Held) -> None:
         """Take note that an attempt's action is at a breakpoint; the same again only says what became of the container.
 
-        Raises NotFound for an attempt that is not this worker's, Conflict when it is over, held elsewhere, or was held
-        MAX_HOLDS times.
+        A hold before it that is still open is over with it, unless its verdict is one that has nothing run.  Raises
+        NotFound for an attempt that is not this worker's, Conflict when it is over, held elsewhere, or was held MAX_HOLDS
+        times.
         """
 
         def use_case(tables: Tables) -> tuple[None, list[str]]:
@@ -181,7 +185,7 @@ class Breakpoints:
             held_before = tables.holds.open_of(token)
             if held_before is not None:
                 # A worker that was killed after it carried out a verdict may never have said so.
-                if held.sequence < held_before.sequence or not resumes(held_before):
+                if held.sequence < held_before.sequence or not _may_run(held_before):
                     raise Conflict(
                         f"attempt {token} is held already ({held_before.sequence}), and no verdict has it run"
                     )
@@ -199,15 +203,20 @@ class Breakpoints:
     async def resumed(self, worker: str, token: str, resumed: Resumed) -> None:
         """Take note that a held action runs (again) in its container; the same again changes nothing.
 
-        Raises NotFound for an attempt or a hold that is not there, Conflict when no verdict says so or it is over.
+        Of a hold that this store does not know, for it was put back, there is nothing to note; one before it that is open
+        is over.  Raises NotFound for an attempt that is not this worker's, and for an unknown hold before the open one;
+        Conflict when the verdict is one that has nothing run, or the attempt is over.
         """
 
         def use_case(tables: Tables) -> tuple[None, list[str]]:
             attempt = _current(tables, worker, token, resumed)
-            hold = _hold_of(tables, token, resumed.sequence)
-            if hold.ended_at is not None:
+            hold = tables.holds.open_of(token)
+            if hold is None:
                 return None, []
-            if not resumes(hold):
+            if hold.sequence > resumed.sequence:
+                _hold_of(tables, token, resumed.sequence)
+                return None, []
+            if not _may_run(hold):
                 raise Conflict(f"hold {hold.sequence} of attempt {token} goes on: no verdict has it run")
             return None, resume(tables, attempt, hold, self._clock())
 
@@ -295,6 +304,11 @@ def _hold_of(tables: Tables, token: str, sequence: int) -> Hold:
     if hold is None:
         raise NotFound(f"attempt {token} has no hold {sequence}")
     return hold
+
+
+def _may_run(hold: Hold) -> bool:
+    """Whether the action can run though its hold is open here; what was decided after the store was copied is not known."""
+    return hold.verdict is None or resumes(hold)
 
 
 def _begun(held: Held, token: str, breakpoints: model.Breakpoints, now: datetime) -> Hold:

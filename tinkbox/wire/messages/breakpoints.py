@@ -8,6 +8,7 @@
 
 Orders are the whole of what the appliance wants of an attempt, not a change: whoever lost an answer asks again.
 A hold is named by its attempt and its number there, so the same held, resumed or verdict again changes nothing.
+Orders name the hold that the appliance knows, so that a worker tells once more what a store that was put back lost.
 """
 
 import hashlib
@@ -19,7 +20,7 @@ from tinkbox.model.breakpoint import Armed, Kind, Verb, Verdict
 from tinkbox.model.errors import Invalid
 from tinkbox.model.shells import ShellWish
 from tinkbox.model.workflow import Outcome
-from tinkbox.wire.messages.json_fields import flag, mapping, member, number, read_object, text, texts, write
+from tinkbox.wire.messages.json_fields import fields_of, flag, mapping, member, number, read_object, text, texts, write
 from tinkbox.wire.messages.shell import MAX_SIZE
 from tinkbox.wire.messages.worker import (
     MAX_MESSAGE,
@@ -78,12 +79,16 @@ class Ruling:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Orders:
-    """Everything the appliance wants of an attempt at this moment."""
+    """Everything the appliance wants of an attempt at this moment.
+
+    `hold` is the number of the hold that it has the attempt in, None: in none.
+    """
 
     armed: Armed = field(default_factory=Armed)
     stop: Order | None = None
     ruling: Ruling | None = None
     shells: tuple[ShellWish, ...] = ()
+    hold: int | None = None
 
     @property
     def mark(self) -> str:
@@ -93,6 +98,10 @@ class Orders:
 
 def encode(message: Held | Resumed | Asked | Orders) -> str:
     """Any of the messages as one line of JSON."""
+    if isinstance(message, Orders) and message.hold is None:
+        # A worker of an earlier release makes the mark of the fields that it knows: with another in it, what it saw
+        # would never be what there is, and it would ask every second.
+        return write({name: value for name, value in fields_of(message).items() if name != "hold"})
     return write(message)
 
 
@@ -138,6 +147,7 @@ def decode_orders(content: str | bytes) -> Orders:
         stop=None if stop is None else order_from_document(stop),
         ruling=None if ruling is None else _ruling(ruling),
         shells=tuple(wish_from_document(each) for each in shells),
+        hold=None if entry.get("hold") is None else number(entry, "hold"),
     )
 
 

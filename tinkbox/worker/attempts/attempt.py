@@ -78,9 +78,11 @@ class AttemptRun:
             )
             # What a worker before this one began may have been told to stop long ago.
             listening = group.create_task(self._listener.listen(0.0 if taken_up else self._offered_at))
+            agreeing = group.create_task(self._holding.agree())
             async with self._shells:
                 outcome = await self._carried_out()
             listening.cancel()
+            agreeing.cancel()
         if outcome is not None:
             notes.keep_outcome(attempt, outcome)
         return outcome

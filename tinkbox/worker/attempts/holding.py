@@ -2,6 +2,9 @@
 
 A hold is noted before it is announced, and the helper's command before it is given, so that a worker that is
 killed at any moment goes on where it was and no verdict takes effect twice.
+
+The appliance's store may be put back to an earlier day at any moment.  Its orders name the hold that it knows: where
+that is not how it is here, it is told so once more, and the verdict that it lost is not asked for again.
 """
 
 import asyncio
@@ -49,6 +52,7 @@ class Holding:
         self._offer = offer
         self._boot_id = boot_id
         self._note = notes.hold(offer.attempt)
+        self._waits = False  # for a verdict
         self._answering = asyncio.Lock()
 
     @property
@@ -90,7 +94,9 @@ class Holding:
             beside = [group.create_task(self._answer_requests(held.sequence, earlier))]
             if keep is not None:
                 beside.append(group.create_task(self._kept(held, keep)))
+            self._waits = True
             ruling = await self._listener.ruling(held.sequence)
+            self._waits = False
             with suppress(TimeoutError):
                 async with asyncio.timeout(ANSWER_SECONDS), self._answering:
                     pass  # whoever asked for it inside is told before it is carried out
@@ -105,12 +111,39 @@ class Holding:
         """
         assert self._note is not None, "nothing is held"
         self._keep(replace(self._note, command=(number, verb)))
-        resumed = Resumed(workflow_id=self._offer.workflow_id, boot_id=self._boot_id, sequence=self._note.held.sequence)
-        await patiently(lambda: self._door.resumed(self._offer.attempt, resumed), *_PASSING)
+        await patiently(partial(self._say_resumed, self._note.held.sequence), *_PASSING)
         # Only now: what the appliance has given up meanwhile must not run, and a machine may go away with it.
         if verb:
             await patiently(partial(self._command, number, verb), OSError)
         self._keep(replace(self._note, over=True))
+
+    async def agree(self) -> None:
+        """Whenever orders name another hold than there is here, say how it is; whoever started it cancels it.
+
+        What is not settled here, for a verdict is being carried out, is said by who does that.
+        """
+        seen = self._listener.orders
+        while True:
+            seen = await self._listener.news(seen)
+            try:
+                await patiently(self._correct, *_PASSING)
+            except Refusal as error:
+                _log.warning("how it is held is not wanted: %s", error, extra={"action": "attempt.held"})
+
+    async def _correct(self) -> None:
+        orders, note = self._listener.orders, self._note
+        if note is None or self._listener.order is not None:
+            return
+        # An appliance of an earlier release names no hold but in a verdict.
+        named = orders.hold if orders.ruling is None else orders.ruling.sequence
+        if self._waits and named != note.held.sequence:
+            await self._door.held(self._offer.attempt, note.held)
+        elif note.over and named is not None and named <= note.held.sequence:
+            await self._say_resumed(named)
+
+    async def _say_resumed(self, sequence: int) -> None:
+        resumed = Resumed(workflow_id=self._offer.workflow_id, boot_id=self._boot_id, sequence=sequence)
+        await self._door.resumed(self._offer.attempt, resumed)
 
     async def _command(self, number: int, verb: str) -> None:
         self._files.command(verb, sequence=number)

@@ -28,7 +28,8 @@ class Door(Protocol):
 class OrderListener:
     """Of one attempt; `order` is the newest order to stop, `orders` is everything that was said last.
 
-    `hear` is called with all orders that are news, which what is `armed` by the offer is not.
+    `hear` is called with all orders that are news, which what is `armed` by the offer is not.  An appliance that was away
+    is asked for all of its orders, for its store may have been put back meanwhile to where they were the same.
     """
 
     def __init__(self, door: Door, attempt: str, armed: Armed, hear: Callable[[Orders], None]) -> None:
@@ -38,6 +39,7 @@ class OrderListener:
         self._limit: asyncio.Timeout | None = None
         self._news = asyncio.Event()
         self._awaited = asyncio.Event()
+        self._was_away = False
         self.order: Order | None = None
         self.orders = Orders(armed=armed)
 
@@ -56,14 +58,17 @@ class OrderListener:
                 await self._awaited.wait()
         while True:
             orders = await patiently(self._ask, Unavailable, Denied, Invalid, TooLarge)
-            if orders is None or orders == self.orders:
+            was_away, self._was_away = self._was_away, False
+            if orders is None or (orders == self.orders and not was_away):
                 await asyncio.sleep(PAUSE)
                 continue
-            self.orders = orders
+            heard, self.orders = orders == self.orders, orders
+            self._news.set()
+            if heard:
+                continue
             if orders.stop is not None and (self.order is None or orders.stop.state is not self.order.state):
                 self._stop(orders.stop)
             self._hear(orders)
-            self._news.set()
 
     @asynccontextmanager
     async def within(self, seconds: float) -> AsyncIterator[None]:
@@ -92,10 +97,19 @@ class OrderListener:
             await self._next()
         return None
 
+    async def news(self, seen: Orders) -> Orders:
+        """Wait for orders that came after these, which were seen last; it does not have them asked for any sooner.
+
+        They may be the same, of an appliance that was away.
+        """
+        while self.orders is seen:
+            self._news.clear()
+            await self._news.wait()
+        return self.orders
+
     async def _next(self) -> None:
         self._awaited.set()
-        self._news.clear()
-        await self._news.wait()
+        await self.news(self.orders)
 
     def _stop(self, order: Order) -> None:
         self.order = order
@@ -104,9 +118,12 @@ class OrderListener:
 
     async def _ask(self) -> Orders | None:
         try:
-            return await self._door.orders(self._attempt, self.orders.mark)
+            return await self._door.orders(self._attempt, "" if self._was_away else self.orders.mark)
         except (NotFound, Conflict) as error:
             return Orders(stop=unwanted(error))
+        except Refusal:
+            self._was_away = True
+            raise
 
 
 def unwanted(error: Refusal) -> Order:

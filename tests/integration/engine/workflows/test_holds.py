@@ -10,7 +10,7 @@ from tests.integration.engine.flows import REBOOT, THROUGH
 from tests.integration.engine.holding import FAILURE, FLOW, SUCCESS, AtWork, begun
 from tinkbox.engine.rules.arming import Change
 from tinkbox.engine.workflows.holds import decide
-from tinkbox.model.breakpoint import Kind, Override, Verb, Verdict
+from tinkbox.model.breakpoint import Armed, Kind, Override, Verb, Verdict
 from tinkbox.model.errors import Conflict, Invalid, NotFound
 from tinkbox.model.workflow import Outcome, State
 from tinkbox.wire.messages.breakpoints import Orders, Ruling
@@ -313,8 +313,6 @@ async def test_a_worker_may_say_later_that_the_container_is_gone(box: Appliance)
 
 async def test_the_next_hold_says_that_the_one_before_was_let_go(box: Appliance) -> None:
     work = await held(box)
-    with pytest.raises(Conflict, match="held already"):
-        await work.held(sequence=2)
     await work.decide(Verb.RETRY)
     box.clock.forward(7)
     await work.held(sequence=2)
@@ -323,8 +321,62 @@ async def test_the_next_hold_says_that_the_one_before_was_let_go(box: Appliance)
     assert (first.ended_at, second.ended_at) == (box.clock(), None)
     assert await work.events("action") == ["action.started", "action.held", "action.resumed", "action.held"]
     await work.resumed(1)
-    with pytest.raises(NotFound, match="no hold 3"):
-        await work.resumed(3)
+    assert await work.states() == "RUNNING HELD PENDING"
+
+
+async def test_a_hold_that_goes_on_by_its_verdict_is_not_over_because_another_begins(box: Appliance) -> None:
+    work = await held(box)
+    await work.decide(Verb.FAIL)
+    for say in (work.held, work.resumed):
+        with pytest.raises(Conflict, match="no verdict has it run"):
+            await say(sequence=2)
+    assert await work.states() == "RUNNING HELD PENDING"
+
+
+@pytest.mark.parametrize("kind", list(Kind))
+async def test_what_runs_by_a_verdict_that_a_store_lost_when_it_was_put_back_is_not_held(
+    box: Appliance, kind: Kind
+) -> None:
+    work = await held(box, kind)
+    assert await work.orders() == Orders(armed=Armed(on_failure=True), hold=1)
+    box.clock.forward(30)
+    for _ in range(2):
+        await work.resumed()
+    assert await work.states() == "RUNNING RUNNING PENDING"
+    hold = await work.hold()
+    assert (hold.verdict, hold.ended_at) == (None, box.clock())
+    offer = await work.again()
+    assert offer is not None
+    assert (offer.attempt, offer.remaining) == (work.offer.attempt, 60)
+    assert await work.events("action") == ["action.started", "action.held", "action.resumed"]
+    with pytest.raises(Conflict, match="is not held any more: it ended undecided"):
+        await work.decide(Verb.RETRY)
+    await work.report(SUCCESS)
+    assert await work.states() == "RUNNING SUCCESS PENDING"
+
+
+async def test_what_runs_since_a_hold_that_a_store_lost_when_it_was_put_back_goes_on(box: Appliance) -> None:
+    work = await begun(box, change=ARMED)
+    await work.resumed(4)
+    assert await work.states() == "RUNNING RUNNING PENDING"
+    assert await work.events("action") == ["action.started"]
+    await work.held(sequence=5)
+    with pytest.raises(NotFound, match="no hold 4"):
+        await work.resumed(4)
+    assert await work.states() == "RUNNING HELD PENDING"
+    await work.resumed(6)
+    assert await work.states() == "RUNNING RUNNING PENDING"
+
+
+async def test_the_next_hold_of_what_ran_by_a_verdict_that_a_store_lost_holds_it(box: Appliance) -> None:
+    work = await held(box)
+    await work.held(sequence=3)
+    assert await work.states() == "RUNNING HELD PENDING"
+    assert (await work.orders()).hold == 3
+    assert await work.events("action") == ["action.started", "action.held", "action.resumed", "action.held"]
+    await work.decide(Verb.FAIL)
+    await work.report(FAILURE)
+    assert await work.states() == "FAILED FAILED PENDING"
 
 
 async def test_what_comes_from_elsewhere_is_refused(box: Appliance) -> None:

@@ -6,9 +6,12 @@ from dataclasses import replace
 import pytest
 
 from tests.integration.engine.appliance import RELAY, Appliance, mac
+from tinkbox.engine.rules.arming import Change
+from tinkbox.model.breakpoint import Kind, Verb, Verdict
 from tinkbox.model.errors import Conflict
 from tinkbox.model.journal import Entry, Seen, Standing
 from tinkbox.model.workflow import Outcome, State
+from tinkbox.wire.messages.breakpoints import Held, Resumed
 from tinkbox.wire.messages.journal import Answer, History
 from tinkbox.wire.messages.worker import Hello, Offer
 
@@ -75,6 +78,44 @@ async def test_attempts_are_taken_over_with_all_their_tries_and_the_last_goes_on
     assert (offer.attempt, offer.position) == ("lost-3", 3)
     await box.report(worker, offer)
     assert (await states(box, flow))[0] is State.SUCCESS
+
+
+async def test_an_attempt_that_is_taken_over_while_its_action_is_held_is_held_again(
+    box: Appliance, worker: str
+) -> None:
+    flow = await box.workflow(RETRIES)
+    await box.breakpoints.arm(flow, Change(on_failure=True), "ann")
+    did = entry(1, flow, 0, "one")
+    await told(box, worker, did)
+    await box.lost_histories.take_over(flow, "ann")
+    assert (await box.breakpoints.orders(worker, did.attempt)).hold is None
+    held = Held(workflow_id=flow, boot_id="boot-1", sequence=2, kind=Kind.FAILURE, outcome=FAILED)
+    box.clock.forward(30)
+    for _ in range(2):
+        await box.breakpoints.held(worker, did.attempt, held)
+    assert await states(box, flow) == [State.RUNNING, State.HELD, State.PENDING]
+    (standing,) = await box.breakpoints.all()
+    assert standing.hold is not None
+    assert (standing.hold.sequence, standing.hold.held_at) == (2, box.clock())
+    await box.breakpoints.resolve(flow, Verdict(verb=Verb.RETRY, who="ann"))
+    orders = await box.breakpoints.orders(worker, did.attempt)
+    assert orders.ruling is not None
+    assert (orders.hold, orders.ruling.sequence) == (2, 2)
+    await box.breakpoints.resumed(
+        worker, did.attempt, Resumed(workflow_id=flow, boot_id="boot-1", sequence=orders.ruling.sequence)
+    )
+    assert await states(box, flow) == [State.RUNNING, State.RUNNING, State.PENDING]
+
+
+async def test_an_attempt_that_is_taken_over_while_its_verdict_is_carried_out_runs_on(
+    box: Appliance, worker: str
+) -> None:
+    flow = await box.workflow(RETRIES)
+    did = entry(1, flow, 0, "one")
+    await told(box, worker, did)
+    await box.lost_histories.take_over(flow, "ann")
+    await box.breakpoints.resumed(worker, did.attempt, Resumed(workflow_id=flow, boot_id="boot-1", sequence=1))
+    assert await states(box, flow) == [State.RUNNING, State.RUNNING, State.PENDING]
 
 
 async def test_an_end_that_was_acknowledged_and_lost_is_taken_over(box: Appliance, worker: str) -> None:

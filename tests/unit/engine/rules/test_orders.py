@@ -40,7 +40,7 @@ def test_what_is_armed_is_for_this_attempt_and_as_long_as_it_may_go_on(standing:
 
 def test_orders_are_everything_that_is_wanted() -> None:
     assert wanted_of(under_way(action())) == Orders()
-    assert wanted_of(under_way(action(), hold=HOLD)) == Orders(), "nobody decided yet"
+    assert wanted_of(under_way(action(), hold=HOLD)) == Orders(hold=1), "nobody decided yet"
     wish = ShellWish(id="s1", tty=True)
     orders = wanted_of(armed(action(), hold=DECIDED, **STOPPING), (wish,))
     assert DECIDED.verdict is not None
@@ -48,6 +48,7 @@ def test_orders_are_everything_that_is_wanted() -> None:
         stop=Order(state=State.TIMEOUT, message="the workflow took longer than its global_timeout of 9 seconds"),
         ruling=Ruling(sequence=1, verdict=DECIDED.verdict),
         shells=(wish,),
+        hold=1,
     )
 
 

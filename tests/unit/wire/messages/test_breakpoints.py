@@ -1,5 +1,6 @@
 """The messages about breakpoints."""
 
+import hashlib
 import json
 from collections.abc import Callable
 from dataclasses import asdict, replace
@@ -35,6 +36,7 @@ ORDERS = holds.Orders(
     stop=Order(state=State.CANCELED, message="by anna"),
     ruling=holds.Ruling(sequence=2, verdict=VERDICT),
     shells=(SHELL, holds.ShellWish(id="s2", tty=False)),
+    hold=2,
 )
 
 
@@ -45,7 +47,7 @@ def test_what_is_encoded_decodes_to_the_same() -> None:
     resumed = holds.Resumed(**WHICH)
     assert holds.decode_resumed(holds.encode(resumed)) == resumed
     assert holds.decode_asked(holds.encode(ASKED)) == ASKED
-    for orders in (ORDERS, holds.Orders()):
+    for orders in (ORDERS, replace(ORDERS, hold=None), holds.Orders(), holds.Orders(hold=1)):
         assert holds.decode_orders(holds.encode(orders)) == orders
     for verdict in (VERDICT, Verdict(verb=Verb.FAIL, who="x"), replace(VERDICT, command=())):
         assert holds.verdict_from_document(asdict(verdict)) == verdict
@@ -59,9 +61,21 @@ def test_orders_are_told_apart_by_their_mark() -> None:
         replace(ORDERS, ruling=replace(ORDERS.ruling, sequence=3)),
         replace(ORDERS, shells=(SHELL,)),
         replace(ORDERS, armed=Armed()),
+        replace(ORDERS, hold=None),
+        replace(ORDERS, hold=1),
     ]
     assert len({each.mark for each in others}) == len(others)
     assert holds.decode_orders(holds.encode(ORDERS)).mark == ORDERS.mark
+
+
+def test_orders_without_a_hold_are_spelled_as_workers_of_earlier_releases_do() -> None:
+    armed = '{"before":false,"after":false,"on_failure":false}'
+    nothing = f'{{"armed":{armed},"stop":null,"ruling":null,"shells":[]}}'
+    assert holds.encode(holds.Orders()) == nothing
+    assert holds.Orders().mark == hashlib.sha256(nothing.encode()).hexdigest()[:16]
+    assert holds.encode(holds.Orders(hold=2)) == nothing.replace("[]}", '[],"hold":2}')
+    known = {name: value for name, value in asdict(ORDERS).items() if name != "hold"}
+    assert holds.encode(replace(ORDERS, hold=None)) == json.dumps(known, separators=(",", ":"))
 
 
 def test_what_somebody_says_is_cut_to_its_limits() -> None:
@@ -90,6 +104,8 @@ def test_a_terminal_has_a_size_that_a_terminal_can_have() -> None:
         (holds.decode_orders, {"stop": 7}),
         (holds.decode_orders, {"ruling": {"sequence": 1, "verdict": None}}),
         (holds.decode_orders, {"ruling": "retry"}),
+        (holds.decode_orders, {"hold": "2"}),
+        (holds.decode_orders, {"hold": True}),
         (holds.decode_orders, {"shells": {}}),
         (holds.decode_orders, {"shells": ["s1"]}),
         (holds.decode_orders, {"shells": [{"tty": True}]}),
@@ -109,7 +125,7 @@ def test_what_is_no_such_message_is_refused(decode: Callable[[str], object], wro
             st.lists(x)
             | st.dictionaries(
                 st.sampled_from(
-                    ["armed", "stop", "ruling", "shells", "verdict", "sequence", "id", "tty", "kind", "verb"]
+                    ["armed", "stop", "ruling", "shells", "hold", "verdict", "sequence", "id", "tty", "kind", "verb"]
                 ),
                 x,
             )

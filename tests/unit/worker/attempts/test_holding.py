@@ -12,9 +12,10 @@ import pytest
 from tests.unit.worker.actions import OFFER
 from tests.unit.worker.fakes import FakeDoor
 from tinkbox.model.breakpoint import Armed, Kind, Verb, Verdict
-from tinkbox.model.errors import Conflict
+from tinkbox.model.errors import Conflict, Refusal, Unavailable
 from tinkbox.model.workflow import Outcome, State
-from tinkbox.wire.messages.breakpoints import Asked, Orders, Resumed, Ruling
+from tinkbox.wire.messages.breakpoints import Asked, Held, Orders, Resumed, Ruling
+from tinkbox.wire.messages.worker import Order
 from tinkbox.worker.attempts.holding import Holding
 from tinkbox.worker.attempts.order_listener import OrderListener
 from tinkbox.worker.files.helper_files import HelperFiles
@@ -31,6 +32,7 @@ class Place:
     door: FakeDoor
     files: HelperFiles
     notes: Notes
+    news: list[Orders]
 
 
 @asynccontextmanager
@@ -38,11 +40,15 @@ async def place(folder: Path, door: FakeDoor | None = None) -> AsyncIterator[Pla
     door, notes, files = door or FakeDoor(), Notes(folder / "notes"), HelperFiles(folder / "holds", "a1")
     notes.begin("a1")
     files.prepare()
-    listener = OrderListener(door, "a1", Armed(), lambda _: None)
+    news: list[Orders] = []
+    listener = OrderListener(door, "a1", Armed(), news.append)
     async with asyncio.timeout(60), asyncio.TaskGroup() as group:
+        holding = Holding(door, listener, notes, files, OFFER, "boot-1")
         listening = group.create_task(listener.listen(asyncio.get_running_loop().time()))
-        yield Place(Holding(door, listener, notes, files, OFFER, "boot-1"), door, files, notes)
+        agreeing = group.create_task(holding.agree())
+        yield Place(holding, door, files, notes, news)
         listening.cancel()
+        agreeing.cancel()
 
 
 async def for_ever() -> None:
@@ -179,3 +185,135 @@ async def test_the_next_hold_has_the_next_number_also_in_another_life(tmp_path: 
         again.door.order_now(Orders(ruling=Ruling(sequence=2, verdict=RETRY.verdict)))
         await again.holding.ruled(Kind.FAILURE, FAILED, in_place=True, keep=for_ever)
         assert list(again.door.holds) == [2]
+
+
+async def heard(door: FakeDoor, *orders: Orders) -> list[str]:
+    """Have these orders come, one after the other; returns what the appliance was told since."""
+    before = len(door.faults.calls)
+    for each in orders:
+        door.order_now(each)
+        for _ in range(100):
+            await asyncio.sleep(0)
+    assert not door.answers
+    return door.faults.calls[before:]
+
+
+@pytest.mark.parametrize("put_back", [Orders(), Orders(hold=7)], ids=["no hold", "another hold"])
+async def test_a_hold_that_orders_do_not_name_is_announced_again_once_for_each_news(
+    tmp_path: Path, put_back: Orders
+) -> None:
+    async with place(tmp_path) as here, asyncio.TaskGroup() as group:
+        ruling = group.create_task(here.holding.ruled(Kind.FAILURE, FAILED, in_place=True, keep=for_ever))
+        await here.door.is_held.wait()
+        assert await heard(here.door, Orders(hold=1), Orders(hold=1, armed=Armed(after=True))) == []
+        (announced,) = here.door.holds.values()
+        here.door.holds.clear()
+        assert await heard(here.door, put_back) == ["held"]
+        assert list(here.door.holds.values()) == [announced]
+        assert await heard(here.door, Orders(hold=1)) == []
+        assert await heard(here.door, Orders(hold=1, ruling=RETRY)) == []
+        assert await ruling == RETRY
+        assert await heard(here.door, put_back) == [], "whoever carries the verdict out says so"
+
+
+async def test_a_hold_that_is_over_and_that_orders_name_is_told_to_have_been_let_go(tmp_path: Path) -> None:
+    async with place(tmp_path) as here:
+        for number in (1, 2):
+            here.door.order_now(Orders(hold=number, ruling=Ruling(sequence=number, verdict=RETRY.verdict)))
+            await here.holding.ruled(Kind.FAILURE, FAILED, in_place=True, keep=for_ever)
+            await here.holding.resume(number, "retry")
+        assert await heard(here.door, Orders()) == []
+        assert here.door.resumptions == [1, 2]
+        assert await heard(here.door, Orders(hold=2), Orders(), Orders(hold=1)) == ["resumed", "resumed"]
+        assert here.door.resumptions == [1, 2, 2, 1]
+        assert await heard(here.door, Orders(), Orders(hold=3)) == [], "nothing is known here of such a hold"
+        assert here.files.given == 2
+
+
+async def test_an_appliance_that_names_no_hold_but_in_a_verdict_is_told_no_more_than_it_needs(tmp_path: Path) -> None:
+    async with place(tmp_path) as here, asyncio.TaskGroup() as group:
+        ruling = group.create_task(here.holding.ruled(Kind.FAILURE, FAILED, in_place=True, keep=for_ever))
+        await here.door.is_held.wait()
+        assert await heard(here.door, Orders(armed=Armed(after=True))) == ["held"]
+        assert await heard(here.door, Orders(ruling=RETRY)) == []
+        assert await ruling == RETRY
+        await here.holding.resume(1, "retry")
+        assert await heard(here.door, Orders(), Orders(armed=Armed(after=True))) == []
+
+
+class Returning(FakeDoor):
+    """Notes which orders were said to be seen."""
+
+    seen: list[str]
+
+    async def orders(self, attempt: str, seen: str) -> Orders | None:
+        self.seen.append(seen)
+        return await super().orders(attempt, seen)
+
+
+async def test_an_appliance_that_returns_with_the_same_orders_may_have_lost_a_hold_that_they_never_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tinkbox.runtime.retrying.FIRST_WAIT", 0.0)
+    door = Returning()
+    door.seen = []
+    async with place(tmp_path, door) as here, asyncio.TaskGroup() as group:
+        ruling = group.create_task(here.holding.ruled(Kind.FAILURE, FAILED, in_place=True, keep=for_ever))
+        await door.is_held.wait()
+        door.order_now(Unavailable("away"))
+        assert await heard(door, Orders()) == ["held"]
+        assert door.seen == [Orders().mark, "", Orders().mark]
+        assert here.news == [], "it changes nothing else"
+        door.order_now(Unavailable("away"))
+        assert await heard(door, Orders(hold=1)) == []
+        door.order_now(Unavailable("away"))
+        assert await heard(door, Orders(hold=1)) == []
+        door.order_now(Orders(hold=1, ruling=RETRY))
+        assert await ruling == RETRY
+        await here.holding.resume(1, "retry")
+        door.order_now(Unavailable("away"))
+        assert await heard(door, Orders(hold=1, ruling=RETRY)) == ["resumed"]
+
+
+async def test_of_an_action_that_was_never_held_nothing_is_told(tmp_path: Path) -> None:
+    async with place(tmp_path) as here:
+        here.door.order_now(Orders(armed=Armed(after=True)), Orders(hold=1), Orders())
+        for _ in range(100):
+            await asyncio.sleep(0)
+        assert here.door.faults.calls == []
+
+
+async def test_what_is_to_be_stopped_is_not_announced_again(tmp_path: Path) -> None:
+    async with place(tmp_path) as here, asyncio.TaskGroup() as group:
+        ruling = group.create_task(here.holding.ruled(Kind.FAILURE, FAILED, in_place=True, keep=for_ever))
+        await here.door.is_held.wait()
+        stop = Order(state=State.CANCELED, message="by anna")
+        assert await heard(here.door, Orders(hold=1), Orders(stop=stop)) == []
+        assert await ruling is None
+
+
+class Deaf(FakeDoor):
+    """The first hold is heard of at once; announced again it is answered so, one answer after the other."""
+
+    refusals: list[Refusal]
+
+    async def held(self, attempt: str, held: Held) -> None:
+        await super().held(attempt, held)
+        if len(self.refusals) and self.faults.calls.count("held") > 1:
+            raise self.refusals.pop(0)
+
+
+async def test_what_is_refused_ends_nothing_and_an_appliance_that_is_away_is_told_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr("tinkbox.runtime.retrying.FIRST_WAIT", 0.0)
+    door = Deaf()
+    door.refusals = [Conflict("the attempt ended already"), Unavailable("away"), Unavailable("away")]
+    async with place(tmp_path, door) as here, asyncio.TaskGroup() as group:
+        ruling = group.create_task(here.holding.ruled(Kind.FAILURE, FAILED, in_place=True, keep=for_ever))
+        await door.is_held.wait()
+        assert await heard(door, Orders(hold=1), Orders()) == ["held"]
+        assert "the attempt ended already" in caplog.text
+        assert await heard(door, Orders(armed=Armed(after=True))) == 3 * ["held"]
+        door.order_now(Orders(hold=1, ruling=RETRY))
+        assert await ruling == RETRY

@@ -39,7 +39,7 @@ def to_service(headers: Iterable[tuple[str, str]], options: Sequence[str]) -> He
 
     Raises Invalid for a header that could not be passed on as it is.
     """
-    dropped = _OURS | _named(options)
+    dropped = _OURS | tokens(options)
     passed = []
     for name, value in headers:
         key = name.lower()
@@ -54,7 +54,7 @@ def to_service(headers: Iterable[tuple[str, str]], options: Sequence[str]) -> He
 
 def to_client(headers: Iterable[tuple[str, str]], options: Sequence[str]) -> Headers:
     """What of a service's headers its client gets; otherwise as `to_service`."""
-    dropped = _OF_A_CONNECTION | _named(options) - {"content-length"}
+    dropped = _OF_A_CONNECTION | tokens(options) - {"content-length"}
     return [(name, _fit(name, value)) for name, value in headers if name.lower() not in dropped]
 
 
@@ -73,8 +73,9 @@ def origin(client: str, host: str, port: int, prefix: str) -> Headers:
     return [*told, ("X-Real-Ip", client), ("Forwarded", f"for={client}{named};proto=http")]
 
 
-def _named(options: Sequence[str]) -> frozenset[str]:
-    return frozenset(option.strip().lower() for value in options for option in value.split(","))
+def tokens(values: Sequence[str]) -> frozenset[str]:
+    """What a header lists, in all of its lines, in lower case."""
+    return frozenset(token.strip().lower() for value in values for token in value.split(","))
 
 
 def _fit(name: str, value: str) -> str:

@@ -24,7 +24,7 @@ from tinkbox.model.services import APPLIANCE, ENDED, Phase
 from tinkbox.proxy.headers import origin, to_service
 from tinkbox.proxy.request_target import Target, read_host, read_target, rewritten
 from tinkbox.proxy.requests import Forwarder, Unanswered
-from tinkbox.proxy.websocket_tunnel import asks_for_websocket
+from tinkbox.proxy.websocket_tunnel import asks_for_websocket, asks_to_switch
 from tinkbox.wire.routing.rules import Request
 
 RETRY_SECONDS: Final = 2
@@ -83,7 +83,9 @@ class Proxy:
             if not covered and not isinstance(request.match_info.http_exception, web.HTTPNotFound):
                 return await handler(request)
             try:
-                return await self._answer(request, host)
+                answer = await self._answer(request, host)
+                # aiohttp may drop what stands behind a request that asks for another protocol and gets none.
+                return _closing(answer) if hdrs.UPGRADE in request.headers else answer
             except NotFound:
                 if covered:
                     raise
@@ -103,7 +105,7 @@ class Proxy:
             headers = to_service(request.headers.items(), request.headers.getall(hdrs.CONNECTION, ()))
         except Invalid as refused:
             return _closing(problem(400, "bad-request", str(refused)))
-        if hdrs.UPGRADE in request.headers and not asks_for_websocket(request):
+        if asks_to_switch(request) and not asks_for_websocket(request):
             return _closing(
                 problem(501, "not-implemented", "of all protocols to switch to only WebSocket is known here")
             )
@@ -126,7 +128,7 @@ class Proxy:
     @contextmanager
     def _room(self, request: web.Request) -> Iterator[None]:
         """Room for what a request begins, until it is over; raises TooMany."""
-        if hdrs.UPGRADE not in request.headers:
+        if not asks_to_switch(request):
             yield
             return
         holder, room = holder_of(request), self._websockets
@@ -215,7 +217,7 @@ def _later(why: str) -> web.Response:
     return answer
 
 
-def _closing(answer: web.Response) -> web.Response:
+def _closing(answer: web.StreamResponse) -> web.StreamResponse:
     """A connection on which a request was sent that is not understood is used no further."""
     answer.force_close()
     return answer

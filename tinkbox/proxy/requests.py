@@ -28,7 +28,7 @@ from tinkbox.door.client_presence import ClientGone, WhileThere
 from tinkbox.model.errors import Invalid
 from tinkbox.proxy.headers import Headers
 from tinkbox.proxy.responses import Broken, cut, pass_back
-from tinkbox.proxy.websocket_tunnel import HandshakeRefused, carry
+from tinkbox.proxy.websocket_tunnel import HandshakeRefused, asks_to_switch, carry
 
 CONNECT_SECONDS: Final = 5.0
 SILENT_SECONDS: Final = 3600.0
@@ -74,7 +74,7 @@ class Forwarder:
             raise Unanswered(_told(error)) from error
 
     async def _answered(self, request: web.Request, url: URL, headers: Headers) -> web.StreamResponse:
-        if hdrs.UPGRADE in request.headers:
+        if asks_to_switch(request):
             return await carry(request, self._once, url, headers)
         body = request.content if request.body_exists else None
         if body is not None and request.content_length is not None:

@@ -6,20 +6,30 @@ message costs more than its bytes, and of each direction only what fits into the
 
 import asyncio
 import base64
+import binascii
 import hashlib
-from collections.abc import Mapping
+import socket
+import struct
+from contextlib import suppress
 from typing import Any, Final, cast
 
-from aiohttp import ClientError, ClientResponse, ClientSession, hdrs, web
+from aiohttp import ClientError, ClientResponse, ClientSession, HttpVersion11, hdrs, web
 from yarl import URL
 
 from tinkbox.door.connections import limit_silence
 from tinkbox.model.errors import Invalid
-from tinkbox.proxy.headers import Headers
+from tinkbox.proxy.headers import Headers, tokens
 from tinkbox.proxy.responses import Broken, pass_back
 
-# What one side said last is sent to the other one for so long.
+# When one side is gone, and nothing passes for so long, it is over.
 CLOSE_SECONDS: Final = 30.0
+# Draft versions 7 and 8 have the frames of 13.
+_VERSIONS: Final = ("13", "8", "7")
+_KEY_BYTES: Final = 16
+# linux/tcp.h, struct tcp_info: tcpi_state, and tcpi_bytes_acked.
+_TCP_INFO: Final = struct.Struct("=B119xQ")
+# net/tcp_states.h: ESTABLISHED, FIN_WAIT1 and FIN_WAIT2.  In all others the peer has said FIN or RST, read or not.
+_THERE: Final = frozenset({1, 4, 5})
 _OF_THE_HANDSHAKE: Final = "sec-websocket-"
 _ASKED: Final = (hdrs.SEC_WEBSOCKET_PROTOCOL, hdrs.SEC_WEBSOCKET_EXTENSIONS)
 _ANSWERED: Final = (hdrs.SEC_WEBSOCKET_ACCEPT, *_ASKED)
@@ -34,13 +44,32 @@ class HandshakeRefused(ClientError):
         self.answer = answer
 
 
+def asks_to_switch(request: web.Request) -> bool:
+    """Whether a request asks for another protocol; in HTTP/1.0 nobody can (RFC 9110 §7.8)."""
+    return hdrs.UPGRADE in request.headers and request.version >= HttpVersion11
+
+
 def asks_for_websocket(request: web.Request) -> bool:
-    """Whether a request can be answered with a WebSocket."""
-    return request.method == "GET" and web.WebSocketResponse().can_prepare(request).ok
+    """Whether a request can be answered with a WebSocket (RFC 6455 §4.2.1)."""
+    return (
+        request.method == "GET"
+        and asks_to_switch(request)
+        and "websocket" in tokens(request.headers.getall(hdrs.UPGRADE))
+        and "upgrade" in tokens(request.headers.getall(hdrs.CONNECTION, ()))
+        and request.headers.get(hdrs.SEC_WEBSOCKET_VERSION, "") in _VERSIONS
+        and _is_key(request.headers.get(hdrs.SEC_WEBSOCKET_KEY, ""))
+    )
+
+
+def _is_key(text: str) -> bool:
+    try:
+        return len(base64.b64decode(text, validate=True)) == _KEY_BYTES
+    except (binascii.Error, ValueError):  # ValueError: it is not ASCII
+        return False
 
 
 async def carry(request: web.Request, session: ClientSession, url: URL, headers: Headers) -> web.StreamResponse:
-    """Answer a request with a WebSocket that leads to the one at `url`, until either side ends.
+    """Answer a request with a WebSocket that leads to the one at `url`, until both sides end or one is gone.
 
     Raises ClientError or Invalid when the service opens none, Broken when it goes away then.  Another answer of it is
     passed on: the session must raise HandshakeRefused for it.
@@ -52,7 +81,7 @@ async def carry(request: web.Request, session: ClientSession, url: URL, headers:
     asked += [(name, ", ".join(given)) for name in _ASKED if (given := request.headers.getall(name, ()))]
     try:
         async with session.get(url, headers=asked, allow_redirects=False) as answer:
-            _check(answer.headers, key)
+            _check(answer, key)
             opened = web.StreamResponse(status=101, headers={hdrs.CONNECTION: "Upgrade", hdrs.UPGRADE: "websocket"})
             for name in _ANSWERED:
                 opened.headers.extend((name, value) for value in answer.headers.getall(name, ()))
@@ -65,12 +94,13 @@ async def carry(request: web.Request, session: ClientSession, url: URL, headers:
             return await pass_back(request, refused.answer)
 
 
-def _check(headers: Mapping[str, str], key: str) -> None:
+def _check(answer: ClientResponse, key: str) -> None:
     """Raises Invalid for an answer that opens no WebSocket (RFC 6455 §4.1)."""
+    headers = answer.headers
     accepted = base64.b64encode(hashlib.sha1(key.encode() + _SUFFIX, usedforsecurity=False).digest()).decode()
     if (
-        headers.get(hdrs.UPGRADE, "").lower() != "websocket"
-        or "upgrade" not in headers.get(hdrs.CONNECTION, "").lower()
+        [each.lower() for each in headers.getall(hdrs.UPGRADE, ())] != ["websocket"]
+        or "upgrade" not in tokens(headers.getall(hdrs.CONNECTION, ()))
         or headers.get(hdrs.SEC_WEBSOCKET_ACCEPT, "").strip() != accepted
     ):
         raise Invalid("it opens no WebSocket")
@@ -90,13 +120,24 @@ async def _joined(request: web.Request, answer: ClientResponse) -> None:
     cast("Any", connection.protocol).set_parser(early, None)
     client.join(service, bytes(early))
     service.join(client, bytes(first))
-    both = [client.lost, service.lost]
     try:
-        await asyncio.wait(both, return_when=asyncio.FIRST_COMPLETED)
-        await asyncio.wait(both, timeout=CLOSE_SECONDS)
+        await _until_over(client, service)
     finally:
-        client.transport.abort()
-        service.transport.abort()
+        client.end()
+        service.end()
+
+
+async def _until_over(client: "_Side", service: "_Side") -> None:
+    """Wait until both connections are closed, or one side is gone and nothing passes.
+
+    The kernel is asked, because of whom nothing is read while the other one takes nothing we hear neither FIN nor RST.
+    """
+    before = None
+    while (await asyncio.wait([client.lost, service.lost], timeout=CLOSE_SECONDS))[1]:
+        now = (client.standing(), service.standing())
+        if now == before and not all(there for there, _ in now):
+            return
+        before = now
 
 
 class _Early(bytearray):
@@ -111,7 +152,7 @@ class _Early(bytearray):
 
 
 class _Side(asyncio.Protocol):
-    """One of two connections; what comes here goes to the `other` one.
+    """One of two connections; what comes here goes to the `other` one, the end of it as well.
 
     The protocol that it had before hears only that it is over.
     """
@@ -120,6 +161,7 @@ class _Side(asyncio.Protocol):
         self.transport = transport
         self.lost: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._before = transport.get_protocol()
+        self.said_all = False
 
     def join(self, other: "_Side", early: bytes) -> None:
         """Lead to another one, and send here what that one said already."""
@@ -132,8 +174,23 @@ class _Side(asyncio.Protocol):
         if not self.transport.is_reading():
             self.transport.resume_reading()
 
+    def end(self) -> None:
+        """Close it, whatever was not sent yet."""
+        if not self.lost.done():  # a transport that sent its rest and closed then cannot be told so
+            self.transport.abort()
+
+    def standing(self) -> tuple[bool, int]:
+        """Whether the peer is there to say more, and how many bytes it took."""
+        connection: socket.socket | None = self.transport.get_extra_info("socket")
+        # Neither the node door nor a service is at a unix socket, which has no such state.
+        if connection is None or self.lost.done():
+            return False, 0
+        state, taken = _TCP_INFO.unpack(connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, _TCP_INFO.size))
+        return state in _THERE, taken
+
     def data_received(self, data: bytes) -> None:
-        self._other.transport.write(data)
+        if not self._other.transport.is_closing():
+            self._other.transport.write(data)
 
     def pause_writing(self) -> None:
         self._other.transport.pause_reading()
@@ -141,14 +198,23 @@ class _Side(asyncio.Protocol):
     def resume_writing(self) -> None:
         self._other.transport.resume_reading()
 
-    def eof_received(self) -> None:
-        self._other.transport.close()
+    def eof_received(self) -> bool:
+        self.said_all = True
+        if self._other.said_all:
+            self._other.transport.close()
+            return False
+        with suppress(OSError):  # it was reset, of which it hears itself
+            self._other.transport.write_eof()
+        return True
 
     def connection_lost(self, exc: Exception | None) -> None:
-        if exc is None:
+        if self.said_all:
+            # The other one goes on until it has taken all and ends as well: closed now it could be reset before that.
+            self._other.transport.resume_reading()
+        elif exc is None:
             self._other.transport.close()
         else:
-            self._other.transport.abort()
+            self._other.end()
         self._before.connection_lost(exc)
         if not self.lost.done():
             self.lost.set_result(None)

@@ -4,7 +4,7 @@ The verdict is a row in the store, and the first one counts.  The worker sees it
 said that it was carried out, so that no lost answer and no restart takes it away or has it carried out twice.
 
 A worker lets nothing go without a verdict.  Whoever says that an action runs, of which no verdict is known here, was
-given it by a store that was put back since: it is believed, for the action runs whatever is noted here.
+given it by a store that was put back since: it is believed where a breakpoint was set, as what is asked inside a container is.
 """
 
 from collections.abc import Callable
@@ -185,7 +185,7 @@ class Breakpoints:
             held_before = tables.holds.open_of(token)
             if held_before is not None:
                 # A worker that was killed after it carried out a verdict may never have said so.
-                if held.sequence < held_before.sequence or not _may_run(held_before):
+                if held.sequence < held_before.sequence or not _may_run(tables, held_before):
                     raise Conflict(
                         f"attempt {token} is held already ({held_before.sequence}), and no verdict has it run"
                     )
@@ -216,7 +216,7 @@ class Breakpoints:
             if hold.sequence > resumed.sequence:
                 _hold_of(tables, token, resumed.sequence)
                 return None, []
-            if not _may_run(hold):
+            if not _may_run(tables, hold):
                 raise Conflict(f"hold {hold.sequence} of attempt {token} goes on: no verdict has it run")
             return None, resume(tables, attempt, hold, self._clock())
 
@@ -234,7 +234,7 @@ class Breakpoints:
             hold = _hold_of(tables, token, asked.sequence)
             person = tables.shells.person(asked.shell, token) if asked.shell else None
             if person is None and not tables.holds.was_armed(hold.workflow_id):
-                # Or a machine held its action for ever, and no clock would run.
+                # Or a machine held its action for ever, and no clock would run: `_may_run` says the same.
                 raise Conflict(
                     f"workflow {hold.workflow_id} has no breakpoint: only a person decides what becomes of this hold"
                 )
@@ -306,9 +306,11 @@ def _hold_of(tables: Tables, token: str, sequence: int) -> Hold:
     return hold
 
 
-def _may_run(hold: Hold) -> bool:
+def _may_run(tables: Tables, hold: Hold) -> bool:
     """Whether the action can run though its hold is open here; what was decided after the store was copied is not known."""
-    return hold.verdict is None or resumes(hold)
+    if hold.verdict is None:
+        return tables.holds.was_armed(hold.workflow_id)
+    return resumes(hold)
 
 
 def _begun(held: Held, token: str, breakpoints: model.Breakpoints, now: datetime) -> Hold:

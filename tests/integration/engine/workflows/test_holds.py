@@ -65,6 +65,9 @@ async def test_nobody_but_a_person_decides_about_a_hold_that_nobody_wanted(box: 
     for verb in (Verb.RETRY, Verb.FAIL):
         with pytest.raises(Conflict, match="only a person decides"):
             await work.asked(verb)
+    for say in (work.resumed, work.held):
+        with pytest.raises(Conflict, match="no verdict has it run"):
+            await say(sequence=2)
     assert (await work.decide(Verb.RETRY)).verdict is not None
 
 

@@ -385,7 +385,7 @@ async def test_two_that_are_there_may_stand_still(sending: str, monkeypatch: pyt
 async def test_who_still_takes_something_gets_all_of_what_the_other_said_before_it_went(
     leaving: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(websocket_tunnel, "CLOSE_SECONDS", 0.3)
+    monkeypatch.setattr(websocket_tunnel, "CLOSE_SECONDS", 1.0)
     held = Held(monkeypatch)
     async with bare() as ends:
         gone, other = ends.pair(leaving)

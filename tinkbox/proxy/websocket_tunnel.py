@@ -118,8 +118,10 @@ async def _joined(request: web.Request, answer: ClientResponse) -> None:
     first, early = _Early(), _Early()
     cast("Any", request.protocol).set_parser(first)
     cast("Any", connection.protocol).set_parser(early, None)
-    client.join(service, bytes(early))
-    service.join(client, bytes(first))
+    client.take_over(service)
+    service.take_over(client)
+    client.begin(bytes(early))
+    service.begin(bytes(first))
     try:
         await _until_over(client, service)
     finally:
@@ -163,16 +165,24 @@ class _Side(asyncio.Protocol):
         self._before = transport.get_protocol()
         self.said_all = False
 
-    def join(self, other: "_Side", early: bytes) -> None:
-        """Lead to another one, and send here what that one said already."""
+    def take_over(self, other: "_Side") -> None:
+        """Lead to another one from now on; nothing is read of either before both have begun."""
         self._other = other
+        self.transport.pause_reading()
         self.transport.set_protocol(self)
-        if self.transport.is_closing():
-            other.transport.close()
+        # The protocol before may have been told to wait, of which nobody tells this one: it is told when all is sent.
+        self._full = self.transport.get_write_buffer_size() > 0
+        if self._full:
+            self.transport.set_write_buffer_limits(high=0)
+
+    def begin(self, early: bytes) -> None:
+        """Send here what the other one said already, and hear it from now on."""
+        if self._other.transport.is_closing():
+            self.transport.close()
         if early:
             self.transport.write(early)
-        if not self.transport.is_reading():
-            self.transport.resume_reading()
+        if not self._full:
+            self._other.transport.resume_reading()
 
     def end(self) -> None:
         """Close it, whatever was not sent yet."""
@@ -193,9 +203,12 @@ class _Side(asyncio.Protocol):
             self._other.transport.write(data)
 
     def pause_writing(self) -> None:
+        self._full = True
         self._other.transport.pause_reading()
 
     def resume_writing(self) -> None:
+        self._full = False
+        self.transport.set_write_buffer_limits()
         self._other.transport.resume_reading()
 
     def eof_received(self) -> bool:

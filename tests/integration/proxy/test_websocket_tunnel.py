@@ -417,13 +417,13 @@ async def test_who_has_said_all_still_hears_the_answer(leaving: str) -> None:
 def sides(monkeypatch: pytest.MonkeyPatch) -> list[websocket_tunnel._Side]:
     """What the tunnel has of both connections, the client's first."""
     made: list[websocket_tunnel._Side] = []
-    join = websocket_tunnel._Side.join
+    take_over = websocket_tunnel._Side.take_over
 
-    def joined(side: websocket_tunnel._Side, other: websocket_tunnel._Side, early: bytes) -> None:
+    def taken_over(side: websocket_tunnel._Side, other: websocket_tunnel._Side) -> None:
         made.append(side)
-        join(side, other, early)
+        take_over(side, other)
 
-    monkeypatch.setattr(websocket_tunnel._Side, "join", joined)
+    monkeypatch.setattr(websocket_tunnel._Side, "take_over", taken_over)
     return made
 
 

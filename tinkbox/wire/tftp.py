@@ -21,6 +21,8 @@ DEFAULT_TIMEOUT: Final = 1.0
 # As with TCP (RFC 1123 §4.2.3.2): so many times the slowest of the last rounds, and never less than this.
 ROUNDS: Final = 4
 LEAST_PATIENCE: Final = 0.2
+# No client waits less before it asks again, and no network takes so long to deliver a datagram twice.
+DOUBLED: Final = 0.5
 # A line that loses every fifth datagram lets a third of all rounds fail: with these, one of a million blocks.
 RETRIES: Final = 14
 # A client that never acknowledged may be spoofed: retry less.
@@ -223,13 +225,14 @@ class ReadTransfer:
             return [b"".join(parts)]
         return self._next_window()
 
-    def asked_again(self) -> Sequence[bytes]:
-        """What to send to a client that asks for the same once more: the first datagrams, as long as it has taken none.
+    def asked_again(self, after: float) -> Sequence[bytes]:
+        """What to send to a client that asks for the same once more, `after` seconds of what it was sent last.
 
-        A network may have doubled its request, so that it hears us already: another transfer in place of this one would
-        leave it without an answer (RFC 1350 §4).
+        A network may have doubled its request: then it hears us already, and another transfer in place of this one would
+        leave it without an answer (RFC 1350 §4); there are clients that give up when they get the first datagrams twice.
+        One that has heard nothing for DOUBLED seconds gets them again.
         """
-        if self.done or self._heard:
+        if self.done or self._heard or after < DOUBLED:
             return ()
         self.retransmissions += 1
         self._sent = 0

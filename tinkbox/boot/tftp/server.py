@@ -10,6 +10,7 @@ import socket
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import NoReturn, Protocol
 
@@ -207,7 +208,9 @@ class TftpServer:
         running, way = self._transfers.get(peer), way_to(peer[0], self._interface)
         request = unfragmented(request, way.mtu)
         if running is not None and running.request == request:
-            self._send_first(running, running.transfer.asked_again)
+            now = self._monotonic()
+            after, running.heard = now - running.heard, now
+            self._send_first(running, partial(running.transfer.asked_again, after))
             return
         if request.mode != "octet":
             self._answer([encode_error(ErrorCode.ILLEGAL_OPERATION, "only octet mode: tftp -m octet")], peer)

@@ -125,7 +125,8 @@ def _machines(snapshot: Snapshot) -> RenderableType:
         return Text("no machine is known yet: tinkbox hardware push --file machine.json", style="dim")
     table = _table("MACHINE", "MAC", "ADDRESS", "LAST SEEN AT", "SINCE", "NETBOOT")
     for machine in snapshot.machines:
-        table.add_row(
+        _add_row(
+            table,
             _short(clean(machine.hostname or machine.id[:8], 30), "bold"),
             machine.mac,
             machine.address,
@@ -157,6 +158,11 @@ def _table(*titles: str) -> Table:
     return table
 
 
+def _add_row(table: Table, *cells: RenderableType) -> None:
+    """Each as it is: in a plain text rich would draw a disc for the `:cd:` of a MAC."""
+    table.add_row(*(Text(each) if isinstance(each, str) else each for each in cells))
+
+
 def _short(text: str, style: str = "") -> Text:
     """In one line, cut to the width that there is."""
     return Text(text, style=style, no_wrap=True, overflow="ellipsis")
@@ -175,7 +181,7 @@ def _strangers(snapshot: Snapshot) -> RenderableType:
             if text
         )
         since = elapsed(stranger.stage_at, snapshot.now)
-        table.add_row(clean(stranger.mac, 17), _short(clean(stranger.stage)), since, more)
+        _add_row(table, clean(stranger.mac, 17), _short(clean(stranger.stage)), since, more)
     return table
 
 
@@ -186,7 +192,7 @@ def _limits(snapshot: Snapshot) -> RenderableType:
             f"{clean(each.holder, 60)} ({each.held}, refused {counted(each.refused, 'time')})"
             for each in limit.held_back
         )
-        table.add_row(limit.name, f"{limit.used} of {limit.total}", Text(held_back, style="yellow"))
+        _add_row(table, limit.name, f"{limit.used} of {limit.total}", Text(held_back, style="yellow"))
     return table
 
 
@@ -237,8 +243,8 @@ def _workflow(workflow: WorkflowLine, now: datetime) -> Iterable[RenderableType]
     table = Table.grid(padding=(0, 2, 0, 0))
     for task in workflow.tasks:
         skipped = Text(f"{task.skipped} skipped" if task.skipped else "", style="dim")
-        table.add_row(Text("  " + clean(task.name, 40)), Text(clean(task.worker, 30), style="dim"),
-                      _bar(task, colour), f"{task.done}/{task.total}", skipped)  # fmt: skip
+        _add_row(table, Text("  " + clean(task.name, 40)), Text(clean(task.worker, 30), style="dim"),
+                 _bar(task, colour), f"{task.done}/{task.total}", skipped)  # fmt: skip
     yield table
     yield from _left_out(workflow.tasks_after, "task", "after these")
     if workflow.ended_at is None:

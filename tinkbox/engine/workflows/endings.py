@@ -3,7 +3,7 @@
 Each function works on the writer's tables and returns the machines to be told after the commit (`tell`).
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from datetime import datetime
 
@@ -13,7 +13,7 @@ from tinkbox.engine.rules.service_runs import told_to_end
 from tinkbox.engine.rules.transitions import ACTION, ENDING, WORKFLOW, Happening, advance
 from tinkbox.engine.wakeups import CHANGES, SERVICES, Wakeups, worker_wakeup
 from tinkbox.model import history
-from tinkbox.model.breakpoint import Override
+from tinkbox.model.breakpoint import Hold, Override, Verdict
 from tinkbox.model.conditions import explanation, why_stopped
 from tinkbox.model.reasons import hint
 from tinkbox.model.services import ServiceStatus
@@ -22,14 +22,27 @@ from tinkbox.store.database import Tables
 from tinkbox.store.workflows import Attempt
 
 
-def end_attempt(tables: Tables, attempt: Attempt, outcome: Outcome, now: datetime) -> list[str]:
-    """End an attempt, with it its action or only this try at it, and when that decides it the workflow."""
+def _given(hold: Hold | None) -> Verdict | None:
+    return hold.verdict if hold else None
+
+
+def end_attempt(
+    tables: Tables,
+    attempt: Attempt,
+    outcome: Outcome,
+    now: datetime,
+    counting: Callable[[Hold | None], Verdict | None] = _given,
+) -> list[str]:
+    """End an attempt, with it its action or only this try at it, and when that decides it the workflow.
+
+    `counting` tells the verdict that counts at the hold that it ends in, if any: else the one that was given there.
+    """
     step = tables.workflows.step(attempt.workflow_id, attempt.position)
     status, workflow_id = step.status, step.workflow_id
     was_held = status.state is State.HELD or attempt.resumed_at is not None
     holds = tables.holds.of_attempt(attempt.token) if was_held else []
     hold = next((each for each in holds if each.ended_at is None), None)
-    verdict = hold.verdict if hold else None
+    verdict = counting(hold)
     again = tries_again(step, outcome, verdict)
     happening = Happening.TRIED_AGAIN if again else ENDING[outcome.state]
     outcome = replace(outcome, hint="" if outcome.state is State.SUCCESS else hint(outcome.reason))

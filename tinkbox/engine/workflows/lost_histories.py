@@ -2,9 +2,11 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
+from itertools import takewhile
 
 from tinkbox.engine.machines.machines import Machines
 from tinkbox.engine.rules.transitions import ACTION, Happening, advance
+from tinkbox.engine.rules.verdicts import resumes
 from tinkbox.engine.wakeups import Wakeups
 from tinkbox.engine.workflows.beginnings import begin_attempt
 from tinkbox.engine.workflows.endings import end_attempt, tell
@@ -23,13 +25,16 @@ from tinkbox.engine.workflows.journals import (
 from tinkbox.engine.workflows.retries import awaited, take_up_again
 from tinkbox.engine.workflows.workflows import find_workflow
 from tinkbox.model import history
+from tinkbox.model.breakpoint import Hold, Verb, Verdict
 from tinkbox.model.errors import Conflict
 from tinkbox.model.journal import Entry, Standing, summary
-from tinkbox.model.workflow import BEGUN, DONE, State, Workflow
+from tinkbox.model.workflow import BEGUN, DONE, Outcome, State, Workflow
 from tinkbox.store.database import Store, Tables
 from tinkbox.store.journals import LostHistory
 from tinkbox.store.workflows import Attempt
 from tinkbox.wire.messages.journal import Answer, History
+
+ANEW = Verdict(verb=Verb.RETRY, who="somebody whom the store lost", fresh=True)
 
 
 class LostHistories:
@@ -89,9 +94,9 @@ class LostHistories:
     async def take_over(self, key: str, who: str) -> str:
         """Bring the store up to what the machines of a workflow did since; returns the workflow's id.
 
-        Attempts that ended begin and end as their workers say; one that did not goes on as the current one.  A workflow
-        that the store has for ended badly was retried: it is retried here as well.  Raises Conflict when the workflow has
-        no such history, or when what was done does not fit its plan.
+        Attempts that ended begin and end as their workers say, whatever a person who did not know of it decided here; one
+        that did not goes on as the current one.  A workflow that the store has for ended badly was retried: it is retried
+        here as well.  Raises Conflict when the workflow has no such history, or when what was done does not fit its plan.
         """
 
         def use_case(tables: Tables) -> tuple[str, list[str], list[Workflow]]:
@@ -165,7 +170,7 @@ def _brought_up(
         entry = left[turn.worker].pop(0)
         if tables.workflows.attempt(entry.attempt) is None and entry.position <= behind[turn.worker]:
             raise Conflict(_unfit("this appliance has begun something else on it meanwhile", turn))
-        woken += _happened(tables, turn, entry, now)
+        woken += _happened(tables, turn, entry, _tried_anew(left, turn.worker, entry), now)
     return woken
 
 
@@ -200,7 +205,37 @@ def _retried(tables: Tables, lost: LostHistory, entry: Entry) -> Workflow | None
     return None
 
 
-def _happened(tables: Tables, lost: LostHistory, entry: Entry, now: datetime) -> list[str]:
+def _tried_anew(left: Mapping[str, Sequence[Entry]], worker: str, entry: Entry) -> bool:
+    """Whether an attempt's action was tried anew after it, as what is `left` to take over tells."""
+    again = list(takewhile(lambda each: _action_of(each) == _action_of(entry), left[worker]))
+    if not again:
+        return False
+    # Another machine went on from a success: from this one, unless a later attempt succeeded as well.
+    went_on = any(
+        each.workflow_id == entry.workflow_id and each.index > entry.index
+        for other, entries in left.items()
+        if other != worker
+        for each in entries
+    )
+    return not went_on or (again[-1].outcome is not None and again[-1].outcome.state is State.SUCCESS)
+
+
+def _action_of(entry: Entry) -> tuple[str, int]:
+    return entry.workflow_id, entry.index
+
+
+def _counting(hold: Hold | None, outcome: Outcome, *, tried_anew: bool) -> Verdict | None:
+    """The verdict that an attempt ended by: what its machine did counts, not what was decided here before it told so.
+
+    A failure that was not held here may have ended its workflow, which a person retried.  Where a verdict has the action
+    run, it had run, or the verdict was never carried out: either way the end is none by it.
+    """
+    if tried_anew and (hold is not None or outcome.state is State.SUCCESS):
+        return ANEW
+    return None if hold is None or resumes(hold) else hold.verdict
+
+
+def _happened(tables: Tables, lost: LostHistory, entry: Entry, tried_anew: bool, now: datetime) -> list[str]:
     attempt = tables.workflows.attempt(entry.attempt)
     if attempt is None:
         step = tables.workflows.step(entry.workflow_id, entry.index)
@@ -215,9 +250,10 @@ def _happened(tables: Tables, lost: LostHistory, entry: Entry, now: datetime) ->
             started_at=now,
         )
         begin_attempt(tables, step, attempt, now, entry.position)
-    if not entry.over or entry.outcome is None:
+    outcome = entry.outcome
+    if not entry.over or outcome is None:
         return [lost.worker]
-    return end_attempt(tables, attempt, entry.outcome, now)
+    return end_attempt(tables, attempt, outcome, now, lambda hold: _counting(hold, outcome, tried_anew=tried_anew))
 
 
 def _unfit(why: str, lost: LostHistory) -> str:

@@ -6,6 +6,7 @@ from dataclasses import replace
 import pytest
 
 from tests.integration.engine.appliance import RELAY, Appliance, mac
+from tests.integration.engine.holding import AtWork, begun
 from tinkbox.engine.rules.arming import Change
 from tinkbox.model.breakpoint import Kind, Verb, Verdict
 from tinkbox.model.errors import Conflict
@@ -382,3 +383,138 @@ async def test_a_workflow_shows_why_it_failed_again_once_the_work_after_it_is_di
     (workflow,) = (await box.overview.snapshot("1")).workflows
     assert workflow.failure is not None
     assert workflow.failure.reason == "Why"
+
+
+THREE = ONCE.replace("{name: two, image: x}", "{name: two, image: x}, {name: three, image: x}")
+
+
+async def at_hold(box: Appliance, text: str, change: Change, outcome: Outcome) -> AtWork:
+    """The first action's attempt is held after its end, and the store knows that."""
+    work = await begun(box, text, change=change)
+    await work.held(Kind.AFTER if outcome.state is State.SUCCESS else Kind.FAILURE, outcome=outcome)
+    return work
+
+
+def ended(work: AtWork, outcome: Outcome) -> Entry:
+    """What the worker tells of the attempt that the store has for held."""
+    return replace(entry(1, work.key, 0, "one", outcome), attempt=work.offer.attempt)
+
+
+AFTER = Change(after=("t/one",))
+
+
+@pytest.mark.parametrize(
+    "known", [True, False], ids=["of a hold that the store knows", "of a hold that it lost as well"]
+)
+async def test_a_lost_verdict_to_try_a_success_anew_is_taken_over(box: Appliance, known: bool) -> None:
+    if known:
+        work = await at_hold(box, ONCE, AFTER, DONE)
+        first = ended(work, DONE)
+        worker, flow = work.worker, work.key
+    else:
+        worker, flow = await box.machine(1), await box.workflow(ONCE)
+        first = entry(1, flow, 0, "one", DONE)
+    await told(box, worker, first, entry(2, flow, 0, "one", DONE), entry(3, flow, 0, "one"))
+    await box.lost_histories.take_over(flow, "ann")
+    assert await states(box, flow) == [State.RUNNING, State.RUNNING, State.PENDING]
+    assert [each.state for each in await box.workflows.attempts(flow)] == [State.SUCCESS, State.SUCCESS, State.RUNNING]
+    assert "workflow.retried" not in [each.kind for each in await box.workflows.events(flow)]
+
+
+async def test_a_success_before_a_retry_from_an_earlier_action_was_not_tried_anew(box: Appliance, worker: str) -> None:
+    other = await box.machine(2)
+    flow = await box.workflow(RELAY, a=1, b=2)
+    offer = await box.offer(worker)
+    assert offer is not None
+    await box.report(worker, offer)
+    did = [replace(entry(each, flow, 1, "two", DONE), task="first") for each in (2, 3)]
+    await told(box, worker, did[0], replace(did[1], outcome=None, over=False))
+    await told(box, other, replace(entry(1, flow, 2, "three", FAILED), attempt="lost-b", task="second"))
+    await box.lost_histories.take_over(flow, "ann")
+    assert await states(box, flow) == [State.RUNNING, State.SUCCESS, State.RUNNING, State.PENDING, State.PENDING]
+    assert "workflow.retried" in [each.kind for each in await box.workflows.events(flow)]
+
+
+async def test_a_success_that_was_tried_anew_before_another_machine_went_on_is_taken_over(
+    box: Appliance, worker: str
+) -> None:
+    other = await box.machine(2)
+    flow = await box.workflow(RELAY, a=1, b=2)
+    first = [
+        replace(entry(each, flow, each > 1, "two" if each > 1 else "one", DONE), task="first") for each in (1, 2, 3)
+    ]
+    await told(box, worker, *first)
+    await told(box, other, replace(entry(1, flow, 2, "three"), attempt="lost-b", task="second"))
+    await box.lost_histories.take_over(flow, "ann")
+    assert await states(box, flow) == [State.RUNNING, State.SUCCESS, State.SUCCESS, State.RUNNING, State.PENDING]
+
+
+@pytest.mark.parametrize("verb", [Verb.RETRY, Verb.FAIL, Verb.CONTINUE])
+@pytest.mark.parametrize("fresh", [False, True])
+@pytest.mark.parametrize("later", [False, True], ids=["and no more", "and the one after it was begun"])
+async def test_a_verdict_counts_for_nothing_where_the_machine_succeeded(
+    box: Appliance, verb: Verb, fresh: bool, later: bool
+) -> None:
+    """Given in ignorance, or carried out before the machine succeeded: nothing that succeeded runs again."""
+    work = await at_hold(box, THREE, AFTER, DONE)
+    await work.decide(verb, fresh=fresh and verb is Verb.RETRY)
+    did = [ended(work, DONE), *[entry(2, work.key, 1, "two", DONE), entry(3, work.key, 2, "three")][: 2 * later]]
+    await told(box, work.worker, *did)
+    await box.lost_histories.take_over(work.key, "ann")
+    expected = "RUNNING SUCCESS SUCCESS RUNNING" if later else "RUNNING SUCCESS PENDING PENDING"
+    assert await work.states() == expected
+    assert (await work.hold()).ended_at is not None
+
+
+@pytest.mark.parametrize("verb", [Verb.RETRY, Verb.FAIL, Verb.CONTINUE, None])
+@pytest.mark.parametrize("outcome", [DONE, FAILED], ids=["a success", "a failure"])
+async def test_what_the_machine_tried_anew_was_tried_anew_whatever_the_verdict(
+    box: Appliance, verb: Verb | None, outcome: Outcome
+) -> None:
+    work = await at_hold(box, ONCE, Change(on_failure=True, after=("t/one",)), outcome)
+    if verb is not None:
+        await work.decide(verb, why="so")
+    await told(box, work.worker, ended(work, outcome), entry(2, work.key, 0, "one", DONE), entry(3, work.key, 1, "two"))
+    await box.lost_histories.take_over(work.key, "ann")
+    assert await work.states() == "RUNNING SUCCESS RUNNING"
+    assert [each.state for each in await box.workflows.attempts(work.key)] == [outcome.state, "SUCCESS", "RUNNING"]
+    assert await work.events("workflow") == ["workflow.created", "workflow.started"]
+
+
+@pytest.mark.parametrize(
+    ("verb", "outcome", "expected"),
+    [
+        (Verb.CONTINUE, replace(FAILED, state=State.SUCCESS), "RUNNING SUCCESS PENDING"),
+        (Verb.FAIL, FAILED, "FAILED FAILED PENDING"),
+        (Verb.RETRY, DONE, "RUNNING SUCCESS PENDING"),
+        (Verb.RETRY, FAILED, "FAILED FAILED PENDING"),
+    ],
+)
+async def test_a_verdict_that_the_store_has_and_the_machine_carried_out_since_is_taken_over(
+    box: Appliance, verb: Verb, outcome: Outcome, expected: str
+) -> None:
+    work = await at_hold(box, ONCE, Change(on_failure=True), FAILED)
+    await work.decide(verb, why="so")
+    await told(box, work.worker, ended(work, outcome))
+    await box.lost_histories.take_over(work.key, "ann")
+    assert await work.states() == expected
+
+
+async def test_a_verdict_to_fail_that_was_carried_out_leaves_no_retries(box: Appliance) -> None:
+    work = await at_hold(box, RETRIES, AFTER, DONE)
+    await work.decide(Verb.FAIL)
+    await told(box, work.worker, ended(work, FAILED))
+    await box.lost_histories.take_over(work.key, "ann")
+    assert await work.states() == "FAILED FAILED PENDING"
+
+
+async def test_a_failure_after_a_verdict_had_the_action_run_is_tried_again_as_the_template_has_it(
+    box: Appliance,
+) -> None:
+    work = await at_hold(box, RETRIES, AFTER, DONE)
+    await work.decide(Verb.RETRY)
+    await told(box, work.worker, ended(work, FAILED))
+    await box.lost_histories.take_over(work.key, "ann")
+    assert await work.states() == "RUNNING PENDING PENDING"
+    (failures,) = [each.failures for each in (await box.workflows.get(work.key)).actions][:1]
+    assert failures == 1

@@ -3,7 +3,7 @@
 What we leave unread still has to be taken from the queue, and a queue into which more comes than we can take loses
 packets of everybody.  So under a flood the kernel is told whom to let in: the machines that we know, and of all others,
 as of known ones that are part of the flood, a small share.  A flood is what is left unread so often, or what keeps the
-queue full, as it does as soon as we have other things to do.
+queue full, as it does as soon as we have other things to do.  It is over when the kernel keeps little out.
 """
 
 import asyncio
@@ -15,16 +15,17 @@ from math import inf
 from typing import Final
 
 from tinkbox.boot.network import packet_filter
-from tinkbox.boot.network.datagrams import room_taken
+from tinkbox.boot.network.datagrams import kept_out, room_taken
 from tinkbox.model.hardware import MacAddress
 
 ENOUGH: Final = 1000
 FULL: Final = 0.75  # of the queue
 WINDOW: Final = 0.25
 SETTLING: Final = 2.0  # until what waited in the queue before the filter is read
-LASTS: Final = 5.0  # seconds; twice as long whenever the flood is still there
-LASTS_AT_MOST: Final = 80.0
-NOISY: Final = 20
+LOOK_EVERY: Final = 1.0  # whether it is over
+CALM: Final = 250  # packets that are kept out meanwhile
+SAME: Final = 5.0  # seconds after the end of a flood, in which another one is the same
+NOISY: Final = 10  # packets of a known machine that are left unread within SETTLING
 SHARE: Final = 64
 MAX_KNOWN: Final = 3800  # a filter has at most 4,096 instructions
 _LOAD, _JUMP, _JUMP_EQUAL, _AND, _RETURN = 0x20, 0x05, 0x15, 0x54, 0x06
@@ -45,25 +46,31 @@ class FloodFilter:
         self._known = known
         self._monotonic = monotonic
         self._since = 0.0
+        self._unread = 0  # since then
         self._full_since = inf
-        self._dropped: Counter[bytes] = Counter()
-        self._lifting: asyncio.TimerHandle | None = None
-        self._lasts = LASTS
-        self._lifted = 0.0
+        self._counted_since = 0.0
+        self._dropped: Counter[bytes] = Counter()  # since then
+        self._noisy: set[bytes] = set()
+        self._looking: asyncio.TimerHandle | None = None
+        self._kept_out = 0
+        self._lifted = -inf
 
     @property
     def stands(self) -> bool:
         """Whether strangers are kept out now."""
-        return self._lifting is not None
+        return self._looking is not None
 
     def dropped(self, mac: bytes) -> None:
         """A packet with these six octets as its MAC was taken from the queue and left unread."""
         now = self._monotonic()
         if now - self._since > WINDOW:
-            self._since = now
+            self._since, self._unread = now, 0
+        if now - self._counted_since > SETTLING:
+            self._counted_since = now
             self._dropped.clear()
         self._dropped[mac] += 1
-        if self._dropped.total() >= ENOUGH:
+        self._unread += 1
+        if self._unread >= ENOUGH:
             self._begin()
 
     def look(self) -> None:
@@ -78,24 +85,37 @@ class FloodFilter:
 
     def lift(self) -> None:
         """Let everybody in again."""
-        if self._lifting is not None:
-            self._lifting.cancel()
-            self._lifting = None
+        if self._looking is not None:
+            self._looking.cancel()
+            self._looking = None
             self._lifted = self._monotonic()
+            self._noisy.clear()
             packet_filter.detach(self._line)
 
     def _begin(self) -> None:
-        quiet = [each for each in self._known() if self._dropped[each.octets] < NOISY]
+        known = self._known()
+        self._noisy |= {each.octets for each in known if self._dropped[each.octets] >= NOISY}
+        quiet = [each.octets for each in known if each.octets not in self._noisy]
         self._dropped.clear()
+        self._unread = 0
         self._full_since = self._monotonic() + SETTLING
-        again = self.stands or self._monotonic() - self._lifted < LASTS
-        self._lasts = min(2 * self._lasts, LASTS_AT_MOST) if again else LASTS
-        if not again:
+        packet_filter.attach(self._line, program(quiet[:MAX_KNOWN]))
+        if self._looking is not None:
+            return
+        if self._monotonic() - self._lifted > SAME:
             extra = {"action": "dhcp.flood"}
             _log.warning("a flood of packets: few strangers are heard until it is over", extra=extra)
-        self.lift()
-        packet_filter.attach(self._line, program([each.octets for each in quiet[:MAX_KNOWN]]))
-        self._lifting = asyncio.get_running_loop().call_later(self._lasts, self.lift)
+        self._look_again()
+
+    def _look_again(self) -> None:
+        self._kept_out = kept_out(self._line)
+        self._looking = asyncio.get_running_loop().call_later(LOOK_EVERY, self._lift_when_over)
+
+    def _lift_when_over(self) -> None:
+        if kept_out(self._line, self._kept_out) < CALM:
+            self.lift()
+        else:
+            self._look_again()
 
 
 def program(let_in: Collection[bytes]) -> list[tuple[int, int, int, int]]:

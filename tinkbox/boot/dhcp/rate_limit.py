@@ -17,7 +17,7 @@ MACHINE: Final = Rate(burst=600, a_second=300)
 MACHINE_ANYWHERE: Final = Rate(burst=1200, a_second=600)
 # While packets come faster than they can be read: an answer costs ten times as much as to drop what asked for it, and a
 # flood in the names of all machines leaves each of them little.
-MACHINE_PRESSED: Final = Rate(burst=40, a_second=20)
+MACHINE_PRESSED: Final = Rate(burst=8, a_second=2)
 STRANGER: Final = Rate(burst=40, a_second=20)
 STRANGERS_OF_A_PORT: Final = Rate(burst=4000, a_second=1000)
 STRANGERS_OF_ALL_PORTS: Final = Rate(burst=8000, a_second=1000)
@@ -39,8 +39,12 @@ class RateLimit:
         self._all_ports = Buckets(STRANGERS_OF_ALL_PORTS, 1)
         self._all = (self._machines, self._pressed, self._strangers, self._ports, self._anywhere, self._all_ports)
 
-    def admits(self, mac: bytes, port: bytes = b"", *, pressed: bool = False) -> bool:
-        """Whether a packet of the machine with these six octets is to be looked at; `pressed`: more come than can be read.
+    def bears(self, mac: bytes) -> bool:
+        """Whether a packet with these six octets may be looked at while more come than can be read, wherever it came in."""
+        return self._pressed.take(mac, self.monotonic())
+
+    def admits(self, mac: bytes, port: bytes = b"") -> bool:
+        """Whether a packet of the machine with these six octets is to be looked at.
 
         `port` is where it came in, as far as a relay says, empty on the link itself: whoever uses a machine's MAC at
         another port does not slow it.
@@ -48,8 +52,6 @@ class RateLimit:
         now = self.monotonic()
         key = mac + port
         if key in self._machines or self._knows(MacAddress.from_bytes(mac)):
-            if pressed and not self._pressed.take(key, now):
-                return False
             return self._machines.take(key, now) and (not port or self._anywhere.take(mac, now))
         if not (self._strangers.take(key, now) and self._ports.take(port, now)):
             return False

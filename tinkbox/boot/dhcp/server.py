@@ -132,13 +132,15 @@ class DhcpServer:
     def _receive(self, datagram: bytes) -> None:
         # Whoever is on the link itself is stopped before anything is parsed; a relay's packets say more of where from.
         mac, relayed = datagram[_MAC], datagram[_GIADDR] != _LINK
-        pressed = self._flood_filter.stands
-        if not relayed and len(mac) == _MAC_OCTETS and not self._rate_limit.admits(mac, pressed=pressed):
+        if len(mac) == _MAC_OCTETS and (
+            (self._flood_filter.stands and not self._rate_limit.bears(mac))
+            or (not relayed and not self._rate_limit.admits(mac))
+        ):
             self._drop(mac)
             return
         question = self._questions.find(mac, datagram)
         if question is not None:
-            if relayed and not self._rate_limit.admits(mac, question.port, pressed=pressed):
+            if relayed and not self._rate_limit.admits(mac, question.port):
                 self._drop(mac)
                 return
         else:
@@ -146,7 +148,7 @@ class DhcpServer:
             if request is None:
                 return
             port = relay_port(request)
-            if relayed and not self._rate_limit.admits(mac, port, pressed=pressed):
+            if relayed and not self._rate_limit.admits(mac, port):
                 self._drop(mac)
                 return
             question = question_of(request, port, self._service)

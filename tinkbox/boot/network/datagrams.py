@@ -60,11 +60,22 @@ def received(
 
 
 _SO_MEMINFO: Final = 55
-_MEMORY: Final = struct.Struct("=9I")  # include/uapi/linux/sock_diag.h: what is held, the room for it, …
+_MEMORY: Final = struct.Struct(
+    "=9I"
+)  # include/uapi/linux/sock_diag.h: what is held, the room for it, …, what was dropped
+_COUNTED: Final = 1 << 32
 
 
 def room_taken(line: socket.socket) -> float:
     """How much of a socket's queue is full, from 0 to 1; up to a quarter of it may be empty again."""
-    memory = line.getsockopt(socket.SOL_SOCKET, _SO_MEMINFO, _MEMORY.size)
-    held, room, *_ = _MEMORY.unpack(memory)
+    held, room, *_ = _memory(line)
     return float(held / room)
+
+
+def kept_out(line: socket.socket, before: int = 0) -> int:
+    """How many datagrams the kernel let into a socket's queue no more, by a filter or for lack of room, since there were `before`."""
+    return (_memory(line)[-1] - before) % _COUNTED
+
+
+def _memory(line: socket.socket) -> tuple[int, ...]:
+    return _MEMORY.unpack(line.getsockopt(socket.SOL_SOCKET, _SO_MEMINFO, _MEMORY.size))

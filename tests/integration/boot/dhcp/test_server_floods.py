@@ -10,6 +10,7 @@ import pytest
 
 from tests import golden
 from tests.integration.boot.wires import Appliance, Firmware, Host, cable, hosts, serve
+from tinkbox.model.hardware import MacAddress
 from tinkbox.wire.dhcp.packets import MessageType, Packet, decode
 
 FIRMWARE = decode(golden.packet("dhcp/ovmf-pxe-discover"))
@@ -58,7 +59,8 @@ def network() -> Iterator[Network]:
             cable(ours, f"port{port}", host, "eth0", mac)
             ours.ip(f"link set port{port} master lab")
         ours.ip(f"address add {OURS}/24 dev lab")
-        known = {str(FIRMWARE.mac): {"lab": "172.30.0.5/24"}, HOSTILE: {"lab": "172.30.0.6/24"}}
+        known = {str(numbered(number)): {"lab": f"172.30.0.{100 + number}/24"} for number in range(1, BOOTS + 1)}
+        known[HOSTILE] = {"lab": "172.30.0.6/24"}
         appliance = serve(ours, {"lab": OURS}, known)
         with drained(appliance):
             yield Network(hostile=hostile, machine=machine, appliance=appliance)
@@ -74,12 +76,18 @@ def drained(appliance: Appliance) -> Iterator[None]:
             reader.kill()
 
 
-def boot(machine: Host, number: int) -> int:
+def numbered(number: int) -> MacAddress:
+    """Of one of the machines that boot: while a flood is held back each has a few answers a second."""
+    return MacAddress(f"08:00:27:00:01:{number:02x}")
+
+
+def boot(host: Host, number: int) -> int:
     """Obtain an address as firmware does; how many packets that took: two, when none had to be repeated."""
-    with machine.firmware("eth0") as firmware:
-        offer, offered = exchange(firmware, replace(FIRMWARE, xid=2 * number))
+    machine = replace(FIRMWARE, mac=numbered(number))
+    with host.firmware("eth0") as firmware:
+        offer, offered = exchange(firmware, replace(machine, xid=2 * number))
         more = {53: b"\x03", 54: offer.options[54], 50: offer.yiaddr.packed}
-        request = replace(FIRMWARE, xid=2 * number + 1, options={**FIRMWARE.options, **more})
+        request = replace(machine, xid=2 * number + 1, options={**FIRMWARE.options, **more})
         granted, acknowledged = exchange(firmware, request)
     assert (offer.message_type, granted.message_type) == (MessageType.OFFER, MessageType.ACK)
     return offered + acknowledged

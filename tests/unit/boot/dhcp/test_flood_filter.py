@@ -2,14 +2,14 @@
 
 import asyncio
 import socket
+from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
 
 from tests.unit.boot.dhcp_bench import FIRMWARE
 from tests.unit.boot.filtered_line import filled, let_in, line
-from tinkbox.boot.dhcp import flood_filter as flood_filter
-from tinkbox.boot.dhcp.flood_filter import ENOUGH, MAX_KNOWN, NOISY, WINDOW, FloodFilter
+from tinkbox.boot.dhcp.flood_filter import CALM, ENOUGH, MAX_KNOWN, NOISY, SAME, WINDOW, FloodFilter
 from tinkbox.model.hardware import MacAddress
 from tinkbox.wire.dhcp.packets import decode, encode
 
@@ -109,32 +109,51 @@ async def test_a_queue_that_is_full_now_and_then_is_no_flood() -> None:
         assert not flooded.stands
 
 
-async def test_a_flood_ends_by_itself(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(flood_filter, "LASTS", 0.01)
+async def test_a_flood_is_over_as_soon_as_little_is_kept_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    looks: list[Callable[[], None]] = []
+    loop = asyncio.get_running_loop()
+    later = loop.call_later
+    monkeypatch.setattr(loop, "call_later", lambda delay, call: [looks.append(call), later(delay + 3600, call)][1])
     with line() as bound:
         flooded = FloodFilter(bound, lambda: [KNOWN], Clock())
         for _ in range(2 * ENOUGH):
             flooded.dropped(HOSTILE.octets)
-        assert flooded.stands
-        async with asyncio.timeout(60):
-            while flooded.stands:  # noqa: ASYNC110  it rings no bell
-                await asyncio.sleep(0.01)
+        for number in range(3):
+            heard(bound, *[HOSTILE] * (2 * CALM))
+            assert len(looks) == number + 1, "it begins once"
+            looks[-1]()
+            assert flooded.stands
+        heard(bound, *[HOSTILE] * (CALM // 2))
+        looks[-1]()
+        assert not flooded.stands
         assert len(heard(bound, *[HOSTILE] * STRANGERS)) == STRANGERS
 
 
-async def test_a_flood_that_goes_on_is_kept_out_for_longer_each_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    lasting: list[float] = []
-    loop, clock = asyncio.get_running_loop(), Clock()
-    later = loop.call_later
-    monkeypatch.setattr(loop, "call_later", lambda delay, call: [lasting.append(delay), later(delay, call)][1])
+async def test_who_was_part_of_a_flood_is_so_until_it_is_over() -> None:
+    with line() as bound:
+        flooded = FloodFilter(bound, lambda: [KNOWN, HOSTILE], Clock())
+        for mac in (HOSTILE, OTHER):
+            for _ in range(ENOUGH):
+                flooded.dropped(mac.octets)
+        assert len(heard(bound, *[HOSTILE] * STRANGERS)) < STRANGERS / 8
+        assert heard(bound, KNOWN) == [KNOWN]
+        flooded.lift()
+        for _ in range(ENOUGH):
+            flooded.dropped(OTHER.octets)
+        assert heard(bound, HOSTILE) == [HOSTILE]
+        flooded.lift()
+
+
+async def test_it_is_logged_once_however_often_the_same_flood_comes_back(caplog: pytest.LogCaptureFixture) -> None:
+    clock = Clock()
     with line() as bound:
         flooded = FloodFilter(bound, lambda: [KNOWN], clock)
-        for pause in (0.0, 0.0, 1.0, 1.0, 1.0, 1.0, 10.0):
+        for pause in (0.0, 1.0, 1.0, SAME + 1):
             clock.now += pause
             for _ in range(ENOUGH):
                 flooded.dropped(HOSTILE.octets)
             flooded.lift()
-    assert lasting == [5, 10, 20, 40, 80, 80, 5]
+    assert len(caplog.records) == 2
 
 
 @pytest.mark.parametrize("known", [1, 199, 200, 201, 1000, MAX_KNOWN, MAX_KNOWN + 500])

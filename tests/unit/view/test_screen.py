@@ -261,7 +261,9 @@ def test_a_parked_machine_says_why() -> None:
 def test_no_part_of_a_mac_becomes_a_picture() -> None:
     seen = StrangerLine(mac="08:cd:27:ab:00:03", stage="discover", stage_at=NOW)
     text = drawn(
-        Snapshot(now=NOW, version="0.1.0", machines=(machine(mac="08:cd:27:ab:00:02"),), workflows=(), strangers=(seen,))
+        Snapshot(
+            now=NOW, version="0.1.0", machines=(machine(mac="08:cd:27:ab:00:02"),), workflows=(), strangers=(seen,)
+        )
     )
     assert "08:cd:27:ab:00:02" in text
     assert "08:cd:27:ab:00:03" in text

@@ -229,7 +229,9 @@ class Shells:
 
     async def recording(self, key: str) -> BinaryIO:
         """The recording of a session, given by its id or a unique beginning of it; raises NotFound or Conflict."""
-        session = await self._store.read(lambda tables: only(tables.shells.matching(key), "shell", key, "workflow events"))
+        session = await self._store.read(
+            lambda tables: only(tables.shells.matching(key), "shell", key, "workflow events")
+        )
         return self._recordings.read(session.workflow_id, session.id)
 
     async def sweep(self) -> None:

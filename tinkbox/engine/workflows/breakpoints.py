@@ -3,8 +3,8 @@
 The verdict is a row in the store, and the first one counts.  The worker sees it in its orders as long as it has not
 said that it was carried out, so that no lost answer and no restart takes it away or has it carried out twice.
 
-A worker lets nothing go without a verdict.  Whoever says that an action runs, of which no verdict is known here, was
-given it by a store that was put back since: it is believed where a breakpoint was set, as what is asked inside a container is.
+A worker lets nothing go without a verdict.  Whoever says that an action runs, by none that is known here, was given it by
+a store that was put back since: it is believed where a breakpoint was set, as what is asked inside a container is.
 """
 
 from collections.abc import Callable
@@ -23,7 +23,7 @@ from tinkbox.engine.workflows.holds import begin_hold, decide, decided, held_act
 from tinkbox.engine.workflows.workflows import find_workflow
 from tinkbox.model import breakpoint as model
 from tinkbox.model import history
-from tinkbox.model.breakpoint import MAX_HOLD_SECONDS, MAX_HOLDS, Hold, Kind, Verdict
+from tinkbox.model.breakpoint import MAX_HOLD_SECONDS, MAX_HOLDS, Hold, Kind, Verb, Verdict
 from tinkbox.model.errors import Conflict, Invalid, NotFound
 from tinkbox.model.workflow import BEGUN, FINAL, State, Workflow
 from tinkbox.store.database import Store, Tables
@@ -171,9 +171,8 @@ class Breakpoints:
     async def held(self, worker: str, token: str, held: Held) -> None:
         """Take note that an attempt's action is at a breakpoint; the same again only says what became of the container.
 
-        A hold before it that is still open is over with it, unless its verdict is one that has nothing run.  Raises
-        NotFound for an attempt that is not this worker's, Conflict when it is over, held elsewhere, or was held MAX_HOLDS
-        times.
+        A hold before it that is still open is over with it, where `_may_run` says so.  Raises NotFound for an attempt that
+        is not this worker's, Conflict when it is over, held elsewhere, or was held MAX_HOLDS times.
         """
 
         def use_case(tables: Tables) -> tuple[None, list[str]]:
@@ -205,7 +204,7 @@ class Breakpoints:
 
         Of a hold that this store does not know, for it was put back, there is nothing to note; one before it that is open
         is over.  Raises NotFound for an attempt that is not this worker's, and for an unknown hold before the open one;
-        Conflict when the verdict is one that has nothing run, or the attempt is over.
+        Conflict where it may not run (`_may_run`), or the attempt is over.
         """
 
         def use_case(tables: Tables) -> tuple[None, list[str]]:
@@ -307,10 +306,13 @@ def _hold_of(tables: Tables, token: str, sequence: int) -> Hold:
 
 
 def _may_run(tables: Tables, hold: Hold) -> bool:
-    """Whether the action can run though its hold is open here; what was decided after the store was copied is not known."""
-    if hold.verdict is None:
-        return tables.holds.was_armed(hold.workflow_id)
-    return resumes(hold)
+    """Whether the action can run though its hold is open here: by its verdict, or by one that a store lost that was put back.
+
+    Then what a person decided here since was decided without knowing that it runs, and counts for nothing.
+    """
+    if hold.verdict is not None and hold.verdict.verb is Verb.ABORT:
+        return False
+    return resumes(hold) or tables.holds.was_armed(hold.workflow_id)
 
 
 def _begun(held: Held, token: str, breakpoints: model.Breakpoints, now: datetime) -> Hold:

@@ -3,7 +3,8 @@
 What we leave unread still has to be taken from the queue, and a queue into which more comes than we can take loses
 packets of everybody.  So under a flood the kernel is told whom to let in: the machines that we know, and of all others,
 as of known ones that are part of the flood, a small share.  A flood is what is left unread so often, or what keeps the
-queue full, as it does as soon as we have other things to do.  It is over when the kernel keeps little out.
+queue full, as it does as soon as we have other things to do.  It is over when the kernel keeps little out: known machines
+are heard again at once, strangers when it stays so, for floods come in pulses.
 """
 
 import asyncio
@@ -24,6 +25,7 @@ WINDOW: Final = 0.25
 SETTLING: Final = 2.0  # until what waited in the queue before the filter is read
 LOOK_EVERY: Final = 1.0  # whether it is over
 CALM: Final = 250  # packets that are kept out meanwhile
+CALM_LOOKS: Final = 5  # one after the other, until strangers are heard as well
 SAME: Final = 5.0  # seconds after the end of a flood, in which another one is the same
 NOISY: Final = 10  # packets of a known machine that are left unread within SETTLING
 SHARE: Final = 64
@@ -53,6 +55,7 @@ class FloodFilter:
         self._noisy: set[bytes] = set()
         self._looking: asyncio.TimerHandle | None = None
         self._kept_out = 0
+        self._calm = 0  # looks
         self._lifted = -inf
 
     @property
@@ -95,27 +98,35 @@ class FloodFilter:
     def _begin(self) -> None:
         known = self._known()
         self._noisy |= {each.octets for each in known if self._dropped[each.octets] >= NOISY}
-        quiet = [each.octets for each in known if each.octets not in self._noisy]
         self._dropped.clear()
         self._unread = 0
         self._full_since = self._monotonic() + SETTLING
-        packet_filter.attach(self._line, program(quiet[:MAX_KNOWN]))
+        self._let_in(known)
         if self._looking is not None:
             return
         if self._monotonic() - self._lifted > SAME:
             extra = {"action": "dhcp.flood"}
             _log.warning("a flood of packets: few strangers are heard until it is over", extra=extra)
+        self._calm = 0
         self._look_again()
+
+    def _let_in(self, known: Collection[MacAddress]) -> None:
+        quiet = [each.octets for each in known if each.octets not in self._noisy]
+        packet_filter.attach(self._line, program(quiet[:MAX_KNOWN]))
 
     def _look_again(self) -> None:
         self._kept_out = kept_out(self._line)
-        self._looking = asyncio.get_running_loop().call_later(LOOK_EVERY, self._lift_when_over)
+        self._looking = asyncio.get_running_loop().call_later(LOOK_EVERY, self._see_whether_it_is_over)
 
-    def _lift_when_over(self) -> None:
-        if kept_out(self._line, self._kept_out) < CALM:
+    def _see_whether_it_is_over(self) -> None:
+        self._calm = self._calm + 1 if kept_out(self._line, self._kept_out) < CALM else 0
+        if self._calm == CALM_LOOKS:
             self.lift()
-        else:
-            self._look_again()
+            return
+        if self._calm and self._noisy:
+            self._noisy.clear()
+            self._let_in(self._known())
+        self._look_again()
 
 
 def program(let_in: Collection[bytes]) -> list[tuple[int, int, int, int]]:

@@ -9,7 +9,7 @@ import pytest
 
 from tests.unit.boot.dhcp_bench import FIRMWARE
 from tests.unit.boot.filtered_line import filled, let_in, line
-from tinkbox.boot.dhcp.flood_filter import CALM, ENOUGH, MAX_KNOWN, NOISY, SAME, WINDOW, FloodFilter
+from tinkbox.boot.dhcp.flood_filter import CALM, CALM_LOOKS, ENOUGH, MAX_KNOWN, NOISY, SAME, WINDOW, FloodFilter
 from tinkbox.model.hardware import MacAddress
 from tinkbox.wire.dhcp.packets import decode, encode
 
@@ -109,13 +109,15 @@ async def test_a_queue_that_is_full_now_and_then_is_no_flood() -> None:
         assert not flooded.stands
 
 
-async def test_a_flood_is_over_as_soon_as_little_is_kept_out(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_when_little_is_kept_out_known_machines_are_heard_at_once_and_strangers_when_it_stays_so(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     looks: list[Callable[[], None]] = []
     loop = asyncio.get_running_loop()
     later = loop.call_later
     monkeypatch.setattr(loop, "call_later", lambda delay, call: [looks.append(call), later(delay + 3600, call)][1])
     with line() as bound:
-        flooded = FloodFilter(bound, lambda: [KNOWN], Clock())
+        flooded = FloodFilter(bound, lambda: [KNOWN, HOSTILE], Clock())
         for _ in range(2 * ENOUGH):
             flooded.dropped(HOSTILE.octets)
         for number in range(3):
@@ -123,10 +125,30 @@ async def test_a_flood_is_over_as_soon_as_little_is_kept_out(monkeypatch: pytest
             assert len(looks) == number + 1, "it begins once"
             looks[-1]()
             assert flooded.stands
-        heard(bound, *[HOSTILE] * (CALM // 2))
-        looks[-1]()
+        for number in range(CALM_LOOKS):
+            heard(bound, *[OTHER] * (CALM // 2))
+            assert flooded.stands
+            assert number == 0 or heard(bound, HOSTILE) == [HOSTILE]
+            looks[-1]()
         assert not flooded.stands
-        assert len(heard(bound, *[HOSTILE] * STRANGERS)) == STRANGERS
+        assert len(heard(bound, *[OTHER] * STRANGERS)) == STRANGERS
+
+
+async def test_a_flood_in_pulses_is_one_flood(monkeypatch: pytest.MonkeyPatch) -> None:
+    looks: list[Callable[[], None]] = []
+    loop = asyncio.get_running_loop()
+    later = loop.call_later
+    monkeypatch.setattr(loop, "call_later", lambda delay, call: [looks.append(call), later(delay + 3600, call)][1])
+    with line() as bound:
+        flooded = FloodFilter(bound, lambda: [KNOWN], Clock())
+        for _ in range(ENOUGH):
+            flooded.dropped(HOSTILE.octets)
+        for _ in range(2 * CALM_LOOKS):
+            looks[-1]()
+            heard(bound, *[OTHER] * (2 * CALM))
+            looks[-1]()
+        assert flooded.stands
+        flooded.lift()
 
 
 async def test_who_was_part_of_a_flood_is_so_until_it_is_over() -> None:

@@ -531,6 +531,36 @@ async def test_empty_messages_without_end_keep_nobody_from_an_answer() -> None:
                     await asyncio.sleep(0.01)
 
 
+@pytest.mark.parametrize(
+    "request_for", [HANDSHAKE, HANDSHAKE.replace(b"Upgrade: websocket\r\n", b"")], ids=["WebSocket", "plain"]
+)
+async def test_who_sends_more_than_is_read_and_breaks_off_holds_nothing(request_for: bytes) -> None:
+    """Of a client of which nothing is read the loop hears no RST; the service never answers."""
+    loop, few = asyncio.get_running_loop(), room()
+    with sockets.create_server(("127.0.0.1", 0)) as listening, sockets.socket() as client:
+        listening.setblocking(False)
+        client.setblocking(False)
+        async with door(websockets=few) as known, asyncio.timeout(60):
+            known.serve(status(listening.getsockname()[1]))
+            client.bind((HERS, 0))
+            await loop.sock_connect(client, ("127.0.0.1", known.port))
+            await loop.sock_sendall(client, request_for)
+            its, _ = await loop.sock_accept(listening)
+            with its:
+                its.setblocking(False)
+                assert await loop.sock_recv(its, 65536)
+                (ours,) = known.server.connections
+                while ours.transport is not None and ours.transport.is_reading():
+                    with suppress(BlockingIOError):
+                        client.send(bytes(16384))
+                    await asyncio.sleep(0)
+                leave(client, "RST")
+                with suppress(ConnectionResetError):
+                    assert await loop.sock_recv(its, 1) == b""
+                while few.ledger.used or known.server.connections:  # noqa: ASYNC110  it rings no bell
+                    await asyncio.sleep(0.01)
+
+
 async def test_a_refused_handshake_is_passed_with_its_answer() -> None:
     async def refuse(_: web.Request) -> web.Response:
         return web.Response(status=401, text="who are you?", headers={"WWW-Authenticate": "Basic"})

@@ -60,9 +60,8 @@ def received(
 
 
 _SO_MEMINFO: Final = 55
-_MEMORY: Final = struct.Struct(
-    "=9I"
-)  # include/uapi/linux/sock_diag.h: what is held, the room for it, …, what was dropped
+# include/uapi/linux/sock_diag.h: what is held, the room for it, …, how many datagrams were dropped.
+_MEMORY: Final = struct.Struct("=9I")
 _COUNTED: Final = 1 << 32
 
 

@@ -26,6 +26,7 @@ SETTLING: Final = 2.0  # until what waited in the queue before the filter is rea
 LOOK_EVERY: Final = 1.0  # whether it is over
 CALM: Final = 250  # packets that are kept out meanwhile
 CALM_LOOKS: Final = 5  # one after the other, until strangers are heard as well
+SILENT_LOOKS: Final = 3  # in which nothing was let in of a machine, until it is part of the flood no more
 SAME: Final = 5.0  # seconds after the end of a flood, in which another one is the same
 NOISY: Final = 10  # packets of a known machine that are left unread within SETTLING
 SHARE: Final = 64
@@ -52,7 +53,7 @@ class FloodFilter:
         self._full_since = inf
         self._counted_since = 0.0
         self._dropped: Counter[bytes] = Counter()  # since then
-        self._noisy: set[bytes] = set()
+        self._noisy: dict[bytes, int] = {}  # and for how many looks nothing was let in of it
         self._looking: asyncio.TimerHandle | None = None
         self._kept_out = 0
         self._calm = 0  # looks
@@ -76,6 +77,11 @@ class FloodFilter:
         if self._unread >= ENOUGH:
             self._begin()
 
+    def heard(self, mac: bytes) -> None:
+        """A packet with these six octets as its MAC was let in."""
+        if mac in self._noisy:
+            self._noisy[mac] = 0
+
     def look(self) -> None:
         """We have read as much as we may for now: see how full the queue still is."""
         now = self._monotonic()
@@ -97,7 +103,7 @@ class FloodFilter:
 
     def _begin(self) -> None:
         known = self._known()
-        self._noisy |= {each.octets for each in known if self._dropped[each.octets] >= NOISY}
+        self._noisy |= {each.octets: 0 for each in known if self._dropped[each.octets] >= NOISY}
         self._dropped.clear()
         self._unread = 0
         self._full_since = self._monotonic() + SETTLING
@@ -123,9 +129,11 @@ class FloodFilter:
         if self._calm == CALM_LOOKS:
             self.lift()
             return
-        if self._calm and self._noisy:
-            self._noisy.clear()
+        left = {} if self._calm else {mac: looks + 1 for mac, looks in self._noisy.items() if looks < SILENT_LOOKS}
+        if len(left) < len(self._noisy):
+            self._noisy = left
             self._let_in(self._known())
+        self._noisy = left
         self._look_again()
 
 

@@ -136,6 +136,7 @@ class DhcpServer:
     def _receive(self, datagram: bytes) -> None:
         # Whoever is on the link itself is stopped before anything is parsed; a relay's packets say more of where from.
         mac, relayed = datagram[_MAC], datagram[_GIADDR] != _LINK
+        self._flood_filter.heard(mac)
         if len(mac) == _MAC_OCTETS and (
             (self._flood_filter.stands and not self._rate_limit.bears(mac))
             or (not relayed and not self._rate_limit.admits(mac))

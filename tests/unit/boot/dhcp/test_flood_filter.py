@@ -9,7 +9,17 @@ import pytest
 
 from tests.unit.boot.dhcp_bench import FIRMWARE
 from tests.unit.boot.filtered_line import filled, let_in, line
-from tinkbox.boot.dhcp.flood_filter import CALM, CALM_LOOKS, ENOUGH, MAX_KNOWN, NOISY, SAME, WINDOW, FloodFilter
+from tinkbox.boot.dhcp.flood_filter import (
+    CALM,
+    CALM_LOOKS,
+    ENOUGH,
+    MAX_KNOWN,
+    NOISY,
+    SAME,
+    SILENT_LOOKS,
+    WINDOW,
+    FloodFilter,
+)
 from tinkbox.model.hardware import MacAddress
 from tinkbox.wire.dhcp.packets import decode, encode
 
@@ -132,6 +142,27 @@ async def test_when_little_is_kept_out_known_machines_are_heard_at_once_and_stra
             looks[-1]()
         assert not flooded.stands
         assert len(heard(bound, *[OTHER] * STRANGERS)) == STRANGERS
+
+
+async def test_who_is_part_of_a_flood_no_more_is_heard_though_others_go_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    looks: list[Callable[[], None]] = []
+    loop = asyncio.get_running_loop()
+    later = loop.call_later
+    monkeypatch.setattr(loop, "call_later", lambda delay, call: [looks.append(call), later(delay + 3600, call)][1])
+    with line() as bound:
+        flooded = FloodFilter(bound, lambda: [KNOWN, HOSTILE], Clock())
+        for mac in (KNOWN, HOSTILE):
+            for _ in range(ENOUGH // 2):
+                flooded.dropped(mac.octets)
+        assert flooded.stands
+        for _ in range(SILENT_LOOKS + 1):
+            assert len(heard(bound, *[KNOWN] * 64)) < 32
+            heard(bound, *[OTHER] * (2 * CALM))
+            flooded.heard(HOSTILE.octets)
+            looks[-1]()
+        assert heard(bound, KNOWN) == [KNOWN]
+        assert len(heard(bound, *[HOSTILE] * 64)) < 32
+        flooded.lift()
 
 
 async def test_a_flood_in_pulses_is_one_flood(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,18 +1,16 @@
 """Whether a client is still there while its request is being answered."""
 
 import asyncio
-import socket
-from contextlib import suppress
 from types import TracebackType
 from typing import Final, Self
 
 from aiohttp import web
 
 from tinkbox.client.keep_alive import keep_alive
+from tinkbox.door.tcp_info import tcp_info
 
 LOOK_EVERY: Final = 1.0
 IDLE_SECONDS: Final = 600.0
-_CLOSED: Final = 7  # net/tcp_states.h
 
 
 class ClientGone(ConnectionError):
@@ -58,7 +56,8 @@ class WhileThere:
     def _look_again(self) -> None:
         content, now = self._request.content, self._loop.time()
         # While nothing is read of a client that sent more than is wanted yet, only the kernel hears that it broke off.
-        if self._request.transport is not None and _is_reset(self._request.get_extra_info("socket")):
+        told = tcp_info(self._request.get_extra_info("socket"))
+        if self._request.transport is not None and told is not None and told.is_reset:
             self._request.transport.abort()
             self._patience.reschedule(now)
             return
@@ -68,9 +67,3 @@ class WhileThere:
             self._patience.reschedule(now)
         else:
             self._look = self._loop.call_later(self._every, self._look_again)
-
-
-def _is_reset(connection: socket.socket | None) -> bool:
-    with suppress(OSError):  # a unix socket has no such state
-        return connection is not None and connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 1)[0] == _CLOSED
-    return False

@@ -8,8 +8,6 @@ import asyncio
 import base64
 import binascii
 import hashlib
-import socket
-import struct
 from contextlib import suppress
 from typing import Any, Final, cast
 
@@ -17,6 +15,7 @@ from aiohttp import ClientError, ClientResponse, ClientSession, HttpVersion11, h
 from yarl import URL
 
 from tinkbox.door.connections import limit_silence
+from tinkbox.door.tcp_info import tcp_info
 from tinkbox.model.errors import Invalid
 from tinkbox.proxy.headers import Headers, tokens
 from tinkbox.proxy.responses import Broken, pass_back
@@ -26,10 +25,6 @@ CLOSE_SECONDS: Final = 30.0
 # Draft versions 7 and 8 have the frames of 13.
 _VERSIONS: Final = ("13", "8", "7")
 _KEY_BYTES: Final = 16
-# linux/tcp.h, struct tcp_info: tcpi_state, and tcpi_bytes_acked.
-_TCP_INFO: Final = struct.Struct("=B119xQ")
-# net/tcp_states.h: ESTABLISHED, FIN_WAIT1 and FIN_WAIT2.  In all others the peer has said FIN or RST, read or not.
-_THERE: Final = frozenset({1, 4, 5})
 _OF_THE_HANDSHAKE: Final = "sec-websocket-"
 _ASKED: Final = (hdrs.SEC_WEBSOCKET_PROTOCOL, hdrs.SEC_WEBSOCKET_EXTENSIONS)
 _ANSWERED: Final = (hdrs.SEC_WEBSOCKET_ACCEPT, *_ASKED)
@@ -191,12 +186,9 @@ class _Side(asyncio.Protocol):
 
     def standing(self) -> tuple[bool, int]:
         """Whether the peer is there to say more, and how many bytes it took."""
-        connection: socket.socket | None = self.transport.get_extra_info("socket")
-        # Neither the node door nor a service is at a unix socket, which has no such state.
-        if connection is None or self.lost.done():
-            return False, 0
-        state, taken = _TCP_INFO.unpack(connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, _TCP_INFO.size))
-        return state in _THERE, taken
+        # Neither the node door nor a service is at a unix socket, of which nobody tells that.
+        told = None if self.lost.done() else tcp_info(self.transport.get_extra_info("socket"))
+        return (told.peer_may_speak, told.taken) if told else (False, 0)
 
     def data_received(self, data: bytes) -> None:
         if not self._other.transport.is_closing():

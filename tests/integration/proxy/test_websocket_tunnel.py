@@ -50,6 +50,19 @@ FIN_WAIT2 = 5  # the other end has our FIN
 RESET = struct.pack("ii", 1, 0)
 
 
+async def free(few: Room, known: Door | None = None) -> None:
+    """Wait until nobody has a place any more, nor a connection to this door."""
+    async with asyncio.timeout(60):
+        while few.ledger.used or (known and known.server.connections):  # noqa: ASYNC110  it rings no bell
+            await asyncio.sleep(0.01)
+
+
+async def said_all(side: websocket_tunnel._Side) -> None:
+    async with asyncio.timeout(60):
+        while not side.said_all:  # noqa: ASYNC110  it rings no bell
+            await asyncio.sleep(0)
+
+
 @dataclass
 class Ends:
     """Both ends of a WebSocket as bare connections, of which nothing is read unless a test does, and the room it takes."""
@@ -63,9 +76,7 @@ class Ends:
         return (self.client, self.service) if first == "client" else (self.service, self.client)
 
     async def are_over(self) -> None:
-        async with asyncio.timeout(60):
-            while self.room.ledger.used:  # noqa: ASYNC110  it rings no bell
-                await asyncio.sleep(0.01)
+        await free(self.room)
 
 
 @asynccontextmanager
@@ -314,9 +325,7 @@ async def test_a_client_that_vanishes_from_what_it_never_read_leaves_no_failure(
         await stuck.wait()
         assert sent < MOST_HELD, "what is not read is not taken either"
         connection.transport.abort()
-        async with asyncio.timeout(60):
-            while few.ledger.used or known.server.connections:  # noqa: ASYNC110  it rings no bell
-                await asyncio.sleep(0.01)
+        await free(few, known)
         await socket.close()
         over.set()
     gc.collect()
@@ -445,8 +454,7 @@ async def test_what_is_not_yet_taken_arrives_after_both_have_said_all(
         ends.client.shutdown(sockets.SHUT_WR)
         assert await read_all(ends.service) == b""
         ends.service.close()
-        while not sides[1].said_all:  # noqa: ASYNC110  it rings no bell
-            await asyncio.sleep(0)
+        await said_all(sides[1])
         assert len(await read_all(ends.client)) == sent
         await ends.are_over()
     assert caplog.records == []
@@ -459,8 +467,7 @@ async def test_what_a_service_said_last_arrives_though_the_client_goes_on_speaki
         client, service = sides
         sent = await begin_to_hold(client, ends.service)
         ends.service.close()
-        while not service.said_all:  # noqa: ASYNC110  it rings no bell
-            await asyncio.sleep(0)
+        await said_all(service)
         spoken = 0
         while not service.lost.done() or spoken < 20:
             spoken += ends.client.send(GOODBYE) // len(GOODBYE)
@@ -526,9 +533,7 @@ async def test_empty_messages_without_end_keep_nobody_from_an_answer() -> None:
             async with client.get("/x", headers=AT) as answer:
                 assert answer.status == 204
             writer.transport.abort()
-            async with asyncio.timeout(60):
-                while few.ledger.used:  # noqa: ASYNC110  it rings no bell
-                    await asyncio.sleep(0.01)
+            await free(few)
 
 
 @pytest.mark.parametrize(
@@ -557,8 +562,7 @@ async def test_who_sends_more_than_is_read_and_breaks_off_holds_nothing(request_
                 leave(client, "RST")
                 with suppress(ConnectionResetError):
                     assert await loop.sock_recv(its, 1) == b""
-                while few.ledger.used or known.server.connections:  # noqa: ASYNC110  it rings no bell
-                    await asyncio.sleep(0.01)
+                await free(few, known)
 
 
 async def test_a_refused_handshake_is_passed_with_its_answer() -> None:

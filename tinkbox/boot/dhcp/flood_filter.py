@@ -130,10 +130,9 @@ class FloodFilter:
             self.lift()
             return
         left = {} if self._calm else {mac: looks + 1 for mac, looks in self._noisy.items() if looks < SILENT_LOOKS}
-        if len(left) < len(self._noisy):
-            self._noisy = left
+        fewer, self._noisy = len(left) < len(self._noisy), left
+        if fewer:
             self._let_in(self._known())
-        self._noisy = left
         self._look_again()
 
 

@@ -119,13 +119,24 @@ async def test_a_queue_that_is_full_now_and_then_is_no_flood() -> None:
         assert not flooded.stands
 
 
-async def test_when_little_is_kept_out_known_machines_are_heard_at_once_and_strangers_when_it_stays_so(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    looks: list[Callable[[], None]] = []
+@pytest.fixture
+async def looks(monkeypatch: pytest.MonkeyPatch) -> list[Callable[[], None]]:
+    """What is to be done later, in its order; it does not come by itself."""
+    later: list[Callable[[], None]] = []
     loop = asyncio.get_running_loop()
-    later = loop.call_later
-    monkeypatch.setattr(loop, "call_later", lambda delay, call: [looks.append(call), later(delay + 3600, call)][1])
+    call_later = loop.call_later
+
+    def noted(delay: float, call: Callable[[], None]) -> asyncio.TimerHandle:
+        later.append(call)
+        return call_later(delay + 3600, call)
+
+    monkeypatch.setattr(loop, "call_later", noted)
+    return later
+
+
+async def test_when_little_is_kept_out_known_machines_are_heard_at_once_and_strangers_when_it_stays_so(
+    looks: list[Callable[[], None]],
+) -> None:
     with line() as bound:
         flooded = FloodFilter(bound, lambda: [KNOWN, HOSTILE], Clock())
         for _ in range(2 * ENOUGH):
@@ -144,11 +155,7 @@ async def test_when_little_is_kept_out_known_machines_are_heard_at_once_and_stra
         assert len(heard(bound, *[OTHER] * STRANGERS)) == STRANGERS
 
 
-async def test_who_is_part_of_a_flood_no_more_is_heard_though_others_go_on(monkeypatch: pytest.MonkeyPatch) -> None:
-    looks: list[Callable[[], None]] = []
-    loop = asyncio.get_running_loop()
-    later = loop.call_later
-    monkeypatch.setattr(loop, "call_later", lambda delay, call: [looks.append(call), later(delay + 3600, call)][1])
+async def test_who_is_part_of_a_flood_no_more_is_heard_though_others_go_on(looks: list[Callable[[], None]]) -> None:
     with line() as bound:
         flooded = FloodFilter(bound, lambda: [KNOWN, HOSTILE], Clock())
         for mac in (KNOWN, HOSTILE):
@@ -165,11 +172,7 @@ async def test_who_is_part_of_a_flood_no_more_is_heard_though_others_go_on(monke
         flooded.lift()
 
 
-async def test_a_flood_in_pulses_is_one_flood(monkeypatch: pytest.MonkeyPatch) -> None:
-    looks: list[Callable[[], None]] = []
-    loop = asyncio.get_running_loop()
-    later = loop.call_later
-    monkeypatch.setattr(loop, "call_later", lambda delay, call: [looks.append(call), later(delay + 3600, call)][1])
+async def test_a_flood_in_pulses_is_one_flood(looks: list[Callable[[], None]]) -> None:
     with line() as bound:
         flooded = FloodFilter(bound, lambda: [KNOWN], Clock())
         for _ in range(ENOUGH):

@@ -55,7 +55,11 @@ class Entry:
 
 def summary(entries: Sequence[Entry]) -> str:
     """What a worker did that the store does not know, in one line; what the worker says is quoted."""
-    told = [f"{quoted(f'{each.task}/{each.action}')} ({_ended(each)})" for each in entries[:SHOWN]]
+    several = len({each.workflow_id for each in entries}) > 1
+    told = [
+        f"{quoted(f'{each.task}/{each.action}')}{f' of workflow {quoted(each.workflow_id)}' if several else ''} ({_ended(each)})"
+        for each in entries[:SHOWN]
+    ]
     if len(entries) > SHOWN:
         told.append(f"and {len(entries) - SHOWN} more")
     return f"its machine did what this appliance does not know: {', '.join(told) or 'nothing is kept of it'}"

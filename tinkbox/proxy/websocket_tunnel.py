@@ -52,7 +52,7 @@ def asks_for_websocket(request: web.Request) -> bool:
         and "websocket" in tokens(request.headers.getall(hdrs.UPGRADE))
         and "upgrade" in tokens(request.headers.getall(hdrs.CONNECTION, ()))
         and request.headers.get(hdrs.SEC_WEBSOCKET_VERSION, "") in _VERSIONS
-        and _is_key(request.headers.get(hdrs.SEC_WEBSOCKET_KEY, ""))
+        and _is_key(",".join(request.headers.getall(hdrs.SEC_WEBSOCKET_KEY, ())))
     )
 
 

@@ -349,7 +349,7 @@ def _read_request(datagram: bytes) -> ReadRequest:
     if len(datagram) > 512 or not datagram.endswith(b"\0"):
         raise MalformedDatagram("a request ends with a NUL and fits into 512 bytes")
     fields = [part.decode("ascii", "replace") for part in datagram[2:-1].split(b"\0")]
-    if len(fields) < 2 or not fields[0]:
+    if len(fields) < 2:
         raise MalformedDatagram("a request has a name and a mode")
     pairs = fields[2:]
     options: dict[str, str] = {}

@@ -655,6 +655,7 @@ async def test_a_client_may_ask_for_a_websocket_among_other_things(before: bytes
         (b"Version: 13", b"Version: 14"),
         (b"dGhlIHNhbXBsZSBub25jZQ==", b"dGhlIHNhbXBsZQ=="),
         (b"dGhlIHNhbXBsZSBub25jZQ==", b"not base64"),
+        (b"X-Mine: kept", b"Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ=="),
         (b"GET ", b"POST "),
     ],
 )

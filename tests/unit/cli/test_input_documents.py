@@ -60,6 +60,13 @@ def test_a_template_that_is_no_text_is_told(tinkbox: Tinkbox, appliance: FakeApp
     assert appliance.asked == []
 
 
+def test_a_path_with_no_file_is_no_stored_template(tinkbox: Tinkbox, appliance: FakeAppliance) -> None:
+    failed = tinkbox("template", "validate", "./templates/missing.yaml")
+    assert failed.status == 1
+    assert "templates/missing.yaml" in failed.err
+    assert appliance.asked == []
+
+
 def test_a_device_map_is_a_json_object() -> None:
     assert read_devices('{"device_1": "m"}') == {"device_1": "m"}
 

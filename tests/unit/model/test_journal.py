@@ -3,8 +3,8 @@
 from tinkbox.model.journal import SHOWN, Entry, summary
 
 
-def entry(number: int, action: str) -> Entry:
-    return Entry(position=number, attempt=f"a{number}", workflow_id="w", index=0, task="tk", action=action)
+def entry(number: int, action: str, workflow: str = "w") -> Entry:
+    return Entry(position=number, attempt=f"a{number}", workflow_id=workflow, index=0, task="tk", action=action)
 
 
 def test_a_machine_cannot_write_a_remedy_of_its_own() -> None:
@@ -20,3 +20,9 @@ def test_of_a_long_history_the_first_attempts_are_told() -> None:
     told = summary([entry(each, "a") for each in range(200)])
     assert told.count("'tk/a'") == SHOWN
     assert told.endswith(", and 190 more")
+
+
+def test_where_a_history_is_of_several_workflows_each_attempt_is_told_with_its_own() -> None:
+    told = summary([entry(1, "a", "w1"), entry(2, "b", "w2")])
+    assert "'tk/a' of workflow 'w1' (begun" in told
+    assert "'tk/b' of workflow 'w2' (begun" in told

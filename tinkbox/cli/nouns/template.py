@@ -71,7 +71,9 @@ def delete(chosen: argparse.Namespace) -> None:
 def validate(chosen: argparse.Namespace) -> int:
     """Say for each machine whether the template renders; 0 only when it does for all of them."""
     asked: dict[str, object] = {}
-    file = Path(chosen.source) if chosen.source and Path(chosen.source).is_file() else chosen.file
+    # No template's name has a slash.
+    named = chosen.source is not None and ("/" in chosen.source or Path(chosen.source).is_file())
+    file = Path(chosen.source) if named else chosen.file
     if chosen.source and file is None:
         asked["template"] = chosen.source
     else:

@@ -667,13 +667,14 @@ async def test_where_a_machine_fell_silent_is_told() -> None:
         assert facts["message"] == "nothing heard after block 1 of 3"
 
 
-async def test_what_is_not_served_is_told() -> None:
+@pytest.mark.parametrize("name", ["pxelinux.cfg/default", ""])
+async def test_what_is_not_served_is_told(name: str) -> None:
     async with serving() as bench:
         machine = bench.machine()
-        machine.ask("pxelinux.cfg/default")
-        await machine.hear()
+        machine.ask(name)
+        assert (await machine.hear())[:4] == b"\0\5\0\1"
         ((_, stage, facts),) = bench.observer.seen
-        assert (stage, facts["name"], facts["why"]) == (Stage.LOADER_FAILED, "pxelinux.cfg/default", "not found")
+        assert (stage, facts["name"], facts["why"]) == (Stage.LOADER_FAILED, name, "not found")
 
 
 async def test_a_request_that_is_repeated_is_told_once() -> None:

@@ -30,7 +30,7 @@ from tinkbox.boot.http.loaders import load_loaders
 from tinkbox.boot.network.neighbours import most_neighbours
 from tinkbox.door.answers import Answers, limit_answers
 from tinkbox.door.bodies import Bodies, limit_bodies
-from tinkbox.door.connections import MAX_HEADERS, Admission, Connections, watch_heads
+from tinkbox.door.connections import MAX_HEADERS, Admission, ConnectionRoom, Connections, watch_heads
 from tinkbox.door.last_room import keep_last_room
 from tinkbox.door.lasting import end_with_door
 from tinkbox.door.open_files import raise_open_files
@@ -52,6 +52,7 @@ from tinkbox.model.limits import (
     SOCKET_CONNECTIONS,
     Limit,
     Limits,
+    Room,
     fitted,
     open_files,
 )
@@ -173,6 +174,7 @@ class _Doors:
         self._answers = Answers(
             ledger=self._limits.of(ANSWER_BYTES), known=self._known, seconds=settings.limits.answer.total_seconds()
         )
+        self._rooms: dict[str, ConnectionRoom] = {}
         self._runners: list[web.AppRunner] = []
         self.parts: list[Part] = []
 
@@ -205,9 +207,10 @@ class _Doors:
         self._runners.append(runner)
         assert runner.server is not None
         admission = Admission(
-            ledger=self._limits.of(limit),
+            room=self._rooms.setdefault(
+                limit.name, ConnectionRoom(Room(ledger=self._limits.of(limit), known=self._known))
+            ),
             host_at=self._host_at,
-            known=self._known,
             head_seconds=self._deadlines.head.total_seconds(),
             answer_seconds=self._deadlines.answer.total_seconds(),
             by_user=by_user,

@@ -20,7 +20,8 @@ from aiohttp import web
 
 from tinkbox.door.local_users import local_user
 from tinkbox.door.problems import Handler
-from tinkbox.model.limits import Ledger, worth_telling
+from tinkbox.model.fair_room import FairRoom
+from tinkbox.model.limits import Room, worth_telling
 
 # Others have their turn in between.
 AT_ONCE: Final = 32
@@ -44,13 +45,12 @@ _log = logging.getLogger(__name__)
 class Admission:
     """What the connections of one door may take.
 
-    `host_at` names the host that has an address; with `by_user` the users of this host are told apart instead.  `known`
-    tells whether one has a reserve: a known machine, or the container engine's user.  The first request's head must be there after `head_seconds`, and some of an answer must be taken every `answer_seconds`.
+    `room` is one for all doors with the same limit.  `host_at` names the host that has an address; with `by_user` the users of this
+    host are told apart instead.  The first request's head must be there after `head_seconds`, and some of an answer must be taken every `answer_seconds`.
     """
 
-    ledger: Ledger
+    room: "ConnectionRoom"
     host_at: Callable[[str], str]
-    known: Callable[[str], bool]
     head_seconds: float
     answer_seconds: float
     by_user: bool = False
@@ -96,7 +96,7 @@ class Connections:
         """Take what waits to be taken, as soon as something does."""
         beyond = []
         for connection, holder in await self._taken():
-            if self._admission.ledger.has_room(holder, known=self._admission.known) or not self._may_settle(holder):
+            if self._admission.room.has_room(holder) or not self._may_settle(holder):
                 self._admit(beginning, connection, holder)
             else:
                 self._settling[holder] += 1
@@ -115,7 +115,7 @@ class Connections:
                 await asyncio.sleep(SETTLING_SECONDS / _LOOKS)
                 still = []
                 for connection, holder in waiting:
-                    if self._admission.ledger.has_room(holder, known=self._admission.known):
+                    if self._admission.room.has_room(holder):
                         self._admit(beginning, connection, holder)
                     else:
                         still.append((connection, holder))
@@ -147,21 +147,22 @@ class Connections:
         return [(connection, self._admission.holder(connection, peer)) for connection, peer in taken]
 
     def _admit(self, beginning: asyncio.TaskGroup, connection: socket.socket, holder: str) -> None:
-        if self._admission.ledger.take(holder, known=self._admission.known):
+        if self._admission.room.take(holder):
             connection.setblocking(False)
             beginning.create_task(self._begin(connection, holder))
         else:
             connection.close()
 
     async def _begin(self, connection: socket.socket, holder: str) -> None:
-        give_back = partial(self._admission.ledger.give_back, holder)
-        opened = _Connection(self._serve, self._waiting, self._admission.head_seconds, give_back)
+        room = self._admission.room
+        enter = partial(room.enter, holder=holder)
+        opened = _Connection(self._serve, self._waiting, self._admission.head_seconds, enter, room.leave)
         try:
             limit_silence(connection, self._admission.answer_seconds)
             await asyncio.get_running_loop().connect_accepted_socket(lambda: opened, connection)
         except OSError:  # it was gone before it began
             connection.close()
-            give_back()
+            room.give_back(holder)
 
 
 @web.middleware
@@ -177,6 +178,13 @@ async def watch_heads(request: web.Request, handler: Handler) -> web.StreamRespo
         connection.ends()
 
 
+class ConnectionRoom(FairRoom["_Connection"]):
+    """Who has which connections; of a host's, one that is at no request ends before one that is."""
+
+    def __init__(self, room: Room) -> None:
+        super().__init__(room, lambda those: min(those, key=lambda each: not each.idle))
+
+
 class _Connection(asyncio.Protocol):
     """Waits for the head of the first request; from then on the protocol of `serve` has the connection."""
 
@@ -185,12 +193,14 @@ class _Connection(asyncio.Protocol):
         serve: Callable[[], asyncio.Protocol],
         waiting: "set[_Connection]",
         head_seconds: float,
-        left: Callable[[], None],
+        enter: "Callable[[_Connection], None]",
+        leave: "Callable[[_Connection], None]",
     ) -> None:
         self._serve = serve
         self._waiting = waiting
         self._head_seconds = head_seconds
-        self._left = left
+        self._enter, self._leave = enter, leave
+        self._gone = False
         self._head = bytearray()
         self._served: asyncio.Protocol | None = None
         # Of a request behind the first one: the last letters of its head, and how many there are.
@@ -198,12 +208,22 @@ class _Connection(asyncio.Protocol):
         self._request: web.Request | None = None
         self._answering = True
 
+    @property
+    def idle(self) -> bool:
+        """Whether it is at no request: at the head of one, at most."""
+        return self._served is None or not self._answering
+
     def close(self) -> None:
+        self._transport.abort()
+
+    def give_way(self) -> None:
+        self._left()
         self._transport.abort()
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         assert isinstance(transport, asyncio.Transport)
         self._transport = transport
+        self._enter(self)
         self._waiting.add(self)
         self._deadline = asyncio.get_running_loop().call_later(self._head_seconds, transport.abort)
 
@@ -262,6 +282,11 @@ class _Connection(asyncio.Protocol):
         self._left()
         if self._served is not None:
             self._served.connection_lost(exc)
+
+    def _left(self) -> None:
+        if not self._gone:
+            self._gone = True
+            self._leave(self)
 
     def _hand_over(self) -> None:
         self._waits_no_more()

@@ -240,7 +240,7 @@ class Ledger:
         `known` tells whether a holder may take of what is reserved; it is asked only then.
         """
         if not self.has_room(holder, amount, known):
-            self._refuse(holder)
+            self.refuse(holder)
             return False
         self._held[holder] = self.held_by(holder) + amount
         self.used += amount
@@ -274,7 +274,8 @@ class Ledger:
         found.sort(key=lambda each: (-each.refused, -each.held, each.holder))
         return Standing(limit=self.limit, used=self.used, refused=self.refused, held_back=tuple(found[:SHOWN_HOLDERS]))
 
-    def _refuse(self, holder: str) -> None:
+    def refuse(self, holder: str) -> None:
+        """Note that a holder was refused more than it has, or some of that was taken from it."""
         now = self._monotonic()
         self.refused += 1
         count, at = self._refusals.get(holder, (0, now))
@@ -293,6 +294,10 @@ class Room:
 
     ledger: Ledger
     known: Callable[[str], bool]
+
+    def has_room(self, holder: str) -> bool:
+        """Whether a holder could take one now."""
+        return self.ledger.has_room(holder, known=self.known)
 
     def take(self, holder: str) -> bool:
         """Take one for a holder, which is to be given back; False beyond the limit."""

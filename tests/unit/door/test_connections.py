@@ -17,12 +17,13 @@ from tinkbox.door.connections import (
     SETTLING_EACH,
     THIS_HOST,
     Admission,
+    ConnectionRoom,
     Connections,
     limit_silence,
     watch_heads,
 )
 from tinkbox.door.local_users import local_user, user_holder
-from tinkbox.model.limits import NODE_CONNECTIONS, Ledger
+from tinkbox.model.limits import NODE_CONNECTIONS, Ledger, Room
 
 WHOLE = b"GET / HTTP/1.1\r\nHost: x\r\n\r\n"
 HALF = b"GET / HTTP/1.1\r\nHost: x\r\n"
@@ -91,9 +92,8 @@ async def door(
     await runner.setup()
     assert runner.server is not None
     ledger = Ledger(replace(NODE_CONNECTIONS, each=each, all=total, reserved=0.5), lambda: 0.0)
-    admission = Admission(
-        ledger=ledger, host_at=str, known=known, head_seconds=head, answer_seconds=answer_seconds, by_user=by_user
-    )
+    room = ConnectionRoom(Room(ledger=ledger, known=known))
+    admission = Admission(room=room, host_at=str, head_seconds=head, answer_seconds=answer_seconds, by_user=by_user)
     with ExitStack() as stack:
         listening = stack.enter_context(socket.socket(socket.AF_UNIX if path else socket.AF_INET))
         listening.bind(str(path) if path else (FIRST, 0))
@@ -176,9 +176,27 @@ async def test_an_address_beyond_its_limit_is_closed_and_others_are_served() -> 
         for _ in range(3):
             await made.connect(sent=HALF)
         assert await received(await made.connect(sent=WHOLE)) == b""
-        # Half of all are kept for known machines, and three are taken.
+        assert (made.ledger.used, made.ledger.refused) == (3, 1)
+
+
+async def test_who_has_most_connections_gives_way_to_who_has_few_and_first_one_at_no_request() -> None:
+    async with door(each=6, total=6, known=lambda _: True) as made:
+        busy = await made.connect(sent=WHOLE.replace(b"GET /", b"GET /large"), receive_buffer=SLOW)
+        assert (await received(busy, 15)) == b"HTTP/1.1 200 OK"
+        between = await made.connect(sent=WHOLE)
+        assert (await received(between)).startswith(b"HTTP/1.1 200 OK")
+        half = [await made.connect(sent=HALF) for _ in range(4)]
+        for _ in range(2):
+            assert (await received(await made.connect(SECOND, WHOLE))).startswith(b"HTTP/1.1 200 OK")
+        assert made.ledger.held_by(FIRST) == 4
+        assert await received(busy, SLOW)
+        assert await received(between) == b""
+        assert await received(half[0]) == b""
+        # A third one would leave both with as many.
+        assert (await received(await made.connect(SECOND, WHOLE))).startswith(b"HTTP/1.1 200 OK")
         assert await received(await made.connect(SECOND, WHOLE)) == b""
-        assert (made.ledger.used, made.ledger.refused) == (3, 2)
+        (first,) = made.ledger.standing().held_back[:1]
+        assert (first.holder, first.refused) == (FIRST, 3)
 
 
 async def test_a_connection_that_is_over_is_in_the_way_of_none_that_its_client_opens_next() -> None:
@@ -283,7 +301,8 @@ async def test_a_descriptor_that_cannot_be_had_is_told_seldom(caplog: pytest.Log
             raise OSError(24, "Too many open files")
 
     async with door() as made:
-        admission = Admission(ledger=made.ledger, host_at=str, known=lambda _: True, head_seconds=60, answer_seconds=60)
+        room = ConnectionRoom(Room(ledger=made.ledger, known=lambda _: True))
+        admission = Admission(room=room, host_at=str, head_seconds=60, answer_seconds=60)
         with Out() as listening:
             listening.bind((FIRST, 0))
             listening.listen()

@@ -16,8 +16,10 @@ from tinkbox.model.rates import Buckets, Rate
 MACHINE: Final = Rate(burst=600, a_second=300)
 MACHINE_ANYWHERE: Final = Rate(burst=1200, a_second=600)
 # While packets come faster than they can be read: an answer costs ten times as much as to drop what asked for it, and a
-# flood in the names of all machines leaves each of them little.
+# flood in the names of all machines leaves each of them little.  Whoever asks more shares what all have besides, so that a
+# few packets in a machine's name do not take its own from it.
 MACHINE_PRESSED: Final = Rate(burst=8, a_second=2)
+MACHINES_PRESSED: Final = Rate(burst=200, a_second=100)
 STRANGER: Final = Rate(burst=40, a_second=20)
 STRANGERS_OF_A_PORT: Final = Rate(burst=4000, a_second=1000)
 STRANGERS_OF_ALL_PORTS: Final = Rate(burst=8000, a_second=1000)
@@ -33,6 +35,7 @@ class RateLimit:
         self.monotonic = monotonic
         self._machines = Buckets(MACHINE, REMEMBERED)
         self._pressed = Buckets(MACHINE_PRESSED, REMEMBERED)
+        self._all_pressed = Buckets(MACHINES_PRESSED, 1)
         self._strangers = Buckets(STRANGER, REMEMBERED)
         self._ports = Buckets(STRANGERS_OF_A_PORT, REMEMBERED_PORTS)
         self._anywhere = Buckets(MACHINE_ANYWHERE, REMEMBERED)
@@ -41,7 +44,8 @@ class RateLimit:
 
     def bears(self, mac: bytes) -> bool:
         """Whether a packet with these six octets may be looked at while more come than can be read, wherever it came in."""
-        return self._pressed.take(mac, self.monotonic())
+        now = self.monotonic()
+        return self._pressed.take(mac, now) or self._all_pressed.take(b"", now)
 
     def admits(self, mac: bytes, port: bytes = b"") -> bool:
         """Whether a packet of the machine with these six octets is to be looked at.

@@ -100,6 +100,30 @@ def undecided(tables: Tables, workflow_id: str) -> list[LostHistory]:
     return [each for each in found if each.restart is None]
 
 
+def to_decide(tables: Tables, workflow_id: str) -> list[LostHistory]:
+    """Those of `undecided` that are about this workflow, and not about another one that it only waits behind.
+
+    Whatever a machine tells of, what the store has it run is stopped by a person's word.
+    """
+    current = tables.workflows.current_step(workflow_id)
+    begun_on = current.status.action.worker if current and current.status.state in BEGUN else None
+    return [
+        each.history
+        for each in waiting(tables).get(workflow_id, ())
+        if each.history.restart is None and (workflow_id in each.workflows or each.history.worker == begun_on)
+    ]
+
+
+def refuse_behind(tables: Tables, workflow_id: str) -> None:
+    """Raise Conflict, with what is to be decided, where a workflow waits only behind what its machines did for others."""
+    for each in waiting(tables).get(workflow_id, ()):
+        if each.history.restart is None:
+            raise Conflict(
+                f"workflow {workflow_id} waits for machine {each.history.worker}, and not for a decision about itself: "
+                f"{summary(each.history.entries)}; decide about that: {each.hint}"
+            )
+
+
 def mark(tables: Tables, lost: LostHistory, now: datetime) -> None:
     """Have the machine's workflows wait for a person; told again, only what is told is kept."""
     known = tables.journals.lost_of(lost.worker)

@@ -18,8 +18,9 @@ from tinkbox.engine.workflows.journals import (
     mark,
     may_be_retried,
     missing,
+    refuse_behind,
     standing,
-    undecided,
+    to_decide,
     waiting,
 )
 from tinkbox.engine.workflows.retries import awaited, take_up_again
@@ -101,8 +102,9 @@ class LostHistories:
 
         def use_case(tables: Tables) -> tuple[str, list[str], list[Workflow]]:
             workflow, now = find_workflow(tables, key), self._clock()
-            found = undecided(tables, workflow.id)
+            found = to_decide(tables, workflow.id)
             if not found:
+                refuse_behind(tables, workflow.id)
                 raise Conflict(f"workflow {workflow.id} does not wait for a decision about a lost history")
             workflows = {workflow.id, *(entry.workflow_id for lost in found for entry in lost.entries)}
             retried: list[Workflow] = []

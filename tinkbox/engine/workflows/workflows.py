@@ -16,7 +16,7 @@ from tinkbox.engine.wakeups import CHANGES, Wakeups
 from tinkbox.engine.workflows.deletion import OCTETS_AT_ONCE, begin_deletion, delete_piece
 from tinkbox.engine.workflows.endings import stop, tell
 from tinkbox.engine.workflows.image_digests import DigestOf, pinned
-from tinkbox.engine.workflows.journals import discard, undecided, waiting
+from tinkbox.engine.workflows.journals import discard, refuse_behind, to_decide, waiting
 from tinkbox.engine.workflows.retries import awaited, take_up_again
 from tinkbox.model import history
 from tinkbox.model.access import OPERATOR
@@ -211,6 +211,8 @@ class Workflows:
                 workflow = tables.workflows.get(workflow.id)
                 if workflow.state not in FINAL and from_action is None:
                     return workflow
+            elif workflow.state not in FINAL:
+                refuse_behind(tables, workflow.id)
             first = first_to_retry(workflow, from_action)
             return take_up_again(
                 tables,
@@ -231,7 +233,7 @@ class Workflows:
         """Have what the machines of a workflow did count for nothing, where that waits for a decision."""
         return [
             worker
-            for lost in undecided(tables, workflow_id)
+            for lost in to_decide(tables, workflow_id)
             for worker in discard(tables, lost, into, who, self._new_token, self._clock())
         ]
 

@@ -205,6 +205,31 @@ async def test_no_deadline_ends_what_waits(box: Appliance, worker: str) -> None:
     assert await states(box, flow) == [State.CANCELED, State.CANCELED, State.PENDING]
 
 
+async def test_canceling_what_only_waits_decides_nothing_about_what_its_machine_did(
+    box: Appliance, worker: str
+) -> None:
+    first = await box.workflow(RETRIES)
+    await told(box, worker, entry(1, first, 0, "one", DONE), entry(2, first, 1, "two"))
+    behind = await box.workflow(RETRIES)
+    for refused in (box.workflows.retry(behind, who="ann"), box.lost_histories.take_over(behind, "ann")):
+        with pytest.raises(Conflict, match=f"workflow {behind} waits .* tinkbox workflow takeover {first} "):
+            await refused
+    await box.workflows.cancel(behind, "ann")
+    assert (await box.workflows.get(behind)).state is State.CANCELED
+    (lost,) = await box.lost_histories.all()
+    assert (lost.history.restart, lost.workflows) == (None, (first,))
+    await box.lost_histories.take_over(first, "ann")
+    assert await states(box, first) == [State.RUNNING, State.SUCCESS, State.RUNNING]
+
+
+async def test_canceling_what_runs_ends_it_whatever_its_machine_tells_of(box: Appliance, worker: str) -> None:
+    flow = await box.workflow(RETRIES)
+    await box.offer(worker)
+    await told(box, worker, entry(2, "invented", 0, "one"))
+    await box.workflows.cancel(flow, "ann")
+    assert (await box.workflows.get(flow)).state is State.CANCELED
+
+
 async def test_a_workflow_that_waits_begins_on_no_other_machine(box: Appliance, worker: str) -> None:
     other = await box.machine(2)
     flow = await box.workflow(RELAY, a=1, b=2)

@@ -4,6 +4,7 @@ from tinkbox.boot.dhcp.rate_limit import (
     MACHINE,
     MACHINE_ANYWHERE,
     MACHINE_PRESSED,
+    MACHINES_PRESSED,
     REMEMBERED,
     STRANGER,
     STRANGERS_OF_A_PORT,
@@ -54,10 +55,20 @@ def test_a_machine_has_its_burst_and_then_its_rate() -> None:
 def test_under_pressure_a_machine_has_little_wherever_it_asks() -> None:
     clock = Clock()
     rate_limit = RateLimit(Book(KNOWN), clock)
-    assert sum(rate_limit.bears(KNOWN) for _ in range(1000)) == MACHINE_PRESSED.burst == 8
+    assert sum(rate_limit.bears(UNKNOWN) for _ in range(1000)) == MACHINES_PRESSED.burst + MACHINE_PRESSED.burst == 208
+    assert sum(rate_limit.bears(KNOWN) for _ in range(1000)) == MACHINE_PRESSED.burst
     assert rate_limit.admits(KNOWN)
     clock.now += 1
+    assert sum(rate_limit.bears(UNKNOWN) for _ in range(1000)) == MACHINES_PRESSED.a_second + 2 == 102
     assert sum(rate_limit.bears(KNOWN) for _ in range(1000)) == MACHINE_PRESSED.a_second == 2
+
+
+def test_under_pressure_a_few_packets_in_a_machine_s_name_do_not_take_its_own_from_it() -> None:
+    clock = Clock()
+    rate_limit = RateLimit(Book(KNOWN), clock)
+    for _ in range(100):
+        assert all(rate_limit.bears(KNOWN) for _ in range(4))
+        clock.now += 1
 
 
 def test_a_stranger_has_less() -> None:

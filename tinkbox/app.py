@@ -174,6 +174,7 @@ class _Doors:
         self._answers = Answers(
             ledger=self._limits.of(ANSWER_BYTES), known=self._known, seconds=settings.limits.answer.total_seconds()
         )
+        self._pace = appliance.pace
         self._rooms: dict[str, ConnectionRoom] = {}
         self._runners: list[web.AppRunner] = []
         self.parts: list[Part] = []
@@ -213,6 +214,7 @@ class _Doors:
             host_at=self._host_at,
             head_seconds=self._deadlines.head.total_seconds(),
             answer_seconds=self._deadlines.answer.total_seconds(),
+            pace=self._pace,
             by_user=by_user,
         )
         self.parts.append(Connections(listening, runner.server, admission).accept)

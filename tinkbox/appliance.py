@@ -33,6 +33,7 @@ from tinkbox.boot.tftp.server import TftpServer
 from tinkbox.boot.tftp.transfer_room import TransferRoom
 from tinkbox.door.connections import THIS_HOST
 from tinkbox.door.local_users import user_holder
+from tinkbox.door.reading_pace import ReadingPace
 from tinkbox.door.refused_tokens import RefusedTokens
 from tinkbox.door.request_counts import Traffic
 from tinkbox.engine.boot.booting import OTHERS_ADDRESSES
@@ -128,7 +129,8 @@ class Appliance:
 
         # Services on this host's own engine.
         self.docker = DockerRuntime(settings.docker)
-        self.proxy = Proxy(self.engine.directory, self.engine.booting.machine_at, self._room(WEBSOCKETS))
+        self.pace = ReadingPace()
+        self.proxy = Proxy(self.engine.directory, self.engine.booting.asking_from, self._room(WEBSOCKETS), self.pace)
 
     async def load(self) -> list[str]:
         """Take over what is stored; returns what does not fit together any more.  Raises Unavailable when the store is."""

@@ -4,6 +4,8 @@ By itself the loop handles everything that is ready before it looks again.  Unde
 and TFTP waits so long for each block (RFC 1350 §2).  So a turn has few events, and before each callback of a turn comes
 what is urgent.  A hundred connections at which something waits are a dozen turns, in which DHCP's queue runs over: so its
 packets are urgent as well.  But anybody can send them, so they have a share of the time only.
+
+A connection can be told to rest (`Connection`): what it says waits in the kernel.
 """
 
 import asyncio
@@ -11,6 +13,7 @@ import os
 import select
 import selectors
 import time
+from asyncio.selector_events import _SelectorSocketTransport  # type: ignore[attr-defined]
 from collections.abc import Callable
 from contextvars import Context
 from functools import partial
@@ -69,6 +72,47 @@ class ShortTurns(selectors.EpollSelector):
         super().close()
 
 
+class Connection(_SelectorSocketTransport):  # type: ignore[misc]
+    """The transport of a TCP connection, or of one to a unix socket.
+
+    Its protocol pauses and resumes it as it likes: some do so with each piece.  So a rest is beside that.
+    `max_size` is how many octets are read at once.
+    """
+
+    max_size: int
+    _rests = False
+    _wanted = True
+
+    def rest(self, until: float) -> None:
+        """Read nothing before this time of the loop; a connection that rests already goes on resting."""
+        if self._rests or self.is_closing():
+            return
+        self._wanted = self.is_reading()
+        super().pause_reading()
+        self._rests = True
+        self._loop.call_at(until, self._go_on)
+
+    def is_reading(self) -> bool:
+        return self._wanted and not self.is_closing() if self._rests else bool(super().is_reading())
+
+    def pause_reading(self) -> None:
+        if self._rests:
+            self._wanted = False
+        else:
+            super().pause_reading()
+
+    def resume_reading(self) -> None:
+        if self._rests:
+            self._wanted = True
+        else:
+            super().resume_reading()
+
+    def _go_on(self) -> None:
+        self._rests = False
+        if self._wanted:
+            super().resume_reading()
+
+
 class EventLoop(asyncio.SelectorEventLoop):
     """Goes in short turns, and calls the readers of what is `Urgent` between and within them, as far as their share goes."""
 
@@ -76,6 +120,11 @@ class EventLoop(asyncio.SelectorEventLoop):
         self._urgent: dict[Urgent, _Reader] = {}
         # What reads and writes connections is no callback of `call_soon`.
         super().__init__(ShortTurns(self._look))
+
+    def _make_socket_transport(
+        self, sock: Any, protocol: Any, waiter: Any = None, *, extra: Any = None, server: Any = None
+    ) -> Connection:
+        return Connection(self, sock, protocol, waiter, extra, server)
 
     def add_reader(self, fd: Any, callback: Callable[[*Ts], Any], *args: *Ts) -> None:
         super().add_reader(fd, callback, *args)

@@ -11,11 +11,13 @@ from tinkbox.door.lasting import lasting
 LOOK_EVERY = 5.0
 KEEP_ALIVE = b": still here\n\n"
 EVENT_STREAM = "text/event-stream"
+# nginx keeps an answer back until a buffer is full, unless the answer says otherwise.
+_AS_IT_COMES = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
 
 
 async def streamed(request: web.Request, chunks: AsyncIterator[bytes], content_type: str) -> web.StreamResponse:
     """Send each chunk as it comes, until the reader goes away."""
-    response = web.StreamResponse(headers={"Content-Type": content_type, "Cache-Control": "no-store"})
+    response = web.StreamResponse(headers={"Content-Type": content_type, **_AS_IT_COMES})
     await response.prepare(request)
     with suppress(ConnectionResetError):
         with lasting(request):

@@ -59,7 +59,9 @@ async def shell_connection(
         async with asyncio.timeout(seconds):
             websocket = await connecting
     except aiohttp.WSServerHandshakeError as error:
-        raise BY_STATUS.get(error.status, Unavailable)(f"{error.status}: no shell is to be had at {url}") from None
+        # Its query has the ticket.
+        place = url.partition("?")[0]
+        raise BY_STATUS.get(error.status, Unavailable)(f"{error.status}: no shell is to be had at {place}") from None
     except (aiohttp.ClientError, TimeoutError, OSError) as error:
         raise _broken(error) from None
     keep_alive(websocket.get_extra_info("socket"))
@@ -70,5 +72,7 @@ async def shell_connection(
 
 
 def _broken(error: BaseException | None) -> Unavailable:
-    why = str(error) or type(error).__name__ if error else "it ended without a word"
+    # As text, an answer that is no HTTP names the whole URL, with the ticket in it.
+    text = error.message if isinstance(error, aiohttp.ClientResponseError) else str(error)
+    why = text or type(error).__name__ if error else "it ended without a word"
     return Unavailable(f"the connection of the shell is broken: {why}")

@@ -84,7 +84,7 @@ def _pages(size: int) -> mmap.mmap:
 
 
 async def chunks_of(request: web.Request) -> AsyncIterator[bytes]:
-    """The body as it comes.  Raises HTTPRequestTimeout when it stands still, Invalid when it is no body."""
+    """The body as it comes.  Raises HTTPRequestTimeout when it stands still or is too slow, Invalid when it is no body."""
     content = request.content
     # Most come with their head.
     if content.is_eof():
@@ -100,7 +100,8 @@ async def chunks_of(request: web.Request) -> AsyncIterator[bytes]:
             async with asyncio.timeout(left if left < math.inf else None):
                 chunk = await content.readany()
         except TimeoutError:
-            raise web.HTTPRequestTimeout(text=f"the body stood still for {patience:.0f} s") from None
+            slow = f"came slower than {SLOWEST >> 10} KiB a second" if left < patience else "stood still"
+            raise web.HTTPRequestTimeout(text=f"the body {slow} for {patience:.0f} s") from None
         except web.RequestPayloadError as error:
             raise Invalid(f"the body is not what its head says: {error}") from None
         if not chunk:

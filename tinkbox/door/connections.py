@@ -20,6 +20,7 @@ from aiohttp import web
 
 from tinkbox.door.local_users import local_user
 from tinkbox.door.problems import Handler
+from tinkbox.door.reading_pace import ReadingPace
 from tinkbox.model.fair_room import FairRoom
 from tinkbox.model.limits import Room, worth_telling
 
@@ -45,7 +46,7 @@ _log = logging.getLogger(__name__)
 class Admission:
     """What the connections of one door may take.
 
-    `room` is one for all doors with the same limit.  `host_at` names the host that has an address; with `by_user` the users of this
+    `room` is one for all doors with the same limit, `pace` one for all doors.  `host_at` names the host that has an address; with `by_user` the users of this
     host are told apart instead.  The first request's head must be there after `head_seconds`, and some of an answer must be taken every `answer_seconds`.
     """
 
@@ -53,6 +54,7 @@ class Admission:
     host_at: Callable[[str], str]
     head_seconds: float
     answer_seconds: float
+    pace: ReadingPace
     by_user: bool = False
 
     def holder(self, connection: socket.socket, peer: object) -> str:
@@ -156,7 +158,7 @@ class Connections:
     async def _begin(self, connection: socket.socket, holder: str) -> None:
         room = self._admission.room
         enter = partial(room.enter, holder=holder)
-        opened = _Connection(self._serve, self._waiting, self._admission.head_seconds, enter, room.leave)
+        opened = _Connection(self._serve, self._waiting, self._admission, enter, room.leave)
         try:
             limit_silence(connection, self._admission.answer_seconds)
             await asyncio.get_running_loop().connect_accepted_socket(lambda: opened, connection)
@@ -192,13 +194,13 @@ class _Connection(asyncio.Protocol):
         self,
         serve: Callable[[], asyncio.Protocol],
         waiting: "set[_Connection]",
-        head_seconds: float,
+        admission: Admission,
         enter: "Callable[[_Connection], None]",
         leave: "Callable[[_Connection], None]",
     ) -> None:
         self._serve = serve
         self._waiting = waiting
-        self._head_seconds = head_seconds
+        self._head_seconds, self._pace = admission.head_seconds, admission.pace
         self._enter, self._leave = enter, leave
         self._gone = False
         self._head = bytearray()
@@ -223,16 +225,19 @@ class _Connection(asyncio.Protocol):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         assert isinstance(transport, asyncio.Transport)
         self._transport = transport
+        self._pace.begin(transport)
         self._enter(self)
         self._waiting.add(self)
         self._deadline = asyncio.get_running_loop().call_later(self._head_seconds, transport.abort)
 
     def data_received(self, data: bytes) -> None:
         if self._served is not None:
-            if self._is_between() and not self._is_short(data):
-                self._refuse_head()
-            else:
+            if not self._is_between():
+                self._pace.feed(self._transport, self._served, data)
+            elif self._is_short(data):
                 self._served.data_received(data)
+            else:
+                self._refuse_head()
             return
         self._head += data
         # What is no request is answered so at once.

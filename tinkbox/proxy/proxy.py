@@ -17,6 +17,7 @@ from yarl import URL
 
 from tinkbox.door.bodies import holder_of
 from tinkbox.door.problems import Handler, problem
+from tinkbox.door.reading_pace import ReadingPace
 from tinkbox.engine.services.routing_table import Found, RoutingTable, doing, serves
 from tinkbox.model.errors import Invalid, NotFound, TooMany
 from tinkbox.model.limits import Room
@@ -45,9 +46,9 @@ def is_nobodys(address: IPv4Address) -> bool:
 class Proxy:
     """Use it in an `async with`, and `middleware` in the door's application.
 
-    `machine_at` maps an address to the id of the machine that has it, or to nothing.  The application must leave bodies
+    `machine_at` maps an address to the id of the machine that is seen to have it, or to nothing.  The application must leave bodies
     as they are: `web.AppRunner(application, auto_decompress=False)`.  An address that `refuses` is never connected to,
-    whatever a host says of its services.  `websockets` is room for so many of them, by the host that asks.
+    whatever a host says of its services.  `websockets` is room for so many of them, by the host that asks; `pace` is how services' answers are read.
     """
 
     def __init__(
@@ -55,13 +56,14 @@ class Proxy:
         directory: RoutingTable,
         machine_at: Callable[[str], str],
         websockets: Room,
+        pace: ReadingPace,
         refuses: Callable[[IPv4Address], bool] = is_nobodys,
     ) -> None:
         self._directory = directory
         self._machine_at = machine_at
         self._websockets = websockets
         self._refuses = refuses
-        self._forwarder = Forwarder()
+        self._forwarder = Forwarder(pace)
 
     async def __aenter__(self) -> Self:
         await self._forwarder.__aenter__()

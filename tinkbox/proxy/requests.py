@@ -25,6 +25,7 @@ from yarl import URL
 
 from tinkbox.client.keep_alive import keep_alive
 from tinkbox.door.client_presence import ClientGone, WhileThere
+from tinkbox.door.reading_pace import ReadingPace
 from tinkbox.model.errors import Invalid
 from tinkbox.proxy.headers import Headers
 from tinkbox.proxy.responses import Broken, cut, pass_back
@@ -48,6 +49,9 @@ class Forwarder:
     What is safe (RFC 9110 §9.2.1) and has no body goes over connections that are kept, and again over a fresh one when
     the service closed the kept one meanwhile; everything else goes once, over a connection of its own.
     """
+
+    def __init__(self, pace: ReadingPace) -> None:
+        self._pace = pace
 
     async def __aenter__(self) -> Self:
         self._kept = _session(TCPConnector(limit=0, keepalive_timeout=KEPT_SECONDS, socket_factory=_connection))
@@ -82,6 +86,8 @@ class Forwarder:
         session = self._kept if body is None and request.method in SAFE else self._once
         sending = session.request(request.method, url, headers=headers, data=body, allow_redirects=False)
         async with sending as answer:
+            if answer.connection is not None:
+                self._pace.take_over(answer.connection.transport)
             return await pass_back(request, answer)
 
 

@@ -3,7 +3,7 @@
 Text that comes from machines is cleaned here: no control character of theirs reaches the terminal.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 from shlex import quote
 
@@ -14,6 +14,7 @@ from rich.table import Table
 from rich.text import Text
 
 from tinkbox.model.breakpoint import Kind
+from tinkbox.model.limits import SHOWN_HOLDERS
 from tinkbox.model.services import Phase
 from tinkbox.model.sizes import show_size
 from tinkbox.model.text import counted
@@ -21,6 +22,7 @@ from tinkbox.model.workflow import State
 from tinkbox.wire.messages.status import (
     DiskLine,
     FailureLine,
+    HeldBackLine,
     HeldLine,
     MachineLine,
     RunningLine,
@@ -65,6 +67,7 @@ STOPPING = {
 HELD = {Kind.BEFORE: "before", Kind.FAILURE: "on the failure of", Kind.AFTER: "after"}
 RECENT = 8
 LARGEST = 3  # kinds of what is stored
+WORST = 3  # of those that a limit holds back
 BAR_WIDTH = 24
 
 
@@ -148,7 +151,7 @@ def _lost(machine: MachineLine) -> Iterable[Text]:
 
 
 # What gives way where the terminal is narrow; an address that is cut is no address.
-_GIVES_WAY = ("MACHINE", "LAST SEEN AT", "")
+_GIVES_WAY = ("MACHINE", "LAST SEEN AT", "HELD BACK", "")
 
 
 def _table(*titles: str) -> Table:
@@ -188,12 +191,19 @@ def _strangers(snapshot: Snapshot) -> RenderableType:
 def _limits(snapshot: Snapshot) -> RenderableType:
     table = _table("LIMIT", "USED", "HELD BACK")
     for limit in snapshot.limits:
-        held_back = ", ".join(
-            f"{clean(each.holder, 60)} ({each.held}, refused {counted(each.refused, 'time')})"
-            for each in limit.held_back
-        )
-        _add_row(table, limit.name, f"{limit.used} of {limit.total}", Text(held_back, style="yellow"))
+        _add_row(table, limit.name, f"{limit.used} of {limit.total}", Text(_held_back(limit.held_back), style="yellow"))
     return table
+
+
+def _held_back(holders: Sequence[HeldBackLine]) -> str:
+    told = [
+        f"{clean(each.holder, 60)} ({each.held}, refused {counted(each.refused, 'time')})" for each in holders[:WORST]
+    ]
+    if len(holders) > WORST:
+        # Beyond SHOWN_HOLDERS the appliance itself names none.
+        at_least = "at least " if len(holders) >= SHOWN_HOLDERS else ""
+        told.append(f"and {at_least}{len(holders) - WORST} more: tinkbox doctor")
+    return ", ".join(told)
 
 
 def _disk(disk: DiskLine) -> Iterable[RenderableType]:

@@ -13,12 +13,13 @@ from aiohttp import web
 
 from tests.integration.proxy.door import DOMAIN, EVERYTHING, hosted, room, status
 from tinkbox.door.problems import refusals_become_problems
+from tinkbox.door.reading_pace import ReadingPace
 from tinkbox.engine.services.routing_table import RoutingTable
 from tinkbox.proxy.proxy import Proxy
 
 
 async def serve(folder: Path, address: str, port: int, directory: RoutingTable) -> None:
-    async with Proxy(directory, lambda _: "", room(), refuses=lambda _: False) as proxy:
+    async with Proxy(directory, lambda _: "", room(), ReadingPace(), refuses=lambda _: False) as proxy:
         application = web.Application(middlewares=[refusals_become_problems, proxy.middleware], client_max_size=0)
         runner = web.AppRunner(application, access_log=None, auto_decompress=False)
         await runner.setup()

@@ -14,6 +14,7 @@ from typing import Any
 from aiohttp import ClientSession, DummyCookieJar, TCPConnector, web
 
 from tinkbox.door.problems import refusals_become_problems
+from tinkbox.door.reading_pace import ReadingPace
 from tinkbox.engine.services.routing_table import Hosted, RoutingTable
 from tinkbox.model.limits import WEBSOCKETS, Ledger, Limit, Room
 from tinkbox.model.services import APPLIANCE, Phase, PlannedService, Service, ServiceStatus, Standing
@@ -108,7 +109,9 @@ async def door(
     directory = RoutingTable(DOMAIN, "http://127.0.0.1")
     async with (
         asyncio.timeout(4 * SECONDS),
-        Proxy(directory, lambda address: MACHINES.get(address, ""), websockets or room(), refuses) as proxy,
+        Proxy(
+            directory, lambda address: MACHINES.get(address, ""), websockets or room(), ReadingPace(), refuses
+        ) as proxy,
     ):
         application = web.Application(middlewares=[refusals_become_problems, proxy.middleware], client_max_size=0)
         application.add_routes(built_in)

@@ -130,6 +130,28 @@ async def test_a_shell_that_is_refused_says_so(status: int, refusal: type[Refusa
             pass
 
 
+async def test_a_refused_shell_names_its_url_without_the_ticket() -> None:
+    with pytest.raises(NotFound, match=r"/404$"):
+        async with connected(nothing, "/404?ticket=s3cret"):
+            pass
+
+
+async def test_an_answer_that_is_no_http_is_told_without_the_ticket() -> None:
+    async def garbage(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(b"no HTTP at all\r\n\r\n")
+        await writer.drain()
+        writer.close()
+        await writer.wait_closed()
+
+    async with await asyncio.start_server(garbage, "127.0.0.1", 0) as server, ClientSession() as session:
+        port = server.sockets[0].getsockname()[1]
+        with pytest.raises(Unavailable, match="the connection of the shell is broken") as refused:
+            async with shell_connection(session, f"http://127.0.0.1:{port}/?ticket=s3cret", 10, tty=True):
+                pass
+    assert "s3cret" not in str(refused.value)
+
+
 async def test_nobody_there_and_nobody_answering_are_unavailable() -> None:
     async with ClientSession() as session:
         with pytest.raises(Unavailable):

@@ -23,6 +23,7 @@ from tinkbox.door.connections import (
     watch_heads,
 )
 from tinkbox.door.local_users import local_user, user_holder
+from tinkbox.door.reading_pace import ReadingPace
 from tinkbox.model.limits import NODE_CONNECTIONS, Ledger, Room
 
 WHOLE = b"GET / HTTP/1.1\r\nHost: x\r\n\r\n"
@@ -93,7 +94,9 @@ async def door(
     assert runner.server is not None
     ledger = Ledger(replace(NODE_CONNECTIONS, each=each, all=total, reserved=0.5), lambda: 0.0)
     room = ConnectionRoom(Room(ledger=ledger, known=known))
-    admission = Admission(room=room, host_at=str, head_seconds=head, answer_seconds=answer_seconds, by_user=by_user)
+    admission = Admission(
+        room=room, host_at=str, head_seconds=head, answer_seconds=answer_seconds, pace=ReadingPace(), by_user=by_user
+    )
     with ExitStack() as stack:
         listening = stack.enter_context(socket.socket(socket.AF_UNIX if path else socket.AF_INET))
         listening.bind(str(path) if path else (FIRST, 0))
@@ -302,7 +305,7 @@ async def test_a_descriptor_that_cannot_be_had_is_told_seldom(caplog: pytest.Log
 
     async with door() as made:
         room = ConnectionRoom(Room(ledger=made.ledger, known=lambda _: True))
-        admission = Admission(room=room, host_at=str, head_seconds=60, answer_seconds=60)
+        admission = Admission(room=room, host_at=str, head_seconds=60, answer_seconds=60, pace=ReadingPace())
         with Out() as listening:
             listening.bind((FIRST, 0))
             listening.listen()

@@ -1,12 +1,18 @@
 """What aiodocker raises, sorted."""
 
+import os
+import socket
+from pathlib import Path
+
 import aiohttp
 import pytest
 from aiodocker.exceptions import DockerError
 
 from tinkbox.runtime import ContainerFailed, EngineAway
+from tinkbox.runtime.docker import DockerRuntime
 from tinkbox.runtime.docker_faults import faults
 
+NOBODY = 65534
 URL = "unix:///run/none.sock"
 
 
@@ -22,6 +28,22 @@ URL = "unix:///run/none.sock"
 def test_an_engine_that_does_not_answer_is_away(error: Exception) -> None:
     with pytest.raises(EngineAway, match=URL), faults(URL, "StartFailed"):
         raise error
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="becomes another user")
+async def test_an_engine_that_this_user_may_not_use_is_told_apart(tmp_path: Path) -> None:
+    tmp_path.chmod(0o755)
+    url = f"unix://{tmp_path}/engine.sock"
+    with socket.socket(socket.AF_UNIX) as engine:
+        engine.bind(f"{tmp_path}/engine.sock")
+        (tmp_path / "engine.sock").chmod(0o600)
+        async with DockerRuntime(url) as runtime:
+            os.seteuid(NOBODY)
+            try:
+                with pytest.raises(EngineAway, match=f"no right to use the Docker engine at {url}"):
+                    await runtime.version()
+            finally:
+                os.seteuid(0)
 
 
 def test_a_refusal_has_the_reason_of_what_was_asked_and_the_engines_words() -> None:

@@ -8,6 +8,7 @@ from rich.console import Console
 
 from tests.golden import text as golden
 from tinkbox.model.breakpoint import Kind, Verb
+from tinkbox.model.limits import SHOWN_HOLDERS
 from tinkbox.model.services import Phase
 from tinkbox.model.workflow import State
 from tinkbox.view.screen import clean, elapsed, screen
@@ -354,6 +355,19 @@ def test_who_was_refused_once_was_refused_one_time() -> None:
     limit = LimitLine(name="tftp_transfers", used="1", total="2000 transfers", held_back=(held,))
     text = drawn(Snapshot(now=NOW, version="0.1.0", machines=(), workflows=(), limits=(limit,)))
     assert "tftp_transfers  1 of 2000 transfers  172.30.0.12 (1 transfer, refused 1 time)" in text
+
+
+@pytest.mark.parametrize(
+    ("holders", "told"),
+    [(3, ""), (4, ", and 1 more: tinkbox doctor"), (SHOWN_HOLDERS, ", and at least 7 more: tinkbox doctor")],
+)
+def test_of_many_that_are_held_back_the_worst_are_shown(holders: int, told: str) -> None:
+    held = tuple(HeldBackLine(holder=f"host{n}", held="4 uploads", refused=20 - n) for n in range(holders))
+    limit = LimitLine(name="uploads", used="9", total="256 uploads", held_back=held)
+    text = drawn(Snapshot(now=NOW, version="0.1.0", machines=(), workflows=(), limits=(limit,)))
+    shown = ", ".join(f"host{n} (4 uploads, refused {20 - n} times)" for n in range(3))
+    # Where the terminal is narrow, it goes on in further lines of its column.
+    assert " ".join(text.partition("256 uploads")[2].split()) == shown + told
 
 
 def stored(kind: str, octets: int) -> StoredLine:

@@ -47,6 +47,10 @@ HEARD = 32  # transfers, before others have their turn
 MAX_DATAGRAM = 2048
 # Who asks for more is mistaken, or sends in the name of a victim; GRUB and the Raspberry Pi try dozens of names.
 REQUESTS = Rate(burst=200, a_second=40)
+# A transfer costs as much as to drop dozens of requests, and whoever sends in the names of many has as many times the above.
+# So each is sure of few, and more is of what all have together.
+FEW_REQUESTS = Rate(burst=40, a_second=4)
+REQUESTS_OF_ALL = Rate(burst=1000, a_second=200)
 REMEMBERED = 4096
 TICK = 0.2
 Peer = tuple[str, int]
@@ -123,6 +127,8 @@ class TftpServer:
         self._layouts = Layouts()
         self._transfers: dict[Peer, _Running] = {}
         self._requests = Buckets(REQUESTS, REMEMBERED)
+        self._few_requests = Buckets(FEW_REQUESTS, REMEMBERED)
+        self._requests_of_all = Buckets(REQUESTS_OF_ALL, 1)
         self._buffer = bytearray(MAX_DATAGRAM)
         self.malformed = 0
 
@@ -203,7 +209,7 @@ class TftpServer:
 
     def _begin(self, request: ReadRequest, peer: Peer) -> None:
         holder = self._host_at(peer[0])
-        if not self._requests.take(holder.encode(), self._monotonic()):
+        if not self._bears(holder):
             return
         running, way = self._transfers.get(peer), way_to(peer[0], self._interface)
         request = unfragmented(request, way.mtu)
@@ -247,6 +253,12 @@ class TftpServer:
             self._by_port[line.fileno()] = running
         self._saw_request(peer, running)
         self._send_first(running, transfer.start)
+
+    def _bears(self, holder: str) -> bool:
+        now = self._monotonic()
+        return self._requests.take(holder, now) and (
+            self._few_requests.take(holder, now) or self._requests_of_all.take("", now)
+        )
 
     def _send_first(self, running: _Running, first: Callable[[], Sequence[bytes]]) -> None:
         try:

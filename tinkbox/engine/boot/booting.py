@@ -186,6 +186,11 @@ class Booting:
         mac = self.at(address)
         return self._machines.known.holder(mac) if mac else ""
 
+    def asking_from(self, address: str) -> str:
+        """The id of the known machine that a request from an IPv4 address is of; empty also where another host has its address."""
+        mac = self.at(address)
+        return self._machines.known.holder(mac) if mac and not self.other_host(mac, address) else ""
+
     def other_host(self, mac: MacAddress, address: str) -> str:
         """Who asks in a machine's name from its address, and is not seen to be that machine; empty: nobody.
 

@@ -390,7 +390,8 @@ class Sessions:
     def _tell_old_worker(self, text: str, address: str) -> None:
         ticket = self._seal.opened(text) if is_ticket(text) else None
         if ticket is not None:
-            self._refuse(ticket.holder, TicketRefusal.OLD_WORKER, address)
+            why = TicketRefusal.OLD_WORKER if self._is_from(ticket, address) else TicketRefusal.ELSEWHERE
+            self._refuse(ticket.holder, why, address)
 
     def _refuse(self, holder: str, why: TicketRefusal, address: str, **more: Fact) -> NoReturn:
         """Note on the timeline why a ticket or a session was refused, and raise Forbidden."""

@@ -353,6 +353,9 @@ async def test_who_is_at_an_address_is_known_by_reservation_lease_or_the_kernel(
     assert [booting.booting.at(each) for each in hosts] == [mac(RESERVED), mac(BARE), mac(9), None, None]
     ids = [booting.booting.machine_at(each) for each in hosts]
     assert ids == [machines.machines.known.holder(mac(RESERVED)), machines.machines.known.holder(mac(BARE)), "", "", ""]
+    assert [booting.booting.asking_from(each) for each in hosts] == [""] * 5
+    booting.neighbours |= {address(RESERVED): mac(RESERVED), str(lent): mac(BARE)}
+    assert [booting.booting.asking_from(each) for each in hosts] == ids
     beside = Lab(machines, lab, "proxy")
     beside.neighbours[address(RESERVED)] = mac(9)
     assert beside.booting.at(address(RESERVED)) == mac(9)

@@ -420,8 +420,13 @@ async def test_a_worker_of_before_sessions_is_told_what_to_do_and_so_is_the_oper
     await box.machine(1)
     with pytest.raises(Forbidden, match="tinkbox osie build"):
         whose(box, boot_ticket(box))
-    (told,) = await seen(box, Stage.TICKET_REFUSED)
-    assert told.facts["why"] == TicketRefusal.OLD_WORKER
+    box.neighbours[HERE] = THIEF
+    with pytest.raises(Forbidden, match="another machine"):
+        whose(box, boot_ticket(box))
+    assert [each.facts["why"] for each in await seen(box, Stage.TICKET_REFUSED)] == [
+        TicketRefusal.OLD_WORKER,
+        TicketRefusal.ELSEWHERE,
+    ]
 
 
 async def test_another_worker_of_the_same_boot_takes_up_no_action_it_did_not_begin(box: Appliance) -> None:

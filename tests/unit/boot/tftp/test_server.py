@@ -60,7 +60,7 @@ class Machine:
     """
 
     def __init__(self, server: tuple[str, int], address: str = "127.0.0.1") -> None:
-        self._server = server
+        self.server = server
         self.line = server
         self._socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
         self._socket.bind((address, 0))
@@ -70,7 +70,7 @@ class Machine:
         self._socket.sendto(datagram, self.line)
 
     def ask(self, name: str, *options: str, mode: str = "octet") -> None:
-        self.line = self._server
+        self.line = self.server
         self.say(b"\0\1" + b"".join(part.encode() + b"\0" for part in (name, mode, *options)))
 
     def acknowledge(self, block: int) -> None:
@@ -495,6 +495,28 @@ async def test_who_asks_without_end_is_not_always_answered_and_slows_nobody() ->
         bench.now += 1
         insistent.ask("loader.efi")
         assert await insistent.hear() == b"\0\3\0\1" + LOADER[:512]
+
+
+async def asked(times: int, machine: Machine) -> int:
+    """How many of so many requests are answered."""
+    answered = 0
+    for _ in range(times):
+        machine.ask("nothing")
+        machine.say(b"\0\2nothing\0octet\0")  # a request to write is always refused: nothing else comes behind that
+        while (await machine.hear())[:4] == b"\0\5\0\1":
+            answered += 1
+            machine.line = machine.server
+    return answered
+
+
+async def test_who_asks_in_many_names_leaves_each_machine_the_few_requests_that_it_makes() -> None:
+    async with serving() as bench:
+        names = [bench.machine(f"127.0.1.{number}") for number in range(1, 8)]
+        each = int(tftp.REQUESTS.burst)
+        assert len(names) * (each - tftp.FEW_REQUESTS.burst) > tftp.REQUESTS_OF_ALL.burst
+        answered = sum([await asked(each, machine) for machine in names])
+        assert answered == tftp.REQUESTS_OF_ALL.burst + len(names) * tftp.FEW_REQUESTS.burst
+        assert await asked(each, bench.machine("127.0.0.2")) == tftp.FEW_REQUESTS.burst
 
 
 async def test_all_together_take_no_more_than_there_is_and_known_machines_have_a_reserve() -> None:

@@ -1,7 +1,8 @@
 """The connections of a door: how many there may be, by host and in all, and how long one may keep us waiting.
 
 A newcomer beyond its limit is accepted all the same, so that it does not stand before others in the kernel's queue; it is
-closed unless one of its host's connections soon turns out to be over.
+closed unless one of its host's connections soon turns out to be over.  Where none is left for anybody, the host that has most
+gives one up (`model.fair_room`).
 A connection costs little until the head of its first request is complete; only then does aiohttp see it.  The heads of
 further requests are watched on their way to it (`watch_heads`).  Bodies have their deadline where they are read
 (`door.bodies`), answers have theirs in the kernel.
@@ -46,8 +47,9 @@ _log = logging.getLogger(__name__)
 class Admission:
     """What the connections of one door may take.
 
-    `room` is one for all doors with the same limit, `pace` one for all doors.  `host_at` names the host that has an address; with `by_user` the users of this
-    host are told apart instead.  The first request's head must be there after `head_seconds`, and some of an answer must be taken every `answer_seconds`.
+    `room` is one for all doors with the same limit, `pace` one for all doors.  `host_at` names the host that has an address; with
+    `by_user` the users of this host are told apart instead.  The first request's head must be there after `head_seconds`,
+    and some of an answer must be taken every `answer_seconds`.
     """
 
     room: "ConnectionRoom"

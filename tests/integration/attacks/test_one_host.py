@@ -4,17 +4,22 @@ import json
 import socket
 from collections.abc import Iterator
 from contextlib import ExitStack, suppress
+from pathlib import Path
 
 import pytest
 
-from tests.integration.attacks.attacked import CONFIGURATION, PATIENCE, SERVER, Attacked, attacked
+from examples.lab.network import BRIDGE
+from tests.integration.attacks.attacked import CONFIGURATION, KNOWN, PATIENCE, SERVER, Attacked, attacked
 from tests.integration.boot.wires import inside
-from tests.machine.lab import address, hardware
+from tests.machine.hosts import Host
+from tests.machine.lab import address, hardware, mac
 from tinkbox.model.limits import NODE_CONNECTIONS
 
 ADDRESSES = [f"172.30.0.{number}" for number in range(200, 208)]
 EACH = 32
 TRANSFERS, ALL_TRANSFERS = 4, 40
+CONNECTIONS, ALL_CONNECTIONS = 16, 48
+NAMES = range(2, 6)  # known machines that are off
 OFF = range(2, 14)  # known machines, whose addresses are free to be taken
 # What the client agrees on has it be waited for.
 HELD = b"\0\1undionly.kpxe\0octet\0timeout\x00255\0"
@@ -41,6 +46,29 @@ def test_connections_from_many_addresses_of_a_host_are_one_hosts(box: Attacked) 
             ]  # fmt: skip
         assert sum(answered(each) for each in lines) == NODE_CONNECTIONS.each
         assert b" 200 " in box.script().split(b"\r\n")[0], "others are served"
+
+
+@pytest.mark.parametrize("sent", [b"", ASKS], ids=["half-open", "idle"])
+def test_one_host_in_the_names_of_many_known_machines_leaves_others_their_connections(
+    tmp_path: Path, sent: bytes
+) -> None:
+    crowded = f"{CONFIGURATION}limits: {{node_connections: {{each: {CONNECTIONS}, all: {ALL_CONNECTIONS}}}}}\n"
+    with attacked(tmp_path, crowded) as box, ExitStack() as stack:
+        document = box.work / "off.json"
+        for number in NAMES:
+            document.write_text(json.dumps(hardware(number)))
+            box.appliance.command("hardware", "push", "--file", document)
+            name = stack.enter_context(Host(box.switch, [(BRIDGE, address(number))]))
+            name.run("ip", "link", "set", "eth0", "address", mac(number))
+            for _ in range(CONNECTIONS):
+                with inside(name.path):
+                    line = stack.enter_context(socket.create_connection((SERVER, 80), PATIENCE))
+                with suppress(ConnectionError):
+                    line.sendall(sent)
+        assert b" 200 " in box.script().split(b"\r\n")[0]
+        told = [each["cause"] for each in box.appliance.doctor("")]
+        assert any(mac(number) in each for each in told for number in NAMES), told
+        assert not any(mac(KNOWN) in each for each in told), told
 
 
 def test_transfers_by_tftp_of_many_machines_addresses_are_one_hosts(box: Attacked) -> None:

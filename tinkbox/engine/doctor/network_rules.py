@@ -315,7 +315,9 @@ def _why_held_back(limit: Limit, used: int, one: HeldBack) -> tuple[str, Gravity
     if one.held > limit.each * NEARLY:
         has = f"it has {limit.counted(one.held)} of {limit.shown(limit.each)}"
         return f"is held back: {has}", Gravity.FAULT, "each"
+    if used >= limit.all * NEARLY:
+        return f"is held back: all may have {limit.shown(limit.all)} together", Gravity.FAULT, "all"
     if used >= limit.for_strangers * NEARLY:
-        who = "all whom nobody knows" if limit.reserved else "all"
-        return f"is held back: {who} may have {limit.shown(limit.for_strangers)} together", Gravity.FAULT, "all"
+        all_ = limit.shown(limit.for_strangers)
+        return f"is held back: all whom nobody knows may have {all_} together", Gravity.FAULT, "all"
     return f"was held back: it has {limit.shown(one.held)} now", Gravity.SUSPECT, "each"

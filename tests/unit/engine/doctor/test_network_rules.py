@@ -268,12 +268,13 @@ def test_who_is_held_back_is_named_with_what_it_takes() -> None:
     [
         (128, 200, "is held back: it has 128 of 128 connections", Gravity.FAULT, "each"),
         (0, 4096, "is held back: all whom nobody knows may have 4096 connections together", Gravity.FAULT, "all"),
+        (0, 8192, "is held back: all may have 8192 connections together", Gravity.FAULT, "all"),
         (0, 10, "was held back: it has 0 connections now", Gravity.SUSPECT, "each"),
     ],
 )
 def test_who_was_refused_is_told_by_what(held: int, used: int, cause: str, gravity: Gravity, size: str) -> None:
     one = HeldBack(holder="172.30.0.12", held=held, refused=9, seconds_ago=0.0)
-    (found,) = held_back(appliance(limits=(replace(CROWDED, used=used, held_back=(one,)),)))
+    found, *_ = held_back(appliance(limits=(replace(CROWDED, used=used, held_back=(one,)),)))
     assert cause in found.cause
     assert found.gravity is gravity
     assert f"raise limits.node_connections.{size}" in found.remedy

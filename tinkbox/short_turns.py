@@ -76,10 +76,10 @@ class Connection(_SelectorSocketTransport):  # type: ignore[misc]
     """The transport of a TCP connection, or of one to a unix socket.
 
     Its protocol pauses and resumes it as it likes: some do so with each piece.  So a rest is beside that.
-    `max_size` is how many octets are read at once.
+    `max_size` is how many octets are read at once: a quarter of a megabyte in the smallest chunks of HTTP would be a tenth of a second.
     """
 
-    max_size: int
+    max_size = 16 << 10
     _rests = False
     _wanted = True
 

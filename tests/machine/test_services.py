@@ -7,7 +7,20 @@ from pathlib import Path
 
 import pytest
 
-from tests.machine.lab import Lab, built, hold, hostname, laboratory, mac, neighbour, program_image, until
+from tests.machine.lab import (
+    Lab,
+    Neighbour,
+    address,
+    built,
+    hold,
+    hostname,
+    laboratory,
+    mac,
+    neighbour,
+    program_image,
+    shell,
+    until,
+)
 from tests.machine.waiting import ONE, TWO, laboratory_with
 from tinkbox.model.boot import Stage
 from tinkbox.model.workflow import State
@@ -18,6 +31,7 @@ ROOT = Path(__file__).parents[2]
 PROPOSAL = ROOT / "tests" / "golden" / "templates" / "proposal-0014.yaml"
 DOMAIN = "workflows.tinkerbell.local"
 STRANGER = 200
+OFF = 3
 # What the document calls its actions: a wipe, a partitioner that makes up a password, an installer that needs it.
 PROGRAMS = {
     "disk-wipe": "dd if=/dev/zero of=/dev/vda bs=1024 count=1024 2>/dev/null && echo wiped",
@@ -140,6 +154,7 @@ class Neighbours:
     workflows: tuple[str, str]
     printed: tuple[str, str]
     stranger: int
+    at_its_address: tuple[int, int]
 
 
 @pytest.fixture(scope="module")
@@ -155,12 +170,27 @@ def neighbours(waiting: Path) -> Iterator[Neighbours]:
             lab.gate.wait_for("began", f"look-{number}")
         with neighbour(lab, STRANGER) as asking:
             stranger = asking.ask("/word", host=f"{first}.workflows.tinkbox.internal").status
+        at_its_address = asked_at_the_address_of_one_that_is_off(lab)
         for number in (ONE, TWO):
             lab.gate.open(f"look-{number}")
         for workflow in (first, second):
             assert lab.ended(workflow).state is State.SUCCESS
         one, two = (lab.appliance.command("workflow", "logs", each) for each in (first, second))
-        yield Neighbours(lab, (first, second), (one, two), stranger)
+        yield Neighbours(lab, (first, second), (one, two), stranger, at_its_address)
+
+
+def asked_at_the_address_of_one_that_is_off(lab: Lab) -> tuple[int, int]:
+    """What a host that has only its address is answered, and one that has its MAC as well."""
+    lab.push(OFF)
+    workflow = lab.workflow(OFF, shell("never", "true"), services=[SERVICE])
+    until(lambda: states(lab, workflow) == {"word": "READY"}, "its service to be ready")
+    named = f"{workflow}.workflows.tinkbox.internal"
+    with Neighbour(lab.network, address(OFF)) as thief:
+        status = thief.ask("/word", host=named).status
+    with neighbour(lab, OFF) as itself:
+        mine = itself.ask("/word", host=named).status
+    lab.appliance.command("workflow", "cancel", workflow)
+    return status, mine
 
 
 def test_machine_reaches_its_own_service_by_name_and_by_address(neighbours: Neighbours) -> None:
@@ -182,6 +212,7 @@ def test_service_is_hidden_from_other_machines(neighbours: Neighbours) -> None:
     assert "of the other: wget: server returned error: HTTP/1.1 404" in neighbours.printed[1]
     assert f"of the other: {first}" not in neighbours.printed[1]
     assert neighbours.stranger == 404
+    assert neighbours.at_its_address == (404, 200)
 
 
 def test_no_container_or_network_is_left_of_either_workflow(neighbours: Neighbours) -> None:

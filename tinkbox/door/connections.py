@@ -14,7 +14,7 @@ import socket
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import partial
+from itertools import islice
 from typing import Final, NoReturn
 
 from aiohttp import web
@@ -32,6 +32,8 @@ SETTLING_SECONDS: Final = 0.5
 SETTLING_EACH: Final = 128
 SETTLING_ALL: Final = 192
 _LOOKS: Final = 10
+# Connections at no request, of which one of the host with most ends first.
+LOOKED_THROUGH: Final = 256
 # What proxies and servers commonly take.
 MAX_HEAD: Final = 16 * 1024
 MAX_HEADERS: Final = 64
@@ -159,8 +161,7 @@ class Connections:
 
     async def _begin(self, connection: socket.socket, holder: str) -> None:
         room = self._admission.room
-        enter = partial(room.enter, holder=holder)
-        opened = _Connection(self._serve, self._waiting, self._admission, enter, room.leave)
+        opened = _Connection(self._serve, self._waiting, self._admission, holder)
         try:
             limit_silence(connection, self._admission.answer_seconds)
             await asyncio.get_running_loop().connect_accepted_socket(lambda: opened, connection)
@@ -183,10 +184,42 @@ async def watch_heads(request: web.Request, handler: Handler) -> web.StreamRespo
 
 
 class ConnectionRoom(FairRoom["_Connection"]):
-    """Who has which connections; of a host's, one that is at no request ends before one that is."""
+    """Who has which connections; one that is at no request ends before one that is, whosever it is."""
 
     def __init__(self, room: Room) -> None:
-        super().__init__(room, lambda those: min(those, key=lambda each: not each.idle))
+        super().__init__(room, lambda those: next(iter(those)))
+        # Those at no request, the first for longest.
+        self._idle: dict[_Connection, None] = {}
+
+    def enter(self, thing: "_Connection", holder: str) -> None:
+        super().enter(thing, holder)
+        self.idles(thing)
+
+    def leave(self, thing: "_Connection") -> None:
+        super().leave(thing)
+        self.works(thing)
+
+    def idles(self, connection: "_Connection") -> None:
+        """A connection is at no request from now on: at the head of one, at most."""
+        self._idle[connection] = None
+
+    def works(self, connection: "_Connection") -> None:
+        """It is at a request, or over."""
+        self._idle.pop(connection, None)
+
+    def _make(self, holder: str) -> None:
+        if self._larger_than(holder) is None:
+            return
+        least, known = self._number(holder) + 2, self._is_known(holder)
+        idle: _Connection | None = None
+        for each in islice(self._idle, LOOKED_THROUGH):
+            name = self._holders[each]
+            if self._number(name) >= least and (known or not self._is_known(name)):
+                idle, least = each, self._number(name) + 1
+        if idle is not None:
+            self._end(idle)
+        else:
+            super()._make(holder)
 
 
 class _Connection(asyncio.Protocol):
@@ -197,13 +230,12 @@ class _Connection(asyncio.Protocol):
         serve: Callable[[], asyncio.Protocol],
         waiting: "set[_Connection]",
         admission: Admission,
-        enter: "Callable[[_Connection], None]",
-        leave: "Callable[[_Connection], None]",
+        holder: str,
     ) -> None:
         self._serve = serve
         self._waiting = waiting
         self._head_seconds, self._pace = admission.head_seconds, admission.pace
-        self._enter, self._leave = enter, leave
+        self._room, self._holder = admission.room, holder
         self._gone = False
         self._head = bytearray()
         self._served: asyncio.Protocol | None = None
@@ -211,11 +243,6 @@ class _Connection(asyncio.Protocol):
         self._last, self._length = b"", 0
         self._request: web.Request | None = None
         self._answering = True
-
-    @property
-    def idle(self) -> bool:
-        """Whether it is at no request: at the head of one, at most."""
-        return self._served is None or not self._answering
 
     def close(self) -> None:
         self._transport.abort()
@@ -228,7 +255,7 @@ class _Connection(asyncio.Protocol):
         assert isinstance(transport, asyncio.Transport)
         self._transport = transport
         self._pace.begin(transport)
-        self._enter(self)
+        self._room.enter(self, self._holder)
         self._waiting.add(self)
         self._deadline = asyncio.get_running_loop().call_later(self._head_seconds, transport.abort)
 
@@ -251,10 +278,13 @@ class _Connection(asyncio.Protocol):
     def begins(self, request: web.Request) -> None:
         """The head of a request is complete."""
         self._request, self._answering = request, True
+        self._room.works(self)
 
     def ends(self) -> None:
         """It was answered."""
         self._answering = False
+        if not self._gone:
+            self._room.idles(self)
 
     def _is_between(self) -> bool:
         """Whether what comes now is the head of another request, and no body of the last one."""
@@ -293,7 +323,7 @@ class _Connection(asyncio.Protocol):
     def _left(self) -> None:
         if not self._gone:
             self._gone = True
-            self._leave(self)
+            self._room.leave(self)
 
     def _hand_over(self) -> None:
         self._waits_no_more()

@@ -53,7 +53,7 @@ class FairRoom(Generic[T]):
         own = self._by_holder.get(holder)
         if own is None:
             own = self._by_holder[holder] = {}
-            self._ranking_of[holder] = self._rankings[self._room.known(holder)]
+            self._ranking_of[holder] = self._rankings[self._is_known(holder)]
         own[thing] = None
         self._ranking_of[holder].moved(holder, len(own) - 1, len(own))
 
@@ -71,21 +71,29 @@ class FairRoom(Generic[T]):
         """End something that is in the way of this holder, if anything may be ended."""
         larger = self._larger_than(holder)
         if larger is not None:
-            self._room.ledger.refuse(larger)
-            self._first_to_end(self._by_holder[larger]).give_way()
+            self._end(self._first_to_end(self._by_holder[larger]))
+
+    def _end(self, thing: T) -> None:
+        """End something that is in the way of another holder's, which its own holder is told of."""
+        self._room.ledger.refuse(self._holders[thing])
+        thing.give_way()
 
     def _larger_than(self, holder: str) -> str | None:
         """Who has most, where that is more than this one would have, and room for it if one of those ended; None: nobody.
 
         For a stranger a stranger gives way: a known machine has its room from what is kept for it.
         """
-        ledger, known = self._room.ledger, self._room.known(holder)
+        ledger, known = self._room.ledger, self._is_known(holder)
         limit = ledger.limit
         if ledger.held_by(holder) >= limit.each or ledger.used > (limit.all if known else limit.for_strangers):
             return None
         rankings = self._rankings.values() if known else [self._rankings[False]]
         ranking = max(rankings, key=lambda each: each.most)
         return ranking.first if ranking.most >= self._number(holder) + 2 else None
+
+    def _is_known(self, holder: str) -> bool:
+        """Whether room is kept for a holder; where none is kept, all are alike."""
+        return self._room.ledger.limit.reserved > 0 and self._room.known(holder)
 
     def _number(self, holder: str) -> int:
         return len(self._by_holder.get(holder, ()))

@@ -32,7 +32,7 @@ LARGE = 64 << 20
 NOBODY = 65_534
 # On loopback segments have as much; a window that is smaller is not sent into.
 SLOW = 1 << 16
-FIRST, SECOND = "127.0.0.1", "127.0.0.2"
+FIRST, SECOND, THIRD = "127.0.0.1", "127.0.0.2", "127.0.0.3"
 
 
 @dataclass
@@ -200,6 +200,18 @@ async def test_who_has_most_connections_gives_way_to_who_has_few_and_first_one_a
         assert await received(await made.connect(SECOND, WHOLE)) == b""
         (first,) = made.ledger.standing().held_back[:1]
         assert (first.holder, first.refused) == (FIRST, 3)
+
+
+async def test_connections_at_no_request_give_way_before_those_at_one_whosever_they_are() -> None:
+    async with door(each=4, total=6, known=lambda _: True) as made:
+        large = WHOLE.replace(b"GET /", b"GET /large")
+        busy = [await made.connect(sent=large, receive_buffer=SLOW) for _ in range(4)]
+        for each in busy:
+            assert (await received(each, 15)) == b"HTTP/1.1 200 OK"
+        half = [await made.connect(SECOND, HALF) for _ in range(2)]
+        assert (await received(await made.connect(THIRD, WHOLE))).startswith(b"HTTP/1.1 200 OK")
+        assert await received(half[0]) == b""
+        assert (made.ledger.held_by(FIRST), made.ledger.held_by(SECOND)) == (4, 1)
 
 
 async def test_a_connection_that_is_over_is_in_the_way_of_none_that_its_client_opens_next() -> None:

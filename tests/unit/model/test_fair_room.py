@@ -24,8 +24,8 @@ class Thing:
 class Bench:
     """Room for eight, four of them for strangers, six for each holder."""
 
-    def __init__(self) -> None:
-        self.ledger = Ledger(replace(NODE_CONNECTIONS, each=6, all=8), lambda: 0.0)
+    def __init__(self, reserved: float = 0.5) -> None:
+        self.ledger = Ledger(replace(NODE_CONNECTIONS, each=6, all=8, reserved=reserved), lambda: 0.0)
         self.plain = Room(ledger=self.ledger, known=lambda holder: holder.startswith("known"))
         self.room = FairRoom[Thing](self.plain, lambda those: min(those, key=lambda each: each.number))
         self.made = list[Thing]()
@@ -71,6 +71,15 @@ def test_who_has_all_that_one_may_have_gets_no_more_for_anybody_s(bench: Bench) 
         bench.begin("known a")
     assert bench.begin("known a") is None
     assert not any(each.ended for each in bench.made)
+
+
+def test_where_nothing_is_kept_for_known_machines_a_stranger_has_of_theirs() -> None:
+    bench = Bench(reserved=0.0)
+    for number in range(2):
+        for _ in range(4):
+            assert bench.begin(f"known {number}")
+    assert bench.begin("stranger")
+    assert sum(each.ended for each in bench.made) == 1
 
 
 def test_a_stranger_has_of_strangers_alone(bench: Bench) -> None:

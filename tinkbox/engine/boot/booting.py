@@ -187,9 +187,14 @@ class Booting:
         return self._machines.known.holder(mac) if mac else ""
 
     def asking_from(self, address: str) -> str:
-        """The id of the known machine that a request from an IPv4 address is of; empty also where another host has its address."""
-        mac = self.at(address)
-        return self._machines.known.holder(mac) if mac and not self.other_host(mac, address) else ""
+        """The id of the known machine that a request from an IPv4 address is of; empty also where another host is seen there.
+
+        The kernel saw who asks when the connection began.  If it forgot that since, nobody is doubted.
+        """
+        mac, seen = self.at(address), self._neighbours(address)
+        if mac is None or (seen is not None and seen not in (mac, *self._machines.known.cards(mac))):
+            return ""
+        return self._machines.known.holder(mac)
 
     def other_host(self, mac: MacAddress, address: str) -> str:
         """Who asks in a machine's name from its address, and is not seen to be that machine; empty: nobody.

@@ -356,6 +356,9 @@ async def test_who_is_at_an_address_is_known_by_reservation_lease_or_the_kernel(
     assert [booting.booting.asking_from(each) for each in hosts] == [""] * 5
     booting.neighbours |= {address(RESERVED): mac(RESERVED), str(lent): mac(BARE)}
     assert [booting.booting.asking_from(each) for each in hosts] == ids
+    booting.attached.add(address(RESERVED))
+    del booting.neighbours[address(RESERVED)]
+    assert [booting.booting.asking_from(each) for each in hosts] == ids
     beside = Lab(machines, lab, "proxy")
     beside.neighbours[address(RESERVED)] = mac(9)
     assert beside.booting.at(address(RESERVED)) == mac(9)

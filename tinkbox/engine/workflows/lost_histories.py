@@ -166,7 +166,11 @@ def _brought_up(
         if turn is None:
             again = [(entry.index, lost, each) for lost, entry in heads if (each := _retried(tables, lost, entry))]
             if not again:
-                raise Conflict(_unfit("it does not fit the workflow as it is here", heads[0][0]))
+                raise Conflict(
+                    _unfit(
+                        f"it does not fit the workflow as it is here{_unheard(tables, found, heads[0][1])}", heads[0][0]
+                    )
+                )
             first, turn, workflow = min(again, key=lambda each: each[0])
             retry(workflow, first)
         entry = left[turn.worker].pop(0)
@@ -256,6 +260,19 @@ def _happened(tables: Tables, lost: LostHistory, entry: Entry, tried_anew: bool,
     if not entry.over or outcome is None:
         return [lost.worker]
     return end_attempt(tables, attempt, outcome, now, lambda hold: _counting(hold, outcome, tried_anew=tried_anew))
+
+
+def _unheard(tables: Tables, found: Sequence[LostHistory], entry: Entry) -> str:
+    """Which other machines an attempt may follow on, to be said behind that it does not fit: they may tell of it yet."""
+    told = {each.worker for each in found}
+    workers = [each for flow in tables.workflows.some([entry.workflow_id]) for each in flow.workers()]
+    others = [each for each in workers if each not in told]
+    if not others:
+        return ""
+    return (
+        f", unless it follows on what machine {' and '.join(others)} did, which told of nothing: if `tinkbox status` does not show it "
+        "as heard since the appliance was put back, wait until it is, and type this again"
+    )
 
 
 def _unfit(why: str, lost: LostHistory) -> str:

@@ -142,6 +142,21 @@ async def test_what_does_not_fit_is_not_taken_over(box: Appliance, worker: str, 
     assert await states(box, flow) == [State.PENDING, State.PENDING, State.PENDING]
 
 
+async def test_what_follows_on_a_machine_that_has_told_nothing_yet_is_taken_over_once_it_has(
+    box: Appliance, worker: str
+) -> None:
+    other = await box.machine(2)
+    flow = await box.workflow(RELAY, a=1, b=2)
+    did = [entry(1, flow, 0, "one", DONE), entry(2, flow, 1, "two", DONE), entry(3, flow, 3, "four")]
+    await told(box, worker, *(replace(each, task="first" if each.index < 2 else "third") for each in did))
+    with pytest.raises(Conflict, match=f"unless it follows on what machine {other} did, which told of nothing"):
+        await box.lost_histories.take_over(flow, "ann")
+    assert await states(box, flow) == [State.PENDING] * 5
+    await told(box, other, replace(entry(1, flow, 2, "three", DONE), attempt="lost-b", task="second"))
+    await box.lost_histories.take_over(flow, "ann")
+    assert await states(box, flow) == [State.RUNNING, State.SUCCESS, State.SUCCESS, State.SUCCESS, State.RUNNING]
+
+
 async def test_a_store_that_moved_on_is_not_overwritten(box: Appliance, worker: str) -> None:
     flow = await box.workflow(RETRIES)
     offer = await box.offer(worker)

@@ -200,6 +200,7 @@ async def test_who_has_most_connections_gives_way_to_who_has_few_and_first_one_a
         assert await received(await made.connect(SECOND, WHOLE)) == b""
         (first,) = made.ledger.standing().held_back[:1]
         assert (first.holder, first.refused) == (FIRST, 3)
+        busy.close()  # the door waits for what it is answering
 
 
 async def test_connections_at_no_request_give_way_before_those_at_one_whosever_they_are() -> None:
@@ -212,6 +213,8 @@ async def test_connections_at_no_request_give_way_before_those_at_one_whosever_t
         assert (await received(await made.connect(THIRD, WHOLE))).startswith(b"HTTP/1.1 200 OK")
         assert await received(half[0]) == b""
         assert (made.ledger.held_by(FIRST), made.ledger.held_by(SECOND)) == (4, 1)
+        for each in busy:  # the door waits for what it is answering
+            each.close()
 
 
 async def test_a_connection_that_is_over_is_in_the_way_of_none_that_its_client_opens_next() -> None:

@@ -36,6 +36,7 @@ from tinkbox.door.lasting import end_with_door
 from tinkbox.door.open_files import raise_open_files
 from tinkbox.door.pressure import Pressure
 from tinkbox.door.problems import refusals_become_problems
+from tinkbox.door.proven_hosts import ProvenHosts
 from tinkbox.engine.templates.rendering_process import render_confined
 from tinkbox.freed_memory import give_back_freed_memory
 from tinkbox.host_users import group_name, user_name
@@ -137,14 +138,15 @@ async def _run(settings: Settings, sockets: Sockets, store: Store, stop: asyncio
     # Most of what stands by now stays to the end: to look through it for garbage stops everything for 60 ms and more.
     gc.collect()
     gc.freeze()
-    people, pulls = appliance.people, appliance.image_routes()
+    people, pulls, proven = appliance.people, appliance.image_routes(), ProvenHosts(time.monotonic)
     async with appliance.docker, appliance.proxy as proxy, aclosing(_Doors(settings, appliance)) as doors:
         await doors.open(sockets.operator_local, SOCKET_CONNECTIONS, appliance.operator_routes(), [])
         await doors.open(
             sockets.operator,
             OPERATOR_CONNECTIONS,
             appliance.operator_routes(),
-            [bearer_only(people.bearer, appliance.refused_tokens)],
+            [bearer_only(people.bearer, appliance.refused_tokens, proven)],
+            known=proven.__contains__,
         )
         await doors.open(sockets.images, IMAGE_CONNECTIONS, pulls, [], by_user=True)
         pressure = Pressure()
@@ -187,7 +189,9 @@ class _Doors:
         guards: Sequence[Middleware],
         *,
         by_user: bool = False,
+        known: Callable[[str], bool] | None = None,
     ) -> None:
+        """Serve `routes` there.  `known` tells which hosts have what is kept of the limit: known machines, where nobody says."""
         # Uploads are streamed and bounded where they are read, so aiohttp's own limit is off.
         application = web.Application(middlewares=[watch_heads, refusals_become_problems, *guards], client_max_size=0)
         application.add_routes(routes)
@@ -209,7 +213,7 @@ class _Doors:
         assert runner.server is not None
         admission = Admission(
             room=self._rooms.setdefault(
-                limit.name, ConnectionRoom(Room(ledger=self._limits.of(limit), known=self._known))
+                limit.name, ConnectionRoom(Room(ledger=self._limits.of(limit), known=known or self._known))
             ),
             host_at=self._host_at,
             head_seconds=self._deadlines.head.total_seconds(),

@@ -11,6 +11,7 @@ from aiohttp.typedefs import Middleware
 
 from tinkbox.door.bodies import holder_of
 from tinkbox.door.problems import Handler
+from tinkbox.door.proven_hosts import ProvenHosts
 from tinkbox.door.refused_tokens import RefusedTokens
 from tinkbox.model.access import Caller, Right, operator
 from tinkbox.model.errors import Denied, Forbidden
@@ -20,8 +21,12 @@ _BEARER = web.RequestKey("bearer", Caller)
 _UCRED = struct.Struct("3i")  # unix(7), SO_PEERCRED: pid, uid, gid
 
 
-def bearer_only(bearer: Callable[[str], Caller | None], refused: RefusedTokens) -> Middleware:
+def bearer_only(
+    bearer: Callable[[str], Caller | None], refused: RefusedTokens, proven: ProvenHosts | None = None
+) -> Middleware:
     """Middleware of the TCP listener: only who shows a token that `bearer` knows gets an answer; `refused` counts others.
+
+    `proven` is told of the hosts that show one.
 
     A ticket for a shell stands in for a token, since a browser's WebSocket cannot send one: whoever serves
     `TICKETED` checks it.  The unix socket needs no guard beyond its file permissions.
@@ -34,6 +39,8 @@ def bearer_only(bearer: Callable[[str], Caller | None], refused: RefusedTokens) 
         known = bearer(shown)
         if known is not None:
             request[_BEARER] = known
+            if proven is not None:
+                proven.note(holder_of(request))
         elif shown:
             refused.note(holder_of(request), "operator door")
             raise Denied(

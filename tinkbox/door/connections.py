@@ -11,8 +11,10 @@ further requests are watched on their way to it (`watch_heads`).  Bodies have th
 import asyncio
 import logging
 import socket
+import struct
 from collections import Counter
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import islice
 from typing import Final, NoReturn
@@ -34,6 +36,8 @@ SETTLING_ALL: Final = 192
 _LOOKS: Final = 10
 # Connections at no request, of which one of the host with most ends first.
 LOOKED_THROUGH: Final = 256
+# How long one that gave way has until it is closed, whatever it still does.
+CLOSING_SECONDS: Final = 1.0
 # What proxies and servers commonly take.
 MAX_HEAD: Final = 16 * 1024
 MAX_HEADERS: Final = 64
@@ -214,7 +218,7 @@ class ConnectionRoom(FairRoom["_Connection"]):
         idle: _Connection | None = None
         for each in islice(self._idle, LOOKED_THROUGH):
             name = self._holders[each]
-            if self._number(name) >= least and (known or not self._is_known(name)):
+            if self._number(name) >= least and (known or not self._is_known(name)) and not each.sends:
                 idle, least = each, self._number(name) + 1
         if idle is not None:
             self._end(idle)
@@ -244,12 +248,26 @@ class _Connection(asyncio.Protocol):
         self._request: web.Request | None = None
         self._answering = True
 
+    @property
+    def sends(self) -> bool:
+        """Whether some of an answer is still on its way: a file is, behind its handler, and nothing is read meanwhile."""
+        return self._transport.get_write_buffer_size() > 0 or not self._transport.is_reading()
+
     def close(self) -> None:
         self._transport.abort()
 
     def give_way(self) -> None:
         self._left()
-        self._transport.abort()
+        if self._served is None:
+            self._transport.abort()
+            return
+        # A file on its way waits for its socket by number (loop.sendfile), and would wait on the next one that has it: it has to
+        # hear that this one is over before it is closed.
+        connection = self._transport.get_extra_info("socket")
+        with suppress(OSError):  # its client went
+            connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+            connection.shutdown(socket.SHUT_RDWR)
+        asyncio.get_running_loop().call_later(CLOSING_SECONDS, self._transport.abort)
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         assert isinstance(transport, asyncio.Transport)

@@ -11,7 +11,7 @@ from typing import Final
 from tinkbox.short_turns import Connection
 
 # Octets that are read at once: the first piece of a connection, and the most once its pieces turn out to be cheap.
-FIRST_PIECE: Final = 4 << 10
+FIRST_PIECE: Final = 1 << 10
 LARGEST_PIECE: Final = 256 << 10
 # Seconds of the processor.  The largest piece of a large chunk takes less than half of it, the smallest one of chunks of
 # one byte three times as much.

@@ -68,9 +68,9 @@ NODE_CONNECTIONS: Final = Limit(
     about="connections to the node door, by host. Half of all are kept for known machines",
 )  # fmt: skip
 OPERATOR_CONNECTIONS: Final = Limit(
-    name="operator_connections", unit="connection", each=64, all=512, descriptors=2,
+    name="operator_connections", unit="connection", each=64, all=512, reserved=0.5, descriptors=2,
     least=4, needed_for="a person looks on by one while another command or a shell works",
-    about="connections to the operator door over TCP, by host",
+    about="connections to the operator door over TCP, by host. Half of all are kept for hosts that showed a valid token within a day",
 )  # fmt: skip
 SOCKET_CONNECTIONS: Final = Limit(
     name="socket_connections", unit="connection", each=256, all=256, descriptors=2,

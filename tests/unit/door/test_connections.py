@@ -22,6 +22,7 @@ from tinkbox.door.connections import (
     limit_silence,
     watch_heads,
 )
+from tinkbox.door.file_answers import FileAnswer
 from tinkbox.door.local_users import local_user, user_holder
 from tinkbox.door.reading_pace import ReadingPace
 from tinkbox.model.limits import NODE_CONNECTIONS, Ledger, Room
@@ -86,9 +87,16 @@ async def door(
     known: Callable[[str], bool] = lambda _: False,
     path: Path | None = None,
     by_user: bool = False,
+    file: Path = Path(),
 ) -> AsyncIterator[Door]:
+
+    async def whole_file(request: web.Request) -> web.StreamResponse:
+        return FileAnswer(file)
+
     app = web.Application(middlewares=[watch_heads])
-    app.add_routes([web.get("/", answer), web.get("/large", stream), web.post("/size", size)])
+    app.add_routes(
+        [web.get("/", answer), web.get("/large", stream), web.get("/file", whole_file), web.post("/size", size)]
+    )
     runner = web.AppRunner(app, access_log=None, keepalive_timeout=idle)
     await runner.setup()
     assert runner.server is not None
@@ -215,6 +223,24 @@ async def test_connections_at_no_request_give_way_before_those_at_one_whosever_t
         assert (made.ledger.held_by(FIRST), made.ledger.held_by(SECOND)) == (4, 1)
         for each in busy:  # the door waits for what it is answering
             each.close()
+
+
+async def test_a_file_that_gives_way_while_it_is_sent_leaves_its_place_to_others(tmp_path: Path) -> None:
+    with (tmp_path / "large").open("wb") as file:
+        file.truncate(LARGE)
+    async with door(each=2, total=2, known=lambda _: True, file=tmp_path / "large") as made:
+        for _ in range(2):
+            slow = await made.connect(sent=WHOLE.replace(b"GET /", b"GET /file"), receive_buffer=SLOW)
+            assert (await received(slow, 15)) == b"HTTP/1.1 200 OK"
+        # One after the other, so that the last ones have the numbers of what was closed.
+        for _ in range(4):
+            other = await made.connect(SECOND, WHOLE)
+            assert (await received(other)).startswith(b"HTTP/1.1 200 OK")
+            other.close()
+            while made.ledger.held_by(SECOND):  # noqa: ASYNC110 - nobody tells
+                await asyncio.sleep(0)
+        assert made.ledger.held_by(FIRST) == 1
+        slow.close()
 
 
 async def test_a_connection_that_is_over_is_in_the_way_of_none_that_its_client_opens_next() -> None:

@@ -43,6 +43,9 @@ from tinkbox.wire.tftp import (
     unfragmented,
 )
 
+# Octets, and of the loop's time: in a short queue that is read when all else is done, a flood in many names has requests lost.
+QUEUE = 1 << 20
+SHARE = 0.1
 HEARD = 32  # transfers, before others have their turn
 MAX_DATAGRAM = 2048
 # Who asks for more is mistaken, or sends in the name of a victim; GRUB and the Raspberry Pi try dozens of names.
@@ -113,6 +116,7 @@ class TftpServer:
         single_port: bool = False,
     ) -> None:
         self._socket = listening
+        self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, QUEUE)
         self._shared = SendBuffer(listening)
         # One socket is for machines behind routers as well, so that it has to believe ICMP (`path_mtu`).
         self._interface = b"" if single_port else interface_of(listening)
@@ -136,7 +140,8 @@ class TftpServer:
         """Answer until cancelled."""
         with ExitStack() as stack:
             stack.callback(self._forget_all)
-            stack.enter_context(reading(self._socket, self._drain))
+            # Where all transfers share it, it is as urgent as their ports.
+            stack.enter_context(reading(self._socket, self._drain, urgent=1.0 if self._ports is None else SHARE))
             if self._ports is not None:
                 stack.enter_context(reading(self._ports, self._drain_ports, urgent=1.0))
             while True:

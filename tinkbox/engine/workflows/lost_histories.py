@@ -270,8 +270,8 @@ def _unheard(tables: Tables, found: Sequence[LostHistory], entry: Entry) -> str:
     if not others:
         return ""
     return (
-        f", unless it follows on what machine {' and '.join(others)} did, which told of nothing: if `tinkbox status` does not show it "
-        "as heard since the appliance was put back, wait until it is, and type this again"
+        f", unless it follows on what machine {' and '.join(others)} did, which told of nothing: when it has been on and in reach for "
+        "a minute, type this again"
     )
 
 

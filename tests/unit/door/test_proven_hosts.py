@@ -1,0 +1,34 @@
+"""Hosts from which a valid token came."""
+
+from tinkbox.door.proven_hosts import LATELY, ProvenHosts
+from tinkbox.model.limits import REMEMBERED
+
+
+class Clock:
+    now = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def test_a_host_is_proven_for_a_day_after_its_last_token() -> None:
+    clock = Clock()
+    proven = ProvenHosts(clock)
+    assert "anna" not in proven
+    proven.note("anna")
+    clock.now += LATELY / 2
+    proven.note("anna")
+    clock.now += LATELY - 1
+    assert "anna" in proven
+    clock.now += 1
+    assert "anna" not in proven
+
+
+def test_of_many_hosts_those_that_showed_one_last_are_remembered() -> None:
+    proven = ProvenHosts(Clock())
+    for number in range(REMEMBERED):
+        proven.note(str(number))
+    proven.note("0")
+    proven.note("another")
+    assert "0" in proven
+    assert "1" not in proven

@@ -30,7 +30,7 @@ from tinkbox.boot.http.loaders import load_loaders
 from tinkbox.boot.network.neighbours import most_neighbours
 from tinkbox.door.answers import Answers, limit_answers
 from tinkbox.door.bodies import Bodies, limit_bodies
-from tinkbox.door.connections import MAX_HEADERS, Admission, ConnectionRoom, Connections, watch_heads
+from tinkbox.door.connections import MAX_HEADERS, READ_AHEAD, Admission, ConnectionRoom, Connections, watch_heads
 from tinkbox.door.last_room import keep_last_room
 from tinkbox.door.lasting import end_with_door
 from tinkbox.door.open_files import raise_open_files
@@ -206,6 +206,7 @@ class _Doors:
             shutdown_timeout=GRACE_SECONDS,
             auto_decompress=False,
             max_headers=MAX_HEADERS,
+            read_bufsize=READ_AHEAD,
             keepalive_timeout=self._deadlines.idle.total_seconds(),
         )
         await runner.setup()

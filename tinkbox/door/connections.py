@@ -41,6 +41,8 @@ CLOSING_SECONDS: Final = 1.0
 # What proxies and servers commonly take.
 MAX_HEAD: Final = 16 * 1024
 MAX_HEADERS: Final = 64
+# Octets of a body that are read before anybody wants them, about: thousands of connections have them at once.
+READ_AHEAD: Final = 2 * 1024
 # When there are no descriptors or no memory, which the limits are to prevent.
 PAUSE_SECONDS: Final = 0.5
 THIS_HOST: Final = "this host"
@@ -296,6 +298,9 @@ class _Connection(asyncio.Protocol):
     def begins(self, request: web.Request) -> None:
         """The head of a request is complete."""
         self._request, self._answering = request, True
+        self._pace.begin(self._transport)
+        if request.body_exists and request.content_length is None:
+            self._pace.wait_turn(self._transport)
         self._room.works(self)
 
     def ends(self) -> None:

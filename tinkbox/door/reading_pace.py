@@ -11,7 +11,7 @@ from typing import Final
 from tinkbox.short_turns import Connection
 
 # Octets that are read at once: the first piece of a connection, and the most once its pieces turn out to be cheap.
-FIRST_PIECE: Final = 1 << 10
+FIRST_PIECE: Final = 512
 LARGEST_PIECE: Final = 256 << 10
 # Seconds of the processor.  The largest piece of a large chunk takes less than half of it, the smallest one of chunks of
 # one byte three times as much.
@@ -34,6 +34,11 @@ class ReadingPace:
         """Read a connection by small pieces at first."""
         if isinstance(transport, Connection):
             transport.max_size = FIRST_PIECE
+
+    def wait_turn(self, transport: asyncio.Transport) -> None:
+        """Have a connection that may turn out to be costly rest as long as those that are known to be."""
+        if isinstance(transport, Connection) and self._free_at > asyncio.get_running_loop().time():
+            transport.rest(self._free_at)
 
     def take_over(self, transport: asyncio.Transport | None) -> None:
         """Have what a connection reads go through here from now on; one that is closed reads nothing more."""

@@ -5,7 +5,8 @@ and TFTP waits so long for each block (RFC 1350 §2).  So a turn has few events,
 what is urgent.  A hundred connections at which something waits are a dozen turns, in which DHCP's queue runs over: so its
 packets are urgent as well.  But anybody can send them, so they have a share of the time only.
 
-A connection can be told to rest (`Connection`): what it says waits in the kernel.
+A connection can be told to rest (`Connection`): what it says waits in the kernel.  Connections of one host take turns as one
+does, so that thousands of others' are in nobody's way.
 """
 
 import asyncio
@@ -20,8 +21,10 @@ from functools import partial
 from math import ceil
 from typing import Any, Final, Protocol, TypeVarTuple
 
-# Events of one turn.  The kernel gives each ready descriptor its place in a queue, so that none is passed over.
+# Events of one turn, and among how many they are chosen.  Of more the kernel gives each ready descriptor its place in a queue.
 EVENTS: Final = 8
+READY: Final = 512
+REMEMBERED: Final = 32_768
 # Seconds that an urgent reader is taken to last at least, so that one with nothing to read is not asked all the time.
 LEAST: Final = 0.0005
 Ts = TypeVarTuple("Ts")
@@ -48,24 +51,52 @@ class Urgent:
 
 
 class ShortTurns(selectors.EpollSelector):
-    """Hands out so many events at once; `between` is called at the beginning of each turn."""
+    """Hands out so many events at once; `between` is called at the beginning of each turn.
+
+    `group_of` has the descriptors that are in a group: of all that is ready the groups come first that had their turn
+    longest ago, each with one.  A descriptor in none is a group of its own.
+    """
 
     def __init__(self, between: Callable[[], None] = lambda: None) -> None:
         super().__init__()
         self._between = between
+        self.group_of: dict[int, str] = {}
+        # By group and by descriptor: its last turn, while there is more to do than a turn takes.
+        self._turns: dict[str | int, int] = {}
+        self._turn = 0
         self._ready = select.epoll.fromfd(os.dup(self.fileno()))
 
     def select(self, timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
         wait = None if timeout is None else ceil(max(timeout, 0.0) * 1000) / 1000
         try:
-            ready = self._ready.poll(wait, EVENTS)
+            ready = self._ready.poll(wait, READY)
         except InterruptedError:
             return []
+        if len(ready) > EVENTS:
+            ready = self._chosen(ready)
         keys = self.get_map()
         events = [(keys[descriptor], _kinds(mask) & keys[descriptor].events) for descriptor, mask in ready]
         # Not before the wait: what is called here may give the loop more to do at once.
         self._between()
         return events
+
+    def _chosen(self, ready: list[tuple[int, int]]) -> list[tuple[int, int]]:
+        turns = self._turns
+        groups: dict[str | int, list[tuple[int, int]]] = {}
+        for event in ready:
+            groups.setdefault(self.group_of.get(event[0], event[0]), []).append(event)
+        waiting = sorted(groups, key=lambda group: turns.get(group, 0))
+        for group in waiting[:EVENTS]:
+            groups[group].sort(key=lambda event: turns.get(event[0], 0))
+        chosen = [groups[group].pop(0) for group in waiting[:EVENTS]]
+        for group in waiting:  # where there are fewer groups than a turn takes
+            chosen += groups[group][: EVENTS - len(chosen)]
+        if len(turns) > REMEMBERED:
+            turns.clear()
+        self._turn += 1
+        turns.update(dict.fromkeys(waiting[:EVENTS], self._turn))
+        turns.update((descriptor, self._turn) for descriptor, _ in chosen)
+        return chosen
 
     def close(self) -> None:
         self._ready.close()
@@ -82,6 +113,14 @@ class Connection(_SelectorSocketTransport):  # type: ignore[misc]
     max_size = 16 << 10
     _rests = False
     _wanted = True
+
+    def take_turns_as(self, group: str) -> None:
+        """Have all connections of a group wait for their turns as one."""
+        self._loop.group_of[self._sock_fd] = group
+
+    def _call_connection_lost(self, exc: Exception | None) -> None:
+        self._loop.group_of.pop(self._sock_fd, None)
+        super()._call_connection_lost(exc)
 
     def rest(self, until: float) -> None:
         """Read nothing before this time of the loop; a connection that rests already goes on resting."""
@@ -119,7 +158,9 @@ class EventLoop(asyncio.SelectorEventLoop):
     def __init__(self) -> None:
         self._urgent: dict[Urgent, _Reader] = {}
         # What reads and writes connections is no callback of `call_soon`.
-        super().__init__(ShortTurns(self._look))
+        turns = ShortTurns(self._look)
+        self.group_of = turns.group_of
+        super().__init__(turns)
 
     def _make_socket_transport(
         self, sock: Any, protocol: Any, waiter: Any = None, *, extra: Any = None, server: Any = None

@@ -2,13 +2,14 @@
 
 import asyncio
 import os
+import socket
 from collections.abc import Iterator
 from contextlib import ExitStack, closing
 from selectors import EVENT_READ, EVENT_WRITE
 
 import pytest
 
-from tinkbox.short_turns import EVENTS, LEAST, EventLoop, ShortTurns, Urgent
+from tinkbox.short_turns import EVENTS, LEAST, Connection, EventLoop, ShortTurns, Urgent
 
 
 class Pipe:
@@ -51,6 +52,45 @@ def test_a_turn_has_few_events_and_passes_nothing_over(opened: ExitStack) -> Non
     seen = [ready(turns) for _ in range(3)]
     assert [len(each) for each in seen] == [EVENTS] * 3
     assert {each for turn in seen for each in turn} == set(pipes)
+
+
+def test_groups_take_turns_however_many_of_one_are_ready(opened: ExitStack) -> None:
+    turns, pipes = watching(opened, EVENTS * 10)
+    crowd, alone = pipes[:-1], pipes[-1]
+    turns.group_of |= {each.fileno(): "crowd" for each in crowd}
+    turns.group_of[alone.fileno()] = "alone"
+    first = ready(turns)
+    assert alone in first
+    assert len(first) == EVENTS
+    seen = {each for _ in range(100) for each in ready(turns)}
+    assert seen == set(pipes)
+
+
+def test_many_groups_have_one_event_of_a_turn_each_and_who_had_it_last_comes_last(opened: ExitStack) -> None:
+    turns, pipes = watching(opened, EVENTS * 4)
+    name = {each: f"group {at % (EVENTS * 2)}" for at, each in enumerate(pipes)}
+    turns.group_of |= {each.fileno(): group for each, group in name.items()}
+    for _ in range(5):
+        two = [name[each] for _ in range(2) for each in ready(turns)]
+        assert len(set(two)) == len(two) == EVENTS * 2
+
+
+def test_a_connection_is_of_its_group_until_it_is_lost(opened: ExitStack) -> None:
+    async def serve() -> None:
+        loop = asyncio.get_running_loop()
+        assert isinstance(loop, EventLoop)
+        ours, theirs = socket.socketpair()
+        with ours, theirs:
+            transport, _ = await loop.create_connection(asyncio.Protocol, sock=ours)
+            assert isinstance(transport, Connection)
+            transport.take_turns_as("host")
+            assert loop.group_of == {ours.fileno(): "host"}
+            transport.abort()
+            await asyncio.sleep(0)
+            assert loop.group_of == {}
+
+    with asyncio.Runner(loop_factory=EventLoop) as runner:
+        runner.run(serve())
 
 
 def test_what_is_urgent_comes_before_each_callback_until_nobody_reads_it(opened: ExitStack) -> None:

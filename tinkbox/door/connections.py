@@ -21,6 +21,7 @@ from typing import Final, NoReturn
 
 from aiohttp import web
 
+from tinkbox import short_turns
 from tinkbox.door.local_users import local_user
 from tinkbox.door.problems import Handler
 from tinkbox.door.reading_pace import ReadingPace
@@ -274,6 +275,8 @@ class _Connection(asyncio.Protocol):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         assert isinstance(transport, asyncio.Transport)
         self._transport = transport
+        if isinstance(transport, short_turns.Connection):
+            transport.take_turns_as(self._holder)
         self._pace.begin(transport)
         self._room.enter(self, self._holder)
         self._waiting.add(self)

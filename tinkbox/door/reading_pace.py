@@ -13,8 +13,7 @@ from tinkbox.short_turns import Connection
 # Octets that are read at once: the first piece of a connection, and the most once its pieces turn out to be cheap.
 FIRST_PIECE: Final = 512
 LARGEST_PIECE: Final = 256 << 10
-# Seconds of the processor.  The largest piece of a large chunk takes less than half of it, the smallest one of chunks of
-# one byte three times as much.
+# Seconds of the processor.  The largest piece of a large chunk takes less than half of it, 2 KiB in chunks of one byte more.
 COSTLY: Final = 0.00025
 # Who reads the chunks takes as long again for each, which is not measured here.
 SHARE: Final = 0.1

@@ -81,8 +81,14 @@ def dhcpcd_words(host: Host, folder: Path, *options: str) -> list[str]:
     for here, there in places:
         here.mkdir(exist_ok=True)
         Path(there).mkdir(parents=True, exist_ok=True)
+    # It gives its lease up when its configuration is newer than it was, as /dev/null may be.
+    configuration = folder / "dhcpcd.conf"
+    if not configuration.exists():
+        configuration.touch()
     mounts = "; ".join(f"mount --bind {here} {there}" for here, there in places)
-    return host.command("sh", "-c", f'{mounts}; exec dhcpcd -4 --config /dev/null "$@"', "dhcpcd", *options, "eth0")
+    return host.command(
+        "sh", "-c", f'{mounts}; exec dhcpcd -4 --config {configuration} "$@"', "dhcpcd", *options, "eth0"
+    )
 
 
 def dhcpcd(host: Host, folder: Path, *options: str) -> subprocess.Popen[str]:

@@ -13,9 +13,11 @@ import asyncio
 import os
 import select
 import selectors
+import socket
 import time
 from asyncio.selector_events import _SelectorSocketTransport  # type: ignore[attr-defined]
 from collections.abc import Callable
+from contextlib import suppress
 from contextvars import Context
 from functools import partial
 from math import ceil
@@ -111,6 +113,7 @@ class Connection(_SelectorSocketTransport):  # type: ignore[misc]
     """
 
     max_size = 16 << 10
+    _empty_waiter: asyncio.Future[None] | None
     _rests = False
     _wanted = True
 
@@ -120,7 +123,22 @@ class Connection(_SelectorSocketTransport):  # type: ignore[misc]
 
     def _call_connection_lost(self, exc: Exception | None) -> None:
         self._loop.group_of.pop(self._sock_fd, None)
+        self._end_sending()
         super()._call_connection_lost(exc)
+
+    def _end_sending(self) -> None:
+        """Have a file that is sent hear that its connection is over.
+
+        `loop.sendfile` waits for the socket by its number, which is another one's as soon as this is closed: that one would not
+        be heard, and the file would wait for ever.
+        """
+        writer = self._loop.writer(self._sock_fd)
+        if writer is not None:
+            with suppress(OSError):
+                self._sock.shutdown(socket.SHUT_RDWR)
+            writer._run()  # noqa: SLF001 - nothing else calls it once it is ready no more
+        if self._empty_waiter is not None and self._empty_waiter.done():
+            self._empty_waiter = None  # asyncio would tell it the end once more
 
     def rest(self, until: float) -> None:
         """Read nothing before this time of the loop; a connection that rests already goes on resting."""
@@ -158,14 +176,19 @@ class EventLoop(asyncio.SelectorEventLoop):
     def __init__(self) -> None:
         self._urgent: dict[Urgent, _Reader] = {}
         # What reads and writes connections is no callback of `call_soon`.
-        turns = ShortTurns(self._look)
-        self.group_of = turns.group_of
-        super().__init__(turns)
+        self._events = ShortTurns(self._look)
+        self.group_of = self._events.group_of
+        super().__init__(self._events)
 
     def _make_socket_transport(
         self, sock: Any, protocol: Any, waiter: Any = None, *, extra: Any = None, server: Any = None
     ) -> Connection:
         return Connection(self, sock, protocol, waiter, extra, server)
+
+    def writer(self, descriptor: int) -> asyncio.Handle | None:
+        """What is called when a descriptor can be written to."""
+        key = self._events.get_map().get(descriptor)
+        return None if key is None else key.data[1]
 
     def add_reader(self, fd: Any, callback: Callable[[*Ts], Any], *args: *Ts) -> None:
         super().add_reader(fd, callback, *args)

@@ -3,8 +3,9 @@
 import asyncio
 import os
 import socket
-from collections.abc import Iterator
+from collections.abc import Awaitable, Iterator
 from contextlib import ExitStack, closing
+from pathlib import Path
 from selectors import EVENT_READ, EVENT_WRITE
 
 import pytest
@@ -91,6 +92,48 @@ def test_a_connection_is_of_its_group_until_it_is_lost(opened: ExitStack) -> Non
 
     with asyncio.Runner(loop_factory=EventLoop) as runner:
         runner.run(serve())
+
+
+def test_a_file_that_is_sent_hears_that_its_connection_is_aborted_and_the_next_one_is_heard(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def aborted() -> None:
+        loop = asyncio.get_running_loop()
+        with socket.socket() as listening, (tmp_path / "large").open("w+b") as file:
+            listening.bind(("127.0.0.1", 0))
+            listening.listen()
+            file.truncate(64 << 20)
+            client = socket.create_connection(listening.getsockname())
+            transport, _ = await loop.connect_accepted_socket(asyncio.Protocol, listening.accept()[0])
+            number = transport.get_extra_info("socket").fileno()
+            async with asyncio.TaskGroup() as group:
+                sending = group.create_task(_ended(loop.sendfile(transport, file)))
+                while not loop.writer(number):  # type: ignore[attr-defined]  # noqa: ASYNC110 - nobody tells
+                    await asyncio.sleep(0)
+                transport.abort()
+                async with asyncio.timeout(60):
+                    assert await sending
+            client.close()
+            with socket.create_connection(listening.getsockname()) as client:
+                reader, writer = await asyncio.open_connection(sock=listening.accept()[0])
+                assert writer.get_extra_info("socket").fileno() == number
+                client.sendall(b"heard")
+                async with asyncio.timeout(60):
+                    assert await reader.read(5) == b"heard"
+                writer.close()
+
+    with asyncio.Runner(loop_factory=EventLoop) as runner:
+        runner.run(aborted())
+    assert caplog.records == []
+
+
+async def _ended(sending: Awaitable[int]) -> bool:
+    """Whether what is sent is told that it did not arrive."""
+    try:
+        await sending
+    except OSError:
+        return True
+    return False
 
 
 def test_what_is_urgent_comes_before_each_callback_until_nobody_reads_it(opened: ExitStack) -> None:

@@ -214,19 +214,19 @@ class ConnectionRoom(FairRoom["_Connection"]):
         """It is at a request, or over."""
         self._idle.pop(connection, None)
 
-    def _make(self, holder: str) -> None:
+    def _make(self, holder: str) -> bool:
         if self._larger_than(holder) is None:
-            return
+            return False
         least, known = self._number(holder) + 2, self._is_known(holder)
         idle: _Connection | None = None
         for each in islice(self._idle, LOOKED_THROUGH):
             name = self._holders[each]
             if self._number(name) >= least and (known or not self._is_known(name)) and not each.sends:
                 idle, least = each, self._number(name) + 1
-        if idle is not None:
-            self._end(idle)
-        else:
-            super()._make(holder)
+        if idle is None:
+            return super()._make(holder)
+        self._end(idle)
+        return True
 
 
 class _Connection(asyncio.Protocol):

@@ -39,8 +39,9 @@ class FairRoom(Generic[T]):
 
     def take(self, holder: str) -> bool:
         """Take room for something, which is to `enter` or to be given back; False where none is left or made."""
-        if not self._room.has_room(holder):
-            self._make(holder)
+        if not self._room.has_room(holder) and self._make(holder):
+            # The place of what ended, whoever else has places.
+            return self._room.ledger.take(holder, known=lambda _: True)
         return self._room.take(holder)
 
     def give_back(self, holder: str) -> None:
@@ -50,12 +51,15 @@ class FairRoom(Generic[T]):
     def enter(self, thing: T, holder: str) -> None:
         """Have something in room that was taken for it."""
         self._holders[thing] = holder
-        own = self._by_holder.get(holder)
-        if own is None:
-            own = self._by_holder[holder] = {}
-            self._ranking_of[holder] = self._rankings[self._is_known(holder)]
+        own = self._by_holder.setdefault(holder, {})
+        ranking = self._rankings[self._is_known(holder)]
+        before = self._ranking_of.get(holder, ranking)
+        if before is not ranking:  # somebody got to know it, or forgot it
+            before.moved(holder, len(own), 0)
+            ranking.moved(holder, 0, len(own))
+        self._ranking_of[holder] = ranking
         own[thing] = None
-        self._ranking_of[holder].moved(holder, len(own) - 1, len(own))
+        ranking.moved(holder, len(own) - 1, len(own))
 
     def leave(self, thing: T) -> None:
         """Give back the room of something."""
@@ -67,11 +71,13 @@ class FairRoom(Generic[T]):
             del self._by_holder[holder], self._ranking_of[holder]
         self._room.give_back(holder)
 
-    def _make(self, holder: str) -> None:
-        """End something that is in the way of this holder, if anything may be ended."""
+    def _make(self, holder: str) -> bool:
+        """End something that is in the way of this holder; whether anything was."""
         larger = self._larger_than(holder)
-        if larger is not None:
-            self._end(self._first_to_end(self._by_holder[larger]))
+        if larger is None:
+            return False
+        self._end(self._first_to_end(self._by_holder[larger]))
+        return True
 
     def _end(self, thing: T) -> None:
         """End something that is in the way of another holder's, which its own holder is told of."""
@@ -79,15 +85,13 @@ class FairRoom(Generic[T]):
         thing.give_way()
 
     def _larger_than(self, holder: str) -> str | None:
-        """Who has most, where that is more than this one would have, and room for it if one of those ended; None: nobody.
+        """Who has most, where that is more than this one would have; None: nobody.
 
         For a stranger a stranger gives way: a known machine has its room from what is kept for it.
         """
-        ledger, known = self._room.ledger, self._is_known(holder)
-        limit = ledger.limit
-        if ledger.held_by(holder) >= limit.each or ledger.used > (limit.all if known else limit.for_strangers):
+        if self._room.ledger.held_by(holder) >= self._room.ledger.limit.each:
             return None
-        rankings = self._rankings.values() if known else [self._rankings[False]]
+        rankings = self._rankings.values() if self._is_known(holder) else [self._rankings[False]]
         ranking = max(rankings, key=lambda each: each.most)
         return ranking.first if ranking.most >= self._number(holder) + 2 else None
 

@@ -82,6 +82,26 @@ def test_where_nothing_is_kept_for_known_machines_a_stranger_has_of_theirs() -> 
     assert sum(each.ended for each in bench.made) == 1
 
 
+def test_a_stranger_takes_another_one_s_place_whatever_known_machines_took_since(bench: Bench) -> None:
+    for _ in range(4):
+        assert bench.begin("stranger")
+    assert bench.begin("known")
+    assert bench.begin("other")
+    assert (bench.ledger.held_by("stranger"), bench.ledger.held_by("other"), bench.ledger.used) == (3, 1, 5)
+
+
+def test_who_is_known_in_between_is_safe_from_strangers_from_then_on() -> None:
+    bench, known = Bench(), set[str]()
+    bench.plain = Room(ledger=bench.ledger, known=known.__contains__)
+    bench.room = FairRoom[Thing](bench.plain, lambda those: next(iter(those)))
+    for _ in range(3):
+        assert bench.begin("anna")
+    known.add("anna")
+    assert bench.begin("anna")
+    assert bench.begin("stranger") is None
+    assert not any(each.ended for each in bench.made)
+
+
 def test_a_stranger_has_of_strangers_alone(bench: Bench) -> None:
     for _ in range(3):
         bench.begin("known a")

@@ -49,14 +49,15 @@ class TransferRoom(FairRoom[Transfer]):
         self.enter(transfer, holder)
         return True
 
-    def _make(self, holder: str) -> None:
+    def _make(self, holder: str) -> bool:
         ledger, now = self._room.ledger, self._monotonic()
         if ledger.held_by(holder) >= ledger.limit.each:
             slowest = _slowest(self._by_holder[holder]) if self._number(holder) else None
-            if slowest is not None and now - slowest.moved >= STALLED_SECONDS:
-                slowest.give_way()
-        elif not self._end_silent(now - SILENT_SECONDS):
-            super()._make(holder)
+            if slowest is None or now - slowest.moved < STALLED_SECONDS:
+                return False
+            slowest.give_way()
+            return True
+        return self._end_silent(now - SILENT_SECONDS) or super()._make(holder)
 
     def _end_silent(self, due: float) -> bool:
         """End the oldest of the transfers that nobody took anything of, where it began before `due`."""

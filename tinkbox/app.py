@@ -146,7 +146,7 @@ async def _run(settings: Settings, sockets: Sockets, store: Store, stop: asyncio
             OPERATOR_CONNECTIONS,
             appliance.operator_routes(),
             [bearer_only(people.bearer, appliance.refused_tokens, proven)],
-            known=proven.__contains__,
+            known=proven.knows,
         )
         await doors.open(sockets.images, IMAGE_CONNECTIONS, pulls, [], by_user=True)
         pressure = Pressure()

@@ -14,7 +14,6 @@ import socket
 import struct
 from collections import Counter
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from itertools import islice
 from typing import Final, NoReturn
@@ -37,8 +36,6 @@ SETTLING_ALL: Final = 192
 _LOOKS: Final = 10
 # Connections at no request, of which one of the host with most ends first.
 LOOKED_THROUGH: Final = 256
-# How long one that gave way has until it is closed, whatever it still does.
-CLOSING_SECONDS: Final = 1.0
 # What proxies and servers commonly take.
 MAX_HEAD: Final = 16 * 1024
 MAX_HEADERS: Final = 64
@@ -217,11 +214,12 @@ class ConnectionRoom(FairRoom["_Connection"]):
     def _make(self, holder: str) -> bool:
         if self._larger_than(holder) is None:
             return False
-        least, known = self._number(holder) + 2, self._is_known(holder)
+        least, may_be_known = self._number(holder) + 2, self._is_known(holder)
         idle: _Connection | None = None
         for each in islice(self._idle, LOOKED_THROUGH):
             name = self._holders[each]
-            if self._number(name) >= least and (known or not self._is_known(name)) and not each.sends:
+            of_a_stranger = self._ranking_of[name] is self._rankings[False]
+            if self._number(name) >= least and (may_be_known or of_a_stranger) and not each.sends:
                 idle, least = each, self._number(name) + 1
         if idle is None:
             return super()._make(holder)
@@ -261,16 +259,10 @@ class _Connection(asyncio.Protocol):
 
     def give_way(self) -> None:
         self._left()
-        if self._served is None:
-            self._transport.abort()
-            return
-        # A file on its way waits for its socket by number (loop.sendfile), and would wait on the next one that has it: it has to
-        # hear that this one is over before it is closed.
+        # What its client did not take would stay in the kernel for as long as that may wait.
         connection = self._transport.get_extra_info("socket")
-        with suppress(OSError):  # its client went
-            connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
-            connection.shutdown(socket.SHUT_RDWR)
-        asyncio.get_running_loop().call_later(CLOSING_SECONDS, self._transport.abort)
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        self._transport.abort()
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         assert isinstance(transport, asyncio.Transport)

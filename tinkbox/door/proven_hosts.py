@@ -17,7 +17,8 @@ class ProvenHosts:
         # The first one's last token came longest ago.
         self._shown: OrderedDict[str, float] = OrderedDict()
 
-    def __contains__(self, host: str) -> bool:
+    def knows(self, host: str) -> bool:
+        """Whether a valid token came from a host within LATELY."""
         return self._monotonic() - self._shown.get(host, -LATELY) < LATELY
 
     def note(self, host: str) -> None:

@@ -119,7 +119,7 @@ class _Ranking:
         return next(iter(self._by_number[self.most]))
 
     def moved(self, holder: str, before: int, after: int) -> None:
-        """A holder has one more or one less."""
+        """A holder that had so many has another number now; of 0 it is not here."""
         if before:
             del self._by_number[before][holder]
             if not self._by_number[before]:

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 from aiohttp import web
 
+from tests.unit.door.our_loop import in_our_loop
 from tinkbox.door.connections import (
     MAX_HEAD,
     SETTLING_EACH,
@@ -225,6 +226,7 @@ async def test_connections_at_no_request_give_way_before_those_at_one_whosever_t
             each.close()
 
 
+@in_our_loop
 async def test_a_file_that_gives_way_while_it_is_sent_leaves_its_place_to_others(tmp_path: Path) -> None:
     with (tmp_path / "large").open("wb") as file:
         file.truncate(LARGE)

@@ -14,14 +14,14 @@ class Clock:
 def test_a_host_is_proven_for_a_day_after_its_last_token() -> None:
     clock = Clock()
     proven = ProvenHosts(clock)
-    assert "anna" not in proven
+    assert not proven.knows("anna")
     proven.note("anna")
     clock.now += LATELY / 2
     proven.note("anna")
     clock.now += LATELY - 1
-    assert "anna" in proven
+    assert proven.knows("anna")
     clock.now += 1
-    assert "anna" not in proven
+    assert not proven.knows("anna")
 
 
 def test_of_many_hosts_those_that_showed_one_last_are_remembered() -> None:
@@ -30,5 +30,5 @@ def test_of_many_hosts_those_that_showed_one_last_are_remembered() -> None:
         proven.note(str(number))
     proven.note("0")
     proven.note("another")
-    assert "0" in proven
-    assert "1" not in proven
+    assert proven.knows("0")
+    assert not proven.knows("1")

@@ -3,32 +3,14 @@
 import asyncio
 import socket
 import time
-from collections.abc import AsyncIterator, Callable, Coroutine
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from functools import wraps
-from inspect import signature
-from typing import Any, ParamSpec
 
 import pytest
 
+from tests.unit.door.our_loop import in_our_loop
 from tinkbox.door.reading_pace import COSTLY, FIRST_PIECE, LARGEST_PIECE, ReadingPace
-from tinkbox.short_turns import EventLoop
-
-P = ParamSpec("P")
-
-
-def in_our_loop(test: Callable[P, Coroutine[Any, Any, None]]) -> Callable[P, None]:
-    """Have a test run in the appliance's event loop, in which connections can rest."""
-
-    @wraps(test)
-    def run(*args: P.args, **named: P.kwargs) -> None:
-        with asyncio.Runner(loop_factory=EventLoop) as runner:
-            runner.run(test(*args, **named))
-
-    del run.__wrapped__
-    run.__signature__ = signature(test)
-    return run
 
 
 @dataclass

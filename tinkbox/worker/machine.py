@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from tinkbox.model.disks import Disk, Refused
+from tinkbox.model.reasons import Reason
 from tinkbox.runtime import Runtime
 from tinkbox.wire.messages.breakpoints import Asked, Held, Orders, Resumed
 from tinkbox.wire.messages.disks import Looked
@@ -33,6 +34,11 @@ async def nothing_to_look_at(_: Sequence[str]) -> tuple[Disk, ...]:
     return ()
 
 
+async def no_disk_here(selection: str) -> str | Refused:
+    """There are none to choose from."""
+    return Refused(reason=Reason.NO_SUCH_DISK, message=f"no disk is meant by `{selection}`: this machine has none")
+
+
 async def nothing_to_gather(_: str) -> None:
     """Of no workflow are there services on this machine."""
 
@@ -43,7 +49,7 @@ class Machine:
 
     `session` names the worker's session, without giving it away.  Without `debug` no action has a helper, so nothing is ever held and nobody gets a shell.  `gather` has the appliance
     keep what a workflow's services on this machine wrote until now; it may raise a Refusal or EngineAway.
-    `look` tells what is on disks, by their paths.
+    `look` tells what is on disks, by their selections; `find_disk` which block device a selection means.
     """
 
     runtime: Runtime
@@ -56,3 +62,4 @@ class Machine:
     debug: bool = True
     gather: Callable[[str], Awaitable[object]] = nothing_to_gather
     look: Callable[[Sequence[str]], Awaitable[tuple[Disk, ...]]] = nothing_to_look_at
+    find_disk: Callable[[str], Awaitable[str | Refused]] = no_disk_here

@@ -6,6 +6,7 @@
     POST /worker/attempts/{token}/image    Pulled -> {"digest": D}, what the image is pinned to, after the offer did not say
     POST /worker/attempts/{token}/leaving  Leaving -> {}, before an action of which the machine goes away begins
     POST /worker/attempts/{token}/report   Report -> {}, or the Offer that comes next when the report asks for it
+    POST /worker/attempts/{token}/progress how far its action is (`wire.messages.progress`)
     POST /worker/attempts/{token}/disks    before an action wipes disks (`wire.messages.disks`)
     POST /worker/history                   what the worker did, when it is in doubt (`wire.messages.journal`)
     GET  /worker/attempts/{token}/orders   what is wanted of the attempt (`wire.messages.breakpoints`)

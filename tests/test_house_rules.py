@@ -26,7 +26,7 @@ ROOT = Path(__file__).parent.parent
 PROGRAM = sorted((ROOT / "tinkbox").rglob("*.py"))
 # Where the reasons are named that each of them gives.
 GIVERS = {
-    Giver.WORKER: ("worker", "runtime", "model/breakpoint.py"),
+    Giver.WORKER: ("worker", "runtime", "model/breakpoint.py", "model/disk_choice.py"),
     Giver.HOST: ("hosting", "runtime"),
     Giver.APPLIANCE: ("engine", "model"),
 }

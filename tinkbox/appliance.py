@@ -66,6 +66,7 @@ from tinkbox.model.limits import (
 from tinkbox.node.discovery import routes as discovery_routes
 from tinkbox.node.handed_in import HandedIn
 from tinkbox.node.hosting import routes as hosting_routes
+from tinkbox.node.progress import routes as progress_routes
 from tinkbox.node.routes import routes as worker_routes
 from tinkbox.node.sessions import routes as session_routes
 from tinkbox.node.shells import routes as shell_routes
@@ -247,6 +248,7 @@ class Appliance:
             registry=first.registry,
             firmware_traits=self.engine.firmware_knowledge.of,
             limits=self.limits.standings,
+            progress=self.engine.running_progress.of,
             claimants=self.engine.leases.claimants,
         ).routes()
 
@@ -267,6 +269,7 @@ class Appliance:
                 self.engine.booting,
                 self._handed_in,
             ),
+            *progress_routes(self.engine.running_progress, authenticate),
             *session_routes(self.engine.machines.sessions),
             *discovery_routes(self.engine.discovery, self.engine.machines.sessions.authenticate, time.monotonic),
             *hosting_routes(self.engine.services, authenticate, self.engine.machines.progress.contact, self._handed_in),

@@ -33,6 +33,7 @@ from tinkbox.engine.workflows.image_digests import DigestOf
 from tinkbox.engine.workflows.lost_histories import LostHistories
 from tinkbox.engine.workflows.retention import Retainer
 from tinkbox.engine.workflows.returns import Returns
+from tinkbox.engine.workflows.running_progress import RunningProgress
 from tinkbox.engine.workflows.workflows import Workflows
 from tinkbox.model.boot import Plan
 from tinkbox.model.discovery import Quotas, Rule
@@ -126,6 +127,7 @@ class Engine:
         self.attempts = Attempts(
             store, wakeups, machines, clock, new_token, around.gather, self.directory.name_of, around.digest_of
         )
+        self.running_progress = RunningProgress(store, around.monotonic)
         self.deadlines = Deadlines(store, wakeups, machines, clock)
         self.returns = Returns(store, wakeups, machines, clock)
 
@@ -155,7 +157,7 @@ class Engine:
         self.seen = Seen(store, machines, self.syslog, clock)
         folders = {Stored.RECORDINGS: settings.recordings, Stored.IMAGES: settings.images}
         self.disk = DiskGauge(store, folders, around.free, settings.retention.keep_free, clock)
-        self.overview = Overview(store, machines, self.disk.usage, clock)
+        self.overview = Overview(store, machines, self.disk.usage, self.running_progress.of, clock)
         self.meter = Meter(store, machines, self.attempts, self.disk.usage, clock)
 
     async def load(self) -> list[str]:

@@ -13,8 +13,8 @@ class Action:
     `timeout` is in seconds; 0 or absent in the text means one hour.  `retries` counts the attempts that a
     failure may be followed by, `reboot` says that the machine goes away by intention.
     Without `helper` its command is process 1 of its container, and nothing can hold it where it ends.
-    `wipes` are the disks that it overwrites, as paths below /dev: one that holds what no workflow put there is not
-    touched unless a person confirmed it.
+    `wipes` are the disks that it overwrites, each as a selection (`disk_selection`): one that holds what no workflow put
+    there is not touched unless a person confirmed it.  `disk` is the selection of the one that it is told of; empty: none.
     """
 
     name: str
@@ -30,3 +30,4 @@ class Action:
     reboot: bool = False
     helper: bool = True
     wipes: tuple[str, ...] = ()
+    disk: str = ""

@@ -312,8 +312,14 @@ class Reason(StrEnum):
     NO_SUCH_DISK = (
         "NoSuchDisk",
         Giver.WORKER,
-        "the action wipes a disk that this machine does not have; the message says which it has",
-        "correct the template's `wipes`; a disk that is missing may be unplugged, or its driver not in the OSIE",
+        "the action's `disk` or `wipes` names a disk that this machine does not have; the message says which it has",
+        "correct the template's `disk` and `wipes`; a disk that is missing may be unplugged, or its driver not in the OSIE",
+    )
+    DISK_AMBIGUOUS = (
+        "DiskAmbiguous",
+        Giver.WORKER,
+        "the action's `disk` or `wipes` means several disks of this machine, and must mean one; the message lists them",
+        "say in the template which one is meant, such as by serial= and what the message shows",
     )
     DISK_UNREADABLE = (
         "DiskUnreadable",

@@ -25,7 +25,7 @@ HEALTHCHECK_KEYS = ("test", "interval", "timeout", "start_period", "retries", "d
 TASK_KEYS = ("name", "worker", "volumes", "environment", "actions")
 ACTION_KEYS = (
     "name", "image", "timeout", "command", "on-timeout", "on-failure", "volumes", "environment", "pid", "namespaces",
-    "retries", "if", "reboot", "helper", "wipes",
+    "retries", "if", "reboot", "helper", "wipes", "disk",
 )  # fmt: skip
 NAMESPACE_KEYS = ("network", "pid")
 BREAKPOINT_KEYS = ("onFailure", "before", "after", "timeout", "onExpiry")

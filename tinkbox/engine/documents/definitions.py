@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from posixpath import normpath
 
 from yaml.nodes import Node, ScalarNode, SequenceNode
 
@@ -12,6 +11,7 @@ from tinkbox.engine.documents.service_definitions import ServiceReader
 from tinkbox.engine.documents.yaml_nodes import compose, is_null, line_of, path
 from tinkbox.model.action import DEFAULT_ACTION_SECONDS, Action
 from tinkbox.model.breakpoint import DEFAULT_HOLD_SECONDS, MAX_HOLD_SECONDS, ON_EXPIRY, Breakpoints, Verb
+from tinkbox.model.disk_selection import parse_selection
 from tinkbox.model.disks import MAX_DISKS
 from tinkbox.model.errors import Invalid, Problem
 from tinkbox.model.services import Service
@@ -134,6 +134,7 @@ class _DefinitionReader(ContainerReader):
             reboot=self.flag(fields["reboot"], path(key, "reboot")) if "reboot" in fields else False,
             helper=self.flag(fields["helper"], path(key, "helper"), absent=True) if "helper" in fields else True,
             wipes=self._wipes(fields, key),
+            disk=self._disk(fields, key),
         )
         return action, self._applies(fields, key)
 
@@ -206,16 +207,24 @@ class _DefinitionReader(ContainerReader):
         return self.flag(fields["if"], path(key, "if"), absent=True) if "if" in fields else True
 
     def _wipes(self, fields: Mapping[str, Node], key: str) -> tuple[str, ...]:
-        disks = self.texts(fields, "wipes", key)
-        for disk in disks:
-            if len(disk) > MAX_NAME or not disk.startswith("/dev/") or normpath(disk) != disk:
-                text = f"{disk[:MAX_NAME]!r}: expected the disk's path below /dev, such as /dev/sda"
-                self.refuse(fields["wipes"], path(key, "wipes"), text)
+        written = self.texts(fields, "wipes", key)
+        disks = tuple(self._selection(each, fields["wipes"], path(key, "wipes")) for each in written)
         if len(disks) > MAX_DISKS:
             self.refuse(fields["wipes"], path(key, "wipes"), f"at most {MAX_DISKS} disks, not {len(disks)}")
         if "wipes" in fields:
             self.unique(disks, fields["wipes"], path(key, "wipes"), "the same disk twice")
         return disks
+
+    def _disk(self, fields: Mapping[str, Node], key: str) -> str:
+        text = self.text(fields, "disk", key)
+        return self._selection(text, fields["disk"], path(key, "disk")) if text.strip() else ""
+
+    def _selection(self, text: str, node: Node, key: str) -> str:
+        try:
+            return parse_selection(text).text
+        except Invalid as error:
+            self.refuse(node, key, str(error))
+            return text
 
     def _seconds(self, fields: Mapping[str, Node], name: str, key: str) -> int:
         return self.number(fields[name], path(key, name), "seconds", MAX_SECONDS) if name in fields else 0

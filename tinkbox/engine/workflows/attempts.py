@@ -207,7 +207,7 @@ class Attempts:
             # A network may deliver it twice, the second time after the end.
             if offset + len(chunk) <= attempt.output_length:
                 return attempt.output_length
-            _refuse_late(tables, attempt, "output")
+            refuse_late(tables, attempt, "output")
             return tables.output.append(token, attempt.output_length, offset, chunk)
 
         wanted = await self._store.write(use_case)
@@ -257,7 +257,7 @@ class Attempts:
             there = unchanged(tables, workflow_id, merged)
             if there is not None:
                 return there
-            _refuse_late(tables, owned(tables, worker, token), "data")
+            refuse_late(tables, owned(tables, worker, token), "data")
             return add_version(tables, workflow_id, worker, merged, now)
 
         async with self._merging if large else nullcontext():
@@ -388,7 +388,7 @@ def fence(attempt: Attempt, workflow_id: str, boot_id: str) -> None:
         raise Conflict(f"attempt {attempt.token} belongs to another boot of this machine")
 
 
-def _refuse_late(tables: Tables, attempt: Attempt, what: str) -> None:
+def refuse_late(tables: Tables, attempt: Attempt, what: str) -> None:
     """Raises Conflict for what does not come from the worker that is at the attempt: that one sends all of it before it reports."""
     if attempt.state in FINAL:
         raise Conflict(f"attempt {attempt.token} is over: its {what} is not taken any more")

@@ -28,12 +28,14 @@ def action_text(action: PlannedAction) -> str:
             "reboot": spec.reboot,
             "helper": spec.helper,
             "wipes": spec.wipes,
+            # Columns of before there was one stay as they are.
+            **({"disk": spec.disk} if spec.disk else {}),
         }
     )
 
 
 def action_of(text: str) -> PlannedAction:
-    """Reads `action_text`; what schema 1 had no word for is `retries`, `reboot`, `helper` and `wipes`."""
+    """Reads `action_text`; what schema 1 had no word for is `retries`, `reboot`, `helper`, `wipes` and `disk`."""
     entry = read(text, spelled="environment")
     return PlannedAction(
         index=entry["index"],
@@ -54,6 +56,7 @@ def action_of(text: str) -> PlannedAction:
             reboot=entry.get("reboot", False),
             helper=entry.get("helper", True),
             wipes=tuple(entry.get("wipes", ())),
+            disk=entry.get("disk", ""),
         ),
     )
 

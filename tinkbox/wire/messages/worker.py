@@ -6,6 +6,7 @@
     POST /worker/attempts/{token}/image    Pulled -> {"digest": D}, what the image is pinned to, after the offer did not say
     POST /worker/attempts/{token}/leaving  Leaving -> {}, before an action of which the machine goes away begins
     POST /worker/attempts/{token}/report   Report -> {}, or the Offer that comes next when the report asks for it
+    POST /worker/attempts/{token}/progress how far its action is (`wire.messages.progress`)
     POST /worker/attempts/{token}/disks    before an action wipes disks (`wire.messages.disks`)
     POST /worker/history                   what the worker did, when it is in doubt (`wire.messages.journal`)
     GET  /worker/attempts/{token}/orders   what is wanted of the attempt (`wire.messages.breakpoints`)
@@ -31,7 +32,7 @@ from tinkbox.model.image import DIGEST
 from tinkbox.model.journal import Seen
 from tinkbox.model.reasons import ReasonText
 from tinkbox.model.workflow import FINAL, Outcome, PlannedAction, State
-from tinkbox.wire.messages.disks import disks_from_document
+from tinkbox.wire.messages.disks import disk_documents, disks_from_document
 from tinkbox.wire.messages.json_fields import fields_of, flag, mapping, number, read_object, text, texts, write
 
 MAX_TAIL_LINES = 20
@@ -152,7 +153,9 @@ def encode(message: Credential | Hello | Offer | Pulled | Leaving | Report) -> s
     """Any of the messages as one line of JSON."""
     if isinstance(message, Offer):
         return write(_without_empty({**fields_of(message), "action": action_document(message.action)}))
-    return write(_without_empty(fields_of(message)) if isinstance(message, Report | Hello) else message)
+    if isinstance(message, Report):
+        return write(_without_empty({**fields_of(message), "disks": disk_documents(message.disks)}))
+    return write(_without_empty(fields_of(message)) if isinstance(message, Hello) else message)
 
 
 def _without_empty(fields: dict[str, Any]) -> dict[str, Any]:
@@ -316,6 +319,8 @@ def action_document(action: PlannedAction) -> dict[str, Any]:
         "reboot": spec.reboot,
         "helper": spec.helper,
         "wipes": spec.wipes,
+        # Said only where it says something, as ABSENT_WHEN_EMPTY.
+        **({"disk": spec.disk} if spec.disk else {}),
     }
 
 
@@ -345,6 +350,7 @@ def action_from_document(entry: Any) -> PlannedAction:
             reboot=flag(entry, "reboot"),
             helper=flag(entry, "helper", default=True),
             wipes=texts(entry, "wipes") if "wipes" in entry else (),
+            disk=text(entry, "disk", ""),
         ),
     )
 

@@ -57,6 +57,7 @@ MAC = st.integers(0, 2**48 - 1).map(lambda number: MacAddress(number.to_bytes(6,
 SPEC = st.builds(
     Action, name=TEXT, image=TEXT, timeout=NUMBER, command=WORDS, on_timeout=WORDS, on_failure=WORDS, volumes=WORDS,
     environment=PAIRS, pid=TEXT, retries=NUMBER, reboot=st.booleans(), helper=st.booleans(), wipes=WORDS,
+    disk=TEXT,
 )  # fmt: skip
 ACTION = st.builds(PlannedAction, index=NUMBER, task=TEXT, worker=TEXT, address=TEXT, spec=SPEC)
 OUTCOME = st.builds(

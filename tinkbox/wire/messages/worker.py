@@ -23,7 +23,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from tinkbox.model.action import Action
+from tinkbox.model.action import Action, Until
 from tinkbox.model.breakpoint import Armed, Override
 from tinkbox.model.disks import Disk
 from tinkbox.model.errors import Invalid
@@ -42,7 +42,7 @@ MAX_NAME = 256
 MAX_POSITION = 2**62
 MAX_OUTPUT_CHUNK = 256 * 1024
 # What the first release did not know is said only where it says something: the rest is as that release said it.
-ABSENT_WHEN_EMPTY = frozenset({"next", "no_data", "seen", "store", "position"})
+ABSENT_WHEN_EMPTY = frozenset({"next", "no_data", "seen", "store", "position", "metadata"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,6 +90,7 @@ class Offer:
     `hosts` are names that its container is to know, such as the workflow's own, with their IPv4 addresses; an empty one
     means the appliance, wherever this worker reaches it.
     With `no_data` the workflow's ephemeral data is empty, and stays so unless this attempt changes it: it need not be fetched.
+    `metadata` is the path on the node door below which the metadata of the machine's installed system is; empty: it has none.
     It stands at `position` in the history of `store` (`model.journal`); an appliance of before there was one names none.
     """
 
@@ -104,6 +105,7 @@ class Offer:
     no_data: bool = False
     store: str = ""
     position: int = 0
+    metadata: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -231,6 +233,7 @@ def _offer_from_document(entry: Mapping[str, Any]) -> Offer:
         no_data=flag(entry, "no_data"),
         store=text(entry, "store", ""),
         position=position_of(entry),
+        metadata=text(entry, "metadata", ""),
     )
 
 
@@ -316,6 +319,7 @@ def action_document(action: PlannedAction) -> dict[str, Any]:
         "reboot": spec.reboot,
         "helper": spec.helper,
         "wipes": spec.wipes,
+        **({"until": spec.until} if spec.until else {}),
     }
 
 
@@ -345,6 +349,8 @@ def action_from_document(entry: Any) -> PlannedAction:
             reboot=flag(entry, "reboot"),
             helper=flag(entry, "helper", default=True),
             wipes=texts(entry, "wipes") if "wipes" in entry else (),
+            # It is the appliance that waits: what an older worker does not know is none of its business.
+            until=Until.PHONE_HOME if entry.get("until") == Until.PHONE_HOME else Until.SEEN,
         ),
     )
 

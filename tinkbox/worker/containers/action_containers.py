@@ -114,6 +114,8 @@ class Containers:
             "TINKBOX_ATTEMPT": attempt,
             "TINKBOX_SERVER": self._credential.server,
         }
+        if self._offer.metadata:
+            own["TINKBOX_METADATA"] = f"{self._credential.server}{self._offer.metadata}"
         changed = (self._offer.override if role == ACTION else None) or Override()
         return ContainerSpec(
             image=self.image,

@@ -123,6 +123,9 @@ class Stage(StrEnum):
     WORKER = "the worker is in touch"
     LOCAL_DISK = "told to boot its disk"
     DISK_BOOTED = "its disk's system asked for an address"
+    METADATA = "asked for its metadata"
+    CLOUD_INIT = "told what its cloud-init does"
+    PHONED_HOME = "phoned home"
     PARKED = "parked"
     SERVICES = "waits for its workflow's services"
     SUPPLIED = "boots what its workflow supplies"
@@ -136,6 +139,8 @@ class Stage(StrEnum):
     LOADER_FAILED = "did not get its boot loader"
     SCRIPT_REFUSED = "was refused its boot script"
     TICKET_REFUSED = "its boot ticket was refused"
+    METADATA_REFUSED = "was refused another machine's metadata"
+    METADATA_STOLEN = "its metadata was asked for by another machine"
     STILL_THERE = "was seen booting while its worker was there"
     REVOKED = "its credentials were revoked"
     CREDENTIAL = "a credential was made by hand"
@@ -151,6 +156,8 @@ EVIDENCE: Final = frozenset(
         Stage.TICKET,
         Stage.SESSION,
         Stage.TICKET_REFUSED,
+        Stage.METADATA_REFUSED,
+        Stage.METADATA_STOLEN,
         Stage.STILL_THERE,
         Stage.REVOKED,
         Stage.CREDENTIAL,
@@ -158,7 +165,9 @@ EVIDENCE: Final = frozenset(
     }
 )
 # Of these, what any host can cause as often as it likes: it takes no room from the others.
-REFUSALS: Final = frozenset({Stage.TICKET_REFUSED, Stage.STILL_THERE})
+REFUSALS: Final = frozenset({Stage.TICKET_REFUSED, Stage.METADATA_REFUSED, Stage.METADATA_STOLEN, Stage.STILL_THERE})
+# What an installed system tells and asks as often as it likes: it takes no room from the others either.
+INSTALLED: Final = frozenset({Stage.METADATA, Stage.CLOUD_INIT, Stage.PHONED_HOME})
 # What people did about a machine, wherever its boot is.
 DECISIONS: Final = frozenset({Stage.REVOKED, Stage.CREDENTIAL, Stage.TPM_DECIDED})
 

@@ -1,6 +1,6 @@
 """Actions as planned, how their attempts ended, and what a person changed for one."""
 
-from tinkbox.model.action import Action
+from tinkbox.model.action import Action, Until
 from tinkbox.model.breakpoint import Override
 from tinkbox.model.workflow import Outcome, PlannedAction, State
 from tinkbox.store.formats.json_text import read, write
@@ -30,12 +30,13 @@ def action_text(action: PlannedAction) -> str:
             "wipes": spec.wipes,
             # Columns of before there was one stay as they are.
             **({"disk": spec.disk} if spec.disk else {}),
+            **({"until": spec.until} if spec.until else {}),
         }
     )
 
 
 def action_of(text: str) -> PlannedAction:
-    """Reads `action_text`; what schema 1 had no word for is `retries`, `reboot`, `helper`, `wipes` and `disk`."""
+    """Reads `action_text`; what schema 1 had no word for is `retries`, `reboot`, `until`, `helper`, `wipes` and `disk`."""
     entry = read(text, spelled="environment")
     return PlannedAction(
         index=entry["index"],
@@ -57,6 +58,7 @@ def action_of(text: str) -> PlannedAction:
             helper=entry.get("helper", True),
             wipes=tuple(entry.get("wipes", ())),
             disk=entry.get("disk", ""),
+            until=Until(entry.get("until", "")),
         ),
     )
 

@@ -24,7 +24,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from tinkbox.model.action import Action
+from tinkbox.model.action import Action, Until
 from tinkbox.model.breakpoint import Armed, Override
 from tinkbox.model.disks import Disk
 from tinkbox.model.errors import Invalid
@@ -43,7 +43,7 @@ MAX_NAME = 256
 MAX_POSITION = 2**62
 MAX_OUTPUT_CHUNK = 256 * 1024
 # What the first release did not know is said only where it says something: the rest is as that release said it.
-ABSENT_WHEN_EMPTY = frozenset({"next", "no_data", "seen", "store", "position"})
+ABSENT_WHEN_EMPTY = frozenset({"next", "no_data", "seen", "store", "position", "metadata"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,6 +91,7 @@ class Offer:
     `hosts` are names that its container is to know, such as the workflow's own, with their IPv4 addresses; an empty one
     means the appliance, wherever this worker reaches it.
     With `no_data` the workflow's ephemeral data is empty, and stays so unless this attempt changes it: it need not be fetched.
+    `metadata` is the path on the node door below which the metadata of the machine's installed system is; empty: it has none.
     It stands at `position` in the history of `store` (`model.journal`); an appliance of before there was one names none.
     """
 
@@ -105,6 +106,7 @@ class Offer:
     no_data: bool = False
     store: str = ""
     position: int = 0
+    metadata: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -234,6 +236,7 @@ def _offer_from_document(entry: Mapping[str, Any]) -> Offer:
         no_data=flag(entry, "no_data"),
         store=text(entry, "store", ""),
         position=position_of(entry),
+        metadata=text(entry, "metadata", ""),
     )
 
 
@@ -321,6 +324,7 @@ def action_document(action: PlannedAction) -> dict[str, Any]:
         "wipes": spec.wipes,
         # Said only where it says something, as ABSENT_WHEN_EMPTY.
         **({"disk": spec.disk} if spec.disk else {}),
+        **({"until": spec.until} if spec.until else {}),
     }
 
 
@@ -351,6 +355,8 @@ def action_from_document(entry: Any) -> PlannedAction:
             helper=flag(entry, "helper", default=True),
             wipes=texts(entry, "wipes") if "wipes" in entry else (),
             disk=text(entry, "disk", ""),
+            # It is the appliance that waits: what an older worker does not know is none of its business.
+            until=Until.PHONE_HOME if entry.get("until") == Until.PHONE_HOME else Until.SEEN,
         ),
     )
 

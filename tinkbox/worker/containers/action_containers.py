@@ -136,6 +136,8 @@ class Containers:
         disk = await self.choose_disk()
         chosen = {"DEST_DISK": disk} if disk else {}
         own |= {"TINKBOX_DISK": disk} if disk else {}
+        if self._offer.metadata:
+            own["TINKBOX_METADATA"] = f"{self._credential.server}{self._offer.metadata}"
         changed = (self._offer.override if role == ACTION else None) or Override()
         return ContainerSpec(
             image=self.image,

@@ -33,6 +33,7 @@ from tinkbox.api.routes import (
 )
 from tinkbox.engine.discovery.discovery import Discovery
 from tinkbox.engine.doctor.examiner import Examiner
+from tinkbox.engine.machines.additions import Additions
 from tinkbox.engine.machines.boot_history import Seen
 from tinkbox.engine.machines.machines import Machines
 from tinkbox.engine.services.routing_table import RoutingTable
@@ -64,6 +65,7 @@ class OperatorDoor:
     """
 
     machines: Machines
+    additions: Additions
     seen: Seen
     discovery: Discovery
     examiner: Examiner
@@ -92,7 +94,13 @@ class OperatorDoor:
     def routes(self) -> list[web.RouteDef]:
         return [
             *hardware.routes(
-                self.machines, self.discovery, self.firmware_traits, self.lost_histories, self.server, self.registry
+                self.machines,
+                self.additions,
+                self.discovery,
+                self.firmware_traits,
+                self.lost_histories,
+                self.server,
+                self.registry,
             ),
             *leases.routes(self.leases, self.machines.known.holder),
             *seen.routes(self.seen),

@@ -18,6 +18,10 @@ class Hardware:
     async def push(self, text: bytes) -> Document:
         return await self._connection.document("POST", "/v1/hardware", text)
 
+    async def add(self, wanted: Mapping[str, Any]) -> Document:
+        """Register a machine by its `mac`; `wanted` may have `name`, `address`, `gateway`, `interface_macs`, `ssh_keys`, `disks`."""
+        return await self._connection.document("POST", "/v1/hardware/add", dict(wanted))
+
     async def get(self, key: str) -> Document:
         return await self._connection.document("GET", f"/v1/hardware/{part(key)}")
 

@@ -331,3 +331,19 @@ async def test_a_machine_is_added_by_its_mac(door: Door) -> None:
 async def test_a_machine_that_cannot_be_is_not_added(door: Door, wanted: dict[str, object], status: int) -> None:
     assert (await door.ask("POST", "/v1/hardware/add", wanted))[0] == status
     assert await door.done("GET", "/v1/hardware") == []
+
+
+async def test_templates_of_the_program_are_listed_validated_and_used(door: Door) -> None:
+    (listed,) = await door.done("GET", "/v1/template-catalogue")
+    assert (listed["name"], listed["stored"]) == ("install", "")
+    assert (await door.done("GET", "/v1/templates/install"))["data"] == listed["data"]
+    assert await door.done("GET", "/v1/templates") == []
+    await door.done("POST", "/v1/hardware", hardware(1))
+    asked = {"template": "install", "hardware": {"device_1": mac(1), "image": "debian-13", "ssh_keys": ["a", "b"]}}
+    assert [each["problems"] for each in (await door.done("POST", "/v1/templates/validate", asked))["verdicts"]] == [[]]
+    made = await door.done("POST", "/v1/workflows", asked)
+    workflow = await door.done("GET", f"/v1/workflows/{made['id']}")
+    assert workflow["template_id"] == "install"
+    assert workflow["devices"]["ssh_keys"] == "a\nb"
+    status, _ = await door.ask("POST", "/v1/workflows", {**asked, "hardware": {"device_1": 7}})
+    assert status == 422

@@ -31,6 +31,7 @@ from tinkbox.api.routes import (
     workflow_data,
     workflows,
 )
+from tinkbox.api.routes.images import Described
 from tinkbox.engine.discovery.discovery import Discovery
 from tinkbox.engine.doctor.examiner import Examiner
 from tinkbox.engine.machines.additions import Additions
@@ -80,6 +81,7 @@ class OperatorDoor:
     directory: RoutingTable
     shells: Shells
     images: images.Images
+    system_image: Described
     meter: Meter
     answers: Answers
     leases: Callable[[], Sequence[Lease]]
@@ -115,7 +117,7 @@ class OperatorDoor:
             *services.routes(
                 self.services, self.directory.url_of, self.machines, self.workflows.changed, self.followers
             ),
-            *images.routes(self.images),
+            *images.routes(self.images, self.system_image),
             *osie.routes(self.osie),
             *events.routes(self.workflows, self.followers),
             *status.routes(self.overview, self.limits, self.claimants),

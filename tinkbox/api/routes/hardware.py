@@ -74,6 +74,10 @@ def routes(
             }
         )
 
+    async def show_workflows(request: web.Request) -> web.Response:
+        unfinished = await machines.needed_by(key_of(request))
+        return web.json_response([{"id": each} for each in unfinished])
+
     async def delete(request: web.Request) -> web.Response:
         hardware_id = await machines.delete(key_of(request))
         log_change(request, "hardware deleted", hardware_id)
@@ -101,7 +105,12 @@ def routes(
         return web.json_response(hardware_document(status))
 
     return [
-        *needing(Right.LOOK, web.get("/v1/hardware", show_list), web.get("/v1/hardware/{key}", show)),
+        *needing(
+            Right.LOOK,
+            web.get("/v1/hardware", show_list),
+            web.get("/v1/hardware/{key}", show),
+            web.get("/v1/hardware/{key}/workflows", show_workflows),
+        ),
         *needing(
             Right.OPERATE,
             web.post("/v1/hardware", push),

@@ -25,6 +25,10 @@ class Hardware:
     async def get(self, key: str) -> Document:
         return await self._connection.document("GET", f"/v1/hardware/{part(key)}")
 
+    async def workflows(self, key: str) -> list[str]:
+        """The ids of the workflows that are not over and need a machine."""
+        return [str(each["id"]) for each in await self._connection.documents(f"/v1/hardware/{part(key)}/workflows")]
+
     async def delete(self, key: str) -> Document:
         return await self._connection.document("DELETE", f"/v1/hardware/{part(key)}")
 

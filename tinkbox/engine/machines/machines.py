@@ -157,6 +157,11 @@ class Machines:
         """Raises NotFound, or Conflict when the key fits several."""
         return self._status(self.known.find(key))
 
+    async def needed_by(self, key: str) -> list[str]:
+        """The ids of the workflows that are not over and need a machine; raises as `get`."""
+        hardware_id = self.known.find(key).hardware.id
+        return await self._store.read(lambda tables: tables.workflows.needing(hardware_id))
+
     async def delete(self, key: str) -> str:
         """Forget a machine; returns its id.  Raises Conflict while a workflow still needs it."""
         hardware_id = self.known.find(key).hardware.id

@@ -8,6 +8,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import asdict
 from datetime import UTC, datetime
 from functools import partial
+from ipaddress import IPv4Address
 from pathlib import Path
 
 from aiohttp import web
@@ -84,6 +85,7 @@ from tinkbox.registry.push_tokens import PushTokens
 from tinkbox.registry.pushers import Pushers
 from tinkbox.registry.routes import routes as registry_routes
 from tinkbox.registry.storage import ImageStore
+from tinkbox.registry.system_images import system_image
 from tinkbox.runtime.docker import DockerRuntime
 from tinkbox.settings.all_settings import Settings
 from tinkbox.settings.metadata import ALL, OFF
@@ -127,11 +129,13 @@ class Appliance:
         )
         self._neighbours = Neighbours({each.interface.name: each.interface.network for each in sockets.networks})
 
+        self._prober = Prober({each.interface.name: each.interface.network for each in sockets.networks})
+
         # What it decides, and what that is told of the world around it.
         around = Surroundings(
             clock=_now, monotonic=time.monotonic, new_id=_new_id, new_token=_new_token, neighbours=self._neighbours.mac_at, attached=self._neighbours.attached,
             seal=Seal(kept_secret(settings.data / BOOT_KEY).encode()), digest_of=self._digest_of, gather=self._gather,
-            limits=limits, free=self.free,
+            limits=limits, free=self.free, answers=self._answers,
         )  # fmt: skip
         self.engine = Engine(store, around, _said(settings, sockets))
 
@@ -156,15 +160,12 @@ class Appliance:
         """Everything that is to run for as long as the appliance does."""
         parts: list[Part] = [self._store.run, *self.engine.parts(), self._host.run, self._images.uploads.run]
         rate_limit = RateLimit(self.engine.booting.knows, time.monotonic)
-        prober = Prober({each.interface.name: each.interface.network for each in self._sockets.networks})
         transfers = TransferRoom(self._room(TFTP_TRANSFERS), time.monotonic)
         for each in self._sockets.networks:
-            parts += self._first_minutes(each, rate_limit, prober, transfers)
+            parts += self._first_minutes(each, rate_limit, transfers)
         return parts
 
-    def _first_minutes(
-        self, at: Listening, rate_limit: RateLimit, prober: Prober, transfers: TransferRoom
-    ) -> list[Part]:
+    def _first_minutes(self, at: Listening, rate_limit: RateLimit, transfers: TransferRoom) -> list[Part]:
         """What machines on one network ask over UDP."""
         settings, name = self._settings, at.interface.name
         service = BootService(
@@ -192,7 +193,7 @@ class Appliance:
         if at.dhcp is not None:
             parts.append(
                 DhcpServer(
-                    at.dhcp, name, self.engine.booting, self.engine.leases, prober, service, rate_limit,
+                    at.dhcp, name, self.engine.booting, self.engine.leases, self._prober, service, rate_limit,
                     self._room(ADDRESS_PROBES),
                 ).serve
             )  # fmt: skip
@@ -232,6 +233,7 @@ class Appliance:
         others = settings.dhcp.mode in OTHERS_ADDRESSES
         return OperatorDoor(
             machines=self.engine.machines,
+            additions=self.engine.additions,
             seen=self.engine.seen,
             discovery=self.engine.discovery,
             examiner=examiner,
@@ -246,6 +248,7 @@ class Appliance:
             directory=self.engine.directory,
             shells=self.engine.shells,
             images=self._images,
+            system_image=partial(system_image, self._images),
             meter=self.engine.meter,
             answers=self.traffic.answers,
             refused_tokens=lambda: self.refused_tokens.total,
@@ -329,6 +332,13 @@ class Appliance:
             dns=str(at.interface.address) if at.names and settings.node.dns_port == DNS_PORT else "",
             syslog_port=settings.node.syslog_port,
         )
+
+    async def _answers(self, address: IPv4Address) -> bool:
+        """Whether a host answers at an address that is on a network of ours."""
+        for each in self._sockets.networks:
+            if address in each.interface.network:
+                return await self._prober.occupant(address, each.interface.name) is not None
+        return False
 
     async def _gather(self, workflow_id: str) -> bool:
         """Have what the services of a workflow wrote handed over."""

@@ -10,6 +10,7 @@ from tinkbox.engine.boot.booting import Booting
 from tinkbox.engine.boot.leases import Leases
 from tinkbox.engine.discovery.discovery import Acceptance, Discovery
 from tinkbox.engine.discovery.unknown_machines import UnknownMachines
+from tinkbox.engine.machines.additions import Additions, Addressing, Answers
 from tinkbox.engine.machines.boot_history import Seen
 from tinkbox.engine.machines.boot_tickets import Kind, Seal
 from tinkbox.engine.machines.firmware_knowledge import FirmwareKnowledge
@@ -74,6 +75,10 @@ class EngineSettings:
     metadata: Policy = field(default_factory=Policy)
 
 
+async def _nobody(_: IPv4Address) -> bool:
+    return False
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Surroundings:
     """What the engine asks of the world around it.
@@ -81,7 +86,8 @@ class Surroundings:
     `monotonic` is a steady clock in seconds, `seal` what boot tickets are known by.  `neighbours` gives the hardware address
     that the kernel has for an IPv4 address of one of our networks, of which `attached` tells that it is one.  `digest_of` gives the digest of an image by its name,
     empty when the appliance's registry has none, None when it is of another; `free` the bytes that are free on our disk.
-    `gather` hands over what the services of a workflow wrote until now, and tells whether there are any near by.
+    `gather` hands over what the services of a workflow wrote until now, and tells whether there are any near by.  `answers` tells whether a host answers at
+    an address on a network of ours.
     """
 
     clock: Callable[[], datetime]
@@ -95,6 +101,7 @@ class Surroundings:
     digest_of: DigestOf
     limits: Limits
     free: Callable[[], int]
+    answers: Answers = _nobody
 
 
 class Engine:
@@ -117,6 +124,8 @@ class Engine:
             supply=self.directory.supply,
             tpm_rule=settings.tpm_rule,
         )  # fmt: skip
+        addressing = Addressing(mode=settings.mode, subnets=settings.subnets, own=settings.own)
+        self.additions = Additions(store, machines, addressing, around.answers, clock)
         self.services = Services(
             store, wakeups, machines, clock, self.directory, settings.names.address, around.digest_of
         )

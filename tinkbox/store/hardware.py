@@ -7,6 +7,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from functools import lru_cache
+from ipaddress import IPv4Address
 from typing import Final
 
 from tinkbox.model.boot import Stage
@@ -77,6 +78,23 @@ class HardwareTable:
             {"c": json.dumps(claims), "id": hardware.id, "agent": hardware.agent_id},
         ).fetchall()
         return [(row["claim"], row["hardware_id"]) for row in rows]
+
+    def addresses(self) -> list[IPv4Address]:
+        """Every address that is reserved for a machine."""
+        rows = self._sql.execute("SELECT address FROM interface WHERE address IS NOT NULL").fetchall()
+        return [IPv4Address(row["address"]) for row in rows]
+
+    def named(self, name: str) -> list[str]:
+        """The ids of the machines that have this name, or an interface with this hostname."""
+        rows = self._sql.execute(
+            "SELECT id FROM hardware WHERE json_extract(document, '$.metadata.name') = :name "
+            "OR EXISTS (SELECT 1 FROM json_each(document, '$.spec.interfaces') "
+            "WHERE json_extract(value, '$.dhcp.hostname') = :name) "
+            "OR EXISTS (SELECT 1 FROM json_each(document, '$.network.interfaces') "
+            "WHERE json_extract(value, '$.dhcp.hostname') = :name)",
+            {"name": name},
+        ).fetchall()
+        return [row["id"] for row in rows]
 
     def upsert(self, hardware: Hardware, now: datetime) -> None:
         self._sql.execute(

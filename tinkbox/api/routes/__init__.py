@@ -31,9 +31,11 @@ from tinkbox.api.routes import (
     workflow_data,
     workflows,
 )
+from tinkbox.api.routes.images import Described
 from tinkbox.api.routes.workflows import ProgressOf, no_progress
 from tinkbox.engine.discovery.discovery import Discovery
 from tinkbox.engine.doctor.examiner import Examiner
+from tinkbox.engine.machines.additions import Additions
 from tinkbox.engine.machines.boot_history import Seen
 from tinkbox.engine.machines.machines import Machines
 from tinkbox.engine.services.routing_table import RoutingTable
@@ -65,6 +67,7 @@ class OperatorDoor:
     """
 
     machines: Machines
+    additions: Additions
     seen: Seen
     discovery: Discovery
     examiner: Examiner
@@ -79,6 +82,7 @@ class OperatorDoor:
     directory: RoutingTable
     shells: Shells
     images: images.Images
+    system_image: Described
     meter: Meter
     answers: Answers
     leases: Callable[[], Sequence[Lease]]
@@ -94,7 +98,13 @@ class OperatorDoor:
     def routes(self) -> list[web.RouteDef]:
         return [
             *hardware.routes(
-                self.machines, self.discovery, self.firmware_traits, self.lost_histories, self.server, self.registry
+                self.machines,
+                self.additions,
+                self.discovery,
+                self.firmware_traits,
+                self.lost_histories,
+                self.server,
+                self.registry,
             ),
             *leases.routes(self.leases, self.machines.known.holder),
             *seen.routes(self.seen),
@@ -111,7 +121,7 @@ class OperatorDoor:
             *services.routes(
                 self.services, self.directory.url_of, self.machines, self.workflows.changed, self.followers
             ),
-            *images.routes(self.images),
+            *images.routes(self.images, self.system_image),
             *osie.routes(self.osie),
             *events.routes(self.workflows, self.followers),
             *status.routes(self.overview, self.limits, self.claimants),

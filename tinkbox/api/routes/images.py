@@ -1,11 +1,12 @@
 """`/v1/images`: the images that actions run from."""
 
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from typing import Any, Protocol
 
 from aiohttp import web
 
 from tinkbox.api.access import caller, needing
+from tinkbox.api.requests import key_of
 from tinkbox.door.bodies import chunks_of
 from tinkbox.model.access import Right
 from tinkbox.model.errors import Invalid
@@ -22,9 +23,16 @@ class Images(Protocol):
     async def delete(self, reference: str, *, who: str) -> None: ...
 
 
-def routes(images: Images) -> list[web.RouteDef]:
+# What is known of a system image by its name.
+Described = Callable[[str], Awaitable[Mapping[str, Any]]]
+
+
+def routes(images: Images, system_image: Described) -> list[web.RouteDef]:
     async def show_list(_: web.Request) -> web.Response:
         return web.json_response([dict(each) for each in await images.images()])
+
+    async def show_system_image(request: web.Request) -> web.Response:
+        return web.json_response(dict(await system_image(key_of(request))))
 
     async def load(request: web.Request) -> web.Response:
         names = await images.load(chunks_of(request), who=caller(request).name)
@@ -38,6 +46,10 @@ def routes(images: Images) -> list[web.RouteDef]:
         return web.json_response({})
 
     return [
-        *needing(Right.LOOK, web.get("/v1/images", show_list)),
+        *needing(
+            Right.LOOK,
+            web.get("/v1/images", show_list),
+            web.get("/v1/system-images/{key}", show_system_image),
+        ),
         *needing(Right.OPERATE, web.post("/v1/images", load), web.delete("/v1/images", delete)),
     ]

@@ -9,9 +9,9 @@ from datetime import datetime
 from ipaddress import IPv4Network
 from typing import NoReturn
 
-from tinkbox.engine.discovery.hardware_document import hardware_of, reservation
 from tinkbox.engine.discovery.unknown_machines import UnknownMachines
 from tinkbox.engine.machines.boot_tickets import Kind
+from tinkbox.engine.machines.hardware_document import hardware_of, reservation
 from tinkbox.engine.machines.machines import Machines
 from tinkbox.engine.templates.templates import find_template
 from tinkbox.engine.wakeups import CHANGES, Wakeups

@@ -6,8 +6,15 @@ from ipaddress import IPv4Address, IPv4Interface, IPv4Network
 
 import pytest
 
-from tinkbox.engine.discovery.hardware_document import Reservation, hardware_of, reservation
 from tinkbox.engine.documents.kubernetes import take_hardware
+from tinkbox.engine.machines.hardware_document import (
+    Added,
+    Reservation,
+    added_hardware,
+    hardware_of,
+    lowest_free,
+    reservation,
+)
 from tinkbox.model.discovery import Standing, Stranger
 from tinkbox.model.errors import Invalid
 from tinkbox.model.hardware import MacAddress
@@ -97,3 +104,35 @@ def test_the_reservation_is_of_the_card_that_booted() -> None:
     first, second = hardware_of(STRANGER, WHAT, "", reservation("172.30.0.7", "172.30.0.1", NETWORKS)).interfaces
     assert (str(first.address), str(first.netmask), str(first.gateway)) == ("172.30.0.7", "255.255.255.0", "172.30.0.1")
     assert (second.address, second.gateway) == (None, None)
+
+
+def test_an_added_machine_has_its_cards_its_keys_and_its_disks() -> None:
+    added = Added(
+        macs=(MAC, MacAddress("08:00:27:00:00:08")),
+        name="node7",
+        ssh_keys=("ssh-ed25519 AAAA anna",),
+        disks=("/dev/sda",),
+    )
+    reserved = Reservation(address=IPv4Interface("172.30.0.7/24"), name_servers=(IPv4Address("172.30.0.1"),))
+    hardware = added_hardware(added, reserved)
+    first, second = hardware.interfaces
+    assert (first.mac, first.hostname, str(first.address)) == (MAC, "node7", "172.30.0.7")
+    assert first.name_servers == (IPv4Address("172.30.0.1"),)
+    assert (second.mac, second.hostname, second.address, second.allow_pxe) == ("08:00:27:00:00:08", "", None, True)
+    assert hardware.document["spec"]["disks"] == [{"device": "/dev/sda"}]
+    assert hardware.document["spec"]["metadata"]["instance"] == {
+        "hostname": "node7",
+        "ssh_keys": ["ssh-ed25519 AAAA anna"],
+    }
+
+
+def test_an_added_machine_can_be_pushed_again() -> None:
+    hardware = added_hardware(Added(macs=(MAC,)), None)
+    (again,), notes = take_hardware(json.dumps(hardware.document))
+    assert (again.id, again.name, notes) == (hardware.id, "machine-08-00-27-00-00-07", ())
+
+
+def test_the_lowest_free_address_is_neither_taken_nor_an_end_of_the_network() -> None:
+    taken = [IPv4Address(f"172.30.0.{each}") for each in (1, 2, 4)]
+    assert lowest_free(NETWORKS[0], taken) == IPv4Address("172.30.0.3")
+    assert lowest_free(IPv4Network("10.0.0.0/30"), [IPv4Address("10.0.0.1"), IPv4Address("10.0.0.2")]) is None

@@ -15,7 +15,7 @@ ONEFILE  := packaging/tinkbox.spec $(wildcard packaging/onefile/*)
 PACKAGES_BUILD := python3 python3-venv libpython3-dev zlib1g-dev libexpat1-dev gcc libc6-dev binutils ipxe
 PACKAGES_ARM64 := gcc-aarch64-linux-gnu libc6-dev-arm64-cross
 PACKAGES_HELPER := gcc libc6-dev busybox-static
-PACKAGES_LAB   := qemu-system-x86 qemu-utils ovmf seabios ipxe-qemu iproute2 busybox-static e2fsprogs mtools dosfstools \
+PACKAGES_LAB   := qemu-system-x86 qemu-utils ovmf seabios ipxe-qemu iproute2 busybox-static e2fsprogs mtools dosfstools fdisk \
                   syslinux syslinux-common zstd xz-utils cpio swtpm
 PACKAGES_TEST  := iptables docker.io skopeo curl tcpdump tftp-hpa atftp udhcpc busybox-static dnsmasq-base procps nginx-light \
                   isc-dhcp-client dhcpcd-base kea-admin qemu-system-arm qemu-efi-aarch64 systemd libseccomp2 \
@@ -28,7 +28,7 @@ PEERS          := isc-dhcp-relay isc-dhcp-server kea-dhcp4-server openipmi libop
 CFLAGS_HELPER := -std=gnu11 -Os -Wall -Wextra -Wshadow -Wconversion -Wno-sign-conversion -Werror -static -s
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check bench campaign binary osie worker-aarch64 osie-aarch64 loaders helper clean \
+.PHONY: help demo test check bench campaign binary images osie worker-aarch64 osie-aarch64 loaders helper clean \
         packages-build packages-helper packages-arm64 packages-lab packages-test packages-bench
 
 help:
@@ -38,6 +38,7 @@ help:
 	@echo "make campaign  the same tests, for hours"
 	@echo "make bench     benchmarks, each beside a peer"
 	@echo "make binary    dist/tinkbox, the single executable"
+	@echo "make images    the images of the actions in examples/actions, for tinkbox image load"
 	@echo "make osie      the in-memory operating system's kernel and ramdisk; make osie-aarch64: those for arm64"
 
 # apt lets in one at a time; what a package starts when it is installed does not keep the others out.
@@ -117,8 +118,10 @@ osie-aarch64: $(BUILD)/osie/aarch64/initramfs
 $(BUILD)/osie/aarch64/initramfs: dist/tinkbox-aarch64/usr/bin/tinkbox
 	$(BIN)/python -m tinkbox osie build --architecture aarch64 --executable dist/tinkbox-aarch64 --output $(BUILD)/osie --cache $(BUILD)/debs
 
+ACTIONS := install-image image2disk writefile reboot kexec
+images: $(BUILD)/images/.ready
 $(BUILD)/images/.ready: $(wildcard examples/actions/* examples/actions/*/*) packaging/images.py packaging/bytecode.py $(BIN)/.ready
-	PYTHONPATH=. $(BIN)/python packaging/images.py image2disk writefile reboot kexec --output $(BUILD)/images --cache $(BUILD)/debs
+	PYTHONPATH=. $(BIN)/python packaging/images.py $(ACTIONS) --output $(BUILD)/images --cache $(BUILD)/debs
 	touch $@
 
 $(BUILD)/peers/%/.ready:

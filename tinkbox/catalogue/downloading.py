@@ -111,7 +111,12 @@ class Downloads:
         Raises Invalid for another file than was ordered, which is then gone from the cache; NotFound, TooLarge, Unavailable
         when it stops or there is no room; Conflict while another process fetches it.
         """
-        self._cache.mkdir(mode=0o700, parents=True, exist_ok=True)
+        try:
+            self._cache.mkdir(mode=0o700, parents=True, exist_ok=True)
+        except OSError as error:
+            raise Unavailable(
+                f"cannot make the folder {self._cache}: {error.strerror}: set XDG_CACHE_HOME to another"
+            ) from None
         with self._alone(order) as part:
             transfer = _Transfer(self._web, order, part, self._max_size, self._free)
             transfer.begin(self._clock())

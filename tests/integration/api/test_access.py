@@ -70,6 +70,7 @@ NEEDED = {
     ("POST", "/v1/workflows/{key}/shells"): ATTACH,
     ("GET", "/v1/shells/{id}/recording"): ATTACH,
     ("GET", "/v1/images"): LOOK,
+    ("GET", "/v1/images/systems"): LOOK,
     ("POST", "/v1/images"): OPERATE,
     ("DELETE", "/v1/images"): OPERATE,
     ("GET", "/v1/osie"): LOOK,

@@ -19,12 +19,16 @@ class Images(Protocol):
 
     async def load(self, stream: AsyncIterator[bytes], *, who: str) -> Sequence[str]: ...
     async def images(self) -> Sequence[Mapping[str, Any]]: ...
+    async def system_images(self) -> Sequence[Mapping[str, Any]]: ...
     async def delete(self, reference: str, *, who: str) -> None: ...
 
 
 def routes(images: Images) -> list[web.RouteDef]:
     async def show_list(_: web.Request) -> web.Response:
         return web.json_response([dict(each) for each in await images.images()])
+
+    async def show_systems(_: web.Request) -> web.Response:
+        return web.json_response([dict(each) for each in await images.system_images()])
 
     async def load(request: web.Request) -> web.Response:
         names = await images.load(chunks_of(request), who=caller(request).name)
@@ -38,6 +42,6 @@ def routes(images: Images) -> list[web.RouteDef]:
         return web.json_response({})
 
     return [
-        *needing(Right.LOOK, web.get("/v1/images", show_list)),
+        *needing(Right.LOOK, web.get("/v1/images", show_list), web.get("/v1/images/systems", show_systems)),
         *needing(Right.OPERATE, web.post("/v1/images", load), web.delete("/v1/images", delete)),
     ]

@@ -14,6 +14,10 @@ class Images:
     async def all(self) -> list[Document]:
         return await self._connection.documents("/v1/images")
 
+    async def systems(self) -> list[Document]:
+        """The system images, with what they say of themselves."""
+        return await self._connection.documents("/v1/images/systems")
+
     async def load(self, path: Path) -> list[str]:
         """Send an image archive; returns the names it held."""
         with path.open("rb") as archive:

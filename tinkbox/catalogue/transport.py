@@ -3,8 +3,8 @@
 import asyncio
 import ssl
 import zlib
-from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Iterator, Mapping
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -65,6 +65,7 @@ class Web:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         await self._session.close()
+        await asyncio.sleep(0)  # what was aborted is closed in the loop's next turn
 
     async def document(self, url: str, *, limit: int = MAX_DOCUMENT, plain: bool = False) -> Document:
         """A small document; raises NotFound, TooLarge, Unavailable or Invalid."""
@@ -103,7 +104,8 @@ class Web:
                 )
                 async with request as response:
                     if response.status not in _MOVED or "Location" not in response.headers:
-                        yield response, secure
+                        with _cut_off(response):
+                            yield response, secure
                         return
                     place = _moved(place, response.headers["Location"], plain=plain)
         except TimeoutError:
@@ -112,6 +114,17 @@ class Web:
         except (aiohttp.ClientError, OSError, ValueError) as error:
             raise Unavailable(f"{url} cannot be reached: {_reason(error)}: check the network and the proxy") from None
         raise Invalid(f"{url} redirects more than {MAX_REDIRECTS} times")
+
+
+@contextmanager
+def _cut_off(response: aiohttp.ClientResponse) -> Iterator[None]:
+    """Do not wait until the other end closes a connection that still has something to say."""
+    transport = response.connection.transport if response.connection is not None else None
+    try:
+        yield
+    finally:
+        if transport is not None and not response.content.at_eof() and not transport.is_closing():
+            transport.abort()
 
 
 def trusted_authorities() -> ssl.SSLContext:

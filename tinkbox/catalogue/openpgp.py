@@ -3,7 +3,7 @@
 import hashlib
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from importlib import resources
 from importlib.resources.abc import Traversable
@@ -32,7 +32,7 @@ class Key:
     expires: datetime | None
     revoked: bool
     modern: bool
-    certificate: Cert
+    certificate: Cert = field(compare=False)
 
     def __str__(self) -> str:
         return f"{self.fingerprint} ({self.user})" if self.user else self.fingerprint

@@ -114,7 +114,7 @@ class _CatalogueReader(NodeReader):
     def entry(self, node: Node, key: str, name: str) -> Iterator[Entry]:
         """An entry for each of its architectures."""
         found = self.fields(node, key, _ENTRY_KEYS)
-        if not found:
+        if not isinstance(node, MappingNode):
             return
         for needed in ("title", "architectures", "resolver", "least_disk"):
             if needed not in found:

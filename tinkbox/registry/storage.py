@@ -22,6 +22,7 @@ from tinkbox.model.limits import Limits
 from tinkbox.model.system_image import ARTIFACT_TYPE
 from tinkbox.registry.archive import Archive, unpack
 from tinkbox.registry.blobs import Blobs, make_folder
+from tinkbox.registry.kept_systems import KeptSystem, kept_systems
 from tinkbox.registry.manifests import INDEXES, MAX_MANIFEST, Manifest, nested, parse_manifest, reachable
 from tinkbox.registry.repositories import Link, Repositories
 from tinkbox.registry.uploads import Upload, Uploads
@@ -147,6 +148,11 @@ class ImageStore:
         """All images, by name and tag."""
         async with self._turn:
             return await asyncio.to_thread(self._images)
+
+    async def system_images(self) -> list[KeptSystem]:
+        """The system images, with what they say of themselves."""
+        async with self._turn:
+            return await asyncio.to_thread(kept_systems, self._repositories, self._blobs)
 
     async def load(self, stream: AsyncIterator[bytes], *, who: str) -> list[str]:
         """Store the images of an archive that `docker save` or skopeo wrote; returns their names.

@@ -86,7 +86,7 @@ def import_image(chosen: argparse.Namespace) -> None:
         raise NotFound(f"no file {chosen.file}: name the file of a disk image")
     # Asked first: who cannot reach the appliance need not wait for minutes to hear it.
     about = _about(chosen, _version(chosen, ask(chosen, lambda operator: operator.images.all())))
-    with _ended_in_order(), tempfile.TemporaryDirectory(prefix="tinkbox-import-", dir=chosen.scratch) as place:
+    with ended_in_order(), tempfile.TemporaryDirectory(prefix="tinkbox-import-", dir=chosen.scratch) as place:
         archive = Path(place) / _ARCHIVE
         with closing(PackingProgress()) as progress:
             image = pack(chosen.file, about, archive, scratch=Path(place), said=progress, max_disk=chosen.max_size)
@@ -145,7 +145,7 @@ def _size(text: str) -> int:
 
 
 @contextmanager
-def _ended_in_order() -> Iterator[None]:
+def ended_in_order() -> Iterator[None]:
     """What lies on the disk meanwhile goes also when the program is told to end, or loses its terminal."""
 
     def end(number: int, _: FrameType | None) -> NoReturn:

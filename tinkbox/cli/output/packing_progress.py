@@ -15,7 +15,7 @@ _WORDS: Final = {
     Stage.UNPACKING: "Decompressing the file",
     Stage.PACKING: "Packing the disk",
 }
-_ERASE: Final = "\r\x1b[2K"
+ERASE: Final = "\r\x1b[2K"
 
 
 class PackingProgress:
@@ -31,12 +31,12 @@ class PackingProgress:
         now = self._monotonic()
         if now - self._told >= (ON_TERMINAL if self._terminal else ELSEWHERE):
             self._told = now
-            begin, end = (_ERASE, "") if self._terminal else ("", "\n")
+            begin, end = (ERASE, "") if self._terminal else ("", "\n")
             print(f"{begin}{_text(progress)}", end=end, file=self._out, flush=True)
 
     def close(self) -> None:
         if self._terminal:
-            print(_ERASE, end="", file=self._out, flush=True)
+            print(ERASE, end="", file=self._out, flush=True)
 
 
 def _text(progress: Progress) -> str:

@@ -9,7 +9,6 @@ from tinkbox.engine.documents.container_definitions import ContainerReader
 from tinkbox.engine.documents.metadata_definitions import MetadataReader
 from tinkbox.engine.documents.plan_size import PlanSize
 from tinkbox.engine.documents.service_definitions import ServiceReader
-from tinkbox.engine.documents.yaml_nodes import compose, is_null, line_of, path
 from tinkbox.model.action import DEFAULT_ACTION_SECONDS, Action, Until
 from tinkbox.model.breakpoint import DEFAULT_HOLD_SECONDS, MAX_HOLD_SECONDS, ON_EXPIRY, Breakpoints, Verb
 from tinkbox.model.disk_selection import parse_selection
@@ -30,6 +29,7 @@ from tinkbox.model.template import (
     Task,
 )
 from tinkbox.model.text import counted
+from tinkbox.yaml_nodes import compose, is_null, line_of, path
 
 
 def read_definition(text: str) -> Definition:

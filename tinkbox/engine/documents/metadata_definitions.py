@@ -8,10 +8,10 @@ from typing import Any
 from yaml.nodes import MappingNode, Node, ScalarNode
 
 from tinkbox.engine.documents.user_data import unfit
-from tinkbox.engine.documents.yaml_nodes import NodeReader, compose, is_null, line_of, path
 from tinkbox.model.errors import Invalid, Problem
 from tinkbox.model.metadata import MAX_KEYS, MAX_USER_DATA, Metadata, ssh_key_problem
 from tinkbox.model.template import METADATA_KEYS
+from tinkbox.yaml_nodes import NodeReader, compose, is_null, line_of, path
 
 _HOSTNAME = re.compile(r"(?=.{1,253}\Z)[A-Za-z0-9](?:[A-Za-z0-9-]{0,62})(?:\.[A-Za-z0-9](?:[A-Za-z0-9-]{0,62}))*\Z")
 _VERSIONS = (1, 2)

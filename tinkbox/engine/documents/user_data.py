@@ -9,9 +9,9 @@ from typing import Final
 
 from yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
-from tinkbox.engine.documents.yaml_nodes import compose, is_null, line_of
 from tinkbox.model.errors import Invalid, Problem
 from tinkbox.model.metadata import MAX_USER_DATA
+from tinkbox.yaml_nodes import compose, is_null, line_of
 
 _HEAD: Final = "#cloud-config"
 # How other forms begin (cloud-init's documentation of user-data formats), and gzip and templates of it.

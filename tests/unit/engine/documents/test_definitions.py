@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 from tests.unit.engine.template_texts import MAC
 from tests.unit.engine.template_texts import SMALL as TEMPLATE
 from tinkbox.engine.documents.definitions import read_definition
-from tinkbox.engine.documents.yaml_nodes import compose
 from tinkbox.model.action import Action
 from tinkbox.model.breakpoint import Breakpoints, Verb
 from tinkbox.model.errors import Invalid
 from tinkbox.model.template import Definition, Task
+from tinkbox.yaml_nodes import compose
 
 SMALL = TEMPLATE.replace("{{ .device_1 }}", MAC)
 FULL = """\

@@ -1,7 +1,7 @@
 """What a machine is made of."""
 
 from tinkbox.model.hardware import MacAddress
-from tinkbox.model.inventory import Card, Disk, Inventory
+from tinkbox.model.inventory import Card, Device, Disk, Inventory
 from tinkbox.store.formats.json_text import read, write
 
 
@@ -40,6 +40,18 @@ def inventory_text(inventory: Inventory) -> str:
                     "driver": each.driver,
                 }
                 for each in inventory.cards
+            ],
+            "devices": [
+                {
+                    "place": each.place,
+                    "id": each.id,
+                    "kind": each.kind,
+                    "driver": each.driver,
+                    "module": each.module,
+                    "asks_firmware": each.asks_firmware,
+                    "missing": list(each.missing),
+                }
+                for each in inventory.devices
             ],
         },
         small=True,
@@ -81,5 +93,17 @@ def inventory_of(text: str) -> Inventory:
                 driver=each["driver"],
             )
             for each in entry["cards"]
+        ),
+        devices=tuple(
+            Device(
+                place=each["place"],
+                id=each["id"],
+                kind=each["kind"],
+                driver=each["driver"],
+                module=each["module"],
+                asks_firmware=each["asks_firmware"],
+                missing=tuple(each["missing"]),
+            )
+            for each in entry.get("devices", ())  # rows of before have none
         ),
     )

@@ -10,13 +10,15 @@ from typing import Any
 
 from tinkbox.model.errors import Invalid
 from tinkbox.model.hardware import MacAddress
-from tinkbox.model.inventory import Card, Disk, Inventory
-from tinkbox.wire.messages.json_fields import flag, number, read_object, text, write
+from tinkbox.model.inventory import Card, Device, Disk, Inventory
+from tinkbox.wire.messages.json_fields import fields_of, flag, number, read_object, text, write
 
 MAX_INVENTORY = 256 * 1024  # bytes of the message
 MAX_TEXT = 128
 MAX_DISKS = 256
 MAX_CARDS = 64
+MAX_DEVICES = 128
+MAX_MISSING = 32
 _LARGEST = 2**63 - 1
 
 
@@ -36,7 +38,10 @@ class Accepted:
 
 
 def encode_message(message: Told | Accepted) -> str:
-    """Either message, as one line of JSON."""
+    """Either message, as one line of JSON; `devices` are absent when there are none, as before there were any."""
+    if isinstance(message, Told) and not message.inventory.devices:
+        shown = {name: value for name, value in fields_of(message.inventory).items() if name != "devices"}
+        return write({"boot_id": message.boot_id, "inventory": shown})
     return write(message)
 
 
@@ -71,6 +76,7 @@ def inventory_from_document(entry: Any) -> Inventory:
         bmc=_stripped(entry, "bmc"),
         disks=tuple(_disk(each) for each in _listed(entry, "disks", MAX_DISKS)),
         cards=tuple(each for each in cards if each is not None),
+        devices=tuple(_device(each) for each in _listed(entry, "devices", MAX_DEVICES)),
     )
 
 
@@ -96,6 +102,21 @@ def _card(entry: Mapping[str, Any]) -> Card | None:
         link=flag(entry, "link"),
         speed=_amount(entry, "speed"),
         driver=_stripped(entry, "driver"),
+    )
+
+
+def _device(entry: Mapping[str, Any]) -> Device:
+    missing = entry.get("missing") or []
+    if not isinstance(missing, list | tuple):
+        raise Invalid("inventory: missing is a list")
+    return Device(
+        place=_stripped(entry, "place"),
+        id=_stripped(entry, "id"),
+        kind=_stripped(entry, "kind"),
+        driver=_stripped(entry, "driver"),
+        module=_stripped(entry, "module"),
+        asks_firmware=flag(entry, "asks_firmware"),
+        missing=tuple(_stripped({"missing": each}, "missing") for each in missing[:MAX_MISSING]),
     )
 
 

@@ -16,6 +16,7 @@ COLUMNS: Sequence[Column] = (
     Column("Version", "version"),
     Column("Kernel", "kernel"),
     Column("Ramdisk Size", lambda osie: osie["files"]["initramfs"]["size"]),
+    Column("Firmware Size", lambda osie: osie["files"].get("firmware", {}).get("size", "")),
 )
 
 

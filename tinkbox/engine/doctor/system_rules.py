@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from tinkbox.engine.doctor.case import Case, Finding, line, moment, number, of, sized
+from tinkbox.engine.doctor.case import Case, Finding, line, moment, number, of, sized, text
 from tinkbox.engine.doctor.loader_rules import ARM, X86, architecture
 from tinkbox.engine.machines.boot_plan import MAX_BOOTS
 from tinkbox.engine.machines.firmware_rules import BACK_WITHIN
@@ -88,8 +88,9 @@ def ramdisk_too_large(case: Case) -> Iterator[Finding]:
     )
     if image is None or not memory or not fetched or of(case.last, Stage.WORKER):
         return
-    sent = of(fetched, Stage.RAMDISK)
-    ramdisk = (number(sent[-1], "bytes") if sent else None) or image.ramdisk
+    # There may be two: the second has the firmware of cards.
+    sent = {text(each, "name"): number(each, "bytes") or 0 for each in of(fetched, Stage.RAMDISK)}
+    ramdisk = sum(sent.values()) or image.ramdisk
     needed = MEMORY_PER_RAMDISK * ramdisk
     if memory < needed:
         yield Finding(

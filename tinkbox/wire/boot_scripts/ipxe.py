@@ -141,6 +141,7 @@ def _supplied(plan: Plan, files: BootFiles) -> list[list[str]]:
         ["set", "tinkbox-server", word(files.server)],
         ["set", "tinkbox-arguments", *map(word, files.arguments)],
         ["set", "tinkbox-credential", word(files.credential)],
+        *([["set", "tinkbox-firmware", word(files.firmware)]] if files.firmware else []),
         *(names if files.dns else [["set", "upstream-dns", "${dns}", "||"]]),
         ["set", "tries:int32", "0"],
         [":again"],

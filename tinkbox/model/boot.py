@@ -121,6 +121,7 @@ class Stage(StrEnum):
     SCRIPT = "fetched its boot script"
     KERNEL = "fetched the kernel"
     RAMDISK = "fetched the OSIE"
+    FIRMWARE = "fetched firmware for its cards"
     TICKET = "was given its boot ticket"
     SESSION = "exchanged its boot ticket"
     WORKER = "the worker is in touch"

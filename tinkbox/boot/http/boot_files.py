@@ -32,7 +32,7 @@ FIRMWARE: Final = "firmware"  # the second ramdisk, which not every OSIE has, an
 OSIE_FILES: Final[Mapping[str, Stage]] = {
     "vmlinuz": Stage.KERNEL,
     "initramfs": Stage.RAMDISK,
-    FIRMWARE: Stage.RAMDISK,
+    FIRMWARE: Stage.FIRMWARE,
 }
 _log = logging.getLogger(__name__)
 ARCHITECTURE = re.compile(r"[a-z0-9_]{1,20}\Z")

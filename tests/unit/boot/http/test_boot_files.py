@@ -197,7 +197,7 @@ async def test_the_second_ramdisk_is_served_and_noted(door: Door, lab: Lab, tmp_
     (tmp_path / "osie/x86_64/firmware").write_bytes(b"second ramdisk")
     assert await (await door.get("/boot/osie/x86_64/firmware")).read() == b"second ramdisk"
     await lab.stages(1)
-    assert lab.seen == [("127.0.0.1", Stage.RAMDISK, "firmware, 14 bytes in 0.2 s over HTTP")]
+    assert lab.seen == [("127.0.0.1", Stage.FIRMWARE, "firmware, 14 bytes in 0.2 s over HTTP")]
 
 
 async def test_what_a_workflow_supplies_is_told_where_everything_is(door: Door, lab: Lab) -> None:

@@ -208,9 +208,9 @@ def test_pxelinux_takes_three_ramdisks_where_firmware_may_be_needed(
     assert three not in text(tftp_files, PXELINUX).splitlines()
 
 
-def test_a_second_ramdisk_by_tftp_is_a_ramdisk(tftp_files: TftpFiles, lab: Lab) -> None:
+def test_firmware_by_tftp_has_a_stage_of_its_own(tftp_files: TftpFiles, lab: Lab) -> None:
     tftp_files.saw_address(PEER, Stage.LOADER, "firmware, 7 bytes", name="osie/x86_64/firmware")
-    assert [each[1] for each in lab.seen] == [Stage.RAMDISK]
+    assert [each[1] for each in lab.seen] == [Stage.FIRMWARE]
 
 
 def test_the_credential_is_the_machines_own_while_it_may_boot_the_osie(tftp_files: TftpFiles, lab: Lab) -> None:

@@ -58,7 +58,7 @@ def test_an_osie_is_needed_for_the_machines_architecture() -> None:
 def test_both_ramdisks_must_fit_into_the_memory() -> None:
     first = [*SENT[:-1], seen(9, Stage.RAMDISK, name="initramfs", bytes=70 * MIB)]
     assert not list(ramdisk_too_large(case(*first, inventory=INVENTORY)))
-    both = [*first, seen(10, Stage.RAMDISK, name="firmware", bytes=7 * MIB)]
+    both = [*first, seen(10, Stage.FIRMWARE, name="firmware", bytes=7 * MIB)]
     (found,) = ramdisk_too_large(case(*both, inventory=INVENTORY))
     assert "its ramdisk has 77.0 MiB, and needs 539.0 MiB of memory to be unpacked" in found.evidence
 

@@ -441,4 +441,5 @@ def _new_token() -> str:
 
 
 def _size(image: OsieImage) -> OsieSize:
-    return OsieSize(architecture=image.architecture, ramdisk=image.files["initramfs"].size)
+    firmware = frozenset(image.firmware.files) if image.firmware else None
+    return OsieSize(architecture=image.architecture, ramdisk=image.files["initramfs"].size, firmware=firmware)

@@ -172,7 +172,7 @@ class Engine:
         self.discovery = Discovery(store, wakeups, machines, self.workflows, strangers, clock, acceptance)
         self.booting = Booting(
             machines, self.leases, self.discovery if settings.discovers else None, settings.subnets, settings.mode,
-            around.neighbours, around.attached, around.monotonic, self.firmware_knowledge, settings.own,
+            around.neighbours, around.attached, around.monotonic, self.firmware_knowledge, settings.own, self.discovery.firmware,
         )  # fmt: skip
 
         # What installed systems ask, and what they tell.

@@ -5,6 +5,7 @@ from enum import StrEnum
 from ipaddress import IPv4Address
 from typing import Final
 
+from tinkbox.model.card_firmware import Need
 from tinkbox.model.firmware_traits import LocalBoot
 from tinkbox.model.hardware import Interface, MacAddress
 from tinkbox.model.leases import Lease
@@ -92,6 +93,7 @@ class Plan:
     `workflow` and `reason` are shown on the machine's console: on whose behalf, and why it is parked or waits.
     `script` is the URL of what the workflow supplies.  `hardware_id` is empty for a machine that nobody knows.
     `interface` has the address to give: the reserved one, or that of `lease`; None: another server gives it.
+    `firmware` is whether its cards need some.
     """
 
     boot: Boot
@@ -103,6 +105,7 @@ class Plan:
     loader: Loader = Loader.IPXE
     local_boot: LocalBoot | None = None
     lease: Lease | None = None
+    firmware: Need = Need.UNKNOWN
 
 
 class Stage(StrEnum):
@@ -118,6 +121,7 @@ class Stage(StrEnum):
     SCRIPT = "fetched its boot script"
     KERNEL = "fetched the kernel"
     RAMDISK = "fetched the OSIE"
+    FIRMWARE = "fetched firmware for its cards"
     TICKET = "was given its boot ticket"
     SESSION = "exchanged its boot ticket"
     WORKER = "the worker is in touch"

@@ -18,7 +18,7 @@ PACKAGES_BUILD := python3 python3-venv libpython3-dev zlib1g-dev libexpat1-dev g
 PACKAGES_ARM64 := gcc-aarch64-linux-gnu libc6-dev-arm64-cross
 PACKAGES_HELPER := gcc libc6-dev busybox-static
 PACKAGES_LAB   := qemu-system-x86 qemu-utils ovmf seabios ipxe-qemu iproute2 busybox-static e2fsprogs mtools dosfstools fdisk \
-                  syslinux syslinux-common zstd xz-utils cpio swtpm
+                  syslinux syslinux-common zstd xz-utils cpio swtpm mmdebstrap debian-archive-keyring openssh-client
 PACKAGES_TEST  := iptables docker.io skopeo curl tcpdump tftp-hpa atftp udhcpc busybox-static dnsmasq-base procps nginx-light \
                   isc-dhcp-client dhcpcd-base kea-admin qemu-system-arm qemu-efi-aarch64 systemd libseccomp2 \
                   tpm2-tools libtss2-tcti-swtpm0
@@ -145,6 +145,12 @@ $(BUILD)/images/.services: $(wildcard examples/services/*/*) packaging/images.py
 
 $(BUILD)/demo/disk.img.zst: examples/demo/disk.py $(wildcard examples/demo/files/*) $(BIN)/.ready | packages-lab
 	$(BIN)/python -m examples.demo.disk --output $@ --cache $(BUILD)/debs
+
+# Debian as its cloud images have it, from its packages.
+SUITE_debian-12 := bookworm
+SUITE_debian-13 := trixie
+$(BUILD)/system-images/%.qcow2: packaging/cloud_image.py packaging/cloud_root.py packaging/gpt.py | packages-lab
+	$(PYTHON) packaging/cloud_image.py $(SUITE_$*) --output $@ --cache $(BUILD)/debs
 
 LAB := packages-lab dist/tinkbox $(BUILD)/osie/x86_64/initramfs $(BUILD)/images/.ready $(BUILD)/demo/disk.img.zst
 

@@ -11,8 +11,8 @@ from typing import Any, TypeGuard
 
 from failure import Failure
 
-# A disk of 4 TiB in frames of 4 MiB.
-MOST_FRAMES = 1 << 20
+# A disk of 1 TiB in frames of 4 MiB.
+MOST_FRAMES = 1 << 18
 SMALLEST_FRAME, LARGEST_FRAME = 1 << 20, 1 << 24
 SECTOR = 512
 _HEX = re.compile(r"[0-9a-f]{64}\Z")

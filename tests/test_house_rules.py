@@ -34,7 +34,7 @@ GIVERS = {
 NAMES: dict[str, str] = {}
 ENVIRONMENT = {
     "settings/environment.py": "the one reader",
-    "engine/templates/confinement.py": "empties it",
+    "confinement/giving_up.py": "empties it",
     "osie/build.py": "hands it on to the programs that it starts",
     "osie/programs.py": "hands it on to the programs that it starts",
 }

@@ -79,17 +79,20 @@ class Disk:
     def zero(self, place: int, length: int) -> None:
         """From now on this range reads as zeros."""
         end = place + length
-        aligned = place % self.sector == 0 and length % self.sector == 0
         try:
             if not self.is_device:
                 self._zero_file(place, end)
-            elif not aligned:
+                return
+            start, stop = -(-place // self.sector) * self.sector, end // self.sector * self.sector
+            if start >= stop:
                 self.write(bytes(length), place)
-            else:
-                while place < end:
-                    part = min(_ZEROED_AT_ONCE, end - place)
-                    fcntl.ioctl(self._descriptor, _BLKZEROOUT, struct.pack("=QQ", place, part))
-                    place += part
+                return
+            self.write(bytes(start - place), place)
+            while start < stop:
+                part = min(_ZEROED_AT_ONCE, stop - start)
+                fcntl.ioctl(self._descriptor, _BLKZEROOUT, struct.pack("=QQ", start, part))
+                start += part
+            self.write(bytes(end - stop), stop)
         except OSError as error:
             raise self._failed(place, error) from None
 

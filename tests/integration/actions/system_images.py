@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import platform
 import re
 import subprocess
 import threading
@@ -80,7 +81,7 @@ class Artifact:
 
     def documents(self) -> dict[str, bytes]:
         """Path below /v2/NAME/ → content."""
-        config = {"schema": 1, "id": "debian-13", "version": "1", "architecture": "x86_64", "data_source": "nocloud"}
+        config = {"schema": 1, "id": "debian-13", "version": "1", "architecture": platform.machine()}
         contents = [
             ("system-image.config.v1+json", json.dumps({**config, **self.config}).encode()),
             ("disk.v1.raw+zstd", self.blob),

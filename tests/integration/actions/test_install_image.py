@@ -3,12 +3,15 @@
 import io
 import lzma
 import os
+import platform
 import re
 import subprocess
 import sys
+import tarfile
 from collections.abc import Iterator
 from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 
 import download
@@ -29,6 +32,8 @@ from tests.integration.actions.system_images import (
     raw_image,
     registry,
 )
+from tinkbox.model.system_image import About, Architecture, Source
+from tinkbox.system_images import pack
 
 ACTIONS = Path(__file__).parents[3] / "examples" / "actions"
 DISK_SIZE = 64 * MIB + 12345 * 512
@@ -389,3 +394,29 @@ def test_installation_cut_anywhere_does_not_boot_and_goes_on_to_the_same_disk(
     assert partitions(disk) == wanted
     assert file_system_is_whole(disk) == wanted[-2][1]
     assert seeded(disk, wanted[-1][0])["user-data"] == USER_DATA
+
+
+@pytest.mark.parametrize("size", [24 * MIB, 24 * MIB + 1000])
+def test_system_image_that_tinkbox_packed_is_installed(
+    size: int, images: dict[str, bytes], appliance: Registry, disk: Path, tmp_path: Path
+) -> None:
+    raw = images["mbr"].ljust(size, b"x")
+    (tmp_path / "raw").write_bytes(raw)
+    about = About(
+        id="debian-13",
+        version="1",
+        architecture=Architecture(platform.machine()),
+        source=Source(file="raw", at=datetime(2026, 11, 1, tzinfo=UTC)),
+    )
+    packed = pack(tmp_path / "raw", about, tmp_path / "image.tar", scratch=tmp_path, said=lambda _: None)
+    with tarfile.open(tmp_path / "image.tar") as archive:
+        for member in archive:
+            content = archive.extractfile(member)
+            if content is not None and member.name.startswith("blobs/sha256/"):
+                digest = member.name.removeprefix("blobs/sha256/")
+                appliance.contents[f"/v2/debian-13/blobs/sha256:{digest}"] = content.read()
+    appliance.contents["/v2/debian-13/manifests/1"] = appliance.contents[f"/v2/debian-13/blobs/{packed.digest}"]
+    done = install(appliance, disk, "debian-13:1", GROW="false")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert disk.read_bytes()[:size] == raw
+    assert len(appliance.ranges) <= 4

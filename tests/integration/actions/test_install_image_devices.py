@@ -46,6 +46,11 @@ def test_zeroed_and_sparsely_written_ranges_read_back_from_the_device(device: Pa
     with disk.read_back() as reader:
         assert reader.read(50 * MIB, MIB) == b"one".ljust(MIB // 2, b"\0") + b"\xbb" * (MIB // 2)
         assert reader.read(51 * MIB, MIB) == bytes(MIB // 2) + content[MIB // 2 :]
+        disk.zero(52 * MIB - 100, 4196)
+        disk.write(b"\xcc" * 300, 53 * MIB)
+        disk.zero(53 * MIB + 100, 100)
+        assert disk.read(53 * MIB, 300) == b"\xcc" * 100 + bytes(100) + b"\xcc" * 100
+        assert not any(disk.read(52 * MIB - 100, 4196))
         assert len(reader.read(disk.capacity - 512, 4096)) == 512
     assert not disk.is_partition
     assert disk.sector == 512

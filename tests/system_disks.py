@@ -5,7 +5,7 @@ import struct
 import subprocess
 from pathlib import Path
 
-SIZE = 20 * 1024 * 1024 + 1536
+SIZE = 10 * 1024 * 1024 + 1536
 
 
 def raw_disk(path: Path, size: int = SIZE) -> bytes:

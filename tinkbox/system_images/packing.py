@@ -34,6 +34,7 @@ from tinkbox.system_images.layout import Layout
 from tinkbox.system_images.reading_process import Content, opened
 from tinkbox.system_images.recognition import (
     FOOTER_SIZE,
+    QCOW,
     START,
     compression_of,
     firmware_of,
@@ -81,9 +82,14 @@ def pack(
     task = _Task(name=source.name, scratch=scratch, max_disk=min(max_disk, MAX_DISK), said=said)
     with _file(source) as file:
         before = os.fstat(file.fileno())
-        known = _checked(file, before.st_size, about.source, task)
         start = os.pread(file.fileno(), START, 0)
         compression = compression_of(start)
+        # Said before anything is read for minutes.  Only a qcow2 has a little more than its disk.
+        if before.st_size > task.max_disk + (task.max_disk >> 3 if start.startswith(QCOW) else 0):
+            raise too_large(task.max_disk)
+        if compression is Compression.NONE:
+            format_of(start, task.name)
+        known = _checked(file, before.st_size, about.source, task)
         taken = min(before.st_size, before.st_blocks * 512 or before.st_size)
         with whole_file(output) as archive:
             if compression is Compression.NONE:

@@ -18,9 +18,9 @@ _COMPRESSIONS: Final[Mapping[bytes, Compression]] = {
     b"BZh": Compression.BZIP2,
     b"\x28\xb5\x2f\xfd": Compression.ZSTD,
 }
-_QCOW: Final = b"QFI\xfb"
+QCOW: Final = b"QFI\xfb"
 _UNKNOWN_SIZE: Final = 1 << 62
-_CONVERT: Final = "convert it with `qemu-img convert -O qcow2 {} disk.qcow2` and import that"
+_CONVERT: Final = "convert it with `qemu-img convert -f {} -O qcow2 FILE disk.qcow2` and import that"
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,12 +34,12 @@ class _Stranger:
 
 
 _STRANGERS: Final[Sequence[_Stranger]] = (
-    _Stranger(0, b"KDMV", "a VMware disk (vmdk)", _CONVERT.format("-f vmdk FILE")),
-    _Stranger(0, b"# Disk Descriptor", "the description of a VMware disk (vmdk)", _CONVERT.format("-f vmdk FILE")),
-    _Stranger(0, b"vhdxfile", "a Hyper-V disk (vhdx)", _CONVERT.format("-f vhdx FILE")),
-    _Stranger(0, b"conectix", "a Virtual PC disk (vhd)", _CONVERT.format("-f vpc FILE")),
-    _Stranger(64, b"\x7f\x10\xda\xbe", "a VirtualBox disk (vdi)", _CONVERT.format("-f vdi FILE")),
-    _Stranger(0, b"QED\0", "a QED disk", _CONVERT.format("-f qed FILE")),
+    _Stranger(0, b"KDMV", "a VMware disk (vmdk)", _CONVERT.format("vmdk")),
+    _Stranger(0, b"# Disk Descriptor", "the description of a VMware disk (vmdk)", _CONVERT.format("vmdk")),
+    _Stranger(0, b"vhdxfile", "a Hyper-V disk (vhdx)", _CONVERT.format("vhdx")),
+    _Stranger(0, b"conectix", "a Virtual PC disk (vhd)", _CONVERT.format("vpc")),
+    _Stranger(64, b"\x7f\x10\xda\xbe", "a VirtualBox disk (vdi)", _CONVERT.format("vdi")),
+    _Stranger(0, b"QED\0", "a QED disk", _CONVERT.format("qed")),
     _Stranger(0, b"LUKS", "an encrypted volume (LUKS)", "import an image of the whole disk that is not encrypted"),
     _Stranger(0, b"PK\x03\x04", "a zip archive", "unpack it, and import the disk image in it"),
     _Stranger(0, b"7z\xbc\xaf\x27\x1c", "a 7z archive", "unpack it, and import the disk image in it"),
@@ -74,7 +74,7 @@ def compression_of(start: bytes) -> Compression:
 
 def format_of(start: bytes, name: str) -> Format:
     """What a file is that begins so and is not compressed; `name` is the file's.  Raises Invalid for what cannot be a disk."""
-    if start.startswith(_QCOW):
+    if start.startswith(QCOW):
         return Format.QCOW2
     if not start:
         raise Invalid(f"{name} is empty: download it again")

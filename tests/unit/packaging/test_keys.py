@@ -29,6 +29,7 @@ def package(tmp_path: Path) -> keys.Package:
     }.items():
         (root / name).parent.mkdir(parents=True, exist_ok=True)
         (root / name).write_bytes(content)
+    (root / "DEBIAN").chmod(0o755)  # whatever the umask is
     mirror = tmp_path / "mirror" / "pool/main/l/lab-keys"
     mirror.mkdir(parents=True)
     subprocess.run(

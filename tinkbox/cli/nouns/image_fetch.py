@@ -1,7 +1,6 @@
 """`tinkbox image fetch`, and what it shares with `catalogue` and `update`."""
 
 import argparse
-import asyncio
 import sys
 import tempfile
 import time
@@ -78,11 +77,13 @@ def fetch(chosen: argparse.Namespace) -> None:
 
 
 def _fetch(chosen: argparse.Namespace, entry: "Entry", choices: "Choices", tags: "set[tuple[str, str]]") -> None:
+    from asyncio import run
+
     from tinkbox.catalogue.fetching import about
     from tinkbox.cli.output.packing_progress import PackingProgress
     from tinkbox.system_images.packing import described, pack
 
-    brought = asyncio.run(_brought(entry, choices, tags))
+    brought = run(_brought(entry, choices, tags))
     if brought is None:
         return
     found, download, forget = brought

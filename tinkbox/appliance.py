@@ -42,6 +42,7 @@ from tinkbox.engine.doctor.case import OsieSize
 from tinkbox.engine.doctor.examiner import Examiner, Premises
 from tinkbox.engine.engine import Engine, EngineSettings, Surroundings
 from tinkbox.engine.machines.boot_tickets import Seal
+from tinkbox.engine.metadata.installed_systems import Policy
 from tinkbox.engine.templates.binding import Names
 from tinkbox.engine.turns import Turns
 from tinkbox.hosting import Place
@@ -49,6 +50,7 @@ from tinkbox.hosting.host import ServiceHost
 from tinkbox.hosting.local_link import LocalHostLink
 from tinkbox.listening import DNS_PORT, HTTP_PORT, Listening, Sockets
 from tinkbox.model.disk_usage import LAST_ROOM
+from tinkbox.model.errors import Unavailable
 from tinkbox.model.hardware import MacAddress
 from tinkbox.model.image import parse_reference
 from tinkbox.model.inventory import Inventory
@@ -64,9 +66,13 @@ from tinkbox.model.limits import (
     Limits,
     Room,
 )
+from tinkbox.model.metadata import Defaults
 from tinkbox.node.discovery import routes as discovery_routes
 from tinkbox.node.handed_in import HandedIn
 from tinkbox.node.hosting import routes as hosting_routes
+from tinkbox.node.metadata import compatible_routes
+from tinkbox.node.metadata import routes as metadata_routes
+from tinkbox.node.progress import routes as progress_routes
 from tinkbox.node.routes import routes as worker_routes
 from tinkbox.node.sessions import routes as session_routes
 from tinkbox.node.shells import routes as shell_routes
@@ -82,6 +88,7 @@ from tinkbox.registry.storage import ImageStore
 from tinkbox.registry.system_images import system_image
 from tinkbox.runtime.docker import DockerRuntime
 from tinkbox.settings.all_settings import Settings
+from tinkbox.settings.metadata import ALL, OFF
 from tinkbox.store.database import Store
 from tinkbox.wire.dhcp.other_server_config import foreign_lines
 from tinkbox.wire.dhcp.pxe import BootService
@@ -91,6 +98,7 @@ Part = Callable[[], Awaitable[object]]
 # Below the data folder.
 BOOT_KEY = "boot.key"
 REGISTRY = "registry"
+_END = "-----END CERTIFICATE-----"
 
 
 class Appliance:
@@ -250,6 +258,7 @@ class Appliance:
             registry=first.registry,
             firmware_traits=self.engine.firmware_knowledge.of,
             limits=self.limits.standings,
+            progress=self.engine.running_progress.of,
             claimants=self.engine.leases.claimants,
         ).routes()
 
@@ -270,13 +279,20 @@ class Appliance:
                 self.engine.booting,
                 self._handed_in,
             ),
+            *progress_routes(self.engine.running_progress, authenticate),
             *session_routes(self.engine.machines.sessions),
             *discovery_routes(self.engine.discovery, self.engine.machines.sessions.authenticate, time.monotonic),
             *hosting_routes(self.engine.services, authenticate, self.engine.machines.progress.contact, self._handed_in),
             *shell_routes(self.engine.shells, authenticate),
             *boot_routes(self.engine.booting, self.engine.credential, self._boot_folder(at)),
+            *metadata_routes(self.engine.installed_systems, self.engine.write_back, at.url),
+            *self.compatible_routes(),
             *self.image_routes(),
         ]
+
+    def compatible_routes(self) -> list[web.RouteDef]:
+        """What machines ask by their address alone, as templates for Tinkerbell have them ask."""
+        return compatible_routes(self.engine.installed_systems) if self._settings.metadata.by_address != OFF else []
 
     def free(self) -> int:
         """The bytes that are free where the data folder is."""
@@ -379,7 +395,27 @@ def _said(settings: Settings, sockets: Sockets) -> EngineSettings:
         rules=settings.discovery.rules,
         retention=settings.retention.of.fitted(room_on_disk(settings.data)),
         tpm_rule=settings.tpm_rule,
+        metadata=_told_systems(settings),
     )
+
+
+def _told_systems(settings: Settings) -> Policy:
+    """What installed systems are told, and for how long; raises Unavailable for certificates that cannot be read."""
+    told = settings.metadata
+    try:
+        ca = told.ca.read_text() if told.ca else ""
+    except (OSError, UnicodeDecodeError) as error:
+        raise Unavailable(f"cannot read metadata.ca, {told.ca}: {error}: name a file of certificates (PEM)") from None
+    found = tuple(each + _END for each in ca.split(_END)[:-1])
+    if told.ca and not found:
+        raise Unavailable(f"metadata.ca, {told.ca}, has no certificate: name a file of certificates (PEM)")
+    defaults = Defaults(
+        ssh_keys=told.ssh_keys,
+        timezone=told.timezone,
+        proxy=told.proxy,
+        ca=tuple(each.strip() + "\n" for each in found),
+    )
+    return Policy(lifetime=told.lifetime, secrets=told.by_address == ALL, defaults=defaults)
 
 
 def room_on_disk(place: Path) -> int:
@@ -405,4 +441,5 @@ def _new_token() -> str:
 
 
 def _size(image: OsieImage) -> OsieSize:
-    return OsieSize(architecture=image.architecture, ramdisk=image.files["initramfs"].size)
+    firmware = frozenset(image.firmware.files) if image.firmware else None
+    return OsieSize(architecture=image.architecture, ramdisk=image.files["initramfs"].size, firmware=firmware)

@@ -19,8 +19,10 @@ from typing import TypedDict
 from tinkbox.model.errors import Conflict, Invalid, NotFound, TooLarge, Unavailable
 from tinkbox.model.image import REPOSITORY, parse_reference
 from tinkbox.model.limits import Limits
+from tinkbox.model.system_image import ARTIFACT_TYPE
 from tinkbox.registry.archive import Archive, unpack
 from tinkbox.registry.blobs import Blobs, make_folder
+from tinkbox.registry.kept_systems import KeptSystem, kept_systems
 from tinkbox.registry.manifests import INDEXES, MAX_MANIFEST, Manifest, nested, parse_manifest, reachable
 from tinkbox.registry.repositories import Link, Repositories
 from tinkbox.registry.uploads import Upload, Uploads
@@ -30,13 +32,17 @@ _log = logging.getLogger(__name__)
 
 
 class ImageLine(TypedDict):
-    """One line of `tinkbox image list`; `tag` is empty for a manifest that has none, `size` is that of all its blobs, each once."""
+    """One line of `tinkbox image list`; `tag` is empty for a manifest that has none, `size` is that of all its blobs, each once.
+
+    `kind` is `container`, `system` for a system image, or `artifact` for anything else that a registry keeps.
+    """
 
     name: str
     tag: str
     digest: str
     size: int
     pushed_at: str
+    kind: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -143,6 +149,11 @@ class ImageStore:
         async with self._turn:
             return await asyncio.to_thread(self._images)
 
+    async def system_images(self) -> list[KeptSystem]:
+        """The system images, with what they say of themselves."""
+        async with self._turn:
+            return await asyncio.to_thread(kept_systems, self._repositories, self._blobs)
+
     async def load(self, stream: AsyncIterator[bytes], *, who: str) -> list[str]:
         """Store the images of an archive that `docker save` or skopeo wrote; returns their names.
 
@@ -226,7 +237,14 @@ class ImageStore:
             sizes = {digest: _size(digest, manifests) for digest in {link.digest for _, link in listed}}
             for tag, link in listed:
                 size = sizes[link.digest]
-                line = ImageLine(name=repository, tag=tag, digest=link.digest, size=size, pushed_at=link.pushed_at)
+                line = ImageLine(
+                    name=repository,
+                    tag=tag,
+                    digest=link.digest,
+                    size=size,
+                    pushed_at=link.pushed_at,
+                    kind=_kind(manifests.get(link.digest)),
+                )
                 lines.append(line)
         return lines
 
@@ -283,6 +301,12 @@ class ImageStore:
         self._promised = {digest: at for digest, at in self._promised.items() if now - at < PROMISED_FOR}
         for digest in [each for each in self._blobs if each not in needed and each not in self._promised]:
             self._blobs.remove(digest)
+
+
+def _kind(manifest: Manifest | None) -> str:
+    if manifest is None or not manifest.artifact_type:
+        return "container"
+    return "system" if manifest.artifact_type == ARTIFACT_TYPE else "artifact"
 
 
 def _size(digest: str, manifests: Mapping[str, Manifest]) -> int:

@@ -75,6 +75,11 @@ class DiscoveryTable:
             return inventory_of(row["content"]), datetime.fromisoformat(row["told_at"])
         return None
 
+    def inventories(self) -> list[tuple[str, Inventory]]:
+        """What every known machine told last, by its id."""
+        rows = self._sql.execute("SELECT hardware_id, content FROM inventory ORDER BY hardware_id").fetchall()
+        return [(row["hardware_id"], inventory_of(row["content"])) for row in rows]
+
 
 def _stranger(row: sqlite3.Row) -> Stranger:
     return Stranger(

@@ -19,6 +19,7 @@ REMEMBERED: Final = 4096
 _RECORDS = """
     SELECT hardware.*,
            (SELECT attempt FROM action WHERE worker = hardware.id AND state = 'LEAVING') AS leaving,
+           (SELECT json_extract(definition, '$.until') FROM action WHERE worker = hardware.id AND state = 'LEAVING') AS until,
            EXISTS (SELECT 1 FROM action JOIN workflow ON workflow.id = action.workflow_id
                    WHERE action.worker = hardware.id AND action.state IN ('PENDING', 'RUNNING', 'HELD')
                    AND workflow.state IN ('PENDING', 'RUNNING')) AS wanted
@@ -31,7 +32,7 @@ class MachineRecord:
     """One machine as stored.
 
     `leaving` is the attempt of which the machine goes away by intention, or empty; `wanted` tells that
-    something is left for it to do (besides that).
+    something is left for it to do (besides that).  `to_disk` tells that the action of that attempt waits for the installed system.
     """
 
     hardware: Hardware
@@ -47,6 +48,7 @@ class MachineRecord:
     last_contact: datetime | None = None
     leaving: str = ""
     wanted: bool = False
+    to_disk: bool = False
 
 
 class HardwareTable:
@@ -173,4 +175,5 @@ def _record(row: sqlite3.Row) -> MachineRecord:
         last_contact=datetime.fromisoformat(row["last_contact"]) if row["last_contact"] else None,
         leaving=row["leaving"] or "",
         wanted=bool(row["wanted"]),
+        to_disk=bool(row["until"]),
     )

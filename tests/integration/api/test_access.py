@@ -74,6 +74,7 @@ NEEDED = {
     ("GET", "/v1/shells/{id}/recording"): ATTACH,
     ("GET", "/v1/system-images/{key}"): LOOK,
     ("GET", "/v1/images"): LOOK,
+    ("GET", "/v1/system-images"): LOOK,
     ("POST", "/v1/images"): OPERATE,
     ("DELETE", "/v1/images"): OPERATE,
     ("GET", "/v1/osie"): LOOK,

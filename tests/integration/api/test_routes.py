@@ -369,7 +369,7 @@ async def test_images_are_loaded_listed_and_deleted(door: Door) -> None:
     assert await door.done("POST", "/v1/images", image_archive("tools/one:v1")) == {"loaded": ["tools/one:v1"]}
     (image,) = await door.done("GET", "/v1/images")
     assert (image["name"], image["tag"]) == ("tools/one", "v1")
-    assert set(image) == {"name", "tag", "digest", "size", "pushed_at"}
+    assert set(image) == {"name", "tag", "digest", "size", "pushed_at", "kind"}
     status, problem = await door.ask("DELETE", "/v1/images")
     assert (status, problem["detail"]) == (422, "which image? give ?reference=name:tag")
     assert (await door.ask("DELETE", "/v1/images?reference=tools%2Ftwo:v1"))[0] == 404

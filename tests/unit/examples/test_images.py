@@ -66,7 +66,7 @@ def test_the_archive_is_what_docker_save_writes(images: ModuleType, tmp_path: Pa
     assert configuration["architecture"] == "amd64"
 
 
-@pytest.mark.parametrize("name", ["image2disk", "writefile", "reboot", "kexec"])
+@pytest.mark.parametrize("name", ["install-image", "image2disk", "writefile", "reboot", "kexec"])
 def test_every_declaration_names_files_that_are_there(images: ModuleType, name: str) -> None:
     image = images.declaration(ROOT / "examples" / "actions" / name)
     assert image.reference == f"{name}:v1"

@@ -18,6 +18,7 @@ from tinkbox.engine.documents.kubernetes import has_objects, take_hardware
 from tinkbox.engine.machines.additions import Additions
 from tinkbox.engine.machines.hardware_document import Added
 from tinkbox.engine.machines.machines import Machines, MachineStatus
+from tinkbox.engine.metadata.instances import check_texts
 from tinkbox.engine.workflows.lost_histories import LostHistories
 from tinkbox.model.access import Right
 from tinkbox.model.errors import Invalid, Problem
@@ -184,6 +185,7 @@ async def push_documents(machines: Machines, body: bytes) -> Document:
         pushed, notes = await asyncio.to_thread(take_hardware, pushed_text)
     else:
         pushed = [parse_hardware(body)]
+    await asyncio.to_thread(check_texts, pushed)
     await machines.push(*pushed)
     return {
         "id": pushed[0].id,

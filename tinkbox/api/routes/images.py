@@ -20,6 +20,7 @@ class Images(Protocol):
 
     async def load(self, stream: AsyncIterator[bytes], *, who: str) -> Sequence[str]: ...
     async def images(self) -> Sequence[Mapping[str, Any]]: ...
+    async def system_images(self) -> Sequence[Mapping[str, Any]]: ...
     async def delete(self, reference: str, *, who: str) -> None: ...
 
 
@@ -33,6 +34,9 @@ def routes(images: Images, system_image: Described) -> list[web.RouteDef]:
 
     async def show_system_image(request: web.Request) -> web.Response:
         return web.json_response(dict(await system_image(key_of(request))))
+
+    async def show_systems(_: web.Request) -> web.Response:
+        return web.json_response([dict(each) for each in await images.system_images()])
 
     async def load(request: web.Request) -> web.Response:
         names = await images.load(chunks_of(request), who=caller(request).name)
@@ -49,6 +53,7 @@ def routes(images: Images, system_image: Described) -> list[web.RouteDef]:
         *needing(
             Right.LOOK,
             web.get("/v1/images", show_list),
+            web.get("/v1/system-images", show_systems),
             web.get("/v1/system-images/{key}", show_system_image),
         ),
         *needing(Right.OPERATE, web.post("/v1/images", load), web.delete("/v1/images", delete)),

@@ -18,6 +18,10 @@ class Images:
         """What is known of a system image by its name; its `reference` names these bytes for ever."""
         return await self._connection.document("GET", f"/v1/system-images/{part(reference)}")
 
+    async def systems(self) -> list[Document]:
+        """The system images, with what they say of themselves."""
+        return await self._connection.documents("/v1/system-images")
+
     async def load(self, path: Path) -> list[str]:
         """Send an image archive; returns the names it held."""
         with path.open("rb") as archive:

@@ -17,6 +17,7 @@ from tinkbox.engine.templates.templates import find_template
 from tinkbox.engine.wakeups import CHANGES, Wakeups
 from tinkbox.engine.workflows.workflows import Workflows
 from tinkbox.model.boot import Boot, Client, Plan, Silence, Stage
+from tinkbox.model.card_firmware import Need, need
 from tinkbox.model.discovery import Rule, Standing, Stranger, best_rule, filled, host_name
 from tinkbox.model.errors import Conflict, Denied, Invalid, NotFound, Refusal, Unavailable
 from tinkbox.model.hardware import Hardware, Interface, MacAddress
@@ -69,10 +70,13 @@ class Discovery:
         self._strangers = strangers
         self._rules = acceptance.rules
         self._networks = acceptance.networks
+        self._needs: dict[str, Need] = {}
 
     async def load(self) -> list[str]:
         """Take up what is stored, once; returns what is wrong with the rules."""
         await self._strangers.load()
+        told = await self._store.read(lambda tables: tables.discovery.inventories())
+        self._needs = {hardware_id: need(inventory) for hardware_id, inventory in told}
         return [problem for rule in self._rules if (problem := await self._problem(rule))]
 
     async def save(self) -> None:
@@ -103,6 +107,13 @@ class Discovery:
             return None
         return _plan(self._strangers.seen(stranger), Boot.DISCOVERY, interface)
 
+    def firmware(self, plan: Plan) -> Need:
+        """Whether the cards need firmware of the machine that a plan is for, by what it told last."""
+        if plan.hardware_id:
+            return self._needs.get(plan.hardware_id, Need.UNKNOWN)
+        stranger = self._strangers.get(plan.interface.mac)
+        return need(stranger.inventory) if stranger else Need.UNKNOWN
+
     def credential(self, mac: MacAddress, server: str, registry: str, address: str) -> Credential:
         """What a worker can tell and wait with on a machine that nobody knows, and that has this address.
 
@@ -125,6 +136,7 @@ class Discovery:
         if self._machines.known.get(holder):
             inventory, now = told.inventory, self._clock()
             await self._store.write(lambda tables: tables.discovery.keep_inventory(holder, inventory, now))
+            self._needs[holder] = need(inventory)
             return
         stranger = self._stranger(holder)
         if stranger.standing is Standing.REFUSED:
@@ -244,6 +256,7 @@ class Discovery:
         await self._machines.refresh([hardware.id])
         await self._machines.sessions.refresh(hardware.id, *macs)
         self._strangers.drop(macs)
+        self._needs[hardware.id] = need(inventory)
         self._changed()
         _log.info("%s is machine %s", mac, hardware.name, extra={"action": "discovery.accepted"})
         return Enrolled(hardware=hardware, workflow_id=workflow_id)

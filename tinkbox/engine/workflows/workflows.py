@@ -135,6 +135,7 @@ class Workflows:
             workflow = pinned(planned, self._digest_of)
             workers = workflow.workers()
             tables.workflows.insert(workflow)
+            tables.metadata.keep(workflow_id, definition.metadata)
             tables.hardware.grant_ticket(workers)
             tables.events.add(workflow_id, now, *history.created(workflow))
             _arm(tables, workflow, definition.breakpoints, breakpoints, who)

@@ -125,6 +125,7 @@ class ActionProcess:
         if self._offer.left:
             raise NothingToBegin
         self._containers.check_volumes()
+        await self._containers.choose_disk()
         await self._ask_to_wipe()
         await self._gather()
         self._containers.unpack_data(await self._data())

@@ -9,7 +9,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from tinkbox.model.inventory import Card, Disk, Inventory
+from tinkbox.wire.kernel_log import missing_firmware
 from tinkbox.worker.host.bmc import controller_address
+from tinkbox.worker.host.devices import devices
+from tinkbox.worker.host.kernel_log import read_kernel_log
 from tinkbox.worker.host.smbios import installed_memory
 
 SECTOR = 512  # what /sys counts in, whatever the disk does
@@ -37,6 +40,9 @@ def inventory(root: Path = Path("/")) -> Inventory:
         bmc=controller_address(root / "dev/ipmi0"),
         disks=tuple(_disks(root / "sys/block")),
         cards=tuple(_cards(root / "sys/class/net")),
+        devices=devices(
+            root, root / "lib/modules" / os.uname().release, missing_firmware(read_kernel_log(root / "dev/kmsg"))
+        ),
     )
 
 

@@ -29,7 +29,7 @@ class Broken(Exception):
 class Download:
     """`received`, `total` (None: not announced) and `digest` tell how far it is.
 
-    `patience` is how many seconds without a new byte are spent on trying again; with 0 only a connection
+    `content_type` is what the server says of them.  `patience` is how many seconds without a new byte are spent on trying again; with 0 only a connection
     that brought something is followed by another.  `clock` is monotonic.
     """
 
@@ -41,15 +41,19 @@ class Download:
         clock: Callable[[], float],
         sleep: Callable[[float], None],
         say: Callable[[str], None],
+        agent: str = "image2disk",
+        variable: str = "IMG_URL",
     ) -> None:
         if not url.lower().startswith(("http://", "https://")):
-            raise Failure("InvalidParameter", f"IMG_URL is no http or https address: {url}")
+            raise Failure("InvalidParameter", f"{variable} is no http or https address: {url}")
         self.received = 0
         self.total: int | None = None
         self.digest = hashlib.sha256()
         self.end_is_certain = True
+        self.content_type = ""
         self._entity = ""
         self._url = url
+        self._agent = agent
         self._patience = patience
         self._clock = clock
         self._sleep = sleep
@@ -90,7 +94,7 @@ class Download:
             raise Broken(f"the connection ended after {self.received} of {self.total} bytes")
 
     def _request(self) -> HTTPResponse:
-        headers = {"Accept-Encoding": "identity", "User-Agent": "image2disk"}
+        headers = {"Accept-Encoding": "identity", "User-Agent": self._agent}
         if self.received:
             headers["Range"] = f"bytes={self.received}-"
             if self._entity:
@@ -115,6 +119,7 @@ class Download:
 
     def _first_answer(self, response: HTTPResponse) -> None:
         self.total = response.length
+        self.content_type = response.headers.get("Content-Type", "")
         self.end_is_certain = self.total is not None or bool(response.chunked)
         # A weak tag promises the same meaning, not the same bytes (RFC 9110 §13.1.5).
         tag = response.headers.get("ETag", "")

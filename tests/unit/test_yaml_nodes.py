@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tinkbox.engine.documents.yaml_nodes import NodeReader, compose
 from tinkbox.model.errors import Invalid
+from tinkbox.yaml_nodes import NodeReader, compose
 
 
 def plain(text: str) -> object:
@@ -51,7 +51,7 @@ def test_an_alias_bomb_is_refused_before_it_is_expanded() -> None:
 
 
 def test_a_text_of_nothing_but_values_is_refused_before_it_takes_long(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tinkbox.engine.documents.yaml_nodes.MAX_NODES", 100)
+    monkeypatch.setattr("tinkbox.yaml_nodes.MAX_NODES", 100)
     compose("[" + ",".join(["{}"] * 99) + "]")
     with pytest.raises(Invalid) as refusal:
         compose("[" + ",".join(["{}"] * 100) + "]")

@@ -31,12 +31,18 @@ def compression(start: bytes) -> str:
     return ""
 
 
+def beginning(chunks: Iterator[bytes], size: int) -> tuple[bytes, Iterator[bytes]]:
+    """The stream's first `size` bytes or more, if it has so many, and the stream again from its first byte."""
+    start = b""
+    while len(start) < size and (chunk := next(chunks, b"")):
+        start += chunk
+    return start, itertools.chain([start], chunks)
+
+
 def peek(chunks: Iterator[bytes]) -> tuple[str, Iterator[bytes]]:
     """The stream's compression, and the stream again from its first byte."""
-    start = b""
-    while len(start) < _LONGEST_MAGIC and (chunk := next(chunks, b"")):
-        start += chunk
-    return compression(start), itertools.chain([start], chunks)
+    start, chunks = beginning(chunks, _LONGEST_MAGIC)
+    return compression(start), chunks
 
 
 def decompressed(kind: str, chunks: Iterator[bytes]) -> Iterator[bytes]:

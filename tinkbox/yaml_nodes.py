@@ -25,13 +25,12 @@ T = TypeVar("T")
 
 def compose(text: str) -> list[Node]:
     """The documents of a text, in their order; raises Invalid that says where it is no YAML."""
-    tab = re.search(r"^ *\t", text, re.MULTILINE)
-    if tab is not None:
-        line = text.count("\n", 0, tab.start()) + 1
-        raise not_yaml("a tab: YAML is indented with spaces", line)
     try:
         return list(yaml.compose_all(text, Loader=_Loader))
     except yaml.MarkedYAMLError as error:
+        # Within a block of text a tab is none of YAML's business.
+        if (tab := re.search(r"^ *\t", text, re.MULTILINE)) is not None:
+            raise not_yaml("a tab: YAML is indented with spaces", text.count("\n", 0, tab.start()) + 1) from None
         place = error.problem_mark.line + 1 if error.problem_mark else None
         context = f"{error.context}: " if error.context else ""
         raise not_yaml(f"not valid YAML: {context}{error.problem}", place) from None

@@ -1,5 +1,6 @@
 """An action with `disk:`: its disk is found before anything is fetched, and is in its environment."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -8,7 +9,7 @@ import pytest
 from tests.unit.worker.actions import ACTION, IMAGE, OFFER, machine, with_spec
 from tests.unit.worker.fakes import FakeDoor, FakeRuntime, Faults, Killed, lives_until_finished
 from tests.unit.worker.programs import Program
-from tinkbox.model.disks import Refused
+from tinkbox.model.disks import Disk, Refused
 from tinkbox.model.reasons import Reason
 from tinkbox.model.workflow import Outcome, State
 from tinkbox.wire.messages.worker import Offer
@@ -99,3 +100,28 @@ async def test_each_attempt_chooses_anew(tmp_path: Path) -> None:
     here = replace(machine(runtime, door, tmp_path), find_disk=disks.find)
     await lives_until_finished(lambda: serve(here, door))
     assert disks.asked == ["serial=S1"] * 2
+
+
+@pytest.mark.parametrize(("device", "reason"), [("/dev/vdb", ""), ("/dev/vdc", "DiskAmbiguous"), ("", "DiskAmbiguous")])
+async def test_the_disk_that_is_judged_is_the_one_that_is_written(tmp_path: Path, device: str, reason: str) -> None:
+    async def look(selections: Sequence[str]) -> tuple[Disk, ...]:
+        return tuple(Disk(path=each, device=device, name="S1") for each in selections)
+
+    door, runtime = FakeDoor(), FakeRuntime({IMAGE: Program()})
+    offer = replace(CHOOSING, action=with_spec(CHOOSING.action, wipes=("serial=S1",)))
+    here = replace(machine(runtime, door, tmp_path), find_disk=Disks().find, look=look)
+    outcome = await AttemptRun(here, offer).outcome()
+    assert outcome is not None
+    assert outcome.reason == reason
+    assert [disk.device for looked in door.looked for disk in looked.disks] == ([] if reason else ["/dev/vdb"])
+
+
+async def test_a_disk_that_is_named_by_its_path_is_the_one_that_is_written(tmp_path: Path) -> None:
+    async def look(selections: Sequence[str]) -> tuple[Disk, ...]:
+        return tuple(Disk(path=each, name="S1") for each in selections)
+
+    offer = replace(CHOOSING, action=with_spec(CHOOSING.action, disk="/dev/vdb", wipes=("/dev/vdb", "/dev/vdc")))
+    here = replace(machine(FakeRuntime({IMAGE: Program()}), FakeDoor(), tmp_path), find_disk=Disks().find, look=look)
+    outcome = await AttemptRun(here, offer).outcome()
+    assert outcome is not None
+    assert outcome.state is State.SUCCESS

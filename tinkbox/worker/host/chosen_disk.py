@@ -3,6 +3,8 @@
 import asyncio
 import re
 import stat
+import time
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Final
@@ -13,16 +15,24 @@ from tinkbox.model.disks import Refused
 from tinkbox.model.errors import Invalid
 from tinkbox.model.reasons import Reason
 from tinkbox.worker.host.disk_candidates import DEV, SYS, candidates
+from tinkbox.worker.host.sys_files import entries
 
 # What says nothing for so long does not answer at all.
 PATIENCE: Final = 60.0
+STILL_APPEARING: Final = 60.0  # seconds after boot
+LOOK_AGAIN = 1.0
 _LINKS: Final = "/dev/disk/"
 _MADE_HERE: Final = ("/dev/disk/by-id/", "/dev/disk/by-path/")
 _PARTITION: Final = re.compile(r"(.+)-part([0-9]{1,4})\Z")
 
 
+def seconds_since_boot() -> float:
+    return time.clock_gettime(time.CLOCK_BOOTTIME)
+
+
 async def find_disk(text: str, sys: Path = SYS, dev: Path = DEV, patience: float = PATIENCE) -> str | Refused:
     """The block device that a selection means, or why there is none."""
+    await all_there([text], sys)
     try:
         async with asyncio.timeout(patience):
             device = await asyncio.to_thread(device_of, text, sys, dev)
@@ -32,6 +42,22 @@ async def find_disk(text: str, sys: Path = SYS, dev: Path = DEV, patience: float
     if isinstance(device, str) and not _is_block_device(device):
         return _none(device, sys, dev)
     return device
+
+
+async def all_there(
+    selections: Sequence[str], sys: Path = SYS, uptime: Callable[[], float] = seconds_since_boot
+) -> None:
+    """Wait until no more disks appear: of the first that the kernel finds, another may be the smallest.
+
+    Nothing is waited for where each selection is a path, nor once the machine has been up for a minute.
+    """
+    if all(each.startswith("/") for each in selections):
+        return
+    while uptime() < STILL_APPEARING:
+        before = entries(sys / "block")
+        await asyncio.sleep(LOOK_AGAIN)
+        if before and entries(sys / "block") == before:
+            return
 
 
 def device_of(text: str, sys: Path = SYS, dev: Path = DEV) -> str | Refused:

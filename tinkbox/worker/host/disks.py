@@ -13,7 +13,7 @@ from tinkbox.model.disks import Disk, Refused
 from tinkbox.model.reasons import Reason
 from tinkbox.wire.disk.partitions import contents
 from tinkbox.wire.messages.disks import MAX_CONTENTS
-from tinkbox.worker.host.chosen_disk import device_of
+from tinkbox.worker.host.chosen_disk import all_there, device_of
 
 SYS: Final = Path("/sys")
 # A disk that answers at all answers sooner; a worker must not wait for a broken one for ever.
@@ -29,6 +29,7 @@ async def look(selections: Sequence[str], sys: Path = SYS, patience: float = PAT
 
     So has one that does not answer within `patience` seconds.
     """
+    await all_there(selections, sys)
     return tuple([await _within(patience, each, sys) for each in selections])
 
 

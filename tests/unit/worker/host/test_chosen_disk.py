@@ -7,7 +7,7 @@ import pytest
 from tests.unit.worker.host.disk_trees import Tree
 from tinkbox.model.disks import Refused
 from tinkbox.model.reasons import Reason
-from tinkbox.worker.host.chosen_disk import device_of, find_disk
+from tinkbox.worker.host.chosen_disk import STILL_APPEARING, all_there, device_of, find_disk
 from tinkbox.worker.host.disks import look_at
 
 GB = 10**9
@@ -85,3 +85,29 @@ def test_a_disk_that_is_looked_at_keeps_the_words_of_the_template(tree: Tree) ->
     disk = look_at("smallest", tree.sys)
     # The tree's disk is not there.
     assert (disk.path, disk.device, disk.reason) == ("smallest", "/dev/vdzz", Reason.NO_SUCH_DISK)
+
+
+async def test_disks_that_are_still_appearing_are_waited_for(tree: Tree, monkeypatch: pytest.MonkeyPatch) -> None:
+    appearing: list[str] = []
+
+    async def appear(_: float) -> None:
+        if len(appearing) < 3:
+            appearing.append(f"vdz{len(appearing)}")
+            tree.virtio(appearing[-1], f"1{len(appearing)}.0", GB)
+
+    monkeypatch.setattr("tinkbox.worker.host.chosen_disk.asyncio.sleep", appear)
+    await all_there(["/dev/vda"], tree.sys, lambda: 5.0)
+    await all_there([], tree.sys, lambda: 5.0)
+    await all_there(["smallest"], tree.sys, lambda: STILL_APPEARING)
+    assert appearing == []
+    await all_there(["/dev/vda", "smallest"], tree.sys, lambda: 5.0)
+    assert len(appearing) == 3
+
+
+async def test_a_machine_without_disks_is_not_waited_for_for_ever(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tinkbox.worker.host.chosen_disk.LOOK_AGAIN", 0.0)
+    uptimes = iter(range(40, 80, 5))
+    await all_there(["only"], tmp_path, lambda: next(uptimes))
+    assert next(uptimes) == 65

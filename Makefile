@@ -6,7 +6,7 @@ FIRMWARE ?= bios
 VENV     := .venv
 BIN      := $(VENV)/bin
 BUILD    := build
-SOURCES  := $(shell find tinkbox -name '*.py' -o -name '*.sql') $(wildcard tinkbox/osie/files/* tinkbox/engine/templates/catalogue/*) \
+SOURCES  := $(shell find tinkbox -name '*.py' -o -name '*.sql') $(wildcard tinkbox/osie/files/* tinkbox/engine/templates/catalogue/* systemd/*) \
             tinkbox/catalogue/entries.yaml tinkbox/catalogue/catalogue.keys
 LOADERS  := tinkbox/boot/loaders/undionly.kpxe tinkbox/boot/loaders/ipxe-arm64.efi tinkbox/boot/loaders/grubx64.efi
 KEYS     := tinkbox/catalogue/keys/LICENCE.ubuntu-keyring

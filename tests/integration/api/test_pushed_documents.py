@@ -6,6 +6,7 @@ import pytest
 
 from tests.integration.api.door import Door
 from tests.integration.engine.appliance import HELLO, hardware, mac
+from tests.unit.model.test_ssh_keys import key
 from tinkbox.model.kubernetes import identity
 
 MAC = "52:54:00:12:34:56"
@@ -333,17 +334,20 @@ async def test_a_machine_that_cannot_be_is_not_added(door: Door, wanted: dict[st
     assert await door.done("GET", "/v1/hardware") == []
 
 
+KEYS = [key(number=1), key(number=2)]
+
+
 async def test_templates_of_the_program_are_listed_validated_and_used(door: Door) -> None:
     (listed,) = await door.done("GET", "/v1/template-catalogue")
     assert (listed["name"], listed["stored"]) == ("install", "")
     assert (await door.done("GET", "/v1/templates/install"))["data"] == listed["data"]
     assert await door.done("GET", "/v1/templates") == []
     await door.done("POST", "/v1/hardware", hardware(1))
-    asked = {"template": "install", "hardware": {"device_1": mac(1), "image": "debian-13", "ssh_keys": ["a", "b"]}}
+    asked = {"template": "install", "hardware": {"device_1": mac(1), "image": "debian-13", "ssh_keys": KEYS}}
     assert [each["problems"] for each in (await door.done("POST", "/v1/templates/validate", asked))["verdicts"]] == [[]]
     made = await door.done("POST", "/v1/workflows", asked)
     workflow = await door.done("GET", f"/v1/workflows/{made['id']}")
     assert workflow["template_id"] == "install"
-    assert workflow["devices"]["ssh_keys"] == "a\nb"
+    assert workflow["devices"]["ssh_keys"] == "\n".join(KEYS)
     status, _ = await door.ask("POST", "/v1/workflows", {**asked, "hardware": {"device_1": 7}})
     assert status == 422

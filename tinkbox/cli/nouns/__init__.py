@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from typing import Final
 
 NOUNS: Final[Mapping[str, str]] = {
+    "init": "set up an appliance on this host",
     "install": "put an operating system on machines, and wait until they are up",
     "serve": "run the appliance",
     "hardware": "the machines",

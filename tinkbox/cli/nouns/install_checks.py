@@ -107,11 +107,23 @@ async def _image(operator: "Operator", name: str) -> "Document":
     try:
         return await operator.images.system_image(name)
     except NotFound:
-        repository = name.partition("@")[0].partition(":")[0]
-        raise NotFound(
-            f"no system image {name[:200]!r} is kept here: type `tinkbox image fetch {repository[:200]}` first; `tinkbox image "
-            "catalogue` shows which can be fetched"
-        ) from None
+        raise NotFound(_missing(name)) from None
+
+
+def _missing(name: str) -> str:
+    """What to type for a system image that is not kept."""
+    from tinkbox.catalogue.layers import load
+    from tinkbox.cli.nouns.image_fetch import catalogue_folders
+
+    image_id = name.partition("@")[0].partition(":")[0][:200]
+    try:
+        load(catalogue_folders(), []).entry(image_id)
+    except Refusal:
+        return (
+            f"no system image {name[:200]!r} is kept here, nor in the catalogue (`tinkbox image catalogue`): of a file of your own "
+            f"`tinkbox image import FILE --id {image_id}` makes one"
+        )
+    return f"no system image {name[:200]!r} is kept here: type `tinkbox image fetch {image_id}` first"
 
 
 async def _refuse_without_actions(operator: "Operator") -> None:

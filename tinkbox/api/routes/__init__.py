@@ -31,7 +31,6 @@ from tinkbox.api.routes import (
     workflow_data,
     workflows,
 )
-from tinkbox.api.routes.images import Described
 from tinkbox.api.routes.workflows import ProgressOf, no_progress
 from tinkbox.engine.discovery.discovery import Discovery
 from tinkbox.engine.doctor.examiner import Examiner
@@ -82,7 +81,6 @@ class OperatorDoor:
     directory: RoutingTable
     shells: Shells
     images: images.Images
-    system_image: Described
     meter: Meter
     answers: Answers
     leases: Callable[[], Sequence[Lease]]
@@ -121,7 +119,7 @@ class OperatorDoor:
             *services.routes(
                 self.services, self.directory.url_of, self.machines, self.workflows.changed, self.followers
             ),
-            *images.routes(self.images, self.system_image),
+            *images.routes(self.images),
             *osie.routes(self.osie),
             *events.routes(self.workflows, self.followers),
             *status.routes(self.overview, self.limits, self.claimants),

@@ -150,13 +150,13 @@ async def _refuse_without_osie(operator: "Operator") -> None:
 def _misfits(wanted: Wanted, image: "Document", machine: "Document") -> list[Refusal]:
     """What cannot be right of this image on this machine."""
     found: list[Refusal] = []
-    told, name = machine.get("inventory") or {}, name_of(machine)
-    if told.get("architecture") and told["architecture"] != image["architecture"]:
+    told, name, config = machine.get("inventory") or {}, name_of(machine), image["config"]
+    if told.get("architecture") and told["architecture"] != config["architecture"]:
         found.append(Conflict(f"{image['id']} is for {image['architecture']}, and {name} is {told['architecture']}"))
-    if told.get("firmware") and image["firmware"] and told["firmware"] not in image["firmware"]:
-        kinds = " and ".join(image["firmware"])
+    if told.get("firmware") and config["firmware"] and told["firmware"] not in config["firmware"]:
+        kinds = " and ".join(config["firmware"])
         found.append(Conflict(f"{image['id']} boots by {kinds}, and {name} has {told['firmware']} firmware"))
-    if image["data_source"] in TELLING and not (wanted.ssh_keys or wanted.user_data or _has_keys(machine)):
+    if config["data_source"] in TELLING and not (wanted.ssh_keys or wanted.user_data or _has_keys(machine)):
         text = (
             f"nobody could log in to {name}: name your public key with --ssh-key ~/.ssh/id_ed25519.pub, or a --user-data file "
             "(`ssh-keygen -t ed25519` makes a key)"
@@ -178,7 +178,7 @@ def _installation(wanted: Wanted, image: "Document", machine: "Document") -> Ins
         machine_id=machine["id"],
         name=name,
         address=first["address"],
-        user=image["default_user"],
+        user=image["config"]["default_user"],
         reference=image["reference"],
         parameters={
             "device_1": first["mac"],

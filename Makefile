@@ -6,8 +6,10 @@ FIRMWARE ?= bios
 VENV     := .venv
 BIN      := $(VENV)/bin
 BUILD    := build
-SOURCES  := $(shell find tinkbox -name '*.py' -o -name '*.sql') $(wildcard tinkbox/osie/files/*)
+SOURCES  := $(shell find tinkbox -name '*.py' -o -name '*.sql') $(wildcard tinkbox/osie/files/* tinkbox/engine/templates/catalogue/* systemd/*) \
+            tinkbox/catalogue/entries.yaml tinkbox/catalogue/catalogue.keys
 LOADERS  := tinkbox/boot/loaders/undionly.kpxe tinkbox/boot/loaders/ipxe-arm64.efi tinkbox/boot/loaders/grubx64.efi
+KEYS     := tinkbox/catalogue/keys/LICENCE.ubuntu-keyring
 TOOLS    := tinkbox/worker/tools/entrypoint
 HELPER   := $(wildcard packaging/helper/*.[ch])
 ONEFILE  := packaging/tinkbox.spec $(wildcard packaging/onefile/*)
@@ -15,7 +17,7 @@ ONEFILE  := packaging/tinkbox.spec $(wildcard packaging/onefile/*)
 PACKAGES_BUILD := python3 python3-venv libpython3-dev zlib1g-dev libexpat1-dev gcc libc6-dev binutils ipxe
 PACKAGES_ARM64 := gcc-aarch64-linux-gnu libc6-dev-arm64-cross
 PACKAGES_HELPER := gcc libc6-dev busybox-static
-PACKAGES_LAB   := qemu-system-x86 qemu-utils ovmf seabios ipxe-qemu iproute2 busybox-static e2fsprogs mtools dosfstools \
+PACKAGES_LAB   := qemu-system-x86 qemu-utils ovmf seabios ipxe-qemu iproute2 busybox-static e2fsprogs mtools dosfstools fdisk \
                   syslinux syslinux-common zstd xz-utils cpio swtpm mmdebstrap debian-archive-keyring openssh-client
 PACKAGES_TEST  := iptables docker.io skopeo curl tcpdump tftp-hpa atftp udhcpc busybox-static dnsmasq-base procps nginx-light \
                   isc-dhcp-client dhcpcd-base kea-admin qemu-system-arm qemu-efi-aarch64 systemd libseccomp2 \
@@ -28,7 +30,7 @@ PEERS          := isc-dhcp-relay isc-dhcp-server kea-dhcp4-server openipmi libop
 CFLAGS_HELPER := -std=gnu11 -Os -Wall -Wextra -Wshadow -Wconversion -Wno-sign-conversion -Werror -static -s
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check bench campaign binary osie worker-aarch64 osie-aarch64 loaders helper clean \
+.PHONY: help demo test check bench campaign binary images osie worker-aarch64 osie-aarch64 loaders keys helper clean \
         packages-build packages-helper packages-arm64 packages-lab packages-test packages-bench
 
 help:
@@ -38,6 +40,7 @@ help:
 	@echo "make campaign  the same tests, for hours"
 	@echo "make bench     benchmarks, each beside a peer"
 	@echo "make binary    dist/tinkbox, the single executable"
+	@echo "make images    the images of the actions in examples/actions, for tinkbox image load"
 	@echo "make osie      the in-memory operating system's kernel and ramdisk; make osie-aarch64: those for arm64"
 
 # apt lets in one at a time; what a package starts when it is installed does not keep the others out.
@@ -85,6 +88,11 @@ tinkbox/boot/loaders/undionly.kpxe: | packages-build
 	install -m 0644 /usr/share/doc/ipxe/copyright $(@D)/LICENCE.ipxe
 	install -m 0644 /usr/lib/ipxe/undionly.kpxe $@
 
+# What distributions sign their images with.  The licence of the last package is what is laid there last.
+keys: $(KEYS)
+$(KEYS): packaging/keys.py $(BIN)/.ready
+	$(BIN)/python packaging/keys.py --output $(@D) --cache $(BUILD)/debs
+
 # What the worker puts into containers: the helper, and tools for those who look into a held one.
 # With musl the helper has a tenth of the size, but is no worse without.
 helper: $(TOOLS)
@@ -100,7 +108,7 @@ $(TOOLS): $(HELPER) tinkbox/__init__.py | packages-helper
 	$$compiler $(CFLAGS_HELPER) -DVERSION="\"$$version\"" -o $@ $(filter %.c,$^)
 
 binary: dist/tinkbox
-dist/tinkbox: $(SOURCES) $(LOADERS) $(TOOLS) $(ONEFILE) $(BIN)/.ready
+dist/tinkbox: $(SOURCES) $(LOADERS) $(KEYS) $(TOOLS) $(ONEFILE) $(BIN)/.ready
 	$(BIN)/pyinstaller --log-level ERROR --noconfirm --distpath dist --workpath $(BUILD)/pyinstaller packaging/tinkbox.spec
 	dist/tinkbox version
 
@@ -117,8 +125,10 @@ osie-aarch64: $(BUILD)/osie/aarch64/initramfs
 $(BUILD)/osie/aarch64/initramfs: dist/tinkbox-aarch64/usr/bin/tinkbox
 	$(BIN)/python -m tinkbox osie build --architecture aarch64 --executable dist/tinkbox-aarch64 --output $(BUILD)/osie --cache $(BUILD)/debs
 
+ACTIONS := install-image image2disk writefile reboot kexec
+images: $(BUILD)/images/.ready
 $(BUILD)/images/.ready: $(wildcard examples/actions/* examples/actions/*/*) packaging/images.py packaging/bytecode.py $(BIN)/.ready
-	PYTHONPATH=. $(BIN)/python packaging/images.py image2disk writefile reboot kexec --output $(BUILD)/images --cache $(BUILD)/debs
+	PYTHONPATH=. $(BIN)/python packaging/images.py $(ACTIONS) --output $(BUILD)/images --cache $(BUILD)/debs
 	touch $@
 
 $(BUILD)/peers/%/.ready:
@@ -149,7 +159,7 @@ demo: $(LAB)
 
 # What the tests use, as far as it can be made side by side: what unpacks packages that apt brings comes behind the others.
 TESTED := dist/tinkbox $(BUILD)/osie/x86_64/initramfs $(BUILD)/images/.ready $(BUILD)/images/.services $(BUILD)/demo/disk.img.zst
-BEFORE_TESTED := packages-build packages-helper packages-lab packages-test loaders helper $(PEERS:%=$(BUILD)/peers/%/.ready) $(BIN)/.ready
+BEFORE_TESTED := packages-build packages-helper packages-lab packages-test loaders keys helper $(PEERS:%=$(BUILD)/peers/%/.ready) $(BIN)/.ready
 SIDE_BY_SIDE := $(MAKE) --no-print-directory -j $$(nproc)
 .PHONY: tested lint unit
 tested: $(TESTED)
@@ -158,13 +168,13 @@ tested: $(TESTED)
 TOGETHER := -n auto --dist loadfile
 
 # What only some of the cells need that are this run's turn (tests/rotation.py), tests.machine.matrix names.
-test: packages-build packages-helper loaders helper
+test: packages-build packages-helper loaders keys helper
 	+$(SIDE_BY_SIDE) dist/tinkbox $(BEFORE_TESTED)
 	+@needed=$$($(BIN)/python -m tests.machine.matrix) && { [ -z "$$needed" ] || $(MAKE) --no-print-directory packages-arm64; } && \
 	$(SIDE_BY_SIDE) tested $$needed
 	$(BIN)/python -m pytest $(TOGETHER) tests --ignore=tests/bench -m "not campaign"
 
-check: packages-build packages-lab loaders helper $(BIN)/.ready
+check: packages-build packages-lab loaders keys helper $(BIN)/.ready
 	+$(SIDE_BY_SIDE) lint unit
 
 lint: $(BIN)/.ready
@@ -187,4 +197,4 @@ bench: packages-test packages-bench $(LAB)
 	@$(BIN)/python -m tests.bench
 
 clean:
-	rm -rf $(BUILD) dist .venv tinkbox/boot/loaders tinkbox/worker/tools
+	rm -rf $(BUILD) dist .venv tinkbox/boot/loaders tinkbox/catalogue/keys tinkbox/worker/tools

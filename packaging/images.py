@@ -34,12 +34,13 @@ from tinkbox.osie.debian import unpack  # noqa: E402
 FOLDERS = {"actions": "action", "services": "service"}
 HEALTH_SECONDS = 1
 CERTIFICATES = "etc/ssl/certs/ca-certificates.crt"
-# Brought by dependencies for the sake of an installed system; no action calls them.
+# Brought by dependencies for the sake of an installed system; an image that needs one names it among its packages.
 LEFT_OUT = (
     "debconf", "dpkg", "openssl", "perl-base", "tar", "readline-common", "media-types", "tzdata", "libsqlite3-0",
     "libreadline8*", "libncursesw6", "libtinfo6", "libdb5.3*", "libselinux1", "libpcre2-8-0", "libkrb5-3",
     "libgssapi-krb5-2", "libkrb5support0", "libk5crypto3", "libkeyutils1", "libcom-err2",
     "libnsl2", "libtirpc3*", "libtirpc-common", "libstdc++6", "openssl-provider-legacy", "netbase",
+    "python3-cffi-backend", "logsave", "libss2",
 )  # fmt: skip
 # Parts of packages, as patterns below the root.
 PRUNED = (
@@ -56,6 +57,8 @@ PRUNED = (
         "_sqlite3", "readline", "_curses*", "_dbm", "_codecs_*", "_ctypes*", "_asyncio", "_multi*", "_test*", "_x*", "ossaudiodev",
         "audioop", "nis", "_decimal",
     )),
+    "usr/lib/python3/dist-packages/zstandard/*cffi*", "usr/lib/python3/dist-packages/zstandard/*_rust*",
+    "usr/share/efivar", "usr/share/gdb", "usr/share/icons", "usr/share/metainfo", "usr/lib/systemd", "usr/lib/udev",
     "usr/bin/py3*", "usr/bin/pdb*", "usr/bin/pygettext*", "usr/bin/pzstd", "lib/*/libmvec.so*", "usr/lib/*/libexpatw.so*",
 )  # fmt: skip
 
@@ -131,7 +134,8 @@ def declaration(folder: Path, made_for: Architecture = X86_64) -> Declaration:
 def root_file_system(image: Declaration, root: Path, cache: Path) -> None:
     """The packages without what a container never uses, and the image's own files."""
     foreign = "" if image.architecture == of_this_machine().debian else image.architecture
-    unpack(image.packages, root, cache=cache, exclude=LEFT_OUT, architecture=foreign)
+    left_out = [name for name in LEFT_OUT if name not in image.packages]
+    unpack(image.packages, root, cache=cache, exclude=left_out, architecture=foreign)
     authorities = sorted((root / "usr/share/ca-certificates").rglob("*.crt"))
     if authorities:  # what the package's own script would do when it is installed
         bundle = root / CERTIFICATES
@@ -139,8 +143,8 @@ def root_file_system(image: Declaration, root: Path, cache: Path) -> None:
         bundle.write_text("".join(path.read_text() for path in authorities))
     kept = {path for pattern in image.keep for path in root.glob(pattern)}
     for pattern in PRUNED:
-        for path in set(root.glob(pattern)) - kept:
-            shutil.rmtree(path) if path.is_dir() and not path.is_symlink() else path.unlink()
+        for path in set(root.glob(pattern)):
+            prune(path, kept)
     # Python finds no module in byte code of another version; then it reads the sources, which takes longer.
     compiled(root / "usr" / "lib" / PYTHON, root, sources=False)
     (root / "tmp").mkdir(exist_ok=True)
@@ -151,6 +155,20 @@ def root_file_system(image: Declaration, root: Path, cache: Path) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(source, path)
         path.chmod(0o644)
+
+
+def prune(path: Path, kept: set[Path]) -> None:
+    """Remove a file, or a folder but for what is kept in it."""
+    if path in kept:
+        return
+    is_folder = path.is_dir() and not path.is_symlink()
+    if is_folder and any(one.is_relative_to(path) for one in kept):
+        for child in list(path.iterdir()):
+            prune(child, kept)
+    elif is_folder:
+        shutil.rmtree(path)
+    else:
+        path.unlink()
 
 
 def everything(root: Path) -> list[Path]:
@@ -174,7 +192,7 @@ def save(layers: list[bytes], image: Declaration, archive: Path) -> None:
     names = [f"{hashlib.sha256(content).hexdigest()}/layer.tar" for content in layers]
     config: dict[str, Any] = {
         "Entrypoint": list(image.entrypoint),
-        "Env": ["PATH=/usr/bin:/bin", f"SSL_CERT_FILE=/{CERTIFICATES}"],
+        "Env": ["PATH=/usr/sbin:/usr/bin:/sbin:/bin", f"SSL_CERT_FILE=/{CERTIFICATES}"],
         "WorkingDir": "/",
     }
     if image.ports:

@@ -26,7 +26,7 @@ ROOT = Path(__file__).parent.parent
 PROGRAM = sorted((ROOT / "tinkbox").rglob("*.py"))
 # Where the reasons are named that each of them gives.
 GIVERS = {
-    Giver.WORKER: ("worker", "runtime", "model/breakpoint.py"),
+    Giver.WORKER: ("worker", "runtime", "model/breakpoint.py", "model/disk_choice.py"),
     Giver.HOST: ("hosting", "runtime"),
     Giver.APPLIANCE: ("engine", "model"),
 }
@@ -34,7 +34,7 @@ GIVERS = {
 NAMES: dict[str, str] = {}
 ENVIRONMENT = {
     "settings/environment.py": "the one reader",
-    "engine/templates/confinement.py": "empties it",
+    "confinement/giving_up.py": "empties it",
     "osie/build.py": "hands it on to the programs that it starts",
     "osie/programs.py": "hands it on to the programs that it starts",
 }
@@ -159,7 +159,8 @@ def documented(name: str) -> dict[str, str]:
 def test_every_field_of_a_template_is_documented() -> None:
     actions = [key for key in template.ACTION_KEYS if key != "namespaces"]
     known = {
-        *(key for key in template.ROOT_KEYS if key not in {"tasks", "breakpoint", "services"}),
+        *(key for key in template.ROOT_KEYS if key not in {"tasks", "breakpoint", "metadata", "services"}),
+        *(f"metadata.{key}" for key in template.METADATA_KEYS),
         *(f"breakpoint.{key}" for key in template.BREAKPOINT_KEYS),
         *(f"tasks[].{key}" for key in template.TASK_KEYS if key != "actions"),
         *(f"tasks[].actions[].{key}" for key in actions),

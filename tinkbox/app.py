@@ -155,6 +155,13 @@ async def _run(settings: Settings, sockets: Sockets, store: Store, stop: asyncio
                 pressure.guard(but="/boot/"), proxy.middleware, appliance.traffic.counted(), keep_last_room(appliance.free),
             ]  # fmt: skip
             await doors.open(each.node, NODE_CONNECTIONS, appliance.node_routes(each), guards)
+            for compatible in each.compatible:
+                await doors.open(
+                    compatible,
+                    NODE_CONNECTIONS,
+                    appliance.compatible_routes(),
+                    [pressure.guard(but="/boot/"), appliance.traffic.counted()],
+                )
         for line in (*contradictions.lowered(settings), *_warnings(settings, sockets), *_tree(settings, sockets)):
             say(line)
         await _keep_running([pressure.run, *doors.parts, *appliance.parts()], appliance.save, stop)

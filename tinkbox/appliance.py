@@ -8,6 +8,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import asdict
 from datetime import UTC, datetime
 from functools import partial
+from ipaddress import IPv4Address
 from pathlib import Path
 
 from aiohttp import web
@@ -41,6 +42,7 @@ from tinkbox.engine.doctor.case import OsieSize
 from tinkbox.engine.doctor.examiner import Examiner, Premises
 from tinkbox.engine.engine import Engine, EngineSettings, Surroundings
 from tinkbox.engine.machines.boot_tickets import Seal
+from tinkbox.engine.metadata.installed_systems import Policy
 from tinkbox.engine.templates.binding import Names
 from tinkbox.engine.turns import Turns
 from tinkbox.hosting import Place
@@ -48,6 +50,7 @@ from tinkbox.hosting.host import ServiceHost
 from tinkbox.hosting.local_link import LocalHostLink
 from tinkbox.listening import DNS_PORT, HTTP_PORT, Listening, Sockets
 from tinkbox.model.disk_usage import LAST_ROOM
+from tinkbox.model.errors import Unavailable
 from tinkbox.model.hardware import MacAddress
 from tinkbox.model.image import parse_reference
 from tinkbox.model.inventory import Inventory
@@ -63,9 +66,13 @@ from tinkbox.model.limits import (
     Limits,
     Room,
 )
+from tinkbox.model.metadata import Defaults
 from tinkbox.node.discovery import routes as discovery_routes
 from tinkbox.node.handed_in import HandedIn
 from tinkbox.node.hosting import routes as hosting_routes
+from tinkbox.node.metadata import compatible_routes
+from tinkbox.node.metadata import routes as metadata_routes
+from tinkbox.node.progress import routes as progress_routes
 from tinkbox.node.routes import routes as worker_routes
 from tinkbox.node.sessions import routes as session_routes
 from tinkbox.node.shells import routes as shell_routes
@@ -80,6 +87,7 @@ from tinkbox.registry.routes import routes as registry_routes
 from tinkbox.registry.storage import ImageStore
 from tinkbox.runtime.docker import DockerRuntime
 from tinkbox.settings.all_settings import Settings
+from tinkbox.settings.metadata import ALL, OFF
 from tinkbox.store.database import Store
 from tinkbox.wire.dhcp.other_server_config import foreign_lines
 from tinkbox.wire.dhcp.pxe import BootService
@@ -89,6 +97,7 @@ Part = Callable[[], Awaitable[object]]
 # Below the data folder.
 BOOT_KEY = "boot.key"
 REGISTRY = "registry"
+_END = "-----END CERTIFICATE-----"
 
 
 class Appliance:
@@ -119,11 +128,13 @@ class Appliance:
         )
         self._neighbours = Neighbours({each.interface.name: each.interface.network for each in sockets.networks})
 
+        self._prober = Prober({each.interface.name: each.interface.network for each in sockets.networks})
+
         # What it decides, and what that is told of the world around it.
         around = Surroundings(
             clock=_now, monotonic=time.monotonic, new_id=_new_id, new_token=_new_token, neighbours=self._neighbours.mac_at, attached=self._neighbours.attached,
             seal=Seal(kept_secret(settings.data / BOOT_KEY).encode()), digest_of=self._digest_of, gather=self._gather,
-            limits=limits, free=self.free,
+            limits=limits, free=self.free, answers=self._answers,
         )  # fmt: skip
         self.engine = Engine(store, around, _said(settings, sockets))
 
@@ -148,15 +159,12 @@ class Appliance:
         """Everything that is to run for as long as the appliance does."""
         parts: list[Part] = [self._store.run, *self.engine.parts(), self._host.run, self._images.uploads.run]
         rate_limit = RateLimit(self.engine.booting.knows, time.monotonic)
-        prober = Prober({each.interface.name: each.interface.network for each in self._sockets.networks})
         transfers = TransferRoom(self._room(TFTP_TRANSFERS), time.monotonic)
         for each in self._sockets.networks:
-            parts += self._first_minutes(each, rate_limit, prober, transfers)
+            parts += self._first_minutes(each, rate_limit, transfers)
         return parts
 
-    def _first_minutes(
-        self, at: Listening, rate_limit: RateLimit, prober: Prober, transfers: TransferRoom
-    ) -> list[Part]:
+    def _first_minutes(self, at: Listening, rate_limit: RateLimit, transfers: TransferRoom) -> list[Part]:
         """What machines on one network ask over UDP."""
         settings, name = self._settings, at.interface.name
         service = BootService(
@@ -184,7 +192,7 @@ class Appliance:
         if at.dhcp is not None:
             parts.append(
                 DhcpServer(
-                    at.dhcp, name, self.engine.booting, self.engine.leases, prober, service, rate_limit,
+                    at.dhcp, name, self.engine.booting, self.engine.leases, self._prober, service, rate_limit,
                     self._room(ADDRESS_PROBES),
                 ).serve
             )  # fmt: skip
@@ -224,6 +232,7 @@ class Appliance:
         others = settings.dhcp.mode in OTHERS_ADDRESSES
         return OperatorDoor(
             machines=self.engine.machines,
+            additions=self.engine.additions,
             seen=self.engine.seen,
             discovery=self.engine.discovery,
             examiner=examiner,
@@ -247,6 +256,7 @@ class Appliance:
             registry=first.registry,
             firmware_traits=self.engine.firmware_knowledge.of,
             limits=self.limits.standings,
+            progress=self.engine.running_progress.of,
             claimants=self.engine.leases.claimants,
         ).routes()
 
@@ -267,13 +277,20 @@ class Appliance:
                 self.engine.booting,
                 self._handed_in,
             ),
+            *progress_routes(self.engine.running_progress, authenticate),
             *session_routes(self.engine.machines.sessions),
             *discovery_routes(self.engine.discovery, self.engine.machines.sessions.authenticate, time.monotonic),
             *hosting_routes(self.engine.services, authenticate, self.engine.machines.progress.contact, self._handed_in),
             *shell_routes(self.engine.shells, authenticate),
             *boot_routes(self.engine.booting, self.engine.credential, self._boot_folder(at)),
+            *metadata_routes(self.engine.installed_systems, self.engine.write_back, at.url),
+            *self.compatible_routes(),
             *self.image_routes(),
         ]
+
+    def compatible_routes(self) -> list[web.RouteDef]:
+        """What machines ask by their address alone, as templates for Tinkerbell have them ask."""
+        return compatible_routes(self.engine.installed_systems) if self._settings.metadata.by_address != OFF else []
 
     def free(self) -> int:
         """The bytes that are free where the data folder is."""
@@ -313,6 +330,13 @@ class Appliance:
             dns=str(at.interface.address) if at.names and settings.node.dns_port == DNS_PORT else "",
             syslog_port=settings.node.syslog_port,
         )
+
+    async def _answers(self, address: IPv4Address) -> bool:
+        """Whether a host answers at an address that is on a network of ours."""
+        for each in self._sockets.networks:
+            if address in each.interface.network:
+                return await self._prober.occupant(address, each.interface.name) is not None
+        return False
 
     async def _gather(self, workflow_id: str) -> bool:
         """Have what the services of a workflow wrote handed over."""
@@ -369,7 +393,27 @@ def _said(settings: Settings, sockets: Sockets) -> EngineSettings:
         rules=settings.discovery.rules,
         retention=settings.retention.of.fitted(room_on_disk(settings.data)),
         tpm_rule=settings.tpm_rule,
+        metadata=_told_systems(settings),
     )
+
+
+def _told_systems(settings: Settings) -> Policy:
+    """What installed systems are told, and for how long; raises Unavailable for certificates that cannot be read."""
+    told = settings.metadata
+    try:
+        ca = told.ca.read_text() if told.ca else ""
+    except (OSError, UnicodeDecodeError) as error:
+        raise Unavailable(f"cannot read metadata.ca, {told.ca}: {error}: name a file of certificates (PEM)") from None
+    found = tuple(each + _END for each in ca.split(_END)[:-1])
+    if told.ca and not found:
+        raise Unavailable(f"metadata.ca, {told.ca}, has no certificate: name a file of certificates (PEM)")
+    defaults = Defaults(
+        ssh_keys=told.ssh_keys,
+        timezone=told.timezone,
+        proxy=told.proxy,
+        ca=tuple(each.strip() + "\n" for each in found),
+    )
+    return Policy(lifetime=told.lifetime, secrets=told.by_address == ALL, defaults=defaults)
 
 
 def room_on_disk(place: Path) -> int:
@@ -395,4 +439,5 @@ def _new_token() -> str:
 
 
 def _size(image: OsieImage) -> OsieSize:
-    return OsieSize(architecture=image.architecture, ramdisk=image.files["initramfs"].size)
+    firmware = frozenset(image.firmware.files) if image.firmware else None
+    return OsieSize(architecture=image.architecture, ramdisk=image.files["initramfs"].size, firmware=firmware)

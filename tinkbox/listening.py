@@ -26,7 +26,7 @@ class Listening:
     """What is listened on at one provisioning interface, on its address alone.
 
     `url` is the node door's there, `registry` the registry's host as image names carry it.  `names` answers DNS, over UDP
-    and TCP.  What the configuration turns off is None.
+    and TCP.  What the configuration turns off is None.  On `compatible` metadata is asked by address, as with Hegel and Tootles.
     """
 
     interface: ProvisioningInterface
@@ -38,6 +38,7 @@ class Listening:
     boot_server: socket.socket | None
     syslog: socket.socket | None
     names: tuple[socket.socket, socket.socket] | None
+    compatible: tuple[socket.socket, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -179,7 +180,20 @@ def _listening(settings: Settings, interface: ProvisioningInterface, binding: _B
         boot_server=udp(BOOT_SERVER_PORT) if answers else None,
         syslog=udp(settings.node.syslog_port) if settings.node.syslog_port else None,
         names=_bind_names(settings, interface, binding) if settings.services.names else None,
+        compatible=tuple(
+            _bind_compatible(address, each, binding)
+            for each in contradictions.metadata_ports(settings, [interface.address])
+        ),
     )
+
+
+def _bind_compatible(address: str, port: int, binding: _Binding) -> socket.socket:
+    try:
+        return binding.tcp(address, port)
+    except Unavailable as error:
+        raise Unavailable(
+            f"{error}; or leave it out of metadata.ports, where metadata is asked for as with Tinkerbell"
+        ) from None
 
 
 def _bind_names(

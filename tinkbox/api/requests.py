@@ -57,8 +57,23 @@ def number(request: web.Request, name: str) -> int:
 
 
 def devices_of(document: Mapping[str, Any]) -> dict[str, str]:
-    """The template's devices, by name; raises Invalid."""
+    """The template's devices and parameters, by name; a list of texts is one text of several lines.  Raises Invalid."""
     devices = document.get("hardware")
-    if not isinstance(devices, dict) or not all(isinstance(each, str) for each in devices.values()):
-        raise Invalid('hardware is a map of device names to addresses, such as {"device_1": "08:00:27:00:00:01"}')
-    return devices
+    if not isinstance(devices, dict):
+        raise _no_devices()
+    return {name: _device(value) for name, value in devices.items()}
+
+
+def _device(value: Any) -> str:
+    if isinstance(value, list) and all(isinstance(each, str) for each in value):
+        return "\n".join(value)
+    if not isinstance(value, str):
+        raise _no_devices()
+    return value
+
+
+def _no_devices() -> Invalid:
+    return Invalid(
+        'hardware is a map of device names to addresses, such as {"device_1": "08:00:27:00:00:01"}; a value is text, or a '
+        "list of texts"
+    )

@@ -4,7 +4,7 @@ import argparse
 from collections.abc import Sequence
 from importlib import import_module
 
-from tinkbox.cli import render_process
+from tinkbox.cli import read_process, render_process
 from tinkbox.cli.flags import folder
 from tinkbox.cli.nouns import NOUNS, version, worker
 
@@ -26,6 +26,8 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
         chosen.command = command
     if chosen.worker:
         chosen.run = worker.work
+    if chosen.read_image:
+        chosen.run = read_process.read
     return chosen
 
 
@@ -45,6 +47,8 @@ def command_line(words: Sequence[str]) -> argparse.ArgumentParser:
     parser.add_argument(
         "--render", action="store_const", const=render_process.render, dest="run", help=argparse.SUPPRESS
     )
+    # What takes a disk image apart, apart from what was started by a person.
+    parser.add_argument("--read-image", metavar="KIND", help=argparse.SUPPRESS)
     worker.add_flags(parser)
     nouns = parser.add_subparsers(title="commands", metavar="COMMAND")
     for name, about in NOUNS.items():

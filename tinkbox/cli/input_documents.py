@@ -2,10 +2,11 @@
 
 import json
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from tinkbox.model.errors import Invalid, NotFound
+from tinkbox.model.errors import Invalid, NotFound, TooLarge
 
 _EXAMPLE = '{"device_1": "08:00:27:00:00:01"}'
 
@@ -28,6 +29,36 @@ def read_text(path: Path | None, what: str) -> str:
         return read_input(path, what).decode()
     except UnicodeDecodeError as error:
         raise Invalid(f"the {what} is not UTF-8 text: {error}") from None
+
+
+def read_bounded_text(path: Path, most: int) -> str:
+    """A named file of at most so many bytes; raises TooLarge, or Invalid for what is not UTF-8."""
+    try:
+        with path.open("rb") as file:
+            content = file.read(most + 1)
+    except OSError as error:
+        raise NotFound(f"cannot read {path}: {error.strerror}") from None
+    if len(content) > most:
+        raise TooLarge(f"{path} has more than {most // 1024} KiB, which is all that fits")
+    try:
+        return content.decode()
+    except UnicodeDecodeError as error:
+        raise Invalid(f"{path} is not UTF-8 text: {error}") from None
+
+
+def read_ssh_keys(paths: Sequence[Path]) -> list[str]:
+    """The public keys of these files, each once; raises Invalid for a private key and for what is none."""
+    from tinkbox.model.ssh_keys import MAX_TEXT, public_keys
+
+    found: dict[str, None] = {}
+    for path in paths:
+        try:
+            with path.open("rb") as file:
+                content = file.read(MAX_TEXT + 1)
+        except OSError as error:
+            raise NotFound(f"cannot read {path}: {error.strerror}") from None
+        found |= dict.fromkeys(public_keys(content.decode(errors="replace"), str(path)))
+    return list(found)
 
 
 def read_devices(text: str) -> dict[str, Any]:

@@ -23,6 +23,8 @@ from tinkbox.wire.messages.hosting import Observed, Wanted, decode_wanted
 from tinkbox.wire.messages.inventory import Accepted, Told, decode_accepted, encode_message
 from tinkbox.wire.messages.journal import Answer, History
 from tinkbox.wire.messages.json_fields import read_object, text
+from tinkbox.wire.messages.progress import Telling
+from tinkbox.wire.messages.progress import encode as encode_telling
 from tinkbox.wire.messages.session import INSTANCE, Challenge, Opened, Opening, decode_answer
 from tinkbox.wire.messages.session import encode as encode_opening
 from tinkbox.wire.messages.worker import (
@@ -109,6 +111,12 @@ class NodeDoor:
         """Ask whether the action may wipe its disks, which look so.  Raises Conflict or NotFound when it is over."""
         answer = await self._send("POST", f"/worker/attempts/{attempt}/disks", disks.encode(looked).encode())
         return disks.decode_answer(answer)
+
+    async def progress(self, attempt: str, telling: Telling) -> None:
+        """Say how far the action is.  Raises NotFound when the appliance is of before there was progress, or as `held`."""
+        path = f"/worker/attempts/{attempt}/progress"
+        # Nobody settles what is missing for a word that may be lost: an appliance that does not know it is left alone.
+        await NodeDoor._exchange(self, "POST", path, encode_telling(telling).encode(), REQUEST_SECONDS)
 
     async def orders(self, attempt: str, seen: str) -> Orders | None:
         """Wait for other orders than those of this mark; None when there are none yet.

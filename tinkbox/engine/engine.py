@@ -10,11 +10,15 @@ from tinkbox.engine.boot.booting import Booting
 from tinkbox.engine.boot.leases import Leases
 from tinkbox.engine.discovery.discovery import Acceptance, Discovery
 from tinkbox.engine.discovery.unknown_machines import UnknownMachines
+from tinkbox.engine.machines.additions import Additions, Addressing, Answers
 from tinkbox.engine.machines.boot_history import Seen
 from tinkbox.engine.machines.boot_tickets import Kind, Seal
 from tinkbox.engine.machines.firmware_knowledge import FirmwareKnowledge
 from tinkbox.engine.machines.machines import Machines
+from tinkbox.engine.machines.metadata_tokens import MetadataTokens
 from tinkbox.engine.machines.sessions import Near
+from tinkbox.engine.metadata.installed_systems import InstalledSystems, Policy
+from tinkbox.engine.metadata.write_back import WriteBack
 from tinkbox.engine.services.routing_table import RoutingTable
 from tinkbox.engine.services.services import Services
 from tinkbox.engine.shells.shells import Shells
@@ -33,6 +37,7 @@ from tinkbox.engine.workflows.image_digests import DigestOf
 from tinkbox.engine.workflows.lost_histories import LostHistories
 from tinkbox.engine.workflows.retention import Retainer
 from tinkbox.engine.workflows.returns import Returns
+from tinkbox.engine.workflows.running_progress import RunningProgress
 from tinkbox.engine.workflows.workflows import Workflows
 from tinkbox.model.boot import Plan
 from tinkbox.model.discovery import Quotas, Rule
@@ -67,6 +72,11 @@ class EngineSettings:
     rules: Sequence[Rule] = ()
     retention: Retention = field(default_factory=Retention)
     tpm_rule: TpmRule = TpmRule.FIRST
+    metadata: Policy = field(default_factory=Policy)
+
+
+async def _nobody(_: IPv4Address) -> bool:
+    return False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,7 +86,8 @@ class Surroundings:
     `monotonic` is a steady clock in seconds, `seal` what boot tickets are known by.  `neighbours` gives the hardware address
     that the kernel has for an IPv4 address of one of our networks, of which `attached` tells that it is one.  `digest_of` gives the digest of an image by its name,
     empty when the appliance's registry has none, None when it is of another; `free` the bytes that are free on our disk.
-    `gather` hands over what the services of a workflow wrote until now, and tells whether there are any near by.
+    `gather` hands over what the services of a workflow wrote until now, and tells whether there are any near by.  `answers` tells whether a host answers at
+    an address on a network of ours.
     """
 
     clock: Callable[[], datetime]
@@ -90,6 +101,7 @@ class Surroundings:
     digest_of: DigestOf
     limits: Limits
     free: Callable[[], int]
+    answers: Answers = _nobody
 
 
 class Engine:
@@ -112,9 +124,12 @@ class Engine:
             supply=self.directory.supply,
             tpm_rule=settings.tpm_rule,
         )  # fmt: skip
+        addressing = Addressing(mode=settings.mode, subnets=settings.subnets, own=settings.own)
+        self.additions = Additions(store, machines, addressing, around.answers, clock)
         self.services = Services(
             store, wakeups, machines, clock, self.directory, settings.names.address, around.digest_of
         )
+        tokens = MetadataTokens(around.seal)
         renderings = Turns(around.limits.of(RENDERINGS))
         self.templates = Templates(store, clock, new_id, renderings, settings.names)
         self.workflows = Workflows(
@@ -124,8 +139,17 @@ class Engine:
         self.shells = Shells(store, wakeups, clock, new_id, new_token, settings.recordings, self.breakpoints.touch)
         self.lost_histories = LostHistories(store, wakeups, machines, clock, new_token, around.digest_of)
         self.attempts = Attempts(
-            store, wakeups, machines, clock, new_token, around.gather, self.directory.name_of, around.digest_of
+            store,
+            wakeups,
+            machines,
+            clock,
+            new_token,
+            around.gather,
+            self.directory.name_of,
+            around.digest_of,
+            tokens.path,
         )
+        self.running_progress = RunningProgress(store, around.monotonic)
         self.deadlines = Deadlines(store, wakeups, machines, clock)
         self.returns = Returns(store, wakeups, machines, clock)
 
@@ -148,14 +172,20 @@ class Engine:
         self.discovery = Discovery(store, wakeups, machines, self.workflows, strangers, clock, acceptance)
         self.booting = Booting(
             machines, self.leases, self.discovery if settings.discovers else None, settings.subnets, settings.mode,
-            around.neighbours, around.attached, around.monotonic, self.firmware_knowledge, settings.own,
+            around.neighbours, around.attached, around.monotonic, self.firmware_knowledge, settings.own, self.discovery.firmware,
         )  # fmt: skip
+
+        # What installed systems ask, and what they tell.
+        self.installed_systems = InstalledSystems(
+            store, machines, self.booting, tokens, settings.metadata, clock, around.monotonic
+        )
+        self.write_back = WriteBack(store, wakeups, machines, clock, around.monotonic)
 
         # What people look at.
         self.seen = Seen(store, machines, self.syslog, clock)
         folders = {Stored.RECORDINGS: settings.recordings, Stored.IMAGES: settings.images}
         self.disk = DiskGauge(store, folders, around.free, settings.retention.keep_free, clock)
-        self.overview = Overview(store, machines, self.disk.usage, clock)
+        self.overview = Overview(store, machines, self.disk.usage, self.running_progress.of, clock)
         self.meter = Meter(store, machines, self.attempts, self.disk.usage, clock)
 
     async def load(self) -> list[str]:

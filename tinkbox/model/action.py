@@ -2,8 +2,16 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from enum import StrEnum
 
 DEFAULT_ACTION_SECONDS = 3_600
+
+
+class Until(StrEnum):
+    """What an action of which the machine goes away waits for."""
+
+    SEEN = ""  # the machine was seen booting
+    PHONE_HOME = "phone-home"  # the installed system told that it is up
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -11,10 +19,10 @@ class Action:
     """One container run.
 
     `timeout` is in seconds; 0 or absent in the text means one hour.  `retries` counts the attempts that a
-    failure may be followed by, `reboot` says that the machine goes away by intention.
+    failure may be followed by, `reboot` says that the machine goes away by intention, `until` what has to happen then.
     Without `helper` its command is process 1 of its container, and nothing can hold it where it ends.
-    `wipes` are the disks that it overwrites, as paths below /dev: one that holds what no workflow put there is not
-    touched unless a person confirmed it.
+    `wipes` are the disks that it overwrites, each as a selection (`disk_selection`): one that holds what no workflow put
+    there is not touched unless a person confirmed it.  `disk` is the selection of the one that it is told of; empty: none.
     """
 
     name: str
@@ -28,5 +36,7 @@ class Action:
     pid: str = ""
     retries: int = 0
     reboot: bool = False
+    until: Until = Until.SEEN
     helper: bool = True
     wipes: tuple[str, ...] = ()
+    disk: str = ""

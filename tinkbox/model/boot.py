@@ -5,6 +5,7 @@ from enum import StrEnum
 from ipaddress import IPv4Address
 from typing import Final
 
+from tinkbox.model.card_firmware import Need
 from tinkbox.model.firmware_traits import LocalBoot
 from tinkbox.model.hardware import Interface, MacAddress
 from tinkbox.model.leases import Lease
@@ -92,6 +93,7 @@ class Plan:
     `workflow` and `reason` are shown on the machine's console: on whose behalf, and why it is parked or waits.
     `script` is the URL of what the workflow supplies.  `hardware_id` is empty for a machine that nobody knows.
     `interface` has the address to give: the reserved one, or that of `lease`; None: another server gives it.
+    `firmware` is whether its cards need some.
     """
 
     boot: Boot
@@ -103,6 +105,7 @@ class Plan:
     loader: Loader = Loader.IPXE
     local_boot: LocalBoot | None = None
     lease: Lease | None = None
+    firmware: Need = Need.UNKNOWN
 
 
 class Stage(StrEnum):
@@ -118,11 +121,15 @@ class Stage(StrEnum):
     SCRIPT = "fetched its boot script"
     KERNEL = "fetched the kernel"
     RAMDISK = "fetched the OSIE"
+    FIRMWARE = "fetched firmware for its cards"
     TICKET = "was given its boot ticket"
     SESSION = "exchanged its boot ticket"
     WORKER = "the worker is in touch"
     LOCAL_DISK = "told to boot its disk"
     DISK_BOOTED = "its disk's system asked for an address"
+    METADATA = "asked for its metadata"
+    CLOUD_INIT = "told what its cloud-init does"
+    PHONED_HOME = "phoned home"
     PARKED = "parked"
     SERVICES = "waits for its workflow's services"
     SUPPLIED = "boots what its workflow supplies"
@@ -136,6 +143,8 @@ class Stage(StrEnum):
     LOADER_FAILED = "did not get its boot loader"
     SCRIPT_REFUSED = "was refused its boot script"
     TICKET_REFUSED = "its boot ticket was refused"
+    METADATA_REFUSED = "was refused another machine's metadata"
+    METADATA_STOLEN = "its metadata was asked for by another machine"
     STILL_THERE = "was seen booting while its worker was there"
     REVOKED = "its credentials were revoked"
     CREDENTIAL = "a credential was made by hand"
@@ -151,6 +160,8 @@ EVIDENCE: Final = frozenset(
         Stage.TICKET,
         Stage.SESSION,
         Stage.TICKET_REFUSED,
+        Stage.METADATA_REFUSED,
+        Stage.METADATA_STOLEN,
         Stage.STILL_THERE,
         Stage.REVOKED,
         Stage.CREDENTIAL,
@@ -158,7 +169,9 @@ EVIDENCE: Final = frozenset(
     }
 )
 # Of these, what any host can cause as often as it likes: it takes no room from the others.
-REFUSALS: Final = frozenset({Stage.TICKET_REFUSED, Stage.STILL_THERE})
+REFUSALS: Final = frozenset({Stage.TICKET_REFUSED, Stage.METADATA_REFUSED, Stage.METADATA_STOLEN, Stage.STILL_THERE})
+# What an installed system tells and asks as often as it likes: it takes no room from the others either.
+INSTALLED: Final = frozenset({Stage.METADATA, Stage.CLOUD_INIT, Stage.PHONED_HOME})
 # What people did about a machine, wherever its boot is.
 DECISIONS: Final = frozenset({Stage.REVOKED, Stage.CREDENTIAL, Stage.TPM_DECIDED})
 

@@ -33,6 +33,7 @@ class Content:
 class Disk:
     """One disk as its machine sees it: `path` is what the template calls it, `name` what it is known by.
 
+    `device` is where it is now, when the template calls it by a selection.
     `name` is its serial number, or where it is plugged in when it has none.  `size` is in bytes.  `problem` says why it
     could not be looked at, `reason` in one word; its contents are not known then.
     """
@@ -43,6 +44,7 @@ class Disk:
     contents: tuple[Content, ...] = ()
     reason: AnyReason = NO_REASON
     problem: str = ""
+    device: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,9 +96,10 @@ def refusal(disk: Disk, not_ours: Sequence[Content], workflow_id: str) -> Refuse
         return Refused(reason=disk.reason or Reason.DISK_UNREADABLE, message=disk.problem)
     if not not_ours:
         return None
+    meant = f", by `{disk.path}`" if disk.device else ""
     return Refused(
         reason=Reason.DISK_NOT_EMPTY,
-        message=f"{disk.path} ({disk.name}, {_size(disk.size)}) holds what no workflow put there: {listed(not_ours)}; "
+        message=f"{disk.device or disk.path} ({disk.name}, {_size(disk.size)}{meant}) holds what no workflow put there: {listed(not_ours)}; "
         f"if it can go: tinkbox workflow retry {workflow_id} --confirm-wipe",
     )
 

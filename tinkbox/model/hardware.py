@@ -340,6 +340,14 @@ def _is_netmask(mask: IPv4Address) -> bool:
         return False
 
 
+def called(hardware: Hardware | None, otherwise: str = "") -> str:
+    """What people call a machine: its host name, else its name; where it has neither, `otherwise` or its id."""
+    if hardware is None:
+        return otherwise
+    hostname = next((each.hostname for each in hardware.interfaces if each.hostname), "")
+    return hostname or hardware.name or otherwise or hardware.id
+
+
 def primary(hardware: Hardware) -> Interface:
     """The interface a machine is shown by: the first that netboots, else the first."""
     return next((each for each in hardware.interfaces if each.allow_pxe), hardware.interfaces[0])

@@ -94,6 +94,17 @@ def action_leaving(action: PlannedAction, attempt: str) -> Fact:
     }
 
 
+def phoned_home(action: PlannedAction | None, worker: str, told: str) -> Fact:
+    """The system that was installed on a machine told that it is up; `action` is the one that waits for it."""
+    which = _which(action, "") if action else {"worker": worker}
+    return "machine.phoned-home", {**{name: value for name, value in which.items() if value != ""}, "message": told}
+
+
+def first_boot_failed(worker: str, module: str, result: str, message: str) -> Fact:
+    """A module of an installed system's cloud-init failed, or warned."""
+    return "machine.cloud-init", {"worker": worker, "module": module, "result": result, "message": message}
+
+
 def action_ended(
     action: PlannedAction, attempt: str, outcome: Outcome, seconds: float, *, again: bool, held: float | None = None
 ) -> Fact:

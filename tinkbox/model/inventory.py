@@ -28,6 +28,24 @@ class Card:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Device:
+    """What is plugged in for a network or for disks, by its `place`, such as 0000:03:00.0 on the PCI bus.
+
+    `id` is vendor and device there, such as 14e4:163b, empty on other buses.  `kind` is `network` or `storage`.  `driver` is
+    what drives it, empty: nothing; `module` the kernel module for it, empty: the OSIE has none.  It `asks_firmware` if that
+    module may load some, and `missing` are the files that it asked for and did not find.
+    """
+
+    place: str
+    id: str = ""
+    kind: str = ""
+    driver: str = ""
+    module: str = ""
+    asks_firmware: bool = False
+    missing: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Inventory:
     """`memory` in bytes; `firmware` is `bios` or `uefi`; `bmc` the address of its management controller, or empty."""
 
@@ -45,6 +63,7 @@ class Inventory:
     bmc: str = ""
     disks: tuple[Disk, ...] = ()
     cards: tuple[Card, ...] = ()
+    devices: tuple[Device, ...] = ()
 
 
 def summary(inventory: Inventory) -> str:

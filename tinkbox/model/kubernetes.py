@@ -135,8 +135,6 @@ UNHEEDED: Mapping[str, Mapping[str, Unheeded]] = {
         "spec.bmcRef": Unheeded(text=_NO_BMC),
         "spec.references": Unheeded(text="templates have no .references here"),
         "spec.resources": Unheeded(text="kept, and nothing here reads it"),
-        "spec.userData": Unheeded(text="kept for templates, and not served to the machine yet"),
-        "spec.vendorData": Unheeded(text="kept for templates, and not served to the machine yet"),
         "spec.interfaces[].dhcp.tftp_server_name": Unheeded(
             text="this machine would get tinkbox's own loader instead of that server's", harmful=True
         ),

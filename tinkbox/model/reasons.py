@@ -96,6 +96,27 @@ class Reason(StrEnum):
         "the machine went away by intention (`reboot: true`) and was not seen again within the action's `timeout`",
         "look at the machine's console; when it is only slow to boot, raise the action's timeout",
     )
+    NEVER_PHONED_HOME = (
+        "NeverPhonedHome",
+        Giver.APPLIANCE,
+        (
+            "the machine went away to boot the installed system (`until: phone-home`), and that did not tell within the action's "
+            "`timeout` that it is up; the message says how far it came"
+        ),
+        (
+            "look at the machine's console and at its timeline (tinkbox hardware watch); when it is only slow, raise the action's "
+            "timeout; tinkbox workflow retry --from the action that writes the image begins anew"
+        ),
+    )
+    CLOUD_INIT_FAILED = (
+        "CloudInitFailed",
+        Giver.APPLIANCE,
+        "the installed system is up, and modules of its cloud-init failed; the message names them",
+        (
+            "log in and read /var/log/cloud-init.log and /var/log/cloud-init-output.log; correct user-data, then tinkbox workflow "
+            "create, or retry --from the action that writes the image"
+        ),
+    )
     FAILED_AT_BREAKPOINT = (
         "FailedAtBreakpoint",
         Giver.WORKER | Giver.APPLIANCE,
@@ -312,8 +333,14 @@ class Reason(StrEnum):
     NO_SUCH_DISK = (
         "NoSuchDisk",
         Giver.WORKER,
-        "the action wipes a disk that this machine does not have; the message says which it has",
-        "correct the template's `wipes`; a disk that is missing may be unplugged, or its driver not in the OSIE",
+        "the action's `disk` or `wipes` names a disk that this machine does not have; the message says which it has",
+        "correct the template's `disk` and `wipes`; a disk that is missing may be unplugged, or its driver not in the OSIE",
+    )
+    DISK_AMBIGUOUS = (
+        "DiskAmbiguous",
+        Giver.WORKER,
+        "the action's `disk` or `wipes` means several disks of this machine, and must mean one; the message lists them",
+        "say in the template which one is meant, such as by serial= and what the message shows",
     )
     DISK_UNREADABLE = (
         "DiskUnreadable",

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 
 from tinkbox.model.action import Action
 from tinkbox.model.breakpoint import Breakpoints
+from tinkbox.model.metadata import Metadata
 from tinkbox.model.services import Service
 
 MAX_TEXT = 256 * 1024  # bytes of UTF-8: a template, and what comes out when it is rendered
@@ -16,7 +17,7 @@ MAX_READY_SECONDS = 604_800
 MAX_CHECKS = 10_000
 
 # Every key of a template, level by level; docs/templates.md has a row for each.
-ROOT_KEYS = ("version", "name", "id", "global_timeout", "breakpoint", "services", "tasks")
+ROOT_KEYS = ("version", "name", "id", "global_timeout", "breakpoint", "metadata", "services", "tasks")
 SERVICE_KEYS = (
     "name", "worker", "image", "command", "environment", "volumes", "labels", "urls", "healthcheck", "restart", "ports",
     "timeout", "mem_limit", "cpus", "pids_limit",
@@ -25,9 +26,10 @@ HEALTHCHECK_KEYS = ("test", "interval", "timeout", "start_period", "retries", "d
 TASK_KEYS = ("name", "worker", "volumes", "environment", "actions")
 ACTION_KEYS = (
     "name", "image", "timeout", "command", "on-timeout", "on-failure", "volumes", "environment", "pid", "namespaces",
-    "retries", "if", "reboot", "helper", "wipes",
+    "retries", "if", "reboot", "until", "helper", "disk", "wipes",
 )  # fmt: skip
 NAMESPACE_KEYS = ("network", "pid")
+METADATA_KEYS = ("hostname", "ssh_keys", "user_data", "vendor_data", "network")
 BREAKPOINT_KEYS = ("onFailure", "before", "after", "timeout", "onExpiry")
 
 # What other forms of Tinkerbell's actions call the same thing.
@@ -63,7 +65,7 @@ class Task:
 class Definition:
     """A template after rendering and validation.  `global_timeout` in seconds, 0: none.
 
-    `breakpoints` are armed when a workflow is made of it.
+    `breakpoints` are armed when a workflow is made of it, `metadata` is for the systems that it installs.
     """
 
     name: str
@@ -72,6 +74,7 @@ class Definition:
     version: str = "0.1"
     global_timeout: int = 0
     breakpoints: Breakpoints = field(default_factory=Breakpoints)
+    metadata: Metadata = field(default_factory=Metadata)
 
 
 def merged_volumes(task: Task, action: Action) -> tuple[str, ...]:

@@ -7,7 +7,7 @@ import os
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from importlib import resources
 from pathlib import Path
@@ -15,11 +15,11 @@ from typing import Final
 
 from tinkbox import __version__
 from tinkbox.model.errors import Unavailable
-from tinkbox.osie import modules
+from tinkbox.osie import firmware, modules
 from tinkbox.osie.architectures import Architecture, of_this_machine
 from tinkbox.osie.debian import unpack
 from tinkbox.osie.executable import Executable
-from tinkbox.osie.image import OsieFile, OsieImage, describe, write
+from tinkbox.osie.image import FIRMWARE, LICENCES, Firmware, OsieFile, OsieImage, describe, write
 from tinkbox.osie.libraries import closure
 from tinkbox.osie.programs import environment
 from tinkbox.osie.tree import Tree
@@ -47,10 +47,17 @@ COMPRESSION: Final = "-9"
 
 
 def build(
-    output: Path, executable: Path, cache: Path, progress: Callable[[str], None], architecture: Architecture
+    output: Path,
+    executable: Path,
+    cache: Path,
+    progress: Callable[[str], None],
+    architecture: Architecture,
+    *,
+    with_firmware: bool = True,
 ) -> OsieImage:
     """Make OUTPUT/<architecture>/{vmlinuz,initramfs,osie.json}; what was there before stays until the new one is whole.
 
+    `with_firmware` makes `firmware` beside them: the second ramdisk, with what cards need of Debian's non-free-firmware.
     `executable` is what becomes the worker (`osie.executable`); `cache` keeps downloaded packages; `progress` is told
     each step.  Raises NotFound without executable, Invalid for one of another processor, Unavailable without package
     mirror.
@@ -74,20 +81,47 @@ def build(
         patterns = "".join((FILES / name).read_text() for name in ("modules.txt", f"modules-{architecture.name}.txt"))
         for pattern in modules.prune(packages, kernel, patterns, tools / "bin" / "busybox"):
             progress(f"no module of kernel {kernel} matches {pattern}")
+        folder = packages / "lib" / "modules" / kernel
+        asked, needs = firmware.wanted(folder), modules.read_dependencies((folder / "modules.dep").read_text())
         progress("packing the ramdisk")
         shutil.copyfile(packages / "boot" / f"vmlinuz-{kernel}", made / "vmlinuz")
-        compress(compose(packages, kernel, worker, architecture).archive(), made / "initramfs", tools, here)
+        tree = compose(packages, kernel, worker, architecture)
+        tree.file(f"usr/lib/modules/{kernel}/modules.firmware", firmware.index(firmware.inherited(asked, needs)))
+        compress(tree.archive(), made / "initramfs", tools, here)
+        names, held = ["vmlinuz", "initramfs"], None
+        if with_firmware:
+            progress(f"choosing firmware of {firmware.COMPONENT} that the modules ask for")
+            sources = firmware.fetch(Path(scratch, FIRMWARE), cache, foreign)
+            held = add_firmware(made, asked, sources, tools)
+            unpacked = (*unpacked, *(package for source in sources for package in source.packages))
+            names.append(FIRMWARE)
+            progress(
+                f"{len(held.files)} files for {len(held.modules)} modules; no package has {len(held.absent)} others"
+            )
         image = OsieImage(
             architecture=architecture.name,
             version=__version__,
             kernel=kernel,
-            files={name: describe(made / name) for name in ("vmlinuz", "initramfs")},
+            files={name: describe(made / name) for name in names},
             packages={one.name: one.version for one in unpacked},
+            firmware=held,
         )
         write(image, made)
         _replace(output / architecture.name, made, Path(scratch, "before"))
     progress(f"{output / architecture.name}: {', '.join(_told(name, file) for name, file in image.files.items())}")
     return image
+
+
+def add_firmware(
+    made: Path, asked: Mapping[str, tuple[str, ...]], sources: Sequence[firmware.Unpacked], tools: Path
+) -> Firmware:
+    """Make the second ramdisk in the folder `made`, of what modules ask for; returns what is in it."""
+    chosen = firmware.choose(asked, sources)
+    tree, licences = firmware.compose(chosen, sources)
+    compress(tree.archive(), made / FIRMWARE, tools, of_this_machine())
+    (made / LICENCES).write_bytes(licences)
+    files = tuple(sorted({*chosen.files, *chosen.links}))
+    return Firmware(files=files, modules=chosen.modules, absent=chosen.absent)
 
 
 def kernel_version(packages: Path, architecture: Architecture) -> str:

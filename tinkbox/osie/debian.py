@@ -19,8 +19,10 @@ from typing import Final
 
 from tinkbox.model.errors import Invalid, Unavailable
 from tinkbox.osie.programs import run
+from tinkbox.osie.sources import with_component
 
 _CHOSEN: Final = re.compile(r"^Inst (?P<name>\S+) \((?P<version>\S+) .*\[(?P<architecture>\w+)\]\)", re.MULTILINE)
+_FIELD: Final = re.compile(r"^(Package|Version|Architecture): (\S+)$", re.MULTILINE)
 _NAME: Final = re.compile(r"[a-z0-9][a-z0-9+.-]+")
 _COMPLAINT: Final = re.compile(r"^[EW]: (.+)$", re.MULTILINE)
 
@@ -40,7 +42,13 @@ class Package:
 
 
 def unpack(
-    packages: Sequence[str], root: Path, *, cache: Path, exclude: Sequence[str] = (), architecture: str = ""
+    packages: Sequence[str],
+    root: Path,
+    *,
+    cache: Path,
+    exclude: Sequence[str] = (),
+    architecture: str = "",
+    component: str = "",
 ) -> tuple[Package, ...]:
     """Unpack these packages and what they depend on, but not the excluded, into the folder `root`.
 
@@ -49,16 +57,17 @@ def unpack(
     any more (Debian 13).
     `architecture` is Debian's name for one that is not this machine's.  `cache` keeps what was downloaded and what was
     resolved: the second time neither mirror nor network is needed, and the versions are the same.  Remove it to get
-    newer ones.  Returns what was unpacked.
+    newer ones.  With `component` they come from that component alone, such as `non-free-firmware`, whether this machine's
+    sources name it or not; those that the release does not have are left out.  Returns what was unpacked.
     Raises Invalid for a package that the sources do not have, Unavailable when they cannot be reached.
     """
     wrong = [name for name in packages if not _NAME.fullmatch(name)]
     wrong += [pattern for pattern in exclude if not _NAME.fullmatch(pattern.replace("*", "+"))]
     if wrong:
         raise Invalid(f"no names of Debian packages: {', '.join(map(repr, wrong))}")
-    folder = cache.absolute() / "-".join(filter(None, (_release(), architecture)))
+    folder = cache.absolute() / "-".join(filter(None, (_release(), architecture, component)))
     with _alone_in(folder):
-        apt = Apt(folder, architecture)
+        apt = Apt(folder, architecture, component)
         kept = folder / "resolved" / f"{hashlib.sha256(' '.join(packages).encode()).hexdigest()[:16]}.json"
         chosen = _remembered(kept)
         if not chosen or apt.missing(_without(exclude, chosen)):
@@ -76,9 +85,12 @@ def unpack(
 
 
 class Apt:
-    """`apt-get` with everything it writes below `folder`, for this machine's architecture or another."""
+    """`apt-get` with everything it writes below `folder`, for this machine's architecture or another.
 
-    def __init__(self, folder: Path, architecture: str = "") -> None:
+    With `component` it knows only what that has.
+    """
+
+    def __init__(self, folder: Path, architecture: str = "", component: str = "") -> None:
         self._foreign = (
             (f"APT::Architecture={architecture}", f"APT::Architectures={architecture}") if architecture else ()
         )
@@ -88,6 +100,11 @@ class Apt:
         for path in (self.archives, self._indexes / "partial", self._state / "archives" / "partial"):
             path.mkdir(parents=True, exist_ok=True)
         (self._state / "status").touch()
+        self._sources: tuple[str, ...] = ()
+        if component:
+            path = self._state / f"{component}.sources"
+            path.write_text(with_component(component, _codename()))
+            self._sources = (f"Dir::Etc::sourcelist={path}", "Dir::Etc::sourceparts=/dev/null")
 
     @property
     def updated(self) -> bool:
@@ -99,11 +116,26 @@ class Apt:
         return _complaints(self._run("update").stderr)
 
     def resolve(self, packages: Sequence[str]) -> tuple[Package, ...]:
-        """What would be installed on an empty machine.  Raises Invalid when that cannot be."""
+        """What would be installed on an empty machine, of a component just these.  Raises Invalid when that cannot be."""
+        if self._sources:
+            return self._of_component(packages)
         answer = self._run("install", "--simulate", "--no-install-recommends", *packages)
         chosen = tuple(Package(**match.groupdict()) for match in _CHOSEN.finditer(answer.stdout))
         if answer.returncode or not chosen:
             raise Invalid(_complaints(answer.stderr) or answer.stdout.strip()[-300:])
+        return chosen
+
+    def _of_component(self, packages: Sequence[str]) -> tuple[Package, ...]:
+        """Those of them that it has; what they depend on may be of another component, and is not needed to unpack them."""
+        answer = self._run("show", "--no-all-versions", *packages, program="apt-cache")
+        found = (dict(_FIELD.findall(stanza)) for stanza in answer.stdout.split("\n\n"))
+        chosen = tuple(
+            Package(name=each["Package"], version=each["Version"], architecture=each["Architecture"])
+            for each in found
+            if each.keys() >= {"Package", "Version", "Architecture"}
+        )
+        if not chosen:
+            raise Invalid(_complaints(answer.stderr) or "they have no such packages")
         return chosen
 
     def missing(self, packages: Sequence[Package]) -> list[Package]:
@@ -126,7 +158,9 @@ class Apt:
                 "is the package mirror reachable from here?"
             )
 
-    def _run(self, *arguments: str, folder: Path | None = None) -> subprocess.CompletedProcess[str]:
+    def _run(
+        self, *arguments: str, folder: Path | None = None, program: str = "apt-get"
+    ) -> subprocess.CompletedProcess[str]:
         options = (
             f"Dir::State={self._state}",
             f"Dir::State::lists={self._indexes}",
@@ -139,8 +173,10 @@ class Apt:
             "APT::Sandbox::User=root",  # the usual one cannot write below /root
             "APT::Get::AllowUnauthenticated=false",
             *self._foreign,
+            *self._sources,
         )
-        command = ["apt-get", "-q", "-y", *(word for option in options for word in ("-o", option)), *arguments]
+        flags = ("-q", "-y") if program == "apt-get" else ("-q",)
+        command = [program, *flags, *(word for option in options for word in ("-o", option)), *arguments]
         return run(command, folder=folder)
 
 
@@ -209,8 +245,11 @@ def _complaints(text: str) -> str:
 
 def _release() -> str:
     """Packages of different releases are not to be mixed."""
-    release = platform.freedesktop_os_release()
-    return f"{release.get('ID', 'linux')}-{release.get('VERSION_CODENAME', 'unknown')}"
+    return f"{platform.freedesktop_os_release().get('ID', 'linux')}-{_codename()}"
+
+
+def _codename() -> str:
+    return platform.freedesktop_os_release().get("VERSION_CODENAME", "unknown")
 
 
 @contextmanager

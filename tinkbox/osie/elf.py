@@ -1,4 +1,7 @@
-"""What a program asks its loader for, read from its file: so that a foreign one need not be run (System V ABI, chapter 5)."""
+"""What is in programs, libraries and kernel modules, read from their files (System V ABI, chapters 4 and 5).
+
+So that a foreign one need not be run.
+"""
 
 import struct
 from pathlib import Path
@@ -7,6 +10,7 @@ from typing import Final
 _MAGIC: Final = b"\x7fELF\x02\x01"  # 64 bits, little-endian
 _HEADER: Final = struct.Struct("<16sHHIQQQIHHHHHH")
 _SEGMENT: Final = struct.Struct("<IIQQQQQQ")
+_SECTION: Final = struct.Struct("<IIQQQQIIQQ")
 _ENTRY: Final = struct.Struct("<qQ")
 _LOAD, _DYNAMIC = 1, 2
 _END, _NEEDED, _STRINGS = 0, 1, 5
@@ -49,6 +53,26 @@ def needed(content: bytes) -> tuple[str, ...]:
         return tuple(_text(content, strings + name) for name in entries[_NEEDED])
     except (struct.error, KeyError) as error:
         raise ValueError(f"a damaged ELF file ({error})") from None
+
+
+def section(content: bytes, name: str) -> bytes:
+    """What a section holds, such as `.modinfo` of a kernel module; empty when there is none of that name.
+
+    Raises ValueError when it is not a whole ELF file of 64 bits.
+    """
+    if not content.startswith(_MAGIC):
+        raise ValueError("no ELF file of 64 bits")
+    try:
+        header = _HEADER.unpack_from(content)
+        place, size, count, of_names = header[6], header[11], header[12], header[13]
+        sections = [_SECTION.unpack_from(content, place + number * size) for number in range(count)]
+        names = sections[of_names][4] if count else 0
+        for found in sections:
+            if _text(content, names + found[0]) == name:
+                return content[found[4] : found[4] + found[5]]
+    except (struct.error, IndexError) as error:
+        raise ValueError(f"a damaged ELF file ({error})") from None
+    return b""
 
 
 def _offset(segments: list[tuple[int, ...]], address: int) -> int:

@@ -1,4 +1,4 @@
-"""A built OSIE on disk: FOLDER/<architecture>/{vmlinuz,initramfs,osie.json}."""
+"""A built OSIE on disk: FOLDER/<architecture>/{vmlinuz,initramfs,osie.json}, and mostly firmware beside them."""
 
 import errno
 import hashlib
@@ -7,12 +7,16 @@ import os
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
 from tinkbox.host_users import user_name
 from tinkbox.model.errors import Invalid, Unavailable
 
 DESCRIPTION = "osie.json"
 FILES = ("vmlinuz", "initramfs")
+# The second ramdisk, and the licences of what is in it.
+FIRMWARE = "firmware"
+LICENCES = "firmware.copyright"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -22,14 +26,27 @@ class OsieFile:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Firmware:
+    """What the second ramdisk holds: `files` below /lib/firmware, and the `modules` that ask for them.
+
+    `absent` are those that modules ask for and no package has.
+    """
+
+    files: tuple[str, ...]
+    modules: Mapping[str, tuple[str, ...]]
+    absent: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class OsieImage:
-    """What an OSIE was made of; osie.json holds just this."""
+    """What an OSIE was made of; osie.json holds just this.  `firmware` is None where it has no second ramdisk."""
 
     architecture: str
     version: str
     kernel: str
     files: Mapping[str, OsieFile]
     packages: Mapping[str, str]
+    firmware: Firmware | None = None
 
 
 def describe(path: Path) -> OsieFile:
@@ -58,9 +75,18 @@ def read(folder: Path) -> OsieImage:
                 for name, file in entry["files"].items()
             },
             packages={str(name): str(version) for name, version in entry["packages"].items()},
+            firmware=_firmware(entry["firmware"]) if entry.get("firmware") is not None else None,
         )
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise Invalid(f"{path} does not describe an OSIE ({error}): build it again with `tinkbox osie build`") from None
+
+
+def _firmware(entry: Mapping[str, Any]) -> Firmware:
+    return Firmware(
+        files=tuple(map(str, entry["files"])),
+        modules={str(name): tuple(map(str, files)) for name, files in entry["modules"].items()},
+        absent=tuple(map(str, entry["absent"])),
+    )
 
 
 def _refuse_unreadable(folder: Path) -> None:
@@ -69,7 +95,7 @@ def _refuse_unreadable(folder: Path) -> None:
         for place in folder.iterdir() if folder.is_dir() else ():
             if place.is_dir() and not place.name.startswith("."):
                 for each in place.iterdir():
-                    if each.name in (DESCRIPTION, *FILES):
+                    if each.name in (DESCRIPTION, *FILES, FIRMWARE):
                         _refuse_unreadable_file(each)
     except PermissionError as error:
         raise Unavailable(

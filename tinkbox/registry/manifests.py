@@ -36,11 +36,15 @@ class Descriptor:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Manifest:
-    """What a manifest needs: an image has `blobs` (the configuration first), an index has `manifests`."""
+    """What a manifest needs: an image has `blobs` (the configuration first), an index has `manifests`.
+
+    `artifact_type` is empty for a container image.
+    """
 
     media_type: str
     blobs: tuple[Descriptor, ...] = ()
     manifests: tuple[Descriptor, ...] = ()
+    artifact_type: str = ""
 
     @property
     def digests(self) -> frozenset[str]:
@@ -73,7 +77,10 @@ def parse_manifest(content: bytes, content_type: str = "") -> Manifest:
         for descriptor, entry in zip(_descriptors(document, "layers"), document["layers"], strict=True)
         if not entry.get("urls")  # a foreign layer is fetched from there, and need not be here
     ]
-    return Manifest(media_type=media_type, blobs=(config, *layers))
+    artifact = document.get("artifactType")
+    return Manifest(
+        media_type=media_type, blobs=(config, *layers), artifact_type=artifact if isinstance(artifact, str) else ""
+    )
 
 
 def nested(listed: Iterable[Descriptor], read: Callable[[Descriptor], Manifest]) -> Mapping[str, Manifest]:

@@ -19,10 +19,12 @@ from typing import TypedDict
 from tinkbox.model.errors import Conflict, Invalid, NotFound, TooLarge, Unavailable
 from tinkbox.model.image import REPOSITORY, parse_reference
 from tinkbox.model.limits import Limits
+from tinkbox.model.system_image import ARTIFACT_TYPE
 from tinkbox.registry.archive import Archive, unpack
 from tinkbox.registry.blobs import Blobs, make_folder
 from tinkbox.registry.manifests import INDEXES, MAX_MANIFEST, Manifest, nested, parse_manifest, reachable
 from tinkbox.registry.repositories import Link, Repositories
+from tinkbox.registry.system_images import SystemImageLine, system_image, system_images
 from tinkbox.registry.uploads import Upload, Uploads
 
 PROMISED_FOR = timedelta(hours=1)
@@ -30,13 +32,17 @@ _log = logging.getLogger(__name__)
 
 
 class ImageLine(TypedDict):
-    """One line of `tinkbox image list`; `tag` is empty for a manifest that has none, `size` is that of all its blobs, each once."""
+    """One line of `tinkbox image list`; `tag` is empty for a manifest that has none, `size` is that of all its blobs, each once.
+
+    `kind` is `container`, `system` for a system image, or `artifact` for anything else that a registry keeps.
+    """
 
     name: str
     tag: str
     digest: str
     size: int
     pushed_at: str
+    kind: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -143,6 +149,16 @@ class ImageStore:
         async with self._turn:
             return await asyncio.to_thread(self._images)
 
+    async def system_images(self) -> list[SystemImageLine]:
+        """The system images, with what they say of themselves."""
+        async with self._turn:
+            return await asyncio.to_thread(system_images, self._repositories, self._blobs)
+
+    async def system_image(self, reference: str) -> SystemImageLine:
+        """The system image that a name means; raises NotFound, and Invalid for an image of another kind."""
+        async with self._turn:
+            return await asyncio.to_thread(system_image, self._repositories, self._blobs, reference)
+
     async def load(self, stream: AsyncIterator[bytes], *, who: str) -> list[str]:
         """Store the images of an archive that `docker save` or skopeo wrote; returns their names.
 
@@ -226,7 +242,14 @@ class ImageStore:
             sizes = {digest: _size(digest, manifests) for digest in {link.digest for _, link in listed}}
             for tag, link in listed:
                 size = sizes[link.digest]
-                line = ImageLine(name=repository, tag=tag, digest=link.digest, size=size, pushed_at=link.pushed_at)
+                line = ImageLine(
+                    name=repository,
+                    tag=tag,
+                    digest=link.digest,
+                    size=size,
+                    pushed_at=link.pushed_at,
+                    kind=_kind(manifests.get(link.digest)),
+                )
                 lines.append(line)
         return lines
 
@@ -283,6 +306,12 @@ class ImageStore:
         self._promised = {digest: at for digest, at in self._promised.items() if now - at < PROMISED_FOR}
         for digest in [each for each in self._blobs if each not in needed and each not in self._promised]:
             self._blobs.remove(digest)
+
+
+def _kind(manifest: Manifest | None) -> str:
+    if manifest is None or not manifest.artifact_type:
+        return "container"
+    return "system" if manifest.artifact_type == ARTIFACT_TYPE else "artifact"
 
 
 def _size(digest: str, manifests: Mapping[str, Manifest]) -> int:

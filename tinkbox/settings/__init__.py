@@ -4,7 +4,16 @@
 reads the environment.
 """
 
-from tinkbox.settings.environment import ClientTarget, terminal_kind
+from tinkbox.settings.environment import ClientTarget, default_cache, own_configuration, terminal_kind
 from tinkbox.settings.file import CONFIG, client_target, is_draft, load
 
-__all__ = ["CONFIG", "ClientTarget", "client_target", "is_draft", "load", "terminal_kind"]
+__all__ = [
+    "CONFIG",
+    "ClientTarget",
+    "client_target",
+    "default_cache",
+    "is_draft",
+    "load",
+    "own_configuration",
+    "terminal_kind",
+]

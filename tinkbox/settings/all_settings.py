@@ -16,6 +16,7 @@ from tinkbox.settings.discovery import Discovery
 from tinkbox.settings.doors import Node, Operator
 from tinkbox.settings.environment import default_data
 from tinkbox.settings.limits import Limits
+from tinkbox.settings.metadata import ToldSystems
 from tinkbox.settings.retention import Kept
 from tinkbox.settings.services import GONE, Services
 
@@ -74,6 +75,7 @@ class Settings:
         "Docker engine for workflow services; everything else works without it",
     )
     services: Services = section(Services, gone=GONE)
+    metadata: ToldSystems = section(ToldSystems)
     limits: Limits = section(Limits)
     retention: Kept = section(Kept)
 

@@ -14,6 +14,7 @@ from tinkbox.model.retention import KEEP_FREE
 from tinkbox.model.sizes import show_size
 from tinkbox.settings.all_settings import Settings
 from tinkbox.settings.doors import Endpoint
+from tinkbox.settings.metadata import COMPATIBLE_PORTS, OFF
 from tinkbox.settings.services import Services
 
 _HEARING: Final = ("pool", "proxy")  # modes of DHCP in which unknown machines can have an address and be answered
@@ -56,7 +57,7 @@ def on_networks(settings: Settings, own: Sequence[IPv4Address], subnets: Sequenc
         if chosen.subnet_of(subnet.network) and chosen != Services().subnets:
             text = f"{chosen} lies in {subnet.network}, where machines are: name addresses that nothing else uses"
             yield Problem(key="services.subnets", text=text)
-    for key, port in _tcp(settings):
+    for key, port in [*_tcp(settings), *_chosen_ports(settings)]:
         if port == settings.operator.listen.port and _reached(settings.operator.listen, own):
             text = f"{settings.operator.listen} is what {key} takes already: choose another port for one of the two"
             yield Problem(key="operator.listen", text=text)
@@ -139,6 +140,23 @@ def _tcp(settings: Settings) -> Sequence[tuple[str, int]]:
     return [("node.http_port", settings.node.http_port), *names]
 
 
+def metadata_ports(settings: Settings, own: Sequence[IPv4Address]) -> list[int]:
+    """The ports of their own that the compatible paths of metadata have; a default that nobody chose gives way to others."""
+    if settings.metadata.by_address == OFF:
+        return []
+    taken = {port for _, port in _tcp(settings)}
+    if _reached(settings.operator.listen, own):
+        taken.add(settings.operator.listen.port)
+    return [each for each in settings.metadata.ports if each not in taken]
+
+
+def _chosen_ports(settings: Settings) -> Sequence[tuple[str, int]]:
+    """Those of them that a person wrote down."""
+    if settings.metadata.ports == COMPATIBLE_PORTS or settings.metadata.by_address == OFF:
+        return []
+    return [("metadata.ports", each) for each in settings.metadata.ports]
+
+
 def _udp(settings: Settings) -> Sequence[tuple[str, int]]:
     names = [("node.dns_port", settings.node.dns_port)] if settings.services.names else []
     syslog = [("node.syslog_port", settings.node.syslog_port)] if settings.node.syslog_port else []
@@ -147,7 +165,7 @@ def _udp(settings: Settings) -> Sequence[tuple[str, int]]:
 
 
 def _ports(settings: Settings) -> Iterator[Problem]:
-    for protocol, ports in (("TCP", _tcp(settings)), ("UDP", _udp(settings))):
+    for protocol, ports in (("TCP", [*_tcp(settings), *_chosen_ports(settings)]), ("UDP", _udp(settings))):
         taken: dict[int, str] = {}
         for key, port in ports:
             if port in taken:

@@ -39,3 +39,17 @@ def default_data() -> Path:
 def terminal_kind() -> str:
     """The operator's terminal, as programs in a shell take it from `TERM`."""
     return os.environ.get("TERM") or "xterm"
+
+
+def default_cache() -> Path:
+    """Where the operator's commands keep what they can fetch again: /var/cache/tinkbox for root, else below $XDG_CACHE_HOME."""
+    if os.geteuid() == 0 and not os.environ.get("XDG_CACHE_HOME"):
+        return Path("/var/cache/tinkbox")
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "tinkbox"
+
+
+def own_configuration() -> Path:
+    """Where a user's own configuration of the commands is: /etc/tinkbox for root, else below $XDG_CONFIG_HOME."""
+    if os.geteuid() == 0 and not os.environ.get("XDG_CONFIG_HOME"):
+        return Path("/etc/tinkbox")
+    return Path(os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config") / "tinkbox"

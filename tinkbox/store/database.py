@@ -37,6 +37,7 @@ from tinkbox.store.holds import HoldTable
 from tinkbox.store.images import ImageTable
 from tinkbox.store.journals import JournalTable
 from tinkbox.store.leases import LeaseTable
+from tinkbox.store.metadata import MetadataTable
 from tinkbox.store.output import SERVICE_RUNS, OutputTable
 from tinkbox.store.queues import QueueTable
 from tinkbox.store.room import RoomTable
@@ -86,6 +87,7 @@ class Tables:
     images: ImageTable
     sessions: SessionTable
     room: RoomTable
+    metadata: MetadataTable
 
     @classmethod
     def on(cls, connection: sqlite3.Connection) -> Self:
@@ -112,6 +114,7 @@ class Tables:
             ImageTable(connection),
             SessionTable(connection),
             RoomTable(connection),
+            MetadataTable(connection),
         )
 
 

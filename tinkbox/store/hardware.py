@@ -7,6 +7,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from functools import lru_cache
+from ipaddress import IPv4Address
 from typing import Final
 
 from tinkbox.model.boot import Stage
@@ -18,6 +19,7 @@ REMEMBERED: Final = 4096
 _RECORDS = """
     SELECT hardware.*,
            (SELECT attempt FROM action WHERE worker = hardware.id AND state = 'LEAVING') AS leaving,
+           (SELECT json_extract(definition, '$.until') FROM action WHERE worker = hardware.id AND state = 'LEAVING') AS until,
            EXISTS (SELECT 1 FROM action JOIN workflow ON workflow.id = action.workflow_id
                    WHERE action.worker = hardware.id AND action.state IN ('PENDING', 'RUNNING', 'HELD')
                    AND workflow.state IN ('PENDING', 'RUNNING')) AS wanted
@@ -30,7 +32,7 @@ class MachineRecord:
     """One machine as stored.
 
     `leaving` is the attempt of which the machine goes away by intention, or empty; `wanted` tells that
-    something is left for it to do (besides that).
+    something is left for it to do (besides that).  `to_disk` tells that the action of that attempt waits for the installed system.
     """
 
     hardware: Hardware
@@ -46,6 +48,7 @@ class MachineRecord:
     last_contact: datetime | None = None
     leaving: str = ""
     wanted: bool = False
+    to_disk: bool = False
 
 
 class HardwareTable:
@@ -75,6 +78,23 @@ class HardwareTable:
             {"c": json.dumps(claims), "id": hardware.id, "agent": hardware.agent_id},
         ).fetchall()
         return [(row["claim"], row["hardware_id"]) for row in rows]
+
+    def addresses(self) -> list[IPv4Address]:
+        """Every address that is reserved for a machine."""
+        rows = self._sql.execute("SELECT address FROM interface WHERE address IS NOT NULL").fetchall()
+        return [IPv4Address(row["address"]) for row in rows]
+
+    def named(self, name: str) -> list[str]:
+        """The ids of the machines that have this name, or an interface with this hostname."""
+        rows = self._sql.execute(
+            "SELECT id FROM hardware WHERE json_extract(document, '$.metadata.name') = :name "
+            "OR EXISTS (SELECT 1 FROM json_each(document, '$.spec.interfaces') "
+            "WHERE json_extract(value, '$.dhcp.hostname') = :name) "
+            "OR EXISTS (SELECT 1 FROM json_each(document, '$.network.interfaces') "
+            "WHERE json_extract(value, '$.dhcp.hostname') = :name)",
+            {"name": name},
+        ).fetchall()
+        return [row["id"] for row in rows]
 
     def upsert(self, hardware: Hardware, now: datetime) -> None:
         self._sql.execute(
@@ -155,4 +175,5 @@ def _record(row: sqlite3.Row) -> MachineRecord:
         last_contact=datetime.fromisoformat(row["last_contact"]) if row["last_contact"] else None,
         leaving=row["leaving"] or "",
         wanted=bool(row["wanted"]),
+        to_disk=bool(row["until"]),
     )

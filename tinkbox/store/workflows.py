@@ -13,6 +13,7 @@ from functools import lru_cache
 from typing import Any, Final
 
 from tinkbox.model.breakpoint import Breakpoints, Hold, Override
+from tinkbox.model.metadata import FirstBoot
 from tinkbox.model.reasons import ReasonText
 from tinkbox.model.workflow import (
     FINAL,
@@ -29,6 +30,7 @@ from tinkbox.model.workflow import (
 from tinkbox.store.formats.actions import action_of, action_text, outcome_of, outcome_text, override_of, override_text
 from tinkbox.store.formats.breakpoints import breakpoints_of
 from tinkbox.store.formats.json_text import read
+from tinkbox.store.formats.metadata import first_boot_of
 from tinkbox.store.holds import open_hold, open_holds
 from tinkbox.store.services import insert_services, services_of
 
@@ -109,18 +111,20 @@ LEAST_ROW: Final = 1024
 REMEMBERED: Final = 4096
 _UNDER_WAY_COLUMNS = """
     SELECT workflow.id, workflow.state AS standing, workflow.global_timeout, workflow.started_at AS began,
-           workflow.stop_into, workflow.stopped_at, workflow.held_seconds, workflow.breakpoints, action.definition, action.failures, attempt.*
+           workflow.stop_into, workflow.stopped_at, workflow.held_seconds, workflow.breakpoints, action.definition, action.failures, first_boot.told AS first_boot, attempt.*
 """
 _UNDER_WAY_WITH = f"""
     {_UNDER_WAY_COLUMNS} FROM attempt JOIN workflow ON workflow.id = attempt.workflow_id AND workflow.state IN ('RUNNING', 'STOPPING')
          JOIN action ON action.workflow_id = attempt.workflow_id AND action.position = attempt.position
                         AND action.attempt = attempt.token AND action.state IN ('RUNNING', 'HELD', 'LEAVING')
+         LEFT JOIN first_boot ON first_boot.workflow_id = workflow.id AND first_boot.machine = action.worker
     WHERE attempt.token = ?
 """
 _UNDER_WAY = f"""
     {_UNDER_WAY_COLUMNS}
     FROM workflow LEFT JOIN action ON action.workflow_id = workflow.id AND action.state IN ('RUNNING', 'HELD', 'LEAVING')
                   LEFT JOIN attempt ON attempt.token = action.attempt
+                  LEFT JOIN first_boot ON first_boot.workflow_id = workflow.id AND first_boot.machine = action.worker
     WHERE workflow.state IN ('RUNNING', 'STOPPING')
 """
 
@@ -157,7 +161,8 @@ class UnderWay:
 
     `failures` are the action's (`ActionStatus`), `breakpoints` what is armed.
     `began` and `stopped_at` are the workflow's times, `global_timeout` is in seconds, 0: none.  Its clock stood still
-    for `held_seconds` since it began, and stands still during `hold`.
+    for `held_seconds` since it began, and stands still during `hold`.  `first_boot` is what the system told that the action
+    waits for.
     """
 
     workflow_id: str
@@ -172,6 +177,7 @@ class UnderWay:
     held_seconds: float = 0.0
     hold: Hold | None = None
     breakpoints: Breakpoints = field(default_factory=Breakpoints)
+    first_boot: FirstBoot = field(default_factory=FirstBoot)
 
 
 class WorkflowTable:
@@ -520,6 +526,7 @@ def _under_way(row: sqlite3.Row, hold: Hold | None) -> UnderWay:
         held_seconds=row["held_seconds"],
         hold=hold,
         breakpoints=breakpoints_of(row["breakpoints"]),
+        first_boot=first_boot_of(row["first_boot"]),
     )
 
 

@@ -13,6 +13,7 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
+from tinkbox.model.action_progress import in_words
 from tinkbox.model.breakpoint import Kind
 from tinkbox.model.limits import SHOWN_HOLDERS
 from tinkbox.model.services import Phase
@@ -308,6 +309,7 @@ def _running(action: RunningLine, now: datetime) -> Text:
     line = Text.assemble(
         ("  ▸ ", "cyan"),
         (clean(action.name, 60), "bold"),
+        (f"  {clean(in_words(action.progress), 80)}" if action.progress else "", "cyan"),
         f"  {_attempt(action.attempt, action.attempts)}{since} of at most {_limit(action.timeout)}",
     )
     if action.leaving:

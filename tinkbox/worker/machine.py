@@ -5,9 +5,11 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from tinkbox.model.disks import Disk, Refused
+from tinkbox.model.reasons import Reason
 from tinkbox.runtime import Runtime
 from tinkbox.wire.messages.breakpoints import Asked, Held, Orders, Resumed
 from tinkbox.wire.messages.disks import Looked
+from tinkbox.wire.messages.progress import Telling
 from tinkbox.wire.messages.worker import Credential, Leaving, Pulled
 from tinkbox.worker.files.worker_folder import WorkerFolder
 from tinkbox.worker.shells.shells import Door as ShellDoor
@@ -22,6 +24,7 @@ class Door(ShellDoor, Protocol):
     async def keep_data(self, attempt: str, archive: bytes) -> None: ...
     async def leaving(self, attempt: str, leaving: Leaving) -> None: ...
     async def may_wipe(self, attempt: str, looked: Looked) -> Refused | None: ...
+    async def progress(self, attempt: str, telling: Telling) -> None: ...
     async def orders(self, attempt: str, seen: str) -> Orders | None: ...
     async def held(self, attempt: str, held: Held) -> None: ...
     async def resumed(self, attempt: str, resumed: Resumed) -> None: ...
@@ -31,6 +34,11 @@ class Door(ShellDoor, Protocol):
 async def nothing_to_look_at(_: Sequence[str]) -> tuple[Disk, ...]:
     """There are no disks here."""
     return ()
+
+
+async def no_disk_here(selection: str) -> str | Refused:
+    """There are none to choose from."""
+    return Refused(reason=Reason.NO_SUCH_DISK, message=f"no disk is meant by `{selection}`: this machine has none")
 
 
 async def nothing_to_gather(_: str) -> None:
@@ -43,7 +51,7 @@ class Machine:
 
     `session` names the worker's session, without giving it away.  Without `debug` no action has a helper, so nothing is ever held and nobody gets a shell.  `gather` has the appliance
     keep what a workflow's services on this machine wrote until now; it may raise a Refusal or EngineAway.
-    `look` tells what is on disks, by their paths.
+    `look` tells what is on disks, by their selections; `find_disk` which block device a selection means.
     """
 
     runtime: Runtime
@@ -56,3 +64,4 @@ class Machine:
     debug: bool = True
     gather: Callable[[str], Awaitable[object]] = nothing_to_gather
     look: Callable[[Sequence[str]], Awaitable[tuple[Disk, ...]]] = nothing_to_look_at
+    find_disk: Callable[[str], Awaitable[str | Refused]] = no_disk_here

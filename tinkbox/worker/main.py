@@ -37,6 +37,7 @@ from tinkbox.worker.files.session_file import name_of, only_worker
 from tinkbox.worker.files.toolbox import install
 from tinkbox.worker.files.worker_folder import LAYOUT, WorkerFolder
 from tinkbox.worker.host.addresses import own_address
+from tinkbox.worker.host.chosen_disk import find_disk
 from tinkbox.worker.host.disks import look
 from tinkbox.worker.host.inventory import inventory
 from tinkbox.worker.host.tpm import NONE, Tpm, opened_device
@@ -187,6 +188,7 @@ async def _serve_machine(
         machine = Machine(
             runtime=runtime, door=door, folder=folder, credential=credential, boot_id=boot_id, session=name_of(opening.secret),
             privileged=privileged, debug=debug, gather=host.gather, look=look,
+            find_disk=find_disk,
         )  # fmt: skip
         _log.info(
             "worker %s of machine %s asks %s for work", __version__, credential.worker, credential.server,

@@ -252,3 +252,23 @@ def test_what_is_missing_or_wrong_is_named(tmp_path: Path, mirror: MirrorServer,
 def test_progress_is_told(mirror: MirrorServer, disk: Path) -> None:
     done = image2disk(mirror.url, disk, PROGRESS_INTERVAL_SECONDS="0")
     assert "of 2.9 MiB downloaded (100 %)" in done.stdout
+
+
+@pytest.mark.parametrize(
+    "page", [b"<!DOCTYPE html><html>not found</html>", b"\xef\xbb\xbf\n<?xml version='1.0'?>\n<html lang='en'>"]
+)
+def test_web_page_is_refused_before_anything_is_written(page: bytes, mirror: MirrorServer, disk: Path) -> None:
+    mirror.content = page
+    assert "is a web page" in failed(image2disk(mirror.url, disk, COMPRESSED="false"), "NotAnImage")
+    assert disk.read_bytes() == b"\xaa" * DISK_SIZE
+
+
+def test_address_of_a_compressed_image_that_sends_something_else_is_refused(mirror: MirrorServer, disk: Path) -> None:
+    said = failed(image2disk(mirror.url.replace(".img", ".img.zst"), disk), "ImageDamaged")
+    assert "ends with .zst" in said
+    assert disk.read_bytes() == b"\xaa" * DISK_SIZE
+
+
+def test_address_of_a_compressed_image_may_send_a_raw_one_when_told_so(mirror: MirrorServer, disk: Path) -> None:
+    assert image2disk(mirror.url.replace(".img", ".img.gz"), disk, COMPRESSED="false").returncode == 0
+    assert installed(disk) == IMAGE

@@ -127,6 +127,7 @@ async def open_door(folder: Path) -> AsyncIterator[Door]:
         seen = Seen(box.store, box.machines, box.syslog, box.clock)
         operator = OperatorDoor(
             machines=box.machines,
+            additions=box.additions,
             seen=seen,
             discovery=box.discovery,
             examiner=examiner(box, seen, limits),

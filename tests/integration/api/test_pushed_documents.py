@@ -6,6 +6,7 @@ import pytest
 
 from tests.integration.api.door import Door
 from tests.integration.engine.appliance import HELLO, hardware, mac
+from tests.unit.model.test_ssh_keys import key as ssh_key
 from tinkbox.model.kubernetes import identity
 
 MAC = "52:54:00:12:34:56"
@@ -298,3 +299,55 @@ async def test_a_jinja2_template_becomes_a_workflow(door: Door) -> None:
     actions = (await door.done("GET", f"/v1/workflows/{answer['id']}"))["actions"]
     assert [each["name"] for each in actions] == ["hello_world", "second", "wipe /dev/nvme0n1", "last"]
     assert actions[-1]["environment"] == {"W": answer["id"]}
+
+
+async def test_a_machine_is_added_by_its_mac(door: Door) -> None:
+    wanted = {
+        "mac": "080027000007",
+        "name": "node7",
+        "address": "172.30.0.7/24",
+        "interface_macs": ["08-00-27-00-00-08"],
+    }
+    status, added = await door.ask("POST", "/v1/hardware/add", wanted)
+    assert status == 201
+    assert [(each["mac"], each["address"], each["hostname"]) for each in added["interfaces"]] == [
+        ("08:00:27:00:00:07", "172.30.0.7", "node7"),
+        ("08:00:27:00:00:08", "", ""),
+    ]
+    assert (await door.done("GET", "/v1/hardware/node7"))["id"] == added["id"]
+
+
+@pytest.mark.parametrize(
+    ("wanted", "status"),
+    [
+        ({}, 422),
+        ({"mac": "x"}, 422),
+        ({"mac": "08:00:27:00:00:07", "nmae": "x"}, 422),
+        ({"mac": "08:00:27:00:00:07", "name": "No Name"}, 422),
+        ({"mac": "08:00:27:00:00:07", "address": "10.0.0.1"}, 422),
+        ({"mac": "08:00:27:00:00:07", "ssh_keys": ["hello"]}, 422),
+        ({"mac": "08:00:27:00:00:07", "interface_macs": "x"}, 422),
+    ],
+)
+async def test_a_machine_that_cannot_be_is_not_added(door: Door, wanted: dict[str, object], status: int) -> None:
+    assert (await door.ask("POST", "/v1/hardware/add", wanted))[0] == status
+    assert await door.done("GET", "/v1/hardware") == []
+
+
+KEYS = [ssh_key(number=1), ssh_key(number=2)]
+
+
+async def test_templates_of_the_program_are_listed_validated_and_used(door: Door) -> None:
+    (listed,) = await door.done("GET", "/v1/template-catalogue")
+    assert (listed["name"], listed["stored"]) == ("install", "")
+    assert (await door.done("GET", "/v1/templates/install"))["data"] == listed["data"]
+    assert await door.done("GET", "/v1/templates") == []
+    await door.done("POST", "/v1/hardware", hardware(1))
+    asked = {"template": "install", "hardware": {"device_1": mac(1), "image": "debian-13", "ssh_keys": KEYS}}
+    assert [each["problems"] for each in (await door.done("POST", "/v1/templates/validate", asked))["verdicts"]] == [[]]
+    made = await door.done("POST", "/v1/workflows", asked)
+    workflow = await door.done("GET", f"/v1/workflows/{made['id']}")
+    assert workflow["template_id"] == "install"
+    assert workflow["devices"]["ssh_keys"] == "\n".join(KEYS)
+    status, _ = await door.ask("POST", "/v1/workflows", {**asked, "hardware": {"device_1": 7}})
+    assert status == 422

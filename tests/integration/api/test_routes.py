@@ -12,6 +12,7 @@ import pytest
 
 from tests.integration.api.door import OSIE, Door, image_archive
 from tests.integration.engine.appliance import HELLO, hardware, mac
+from tests.integration.registry.serving import system_image_archive
 from tinkbox.engine.templates.validation import Verdict
 from tinkbox.engine.workflows.workflows import PAGE
 from tinkbox.model.boot import Stage
@@ -369,7 +370,7 @@ async def test_images_are_loaded_listed_and_deleted(door: Door) -> None:
     assert await door.done("POST", "/v1/images", image_archive("tools/one:v1")) == {"loaded": ["tools/one:v1"]}
     (image,) = await door.done("GET", "/v1/images")
     assert (image["name"], image["tag"]) == ("tools/one", "v1")
-    assert set(image) == {"name", "tag", "digest", "size", "pushed_at"}
+    assert set(image) == {"name", "tag", "digest", "size", "pushed_at", "kind"}
     status, problem = await door.ask("DELETE", "/v1/images")
     assert (status, problem["detail"]) == (422, "which image? give ?reference=name:tag")
     assert (await door.ask("DELETE", "/v1/images?reference=tools%2Ftwo:v1"))[0] == 404
@@ -452,3 +453,10 @@ async def test_text_in_a_hardware_document_may_be_any_text(door: Door) -> None:
     document = hardware(1) | {"metadata": {"note": "\ud800 \x00 täglich \U0001f600"}}
     await door.done("POST", "/v1/hardware", document)
     assert (await door.done("GET", f"/v1/hardware/{MACHINE}"))["document"] == document
+
+
+async def test_system_images_are_listed_with_what_they_are(door: Door) -> None:
+    await door.done("POST", "/v1/images", system_image_archive("1", "latest"))
+    (image,) = await door.done("GET", "/v1/system-images")
+    assert set(image) == {"id", "reference", "tags", "digest", "size", "pushed_at", "config"}
+    assert (image["id"], image["tags"], image["config"]["version"]) == ("lab", ["1", "latest"], "1")

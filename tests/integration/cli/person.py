@@ -20,8 +20,13 @@ PATIENCE = 60.0
 class Person:
     """A context manager; at its end the command is killed if it still runs."""
 
-    def __init__(self, arguments: Sequence[str], environment: Mapping[str, str] | None = None) -> None:
-        self._arguments = arguments
+    def __init__(
+        self,
+        arguments: Sequence[str],
+        environment: Mapping[str, str] | None = None,
+        program: Sequence[str] = PROGRAM,
+    ) -> None:
+        self._arguments = [*program, *arguments]
         self._environment = {**clean_environment(), "TERM": "xterm-256color", **(environment or {})}
         self.seen = b""
 
@@ -30,7 +35,7 @@ class Person:
         self.resize(24, 80)
         self.before = self.settings()
         self.process = subprocess.Popen(
-            ["setsid", "-c", *PROGRAM, *self._arguments],
+            ["setsid", "-c", *self._arguments],
             stdin=self._theirs,
             stdout=self._theirs,
             stderr=self._theirs,

@@ -14,19 +14,23 @@ from tests.integration.engine.appliance import Appliance, mac
 from tests.integration.engine.flows import THROUGH
 from tinkbox.door.problems import refusals_become_problems
 from tinkbox.engine.workflows.breakpoints import Change
+from tinkbox.model.action_progress import Progress
+from tinkbox.model.action_progress import Told as ToldProgress
 from tinkbox.model.boot import Stage
 from tinkbox.model.breakpoint import Armed, Kind, Verb, Verdict
 from tinkbox.model.disks import Content, Disk, Refused
 from tinkbox.model.sightings import Fact
 from tinkbox.model.workflow import Outcome, State
 from tinkbox.node.handed_in import HandedIn
+from tinkbox.node.progress import routes as progress_routes
 from tinkbox.node.routes import routes
 from tinkbox.wire.ephemeral_data import Entry
 from tinkbox.wire.ephemeral_data import encode as encode_data
 from tinkbox.wire.messages import breakpoints as holds
-from tinkbox.wire.messages import disks
+from tinkbox.wire.messages import disks, progress
 from tinkbox.wire.messages.breakpoints import Asked, Held, Orders, Resumed, Ruling, decode_orders
 from tinkbox.wire.messages.disks import Looked
+from tinkbox.wire.messages.progress import Telling
 from tinkbox.wire.messages.worker import (
     MAX_OUTPUT_CHUNK,
     Hello,
@@ -68,6 +72,7 @@ async def door(box: Appliance, told: Told) -> AsyncIterator[Client]:
     app = web.Application(middlewares=[refusals_become_problems], client_max_size=0)
     door = (box.attempts, box.breakpoints, box.lost_histories, box.machines.authenticate, box.clock, told)
     app.add_routes(routes(*door, HandedIn(lambda: 0.0), poll_seconds=0.2))
+    app.add_routes(progress_routes(box.running_progress, box.machines.authenticate))
     async with TestClient(TestServer(app)) as client:
         yield client
 
@@ -418,6 +423,26 @@ async def test_a_verdict_from_inside_the_container_is_taken_or_says_who_was_firs
         assert (await door.post(f"{path}/verdict", data=asked(offer, Verb.SKIP), headers=headers)).status == 200
     late = await door.post(f"{path}/verdict", data=asked(offer, Verb.FAIL), headers=headers)
     assert (late.status, (await late.json())["detail"]) == (409, "the container decided already: skip")
+
+
+async def test_progress_is_told_and_shown(box: Appliance, door: Client) -> None:
+    headers = await bearer(box)
+    offer = await offered(box, door, headers)
+    path = f"/worker/attempts/{offer.attempt}/progress"
+    told = Telling(
+        workflow_id=offer.workflow_id, boot_id="boot-1", progress=ToldProgress(done=1, total=4, unit="bytes")
+    )
+    answer = await door.post(path, data=progress.encode(told), headers=headers)
+    assert (answer.status, await answer.json()) == (200, {})
+    (flow,) = await box.workflows.all()
+    assert box.running_progress.of(flow.current()) == Progress(done=1, total=4, unit="bytes")
+    for body, shows, status in ((b"[]", headers, 422), (b"x" * 5_000, headers, 413), (b"{}", {}, 401)):
+        assert (await door.post(path, data=body, headers=shows)).status == status
+    assert (
+        await door.post("/worker/attempts/none/progress", data=progress.encode(told), headers=headers)
+    ).status == 404
+    await door.post(f"/worker/attempts/{offer.attempt}/report", data=report(offer), headers=headers)
+    assert (await door.post(path, data=progress.encode(told), headers=headers)).status == 409
 
 
 async def test_disks_are_asked_about_before_they_are_wiped_and_told_of_at_the_end(box: Appliance, door: Client) -> None:

@@ -95,6 +95,7 @@ async def test_images_are_listed_with_size_and_time(registry: Registry) -> None:
         "digest": first,
         "size": size,
         "pushed_at": "2026-01-01T00:00:00+00:00",
+        "kind": "container",
     }
     assert (a["name"], a["tag"], a["pushed_at"]) == ("a", "latest", "2026-01-01T01:00:00+00:00")
 

@@ -64,6 +64,7 @@ COMMANDS = {
         "osie:build",
         {"output": HERE / "o", "cache": HERE / "c", "executable": Path("e"), "architecture": "x86_64"},
     ),
+    "osie build --without-firmware": ("osie:build", {"without_firmware": True}),
     "osie build --architecture aarch64": ("osie:build", {"architecture": "aarch64", "executable": None}),
     "osie list --format yaml": ("osie:show_list", {"format": "yaml"}),
     "events watch": ("events:watch", {"after": None}),

@@ -76,3 +76,10 @@ def test_what_cannot_be_looked_at_is_refused_whatever_is_not_foreign() -> None:
 def test_a_disk_with_many_things_on_it_is_told_in_one_line() -> None:
     many = tuple(Content(kind="FAT", offset=number * 512) for number in range(9))
     assert listed(many) == "FAT, FAT at 512 bytes, FAT at 1 KiB, FAT at 1.5 KiB, FAT at 2 KiB, FAT at 2.5 KiB, 3 more"
+
+
+def test_a_refusal_names_the_disk_that_a_selection_means() -> None:
+    chosen = replace(DISK, path="largest", device="/dev/sdb")
+    refused = refusal(chosen, (ROOT,), "w1")
+    assert refused is not None
+    assert refused.message.startswith("/dev/sdb (WD-1, 4 TiB, by `largest`) holds what no workflow put there: ext4")

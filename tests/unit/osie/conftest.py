@@ -38,6 +38,20 @@ download)
     ;;
 esac
 """
+# Of a component, what the lines `Component NAME` of the mirror name.
+APT_CACHE = """#!/bin/sh
+while [ $# -gt 0 ]; do
+    case $1 in -o) shift 2 ;; -*) shift ;; *) break ;; esac
+done
+shift
+status=0
+for name in "$@"; do
+    grep -qx "Component $name" "$FAKE/mirror" || { echo "E: No packages found: $name" >&2; status=100; continue; }
+    version=$(sed -n "s/^Inst $name (\\([^ ]*\\) .*/\\1/p" "$FAKE/mirror")
+    printf 'Package: %s\\nVersion: %s\\nArchitecture: amd64\\nDescription: x\\n\\n' "$name" "$version"
+done
+exit $status
+"""
 DPKG_DEB = """#!/bin/sh
 name=$(cat "$2")
 [ "$name" = corrupt ] && { echo "not a Debian archive" >&2; exit 2; }
@@ -86,7 +100,7 @@ def mirror(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Mirror:
     folder = tmp_path / "mirror"
     programs = folder / "programs"
     programs.mkdir(parents=True)
-    for name, text in {"apt-get": APT, "dpkg-deb": DPKG_DEB}.items():
+    for name, text in {"apt-get": APT, "apt-cache": APT_CACHE, "dpkg-deb": DPKG_DEB}.items():
         (programs / name).write_text(text)
         (programs / name).chmod(stat.S_IRWXU)
     monkeypatch.setenv("FAKE", str(folder))

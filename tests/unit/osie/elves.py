@@ -23,3 +23,19 @@ def elf(*needed: str, machine: int = X86_64) -> bytes:
     load = struct.pack("<IIQQQQQQ", 1, 5, 0, _AT, _AT, size, size, 4096)
     link = struct.pack("<IIQQQQQQ", 2, 6, tables, _AT + tables, _AT + tables, len(dynamic), len(dynamic), 8)
     return header + load + (link if needed else b"") + body
+
+
+def kernel_module(*firmware: str) -> bytes:
+    """A kernel module whose `.modinfo` names these firmware files."""
+    modinfo = b"license=GPL\0" + b"".join(b"firmware=" + name.encode() + b"\0" for name in firmware)
+    names = b"\0.shstrtab\0.modinfo\0"
+    place = 64 + len(names) + len(modinfo)
+    ident = b"\x7fELF\x02\x01\x01".ljust(16, b"\0")
+    header = struct.pack("<16sHHIQQQIHHHHHH", ident, 1, X86_64, 1, 0, 0, place, 0, 64, 0, 0, 64, 3, 1)
+    sections = [
+        (0, 0, 0, 0, 0, 0),
+        (1, 3, 0, 0, 64, len(names)),
+        (11, 1, 0, 0, 64 + len(names), len(modinfo)),
+    ]
+    table = b"".join(struct.pack("<IIQQQQIIQQ", *each, 0, 0, 1, 0) for each in sections)
+    return header + names + modinfo + table

@@ -7,13 +7,13 @@ from platform import freedesktop_os_release
 
 import pytest
 
-from tests.unit.osie.elves import AARCH64, elf
+from tests.unit.osie.elves import AARCH64, elf, kernel_module
 from tests.unit.osie.test_tree import unpacked
 from tinkbox.model.errors import Invalid, NotFound, Unavailable
 from tinkbox.osie import build as module
 from tinkbox.osie.architectures import ARCHITECTURES, X86_64, Architecture, architecture
 from tinkbox.osie.build import FILES, LIBRARIES, PROGRAMS, SCRIPTS, compress
-from tinkbox.osie.image import OsieImage, images
+from tinkbox.osie.image import Firmware, OsieImage, describe, images
 
 KERNEL = "6.1.0-1-amd64"
 # The loader runs `zstd`, which here packs nothing.
@@ -31,7 +31,7 @@ echo "kernel/fs/ext4/ext4.ko:" > "$3/lib/modules/{KERNEL}/modules.dep"
 def mirror(mirror):
     mirror.serve("Inst osie (1 Debian:12/stable [amd64])\n")
     mirror.content("osie", f"boot/vmlinuz-{KERNEL}", "kernel")
-    mirror.content("osie", f"lib/modules/{KERNEL}/kernel/fs/ext4/ext4.ko", "ext4")
+    mirror.content("osie", f"lib/modules/{KERNEL}/kernel/fs/ext4/ext4.ko", kernel_module("ext4/a.fw", "ext4/none.fw"))
     mirror.content("osie", f"lib/modules/{KERNEL}/kernel/sound/snd.ko", "noise")
     mirror.content("osie", "bin/busybox", BUSYBOX, 0o755)
     mirror.content("osie", "lib64/ld-linux-x86-64.so.2", LOADER, 0o755)
@@ -41,6 +41,19 @@ def mirror(mirror):
         mirror.content("osie", program, elf("libc.so.6", "ld-linux-x86-64.so.2"), 0o755)
     for library in (*LIBRARIES, "libc.so.6"):
         mirror.content("osie", f"lib/x86_64-linux-gnu/{library}", elf())
+    return mirror
+
+
+@pytest.fixture
+def with_firmware(mirror):
+    """A mirror that has firmware as well."""
+    mirror.serve(
+        "Inst osie (1 Debian:12/stable [amd64])\nInst firmware-realtek (20230210-5 Debian:12/stable [amd64])\n"
+        "Component firmware-realtek\n"
+    )
+    mirror.content("firmware-realtek", "lib/firmware/ext4/a.fw", "of Debian")
+    mirror.content("firmware-realtek", "lib/firmware/unused.fw", "noise")
+    mirror.content("firmware-realtek", "usr/share/doc/firmware-realtek/copyright", "pass it on\n")
     return mirror
 
 
@@ -57,8 +70,10 @@ def build(
     cache: Path,
     progress: Callable[[str], None],
     made_for: Architecture = X86_64,
+    *,
+    with_firmware: bool = False,
 ) -> OsieImage:
-    return module.build(output, executable, cache, progress, made_for)
+    return module.build(output, executable, cache, progress, made_for, with_firmware=with_firmware)
 
 
 def test_the_ramdisk_holds_the_worker_the_engine_and_what_starts_them(mirror, executable, tmp_path) -> None:
@@ -79,6 +94,41 @@ def test_the_ramdisk_holds_the_worker_the_engine_and_what_starts_them(mirror, ex
     assert (made / "initramfs").stat().st_size % 512 == 0
     assert images(tmp_path / "osie") == [image]
     assert (image.kernel, image.packages) == (KERNEL, {"osie": "1"})
+
+
+def test_firmware_that_modules_ask_for_is_a_second_ramdisk(with_firmware, executable, tmp_path) -> None:
+    mirror = with_firmware
+    told: list[str] = []
+    image = build(tmp_path / "osie", executable, tmp_path / "cache", told.append, with_firmware=True)
+    made = tmp_path / "osie" / "x86_64"
+    tree = unpacked((made / "firmware").read_bytes())
+    assert tree["usr/lib/firmware/ext4/a.fw"].content == b"of Debian"
+    assert tree["usr/share/doc/firmware/copyright"].content.startswith(b"firmware-realtek 20230210-5")
+    assert tree["usr/share/doc/firmware/copyright"].content.endswith(b"\n\npass it on\n")
+    assert (made / "firmware.copyright").read_bytes() == tree["usr/share/doc/firmware/copyright"].content
+    assert not any("unused" in path for path in tree)
+    assert images(tmp_path / "osie") == [image]
+    assert image.firmware == Firmware(files=("ext4/a.fw",), modules={"ext4": ("ext4/a.fw",)}, absent=("ext4/none.fw",))
+    assert image.files["firmware"] == describe(made / "firmware")
+    assert image.packages["firmware-realtek"] == "20230210-5"
+    assert "1 files for 1 modules; no package has 1 others" in told
+    # The component is asked of a list of our own, and everything else of this machine's sources.
+    asked = [line for line in mirror.options().splitlines() if "osie=1" in line or "firmware-realtek=" in line]
+    assert {("non-free-firmware.sources" in line, "osie=1" in line) for line in asked} == {(True, False), (False, True)}
+
+
+def test_without_firmware_there_is_no_second_ramdisk_and_none_is_asked_for(mirror, executable, tmp_path) -> None:
+    image = build(tmp_path / "osie", executable, tmp_path / "cache", lambda _: None)
+    assert image.firmware is None
+    assert {path.name for path in (tmp_path / "osie/x86_64").iterdir()} == {"vmlinuz", "initramfs", "osie.json"}
+    assert "non-free-firmware" not in mirror.options()
+    tree = unpacked((tmp_path / "osie/x86_64/initramfs").read_bytes())
+    assert tree[f"usr/lib/modules/{KERNEL}/modules.firmware"].content == b"ext4 ext4/a.fw ext4/none.fw\n"
+
+
+def test_a_mirror_without_firmware_is_reported_with_the_way_around(mirror, executable, tmp_path) -> None:
+    with pytest.raises(Unavailable, match=r"do not give firmware-bnx2.*`--without-firmware` builds the OSIE without"):
+        build(tmp_path / "osie", executable, tmp_path / "cache", lambda _: None, with_firmware=True)
 
 
 def test_a_second_build_replaces_the_first_and_is_the_same(mirror, executable, tmp_path) -> None:
@@ -136,7 +186,9 @@ def foreign(mirror):
     mirror.serve("Inst osie (1 Debian:12/stable [amd64])\nInst arm (1 Debian:12/stable [arm64])\n")
     mirror.content("osie", "bin/busybox", BUSYBOX.replace(KERNEL, ARM_KERNEL), 0o755)
     mirror.content("arm", f"boot/vmlinuz-{ARM_KERNEL}", "kernel")
-    mirror.content("arm", f"lib/modules/{ARM_KERNEL}/kernel/fs/ext4/ext4.ko", "ext4")
+    mirror.content(
+        "arm", f"lib/modules/{ARM_KERNEL}/kernel/fs/ext4/ext4.ko", kernel_module("ext4/a.fw", "ext4/none.fw")
+    )
     for path in ("bin/busybox", "lib/ld-linux-aarch64.so.1", "usr/bin/zstd"):
         mirror.content("arm", path, elf(machine=AARCH64), 0o755)
     for program in PROGRAMS:

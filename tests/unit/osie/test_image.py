@@ -1,13 +1,15 @@
 import hashlib
+import json
 import os
 import shutil
 import tempfile
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from tinkbox.model.errors import Invalid, Unavailable
-from tinkbox.osie.image import OsieImage, describe, images, read, write
+from tinkbox.osie.image import Firmware, OsieImage, describe, images, read, write
 
 
 def image(folder) -> OsieImage:
@@ -29,6 +31,24 @@ def test_a_description_survives_the_disk(tmp_path) -> None:
     assert made.files["vmlinuz"].sha256 == hashlib.sha256(b"kernel").hexdigest()
 
 
+def test_what_the_second_ramdisk_holds_survives_the_disk(tmp_path) -> None:
+    firmware = Firmware(files=("bnx2/a.fw",), modules={"bnx2": ("bnx2/a.fw",)}, absent=("b.fw",))
+    made = replace(image(tmp_path), firmware=firmware)
+    write(made, tmp_path)
+    assert read(tmp_path) == made
+
+
+def test_an_osie_of_before_there_was_firmware_has_none(tmp_path) -> None:
+    write(image(tmp_path), tmp_path)
+    entry = json.loads((tmp_path / "osie.json").read_text())
+    del entry["firmware"]
+    (tmp_path / "osie.json").write_text(json.dumps(entry))
+    assert read(tmp_path).firmware is None
+    (tmp_path / "osie.json").write_text(json.dumps({**entry, "firmware": {"files": 3}}))
+    with pytest.raises(Invalid, match="build it again"):
+        read(tmp_path)
+
+
 def test_every_architecture_is_listed_but_not_one_that_is_being_built(tmp_path) -> None:
     for name in ("x86_64", "aarch64", ".building-1"):
         (tmp_path / name).mkdir()
@@ -48,7 +68,7 @@ def test_a_damaged_description_is_refused_with_the_way_out(tmp_path, text) -> No
         read(tmp_path)
 
 
-@pytest.mark.parametrize("name", ["osie.json", "vmlinuz", "initramfs"])
+@pytest.mark.parametrize("name", ["osie.json", "vmlinuz", "initramfs", "firmware"])
 @pytest.mark.parametrize("make", [os.mkfifo, os.mkdir])
 def test_what_is_no_file_in_an_osie_is_refused_and_not_waited_for(tmp_path, name: str, make) -> None:
     (tmp_path / "x86_64").mkdir()

@@ -7,6 +7,7 @@ import pytest
 from rich.console import Console
 
 from tests.golden import text as golden
+from tinkbox.model.action_progress import Progress
 from tinkbox.model.breakpoint import Kind, Verb
 from tinkbox.model.limits import SHOWN_HOLDERS
 from tinkbox.model.services import Phase
@@ -57,6 +58,13 @@ def drawn(snapshot: Snapshot, notice: str = "") -> str:
 
 def picture(*, machines: tuple[MachineLine, ...] = (), workflows: tuple[WorkflowLine, ...] = ()) -> str:
     return drawn(Snapshot(now=NOW, version="0.1.0", machines=machines, workflows=workflows))
+
+
+def test_a_running_action_shows_how_far_it_is() -> None:
+    far = Progress(done=41, total=100, unit="bytes", rate=38e6, seconds_left=72)
+    running = RunningLine(task="t", name="image", started_at=NOW - timedelta(seconds=41), timeout=600, progress=far)
+    text = picture(workflows=(workflow(running=running),))
+    assert "▸ image  41 %  38 MB/s  1:12 left  0:41 of at most 10:00" in text
 
 
 def test_a_running_action_shows_its_time_its_limit_and_its_last_line() -> None:

@@ -17,6 +17,7 @@ from tinkbox.runtime import Container, ContainerFailed, ContainerSpec, Ended, En
 from tinkbox.wire.messages.breakpoints import Asked, Held, Orders, Resumed
 from tinkbox.wire.messages.disks import Looked
 from tinkbox.wire.messages.journal import Answer
+from tinkbox.wire.messages.progress import Telling
 from tinkbox.wire.messages.worker import Hello, Leaving, Offer, Order, Pulled, Report
 
 GLANCE = 0.002  # between two looks of a helper
@@ -260,6 +261,8 @@ class FakeDoor:
         self.left: list[str] = []
         self.looked: list[Looked] = []
         self.refused: Refused | None = None
+        self.progresses: list[Telling] = []
+        self.unwanted_progress: Refusal | None = None
         self.answers: list[Order | Orders | Refusal | None] = []
         self.holds: dict[int, Held] = {}
         self.is_held = asyncio.Event()
@@ -305,6 +308,11 @@ class FakeDoor:
         self.looked.append(looked)
         self.faults.behind(number)
         return self.refused
+
+    async def progress(self, attempt: str, telling: Telling) -> None:
+        if self.unwanted_progress is not None:
+            raise self.unwanted_progress
+        self.progresses.append(telling)
 
     async def leaving(self, attempt: str, leaving: Leaving) -> None:
         number = self._call("leaving")

@@ -31,8 +31,10 @@ from tinkbox.api.routes import (
     workflow_data,
     workflows,
 )
+from tinkbox.api.routes.workflows import ProgressOf, no_progress
 from tinkbox.engine.discovery.discovery import Discovery
 from tinkbox.engine.doctor.examiner import Examiner
+from tinkbox.engine.machines.additions import Additions
 from tinkbox.engine.machines.boot_history import Seen
 from tinkbox.engine.machines.machines import Machines
 from tinkbox.engine.services.routing_table import RoutingTable
@@ -60,10 +62,11 @@ class OperatorDoor:
     `answers` counts those of the node door (`door.request_counts`); `leases` lists the addresses of pools;
     `claimants` are hosts that answer for many addresses of pools; `followers` bounds what is followed at once;
     `firmware_traits` is what was learned of a machine's firmware; `limits` tells what is taken of each limit,
-    `refused_tokens` how many were not valid.
+    `refused_tokens` how many were not valid; `progress` tells how far an action is that runs.
     """
 
     machines: Machines
+    additions: Additions
     seen: Seen
     discovery: Discovery
     examiner: Examiner
@@ -84,6 +87,7 @@ class OperatorDoor:
     osie: Callable[[], Sequence[Mapping[str, Any]]]
     server: str
     registry: str
+    progress: ProgressOf = no_progress
     firmware_traits: Callable[[Hardware], FirmwareTraits] = lambda _: FirmwareTraits()
     limits: Callable[[], Sequence[Standing]] = tuple
     claimants: Callable[[], Sequence[Claimant]] = tuple
@@ -92,14 +96,22 @@ class OperatorDoor:
     def routes(self) -> list[web.RouteDef]:
         return [
             *hardware.routes(
-                self.machines, self.discovery, self.firmware_traits, self.lost_histories, self.server, self.registry
+                self.machines,
+                self.additions,
+                self.discovery,
+                self.firmware_traits,
+                self.lost_histories,
+                self.server,
+                self.registry,
             ),
             *leases.routes(self.leases, self.machines.known.holder),
             *seen.routes(self.seen),
             *discovered.routes(self.discovery),
             *doctor.routes(self.examiner, self.foreign),
             *templates.routes(self.templates, self.machines),
-            *workflows.routes(self.workflows, self.machines, self.breakpoints, self.lost_histories, self.followers),
+            *workflows.routes(
+                self.workflows, self.machines, self.breakpoints, self.lost_histories, self.followers, self.progress
+            ),
             *lost_histories.routes(self.lost_histories),
             *workflow_data.routes(self.workflows),
             *breakpoints.routes(self.breakpoints, self.workflows),

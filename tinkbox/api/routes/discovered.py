@@ -70,13 +70,18 @@ def stranger(found: Stranger) -> dict[str, Any]:
         "last_seen": found.last_seen.isoformat(),
         "problem": found.problem,
         "summary": summary(found.inventory) if found.inventory else "",
-        "inventory": asdict(found.inventory) if found.inventory else None,
+        "inventory": _document(found.inventory) if found.inventory else None,
     }
 
 
 def inventory(told: tuple[Inventory, datetime] | None) -> dict[str, Any] | None:
     """What a known machine told last, as a document; None when it never did."""
-    return {**asdict(told[0]), "told_at": told[1].isoformat()} if told else None
+    return {**_document(told[0]), "told_at": told[1].isoformat()} if told else None
+
+
+def _document(told: Inventory) -> dict[str, Any]:
+    """Without `devices` when there are none."""
+    return {name: value for name, value in asdict(told).items() if value or name != "devices"}
 
 
 def _mac(request: web.Request) -> MacAddress:

@@ -15,17 +15,25 @@ from tinkbox.api.routes.lost_histories import lost_document
 from tinkbox.door.bodies import body_of
 from tinkbox.engine.discovery.discovery import Discovery
 from tinkbox.engine.documents.kubernetes import has_objects, take_hardware
+from tinkbox.engine.machines.additions import Additions
+from tinkbox.engine.machines.hardware_document import Added
 from tinkbox.engine.machines.machines import Machines, MachineStatus
+from tinkbox.engine.metadata.instances import check_texts
 from tinkbox.engine.workflows.lost_histories import LostHistories
 from tinkbox.model.access import Right
-from tinkbox.model.errors import Problem
+from tinkbox.model.errors import Invalid, Problem
 from tinkbox.model.firmware_traits import FirmwareTraits
-from tinkbox.model.hardware import Hardware, parse_hardware, primary
+from tinkbox.model.hardware import Hardware, MacAddress, parse_hardware, primary
+from tinkbox.model.ssh_keys import public_keys
+from tinkbox.wire.messages.json_fields import text, texts
 from tinkbox.wire.messages.worker import Credential
+
+ADDED = ("mac", "name", "address", "gateway", "interface_macs", "ssh_keys", "disks")
 
 
 def routes(
     machines: Machines,
+    additions: Additions,
     discovery: Discovery,
     habits_of: Callable[[Hardware], FirmwareTraits],
     lost_histories: LostHistories,
@@ -42,6 +50,17 @@ def routes(
         log_change(request, "hardware pushed", *(each["id"] for each in answer["pushed"]))
         return web.json_response(answer)
 
+    async def add(request: web.Request) -> web.Response:
+        document = await read_object(request)
+        unknown = [name for name in document if name not in ADDED]
+        if unknown:
+            raise Invalid(f"{unknown[0]} means nothing here; known: {', '.join(ADDED)}")
+        hardware = await additions.add(
+            added_from_document(document), text(document, "address", ""), text(document, "gateway", "")
+        )
+        log_change(request, "hardware added", hardware.id)
+        return web.json_response(hardware_document(await machines.get(hardware.id)), status=201)
+
     async def show(request: web.Request) -> web.Response:
         status = await machines.get(key_of(request))
         told = discovered.inventory(await discovery.inventory(status.hardware.id))
@@ -55,6 +74,10 @@ def routes(
                 **({"lost_history": lost_document(lost)} if lost else {}),
             }
         )
+
+    async def show_workflows(request: web.Request) -> web.Response:
+        unfinished = await machines.needed_by(key_of(request))
+        return web.json_response([{"id": each} for each in unfinished])
 
     async def delete(request: web.Request) -> web.Response:
         hardware_id = await machines.delete(key_of(request))
@@ -83,10 +106,16 @@ def routes(
         return web.json_response(hardware_document(status))
 
     return [
-        *needing(Right.LOOK, web.get("/v1/hardware", show_list), web.get("/v1/hardware/{key}", show)),
+        *needing(
+            Right.LOOK,
+            web.get("/v1/hardware", show_list),
+            web.get("/v1/hardware/{key}", show),
+            web.get("/v1/hardware/{key}/workflows", show_workflows),
+        ),
         *needing(
             Right.OPERATE,
             web.post("/v1/hardware", push),
+            web.post("/v1/hardware/add", add),
             web.delete("/v1/hardware/{key}", delete),
             web.get("/v1/hardware/{key}/credential", credential),
             web.post("/v1/hardware/{key}/credential", rotate),
@@ -94,6 +123,18 @@ def routes(
             web.delete("/v1/hardware/{key}/tpm", forget_tpm),
         ),
     ]
+
+
+def added_from_document(document: Document) -> Added:
+    """A machine in a person's words; raises Invalid."""
+    cards = [text(document, "mac"), *texts(document, "interface_macs")]
+    keys = texts(document, "ssh_keys")
+    return Added(
+        macs=tuple(dict.fromkeys(map(MacAddress, cards))),
+        name=text(document, "name", ""),
+        ssh_keys=public_keys("\n".join(keys), "ssh_keys") if keys else (),
+        disks=texts(document, "disks"),
+    )
 
 
 def credential_document(made: Credential) -> Document:
@@ -138,12 +179,13 @@ async def hostnames(machines: Machines) -> dict[str, str]:
 
 async def push_documents(machines: Machines, body: bytes) -> Document:
     """Store one machine of 2020's form, or every `kind: Hardware` of a file."""
-    text = body.decode(errors="replace")
+    pushed_text = body.decode(errors="replace")
     notes: Sequence[Problem] = ()
-    if has_objects(text):
-        pushed, notes = await asyncio.to_thread(take_hardware, text)
+    if has_objects(pushed_text):
+        pushed, notes = await asyncio.to_thread(take_hardware, pushed_text)
     else:
         pushed = [parse_hardware(body)]
+    await asyncio.to_thread(check_texts, pushed)
     await machines.push(*pushed)
     return {
         "id": pushed[0].id,

@@ -1,4 +1,4 @@
-"""`/v1/images`: the images that actions run from."""
+"""`/v1/images`: the images that actions run from; `/v1/system-images`: the disks of operating systems among them."""
 
 from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import Any, Protocol
@@ -6,6 +6,7 @@ from typing import Any, Protocol
 from aiohttp import web
 
 from tinkbox.api.access import caller, needing
+from tinkbox.api.requests import key_of
 from tinkbox.door.bodies import chunks_of
 from tinkbox.model.access import Right
 from tinkbox.model.errors import Invalid
@@ -19,12 +20,20 @@ class Images(Protocol):
 
     async def load(self, stream: AsyncIterator[bytes], *, who: str) -> Sequence[str]: ...
     async def images(self) -> Sequence[Mapping[str, Any]]: ...
+    async def system_images(self) -> Sequence[Mapping[str, Any]]: ...
+    async def system_image(self, reference: str) -> Mapping[str, Any]: ...
     async def delete(self, reference: str, *, who: str) -> None: ...
 
 
 def routes(images: Images) -> list[web.RouteDef]:
     async def show_list(_: web.Request) -> web.Response:
         return web.json_response([dict(each) for each in await images.images()])
+
+    async def show_system_image(request: web.Request) -> web.Response:
+        return web.json_response(dict(await images.system_image(key_of(request))))
+
+    async def show_systems(_: web.Request) -> web.Response:
+        return web.json_response([dict(each) for each in await images.system_images()])
 
     async def load(request: web.Request) -> web.Response:
         names = await images.load(chunks_of(request), who=caller(request).name)
@@ -38,6 +47,11 @@ def routes(images: Images) -> list[web.RouteDef]:
         return web.json_response({})
 
     return [
-        *needing(Right.LOOK, web.get("/v1/images", show_list)),
+        *needing(
+            Right.LOOK,
+            web.get("/v1/images", show_list),
+            web.get("/v1/system-images", show_systems),
+            web.get("/v1/system-images/{key}", show_system_image),
+        ),
         *needing(Right.OPERATE, web.post("/v1/images", load), web.delete("/v1/images", delete)),
     ]

@@ -13,6 +13,7 @@ from tinkbox.api.requests import devices_of, key_of, read_object, text_field
 from tinkbox.door.client_presence import WhileThere
 from tinkbox.engine.documents.kubernetes import has_objects, take
 from tinkbox.engine.machines.machines import Machines
+from tinkbox.engine.templates.built_in import BuiltIn
 from tinkbox.engine.templates.templates import Templates
 from tinkbox.engine.templates.validation import Verdict
 from tinkbox.model.access import Right
@@ -24,6 +25,9 @@ from tinkbox.store.templates import ListedTemplate, Template
 def routes(templates: Templates, machines: Machines) -> list[web.RouteDef]:
     async def show_list(_: web.Request) -> web.Response:
         return web.json_response([listed_document(each) for each in await templates.all()])
+
+    async def show_catalogue(_: web.Request) -> web.Response:
+        return web.json_response([built_in_document(*each) for each in await templates.catalogue()])
 
     async def create(request: web.Request) -> web.Response:
         document = await read_object(request)
@@ -65,6 +69,7 @@ def routes(templates: Templates, machines: Machines) -> list[web.RouteDef]:
         *needing(
             Right.LOOK,
             web.get("/v1/templates", show_list),
+            web.get("/v1/template-catalogue", show_catalogue),
             web.post("/v1/templates/validate", check),
             web.get("/v1/templates/{key}", show),
         ),
@@ -87,8 +92,16 @@ def listed_document(stored: ListedTemplate) -> Document:
     }
 
 
-def template_document(stored: Template) -> Document:
-    return {**listed_document(stored), "data": stored.data}
+def template_document(found: Template | BuiltIn) -> Document:
+    """A template of the program has no dates."""
+    if isinstance(found, BuiltIn):
+        return {"id": found.id, "name": found.name, "created_at": None, "updated_at": None, "data": found.data}
+    return {**listed_document(found), "data": found.data}
+
+
+def built_in_document(found: BuiltIn, stored: str) -> Document:
+    """A template of the program; `stored` is the id of one that is used in its place."""
+    return {"name": found.name, "about": found.about, "stored": stored, "data": found.data}
 
 
 async def create_documents(templates: Templates, name: str, text: str, who: str) -> Document:

@@ -2,8 +2,8 @@
 
 import json
 from collections import Counter
-from collections.abc import AsyncIterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
 
 from aiohttp import web
 
@@ -26,6 +26,7 @@ from tinkbox.engine.workflows.journals import LostWork
 from tinkbox.engine.workflows.lost_histories import LostHistories
 from tinkbox.engine.workflows.workflows import Workflows
 from tinkbox.model.access import Right
+from tinkbox.model.action_progress import Progress
 from tinkbox.model.conditions import conditions, explanation
 from tinkbox.model.reasons import hint
 from tinkbox.model.text import shortened
@@ -35,6 +36,7 @@ from tinkbox.wire.messages.json_fields import flag
 from tinkbox.wire.messages.worker import action_document
 
 SHOWN_LETTERS = 200
+ProgressOf = Callable[[ActionStatus | None], Progress | None]
 
 
 def routes(
@@ -43,6 +45,7 @@ def routes(
     breakpoints: Breakpoints,
     lost_histories: LostHistories,
     followers: Followers,
+    progress: ProgressOf,
 ) -> list[web.RouteDef]:
     door = _WorkflowDoor(
         workflows=workflows,
@@ -50,6 +53,7 @@ def routes(
         breakpoints=breakpoints,
         lost_histories=lost_histories,
         followers=followers,
+        progress=progress,
     )
     return [
         *needing(
@@ -77,6 +81,7 @@ class _WorkflowDoor:
     breakpoints: Breakpoints
     lost_histories: LostHistories
     followers: Followers
+    progress: ProgressOf
 
     async def show_list(self, request: web.Request) -> web.StreamResponse:
         return await streamed(request, _listed(self.workflows.pages()), "application/json")
@@ -99,7 +104,7 @@ class _WorkflowDoor:
     async def show(self, request: web.Request) -> web.Response:
         workflow = await self.workflows.get(key_of(request))
         made = await self.workflows.attempts(workflow.id)
-        document = workflow_document(workflow, await hostnames(self.machines))
+        document = workflow_document(workflow, await hostnames(self.machines), self.progress)
         lost = await self.lost_histories.of_workflow(workflow.id)
         return web.json_response({**document, "attempts": attempt_documents(workflow, made), **lost_fields(lost)})
 
@@ -129,7 +134,8 @@ class _WorkflowDoor:
         standing = await self.breakpoints.standing(key_of(request))
         lost = await self.lost_histories.of_workflow(standing.workflow.id)
         told = {name: lost_document(lost[0])[name] for name in ("reason", "message", "hint")} if lost else {}
-        return web.json_response({**state_document(standing), **told, **lost_fields(lost)})
+        shown = state_document(standing, self.progress)
+        return web.json_response({**shown, **told, **lost_fields(lost)})
 
     async def events(self, request: web.Request) -> web.Response:
         after = number(request, "after")
@@ -166,12 +172,17 @@ def listed_document(flow: ListedWorkflow) -> Document:
     }
 
 
-def workflow_document(flow: Workflow, hostnames: Mapping[str, str]) -> Document:
-    """`hostnames` are those of machines by their id."""
+def no_progress(_: ActionStatus | None) -> Progress | None:
+    """No action says how far it is."""
+    return None
+
+
+def workflow_document(flow: Workflow, hostnames: Mapping[str, str], progress: ProgressOf = no_progress) -> Document:
+    """`hostnames` are those of machines by their id; `progress` tells how far an action is that runs."""
     return {
         **_head(flow),
         "conditions": _conditions(flow),
-        "actions": [_action(each) for each in flow.actions],
+        "actions": [{**_action(each), **_far("progress", progress(each))} for each in flow.actions],
         "services": [service_document(each, hostnames) for each in flow.services],
         "text": flow.text,
     }
@@ -231,7 +242,12 @@ def attempt_documents(flow: Workflow, made: Sequence[Attempt]) -> list[Document]
     return listed
 
 
-def state_document(standing: Standing) -> Document:
+def _far(name: str, progress: Progress | None) -> Document:
+    """How far an action is, where it says so."""
+    return {name: asdict(progress)} if progress else {}
+
+
+def state_document(standing: Standing, progress: ProgressOf = no_progress) -> Document:
     """Where a workflow stands, in the words of 2020's `tink workflow state`.
 
     Reason and message are those of the action's newest attempt, or of the process that is held, else those of the
@@ -255,6 +271,7 @@ def state_document(standing: Standing) -> Document:
         "signal": outcome.signal,
         "last_output": list(outcome.tail),
         "held": held_document(standing),
+        **_far("action_progress", progress(current)),
         "conditions": _conditions(flow),
     }
 

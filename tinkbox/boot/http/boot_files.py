@@ -21,13 +21,19 @@ from tinkbox.boot.http.file_responses import Delivery
 from tinkbox.boot.http.kernel_command_line import kernel_arguments, syslog
 from tinkbox.boot.http.loaders import FOLDER, LOADERS, loader_path
 from tinkbox.model.boot import Boot, Plan, Stage
+from tinkbox.model.card_firmware import Need, is_virtual
 from tinkbox.model.errors import Invalid, NotFound, Unavailable
 from tinkbox.model.hardware import MacAddress
 from tinkbox.model.sightings import OTHER_HOST, Fact
 from tinkbox.wire.boot_scripts.ipxe import BootFiles, machine_facts, script
 from tinkbox.wire.messages.worker import Credential
 
-OSIE_FILES: Final[Mapping[str, Stage]] = {"vmlinuz": Stage.KERNEL, "initramfs": Stage.RAMDISK}
+FIRMWARE: Final = "firmware"  # the second ramdisk, which not every OSIE has, and not every machine is sent
+OSIE_FILES: Final[Mapping[str, Stage]] = {
+    "vmlinuz": Stage.KERNEL,
+    "initramfs": Stage.RAMDISK,
+    FIRMWARE: Stage.FIRMWARE,
+}
 _log = logging.getLogger(__name__)
 ARCHITECTURE = re.compile(r"[a-z0-9_]{1,20}\Z")
 SCRIPT_STAGE: Final[Mapping[Boot, Stage]] = {
@@ -108,7 +114,7 @@ class _BootDoor:
             else:
                 self._planner.booted(mac)
             self._planner.saw(mac, SCRIPT_STAGE[plan.boot], detail, **facts)
-        text = script(plan, self._files(plan, mac), self._folder.version)
+        text = script(plan, self._files(plan, mac, machine_facts(request.query)), self._folder.version)
         return web.Response(text=text, content_type="text/plain")
 
     async def credential(self, request: web.Request) -> web.Response:
@@ -157,7 +163,9 @@ class _BootDoor:
             raise NotFound("no boot script for this machine at this address")
         return mac, plan
 
-    def _files(self, plan: Plan, mac: MacAddress) -> BootFiles:
+    def _files(self, plan: Plan, mac: MacAddress, told: Mapping[str, str | int]) -> BootFiles:
+        virtual = is_virtual(str(told.get("manufacturer", "")), str(told.get("product", "")))
+        firmware = has_firmware(self._folder, plan) and not (virtual and plan.firmware is Need.UNKNOWN)
         folder, url = self._folder, self._folder.url
         own = f"{url}/boot/{mac.replace(':', '-')}"
         osie = f"{url}/boot/osie/{plan.interface.architecture}"
@@ -166,12 +174,20 @@ class _BootDoor:
             credential=f"{own}/credential.cpio",
             kernel=f"{osie}/vmlinuz",
             initramfs=f"{osie}/initramfs",
+            firmware=f"{osie}/{FIRMWARE}" if firmware else "",
             loaders=f"{url}/boot/loaders",
             server=url,
             dns=folder.dns,
             syslog=syslog(url, folder.syslog_port) if folder.syslog_port else "",
             arguments=kernel_arguments(plan, url, dns=folder.dns, syslog_port=folder.syslog_port),
         )
+
+
+def has_firmware(folder: BootFolder, plan: Plan) -> bool:
+    """Whether there is a second ramdisk for a machine, which may need it."""
+    if plan.firmware is Need.UNNEEDED or not ARCHITECTURE.match(plan.interface.architecture):
+        return False
+    return _is_there(folder.osie / plan.interface.architecture / FIRMWARE)
 
 
 def _is_there(path: Path) -> bool:

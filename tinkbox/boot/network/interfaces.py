@@ -5,13 +5,15 @@ import socket
 import struct
 from collections.abc import Sequence
 from dataclasses import dataclass
-from ipaddress import IPv4Address, IPv4Network
+from ipaddress import IPv4Address, IPv4Interface, IPv4Network
 from pathlib import Path
 
 from tinkbox.model.errors import Unavailable
 
 _SIOCGIFADDR = 0x8915
 _SIOCGIFNETMASK = 0x891B
+_SIOCGIFFLAGS = 0x8913
+_IFF_UP = 1
 _ROUTES = Path("/proc/net/route")
 
 
@@ -22,6 +24,27 @@ class ProvisioningInterface:
     name: str
     address: IPv4Address
     network: IPv4Network
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PresentInterface:
+    """An interface of this host with its first address; `outward` has a default route."""
+
+    name: str
+    address: IPv4Interface | None
+    outward: bool
+    up: bool
+
+
+def present_interfaces() -> list[PresentInterface]:
+    """All interfaces of this host, in the kernel's order."""
+    outward = _default_route_interfaces()
+    found = []
+    for _, name in socket.if_nameindex():
+        at = _configured(name)
+        address = IPv4Interface((at.address, at.network.prefixlen)) if at else None
+        found.append(PresentInterface(name=name, address=address, outward=name in outward, up=_is_up(name)))
+    return found
 
 
 def provisioning_interfaces(
@@ -83,6 +106,15 @@ def _configured(name: str) -> ProvisioningInterface | None:
             return None
     network = IPv4Network(f"{address}/{netmask}", strict=False)
     return ProvisioningInterface(name=name, address=address, network=network)
+
+
+def _is_up(name: str) -> bool:
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+        try:
+            answer = fcntl.ioctl(probe, _SIOCGIFFLAGS, struct.pack("256s", name.encode()[:15]))
+        except OSError:
+            return False
+    return bool(int(struct.unpack_from("H", answer, 16)[0]) & _IFF_UP)
 
 
 def _default_route_interfaces() -> set[str]:

@@ -10,10 +10,11 @@ from pathlib import Path
 from typing import Final, Protocol
 
 from tinkbox.boot.http import boot_files as over_http
-from tinkbox.boot.http.boot_files import OSIE_FILES, SCRIPT_STAGE, BootFolder
+from tinkbox.boot.http.boot_files import FIRMWARE, OSIE_FILES, SCRIPT_STAGE, BootFolder, has_firmware
 from tinkbox.boot.http.credential_ramdisk import WITH_CREDENTIAL, credential_ramdisk
 from tinkbox.boot.http.kernel_command_line import kernel_arguments
 from tinkbox.model.boot import Boot, Plan, Stage
+from tinkbox.model.card_firmware import Need
 from tinkbox.model.errors import Conflict
 from tinkbox.model.hardware import MacAddress
 from tinkbox.model.sightings import Fact
@@ -21,7 +22,7 @@ from tinkbox.wire.boot_scripts import grub, pxelinux, raspberrypi
 from tinkbox.wire.messages.worker import Credential
 
 CREDENTIAL: Final = "machine/credential.cpio"
-_OSIE = re.compile(r"osie/([a-z0-9_]{1,20})/(vmlinuz|initramfs)\Z")
+_OSIE = re.compile(r"osie/([a-z0-9_]{1,20})/(vmlinuz|initramfs|firmware)\Z")
 _PXELINUX: Final = "pxelinux.cfg/01-"
 # The Raspberry Pi's folder: its serial number, or its MAC.
 _PI_FOLDER = re.compile(r"(?:[0-9a-f]{8}|[0-9a-f]{2}(?:-[0-9a-f]{2}){5})/")
@@ -145,6 +146,8 @@ class TftpFiles:
             kernel=f"/{kernel}",
             initramfs=f"/{initramfs}",
             credential=f"/{CREDENTIAL}",
+            firmware=f"/{_osie_file(plan, FIRMWARE)}" if has_firmware(self._folder, plan) else "",
+            unless_virtual=plan.firmware is Need.UNKNOWN,
             arguments=self._arguments(plan),
         )
         return grub.turn_script(plan, files, self._folder.version).encode()
@@ -152,11 +155,12 @@ class TftpFiles:
     def _pxelinux(self, name: str, plan: Plan) -> bytes:
         kernel, initramfs = _osie(plan)
         # U-Boot takes one ramdisk only; without its credential the OSIE asks for it by itself.
-        both = plan.interface.architecture == "x86_64"
+        several = plan.interface.architecture == "x86_64"
+        firmware = [_osie_file(plan, FIRMWARE)] if has_firmware(self._folder, plan) else []
         files = pxelinux.PxelinuxFiles(
             configuration=name,
             kernel=kernel,
-            initramfs=(initramfs, CREDENTIAL) if both else (initramfs,),
+            initramfs=(initramfs, *firmware, CREDENTIAL) if several else (initramfs,),
             arguments=self._arguments(plan),
         )
         return pxelinux.configuration(plan, files, self._folder.version).encode()
@@ -179,9 +183,13 @@ def _where_the_osie_boots(make: _Maker, plan: Plan) -> bytes | Path | None:
     return make(plan) if plan.boot in _BOOTS_THE_OSIE else None
 
 
-def _osie(plan: Plan) -> tuple[str, ...]:
+def _osie(plan: Plan) -> tuple[str, str]:
     """The names of the kernel and of the ramdisk."""
-    return tuple(f"osie/{plan.interface.architecture}/{each}" for each in OSIE_FILES)
+    return _osie_file(plan, "vmlinuz"), _osie_file(plan, "initramfs")
+
+
+def _osie_file(plan: Plan, name: str) -> str:
+    return f"osie/{plan.interface.architecture}/{name}"
 
 
 def _is_script(name: str) -> bool:

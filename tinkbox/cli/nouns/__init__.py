@@ -8,13 +8,15 @@ from collections.abc import Mapping
 from typing import Final
 
 NOUNS: Final[Mapping[str, str]] = {
+    "init": "set up an appliance on this host",
+    "install": "put an operating system on machines, and wait until they are up",
     "serve": "run the appliance",
     "hardware": "the machines",
     "template": "what can be done with machines",
     "workflow": "what is done with machines",
     "breakpoint": "hold an action, look into it, decide",
     "service": "what workflows run in the background",
-    "image": "the images that actions run from",
+    "image": "the images that actions run from, and those of operating systems",
     "osie": "the in-memory operating system",
     "events": "what happens",
     "status": "the appliance at a glance, live in a terminal; q ends it",

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from tinkbox.cli.connection import ask, ask_each, stay_connected
 from tinkbox.cli.flags import add_keys, add_listing, add_verb, add_verbs
 from tinkbox.cli.input_documents import read_input
-from tinkbox.cli.nouns import hardware_discovery, hardware_leases
+from tinkbox.cli.nouns import hardware_add, hardware_discovery, hardware_leases
 from tinkbox.cli.output.formats import Column, Document, show, show_notes
 from tinkbox.cli.output.printable import clean, moment
 from tinkbox.cli.output.tables import fields
@@ -43,6 +43,7 @@ def declare(noun: argparse.ArgumentParser) -> None:
     verbs = add_verbs(noun)
     verb = add_verb(verbs, "push", push, "store a machine's hardware document, or replace it")
     verb.add_argument("--file", type=Path, metavar="F", help="JSON, or kind: Hardware; without it, standard input")
+    hardware_add.declare(verbs)
     verb = add_listing(add_verb(verbs, "list", show_list, "one line per interface"))
     verb.add_argument("--seen", action="store_true", help="every machine that was seen, known or not")
     add_listing(add_verb(verbs, "get", get, "machines with their boots' timelines, or the list"), keys="*")

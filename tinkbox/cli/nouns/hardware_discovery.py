@@ -10,6 +10,8 @@ from tinkbox.cli.flags import Verbs, add_confirmation, add_listing, add_verb
 from tinkbox.cli.output.formats import Column, Document, show
 from tinkbox.cli.output.printable import clean, moment
 from tinkbox.cli.output.tables import fields
+from tinkbox.model.inventory import Device
+from tinkbox.model.pci_vendors import named
 
 _GIB = 2**30
 COLUMNS: Sequence[Column] = (
@@ -102,9 +104,23 @@ def inventory_table(told: Mapping[str, Any]) -> str:
             ("Network", f"{each['name']} {each['mac']} {'up' if each['link'] else 'no link'} {each['driver']}".strip())
             for each in told["cards"]
         ),
+        *(("Lacks", lacking) for each in told.get("devices", ()) if (lacking := _lacking(each))),
         ("Told At", moment(told["told_at"])),
     ]
     return fields([(name, value) for name, value in pairs if value], ("Made Of", "Value"))
+
+
+def _lacking(device: Mapping[str, Any]) -> str:
+    """What a card lacks in the OSIE, empty: nothing."""
+    shown = named(Device(place=str(device["place"]), id=str(device["id"]), kind=str(device["kind"]))).removeprefix(
+        "the "
+    )
+    if device["missing"]:
+        return f"{shown}: firmware {', '.join(map(str, device['missing']))} ({device['module'] or device['driver']})"
+    if device["kind"] and not device["driver"]:
+        why = f"module {device['module']} does not take it" if device["module"] else "the OSIE has no module for it"
+        return f"{shown}: {why}"
+    return ""
 
 
 def _told(found: Document) -> Mapping[str, Any]:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from tinkbox.cli.connection import ask, ask_each, stay_connected
 from tinkbox.cli.flags import add_keys, add_listing, add_verb, add_verbs
+from tinkbox.cli.nouns import image_catalogue, image_fetch, image_import, image_show
 from tinkbox.cli.output.formats import Column, Document, show
 from tinkbox.cli.output.printable import moment
 from tinkbox.model.errors import NotFound
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 
 COLUMNS: Sequence[Column] = (
     Column("Image", "reference"),
+    Column("Kind", lambda image: image.get("kind", "")),
     Column("Digest", "digest"),
     Column("Size", "size"),
     Column("Created At", "pushed_at", moment),
@@ -26,6 +28,10 @@ def declare(noun: argparse.ArgumentParser) -> None:
     verbs = add_verbs(noun)
     verb = add_verb(verbs, "load", load, "load an archive that `docker save` made")
     verb.add_argument("files", metavar="FILE", nargs="+", type=Path)
+    image_import.declare(verbs)
+    image_catalogue.declare(verbs)
+    image_fetch.declare(verbs)
+    image_show.declare(verbs)
     add_listing(add_verb(verbs, "list", show_list, "every image"))
     add_keys(add_verb(verbs, "delete", delete, "forget images"))
 

@@ -16,6 +16,7 @@ COLUMNS: Sequence[Column] = (
     Column("Version", "version"),
     Column("Kernel", "kernel"),
     Column("Ramdisk Size", lambda osie: osie["files"]["initramfs"]["size"]),
+    Column("Firmware Size", lambda osie: osie["files"].get("firmware", {}).get("size", "")),
 )
 
 
@@ -25,6 +26,9 @@ def declare(noun: argparse.ArgumentParser) -> None:
     verb.add_argument("--output", type=folder, metavar="DIR", help="default: osie/ in the data directory")
     verb.add_argument("--cache", type=folder, metavar="DIR", help="where downloaded packages are kept")
     verb.add_argument("--executable", type=Path, metavar="FILE", help="the worker inside; default: this program")
+    verb.add_argument(
+        "--without-firmware", action="store_true", help="no firmware of cards from Debian's non-free-firmware"
+    )
     verb.add_argument("--architecture", default="x86_64", metavar="NAME", help="x86_64 (default) or aarch64")
     add_listing(add_verb(verbs, "list", show_list, "what was built"))
 
@@ -38,7 +42,14 @@ def build(chosen: argparse.Namespace) -> None:
     output, cache = chosen.output or data / "osie", chosen.cache or data / "cache"
     made_for = architecture(chosen.architecture)
     os.umask(0o022)  # the user that the appliance runs as reads what root makes here, and every machine gets it
-    build_osie(output, _executable(chosen.executable), cache, lambda step: print(step, flush=True), made_for)
+    build_osie(
+        output,
+        _executable(chosen.executable),
+        cache,
+        lambda step: print(step, flush=True),
+        made_for,
+        with_firmware=not chosen.without_firmware,
+    )
 
 
 def show_list(chosen: argparse.Namespace) -> None:

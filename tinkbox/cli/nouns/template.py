@@ -1,6 +1,7 @@
 """`tinkbox template`."""
 
 import argparse
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -9,13 +10,19 @@ from tinkbox.cli.flags import add_keys, add_listing, add_text_source, add_verb, 
 from tinkbox.cli.input_documents import read_devices, read_text
 from tinkbox.cli.output.formats import Column, show, show_notes, show_texts
 from tinkbox.cli.output.printable import clean, moment
-from tinkbox.model.errors import Invalid, Problem
+from tinkbox.model.errors import Invalid, NotFound, Problem
 
 COLUMNS: Sequence[Column] = (
     Column("Template ID", "id"),
     Column("Template Name", "name"),
     Column("Created At", "created_at", moment),
     Column("Updated At", "updated_at", moment),
+)
+
+CATALOGUE: Sequence[Column] = (
+    Column("Template Name", "name"),
+    Column("About", "about"),
+    Column("Used Instead", "stored"),
 )
 
 
@@ -26,6 +33,10 @@ def declare(noun: argparse.ArgumentParser) -> None:
     add_text_source(verb)
     add_listing(add_verb(verbs, "list", show_list, "every template"))
     add_listing(add_verb(verbs, "get", get, "a template's text, or the list"), keys="*")
+    verb = add_listing(
+        add_verb(verbs, "catalogue", show_catalogue, "the templates that are built in, or the text of one")
+    )
+    verb.add_argument("name", nargs="?", metavar="NAME")
     verb = add_verb(verbs, "update", update, "change a template; existing workflows stay as they are")
     verb.add_argument("key", metavar="TEMPLATE")
     verb.add_argument("-n", "--name")
@@ -35,6 +46,24 @@ def declare(noun: argparse.ArgumentParser) -> None:
     verb.add_argument("source", nargs="?", metavar="FILE|KEY", help="a file, or a stored template")
     verb.add_argument("-r", "--hardware", metavar="JSON", help="for these devices only")
     add_text_source(verb)
+
+
+def show_catalogue(chosen: argparse.Namespace) -> None:
+    """The templates of the program, or the text of one."""
+    found = ask(chosen, lambda operator: operator.templates.catalogue())
+    if chosen.name is None or chosen.quiet:
+        show(chosen, found, CATALOGUE, key="name")
+        return
+    named = [each for each in found if each["name"] == chosen.name]
+    if not named:
+        known = ", ".join(each["name"] for each in found)
+        raise NotFound(
+            f"no template {chosen.name[:80]!r} is built in, there is {known}; stored ones: `tinkbox template list`"
+        )
+    if named[0]["stored"]:
+        text = f"tinkbox: the stored template {named[0]['stored']} has this name, and is used instead"
+        print(clean(text), file=sys.stderr)
+    show_texts(chosen, named, CATALOGUE, "data")
 
 
 def create(chosen: argparse.Namespace) -> None:

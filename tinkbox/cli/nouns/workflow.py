@@ -22,6 +22,7 @@ from tinkbox.cli.wording.holds import held_fields
 
 if TYPE_CHECKING:
     from tinkbox.client.operator import Operator
+from tinkbox.model.action_progress import Progress, in_words
 from tinkbox.model.breakpoint import VERDICTS, Kind
 
 COLUMNS: Sequence[Column] = (
@@ -127,7 +128,7 @@ def get(chosen: argparse.Namespace) -> None:
 def state(chosen: argparse.Namespace) -> None:
     stands = ask(chosen, lambda operator: operator.workflows.state(chosen.key))
     if chosen.format != "table" or chosen.quiet:
-        plain = [name for name, value in stands.items() if name != "held" and not isinstance(value, list)]
+        plain = [name for name, value in stands.items() if name != "held" and not isinstance(value, list | dict)]
         show(chosen, [stands], [Column(name, name) for name in plain], key="state")
         return
     pairs: list[tuple[str, object]] = [
@@ -137,6 +138,7 @@ def state(chosen: argparse.Namespace) -> None:
         ("Current Action", stands["current_action"]),
         ("Current Worker", stands["current_worker"]),
         ("Current Action State", ACTION_STATES[stands["current_action_state"]]),
+        *([("Action Progress", in_words(Progress(**far)))] if (far := stands.get("action_progress")) else ()),
         *(held_fields(stands["held"]) if stands["held"] else ()),
         *_explained(stands),
     ]

@@ -18,8 +18,16 @@ class Hardware:
     async def push(self, text: bytes) -> Document:
         return await self._connection.document("POST", "/v1/hardware", text)
 
+    async def add(self, wanted: Mapping[str, Any]) -> Document:
+        """Register a machine by its `mac`; `wanted` may have `name`, `address`, `gateway`, `interface_macs`, `ssh_keys`, `disks`."""
+        return await self._connection.document("POST", "/v1/hardware/add", dict(wanted))
+
     async def get(self, key: str) -> Document:
         return await self._connection.document("GET", f"/v1/hardware/{part(key)}")
+
+    async def workflows(self, key: str) -> list[str]:
+        """The ids of the workflows that are not over and need a machine."""
+        return [str(each["id"]) for each in await self._connection.documents(f"/v1/hardware/{part(key)}/workflows")]
 
     async def delete(self, key: str) -> Document:
         return await self._connection.document("DELETE", f"/v1/hardware/{part(key)}")

@@ -14,6 +14,14 @@ class Images:
     async def all(self) -> list[Document]:
         return await self._connection.documents("/v1/images")
 
+    async def system_image(self, reference: str) -> Document:
+        """What is known of a system image by its name; its `reference` names these bytes for ever."""
+        return await self._connection.document("GET", f"/v1/system-images/{part(reference)}")
+
+    async def systems(self) -> list[Document]:
+        """The system images, with what they say of themselves."""
+        return await self._connection.documents("/v1/system-images")
+
     async def load(self, path: Path) -> list[str]:
         """Send an image archive; returns the names it held."""
         with path.open("rb") as archive:

@@ -15,6 +15,10 @@ class Templates:
     async def all(self) -> list[Document]:
         return await self._connection.documents("/v1/templates")
 
+    async def catalogue(self) -> list[Document]:
+        """The templates of the program."""
+        return await self._connection.documents("/v1/template-catalogue")
+
     async def create(self, name: str, data: str) -> Document:
         return await self._connection.document("POST", "/v1/templates", {"name": name, "data": data})
 

@@ -22,6 +22,7 @@ from tinkbox.engine.machines.firmware_rules import NOTHING_YET, Watched
 from tinkbox.engine.machines.machines import Machines
 from tinkbox.engine.timeline.sighting_rules import Round
 from tinkbox.model.boot import Boot, Client, Plan, Silence, Stage
+from tinkbox.model.card_firmware import Need
 from tinkbox.model.hardware import Interface, MacAddress
 from tinkbox.model.leases import Lease, Subnet
 from tinkbox.model.sightings import OTHER_HOST, Fact, Note
@@ -57,7 +58,7 @@ class Booting:
     `mode` is the setting `dhcp.mode`; `strangers` is None where unknown machines are ignored.  `neighbours` gives the
     hardware address that the kernel has for an IPv4 address of a network on one of our interfaces, of which `attached` tells
     that it is one.  `firmware_knowledge` is what was learned of machines' firmware; None: nothing is.  `own` are our
-    addresses, which no document gives away.
+    addresses, which no document gives away.  `firmware` is whether the cards need some of the machine that a plan is for.
     """
 
     def __init__(
@@ -72,6 +73,7 @@ class Booting:
         monotonic: Callable[[], float],
         firmware_knowledge: FirmwareKnowledge | None = None,
         own: Collection[IPv4Address] = (),
+        firmware: Callable[[Plan], Need] = lambda _: Need.UNKNOWN,
     ) -> None:
         self._machines = machines
         self._leases = leases
@@ -88,6 +90,7 @@ class Booting:
         # On a link between two hosts both ends are hosts' (RFC 3021).
         wide = [each.network for each in subnets if each.network.num_addresses > 2]
         self._unfit = {*own, *(end for each in wide for end in (each.network_address, each.broadcast_address))}
+        self._firmware = firmware
         self._behind_router: OrderedDict[MacAddress, float] = OrderedDict()
         self._kept: dict[tuple[MacAddress, bool], _Kept] = {}
 
@@ -156,7 +159,9 @@ class Booting:
         facts = self._machines.boot_facts.of(mac)
         plan = netboot_plan(facts) if facts else self._script_of_stranger(mac)
         if plan is not None and self._is_at(plan.interface, address):
-            return self._as_learned(plan)
+            silent = facts is not None and facts.boots > 0 and facts.furthest is Stage.RAMDISK
+            firmware = Need.NEEDED if silent else self._firmware(plan)
+            return replace(self._as_learned(plan), firmware=firmware)
         self._refused(mac, plan, address)
         return None
 

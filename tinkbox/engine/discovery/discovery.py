@@ -9,14 +9,15 @@ from datetime import datetime
 from ipaddress import IPv4Network
 from typing import NoReturn
 
-from tinkbox.engine.discovery.hardware_document import hardware_of, reservation
 from tinkbox.engine.discovery.unknown_machines import UnknownMachines
 from tinkbox.engine.machines.boot_tickets import Kind
+from tinkbox.engine.machines.hardware_document import hardware_of, reservation
 from tinkbox.engine.machines.machines import Machines
 from tinkbox.engine.templates.templates import find_template
 from tinkbox.engine.wakeups import CHANGES, Wakeups
 from tinkbox.engine.workflows.workflows import Workflows
 from tinkbox.model.boot import Boot, Client, Plan, Silence, Stage
+from tinkbox.model.card_firmware import Need, need
 from tinkbox.model.discovery import Rule, Standing, Stranger, best_rule, filled, host_name
 from tinkbox.model.errors import Conflict, Denied, Invalid, NotFound, Refusal, Unavailable
 from tinkbox.model.hardware import Hardware, Interface, MacAddress
@@ -69,10 +70,12 @@ class Discovery:
         self._strangers = strangers
         self._rules = acceptance.rules
         self._networks = acceptance.networks
+        self._needs: dict[str, Need] = {}
 
     async def load(self) -> list[str]:
         """Take up what is stored, once; returns what is wrong with the rules."""
         await self._strangers.load()
+        self._needs = await self._store.read(lambda tables: dict(map(_needing, tables.discovery.inventories())))
         return [problem for rule in self._rules if (problem := await self._problem(rule))]
 
     async def save(self) -> None:
@@ -103,6 +106,13 @@ class Discovery:
             return None
         return _plan(self._strangers.seen(stranger), Boot.DISCOVERY, interface)
 
+    def firmware(self, plan: Plan) -> Need:
+        """Whether the cards need firmware of the machine that a plan is for, by what it told last."""
+        if plan.hardware_id:
+            return self._needs.get(plan.hardware_id, Need.UNKNOWN)
+        stranger = self._strangers.get(plan.interface.mac)
+        return need(stranger.inventory) if stranger else Need.UNKNOWN
+
     def credential(self, mac: MacAddress, server: str, registry: str, address: str) -> Credential:
         """What a worker can tell and wait with on a machine that nobody knows, and that has this address.
 
@@ -125,6 +135,7 @@ class Discovery:
         if self._machines.known.get(holder):
             inventory, now = told.inventory, self._clock()
             await self._store.write(lambda tables: tables.discovery.keep_inventory(holder, inventory, now))
+            self._needs[holder] = need(inventory)
             return
         stranger = self._stranger(holder)
         if stranger.standing is Standing.REFUSED:
@@ -244,6 +255,7 @@ class Discovery:
         await self._machines.refresh([hardware.id])
         await self._machines.sessions.refresh(hardware.id, *macs)
         self._strangers.drop(macs)
+        self._needs[hardware.id] = need(inventory)
         self._changed()
         _log.info("%s is machine %s", mac, hardware.name, extra={"action": "discovery.accepted"})
         return Enrolled(hardware=hardware, workflow_id=workflow_id)
@@ -352,3 +364,7 @@ def _refuse_another_boot(tables: Tables, stranger: Stranger) -> None:
 
 def _plan(stranger: Stranger, boot: Boot, interface: Interface) -> Plan:
     return Plan(boot=boot, hardware_id="", interface=replace(interface, architecture=stranger.architecture))
+
+
+def _needing(told: tuple[str, Inventory]) -> tuple[str, Need]:
+    return told[0], need(told[1])

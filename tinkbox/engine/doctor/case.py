@@ -24,10 +24,14 @@ from tinkbox.model.sightings import Sighting
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OsieSize:
-    """An OSIE that was built, and the size of its ramdisk as it is sent, in bytes."""
+    """An OSIE that was built, and the size of its ramdisk as it is sent, in bytes.
+
+    `firmware` are the files of its second ramdisk, which not every machine is sent; None: it has none.
+    """
 
     architecture: str
     ramdisk: int
+    firmware: frozenset[str] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

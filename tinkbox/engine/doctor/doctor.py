@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
+from tinkbox.engine.doctor.card_rules import missing_driver, missing_firmware
 from tinkbox.engine.doctor.case import Case, Finding
 from tinkbox.engine.doctor.disk_rules import deleted_early, disk_nearly_full
 from tinkbox.engine.doctor.loader_rules import (
@@ -98,6 +99,8 @@ RULES: Sequence[Rule] = (
     Rule("NoOsie", "no OSIE for the machine's architecture", no_osie),
     Rule("RamdiskTooLarge", "too little memory for the OSIE", ramdisk_too_large),
     Rule("DiskNotFound", "no disk, or none that boots", disk_not_found),
+    Rule("MissingDriver", "a card for which the OSIE has no driver", missing_driver),
+    Rule("MissingFirmware", "a card that lacks firmware", missing_firmware),
     Rule("ClockWrong", "a clock that was far off", clock_is_wrong),
     Rule("SpanningTree", "a switch port that opens late", spanning_tree),
     Rule("BootLoop", "boots that begin again and again", boot_loop),

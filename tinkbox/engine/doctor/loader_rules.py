@@ -35,6 +35,7 @@ SCRIPTED = (
     Stage.LOCAL_DISK,
     Stage.KERNEL,
     Stage.RAMDISK,
+    Stage.FIRMWARE,
     Stage.WORKER,
 )
 # What only a loader that runs does.

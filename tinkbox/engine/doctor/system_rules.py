@@ -82,14 +82,15 @@ def wrong_architecture(case: Case) -> Iterator[Finding]:
 def ramdisk_too_large(case: Case) -> Iterator[Finding]:
     """Memory in which the OSIE cannot be unpacked."""
     memory, source = _memory(case)
-    fetched = of(case.last, Stage.KERNEL, Stage.RAMDISK)
+    fetched = of(case.last, Stage.KERNEL, Stage.RAMDISK, Stage.FIRMWARE)
     image = next(
         (each for each in case.osie if case.interface and each.architecture == case.interface.architecture), None
     )
     if image is None or not memory or not fetched or of(case.last, Stage.WORKER):
         return
-    sent = of(fetched, Stage.RAMDISK)
+    sent, firmware = of(fetched, Stage.RAMDISK), of(fetched, Stage.FIRMWARE)
     ramdisk = (number(sent[-1], "bytes") if sent else None) or image.ramdisk
+    ramdisk += (number(firmware[-1], "bytes") if firmware else None) or 0
     needed = MEMORY_PER_RAMDISK * ramdisk
     if memory < needed:
         yield Finding(

@@ -7,11 +7,11 @@ from posixpath import normpath
 
 from yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
-from tinkbox.engine.documents.yaml_nodes import NodeReader, is_null, path
 from tinkbox.model.duration import parse_duration, show_duration
 from tinkbox.model.errors import Invalid
 from tinkbox.model.image import parse_reference
 from tinkbox.model.template import MAX_NAME, OTHER_WORDS
+from tinkbox.yaml_nodes import NodeReader, is_null, path
 
 _VOLUME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,62}")
 

@@ -2,18 +2,19 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from posixpath import normpath
 
 from yaml.nodes import Node, ScalarNode, SequenceNode
 
 from tinkbox.engine.documents.container_definitions import ContainerReader
+from tinkbox.engine.documents.metadata_definitions import MetadataReader
 from tinkbox.engine.documents.plan_size import PlanSize
 from tinkbox.engine.documents.service_definitions import ServiceReader
-from tinkbox.engine.documents.yaml_nodes import compose, is_null, line_of, path
-from tinkbox.model.action import DEFAULT_ACTION_SECONDS, Action
+from tinkbox.model.action import DEFAULT_ACTION_SECONDS, Action, Until
 from tinkbox.model.breakpoint import DEFAULT_HOLD_SECONDS, MAX_HOLD_SECONDS, ON_EXPIRY, Breakpoints, Verb
+from tinkbox.model.disk_selection import parse_selection
 from tinkbox.model.disks import MAX_DISKS
 from tinkbox.model.errors import Invalid, Problem
+from tinkbox.model.metadata import Metadata
 from tinkbox.model.services import Service
 from tinkbox.model.template import (
     ACTION_KEYS,
@@ -28,6 +29,7 @@ from tinkbox.model.template import (
     Task,
 )
 from tinkbox.model.text import counted
+from tinkbox.yaml_nodes import compose, is_null, line_of, path
 
 
 def read_definition(text: str) -> Definition:
@@ -74,7 +76,14 @@ class _DefinitionReader(ContainerReader):
             services=self._services(fields.get("services")),
             global_timeout=self._seconds(fields, "global_timeout", ""),
             breakpoints=self._breakpoints(fields["breakpoint"], tasks) if "breakpoint" in fields else Breakpoints(),
+            metadata=self._metadata(fields.get("metadata")),
         )
+
+    def _metadata(self, node: Node | None) -> Metadata:
+        reader = MetadataReader()
+        metadata = reader.metadata(node)
+        self.problems += reader.problems
+        return metadata
 
     def _services(self, node: Node | None) -> tuple[Service, ...]:
         reader = ServiceReader()
@@ -105,13 +114,20 @@ class _DefinitionReader(ContainerReader):
         if isinstance(listed, SequenceNode):
             self._plan.begin_task(task, len(listed.value), key, line_of(node))
 
+        places: list[tuple[Node, str]] = []
+
         def planned(node: Node, key: str) -> tuple[Action, bool]:
             action, applies = self._action(node, key)
             self._stop_at(self._plan.action(task, action))
+            places.append((node, key))
             return action, applies
 
         read = self.items(listed, path(key, "actions"), planned)
         actions = tuple(action for action, _ in read)
+        for action, (where, place) in list(zip(actions, places, strict=True))[:-1]:
+            if action.until:
+                text = "only the last action of a task waits for the installed system: what follows it would run there"
+                self.refuse(where, path(place, "until"), text)
         names = [action.name for action in actions]
         twice = "two actions in a task cannot have same name"
         self.unique(names, listed, path(key, "actions"), twice)
@@ -134,8 +150,22 @@ class _DefinitionReader(ContainerReader):
             reboot=self.flag(fields["reboot"], path(key, "reboot")) if "reboot" in fields else False,
             helper=self.flag(fields["helper"], path(key, "helper"), absent=True) if "helper" in fields else True,
             wipes=self._wipes(fields, key),
+            disk=self._disk(fields, key),
+            until=self._until(fields, key),
         )
         return action, self._applies(fields, key)
+
+    def _until(self, fields: Mapping[str, Node], key: str) -> Until:
+        text = self.text(fields, "until", key)
+        if not text:
+            return Until.SEEN
+        if text != Until.PHONE_HOME:
+            self.refuse(fields["until"], path(key, "until"), f"expected {Until.PHONE_HOME}, not {text[:40]!r}")
+            return Until.SEEN
+        if "reboot" not in fields or not self.flag(fields["reboot"], path(key, "reboot")):
+            text = "only an action with `reboot: true` waits for the installed system: add that"
+            self.refuse(fields["until"], path(key, "until"), text)
+        return Until.PHONE_HOME
 
     def _breakpoints(self, node: Node, tasks: Sequence[Task]) -> Breakpoints:
         if is_null(node):
@@ -206,16 +236,24 @@ class _DefinitionReader(ContainerReader):
         return self.flag(fields["if"], path(key, "if"), absent=True) if "if" in fields else True
 
     def _wipes(self, fields: Mapping[str, Node], key: str) -> tuple[str, ...]:
-        disks = self.texts(fields, "wipes", key)
-        for disk in disks:
-            if len(disk) > MAX_NAME or not disk.startswith("/dev/") or normpath(disk) != disk:
-                text = f"{disk[:MAX_NAME]!r}: expected the disk's path below /dev, such as /dev/sda"
-                self.refuse(fields["wipes"], path(key, "wipes"), text)
+        written = self.texts(fields, "wipes", key)
+        disks = tuple(self._selection(each, fields["wipes"], path(key, "wipes")) for each in written)
         if len(disks) > MAX_DISKS:
             self.refuse(fields["wipes"], path(key, "wipes"), f"at most {MAX_DISKS} disks, not {len(disks)}")
         if "wipes" in fields:
             self.unique(disks, fields["wipes"], path(key, "wipes"), "the same disk twice")
         return disks
+
+    def _disk(self, fields: Mapping[str, Node], key: str) -> str:
+        text = self.text(fields, "disk", key)
+        return self._selection(text, fields["disk"], path(key, "disk")) if text.strip() else ""
+
+    def _selection(self, text: str, node: Node, key: str) -> str:
+        try:
+            return parse_selection(text).text
+        except Invalid as error:
+            self.refuse(node, key, str(error))
+            return text
 
     def _seconds(self, fields: Mapping[str, Node], name: str, key: str) -> int:
         return self.number(fields[name], path(key, name), "seconds", MAX_SECONDS) if name in fields else 0

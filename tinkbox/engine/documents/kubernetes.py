@@ -12,11 +12,11 @@ from typing import Any
 
 from yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
-from tinkbox.engine.documents.yaml_nodes import NodeReader, compose, is_null, line_of, path
 from tinkbox.model.errors import Invalid, Problem, TooLarge
 from tinkbox.model.hardware import Hardware, hardware_from_document
 from tinkbox.model.kubernetes import DEFAULT_NAMESPACE, GROUP, SHAPES, UNHEEDED, VERSION
 from tinkbox.model.text import counted
+from tinkbox.yaml_nodes import NodeReader, compose, is_null, line_of, path
 
 COMMANDS: Mapping[str, str] = {
     "Hardware": "tinkbox hardware push",

@@ -76,6 +76,7 @@ class PlanSize:
         return self._count(
             chain(
                 (task.name, task.worker, action.name, action.image, action.pid),
+                filter(None, (action.disk,)),
                 chain(action.command, action.on_timeout, action.on_failure, action.wipes),
                 merged_volumes(task, action),
                 *merged_environment(task, action).items(),

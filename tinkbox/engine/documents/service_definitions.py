@@ -9,7 +9,6 @@ from pathlib import PurePosixPath
 from yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
 from tinkbox.engine.documents.container_definitions import ContainerReader, volume_parts
-from tinkbox.engine.documents.yaml_nodes import is_null, path
 from tinkbox.model.errors import Invalid, Problem
 from tinkbox.model.services import (
     DEFAULT_READY_SECONDS,
@@ -23,6 +22,7 @@ from tinkbox.model.services import (
 from tinkbox.model.sizes import parse_size, show_size
 from tinkbox.model.template import HEALTHCHECK_KEYS, MAX_CHECKS, MAX_READY_SECONDS, SERVICE_KEYS
 from tinkbox.wire.routing.labels import read_labels
+from tinkbox.yaml_nodes import is_null, path
 
 OWN_FOLDER = PurePosixPath("/workflow")
 _NEEDED = "a service needs its worker: the appliance's name or address, or the address or agentID of known hardware"

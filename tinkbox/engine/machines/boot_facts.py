@@ -44,7 +44,7 @@ class BootFactsCache:
             installed=record.installed,
             boots=record.boots,
             furthest=record.furthest,
-            left=bool(record.leaving) and not record.wanted,
+            left=bool(record.leaving) and (record.to_disk or not record.wanted),
             workflow=workflow,
             supply=supply,
         )

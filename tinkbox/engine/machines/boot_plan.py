@@ -12,7 +12,7 @@ MAX_BOOTS = 3
 class BootFacts:
     """What the decision about a booting machine rests on.
 
-    `left` tells that an action sent it away by intention, and that nothing is left for it to do.
+    `left` tells that an action sent it away by intention, and that nothing is left for it to do before its own disk has booted.
     `supply` is the boot script that its workflow brings, None: it boots the OSIE.
     """
 

@@ -1,7 +1,7 @@
 """Use-cases of machines: what we were told about them, and what people ask of them."""
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -17,7 +17,7 @@ from tinkbox.engine.timeline.timeline import Timeline
 from tinkbox.engine.wakeups import CHANGES, Wakeups, worker_wakeup
 from tinkbox.model.boot import Stage, Supply
 from tinkbox.model.errors import Conflict, Denied, Invalid
-from tinkbox.model.hardware import Hardware, MacAddress
+from tinkbox.model.hardware import Hardware, MacAddress, primary
 from tinkbox.model.session import TpmRule
 from tinkbox.model.text import one_line
 from tinkbox.store.database import Store, Tables
@@ -104,26 +104,50 @@ class Machines:
         A machine that waited to be accepted has to boot again: nobody but it says that it is the one that is pushed.
         Raises Conflict when another machine has one of their MACs, addresses or agent ids.
         """
-        now = self._clock()
         macs = [each.mac for hardware in machines for each in hardware.interfaces]
-
-        def use_case(tables: Tables) -> None:
-            before = {each.hardware.id: each.hardware for each in tables.hardware.some(each.id for each in machines)}
-            for hardware in machines:
-                for claim, holder in tables.hardware.holders(hardware):
-                    raise Conflict(f"conflicting hardware {_claimed(hardware, claim)}: machine {holder} has it already")
-                tables.hardware.upsert(hardware, now)
-                self.sessions.void(tables, hardware.id)
-                if hardware.id in before and _claims(before[hardware.id]) != _claims(hardware):
-                    tables.sessions.end([hardware.id])
-            tables.sessions.forget(macs)
-
-        await self._store.write(use_case)
+        await self._store.write(lambda tables: self._take_in(tables, machines))
         ids = [each.id for each in machines]
         await self.refresh(ids)
         await self.sessions.refresh(*ids, *macs)
         self.progress.begin_anew(ids)
         self._wakeups.wake(CHANGES)
+
+    async def add(self, hardware: Hardware, if_so: Callable[[Tables], bool] = lambda _: True) -> bool:
+        """Store a machine that is new; False, and nothing is stored, when it is not `if_so` in the same transaction.
+
+        Raises Conflict as `refuse_known`.
+        """
+
+        def use_case(tables: Tables) -> bool:
+            if not if_so(tables):
+                return False
+            _refuse_known(tables, hardware)
+            self._take_in(tables, [hardware])
+            return True
+
+        if not await self._store.write(use_case):
+            return False
+        await self.refresh([hardware.id])
+        await self.sessions.refresh(hardware.id, *(each.mac for each in hardware.interfaces))
+        self._wakeups.wake(CHANGES)
+        return True
+
+    async def refuse_known(self, hardware: Hardware) -> None:
+        """Raise Conflict, which names the machine, for one whose MAC, address or name another has already."""
+        await self._store.read(lambda tables: _refuse_known(tables, hardware))
+
+    def _take_in(self, tables: Tables, machines: Sequence[Hardware]) -> None:
+        """Store machines, or replace those with their ids; raises Conflict for a MAC, address or agent id of another."""
+        now = self._clock()
+        before = {each.hardware.id: each.hardware for each in tables.hardware.some(each.id for each in machines)}
+        for hardware in machines:
+            for claim, holder in tables.hardware.holders(hardware):
+                raise Conflict(f"conflicting hardware {_claimed(hardware, claim)}: machine {holder} has it already")
+            tables.hardware.upsert(hardware, now)
+            self.sessions.void(tables, hardware.id)
+            if hardware.id in before and _claims(before[hardware.id]) != _claims(hardware):
+                tables.sessions.end([hardware.id])
+        tables.sessions.forget([each.mac for hardware in machines for each in hardware.interfaces])
 
     async def all(self) -> list[MachineStatus]:
         """Every machine, oldest first."""
@@ -132,6 +156,11 @@ class Machines:
     async def get(self, key: str) -> MachineStatus:
         """Raises NotFound, or Conflict when the key fits several."""
         return self._status(self.known.find(key))
+
+    async def needed_by(self, key: str) -> list[str]:
+        """The ids of the workflows that are not over and need a machine; raises as `get`."""
+        hardware_id = self.known.find(key).hardware.id
+        return await self._store.read(lambda tables: tables.workflows.needing(hardware_id))
 
     async def delete(self, key: str) -> str:
         """Forget a machine; returns its id.  Raises Conflict while a workflow still needs it."""
@@ -223,6 +252,23 @@ class Machines:
             tpm=session.tpm if session else "",
             tpm_accepted=session.tpm_accepted if session else "",
         )
+
+
+def _refuse_known(tables: Tables, hardware: Hardware) -> None:
+    """Raise Conflict where another machine has the MAC, address or name of a new one."""
+    for claim, holder in tables.hardware.holders(hardware):
+        (record,) = tables.hardware.some([holder])
+        raise Conflict(
+            f"{claim} belongs to machine {_called(record.hardware)} already: `tinkbox hardware get {claim}` shows it"
+        )
+    named = tables.hardware.named(hardware.name)
+    if named or tables.hardware.some([hardware.id]):
+        raise Conflict(f"there is a machine called {hardware.name} already: choose another name with --name")
+
+
+def _called(hardware: Hardware) -> str:
+    """What people call a machine: its name, else its hostname, else its id."""
+    return hardware.name or primary(hardware).hostname or hardware.id
 
 
 def _claims(hardware: Hardware) -> set[tuple[str, str]]:

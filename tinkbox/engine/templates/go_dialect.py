@@ -6,13 +6,13 @@ from typing import Any
 
 import yaml
 
-from tinkbox.engine.documents.yaml_nodes import NodeReader, compose
 from tinkbox.gotemplate import GoError, Limits, TemplateError, parse
 from tinkbox.model.errors import Invalid, Problem
 from tinkbox.model.template import MAX_TEXT
 from tinkbox.sprig import FUNCTIONS as SPRIG
 from tinkbox.sprig import REFUSED
 from tinkbox.sprig.regexes import bounded_work
+from tinkbox.yaml_nodes import NodeReader, compose
 
 MAX_YAML = 256 * 1024  # characters
 LIMITS = Limits(output_bytes=MAX_TEXT)

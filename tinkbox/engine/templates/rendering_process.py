@@ -9,14 +9,13 @@ import asyncio
 import json
 import os
 import signal
-import sys
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext, suppress
-from pathlib import Path
 from typing import Any
 
-import tinkbox
-from tinkbox.engine.templates.confinement import CONFINED, CPU_SECONDS, MEMORY_BYTES, REFUSED
+from tinkbox.confinement.giving_up import CONFINED, REFUSED
+from tinkbox.confinement.programs import folder, program
+from tinkbox.engine.templates.confinement import CPU_SECONDS, MEMORY_BYTES
 from tinkbox.engine.templates.dialects import Dialect
 from tinkbox.engine.turns import Turn
 from tinkbox.model.errors import Problem, Unavailable
@@ -55,7 +54,7 @@ async def _ask(text: str, several: Sequence[Mapping[str, Any]], dialect: Dialect
         stdin=asyncio.subprocess.PIPE,
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.DEVNULL,
-        cwd=_folder(),
+        cwd=folder(),
         env={},  # the appliance's may hold secrets, and the kernel shows what a process began with
         process_group=0,  # no session: for each the kernel makes a group of its own, and `nice` counts within it only
     )
@@ -95,14 +94,5 @@ async def _exchange(process: asyncio.subprocess.Process, request: bytes) -> byte
     return bytes(said)
 
 
-def _packed() -> bool:
-    return bool(getattr(sys, "frozen", False))
-
-
-def _program() -> list[str]:
-    return [sys.executable, "--render"] if _packed() else [sys.executable, "-m", "tinkbox", "--render"]
-
-
-def _folder() -> Path:
-    """Where Python finds tinkbox; the packed executable has it in itself."""
-    return Path("/") if _packed() else Path(tinkbox.__file__).parent.parent
+def _program() -> Sequence[str]:
+    return program("--render")

@@ -8,6 +8,7 @@ from typing import TypeVar
 
 from tinkbox.engine.lookup import only
 from tinkbox.engine.templates.binding import Names
+from tinkbox.engine.templates.built_in import BuiltIn, catalogue
 from tinkbox.engine.templates.rendering import check
 from tinkbox.engine.templates.validation import Verdict, validate
 from tinkbox.engine.turns import Turns, in_thread
@@ -69,9 +70,14 @@ class Templates:
         await self._store.write(use_case)
         return [template.id for template in new]
 
-    async def get(self, key: str) -> Template:
-        """Raises NotFound, or Conflict when the key fits several."""
+    async def get(self, key: str) -> Template | BuiltIn:
+        """A stored template, else that of the program; raises NotFound, or Conflict when the key fits several."""
         return await self._store.read(lambda tables: find_template(tables, key))
+
+    async def catalogue(self) -> list[tuple[BuiltIn, str]]:
+        """The templates of the program, each with the id of the stored one that is used in its place; empty: none."""
+        stored = {each.name: each.id for each in await self.all()}
+        return [(each, stored.get(name, "")) for name, each in catalogue().items()]
 
     async def all(self) -> list[ListedTemplate]:
         """Every template as lists have it, oldest first."""
@@ -86,7 +92,7 @@ class Templates:
         now = self._clock()
 
         def use_case(tables: Tables) -> str:
-            old = find_template(tables, key)
+            old = _stored(tables, key)
             new = replace(
                 old,
                 name=old.name if name is None else name,
@@ -115,7 +121,7 @@ class Templates:
         """Existing workflows stay as they are.  Returns the id."""
 
         def use_case(tables: Tables) -> str:
-            template = find_template(tables, key)
+            template = _stored(tables, key)
             tables.templates.delete(template.id)
             return template.id
 
@@ -126,9 +132,23 @@ class Templates:
             await check(data, turn)
 
 
-def find_template(tables: Tables, key: str) -> Template:
-    """The one template that `key` means; raises NotFound or Conflict."""
-    return only(tables.templates.matching(key), "template", key)
+def find_template(tables: Tables, key: str) -> Template | BuiltIn:
+    """The one template that `key` means, a stored one before that of the program; raises NotFound or Conflict."""
+    found = tables.templates.matching(key)
+    if key in catalogue() and key not in [each.name for each in found]:
+        return catalogue()[key]
+    return only(found, "template", key)
+
+
+def _stored(tables: Tables, key: str) -> Template:
+    """The one stored template that `key` means; raises NotFound or Conflict."""
+    found = tables.templates.matching(key)
+    if not found and key in catalogue():
+        raise Conflict(
+            f"template {key} is built in and stays as it is: store your own of that name with `tinkbox template create -n "
+            f"{key}`, and it is used instead"
+        )
+    return only(found, "template", key)
 
 
 def _check_name(name: str) -> None:

@@ -36,6 +36,8 @@ _ROUNDS = (
     Stage.LOADER_FAILED,
     Stage.SCRIPT_REFUSED,
     Stage.TICKET_REFUSED,
+    Stage.METADATA_REFUSED,
+    Stage.METADATA_STOLEN,
     Stage.STILL_THERE,
     Stage.CLOCK,
     Stage.DISK_BOOTED,

@@ -21,6 +21,7 @@ PATIENCE = {
     Stage.DISCOVERY: 20.0,
     Stage.KERNEL: 60.0,
     Stage.RAMDISK: 90.0,
+    Stage.FIRMWARE: 90.0,
     Stage.TICKET: 90.0,
     Stage.SESSION: 60.0,
     Stage.CLOCK: 60.0,

@@ -11,7 +11,7 @@ from typing import NoReturn
 
 from tinkbox.engine.batch_saving import keep_saving
 from tinkbox.engine.timeline.sighting_rules import MAX_DETAIL, Entry, Round, begins, cleaned_facts, repeated, round_of
-from tinkbox.model.boot import EVIDENCE, Stage
+from tinkbox.model.boot import EVIDENCE, INSTALLED, Stage
 from tinkbox.model.hardware import MacAddress
 from tinkbox.model.rates import Buckets, Rate
 from tinkbox.model.sightings import Fact, Note, Sighting
@@ -22,6 +22,7 @@ STRANGERS = 1_000
 NEW_STRANGERS = Rate(burst=STRANGERS, a_second=10)
 KEPT_OF_BOOT = 64
 EVIDENCE_OF_BOOT = 16
+INSTALLED_OF_BOOT = 24
 MAX_UNSAVED = 10_000
 ROWS_AT_ONCE = 1_000  # that one transaction deletes
 
@@ -224,11 +225,14 @@ class Timeline:
 
 
 def _dispensable(boot: Sequence[Entry]) -> int:
-    """Which of them to forget: how it began stays, and the newest of the evidence."""
+    """Which of them to forget: how it began stays, the newest of the evidence, and the newest of what its system told."""
+    told = [index for index, each in enumerate(boot) if index and each.stage in INSTALLED]
+    if len(told) > INSTALLED_OF_BOOT:
+        return told[0]
     evidence = [index for index, each in enumerate(boot) if index and each.stage in EVIDENCE]
     if len(evidence) > EVIDENCE_OF_BOOT:
         return evidence[0]
-    return next(index for index, each in enumerate(boot) if index and each.stage not in EVIDENCE)
+    return next(index for index, each in enumerate(boot) if index and each.stage not in EVIDENCE | INSTALLED)
 
 
 def _save(tables: Tables, forgotten: Iterable[MacAddress], sightings: dict[int, Sighting]) -> None:

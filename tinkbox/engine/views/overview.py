@@ -9,6 +9,7 @@ from tinkbox.engine.timeline.sighting_rules import ended_at
 from tinkbox.engine.timeline.stalls import stalled
 from tinkbox.engine.workflows.journals import LostWork, untold, waiting
 from tinkbox.engine.workflows.workflows import SHOWN_FINISHED
+from tinkbox.model.action_progress import Progress
 from tinkbox.model.conditions import explanation
 from tinkbox.model.disk_usage import DiskUsage
 from tinkbox.model.hardware import primary
@@ -59,11 +60,13 @@ class Overview:
         store: Store,
         machines: Machines,
         disk: Callable[[], Awaitable[DiskUsage]],
+        progress: Callable[[ActionStatus | None], Progress | None],
         clock: Callable[[], datetime],
     ) -> None:
         self._store = store
         self._machines = machines
         self._disk = disk
+        self._progress = progress
         self._clock = clock
 
     async def snapshot(self, version: str) -> Snapshot:
@@ -90,21 +93,30 @@ class Overview:
     async def _lines(
         self, ids: Sequence[str], hostnames: Mapping[str, str], lost: Mapping[str, Sequence[LostWork]]
     ) -> list[WorkflowLine]:
-        def question(tables: Tables) -> list[WorkflowLine]:
+        def question(tables: Tables) -> list[tuple[WorkflowLine, ActionStatus | None]]:
             tasks, services = tables.workflows.tasks(ids, SHOWN_OF_EACH), tables.services.of(ids)
             return [
-                workflow_line(
-                    tables,
-                    each,
-                    tasks.get(each.id, ShownTasks()),
-                    services.get(each.id, ()),
-                    hostnames,
-                    lost.get(each.id, ()),
+                (
+                    workflow_line(
+                        tables,
+                        each,
+                        tasks.get(each.id, ShownTasks()),
+                        services.get(each.id, ()),
+                        hostnames,
+                        lost.get(each.id, ()),
+                    ),
+                    each.current(),
                 )
                 for each in tables.workflows.listed(ids)
             ]
 
-        return await self._store.read(question)
+        return [self._with_progress(line, current) for line, current in await self._store.read(question)]
+
+    def _with_progress(self, line: WorkflowLine, current: ActionStatus | None) -> WorkflowLine:
+        progress = self._progress(current)
+        if line.running is None or progress is None:
+            return line
+        return replace(line, running=replace(line.running, progress=progress))
 
 
 def machine_line(status: MachineStatus, lost: LostWork | None = None) -> MachineLine:

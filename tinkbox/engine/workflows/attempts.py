@@ -12,6 +12,7 @@ from datetime import datetime
 
 from tinkbox.engine.machines.machines import Machines
 from tinkbox.engine.rules.arming import armed_of
+from tinkbox.engine.rules.first_boot import came_back
 from tinkbox.engine.rules.progress import Turn, Whereabouts, turn
 from tinkbox.engine.rules.transitions import ACTION, Happening, advance
 from tinkbox.engine.rules.verdicts import LOST as BREAKPOINT_LOST
@@ -43,7 +44,8 @@ class Attempts:
     """What workers ask and say.  `worker` is always the machine's id that its credential proved.
 
     `gather` has what the services of a workflow wrote until now made part of its data, and tells whether there are any
-    near by; `name_of` says under which name machines reach them.
+    near by; `name_of` says under which name machines reach them.  `metadata_path` gives the path on the node door below which
+    the metadata of a workflow's system is on a machine.
     """
 
     def __init__(
@@ -56,6 +58,7 @@ class Attempts:
         gather: Callable[[str], Awaitable[bool]],
         name_of: Callable[[str], str],
         digest_of: DigestOf,
+        metadata_path: Callable[[str, str], str],
     ) -> None:
         self._store = store
         self._wakeups = wakeups
@@ -65,6 +68,7 @@ class Attempts:
         self._gather = gather
         self._name_of = name_of
         self._digest_of = digest_of
+        self._metadata_path = metadata_path
         self._merging = asyncio.Semaphore()  # of large data
         self.offered = 0  # since the appliance began, repeated offers included
 
@@ -117,6 +121,8 @@ class Attempts:
                 raise Conflict(f"action {action.spec.name} may not go away: its template does not say reboot: true")
             left = advance(ACTION, attempt.state, Happening.LEFT)
             tables.workflows.leave(token, now)
+            # What was told up to now was of an earlier system: here runs the OSIE.
+            tables.metadata.forget(attempt.workflow_id, worker)
             tables.workflows.set_action_state(step.workflow_id, attempt.position, left)
             tables.events.add(step.workflow_id, now, *history.action_leaving(action, token))
             return [worker]
@@ -207,7 +213,7 @@ class Attempts:
             # A network may deliver it twice, the second time after the end.
             if offset + len(chunk) <= attempt.output_length:
                 return attempt.output_length
-            _refuse_late(tables, attempt, "output")
+            refuse_late(tables, attempt, "output")
             return tables.output.append(token, attempt.output_length, offset, chunk)
 
         wanted = await self._store.write(use_case)
@@ -257,7 +263,7 @@ class Attempts:
             there = unchanged(tables, workflow_id, merged)
             if there is not None:
                 return there
-            _refuse_late(tables, owned(tables, worker, token), "data")
+            refuse_late(tables, owned(tables, worker, token), "data")
             return add_version(tables, workflow_id, worker, merged, now)
 
         async with self._merging if large else nullcontext():
@@ -304,6 +310,8 @@ class Attempts:
                 hold = tables.holds.open_of(attempt.token)
                 same_boot = attempt.boot_id == hello.boot_id
                 outcome = ANOTHER_WORKER if same_boot else _after_boot(what, attempt, hold)
+                if outcome is RETURNED and step is not None and step.status.action.spec.until:
+                    outcome = came_back(tables.metadata.first_boot(attempt.workflow_id, worker))
                 woken += end_attempt(tables, attempt, outcome, self._clock())
                 continue
             return None, woken
@@ -351,6 +359,7 @@ class Attempts:
             no_data=not action.spec.wipes and tables.data.stays_empty(attempt.workflow_id),
             store=tables.journals.store,
             position=position,
+            metadata=self._metadata_path(attempt.workflow_id, action.worker),
         )
 
 
@@ -388,7 +397,7 @@ def fence(attempt: Attempt, workflow_id: str, boot_id: str) -> None:
         raise Conflict(f"attempt {attempt.token} belongs to another boot of this machine")
 
 
-def _refuse_late(tables: Tables, attempt: Attempt, what: str) -> None:
+def refuse_late(tables: Tables, attempt: Attempt, what: str) -> None:
     """Raises Conflict for what does not come from the worker that is at the attempt: that one sends all of it before it reports."""
     if attempt.state in FINAL:
         raise Conflict(f"attempt {attempt.token} is over: its {what} is not taken any more")

@@ -13,8 +13,10 @@ from functools import partial
 from typing import NoReturn
 
 from tinkbox.engine.machines.machines import Machines
+from tinkbox.engine.rules.first_boot import concluded, concludes_at, never_phoned_home
 from tinkbox.engine.rules.service_readiness import not_ready
 from tinkbox.engine.rules.verdicts import unconfirmed, warned_at
+from tinkbox.engine.timeline.sighting_rules import ended_at
 from tinkbox.engine.wakeups import Wakeups
 from tinkbox.engine.workflows.endings import end_attempt, give_up, stop, tell
 from tinkbox.engine.workflows.holds import expire, warn
@@ -22,6 +24,7 @@ from tinkbox.engine.workflows.journals import waiting
 from tinkbox.model.breakpoint import Hold
 from tinkbox.model.conditions import why_stopped
 from tinkbox.model.errors import Unavailable
+from tinkbox.model.hardware import called
 from tinkbox.model.reasons import Reason
 from tinkbox.model.services import ServiceStatus
 from tinkbox.model.workflow import Outcome, PlannedAction, State
@@ -44,6 +47,7 @@ class Due(Enum):
 
     REPORT = "the report of an action whose timeout is over"
     RETURN = "a machine that went away by intention"
+    FIRST_BOOT = "the last report of a system that phoned home"
     END = "the end of a workflow whose global timeout is over"
     STOP = "the confirmation that an action was stopped"
     WARNING = "the warning that a hold ends soon"
@@ -72,6 +76,8 @@ def due(under_way: UnderWay, listening_since: datetime) -> tuple[datetime, Due] 
                 moments += _due_of(hold, hooks, moment)
         elif attempt.left_at is not None:
             moments.append(moment(attempt.left_at, action.spec.timeout, Due.RETURN))
+            if action.spec.until and (when := concludes_at(under_way.first_boot)):
+                moments.append((when, Due.FIRST_BOOT))
         else:
             since = attempt.resumed_at or attempt.started_at
             moments.append(moment(since, action.spec.timeout + STOP_GRACE + hooks + REPORTING, Due.REPORT))
@@ -176,8 +182,21 @@ class Deadlines:
             if each.hold is not None and what is Due.VERDICT:
                 return expire(tables, each.hold, now)
             if each.attempt is not None and each.action is not None:
-                return end_attempt(tables, each.attempt, _outcome(what, each, each.action), now)
+                return end_attempt(tables, each.attempt, self._outcome(tables, what, each, each.action), now)
         return []
+
+    def _outcome(self, tables: Tables, what: Due, under_way: UnderWay, action: PlannedAction) -> Outcome:
+        """How the attempt ends; what waits for an installed system is judged by what that told."""
+        if not action.spec.until or what not in {Due.RETURN, Due.FIRST_BOOT} or under_way.attempt is None:
+            return _outcome(what, under_way, action)
+        hardware = next((each.hardware for each in tables.hardware.some([action.worker])), None)
+        up = concluded(under_way.first_boot, called(hardware, action.address), self._clock())
+        if up is not None:
+            return up
+        seen = tables.sightings.of([each.mac for each in hardware.interfaces]) if hardware else {}
+        left = under_way.attempt.left_at or under_way.attempt.started_at
+        since = [each for each in seen.values() if ended_at(each) >= left]
+        return never_phoned_home(action.spec.timeout, since, under_way.first_boot)
 
 
 def _outcome(what: Due, under_way: UnderWay, action: PlannedAction) -> Outcome:

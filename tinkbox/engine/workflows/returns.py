@@ -59,6 +59,8 @@ class Returns:
                 if attempt is None or attempt.state is not State.LEAVING:
                     return [], []
                 self._machines.sessions.end_boot(tables, attempt.worker, attempt.boot_id)
+                if tables.workflows.step(attempt.workflow_id, attempt.position).status.action.spec.until:
+                    return [], [attempt.worker]  # its disk boots, and the action waits for the system on it
                 return end_attempt(tables, attempt, SEEN, self._clock()), [attempt.worker]
 
             workers, returned = await self._store.write(use_case)

@@ -9,6 +9,7 @@ from tinkbox.engine.machines.machines import Machines
 from tinkbox.engine.rules.arming import Change, armed
 from tinkbox.engine.rules.progress import first_to_retry
 from tinkbox.engine.templates.binding import Names, bind, bind_services, first_known
+from tinkbox.engine.templates.built_in import BuiltIn
 from tinkbox.engine.templates.rendering import render, rendering_data
 from tinkbox.engine.templates.templates import find_template
 from tinkbox.engine.turns import Turns
@@ -100,7 +101,7 @@ class Workflows:
         """
         _check_size(name, devices)
 
-        def question(tables: Tables) -> tuple[Template, Hardware | None]:
+        def question(tables: Tables) -> tuple[Template | BuiltIn, Hardware | None]:
             return find_template(tables, template_key), machine or first_known(tables, devices)
 
         template, seen = await self._store.read(question)
@@ -134,6 +135,7 @@ class Workflows:
             workflow = pinned(planned, self._digest_of)
             workers = workflow.workers()
             tables.workflows.insert(workflow)
+            tables.metadata.keep(workflow_id, definition.metadata)
             tables.hardware.grant_ticket(workers)
             tables.events.add(workflow_id, now, *history.created(workflow))
             _arm(tables, workflow, definition.breakpoints, breakpoints, who)

@@ -1,6 +1,6 @@
 """Actions as planned, how their attempts ended, and what a person changed for one."""
 
-from tinkbox.model.action import Action
+from tinkbox.model.action import Action, Until
 from tinkbox.model.breakpoint import Override
 from tinkbox.model.workflow import Outcome, PlannedAction, State
 from tinkbox.store.formats.json_text import read, write
@@ -28,12 +28,15 @@ def action_text(action: PlannedAction) -> str:
             "reboot": spec.reboot,
             "helper": spec.helper,
             "wipes": spec.wipes,
+            # Columns of before there was one stay as they are.
+            **({"disk": spec.disk} if spec.disk else {}),
+            **({"until": spec.until} if spec.until else {}),
         }
     )
 
 
 def action_of(text: str) -> PlannedAction:
-    """Reads `action_text`; what schema 1 had no word for is `retries`, `reboot`, `helper` and `wipes`."""
+    """Reads `action_text`; what schema 1 had no word for is `retries`, `reboot`, `until`, `helper`, `wipes` and `disk`."""
     entry = read(text, spelled="environment")
     return PlannedAction(
         index=entry["index"],
@@ -54,6 +57,8 @@ def action_of(text: str) -> PlannedAction:
             reboot=entry.get("reboot", False),
             helper=entry.get("helper", True),
             wipes=tuple(entry.get("wipes", ())),
+            disk=entry.get("disk", ""),
+            until=Until(entry.get("until", "")),
         ),
     )
 

@@ -1,7 +1,9 @@
 """What a machine is made of."""
 
+from typing import Any
+
 from tinkbox.model.hardware import MacAddress
-from tinkbox.model.inventory import Card, Disk, Inventory
+from tinkbox.model.inventory import Card, Device, Disk, Inventory
 from tinkbox.store.formats.json_text import read, write
 
 
@@ -41,9 +43,27 @@ def inventory_text(inventory: Inventory) -> str:
                 }
                 for each in inventory.cards
             ],
+            **_devices(inventory),
         },
         small=True,
     )
+
+
+def _devices(inventory: Inventory) -> dict[str, Any]:
+    """Absent when there are none, as in rows of before there were any."""
+    devices = [
+        {
+            "place": each.place,
+            "id": each.id,
+            "kind": each.kind,
+            "driver": each.driver,
+            "module": each.module,
+            "asks_firmware": each.asks_firmware,
+            "missing": list(each.missing),
+        }
+        for each in inventory.devices
+    ]
+    return {"devices": devices} if devices else {}
 
 
 def inventory_of(text: str) -> Inventory:
@@ -81,5 +101,17 @@ def inventory_of(text: str) -> Inventory:
                 driver=each["driver"],
             )
             for each in entry["cards"]
+        ),
+        devices=tuple(
+            Device(
+                place=each["place"],
+                id=each["id"],
+                kind=each["kind"],
+                driver=each["driver"],
+                module=each["module"],
+                asks_firmware=each["asks_firmware"],
+                missing=tuple(each["missing"]),
+            )
+            for each in entry.get("devices", ())
         ),
     )

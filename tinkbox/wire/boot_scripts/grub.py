@@ -7,12 +7,14 @@ The first script is the same for all.  It asks for the machine's own, again and 
 ending well; what ended badly three times ends in a reset.
 """
 
+import re
 from dataclasses import dataclass
 from typing import Final
 
 from tinkbox.model.boot import Boot, Plan
+from tinkbox.model.card_firmware import VIRTUAL_MAKERS, VIRTUAL_PRODUCTS
 from tinkbox.model.firmware_traits import LocalBoot
-from tinkbox.wire.boot_scripts.script_text import ASKS_AGAIN_SECONDS, behalf, heading, plain
+from tinkbox.wire.boot_scripts.script_text import ASKS_AGAIN_SECONDS, behalf, heading, plain, word
 
 FIRST: Final = "grub/grub.cfg"  # what that GRUB asks for
 TURN: Final = "grub/turn.cfg"
@@ -31,11 +33,17 @@ DISK_LOADERS: Final = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GrubFiles:
-    """Where a machine's files are below the TFTP server's root, and what goes onto the kernel's command line."""
+    """Where a machine's files are below the TFTP server's root, and what goes onto the kernel's command line.
+
+    `firmware` is the second ramdisk, empty: it is not sent; with `unless_virtual` the machine looks itself whether it is
+    virtual, and loads none then.
+    """
 
     kernel: str
     initramfs: str
     credential: str
+    firmware: str = ""
+    unless_virtual: bool = False
     arguments: tuple[str, ...] = ()
 
 
@@ -85,14 +93,35 @@ def way_taken(wanted: LocalBoot | None) -> LocalBoot:
     return LocalBoot.EXIT if wanted is LocalBoot.EXIT else LocalBoot.GRUB
 
 
+def _beginning(*texts: str) -> str:
+    """A regular expression, as GRUB's word, for text that begins with one of these."""
+    each = (re.sub(r"[^A-Za-z0-9 ]", lambda found: f"[{found[0]}]", text) for text in texts)
+    return f"'^({'|'.join(each)})'"
+
+
+# SMBIOS §7.2: of its type 1 the strings at 4 and 5 are manufacturer and product.
+_UNLESS_VIRTUAL: Final = [
+    ["set maker=; set product="],
+    ["smbios --type 1 --get-string 4 --set maker"],
+    ["smbios --type 1 --get-string 5 --set product"],
+    [f'if regexp {_beginning(*VIRTUAL_MAKERS)} "$maker"'],
+    ["then set firmware="],
+    [f'elif regexp {_beginning(*VIRTUAL_PRODUCTS)} "$product"'],
+    ["then set firmware="],
+    ["fi"],
+]
 _ASKS: Final = f"it asks again every {ASKS_AGAIN_SECONDS} seconds"
 
 
 def _osie(files: GrubFiles, why: str) -> list[list[str]]:
+    asks = files.firmware and files.unless_virtual
+    # GRUB takes a variable that is empty for no word at all.
+    firmware = ["$firmware"] if asks else [_quoted(files.firmware)] if files.firmware else []
     return [
         ["echo", why],
+        *([["set", f"firmware={word(files.firmware)}"], *_UNLESS_VIRTUAL] if asks else ()),
         ["if linux", files.kernel, *files.arguments],
-        ["then if initrd", files.initramfs, files.credential],
+        [" ".join(["then if initrd", _quoted(files.initramfs), *firmware, _quoted(files.credential)])],
         ["then boot"],
         ["fi; fi"],
         ["echo", "the OSIE could not be loaded: is it built for this architecture (tinkbox osie list)?"],

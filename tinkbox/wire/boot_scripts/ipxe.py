@@ -35,7 +35,7 @@ class BootFiles:
     """Where a machine's files are: URLs, and what goes onto the kernel's command line.
 
     `server` is the node door's URL, below `loaders` are the boot loaders.  `dns` is the address that answers for the names
-    of workflows, empty: whatever server the network has.  `syslog` is where to log to, HOST[:PORT], empty: nowhere.
+    of workflows, empty: whatever server the network has.  `firmware` is the second ramdisk, empty: it is not sent.  `syslog` is where to log to, HOST[:PORT], empty: nowhere.
     """
 
     script: str
@@ -43,6 +43,7 @@ class BootFiles:
     initramfs: str
     credential: str
     server: str
+    firmware: str = ""
     loaders: str = ""
     dns: str = ""
     syslog: str = ""
@@ -99,6 +100,8 @@ def _from_bytes(text: str) -> str:
 
 
 def _osie(files: BootFiles, why: str) -> list[list[str]]:
+    firmware = [("firmware", files.firmware)] if files.firmware else []
+    ramdisks = [("initramfs", files.initramfs), *firmware, ("credential.cpio", files.credential)]
     return [
         ["echo", why],
         # Of another type, such as the default's text, iPXE cannot increment it.
@@ -109,14 +112,12 @@ def _osie(files: BootFiles, why: str) -> list[list[str]]:
             "kernel",
             word(files.kernel),
             *map(word, files.arguments),
-            "initrd=initramfs",
-            "initrd=credential.cpio",
+            *(f"initrd={name}" for name, _ in ramdisks),
             "||",
             "goto",
             "failed",
         ],
-        ["initrd", "--name", "initramfs", word(files.initramfs), "||", "goto", "failed"],
-        ["initrd", "--name", "credential.cpio", word(files.credential), "||", "goto", "failed"],
+        *(["initrd", "--name", name, word(url), "||", "goto", "failed"] for name, url in ramdisks),
         ["boot", "||", "goto", "failed"],
         [":failed"],
         ["echo", "the OSIE could not be loaded: is it built for this architecture (tinkbox osie list)?"],
@@ -140,6 +141,7 @@ def _supplied(plan: Plan, files: BootFiles) -> list[list[str]]:
         ["set", "tinkbox-server", word(files.server)],
         ["set", "tinkbox-arguments", *map(word, files.arguments)],
         ["set", "tinkbox-credential", word(files.credential)],
+        *([["set", "tinkbox-firmware", word(files.firmware)]] if files.firmware else []),
         *(names if files.dns else [["set", "upstream-dns", "${dns}", "||"]]),
         ["set", "tries:int32", "0"],
         [":again"],

@@ -6,14 +6,14 @@ Asked before the action begins.  How the disks look at its end comes with the re
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
 from tinkbox.model.disks import MAX_DISKS, Content, Disk, Refused
 from tinkbox.model.errors import Invalid
 from tinkbox.model.reasons import ReasonText
-from tinkbox.wire.messages.json_fields import number, read_object, text, write
+from tinkbox.wire.messages.json_fields import fields_of, number, read_object, text, write
 
 MAX_CONTENTS: Final = 256
 MAX_TEXT: Final = 256
@@ -32,7 +32,12 @@ class Looked:
 
 
 def encode(looked: Looked) -> str:
-    return write(looked)
+    return write({**fields_of(looked), "disks": disk_documents(looked.disks)})
+
+
+def disk_documents(disks: Sequence[Disk]) -> list[dict[str, Any]]:
+    """Each as an object; its `device`, which the first release did not know, only where it says something."""
+    return [{name: value for name, value in fields_of(disk).items() if value or name != "device"} for disk in disks]
 
 
 def decode_looked(content: str | bytes) -> Looked:
@@ -84,6 +89,7 @@ def _disk(entry: Any) -> Disk:
         contents=contents_from_document(entry.get("contents", [])),
         reason=ReasonText(_clean(text(entry, "reason", ""))),
         problem=_clean(text(entry, "problem", ""), MAX_PROBLEM),
+        device=_clean(text(entry, "device", "")),
     )
 
 

@@ -5,6 +5,7 @@ from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Any
 
+from tinkbox.model.action_progress import Progress
 from tinkbox.model.breakpoint import Kind, Verb
 from tinkbox.model.errors import Invalid
 from tinkbox.model.services import Phase
@@ -63,7 +64,7 @@ class TaskLine:
 class RunningLine:
     """The action that runs now, or whose machine goes away by intention; `timeout` in seconds.
 
-    It is the `attempt`th of `attempts` that there may be.
+    It is the `attempt`th of `attempts` that there may be.  `progress` is what it says of itself.
     """
 
     task: str
@@ -74,6 +75,7 @@ class RunningLine:
     attempts: int = 1
     leaving: bool = False
     last_output: str = ""
+    progress: Progress | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -231,7 +233,11 @@ class Snapshot:
 
 def encode_snapshot(snapshot: Snapshot) -> str:
     """As JSON, times in ISO 8601."""
-    return json.dumps(asdict(snapshot), default=lambda value: value.isoformat())
+    document = asdict(snapshot)
+    for running in filter(None, (each["running"] for each in document["workflows"])):
+        if running["progress"] is None:
+            del running["progress"]  # a view of before there was progress knows no such field
+    return json.dumps(document, default=lambda value: value.isoformat())
 
 
 def decode_snapshot(text: str | bytes) -> Snapshot:
@@ -270,13 +276,18 @@ def _workflow(entry: dict[str, Any]) -> WorkflowLine:
     fields = _with_times(entry, "created_at", "ended_at")
     fields["state"] = State(entry["state"])
     fields["tasks"] = tuple(TaskLine(**task) for task in entry["tasks"])
-    fields["running"] = RunningLine(**_with_times(entry["running"], "started_at")) if entry["running"] else None
+    fields["running"] = _running(entry["running"]) if entry["running"] else None
     fields["held"] = _held(entry["held"]) if entry["held"] else None
     fields["stop_into"] = State(entry["stop_into"]) if entry["stop_into"] else None
     for name in ("retried", "failure"):
         fields[name] = FailureLine(**entry[name]) if entry[name] else None
     fields["services"] = tuple(ServiceLine(**{**each, "phase": Phase(each["phase"])}) for each in entry["services"])
     return WorkflowLine(**fields)
+
+
+def _running(entry: dict[str, Any]) -> RunningLine:
+    progress = Progress(**entry["progress"]) if entry.get("progress") else None
+    return RunningLine(**{**_with_times(entry, "started_at"), "progress": progress})
 
 
 def _held(entry: dict[str, Any]) -> HeldLine:

@@ -6,6 +6,7 @@
     POST /worker/attempts/{token}/image    Pulled -> {"digest": D}, what the image is pinned to, after the offer did not say
     POST /worker/attempts/{token}/leaving  Leaving -> {}, before an action of which the machine goes away begins
     POST /worker/attempts/{token}/report   Report -> {}, or the Offer that comes next when the report asks for it
+    POST /worker/attempts/{token}/progress how far its action is (`wire.messages.progress`)
     POST /worker/attempts/{token}/disks    before an action wipes disks (`wire.messages.disks`)
     POST /worker/history                   what the worker did, when it is in doubt (`wire.messages.journal`)
     GET  /worker/attempts/{token}/orders   what is wanted of the attempt (`wire.messages.breakpoints`)
@@ -23,7 +24,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from tinkbox.model.action import Action
+from tinkbox.model.action import Action, Until
 from tinkbox.model.breakpoint import Armed, Override
 from tinkbox.model.disks import Disk
 from tinkbox.model.errors import Invalid
@@ -31,7 +32,7 @@ from tinkbox.model.image import DIGEST
 from tinkbox.model.journal import Seen
 from tinkbox.model.reasons import ReasonText
 from tinkbox.model.workflow import FINAL, Outcome, PlannedAction, State
-from tinkbox.wire.messages.disks import disks_from_document
+from tinkbox.wire.messages.disks import disk_documents, disks_from_document
 from tinkbox.wire.messages.json_fields import fields_of, flag, mapping, number, read_object, text, texts, write
 
 MAX_TAIL_LINES = 20
@@ -42,7 +43,7 @@ MAX_NAME = 256
 MAX_POSITION = 2**62
 MAX_OUTPUT_CHUNK = 256 * 1024
 # What the first release did not know is said only where it says something: the rest is as that release said it.
-ABSENT_WHEN_EMPTY = frozenset({"next", "no_data", "seen", "store", "position"})
+ABSENT_WHEN_EMPTY = frozenset({"next", "no_data", "seen", "store", "position", "metadata"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,6 +91,7 @@ class Offer:
     `hosts` are names that its container is to know, such as the workflow's own, with their IPv4 addresses; an empty one
     means the appliance, wherever this worker reaches it.
     With `no_data` the workflow's ephemeral data is empty, and stays so unless this attempt changes it: it need not be fetched.
+    `metadata` is the path on the node door below which the metadata of the machine's installed system is; empty: it has none.
     It stands at `position` in the history of `store` (`model.journal`); an appliance of before there was one names none.
     """
 
@@ -104,6 +106,7 @@ class Offer:
     no_data: bool = False
     store: str = ""
     position: int = 0
+    metadata: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -152,7 +155,9 @@ def encode(message: Credential | Hello | Offer | Pulled | Leaving | Report) -> s
     """Any of the messages as one line of JSON."""
     if isinstance(message, Offer):
         return write(_without_empty({**fields_of(message), "action": action_document(message.action)}))
-    return write(_without_empty(fields_of(message)) if isinstance(message, Report | Hello) else message)
+    if isinstance(message, Report):
+        return write(_without_empty({**fields_of(message), "disks": disk_documents(message.disks)}))
+    return write(_without_empty(fields_of(message)) if isinstance(message, Hello) else message)
 
 
 def _without_empty(fields: dict[str, Any]) -> dict[str, Any]:
@@ -231,6 +236,7 @@ def _offer_from_document(entry: Mapping[str, Any]) -> Offer:
         no_data=flag(entry, "no_data"),
         store=text(entry, "store", ""),
         position=position_of(entry),
+        metadata=text(entry, "metadata", ""),
     )
 
 
@@ -316,6 +322,9 @@ def action_document(action: PlannedAction) -> dict[str, Any]:
         "reboot": spec.reboot,
         "helper": spec.helper,
         "wipes": spec.wipes,
+        # Said only where it says something, as ABSENT_WHEN_EMPTY.
+        **({"disk": spec.disk} if spec.disk else {}),
+        **({"until": spec.until} if spec.until else {}),
     }
 
 
@@ -345,6 +354,9 @@ def action_from_document(entry: Any) -> PlannedAction:
             reboot=flag(entry, "reboot"),
             helper=flag(entry, "helper", default=True),
             wipes=texts(entry, "wipes") if "wipes" in entry else (),
+            disk=text(entry, "disk", ""),
+            # It is the appliance that waits: what an older worker does not know is none of its business.
+            until=Until.PHONE_HOME if entry.get("until") == Until.PHONE_HOME else Until.SEEN,
         ),
     )
 

@@ -125,7 +125,7 @@ class ActionProcess:
         if self._offer.left:
             raise NothingToBegin
         self._containers.check_volumes()
-        await self._ask_to_wipe()
+        await self._ask_to_wipe(await self._containers.choose_disk())
         await self._gather()
         self._containers.unpack_data(await self._data())
         await self._patience.until_answered(self._pull)
@@ -136,11 +136,18 @@ class ActionProcess:
             return b""
         return await self._patience.until_answered(lambda: self._machine.door.data(self._offer.attempt))
 
-    async def _ask_to_wipe(self) -> None:
-        """Have the appliance decide whether the action's disks may be overwritten."""
+    async def _ask_to_wipe(self, chosen: str) -> None:
+        """Have the appliance decide whether the action's disks may be overwritten; `chosen` is the one it is told of."""
         if not self._action.spec.wipes:
             return
         disks = await self._machine.look(self._action.spec.wipes)
+        for disk in disks:
+            device = disk.device or disk.path
+            if disk.path == self._action.spec.disk and not disk.problem and device != chosen:
+                raise ContainerFailed(
+                    Reason.DISK_AMBIGUOUS,
+                    f"`{disk.path}` meant {chosen}, and a moment later {device}: disks come and go",
+                )
         looked = Looked(workflow_id=self._offer.workflow_id, boot_id=self._machine.boot_id, disks=disks)
         refused = await self._patience.until_answered(lambda: self._machine.door.may_wipe(self._offer.attempt, looked))
         if refused is not None:

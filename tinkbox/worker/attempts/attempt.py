@@ -21,6 +21,7 @@ from tinkbox.worker.attempts.action_process import ActionProcess
 from tinkbox.worker.attempts.arming import Arming
 from tinkbox.worker.attempts.holding import Holding
 from tinkbox.worker.attempts.order_listener import OrderListener, unwanted
+from tinkbox.worker.attempts.progress_telling import ProgressTelling
 from tinkbox.worker.attempts.retrying import Patience
 from tinkbox.worker.containers.action_containers import ACTION, Containers
 from tinkbox.worker.containers.helped_container import Helped
@@ -48,6 +49,8 @@ class AttemptRun:
         self._listener = OrderListener(machine.door, offer.attempt, offer.armed, self._hear)
         self._holding = Holding(machine.door, self._listener, machine.folder.notes, self._files, offer, machine.boot_id)
         self._shells = ShellHost(machine.runtime, machine.door, offer.attempt, machine.folder.notes)
+        said = partial(machine.folder.words.progress, offer.attempt, ACTION)
+        self._telling = ProgressTelling(machine.door, offer, machine.boot_id, said)
         self._patience = Patience()
         self._process: ActionProcess
         self._state = AttemptState.OFFERED
@@ -79,10 +82,12 @@ class AttemptRun:
             # What a worker before this one began may have been told to stop long ago.
             listening = group.create_task(self._listener.listen(0.0 if taken_up else self._offered_at))
             agreeing = group.create_task(self._holding.agree())
+            telling = group.create_task(self._telling.run())
             async with self._shells:
                 outcome = await self._carried_out()
             listening.cancel()
             agreeing.cancel()
+            telling.cancel()
         if outcome is not None:
             notes.keep_outcome(attempt, outcome)
         return outcome

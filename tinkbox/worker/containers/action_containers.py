@@ -1,6 +1,7 @@
 """The containers of an attempt: one for the action, and perhaps one for a hook."""
 
 import errno
+import logging
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
@@ -8,6 +9,7 @@ from pathlib import Path
 
 from tinkbox.client.node import SessionOver
 from tinkbox.model.breakpoint import Armed, Override
+from tinkbox.model.disks import Refused
 from tinkbox.model.errors import Invalid, TooLarge
 from tinkbox.model.image import parse_reference
 from tinkbox.model.reasons import Reason
@@ -22,6 +24,7 @@ from tinkbox.worker.machine import Machine
 
 ACTION = "action"  # the role of the action's own container; those of hooks are on-timeout and on-failure
 _SESSION = "tinkbox.session"
+_log = logging.getLogger(__name__)
 _FULL = frozenset({errno.ENOSPC, errno.EDQUOT})
 
 
@@ -37,6 +40,8 @@ class Containers:
         self._offer = offer
         self._helper = helper  # without one the image's command is process 1
         self._reference = parse_reference(offer.action.spec.image)
+        self._find_disk = machine.find_disk
+        self._disk = ""  # the block device that `disk` means, once it is known
 
     @property
     def image(self) -> str:
@@ -51,6 +56,20 @@ class Containers:
     def pin(self, digest: str) -> None:
         """From now on the image has this digest."""
         self._reference = replace(self._reference, digest=digest)
+
+    async def choose_disk(self) -> str:
+        """The block device that the action's `disk` means, empty when it has none; raises ContainerFailed.
+
+        It is asked for before anything is fetched, and by a worker that was started since for what it makes itself.
+        """
+        selection = self._offer.action.spec.disk
+        if selection and not self._disk:
+            found = await self._find_disk(selection)
+            if isinstance(found, Refused):
+                raise ContainerFailed(found.reason, found.message)
+            _log.info("disk %s is %s", selection, found, extra={"action": "attempt.disk"})
+            self._disk = found
+        return self._disk
 
     def check_volumes(self) -> None:
         """Raise ContainerFailed when a volume lies where the worker itself puts something."""
@@ -114,13 +133,18 @@ class Containers:
             "TINKBOX_ATTEMPT": attempt,
             "TINKBOX_SERVER": self._credential.server,
         }
+        disk = await self.choose_disk()
+        chosen = {"DEST_DISK": disk} if disk else {}
+        own |= {"TINKBOX_DISK": disk} if disk else {}
+        if self._offer.metadata:
+            own["TINKBOX_METADATA"] = f"{self._credential.server}{self._offer.metadata}"
         changed = (self._offer.override if role == ACTION else None) or Override()
         return ContainerSpec(
             image=self.image,
             labels=labels,
             entrypoint=changed.command or (),
             command=() if changed.command else command,
-            environment={**action.spec.environment, **changed.environment, **own},
+            environment={**chosen, **action.spec.environment, **changed.environment, **own},
             binds=action.spec.volumes,
             mounts={**self._data_mounts(), **words},
             pid=action.spec.pid,

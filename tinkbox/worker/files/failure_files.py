@@ -1,4 +1,4 @@
-"""An action's own words: the files by which it says why it failed (seed: Tink Worker Failure Reasons)."""
+"""An action's own words: the files by which it says why it failed (seed: Tink Worker Failure Reasons), and how far it is."""
 
 import logging
 import os
@@ -7,6 +7,8 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from tinkbox.model.action_progress import Told as ToldProgress
+from tinkbox.model.action_progress import read_progress
 from tinkbox.wire.messages.worker import MAX_MESSAGE, MAX_REASON
 from tinkbox.worker.files.writable_file import make_writable
 from tinkbox.worker.host.mounts import mount_tmpfs, unmount
@@ -14,12 +16,19 @@ from tinkbox.worker.host.mounts import mount_tmpfs, unmount
 PLACES: Mapping[str, tuple[str, ...]] = {
     "reason": ("/dev/reason", "/tinkerbell/failure-reason"),
     "message": ("/dev/message", "/tinkerbell/failure-message"),
+    "progress": ("/dev/progress", "/tinkerbell/progress"),
 }
-# A tmpfs for each, for a runaway message in a shared one would leave no room for the reason.
-TMPFS = "size=64k,nr_inodes=16,mode=755"
+# A tmpfs for each, for a runaway message in a shared one would leave no room for the reason.  Whoever appends a line of
+# progress to the others, again and again, must not fail for want of room.
+_TMPFS = "size={},nr_inodes=16,mode=755"
+_SIZES = {"progress": "1m"}
+_SIZE = "64k"
 # What the worker says itself comes before, and both must fit.
 MAX_SAID = MAX_MESSAGE - 2_000
 _MAX_REASON_FILE = 4_096
+_MAX_PROGRESS_LINE = 4_096
+# What is written beyond this is replaced by its last line.
+_LONG_PROGRESS = 256 * 1024
 _log = logging.getLogger(__name__)
 
 
@@ -46,15 +55,15 @@ class Words:
     def prepare(self, attempt: str, role: str, volumes: Iterable[str], *, bounded: bool) -> dict[str, str]:
         """Make the files for a container, or find them; returns sources by target.  Raises OSError.
 
-        Where the engine sees what the worker mounts (`bounded`), they cannot grow beyond 64 KiB;
-        elsewhere only what is read of them is bounded.
+        Where the engine sees what the worker mounts (`bounded`), they cannot grow beyond 64 KiB, or 1 MiB for the
+        progress; elsewhere only what is read of them is bounded.
         """
         mounts: dict[str, str] = {}
         for name, targets in PLACES.items():
             folder = self._root / name
             folder.mkdir(parents=True, exist_ok=True)
             if bounded:
-                _bound(folder)
+                _bound(folder, _TMPFS.format(_SIZES.get(name, _SIZE)))
             for old in folder.iterdir():
                 if not old.name.startswith(f"{attempt}."):
                     old.unlink()
@@ -76,6 +85,16 @@ class Words:
         if size > MAX_SAID:
             message += f" … (cut: it wrote {size} bytes, the first {MAX_SAID} are kept)"
         return Told(next(filter(None, lines), "")[: MAX_REASON + 1], message)
+
+    def progress(self, attempt: str, role: str) -> ToldProgress | None:
+        """How far the container said last that it is; a long file is made short, so that there is room for more."""
+        path = self._root / "progress" / f"{attempt}.{role}"
+        text, taken = _tail(path, _MAX_PROGRESS_LINE)
+        told = read_progress(text)
+        if told is not None and taken > _LONG_PROGRESS:
+            with suppress(OSError):
+                path.write_text(f"{told.done} {told.total} {told.unit}\n")
+        return told
 
     def clear(self, attempt: str, role: str) -> None:
         """Make the container's files empty for another run of its process."""
@@ -102,11 +121,11 @@ class Words:
                     unmount(folder)
 
 
-def _bound(folder: Path) -> None:
+def _bound(folder: Path, options: str) -> None:
     if os.path.ismount(folder) or any(folder.iterdir()):
         return
     try:
-        mount_tmpfs(folder, TMPFS)
+        mount_tmpfs(folder, options)
     except OSError as error:
         _log.warning("the size of %s is not bounded: %s", folder, error, extra={"action": "words.unbounded"})
 
@@ -123,5 +142,17 @@ def _head(path: Path, limit: int) -> tuple[str, int]:
         with os.fdopen(descriptor, "rb") as file:
             size = os.fstat(descriptor).st_size
             return file.read(limit).replace(b"\0", b"").decode(errors="replace"), size
+    except OSError:
+        return "", 0
+
+
+def _tail(path: Path, limit: int) -> tuple[str, int]:
+    """The end of a file as text, and the room that it takes: one may have holes."""
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+        with os.fdopen(descriptor, "rb") as file:
+            found = os.fstat(descriptor)
+            file.seek(max(0, found.st_size - limit))
+            return file.read(limit).decode(errors="replace"), found.st_blocks * 512
     except OSError:
         return "", 0

@@ -5,13 +5,15 @@ import errno
 import os
 import stat
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
-from tinkbox.model.disks import Disk
+from tinkbox.model.disks import Disk, Refused
 from tinkbox.model.reasons import Reason
 from tinkbox.wire.disk.partitions import contents
 from tinkbox.wire.messages.disks import MAX_CONTENTS
+from tinkbox.worker.host.chosen_disk import all_there, device_of
 
 SYS: Final = Path("/sys")
 # A disk that answers at all answers sooner; a worker must not wait for a broken one for ever.
@@ -22,12 +24,13 @@ SERIALS: Final = ("wwid", "serial", "device/wwid", "device/serial", "device/cid"
 _NO_DISKS: Final = ("loop", "ram", "zram", "fd", "sr", "dm-", "nbd")
 
 
-async def look(paths: Sequence[str], sys: Path = SYS, patience: float = PATIENCE) -> tuple[Disk, ...]:
-    """Each of these block devices as it is now; one that cannot be looked at has a `problem` instead.
+async def look(selections: Sequence[str], sys: Path = SYS, patience: float = PATIENCE) -> tuple[Disk, ...]:
+    """Each of these disks as it is now; one that cannot be chosen or looked at has a `problem` instead.
 
     So has one that does not answer within `patience` seconds.
     """
-    return tuple([await _within(patience, path, sys) for path in paths])
+    await all_there(selections, sys)
+    return tuple([await _within(patience, each, sys) for each in selections])
 
 
 async def _within(patience: float, path: str, sys: Path) -> Disk:
@@ -39,8 +42,16 @@ async def _within(patience: float, path: str, sys: Path) -> Disk:
         return Disk(path=path, reason=Reason.DISK_UNREADABLE, problem=problem)
 
 
-def look_at(path: str, sys: Path = SYS) -> Disk:
+def look_at(selection: str, sys: Path = SYS) -> Disk:
     """One of them."""
+    device = device_of(selection, sys)
+    if isinstance(device, Refused):
+        return Disk(path=selection, reason=device.reason, problem=device.message)
+    seen = _look_at(device, sys)
+    return seen if device == selection else replace(seen, path=selection, device=device)
+
+
+def _look_at(path: str, sys: Path) -> Disk:
     try:
         device = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
     except OSError as error:

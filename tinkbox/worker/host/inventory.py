@@ -9,8 +9,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from tinkbox.model.inventory import Card, Disk, Inventory
+from tinkbox.wire.kernel_log import missing_firmware
 from tinkbox.worker.host.bmc import controller_address
+from tinkbox.worker.host.devices import devices
+from tinkbox.worker.host.kernel_log import read_kernel_log
 from tinkbox.worker.host.smbios import installed_memory
+from tinkbox.worker.host.sys_files import entries, number, octets
 
 SECTOR = 512  # what /sys counts in, whatever the disk does
 # Made by the kernel, or of other disks, or nothing to install on.
@@ -37,31 +41,34 @@ def inventory(root: Path = Path("/")) -> Inventory:
         bmc=controller_address(root / "dev/ipmi0"),
         disks=tuple(_disks(root / "sys/block")),
         cards=tuple(_cards(root / "sys/class/net")),
+        devices=devices(
+            root, root / "lib/modules" / os.uname().release, missing_firmware(read_kernel_log(root / "dev/kmsg"))
+        ),
     )
 
 
 def _processors(path: Path) -> tuple[str, int]:
     """The model of the first, and how many there are."""
-    lines = [line.partition(":") for line in _read(path).decode(errors="replace").splitlines()]
+    lines = [line.partition(":") for line in octets(path).decode(errors="replace").splitlines()]
     models = [value.strip() for name, _, value in lines if name.strip() == "model name"]
     return models[0] if models else "", sum(name.strip() == "processor" for name, _, _ in lines)
 
 
 def _memory(root: Path) -> int:
     """What is built in, where the firmware says so: the kernel's own figure lacks what it keeps for itself."""
-    found = re.search(rb"^MemTotal: *([0-9]+) kB", _read(root / "proc/meminfo"))
+    found = re.search(rb"^MemTotal: *([0-9]+) kB", octets(root / "proc/meminfo"))
     of_kernel = int(found[1]) * 1024 if found else 0
-    return max(of_kernel, installed_memory(_read(root / "sys/firmware/dmi/tables/DMI")))
+    return max(of_kernel, installed_memory(octets(root / "sys/firmware/dmi/tables/DMI")))
 
 
 def _secure_boot(firmware: Path) -> bool:
     # Four bytes of attributes stand before the value.
-    return _read(firmware / _SECURE_BOOT)[4:5] == b"\1"
+    return octets(firmware / _SECURE_BOOT)[4:5] == b"\1"
 
 
 def _disks(blocks: Path) -> Iterator[Disk]:
-    for block in _entries(blocks):
-        size = _number(block / "size") * SECTOR
+    for block in entries(blocks):
+        size = number(block / "size") * SECTOR
         if block.name.startswith(_NO_DISKS) or not size or not (block / "device").exists():
             continue
         yield Disk(
@@ -74,47 +81,26 @@ def _disks(blocks: Path) -> Iterator[Disk]:
 
 
 def _cards(network: Path) -> Iterator[Card]:
-    for card in _entries(network):
+    for card in entries(network):
         if (card / "device").exists():
             driver = card / "device/driver"
             yield Card(
                 name=card.name,
                 mac=_text(card / "address"),
                 link=_text(card / "carrier") == "1",
-                speed=max(_number(card / "speed"), 0),  # -1: it does not know
+                speed=max(number(card / "speed"), 0),  # -1: it does not know
                 driver=driver.resolve().name if driver.exists() else "",
             )
 
 
 def _page(path: Path) -> str:
     """A unit serial number: SPC-4 §7.8.15, whose first four bytes are a head."""
-    return _clean(_read(path)[4:])
-
-
-def _number(path: Path) -> int:
-    try:
-        return int(_text(path))
-    except ValueError:
-        return 0
+    return _clean(octets(path)[4:])
 
 
 def _text(path: Path) -> str:
-    return _clean(_read(path))
+    return _clean(octets(path))
 
 
 def _clean(content: bytes) -> str:
     return " ".join(content.replace(b"\0", b" ").decode(errors="replace").split())
-
-
-def _read(path: Path) -> bytes:
-    try:
-        return path.read_bytes()
-    except OSError:
-        return b""
-
-
-def _entries(folder: Path) -> list[Path]:
-    try:
-        return sorted(folder.iterdir())
-    except OSError:
-        return []

@@ -9,6 +9,7 @@ from tests.integration.engine.appliance import Appliance, address, hardware, mac
 from tests.integration.engine.lending import SUBNET, Lender, at
 from tinkbox.engine.boot.booting import BEHIND_ROUTER_SECONDS, Booting
 from tinkbox.model.boot import Asker, Boot, Client, Plan, Silence, Stage
+from tinkbox.model.card_firmware import Need
 from tinkbox.model.hardware import Interface, MacAddress, hardware_from_document
 from tinkbox.model.leases import LeaseState, Subnet
 
@@ -59,6 +60,7 @@ class Lab:
             self.attached.__contains__,
             lambda: lender.seconds,
             own={IPv4Address("172.30.0.1")},
+            firmware=lambda _: Need.UNNEEDED,
         )
 
     def plan(self, machine: int, asker: Asker = Asker.PXE, relay: str = "0.0.0.0") -> Plan | None:
@@ -88,6 +90,26 @@ async def machines(box: Appliance) -> Appliance:
     await box.workflow(device_1=RESERVED)
     await box.workflow(device_1=BARE)
     return box
+
+
+async def test_a_machine_that_was_sent_the_osie_and_was_silent_is_sent_firmware_the_next_time(
+    machines: Appliance, lab: Lender
+) -> None:
+    booting = Lab(machines, lab, "reservation").booting
+
+    def need() -> Need | None:
+        plan = booting.script_plan(mac(RESERVED), address(RESERVED))
+        return plan and plan.firmware
+
+    assert need() is Need.UNNEEDED
+    for stage, wanted in (
+        (Stage.SCRIPT, Need.UNNEEDED),
+        (Stage.KERNEL, Need.UNNEEDED),
+        (Stage.RAMDISK, Need.NEEDED),
+        (Stage.SCRIPT, Need.NEEDED),
+    ):
+        machines.machines.progress.saw(mac(RESERVED), stage)
+        assert need() is wanted
 
 
 async def test_a_reservation_holds_in_every_mode_in_which_addresses_are_given(machines: Appliance, lab: Lender) -> None:

@@ -11,11 +11,12 @@ from tests.integration.engine.appliance import HELLO, Appliance, mac
 from tests.workers import opening
 from tinkbox.engine.discovery.discovery import Acceptance, Discovery
 from tinkbox.engine.discovery.unknown_machines import UnknownMachines
-from tinkbox.model.boot import Asker, Boot, Client, Stage
+from tinkbox.model.boot import Asker, Boot, Client, Plan, Stage
+from tinkbox.model.card_firmware import Need
 from tinkbox.model.discovery import Quotas, Rule, Standing
 from tinkbox.model.errors import Conflict, Denied, Invalid, NotFound
 from tinkbox.model.hardware import Interface
-from tinkbox.model.inventory import Card, Disk, Inventory
+from tinkbox.model.inventory import Card, Device, Disk, Inventory
 from tinkbox.model.workflow import State
 from tinkbox.store.database import UseCase
 from tinkbox.wire.messages.inventory import Told
@@ -137,6 +138,26 @@ async def test_what_it_told_is_shown_and_noted(box: Appliance) -> None:
     assert newest
     assert newest.stage is Stage.INVENTORY
     assert "disk-7" in newest.detail
+
+
+async def test_whether_its_cards_need_firmware_is_known_from_what_it_told(box: Appliance) -> None:
+    found = discovery(box)
+    card = Device(
+        place="0000:02:00.0", id="14e4:163b", kind="network", driver="bnx2", module="bnx2", asks_firmware=True
+    )
+    stranger = Plan(boot=Boot.DISCOVERY, hardware_id="", interface=Interface(mac=mac(7)))
+    assert found.firmware(stranger) is Need.UNKNOWN
+    await wait_here(found, 7, devices=(card,))
+    assert found.firmware(stranger) is Need.NEEDED
+    enrolled = await found.accept(mac(7))
+    machine = replace(stranger, hardware_id=enrolled.hardware.id)
+    assert found.firmware(machine) is Need.NEEDED
+    again = discovery(box)
+    assert again.firmware(machine) is Need.UNKNOWN
+    await again.load()
+    assert again.firmware(machine) is Need.NEEDED
+    await again.told(enrolled.hardware.id, Told(boot_id="c", inventory=what(7)))
+    assert again.firmware(machine) is Need.UNNEEDED
 
 
 async def test_accepted_it_goes_on_as_that_machine_with_all_its_cards(box: Appliance) -> None:

@@ -2,7 +2,7 @@ from contextlib import ExitStack
 
 import pytest
 
-from tests.integration.engine.appliance import HELLO, RELAY, Appliance
+from tests.integration.engine.appliance import HELLO, RELAY, Appliance, mac
 from tinkbox.model.errors import Conflict, Invalid, NotFound, TooMany
 from tinkbox.model.limits import RENDERINGS
 
@@ -79,3 +79,26 @@ async def test_a_document_is_read_in_its_persons_turn(box: Appliance) -> None:
         with pytest.raises(TooMany):
             await box.templates.read("x", str.upper, "anna")
         assert await box.templates.read("x", str.upper, "bert") == "X"
+
+
+PARAMETERS = {"device_1": mac(1), "image": "debian-13"}
+
+
+async def test_a_template_of_the_program_is_used_by_its_name_until_one_is_stored(box: Appliance) -> None:
+    await box.machine(1)
+    first = await box.workflows.get(await box.workflows.create("install", PARAMETERS))
+    assert (first.template_id, first.name) == ("install", "install")
+    assert 'IMAGE: "debian-13"' in first.text
+    assert (await box.templates.get("install")).id == "install"
+    stored = await box.templates.create("install", HELLO)
+    second = await box.workflows.get(await box.workflows.create("install", {"device_1": mac(1)}))
+    assert (second.template_id, second.name) == (stored, "hello_world_workflow")
+    assert [(each.name, instead) for each, instead in await box.templates.catalogue()] == [("install", stored)]
+    await box.templates.delete("install")
+    assert (await box.templates.get("install")).id == "install"
+
+
+async def test_a_template_of_the_program_cannot_be_changed(box: Appliance) -> None:
+    for refused in (box.templates.update("install", data=HELLO), box.templates.delete("install")):
+        with pytest.raises(Conflict, match="install is built in"):
+            await refused

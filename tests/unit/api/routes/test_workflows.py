@@ -12,6 +12,7 @@ from tinkbox.api.routes.workflow_data import data_document, version_documents
 from tinkbox.api.routes.workflows import attempt_documents, state_document, workflow_document
 from tinkbox.engine.workflows.breakpoints import Standing
 from tinkbox.model.action import Action
+from tinkbox.model.action_progress import Progress
 from tinkbox.model.breakpoint import Breakpoints, Hold, Kind, Verb, Verdict
 from tinkbox.model.services import Phase, PlannedService, Service, ServiceStatus
 from tinkbox.model.services import Standing as Stands
@@ -74,6 +75,21 @@ def test_a_workflow_is_json_with_what_is_not_yet_as_null() -> None:
     (only,) = document["actions"]
     assert (only["started_at"], only["ended_at"], only["outcome"], only["command"]) == (None, None, None, [])
     assert document["created_at"] == "2026-11-21T03:00:00+00:00"
+
+
+def test_an_action_that_says_how_far_it_is_is_shown_with_it() -> None:
+    far = Progress(done=41, total=100, unit="bytes", rate=2.5, seconds_left=24)
+    flow = workflow(action(0, State.SUCCESS), action(1, State.RUNNING))
+
+    def progress(status: ActionStatus | None) -> Progress | None:
+        return far if status is not None and status.state is State.RUNNING else None
+
+    done, running = json.loads(json.dumps(workflow_document(flow, {}, progress)))["actions"]
+    told = {"done": 41, "total": 100, "unit": "bytes", "rate": 2.5, "seconds_left": 24}
+    assert ("progress" in done, running["progress"]) == (False, told)
+    standing = Standing(workflow=flow, breakpoints=Breakpoints(), holds=())
+    assert state_document(standing, progress)["action_progress"] == told
+    assert "action_progress" not in state_of(flow)
 
 
 SERVICE = ServiceStatus(

@@ -15,6 +15,7 @@ from aiohttp.test_utils import TestClient, TestServer
 from tinkbox.boot.http.boot_files import BootFolder, routes
 from tinkbox.door.problems import refusals_become_problems
 from tinkbox.model.boot import Boot, Plan, Stage
+from tinkbox.model.card_firmware import Need
 from tinkbox.model.firmware_traits import LocalBoot
 from tinkbox.model.hardware import Interface, MacAddress
 from tinkbox.model.sightings import Fact
@@ -33,6 +34,7 @@ class Lab:
     def __init__(self) -> None:
         self.boot, self.address, self.architecture = Boot.OSIE, "127.0.0.1", "x86_64"
         self.local_boot: LocalBoot | None = None
+        self.firmware = Need.UNKNOWN
         self.seen: list[tuple[str, Stage, str]] = []
         self.facts: list[dict[str, Fact]] = []
         self.begun: list[str] = []
@@ -55,6 +57,7 @@ class Lab:
             reason="r",
             script="http://w.lab/auto.ipxe",
             local_boot=self.local_boot,
+            firmware=self.firmware,
         )
 
     def booted(self, mac: MacAddress) -> None:
@@ -151,6 +154,50 @@ async def test_the_script_names_this_machines_files_and_no_secret(door: Door) ->
     assert "\ninitrd --name initramfs http://172.30.0.1/boot/osie/x86_64/initramfs " in text
     assert f"\ninitrd --name credential.cpio http://172.30.0.1{CREDENTIAL} " in text
     assert "secret" not in text
+
+
+REAL = "manufacturer=44656c6c20496e632e&product=506f776572456467652052373430"  # Dell Inc., PowerEdge R740
+QEMU = "manufacturer=51454d55&product=5374616e64617264205043"
+
+
+@pytest.mark.parametrize(
+    ("need", "query", "sent"),
+    [
+        (Need.UNKNOWN, "", True),
+        (Need.UNKNOWN, REAL, True),
+        (Need.UNKNOWN, QEMU, False),
+        (Need.NEEDED, QEMU, True),
+        (Need.UNNEEDED, REAL, False),
+    ],
+)
+@pytest.mark.parametrize("boot", [Boot.OSIE, Boot.DISCOVERY, Boot.WORKFLOW])
+async def test_firmware_is_sent_to_a_machine_that_may_need_it(
+    door: Door, lab: Lab, tmp_path: Path, boot: Boot, need: Need, query: str, sent: bool
+) -> None:
+    (tmp_path / "osie/x86_64/firmware").write_bytes(b"second ramdisk")
+    lab.boot, lab.firmware = boot, need
+    text = await (await door.get(f"{SCRIPT}?{query}")).text()
+    url = "http://172.30.0.1/boot/osie/x86_64/firmware"
+    if boot is Boot.WORKFLOW:
+        assert (f"\nset tinkbox-firmware {url}\n" in text) is sent
+    else:
+        names = ["initramfs", "firmware", "credential.cpio"] if sent else ["initramfs", "credential.cpio"]
+        assert f" {' '.join(f'initrd={name}' for name in names)} || goto failed\n" in text
+        assert [line.split()[2] for line in text.splitlines() if line.startswith("initrd ")] == names
+        assert (url in text) is sent
+
+
+async def test_an_osie_without_a_second_ramdisk_boots_alone(door: Door, lab: Lab) -> None:
+    lab.firmware = Need.NEEDED
+    assert "firmware" not in await (await door.get(f"{SCRIPT}?{REAL}")).text()
+    assert (await door.get("/boot/osie/x86_64/firmware")).status == 404
+
+
+async def test_the_second_ramdisk_is_served_and_noted(door: Door, lab: Lab, tmp_path: Path) -> None:
+    (tmp_path / "osie/x86_64/firmware").write_bytes(b"second ramdisk")
+    assert await (await door.get("/boot/osie/x86_64/firmware")).read() == b"second ramdisk"
+    await lab.stages(1)
+    assert lab.seen == [("127.0.0.1", Stage.FIRMWARE, "firmware, 14 bytes in 0.2 s over HTTP")]
 
 
 async def test_what_a_workflow_supplies_is_told_where_everything_is(door: Door, lab: Lab) -> None:

@@ -10,6 +10,7 @@ from tinkbox.boot.http.boot_files import BootFolder
 from tinkbox.boot.http.credential_ramdisk import credential_ramdisk
 from tinkbox.boot.tftp.files import TftpFiles
 from tinkbox.model.boot import Boot, Plan, Stage
+from tinkbox.model.card_firmware import Need
 from tinkbox.model.firmware_traits import LocalBoot
 from tinkbox.model.hardware import Interface, MacAddress
 from tinkbox.model.sightings import Fact
@@ -167,6 +168,49 @@ def test_grubs_turn_names_what_this_shelf_has(tftp_files: TftpFiles) -> None:
     assert all(tftp_files.find(PEER, each) is not None for each in files)
     assert {"tinkbox.server=http://172.30.0.1", "tinkbox.syslog=172.30.0.1", f"tinkbox.mac={MAC}"} <= set(words)
     assert "secret" not in words
+
+
+@pytest.fixture
+def firmware(tmp_path: Path) -> Path:
+    path = tmp_path / "osie/x86_64/firmware"
+    path.write_text("second ramdisk")
+    return path
+
+
+def test_grub_looks_whether_its_machine_is_virtual_where_nobody_knows(
+    tftp_files: TftpFiles, lab: Lab, firmware: Path
+) -> None:
+    lines = text(tftp_files, TURN).splitlines()
+    assert "set 'firmware=/osie/x86_64/firmware'" in lines
+    assert "then if initrd '/osie/x86_64/initramfs' $firmware '/machine/credential.cpio'" in lines
+    assert lines.index("smbios --type 1 --get-string 4 --set maker") < lines.index("then set firmware=")
+    assert tftp_files.find(PEER, "osie/x86_64/firmware") == firmware
+
+
+@pytest.mark.parametrize(("need", "sent"), [(Need.NEEDED, True), (Need.UNNEEDED, False)])
+def test_grub_looks_for_nothing_where_it_is_known(
+    tftp_files: TftpFiles, lab: Lab, firmware: Path, need: Need, sent: bool
+) -> None:
+    assert lab.plan is not None
+    lab.plan = replace(lab.plan, firmware=need)
+    turn = text(tftp_files, TURN)
+    assert ("'/osie/x86_64/initramfs' '/osie/x86_64/firmware' '/machine/credential.cpio'" in turn) is sent
+    assert "smbios" not in turn
+
+
+def test_pxelinux_takes_three_ramdisks_where_firmware_may_be_needed(
+    tftp_files: TftpFiles, lab: Lab, firmware: Path
+) -> None:
+    three = f"  INITRD /osie/x86_64/initramfs,/osie/x86_64/firmware,/{CREDENTIAL}"
+    assert three in text(tftp_files, PXELINUX).splitlines()
+    assert lab.plan is not None
+    lab.plan = replace(lab.plan, firmware=Need.UNNEEDED)
+    assert three not in text(tftp_files, PXELINUX).splitlines()
+
+
+def test_firmware_by_tftp_has_a_stage_of_its_own(tftp_files: TftpFiles, lab: Lab) -> None:
+    tftp_files.saw_address(PEER, Stage.LOADER, "firmware, 7 bytes", name="osie/x86_64/firmware")
+    assert [each[1] for each in lab.seen] == [Stage.FIRMWARE]
 
 
 def test_the_credential_is_the_machines_own_while_it_may_boot_the_osie(tftp_files: TftpFiles, lab: Lab) -> None:

@@ -104,6 +104,26 @@ def test_a_known_machine_is_shown_with_what_it_is_made_of(tinkbox: Tinkbox, appl
     assert golden("cli/hardware-made-of.txt") in shown
 
 
+def test_what_its_cards_lack_is_shown_by_place_and_file(tinkbox: Tinkbox, appliance: FakeAppliance) -> None:
+    plain = {"kind": "network", "driver": "e1000", "module": "e1000", "asks_firmware": False, "missing": []}
+    devices = [
+        plain | {"place": "0000:00:02.0", "id": "8086:100e"},
+        plain
+        | {"place": "0000:02:00.0", "id": "14e4:163b", "driver": "bnx2", "module": "bnx2", "missing": ["a\x1b.fw"]},
+        plain | {"place": "0000:03:00.0", "id": "abcd:0001", "kind": "storage", "driver": "", "module": ""},
+        plain | {"place": "0000:04:00.0", "id": "1000:005d", "driver": "", "module": "megaraid_sas"},
+    ]
+    told = TOLD | {"told_at": AT, "devices": devices}
+    appliance.answers[f"GET /v1/hardware/{MACHINE_ID}"] = MACHINE | {"inventory": told, "stalled": ""}
+    appliance.answers[f"GET /v1/hardware/{MACHINE_ID}/timeline"] = []
+    lines = [line.strip("| ").split("|") for line in tinkbox("hardware", "get", MACHINE_ID).out.splitlines()]
+    assert [line[1].strip() for line in lines if line[0].strip() == "Lacks"] == [
+        "Broadcom network card 14e4:163b at 0000:02:00.0: firmware a .fw (bnx2)",
+        "storage controller abcd:0001 at 0000:03:00.0: the OSIE has no module for it",
+        "Broadcom (LSI) network card 1000:005d at 0000:04:00.0: module megaraid_sas does not take it",
+    ]
+
+
 @pytest.mark.parametrize("devices", ["x", "[]", '"a"'])
 def test_devices_are_an_object(tinkbox: Tinkbox, appliance: FakeAppliance, devices: str) -> None:
     assert tinkbox("hardware", "accept", MAC, "-r", devices).status == 2

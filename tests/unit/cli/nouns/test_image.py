@@ -10,7 +10,14 @@ from tests.unit.cli.conftest import FakeAppliance, Printed
 Tinkbox = Callable[..., Printed]
 DIGEST = f"sha256:{'7' * 64}"
 IMAGES = [
-    {"name": "hello-world", "tag": "v1", "digest": DIGEST, "size": 4096, "pushed_at": "2020-07-08T15:17:02+00:00"},
+    {
+        "name": "hello-world",
+        "tag": "v1",
+        "digest": DIGEST,
+        "size": 4096,
+        "pushed_at": "2020-07-08T15:17:02+00:00",
+        "kind": "container",
+    },
     {"name": "tools/old", "tag": "", "digest": DIGEST, "size": 12, "pushed_at": "2020-07-08T15:17:02+00:00"},
 ]
 
@@ -48,9 +55,9 @@ def test_the_list_names_images_as_templates_do(tinkbox: Tinkbox, images: FakeApp
     lines = tinkbox("image", "list").out.splitlines()
     rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in lines if line.startswith("|")]
     assert rows == [
-        ["IMAGE", "DIGEST", "SIZE", "CREATED AT"],
-        ["hello-world:v1", DIGEST, "4096", "2020-07-08 15:17:02 +0000 UTC"],
-        [f"tools/old@{DIGEST}", DIGEST, "12", "2020-07-08 15:17:02 +0000 UTC"],
+        ["IMAGE", "KIND", "DIGEST", "SIZE", "CREATED AT"],
+        ["hello-world:v1", "container", DIGEST, "4096", "2020-07-08 15:17:02 +0000 UTC"],
+        [f"tools/old@{DIGEST}", "", DIGEST, "12", "2020-07-08 15:17:02 +0000 UTC"],
     ]
     assert tinkbox("image", "list", "-q").out == f"hello-world:v1\ntools/old@{DIGEST}\n"
 

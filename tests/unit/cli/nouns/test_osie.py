@@ -22,12 +22,14 @@ OSIE = {
 def test_the_list_tells_what_was_built(tinkbox: Callable[..., Printed], appliance: FakeAppliance) -> None:
     appliance.answers["GET /v1/osie"] = [OSIE]
     assert tinkbox("osie", "list").out == (
-        "+--------------+---------+----------------+--------------+\n"
-        "| ARCHITECTURE | VERSION | KERNEL         | RAMDISK SIZE |\n"
-        "+--------------+---------+----------------+--------------+\n"
-        "| x86_64       | 0.1.0   | 6.1.0-28-amd64 |    123456789 |\n"
-        "+--------------+---------+----------------+--------------+\n"
+        "+--------------+---------+----------------+--------------+---------------+\n"
+        "| ARCHITECTURE | VERSION | KERNEL         | RAMDISK SIZE | FIRMWARE SIZE |\n"
+        "+--------------+---------+----------------+--------------+---------------+\n"
+        "| x86_64       | 0.1.0   | 6.1.0-28-amd64 |    123456789 |               |\n"
+        "+--------------+---------+----------------+--------------+---------------+\n"
     )
+    appliance.answers["GET /v1/osie"] = [{**OSIE, "files": {**OSIE["files"], "firmware": {"size": 7_299_072}}}]
+    assert "|       7299072 |" in tinkbox("osie", "list").out
     assert tinkbox("osie", "list", "-q").out == "x86_64\n"
 
 
@@ -41,7 +43,8 @@ def test_a_checkout_must_name_the_executable_that_goes_inside(tinkbox: Callable[
 def test_what_root_builds_is_readable_by_the_user_of_the_appliance(
     tinkbox: Callable[..., Printed], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def made(output: Path, *_: object) -> None:
+    def made(output: Path, *_: object, with_firmware: bool) -> None:
+        assert with_firmware
         output.mkdir()
         (output / "vmlinuz").touch()
 

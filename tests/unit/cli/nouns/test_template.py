@@ -140,3 +140,21 @@ def test_the_templates_of_a_file_are_all_created(tinkbox: Tinkbox, templates: Fa
     assert created.out == "Created Template:  1\nCreated Template:  2\n"
     assert created.err == "tinkbox: line 9: Hardware m is left for `tinkbox hardware push`\n"
     assert json.loads(templates.asked[0][1]) == {"name": "", "data": "kind: Template"}
+
+
+BUILT_IN = {"name": "install", "about": "Puts a system image on a disk.", "stored": "", "data": "version: x\n"}
+
+
+def test_the_catalogue_lists_what_is_built_in_and_shows_a_text(tinkbox: Tinkbox, appliance: FakeAppliance) -> None:
+    appliance.answers = {"GET /v1/template-catalogue": [BUILT_IN]}
+    assert "| install       | Puts a system image on a disk. |" in tinkbox("template", "catalogue").out
+    assert tinkbox("template", "catalogue", "-q").out == "install\n"
+    assert tinkbox("template", "catalogue", "install") == Printed(0, "version: x\n", "")
+    unknown = tinkbox("template", "catalogue", "nothing")
+    assert (unknown.status, "there is install" in unknown.err) == (1, True)
+
+
+def test_the_catalogue_says_which_stored_template_is_used_instead(tinkbox: Tinkbox, appliance: FakeAppliance) -> None:
+    appliance.answers = {"GET /v1/template-catalogue": [{**BUILT_IN, "stored": TEMPLATE_ID}]}
+    assert TEMPLATE_ID in tinkbox("template", "catalogue").out
+    assert TEMPLATE_ID in tinkbox("template", "catalogue", "install").err

@@ -143,6 +143,13 @@ def test_the_state_is_a_table_of_fields(tinkbox: Tinkbox, workflows: FakeApplian
     assert json.loads(tinkbox("workflow", "state", WORKFLOW_ID, "--format", "json").out) == [STATE]
 
 
+def test_the_state_tells_how_far_the_action_is(tinkbox: Tinkbox, workflows: FakeAppliance) -> None:
+    far = {"done": 41, "total": 100, "unit": "bytes", "rate": 38e6, "seconds_left": 72}
+    workflows.answers[f"GET /v1/workflows/{WORKFLOW_ID}/state"] = {**STATE, "action_progress": far}
+    assert ["Action Progress", "41 %  38 MB/s  1:12 left"] in rows(tinkbox("workflow", "state", WORKFLOW_ID).out)
+    assert tinkbox("workflow", "state", WORKFLOW_ID, "--format", "csv").status == 0
+
+
 FAILED = {
     **STATE,
     "state": "FAILED",

@@ -55,6 +55,14 @@ def test_an_osie_is_needed_for_the_machines_architecture() -> None:
     assert list(no_osie(case(interface=arm, surveyed=True)))
 
 
+def test_both_ramdisks_must_fit_into_the_memory() -> None:
+    first = [*SENT[:-1], seen(9, Stage.RAMDISK, name="initramfs", bytes=70 * MIB)]
+    assert not list(ramdisk_too_large(case(*first, inventory=INVENTORY)))
+    both = [*first, seen(10, Stage.FIRMWARE, name="firmware", bytes=7 * MIB)]
+    (found,) = ramdisk_too_large(case(*both, inventory=INVENTORY))
+    assert "its ramdisk has 77.0 MiB, and needs 539.0 MiB of memory to be unpacked" in found.evidence
+
+
 def test_an_architecture_that_no_osie_can_have_is_corrected_in_the_document() -> None:
     (found,) = no_osie(case(asked(0), interface=replace(KNOWN, architecture="x86-64")))
     told = "Set arch to x86_64 or aarch64 in its hardware document (it asked as x86_64) and push it again."

@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 from tests.unit.engine.template_texts import MAC
 from tests.unit.engine.template_texts import SMALL as TEMPLATE
 from tinkbox.engine.documents.definitions import read_definition
-from tinkbox.engine.documents.yaml_nodes import compose
 from tinkbox.model.action import Action
 from tinkbox.model.breakpoint import Breakpoints, Verb
 from tinkbox.model.errors import Invalid
 from tinkbox.model.template import Definition, Task
+from tinkbox.yaml_nodes import compose
 
 SMALL = TEMPLATE.replace("{{ .device_1 }}", MAC)
 FULL = """\
@@ -67,9 +67,31 @@ def test_the_disks_that_an_action_wipes_are_named_by_their_paths() -> None:
     assert action_with("retries: 0").wipes == ()
 
 
+def test_disks_are_named_by_what_they_are() -> None:
+    action = action_with('disk: "size>=200G   rotational=no", wipes: [smallest, serial=S3Z1]')
+    assert (action.disk, action.wipes) == ("size>=200G rotational=no", ("smallest", "serial=S3Z1"))
+    assert action_with("disk: /dev/disk/by-id/nvme-x").disk == "/dev/disk/by-id/nvme-x"
+    assert [action_with(each).disk for each in ("disk: ", 'disk: " "', "retries: 0")] == ["", "", ""]
+
+
+@pytest.mark.parametrize(
+    ("disk", "problem"),
+    [
+        ("serail=x", "line 7, tasks[0].actions[0].disk: 'serail=x': a disk has no serail; did you mean serial?"),
+        ("sda", "'sda': expected the disk's path below /dev, such as /dev/sda, or smallest, largest, only"),
+        ("[smallest]", "tasks[0].actions[0].disk: expected"),
+    ],
+)
+def test_a_disk_that_is_named_wrongly_is_refused_with_its_line(disk: str, problem: str) -> None:
+    (found,) = problems_of(SMALL.replace("image: x", f"image: x, disk: {disk}"))
+    assert problem in found
+
+
 @pytest.mark.parametrize(
     ("disks", "problem"),
     [
+        ("[smalest]", "did you mean smallest?"),
+        ("[smallest, ' smallest']", "the same disk twice: smallest"),
         ("[sda]", "'sda': expected the disk's path below /dev, such as /dev/sda"),
         ("[/dev/../etc/passwd]", "expected the disk's path below /dev"),
         ("[/dev/sda/]", "expected the disk's path below /dev"),

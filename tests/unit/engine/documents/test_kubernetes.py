@@ -5,9 +5,9 @@ import json
 import pytest
 
 from tinkbox.engine.documents.kubernetes import has_objects, take, take_hardware
-from tinkbox.engine.documents.yaml_nodes import NodeReader, compose
 from tinkbox.model.errors import Invalid, TooLarge
 from tinkbox.model.kubernetes import identity
+from tinkbox.yaml_nodes import NodeReader, compose
 
 HARDWARE = """\
 apiVersion: "tinkerbell.org/v1alpha1"

@@ -12,16 +12,18 @@ from pathlib import Path
 import pytest
 
 from tests.everybodys_checkout import BEFORE, PYTHON
-from tinkbox.engine.templates.confinement import CONFINED, CPU_SECONDS, MEMORY_BYTES, REFUSED
+from tinkbox.confinement.giving_up import CONFINED, REFUSED
+from tinkbox.engine.templates.confinement import CPU_SECONDS, MEMORY_BYTES
 
 ROOT = Path(__file__).parents[4]
 # What a template that broke out of Jinja2's sandbox and Python would try, by the number of the error.
 LOOK = """
 import ctypes, json, os, socket, subprocess, sys
-from tinkbox.engine.templates.confinement import confine
+from tinkbox.confinement.giving_up import confine
+from tinkbox.engine.templates.confinement import CPU_SECONDS, MEMORY_BYTES
 libc = ctypes.CDLL(None, use_errno=True)
 before = os.listdir("/proc/self/fd")
-confine()
+confine(cpu_seconds=CPU_SECONDS, memory=MEMORY_BYTES)
 def refused(attempt):
     try:
         done = attempt()

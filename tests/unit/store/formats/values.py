@@ -11,7 +11,7 @@ from tinkbox.model.action import Action
 from tinkbox.model.breakpoint import Breakpoints, Override, Verb, Verdict
 from tinkbox.model.disks import Content
 from tinkbox.model.hardware import MacAddress
-from tinkbox.model.inventory import Card, Disk, Inventory
+from tinkbox.model.inventory import Card, Device, Disk, Inventory
 from tinkbox.model.services import (
     HealthCheck,
     Phase,
@@ -57,6 +57,7 @@ MAC = st.integers(0, 2**48 - 1).map(lambda number: MacAddress(number.to_bytes(6,
 SPEC = st.builds(
     Action, name=TEXT, image=TEXT, timeout=NUMBER, command=WORDS, on_timeout=WORDS, on_failure=WORDS, volumes=WORDS,
     environment=PAIRS, pid=TEXT, retries=NUMBER, reboot=st.booleans(), helper=st.booleans(), wipes=WORDS,
+    disk=TEXT,
 )  # fmt: skip
 ACTION = st.builds(PlannedAction, index=NUMBER, task=TEXT, worker=TEXT, address=TEXT, spec=SPEC)
 OUTCOME = st.builds(
@@ -110,6 +111,13 @@ INVENTORY = st.builds(
     ).map(tuple),
     cards=st.lists(
         st.builds(Card, name=TEXT, mac=MAC, link=st.booleans(), speed=NUMBER, driver=TEXT), max_size=2
+    ).map(tuple),
+    devices=st.lists(
+        st.builds(
+            Device, place=TEXT, id=TEXT, kind=TEXT, driver=TEXT, module=TEXT, asks_firmware=st.booleans(),
+            missing=st.lists(TEXT, max_size=2).map(tuple),
+        ),
+        max_size=2,
     ).map(tuple),
 )  # fmt: skip
 FILES = st.tuples(PAIRS, st.dictionaries(TEXT, st.datetimes(timezones=st.just(UTC)), max_size=3))

@@ -45,6 +45,12 @@ def test_a_machines_turn_is_word_for_word_the_one_that_was_reviewed(name: str, p
     assert turn_script(plan, FILES, "1.2") == golden.text(f"grub/{name}.cfg")
 
 
+@pytest.mark.parametrize(("name", "unless_virtual"), [("firmware", False), ("firmware-unless-virtual", True)])
+def test_firmware_of_cards_is_loaded_word_for_word_as_it_was_reviewed(name: str, unless_virtual: bool) -> None:
+    files = replace(FILES, firmware="/osie/x86_64/firmware", unless_virtual=unless_virtual)
+    assert turn_script(PLAN, files, "1.2") == golden.text(f"grub/{name}.cfg")
+
+
 @pytest.mark.parametrize("way", [None, LocalBoot.GRUB, LocalBoot.NO_FILE])
 def test_whatever_else_was_tried_grub_looks_on_the_disks(way: LocalBoot | None) -> None:
     text = turn_script(replace(PLAN, boot=Boot.LOCAL_DISK, local_boot=way), FILES, "1.2")

@@ -44,6 +44,11 @@ def test_the_script_is_word_for_word_the_one_that_was_reviewed(name: str, plan: 
     assert script(plan, FILES, "1.2") == golden.text(f"ipxe/{name}.ipxe")
 
 
+def test_firmware_of_cards_is_loaded_word_for_word_as_it_was_reviewed() -> None:
+    files = replace(FILES, firmware="http://172.30.0.1/boot/osie/x86_64/firmware")
+    assert script(replace(PLAN, workflow="0b4a67b2"), files, "1.2") == golden.text("ipxe/firmware.ipxe")
+
+
 def test_a_machine_without_a_hostname_or_workflow_is_called_by_its_id() -> None:
     nameless = replace(PLAN, interface=replace(INTERFACE, hostname=""))
     text = script(nameless, FILES, "1.2")

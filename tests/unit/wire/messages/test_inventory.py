@@ -1,16 +1,18 @@
 """What machines tell of themselves: what is whole comes back, what is hostile is bounded or refused."""
 
 import json
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any
 
 import pytest
 
 from tinkbox.model.errors import Invalid
-from tinkbox.model.inventory import Card, Disk, Inventory
+from tinkbox.model.inventory import Card, Device, Disk, Inventory
 from tinkbox.wire.messages.inventory import (
     MAX_CARDS,
+    MAX_DEVICES,
     MAX_DISKS,
+    MAX_MISSING,
     MAX_TEXT,
     Accepted,
     Told,
@@ -35,6 +37,17 @@ WHOLE = Inventory(
     bmc="10.0.0.7",
     disks=(Disk(device="/dev/nvme0n1", size=2**41, serial="S5", model="SAMSUNG", rotational=False),),
     cards=(Card(name="eth0", mac="08:00:27:00:00:01", link=True, speed=25_000, driver="mlx5_core"),),
+    devices=(
+        Device(
+            place="0000:02:00.0",
+            id="14e4:163b",
+            kind="network",
+            driver="bnx2",
+            module="bnx2",
+            asks_firmware=True,
+            missing=("bnx2/a.fw",),
+        ),
+    ),
 )
 
 
@@ -47,6 +60,29 @@ def test_what_is_encoded_comes_back_whole() -> None:
     assert decode_told(encode_message(told)) == told
     accepted = Accepted(worker="w")
     assert decode_accepted(encode_message(accepted)) == accepted
+
+
+def test_without_devices_nothing_is_said_of_them_as_before_there_were_any() -> None:
+    told = Told(boot_id="b", inventory=replace(WHOLE, devices=()))
+    assert "devices" not in encode_message(told)
+    assert decode_told(encode_message(told)) == told
+
+
+def test_what_is_no_word_of_the_kernels_is_left_out_of_a_device() -> None:
+    device = {"place": "0000:02:00.0", "id": "14e4:163b`", "kind": "x", "driver": "a\nb", "module": "ok-1_x"}
+    hostile = {"place": "x;y", "id": "14e4:163b"}
+    missing = ["ok.fw", "x" * 10**6, "a\x1b[31m", *["more"] * 1000]
+    (found,) = changed(devices=[device | {"missing": missing}, hostile, {}]).devices
+    assert (found.place, found.id, found.kind, found.driver, found.module) == ("0000:02:00.0", "", "", "", "ok-1_x")
+    assert found.missing[:3] == ("ok.fw", "x" * MAX_TEXT, "a [31m")
+    assert len(found.missing) == MAX_MISSING
+    assert len(changed(devices=[device] * 1000).devices) == MAX_DEVICES
+
+
+@pytest.mark.parametrize("missing", ["text", {"a": 1}, [1], [None]])
+def test_missing_files_that_are_no_list_of_texts_are_refused(missing: Any) -> None:
+    with pytest.raises(Invalid, match="missing"):
+        changed(devices=[{"place": "0", "missing": missing}])
 
 
 def test_what_is_not_told_is_empty() -> None:

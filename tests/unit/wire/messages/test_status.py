@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 
 import pytest
 
+from tinkbox.model.action_progress import Progress
 from tinkbox.model.breakpoint import Kind, Verb
 from tinkbox.model.errors import Invalid
 from tinkbox.model.services import Phase
@@ -46,7 +47,16 @@ FULL = Snapshot(
             ended_at=NOW,
             tasks=(TaskLine(name="t", worker="w", done=1, total=2, skipped=1),),
             stop_into=State.CANCELED,
-            running=RunningLine(task="t", name="a", started_at=NOW, timeout=5, attempt=2, attempts=3, leaving=True),
+            running=RunningLine(
+                task="t",
+                name="a",
+                started_at=NOW,
+                timeout=5,
+                attempt=2,
+                attempts=3,
+                leaving=True,
+                progress=Progress(done=1, total=2, unit="bytes", rate=0.5, seconds_left=2),
+            ),
             held=HeldLine(
                 task="t",
                 name="a",
@@ -74,6 +84,15 @@ FULL = Snapshot(
 
 def test_a_snapshot_travels_unchanged() -> None:
     assert decode_snapshot(encode_snapshot(FULL)) == FULL
+
+
+def test_a_view_of_before_there_was_progress_is_told_of_none_where_there_is_none() -> None:
+    (only,) = FULL.workflows
+    assert only.running is not None
+    silent = replace(FULL, workflows=(replace(only, running=replace(only.running, progress=None)),))
+    text = encode_snapshot(silent)
+    assert "progress" not in text
+    assert decode_snapshot(text) == silent
 
 
 def test_what_takes_room_travels_unchanged() -> None:

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from tinkbox.model.action import Action
 from tinkbox.model.breakpoint import Armed, Override
+from tinkbox.model.disks import Disk
 from tinkbox.model.errors import Invalid
 from tinkbox.model.workflow import Outcome, PlannedAction, State
 from tinkbox.wire.messages import worker
@@ -73,6 +74,16 @@ def test_what_breakpoints_and_services_add_travels_with_the_rest_and_is_not_ther
 def test_breakpoints_that_are_none_are_refused(name: str, value: object) -> None:
     with pytest.raises(Invalid):
         worker.decode_offer(json.dumps({**json.loads(worker.encode(OFFER)), name: value}))
+
+
+def test_a_disk_travels_where_there_is_one() -> None:
+    offer = replace(OFFER, action=replace(ACTION, spec=replace(ACTION.spec, disk="smallest")))
+    assert worker.decode_offer(worker.encode(offer)) == offer
+    assert "disk" not in json.loads(worker.encode(OFFER))["action"]
+    looked = (Disk(path="smallest", device="/dev/vda", name="WD-1"), Disk(path="/dev/sda"))
+    report = replace(REPORT, disks=looked)
+    assert worker.decode_report(worker.encode(report)) == report
+    assert [each.get("device") for each in json.loads(worker.encode(report))["disks"]] == ["/dev/vda", None]
 
 
 def test_a_report_of_something_that_is_no_end_is_refused() -> None:

@@ -41,7 +41,7 @@ async def test_an_action_runs_as_its_template_says(tmp_path: Path) -> None:
     assert (spec.entrypoint, spec.command) in {(("/tinkbox/bin/entrypoint",), ()), ((), ("sh", "-c", "x"))}
     assert spec.binds == ("/dev:/dev", "/lib:/lib:ro")
     assert {"/workflow", "/workflow/w1", "/dev/reason", "/tinkerbell/failure-message"} <= set(spec.mounts)
-    assert {path.name for path in (tmp_path / "dev").iterdir()} == {"reason", "message"}
+    assert {path.name for path in (tmp_path / "dev").iterdir()} == {"reason", "message", "progress"}
     assert spec.labels.items() >= {"tinkbox.worker": "m1", "tinkbox.attempt": "a1", "tinkbox.role": "action"}.items()
     assert spec.name == "tinkbox-a1-action"
     assert spec.environment == {

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tinkbox.model.action_progress import Told as ToldProgress
 from tinkbox.wire.messages.worker import MAX_MESSAGE, MAX_REASON
 from tinkbox.worker.files.failure_files import MAX_SAID, PLACES, Told, Words
 
@@ -27,7 +28,11 @@ def prepared(words: Words, attempt: str = "a1", role: str = "action", volumes: t
 
 def test_an_action_says_why_it_failed_through_files_mounted_into_it(words: Words) -> None:
     mounts = prepared(words)
-    assert set(mounts) == {"/dev/reason", "/dev/message", "/tinkerbell/failure-reason", "/tinkerbell/failure-message"}
+    assert set(mounts) == {target for targets in PLACES.values() for target in targets}
+    assert set(mounts) == {
+        "/dev/reason", "/dev/message", "/dev/progress",
+        "/tinkerbell/failure-reason", "/tinkerbell/failure-message", "/tinkerbell/progress",
+    }  # fmt: skip
     assert words.told("a1", "action") == Told("", "")
     mounts["/dev/reason"].write_text("DiskTooSmall\n")
     mounts["/tinkerbell/failure-message"].write_text("the image needs 8 GB\r\nand more\n")
@@ -48,6 +53,32 @@ def test_a_hook_says_nothing_in_the_actions_name(words: Words) -> None:
     prepared(words)["/dev/reason"].write_text("Reason")
     prepared(words, role="on-failure")["/dev/reason"].write_text("Other")
     assert words.told("a1", "action").reason == "Reason"
+
+
+def test_an_action_says_how_far_it_is(words: Words) -> None:
+    path = prepared(words)["/dev/progress"]
+    assert words.progress("a1", "action") is None
+    path.write_text("1 4 bytes\n2 4 bytes\n")
+    assert words.progress("a1", "action") == ToldProgress(done=2, total=4, unit="bytes")
+    words.clear("a1", "action")
+    assert words.progress("a1", "action") is None
+    path.unlink()
+    assert words.progress("a1", "action") is None
+    os.mkfifo(path)
+    assert words.progress("a1", "action") is None
+
+
+@pytest.mark.parametrize("mode", ["a", "r+"])
+def test_progress_that_is_written_line_after_line_takes_little_room(words: Words, mode: str) -> None:
+    path = prepared(words)["/dev/progress"]
+    # A file that is not opened to append keeps its place, and leaves a hole before it.
+    with path.open(mode) as file:
+        for number in range(3):
+            file.write("".join(f"{line} 9999999 bytes\n" for line in range(20_000)) + f"{number} 9 bytes\n")
+            file.flush()
+            assert words.progress("a1", "action") == ToldProgress(done=number, total=9, unit="bytes")
+            assert path.read_text() == f"{number} 9 bytes\n"
+            assert words.progress("a1", "action") == ToldProgress(done=number, total=9, unit="bytes")
 
 
 def test_words_of_attempts_that_are_over_take_no_room(words: Words) -> None:

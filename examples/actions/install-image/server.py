@@ -1,0 +1,126 @@
+"""Documents and ranges of blobs from a web server, over as many connections as it takes."""
+
+import re
+import ssl
+import urllib.error
+import urllib.request
+from collections.abc import Callable, Mapping
+from http.client import HTTPException, HTTPResponse
+from typing import TypeVar
+
+from download import SILENCE_SECONDS, TEMPORARY
+from failure import Failure
+from patience import Patience
+
+AGENT = "tinkbox-install-image"
+_RANGE = re.compile(r"bytes (\d+)-(\d+)/(\d+|\*)\Z")
+
+
+T = TypeVar("T")
+
+
+class Broken(Exception):
+    """This connection failed; another may do better."""
+
+
+class Server:
+    def __init__(self, patience: Patience) -> None:
+        self._patience = patience
+
+    def document(self, url: str, *, most: int, missing: str = "ImageNotFound", accept: str = "*/*") -> bytes:
+        """All of a document of at most `most` bytes; raises Failure, with the reason `missing` when there is none."""
+
+        def read() -> bytes:
+            with _opened(url, {"Accept": accept}, missing) as response:
+                content = bytes(_read(response, most + 1, exactly=False))
+                if len(content) > most:
+                    raise Failure("DownloadRefused", f"{url} has more than {most} bytes")
+                if response.length:
+                    raise Broken(f"{url} ended early")
+                return content
+
+        return self._again(url, read)
+
+    def pieces(
+        self, url: str, start: int, lengths: list[int], total: int, take: Callable[[int, bytearray], None]
+    ) -> None:
+        """The bytes of a blob of `total` from `start` on, piece by piece, each given with its number to `take` once."""
+        done = 0
+        came = False
+
+        def read() -> None:
+            nonlocal came, done
+            came = False
+            place = start + sum(lengths[:done])
+            end = start + sum(lengths) - 1
+            with _opened(url, {"Range": f"bytes={place}-{end}"}, "ImageNotFound") as response:
+                _check_range(response, url, place, end, total)
+                while done < len(lengths):
+                    piece = _read(response, lengths[done])
+                    self._patience.something_came()
+                    came = True
+                    take(done, piece)
+                    done += 1
+
+        self._again(url, read, lambda: came)
+
+    def give_up(self) -> None:
+        """Whoever still waits for an answer fails soon."""
+        self._patience.give_up()
+
+    def _again(self, url: str, read: Callable[[], T], came: Callable[[], bool] = lambda: False) -> T:
+        while True:
+            try:
+                answer = read()
+            except Broken as broken:
+                self._patience.wait(url, str(broken), came=came())
+            else:
+                self._patience.something_came()
+                return answer
+
+
+def _opened(url: str, headers: Mapping[str, str], missing: str) -> HTTPResponse:
+    headers = {"Accept-Encoding": "identity", "User-Agent": AGENT, **headers}
+    try:
+        response: HTTPResponse = urllib.request.urlopen(
+            urllib.request.Request(url, headers=headers), timeout=SILENCE_SECONDS
+        )
+    except urllib.error.HTTPError as error:
+        error.close()
+        if error.code in TEMPORARY:
+            raise Broken(f"the server answered {error.code} {error.reason}") from None
+        reason = missing if error.code in {404, 410} else "DownloadRefused"
+        raise Failure(reason, f"{url}: the server answered {error.code} {error.reason}") from None
+    except urllib.error.URLError as error:
+        if isinstance(error.reason, ssl.SSLCertVerificationError):
+            raise Failure("CertificateRefused", f"{url}: {error.reason.verify_message}") from None
+        raise Broken(f"no connection ({error.reason})") from None
+    except (OSError, HTTPException) as error:
+        raise Broken(f"no answer ({error!r})") from None
+    except ValueError as error:
+        raise Failure("InvalidParameter", f"{url} is no address: {error}") from None
+    return response
+
+
+def _read(response: HTTPResponse, length: int, *, exactly: bool = True) -> bytearray:
+    """So many bytes; raises Broken when the connection ends before."""
+    content = bytearray()
+    try:
+        while len(content) < length and (part := response.read1(min(length - len(content), 1 << 20))):
+            content += part
+    except (OSError, HTTPException) as error:
+        raise Broken(f"the connection broke ({error!r})") from None
+    if exactly and len(content) < length:
+        raise Broken("the connection ended early")
+    return content
+
+
+def _check_range(response: HTTPResponse, url: str, start: int, end: int, total: int) -> None:
+    if response.status != 206:
+        raise Failure("DownloadRefused", f"{url}: the server does not send parts of a file (status {response.status})")
+    answer = response.headers.get("Content-Range", "")
+    match = _RANGE.match(answer)
+    if match is None or (int(match[1]), int(match[2])) != (start, end):
+        raise Failure("DownloadFailed", f"{url}: asked for bytes {start}-{end}, the server sent {answer!r}")
+    if match[3] not in {"*", str(total)}:
+        raise Failure("ImageChanged", f"{url} has {match[3]} bytes, its manifest says {total}")

@@ -1,0 +1,177 @@
+"""`tinkbox image fetch` and its kin, from a publisher on loopback into an appliance's registry."""
+
+import hashlib
+import io
+import json
+import tarfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.integration.catalogue.conftest import NAME, Client, sums_of
+from tests.unit.cli.conftest import FakeAppliance, Printed, appliance, tinkbox
+from tinkbox.cli.nouns import image_fetch
+from tinkbox.settings import default_cache
+from tinkbox.wire.system_images import decode_config
+
+__all__ = ["appliance", "tinkbox"]
+
+# A master boot record with a partition from the second sector on.
+_PARTITION = b"\x80\0\0\0\x83\0\0\0" + (1).to_bytes(4, "little") + (2047).to_bytes(4, "little")
+DISK = (b"\xeb" * 446 + _PARTITION + b"\0" * 48 + b"\x55\xaa" + b"lab" * 1000).ljust(1 << 20, b"\0")
+DIGEST = f"sha256:{hashlib.sha256(DISK).hexdigest()}"
+Tinkbox = Callable[..., Printed]
+
+
+@pytest.fixture
+def lab(
+    client: Client, appliance: FakeAppliance, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[FakeAppliance]:
+    """An appliance, and a publisher whose entry `lab` is the operator's own."""
+    monkeypatch.setenv("SSL_CERT_FILE", str(client.mirror.authority))
+    for name in ("XDG_CACHE_HOME", "XDG_CONFIG_HOME"):
+        monkeypatch.setenv(name, str(tmp_path / name))
+    monkeypatch.setattr(image_fetch, "SHARED", tmp_path / "etc")
+    sums = sums_of([(NAME, DISK)])
+    client.mirror.publish({f"/{NAME}": DISK, "/SUMS": sums, "/SUMS.sig": client.publisher.detached(sums.content)})
+    own = tmp_path / "etc" / "catalogue.d"
+    client.publisher.put(own)
+    (own / "lab.yaml").write_text(
+        f"""
+        images:
+          lab:
+            title: Lab
+            architectures: {{x86_64: {{}}}}
+            least_disk: 4GiB
+            firmware: [bios]
+            default_user: lab
+            resolver: {{kind: sums, sums: {client.mirror.url}/SUMS, file: 'lab-(?P<version>[0-9]+)\\.raw'}}
+            signature: {client.signed()}
+        """
+    )
+    appliance.answers |= {"GET /v1/images": [], "POST /v1/images": {"loaded": []}, "GET /v1/system-images": []}
+    return appliance
+
+
+def archive_of(appliance: FakeAppliance) -> tarfile.TarFile:
+    ((_, content),) = [each for each in appliance.asked if each[0] == "POST /v1/images"]
+    return tarfile.open(fileobj=io.BytesIO(content))
+
+
+def config_in(archive: tarfile.TarFile) -> dict[str, object]:
+    index = read(archive, "index.json")
+    manifest = read(archive, blob(index["manifests"][0]["digest"]))
+    content = archive.extractfile(blob(manifest["config"]["digest"])).read()
+    decode_config(content)
+    return json.loads(content)
+
+
+def read(archive: tarfile.TarFile, name: str) -> dict:
+    return json.loads(archive.extractfile(name).read())
+
+
+def blob(digest: str) -> str:
+    return f"blobs/sha256/{digest.removeprefix('sha256:')}"
+
+
+def test_an_image_is_fetched_proven_and_loaded(tinkbox: Tinkbox, lab: FakeAppliance, client: Client) -> None:
+    printed = tinkbox("image", "fetch", "lab")
+    assert printed.status == 0, printed.err
+    first, second = printed.out.splitlines()
+    assert first == f"Fetching lab:20261101 from {client.mirror.url}/{NAME}, 1MiB"
+    assert second.startswith("Fetched lab:20261101 (sha256:")
+    assert second.endswith(f", signed by {client.publisher.fingerprint} (publisher <publisher@example.org>)")
+    with archive_of(lab) as archive:
+        names = [
+            each["annotations"]["org.opencontainers.image.ref.name"]
+            for each in read(archive, "index.json")["manifests"]
+        ]
+        config = config_in(archive)
+    assert names == ["lab:20261101", "lab:latest"]
+    assert config["source"] == {
+        "url": f"{client.mirror.url}/{NAME}",
+        "digest": DIGEST,
+        "size": len(DISK),
+        "format": "raw",
+        "compression": "none",
+        "verified": "signed",
+        "signer": f"{client.publisher.fingerprint} (publisher <publisher@example.org>)",
+        "at": config["source"]["at"],
+    }
+    assert (config["raw"]["digest"], config["default_user"], config["least_disk"]) == (DIGEST, "lab", 4 << 30)
+    assert list((default_cache() / "downloads").iterdir()) == []
+
+
+def test_a_version_that_is_here_stays_as_it_is(tinkbox: Tinkbox, lab: FakeAppliance, client: Client) -> None:
+    lab.answers["GET /v1/images"] = [{"name": "lab", "tag": "20261101", "digest": "sha256:1", "size": 1}]
+    assert tinkbox("image", "fetch", "lab").out == "lab:20261101 is here already\n"
+    assert client.mirror.ranges(f"/{NAME}") == []
+    assert "POST /v1/images" not in dict(lab.asked)
+
+
+def test_an_archive_is_saved_where_there_is_no_appliance(tinkbox: Tinkbox, lab: FakeAppliance, tmp_path: Path) -> None:
+    lab.away = True
+    printed = tinkbox("image", "fetch", "lab", "--save", str(tmp_path / "lab.tar"), "--keep-download")
+    assert (printed.status, lab.asked) == (0, []), printed.err
+    assert printed.out.splitlines()[2].startswith("Saved lab:20261101")
+    with tarfile.open(tmp_path / "lab.tar") as archive:
+        assert config_in(archive)["version"] == "20261101"
+    kept = Path(printed.out.splitlines()[1].removeprefix("Kept download: "))
+    assert kept.read_bytes() == DISK
+
+
+def test_what_cannot_be_proven_is_fetched_on_demand_only(tinkbox: Tinkbox, lab: FakeAppliance, client: Client) -> None:
+    client.mirror.publish({"/SUMS.sig": b"none"})
+    refused = tinkbox("image", "fetch", "lab")
+    assert refused.status == 1
+    assert refused.err.startswith(f"tinkbox: lab: the signature of {client.mirror.url}/SUMS proves nothing: ")
+    taken = tinkbox("image", "fetch", "lab", "--unverified")
+    assert taken.status == 0
+    assert taken.out.endswith(", checksum over HTTPS\n")
+    assert "proves nothing" in taken.err
+    with archive_of(lab) as archive:
+        assert config_in(archive)["source"]["verified"] == "sums"
+
+
+def test_update_compares_and_changes_nothing(tinkbox: Tinkbox, lab: FakeAppliance) -> None:
+    source = {"digest": "sha256:old", "size": 7, "verified": "sums"}
+    kept = {"id": "lab", "tags": ["20260101", "latest"], "config": {"version": "20260101", "source": source}}
+    lab.answers["GET /v1/system-images"] = [kept]
+    (document,) = json.loads(tinkbox("image", "update", "--format", "json").out)
+    assert document["changed"] is True
+    assert document["kept"] == {"version": "20260101", **source}
+    assert document["newest"]["version"] == "20261101"
+    assert (document["newest"]["digest"], document["newest"]["size"]) == (DIGEST, len(DISK))
+    assert document["newest"]["verified"] == "signed"
+    printed = tinkbox("image", "update").out
+    assert "| lab   | 20260101 | 20261101 | 1MiB | signed   |" in printed
+    assert printed.endswith("To fetch: tinkbox image fetch lab\n")
+    assert {request for request, _ in lab.asked} == {"GET /v1/system-images"}
+
+
+def test_update_tells_what_cannot_be_found_and_goes_on(tinkbox: Tinkbox, lab: FakeAppliance, client: Client) -> None:
+    del client.mirror.files["/SUMS"]
+    printed = tinkbox("image", "update", "lab")
+    assert (printed.status, printed.err.startswith("tinkbox: lab: https://")) == (1, True)
+
+
+@pytest.mark.parametrize("flag", ["--digest=sha256:0", "--source=ftp://x/"])
+def test_what_is_no_digest_or_url_is_refused_before_anything_is_asked(
+    tinkbox: Tinkbox, lab: FakeAppliance, client: Client, flag: str
+) -> None:
+    assert tinkbox("image", "fetch", "lab", flag).status == 1
+    assert (client.mirror.asked, lab.asked) == ([], [])
+    assert tinkbox("image", "fetch", "lab", "debian-13", flag).status == 2
+
+
+def test_the_name_of_a_container_image_is_not_taken(tinkbox: Tinkbox, lab: FakeAppliance, client: Client) -> None:
+    lab.answers["GET /v1/images"] = [{"name": "lab", "tag": "v1", "digest": "sha256:1", "size": 1, "kind": "container"}]
+    assert tinkbox("image", "fetch", "lab").err.startswith("tinkbox: lab is a container image here: delete it")
+    assert client.mirror.asked == []
+
+
+def test_a_system_that_gets_no_updates_any_more_is_told(tinkbox: Tinkbox, lab: FakeAppliance, tmp_path: Path) -> None:
+    own = tmp_path / "etc" / "catalogue.d" / "lab.yaml"
+    own.write_text(own.read_text().replace("default_user: lab", "end_of_life: 2020-01-01"))
+    assert tinkbox("image", "fetch", "lab").err == "tinkbox: Lab gets no updates since 2020-01-01\n"

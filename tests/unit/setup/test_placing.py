@@ -1,0 +1,128 @@
+"""Files that `tinkbox init` puts on a host, and the unit."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from tinkbox.model.errors import Invalid, NotFound, Unavailable
+from tinkbox.osie.image import OsieImage, describe, read, write
+from tinkbox.setup import placing, release_files, unit
+from tinkbox.setup.placing import packed, put, put_folder, put_program
+from tinkbox.setup.release_files import find, place_osie
+
+ROOT = Path(__file__).parents[3]
+
+
+def test_a_file_is_put_once_and_with_its_mode(tmp_path: Path) -> None:
+    path = tmp_path / "a" / "b"
+    assert put(path, b"x", 0o755)
+    assert not put(path, b"x", 0o755)
+    assert put(path, b"y")
+    assert (path.read_bytes(), path.stat().st_mode & 0o777) == (b"y", 0o644)
+    assert [each.name for each in path.parent.iterdir()] == ["b"]
+
+
+def test_what_cannot_be_written_says_why(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(Unavailable, match="cannot write"):
+        put(tmp_path / "file" / "x", b"")
+
+
+def test_a_program_that_is_there_stays(tmp_path: Path) -> None:
+    program, place = tmp_path / "tinkbox", tmp_path / "bin" / "tinkbox"
+    program.write_text("#!")
+    assert put_program(program, place)
+    assert place.stat().st_mode & 0o777 == 0o755
+    assert not put_program(program, place)
+    assert not put_program(place, place)
+
+
+@pytest.mark.parametrize("name", placing.PLACES)
+def test_the_files_of_the_unit_are_those_of_the_checkout(name: str) -> None:
+    assert packed(name) == (ROOT / "systemd" / name).read_bytes()
+    assert placing.PROGRAM.as_posix() in packed("tinkbox.service").decode()
+
+
+def test_a_program_that_lacks_a_file_says_so() -> None:
+    with pytest.raises(Unavailable, match=r"lacks nothing\.conf"):
+        packed("nothing.conf")
+
+
+def test_the_unit_is_installed_once_and_started_anew_when_something_changed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ran: list[Sequence[str]] = []
+    monkeypatch.setattr(unit, "PLACES", {name: tmp_path / name for name in placing.PLACES})
+    assert unit.install(ran.append) == [str(tmp_path / name) for name in placing.PLACES]
+    unit.start(ran.append, anew=True)
+    assert [each[0] for each in ran] == ["systemd-sysusers", "sysctl", "systemctl", "systemctl", "systemctl"]
+    assert ran[-2:] == [
+        ["systemctl", "--quiet", "enable", "tinkbox.service"],
+        ["systemctl", "restart", "tinkbox.service"],
+    ]
+    ran.clear()
+    assert unit.install(ran.append) == []
+    unit.start(ran.append, anew=False)
+    assert [each[-2] for each in ran] == ["enable", "start"]
+
+
+def test_a_command_that_fails_is_named() -> None:
+    with pytest.raises(Unavailable, match="`false` failed"):
+        unit.run(["false"])
+    with pytest.raises(Unavailable, match="cannot start nowhere-to-be-found"):
+        unit.run(["nowhere-to-be-found"])
+
+
+@pytest.fixture
+def release(tmp_path: Path) -> Path:
+    osie = tmp_path / "release" / "osie" / "x86_64"
+    osie.mkdir(parents=True)
+    for name in ("vmlinuz", "initramfs"):
+        (osie / name).write_text(name)
+    files = {name: describe(osie / name) for name in ("vmlinuz", "initramfs")}
+    write(OsieImage(architecture="x86_64", version="7", kernel="6.12", files=files, packages={}), osie)
+    return tmp_path / "release"
+
+
+def test_an_osie_is_placed_whole_and_once_and_replaced_by_another(release: Path, tmp_path: Path) -> None:
+    (source,) = find(release, ()).osies
+    (source / "firmware").write_text("of the second ramdisk")
+    osie = tmp_path / "data" / "osie"
+    image, placed = place_osie(source, osie)
+    assert (placed, read(osie / "x86_64")) == (True, image)
+    assert sorted(each.name for each in (osie / "x86_64").iterdir()) == [
+        "firmware",
+        "initramfs",
+        "osie.json",
+        "vmlinuz",
+    ]
+    assert [each.name for each in osie.iterdir()] == ["x86_64"]
+    assert place_osie(source, osie) == (image, False)
+    write(OsieImage(architecture="x86_64", version="8", kernel="6.12", files=image.files, packages={}), source)
+    assert place_osie(source, osie)[1]
+    assert read(osie / "x86_64").version == "8"
+
+
+def test_an_osie_that_is_not_what_it_says_is_refused(release: Path, tmp_path: Path) -> None:
+    (source,) = find(release, ()).osies
+    (source / "vmlinuz").write_text("cut o")
+    with pytest.raises(Invalid, match="vmlinuz is not what"):
+        place_osie(source, tmp_path / "osie")
+    assert not (tmp_path / "osie").exists()
+
+
+def test_files_are_where_they_are_named_or_in_the_first_usual_place(release: Path, tmp_path: Path) -> None:
+    (tmp_path / "empty").mkdir()
+    assert find(None, [tmp_path / "empty", release]) == find(release, ())
+    assert find(None, [tmp_path / "empty"]) == release_files.ReleaseFiles()
+    with pytest.raises(NotFound, match="neither"):
+        find(tmp_path / "empty", [release])
+
+
+def test_a_folder_that_cannot_be_copied_leaves_the_old_one(tmp_path: Path) -> None:
+    (tmp_path / "old").mkdir()
+    (tmp_path / "old" / "x").write_text("x")
+    with pytest.raises(Unavailable, match="cannot copy"):
+        put_folder(tmp_path / "missing", tmp_path / "old")
+    assert (tmp_path / "old" / "x").read_text() == "x"

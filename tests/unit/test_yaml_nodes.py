@@ -1,0 +1,93 @@
+"""YAML as nodes: literal text, lines, and texts that are meant to hurt."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tinkbox.model.errors import Invalid
+from tinkbox.yaml_nodes import NodeReader, compose
+
+
+def plain(text: str) -> object:
+    return NodeReader().plain(compose(text)[0], "")
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [("1", 1), ("-7", -7), ("0644", "0644"), ("0x1F", "0x1F"), ("1.5", 1.5), ("1.0e+3", 1000.0), ("true", True), ("False", False),
+     ("yes", "yes"), ("~", None), ("'1'", "1"), ("2020-07-28", "2020-07-28"), ("52:54:00:12:34:56", "52:54:00:12:34:56"),
+     ("!!str 1", "1"), ("[1, a]", [1, "a"]), ("a: {b: ~}", {"a": {"b": None}}), ("a: &x [1]\nb: *x", {"a": [1], "b": [1]}),
+     ("12345678901234567890", "12345678901234567890")],
+)  # fmt: skip
+def test_a_value_is_what_json_would_have(text: str, value: object) -> None:
+    assert plain(text) == value
+    assert type(plain(text)) is type(value)
+
+
+def test_several_documents_come_in_their_order() -> None:
+    assert [node.value for node in compose("a\n---\nb\n...\n---\nc\n")] == ["a", "b", "c"]
+    assert compose("# nothing\n") == []
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [("a: [", "line 1: not valid YAML: while parsing"), ("a: b: c", "line 1: not valid YAML"), ("a:\n  - b\n c", "line 3: not valid YAML"),
+     ("%YAML 9", "not valid YAML"), ("{" * 5000, "not valid YAML"), ("\x00", "not valid YAML"), ("a:\n\tb: c", "line 2: a tab")],
+)  # fmt: skip
+def test_what_is_no_yaml_says_where(text: str, said: str) -> None:
+    with pytest.raises(Invalid) as refusal:
+        compose(text)
+    assert said in str(refusal.value.problems[0])
+
+
+def test_an_alias_bomb_is_refused_before_it_is_expanded() -> None:
+    lines = ["a: &a [x, x, x, x, x, x, x, x, x, x]"]
+    lines += [
+        f"{new}: &{new} [{', '.join(['*' + old] * 10)}]" for old, new in zip("abcdefghijk", "bcdefghijkl", strict=True)
+    ]
+    with pytest.raises(Invalid) as refusal:
+        compose("\n".join(lines))
+    assert "aliases" in str(refusal.value.problems[0])
+
+
+def test_a_text_of_nothing_but_values_is_refused_before_it_takes_long(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tinkbox.yaml_nodes.MAX_NODES", 100)
+    compose("[" + ",".join(["{}"] * 99) + "]")
+    with pytest.raises(Invalid) as refusal:
+        compose("[" + ",".join(["{}"] * 100) + "]")
+    assert "more than 100 values" in str(refusal.value.problems[0])
+
+
+def test_few_aliases_that_grow_are_refused_as_well() -> None:
+    lines = ["a: &a [x, x, x, x, x, x, x, x, x, x]"]
+    lines += [f"{new}: &{new} [{', '.join(['*' + old] * 10)}]" for old, new in zip("abcdefg", "bcdefgh", strict=True)]
+    with pytest.raises(Invalid):
+        plain("\n".join(lines))
+    with pytest.raises(Invalid):
+        plain("a: &a [*a]")
+
+
+def test_what_does_not_fit_is_noted_with_its_line() -> None:
+    reader = NodeReader()
+    (node,) = compose("a: [1]\nb: 5\na: 2\n<<: x\n[c]: d\nname: e\n")
+    fields = reader.fields(node, "root", ("a", "b", "names"))
+    assert set(fields) == {"a", "b"}
+    assert reader.text(fields, "a", "root") == ""
+    assert reader.number(fields["b"], "root.b", "seconds", 4) == 0
+    assert [str(problem) for problem in reader.problems] == [
+        "line 3, root.a: key a is given twice",
+        "line 4, root.<<: merge keys are not supported: write the values out",
+        "line 5, root: a key must be text",
+        "line 6, root.name: unknown key name; did you mean names?",
+        "line 1, root.a: expected text (quote it if it begins with { or [)",
+        "line 2, root.b: expected seconds as a whole number, at most 4, not '5'",
+    ]
+
+
+@given(text=st.text(max_size=80))
+def test_any_text_is_read_or_refused(text: str) -> None:
+    try:
+        for node in compose(text):
+            NodeReader().plain(node, "")
+    except Invalid as refusal:
+        assert refusal.problems  # noqa: PT017  the point is that nothing else is raised

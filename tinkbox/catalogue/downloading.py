@@ -1,0 +1,320 @@
+"""Large files on their way here: resumed where they stopped, bounded, and hashed as they come.
+
+What arrived of a file stays in the cache folder with a note of what it belongs to, so that a second run goes on with it.
+"""
+
+import asyncio
+import fcntl
+import hashlib
+import json
+import os
+import re
+import shutil
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import BinaryIO, Final
+from urllib.parse import urlsplit
+
+import aiohttp
+
+from tinkbox.catalogue.transport import Web
+from tinkbox.model.errors import Conflict, Invalid, NotFound, TooLarge, Unavailable
+from tinkbox.model.sizes import show_size
+
+MAX_SIZE: Final = 64 << 30
+ATTEMPTS: Final = 5
+PAUSE_SECONDS: Final = 2.0
+PIECE: Final = 1 << 20
+# Left free beside the file; packing wants more, and says so itself.
+SPARE: Final = 64 << 20
+_RANGE: Final = re.compile(r"bytes (\d{1,15})-(\d{1,15})/(\d{1,15})\Z")
+_UNSATISFIED: Final = re.compile(r"bytes \*/(\d{1,15})\Z")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Order:
+    """What is to be fetched: `digest` may be empty and `size` 0; `plain` allows a redirect from HTTPS to HTTP."""
+
+    url: str
+    digest: str = ""
+    size: int = 0
+    plain: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Download:
+    """A whole file with its digest, of the order's algorithm."""
+
+    path: Path
+    digest: str
+    size: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Arrived:
+    """How far a download is: `total` is 0 while nobody tells it, `rate` in bytes a second of this run."""
+
+    done: int
+    total: int
+    rate: float
+
+    @property
+    def seconds_left(self) -> float | None:
+        return (self.total - self.done) / self.rate if self.total and self.rate else None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Note:
+    """What the part of a file belongs to: what its server calls this state of it."""
+
+    url: str
+    digest: str
+    total: int = 0
+    etag: str = ""
+    modified: str = ""
+
+    @property
+    def validator(self) -> str:
+        """What If-Range takes: a weak tag is none."""
+        return self.etag if self.etag.startswith('"') else self.modified
+
+
+class _Interrupted(Exception):
+    """The transfer ended early; what arrived is kept."""
+
+
+class Downloads:
+    """Below the folder `cache`; `clock` counts seconds."""
+
+    def __init__(
+        self,
+        web: Web,
+        cache: Path,
+        clock: Callable[[], float],
+        *,
+        max_size: int = MAX_SIZE,
+        pause: float = PAUSE_SECONDS,
+        free: Callable[[Path], int] = lambda folder: shutil.disk_usage(folder).free,
+    ) -> None:
+        self._web = web
+        self._cache = cache
+        self._clock = clock
+        self._max_size = max_size
+        self._pause = pause
+        self._free = free
+
+    async def fetch(self, order: Order, said: Callable[[Arrived], None]) -> Download:
+        """Fetch a file, or what is missing of it.
+
+        Raises Invalid for another file than was ordered, which is then gone from the cache; NotFound, TooLarge, Unavailable
+        when it stops or there is no room; Conflict while another process fetches it.
+        """
+        try:
+            self._cache.mkdir(mode=0o700, parents=True, exist_ok=True)
+        except OSError as error:
+            raise Unavailable(
+                f"cannot make the folder {self._cache}: {error.strerror}: set XDG_CACHE_HOME to another"
+            ) from None
+        with self._alone(order) as part:
+            transfer = _Transfer(self._web, order, part, self._max_size, self._free)
+            transfer.begin(self._clock())
+            for attempt in range(1, ATTEMPTS + 1):
+                before = transfer.done
+                try:
+                    async for _ in transfer.run():
+                        said(transfer.arrived(self._clock()))
+                    break
+                except _Interrupted as stopped:
+                    # A server that sends nothing more will send nothing more.
+                    if attempt == ATTEMPTS or (transfer.done == before and attempt > 1):
+                        kept = f"{show_size(transfer.done)} are kept: run the command again to go on"
+                        raise Unavailable(f"{order.url} stopped: {stopped}; {kept}") from None
+                    await asyncio.sleep(self._pause)
+            return transfer.finish()
+
+    def forget(self, order: Order) -> None:
+        """Remove what the cache has of it."""
+        part = self._part(order)
+        for path in (part, _note_of(part)):
+            path.unlink(missing_ok=True)
+
+    def _part(self, order: Order) -> Path:
+        name = re.sub(r"[^A-Za-z0-9._-]", "_", urlsplit(order.url).path.rpartition("/")[2])[-80:].lstrip(".") or "image"
+        return self._cache / f"{hashlib.sha256(f'{order.url} {order.digest}'.encode()).hexdigest()[:16]}-{name}"
+
+    @contextmanager
+    def _alone(self, order: Order) -> Iterator[Path]:
+        part = self._part(order)
+        descriptor = os.open(part, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+        try:
+            try:
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                raise Conflict(f"another tinkbox fetches {order.url} already: wait for it") from None
+            yield part
+        finally:
+            os.close(descriptor)
+
+
+class _Transfer:
+    """One file: its part on the disk, the hash of that, and what its server said of it."""
+
+    def __init__(self, web: Web, order: Order, part: Path, max_size: int, free: Callable[[Path], int]) -> None:
+        self._web = web
+        self._order = order
+        self._part = part
+        self._max_size = max_size
+        self._free = free
+        self._algorithm = order.digest.partition(":")[0] or "sha256"
+        self._note = _Note(url=order.url, digest=order.digest)
+        self._hash = hashlib.new(self._algorithm)
+        self.done = 0
+        self.began_at = 0.0
+        self.began_with = 0
+
+    def arrived(self, now: float) -> Arrived:
+        seconds = now - self.began_at
+        rate = (self.done - self.began_with) / seconds if seconds > 0 else 0.0
+        return Arrived(done=self.done, total=self._note.total or self._order.size, rate=rate)
+
+    def begin(self, now: float) -> None:
+        """Take up what an earlier run left, when it is known what that is a part of."""
+        note = _read_note(self._part)
+        if note is not None and (note.url, note.digest) == (self._order.url, self._order.digest) and note.validator:
+            self._note = note
+            with self._part.open("rb") as file:
+                while piece := file.read(PIECE):
+                    self._hash.update(piece)
+                    self.done += len(piece)
+        self.began_at, self.began_with = now, self.done
+
+    async def run(self) -> AsyncIterator[None]:
+        """Ask for what is missing and keep what comes; raises _Interrupted when it stops early."""
+        if self.done and self.done == self._note.total:
+            return
+        headers = {"Accept-Encoding": "identity"}
+        if self.done and self._note.validator:
+            headers |= {"Range": f"bytes={self.done}-", "If-Range": self._note.validator}
+        else:
+            self._restart()
+        try:
+            async with self._web.answer("GET", self._order.url, headers, plain=self._order.plain) as (response, _):
+                if self._complete(response):
+                    return
+                self._take_up(response)
+                with self._part.open("r+b") as file:
+                    file.seek(self.done)
+                    file.truncate()
+                    async for piece in response.content.iter_chunked(PIECE):
+                        await asyncio.to_thread(self._keep, file, piece)
+                        yield
+        except Unavailable as error:
+            if self.done == self.began_with:
+                raise
+            raise _Interrupted(str(error)) from None
+        if self.done < self._note.total:
+            raise _Interrupted(f"it ended at {self.done} of {self._note.total} bytes")
+
+    def finish(self) -> Download:
+        digest = f"{self._algorithm}:{self._hash.hexdigest()}"
+        if self._order.digest and digest != self._order.digest:
+            self._forget()
+            raise Invalid(
+                f"{self._order.url} is not what it should be: its digest is {digest}, not {self._order.digest}; "
+                "it was removed"
+            )
+        return Download(path=self._part, digest=digest, size=self.done)
+
+    def _complete(self, response: aiohttp.ClientResponse) -> bool:
+        """Whether the server says that nothing is missing."""
+        if response.status != 416:
+            return False
+        told = _UNSATISFIED.match(response.headers.get("Content-Range", ""))
+        if told and int(told[1]) == self.done:
+            return True
+        self._forget()
+        raise Invalid(f"{self._order.url} has become shorter since a part of it was fetched: run the command again")
+
+    def _take_up(self, response: aiohttp.ClientResponse) -> None:
+        """Find out what an answer is: the rest, all of it, or something else."""
+        url, status = self._order.url, response.status
+        if status in (404, 410):
+            raise NotFound(f"{url} is not there (HTTP {status}): its publisher may have replaced it by a newer one")
+        if status not in (200, 206):
+            raise Unavailable(f"{url} answers HTTP {status} {response.reason or ''}".rstrip())
+        if response.content_type == "text/html":
+            raise Invalid(f"{url} is a web page, not an image: is there a login page or a proxy on the way?")
+        tag, modified = response.headers.get("ETag", ""), response.headers.get("Last-Modified", "")
+        note = _Note(url=url, digest=self._order.digest, etag=tag[:200], modified=modified[:100])
+        total = self._rest(response) if status == 206 else response.content_length or 0
+        if self.done and self._note.total and total and total != self._note.total:
+            self._forget()
+            raise Invalid(f"{url} was replaced while it was fetched: run the command again")
+        if status == 206 and self._note.etag and tag != self._note.etag:
+            # Another mirror's copy, or another file: what is here already may not be its beginning.
+            self._note = note
+            self._restart()
+            raise _Interrupted("the rest came from another copy")
+        if status == 200:
+            self._restart()
+        self._bound(total)
+        self._note = _Note(**{**asdict(note), "total": total})
+        _write_note(self._part, self._note)
+
+    def _rest(self, response: aiohttp.ClientResponse) -> int:
+        """The whole size, by an answer that has the rest."""
+        told = _RANGE.match(response.headers.get("Content-Range", ""))
+        if told is None or int(told[1]) != self.done:
+            raise Invalid(f"{self._order.url} sent another part than was asked for: run the command again")
+        return int(told[3])
+
+    def _bound(self, total: int) -> None:
+        if total > self._max_size:
+            raise TooLarge(f"{self._order.url} has {show_size(total)}; {show_size(self._max_size)} is the most")
+        missing, free = total - self.done, self._free(self._part.parent)
+        if missing + SPARE > free:
+            raise Unavailable(
+                f"{self._order.url} needs {show_size(missing)}, and {self._part.parent} has {show_size(free)} left: "
+                "make room there, or set XDG_CACHE_HOME to a folder on another disk"
+            )
+
+    def _keep(self, file: BinaryIO, piece: bytes) -> None:
+        if self.done + len(piece) > self._max_size:
+            raise TooLarge(f"{self._order.url} has more than {show_size(self._max_size)}")
+        try:
+            file.write(piece)
+            file.flush()
+        except OSError as error:
+            raise TooLarge(
+                f"cannot write to {self._part.parent}: {error.strerror}: make room and run it again"
+            ) from None
+        self._hash.update(piece)
+        self.done += len(piece)
+
+    def _restart(self) -> None:
+        self._hash = hashlib.new(self._algorithm)
+        self.done = self.began_with = 0
+
+    def _forget(self) -> None:
+        _note_of(self._part).unlink(missing_ok=True)
+        self._part.unlink(missing_ok=True)
+
+
+def _note_of(part: Path) -> Path:
+    return part.with_name(f"{part.name}.json")
+
+
+def _write_note(part: Path, note: _Note) -> None:
+    _note_of(part).write_text(json.dumps(asdict(note)))
+
+
+def _read_note(part: Path) -> _Note | None:
+    try:
+        document: Mapping[str, object] = json.loads(_note_of(part).read_text())
+        total = document["total"]
+        texts = {name: str(document[name]) for name in ("url", "digest", "etag", "modified")}
+        return _Note(total=total, **texts) if isinstance(total, int) else None
+    except (OSError, ValueError, KeyError, TypeError):
+        return None

@@ -1,0 +1,154 @@
+"""`tinkbox image fetch`, and what it shares with `catalogue` and `update`."""
+
+import argparse
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from contextlib import closing
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tinkbox.cli.connection import ask, stay_connected
+from tinkbox.cli.flags import Verbs, add_verb, folder
+from tinkbox.cli.nouns.image_import import SCRATCH, ended_in_order
+from tinkbox.cli.nouns.image_show import PROOFS
+from tinkbox.cli.output.printable import clean
+from tinkbox.model.errors import Conflict
+from tinkbox.model.sizes import show_size
+
+if TYPE_CHECKING:
+    from tinkbox.catalogue.downloading import Download
+    from tinkbox.catalogue.entries import Entry
+    from tinkbox.catalogue.fetching import Choices
+    from tinkbox.catalogue.layers import Catalogue, Folders
+    from tinkbox.catalogue.resolving import Found
+    from tinkbox.client.operator import Operator
+
+SHARED = Path("/etc/tinkbox")
+
+
+def declare(verbs: "Verbs[argparse.ArgumentParser]") -> None:
+    verb = add_verb(
+        verbs,
+        "fetch",
+        fetch,
+        "fetch the newest of a system image",
+        "It is downloaded here, verified, and loaded into the appliance. What is there already stays as it is.",
+    )
+    verb.add_argument("ids", metavar="ID", nargs="+", help="an image of the catalogue")
+    verb.add_argument("--digest", default="", metavar="sha256:…", help="digest that the file must have; sha512 as well")
+    verb.add_argument("--unverified", action="store_true", help="take an image that nothing proves")
+    verb.add_argument("--source", default="", metavar="URL", help="fetch the file from here instead")
+    verb.add_argument("--keep-download", action="store_true", help="keep the downloaded file in the cache folder")
+    verb.add_argument(
+        "--save", type=folder, metavar="FILE", help="write an archive for `image load` instead of loading"
+    )
+    verb.add_argument(
+        "--scratch", type=folder, default=Path(SCRATCH), metavar="DIR", help=f"folder for packing (default {SCRATCH})"
+    )
+    add_files(verb)
+
+
+def add_files(verb: argparse.ArgumentParser) -> None:
+    verb.add_argument(
+        "--catalogue", type=Path, action="append", default=[], metavar="FILE", help="entries of your own, in YAML"
+    )
+
+
+def fetch(chosen: argparse.Namespace) -> None:
+    from tinkbox.catalogue.fetching import Choices
+
+    if len(chosen.ids) > 1 and (chosen.digest or chosen.source or chosen.save):
+        chosen.usage_error("--digest, --source and --save are for one image: name one ID")
+    choices = Choices(digest=chosen.digest.lower(), unverified=chosen.unverified, source=chosen.source)
+    found = chosen_catalogue(chosen)
+    entries = [found.entry(each) for each in chosen.ids]
+    # Asked first: who cannot reach the appliance need not wait for minutes to hear it.
+    kept = [] if chosen.save else ask(chosen, lambda operator: operator.images.all())
+    for image in kept:
+        if image["name"] in chosen.ids and image.get("kind", "system") != "system":
+            raise Conflict(f"{image['name']} is a container image here: delete it, or use an entry with another id")
+    tags = {(image["name"], image["tag"]) for image in kept}
+    with ended_in_order():
+        for entry in entries:
+            _fetch(chosen, entry, choices, tags)
+
+
+def _fetch(chosen: argparse.Namespace, entry: "Entry", choices: "Choices", tags: "set[tuple[str, str]]") -> None:
+    from asyncio import run
+
+    from tinkbox.catalogue.fetching import about
+    from tinkbox.cli.output.packing_progress import PackingProgress
+    from tinkbox.system_images.packing import described, pack
+
+    brought = run(_brought(entry, choices, tags))
+    if brought is None:
+        return
+    found, download, forget = brought
+    with tempfile.TemporaryDirectory(prefix="tinkbox-fetch-", dir=chosen.scratch) as place:
+        archive = Path(place) / "image.tar" if chosen.save is None else chosen.save
+        with closing(PackingProgress()) as progress:
+            told = about(found, download, datetime.now(UTC))
+            image = pack(download.path, told, archive, scratch=Path(place), said=progress)
+        if chosen.save is None:
+
+            async def loaded(operator: "Operator") -> None:
+                await operator.images.load(archive)
+
+            stay_connected(chosen, loaded)
+    if chosen.keep_download:
+        print(f"Kept download: {download.path}")
+    else:
+        forget()
+    print(clean(f"{'Saved' if chosen.save else 'Fetched'} {described(image)}, {_proof(found)}"))
+
+
+async def _brought(
+    entry: "Entry", choices: "Choices", tags: "set[tuple[str, str]]"
+) -> "tuple[Found, Download, Callable[[], None]] | None":
+    """The newest image of an entry with its file; None when it is here already."""
+    from tinkbox.catalogue.downloading import Downloads
+    from tinkbox.catalogue.fetching import decided, fetch, given, order_of
+    from tinkbox.catalogue.resolving import Resolver
+    from tinkbox.catalogue.transport import Web
+    from tinkbox.cli.output.download_progress import DownloadProgress
+    from tinkbox.settings import default_cache
+
+    now, keys = datetime.now(UTC), catalogue_folders().keys
+    async with Web() as web:
+        resolver = Resolver(web, now, keys, lenient=choices.unverified or bool(choices.digest))
+        found = given(entry, choices) if choices.complete else decided(await resolver.newest(entry), choices)
+        if (found.entry.id, found.version) in tags:
+            print(f"{found.reference} is here already")
+            return None
+        found = await resolver.told(found)
+        size = f", {show_size(found.size)}" if found.size else ""
+        print(clean(f"Fetching {found.reference} from {found.url}{size}"), flush=True)
+        downloads = Downloads(web, default_cache() / "downloads", time.monotonic)
+        order = order_of(found, choices)
+        with closing(DownloadProgress(found.reference)) as progress:
+            found, download = await fetch(downloads, found, choices, now, progress, keys)
+        ended = entry.end_of_life
+        late = [f"{entry.title} gets no updates since {ended}"] if ended and ended < now.date() else []
+        for doubt in (*found.doubts, *late):
+            print(clean(f"tinkbox: {doubt}"), file=sys.stderr)
+        return found, download, lambda: downloads.forget(order)
+
+
+def catalogue_folders() -> "Folders":
+    from tinkbox.catalogue.layers import Folders
+    from tinkbox.settings import own_configuration
+
+    return Folders(shared=SHARED, own=own_configuration())
+
+
+def chosen_catalogue(chosen: argparse.Namespace) -> "Catalogue":
+    from tinkbox.catalogue.layers import load
+
+    return load(catalogue_folders(), chosen.catalogue)
+
+
+def _proof(found: "Found") -> str:
+    return f"{PROOFS[found.verified]}{f' by {found.signer}' if found.signer else ''}"

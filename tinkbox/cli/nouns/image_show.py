@@ -1,0 +1,84 @@
+"""`tinkbox image show`."""
+
+import argparse
+from collections.abc import Mapping, Sequence
+
+from tinkbox.cli.connection import ask
+from tinkbox.cli.flags import Verbs, add_listing, add_verb
+from tinkbox.cli.output.formats import Column, Document, show
+from tinkbox.cli.output.printable import moment
+from tinkbox.cli.output.tables import fields
+from tinkbox.model.errors import NotFound
+from tinkbox.model.sizes import show_size
+from tinkbox.model.system_image import LATEST, Verified
+
+PROOFS: Mapping[str, str] = {
+    Verified.SIGNED: "signed",
+    Verified.SUMS: "checksum over HTTPS",
+    Verified.TYPED: "digest given",
+    Verified.NONE: "not verified",
+}
+KEPT: Sequence[Column] = (
+    Column("Image", "id"),
+    Column("Version", lambda image: image["config"]["version"]),
+    Column("Architecture", lambda image: image["config"]["architecture"]),
+    Column("Disk", lambda image: image["config"]["raw"]["size"]),
+    Column("Size", "size"),
+    Column("Verified", lambda image: image["config"]["source"]["verified"]),
+    Column("Digest", "digest"),
+)
+
+
+def declare(verbs: "Verbs[argparse.ArgumentParser]") -> None:
+    verb = add_listing(add_verb(verbs, "show", show_kept, "a system image that is here"))
+    verb.add_argument("ids", metavar="ID[:VERSION]", nargs="+", help="its newest, or one version of it")
+
+
+def show_kept(chosen: argparse.Namespace) -> None:
+    kept = ask(chosen, lambda operator: operator.images.systems())
+    found = [_kept_one(kept, each) for each in chosen.ids]
+    if chosen.format == "table" and not chosen.quiet:
+        for image in found:
+            print(fields(_kept_fields(image)), end="")
+    else:
+        show(chosen, found, KEPT, key="id")
+
+
+def latest_of(kept: Sequence[Document]) -> Mapping[str, Document]:
+    """By id, the image that `latest` is."""
+    return {image["id"]: image for image in kept if LATEST in image["tags"]}
+
+
+def _kept_one(kept: Sequence[Document], key: str) -> Document:
+    name, _, version = key.partition(":")
+    for image in kept:
+        if image["id"] == name and (version or LATEST) in image["tags"]:
+            return image
+    here = ", ".join(f"{image['id']}:{image['config']['version']}" for image in kept) or "none"
+    raise NotFound(f"no system image {key} here; there are: {here}")
+
+
+def _kept_fields(image: Document) -> Sequence[tuple[str, object]]:
+    config = image["config"]
+    source, raw = config["source"], config["raw"]
+    pairs = [
+        ("Image", f"{image['id']}:{config['version']}"),
+        ("Title", config["title"]),
+        ("Architecture", config["architecture"]),
+        ("Firmware", ", ".join(config["firmware"])),
+        ("Default User", config["default_user"]),
+        ("Data Source", config["data_source"]),
+        ("Growth", config["growth"]),
+        ("Least Disk", show_size(config["least_disk"])),
+        ("Disk", f"{show_size(raw['size'])} ({raw['digest']})"),
+        ("Kept", f"{show_size(image['size'])} ({image['digest']})"),
+        ("Source", source.get("url") or source.get("file", "")),
+        ("Source Digest", source["digest"]),
+        ("Source Size", show_size(source["size"])),
+        ("Verified", PROOFS[source["verified"]]),
+        ("Signer", source["signer"]),
+        ("Fetched At", moment(source["at"])),
+        ("Tags", ", ".join(image["tags"])),
+        ("Licence", config["licence"]),
+    ]
+    return [(name, value) for name, value in pairs if value]

@@ -1,0 +1,233 @@
+"""The first half of `tinkbox init`: which network machines are on, and the configuration that says so."""
+
+import argparse
+import difflib
+import secrets
+import tempfile
+from collections.abc import Sequence
+from ipaddress import IPv4Address, IPv4Interface
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tinkbox.cli.output.printable import clean, clean_block
+from tinkbox.cli.terminal.questions import Questions
+from tinkbox.model.diagnosis import Rival
+from tinkbox.model.errors import Invalid, NotFound, Problem, Unavailable
+from tinkbox.setup.proposals import (
+    Choice,
+    HostInterface,
+    config_text,
+    persistent_address,
+    proposed_address,
+    proposed_interface,
+    proposed_mode,
+    proposed_pool,
+)
+
+if TYPE_CHECKING:
+    from tinkbox.settings.all_settings import Settings
+
+MODES = ("reservation", "pool", "proxy", "off")
+
+
+def configured(chosen: argparse.Namespace, ask: Questions, config: Path) -> "tuple[Settings, list[str]]":
+    """The settings that hold from now on, and what was changed for that.
+
+    A file that is there counts as answered, unless a flag says something of the network.
+    """
+    from tinkbox.settings import load
+
+    decided = any((chosen.interface, chosen.address, chosen.dhcp, chosen.pool, chosen.data))
+    if config.is_file() and not decided:
+        settings = load(config)
+        print(clean(f"configuration   {config} is kept as it is"))
+        _check(settings, config)
+        return settings, []
+    choice, changed = _choose(chosen, ask)
+    text = config_text(choice)
+    with tempfile.TemporaryDirectory() as scratch:
+        draft = Path(scratch, "tinkbox.yaml")
+        draft.write_text(text)
+        settings = load(draft)
+        _check(settings, draft)
+    if _write(config, text, ask):
+        changed.append(str(config))
+    return load(config), changed
+
+
+def _choose(chosen: argparse.Namespace, ask: Questions) -> tuple[Choice, list[str]]:
+    """What flags and answers say, with the interface's address set where that was wanted."""
+    from tinkbox.setup.host import host_interfaces, set_address
+
+    found = host_interfaces()
+    _refuse_without_answers(chosen, ask, found)
+    interface = _interface(chosen, ask, found)
+    address = _address(chosen, ask, interface, found)
+    choice = Choice(interface=interface.name, address=address, mode=MODES[0], data=chosen.data)
+    changed = list[str]()
+    if interface.address is None or (interface.address.ip != address.ip and chosen.set_address):
+        _refuse_unless_agreed(chosen, ask, choice)
+        set_address(choice)
+        changed.append(f"the address of {interface.name}")
+        print(clean(f"address         {address} is on {interface.name} until the next reboot. To keep it:"))
+        print(persistent_address(choice), end="")
+    mode = chosen.dhcp or _mode(ask, interface.name)
+    pool = _pool(chosen, ask, address) if mode == "pool" else None
+    if chosen.pool and mode != "pool":
+        raise Invalid("--pool is for --dhcp pool: leave it out, or choose that")
+    return Choice(interface=interface.name, address=address, mode=mode, pool=pool, data=chosen.data), changed
+
+
+def _refuse_without_answers(chosen: argparse.Namespace, ask: Questions, found: Sequence[HostInterface]) -> None:
+    """Raise Invalid where there is nobody to ask, with the flags that answer all questions."""
+    if ask.can_ask:
+        return
+    proposed = next((each for each in found if each.name == chosen.interface), None) or proposed_interface(found)
+    named = chosen.interface or (proposed.name if proposed else "IF")
+    address = chosen.address or (str(proposed_address(proposed, found)) if proposed else "A/P")
+    raise Invalid(
+        f"there is no terminal to ask at: type `tinkbox init --yes --interface {named} --address {address} --dhcp "
+        f"{chosen.dhcp or MODES[0]}`, and --set-address when {named} has no address yet ({_listed(found)})"
+    )
+
+
+def _interface(chosen: argparse.Namespace, ask: Questions, found: Sequence[HostInterface]) -> HostInterface:
+    known = {each.name: each for each in found}
+
+    def read(name: str) -> HostInterface:
+        if name not in known:
+            raise Invalid(f"which interface are machines on? name one with --interface: {_listed(found)}")
+        return known[name]
+
+    if not found:
+        raise NotFound("this host has no network interface for machines: plug one in, and look with `ip link`")
+    if chosen.interface:
+        if chosen.interface not in known:
+            raise NotFound(f"there is no interface {chosen.interface}, there is {_listed(found)}")
+        return known[chosen.interface]
+    print("Which network are the machines on? The interfaces of this host:")
+    for each in found:
+        print(clean(f"  {each}"))
+    proposed = proposed_interface(found)
+    return ask.answer("interface", proposed.name if proposed else "", read)
+
+
+def _address(
+    chosen: argparse.Namespace, ask: Questions, interface: HostInterface, found: Sequence[HostInterface]
+) -> IPv4Interface:
+    def read(text: str) -> IPv4Interface:
+        try:
+            told = IPv4Interface(text)
+        except ValueError as error:
+            raise Invalid(f"an address is like 172.30.0.1/24: {error}") from None
+        if "/" not in text:
+            if interface.address is None or told.ip not in interface.address.network:
+                raise Invalid(f"say how large its network is, such as {text}/24")
+            return IPv4Interface((told.ip, interface.address.network.prefixlen))
+        return told
+
+    if chosen.address:
+        return read(chosen.address)
+    if interface.address is not None:
+        return interface.address
+    return ask.answer(
+        f"{interface.name} has no address; the appliance's", str(proposed_address(interface, found)), read
+    )
+
+
+def _refuse_unless_agreed(chosen: argparse.Namespace, ask: Questions, choice: Choice) -> None:
+    """Raise Invalid, with what to type, where the interface is not to be given its address."""
+    line = f"ip link set {choice.interface} up && ip address add {choice.address} dev {choice.interface}"
+    if chosen.set_address:
+        return
+    if chosen.yes or not ask.agreed(f"give {choice.interface} the address {choice.address} now", proposed=True):
+        raise Invalid(
+            f"{choice.interface} needs the address first: type `{line}`, or --set-address; then `tinkbox init` again"
+        )
+
+
+def _mode(ask: Questions, interface: str) -> str:
+    def read(text: str) -> str:
+        if text not in MODES:
+            raise Invalid(f"one of {', '.join(MODES)}")
+        return text
+
+    others = _others(interface)
+    for each in others:
+        gives = f"gives addresses such as {each.offered}" if each.offered else "says what to boot"
+        print(clean(f"another DHCP server answers on {interface}: {each.server} ({each.mac}) {gives}"))
+    return ask.answer(f"who gives machines their addresses ({', '.join(MODES)})", proposed_mode(others), read)
+
+
+def _others(interface: str) -> Sequence[Rival]:
+    """The DHCP servers that answer there; none where that cannot be asked."""
+    import asyncio
+
+    from tinkbox.boot.dhcp.other_servers import LISTEN_SECONDS, other_servers_on
+
+    print(
+        clean(f"asking on {interface} for {LISTEN_SECONDS:.0f} seconds whether another DHCP server is there"),
+        flush=True,
+    )
+    try:
+        return asyncio.run(other_servers_on([interface], lambda: secrets.token_bytes(9)))
+    except Unavailable as error:
+        print(clean(f"  {error}"))
+        return ()
+
+
+def _pool(chosen: argparse.Namespace, ask: Questions, address: IPv4Interface) -> tuple[IPv4Address, IPv4Address]:
+    from tinkbox.settings.dhcp import address_range
+
+    def read(text: str) -> tuple[IPv4Address, IPv4Address]:
+        found = address_range.read(text, None)
+        if found is None:
+            raise Invalid("a pool is FIRST-LAST, such as 172.30.0.100-172.30.0.199")
+        return found
+
+    if chosen.pool:
+        return read(chosen.pool)
+    first, last = proposed_pool(address)
+    return ask.answer("addresses to lend", f"{first}-{last}", read)
+
+
+def _check(settings: "Settings", file: Path) -> None:
+    """Look at ports, files and folders as `serve --check` does; raises Invalid with all that is wrong."""
+    import asyncio
+
+    from tinkbox.app import check
+
+    lines: list[str] = []
+    if asyncio.run(check(settings, lines.append, file, draft=True)):
+        for each in lines:
+            if each.startswith("warning:"):
+                print(clean(each))
+        return
+    wrong = [each.removeprefix("wrong: ") for each in lines if each.startswith("wrong: ")]
+    raise Invalid("this host is not ready for it, and nothing was written", [Problem(text=each) for each in wrong])
+
+
+def _write(config: Path, text: str, ask: Questions) -> bool:
+    """Have the file say this, unless a person wants what it says now; returns whether it changed."""
+    from tinkbox.setup.placing import put
+
+    before = config.read_text(errors="replace") if config.is_file() else None
+    if before == text:
+        print(clean(f"configuration   {config} says all of it already"))
+        return False
+    if before is not None:
+        changes = difflib.unified_diff(
+            before.splitlines(True), text.splitlines(True), str(config), "what init would write"
+        )
+        print(clean_block("".join(changes)), end="")
+        if not ask.agreed(f"replace {config}", proposed=ask.decides):
+            print(clean(f"configuration   {config} is kept as it is"))
+            return False
+        put(config.with_name(f"{config.name}.before-init"), before.encode())
+    put(config, text.encode())
+    print(clean(f"configuration   {config} is written"))
+    return True
+
+
+def _listed(found: Sequence[HostInterface]) -> str:
+    return ", ".join(map(str, found)) or "none"

@@ -1,0 +1,197 @@
+"""The second half of `tinkbox init`: program and unit, OSIE, start, action images, and what to type next."""
+
+import argparse
+import os
+import shlex
+import time
+from pathlib import Path
+
+from tinkbox.cli.output.printable import clean
+from tinkbox.cli.terminal.questions import Questions
+from tinkbox.client.operator import Operator
+from tinkbox.model.errors import NotFound, Unavailable
+from tinkbox.settings import CONFIG
+from tinkbox.settings.environment import default_data
+from tinkbox.setup.release_files import ReleaseFiles, find, place_osie
+
+START_SECONDS = 30.0
+
+
+def place_program(chosen: argparse.Namespace, changed: list[str], config: Path) -> bool:
+    """Have the executable and the unit installed; returns whether the unit is what starts the appliance."""
+    from tinkbox.setup import unit
+    from tinkbox.setup.host import has_systemd
+    from tinkbox.setup.placing import PROGRAM, put_program, running_program
+
+    program = running_program()
+    if chosen.no_unit:
+        return False
+    if program is None:
+        print("unit            not installed: this is a checkout, and a unit needs the executable (`make binary`)")
+        return False
+    if put_program(program):
+        changed.append(str(PROGRAM))
+        print(f"program         {PROGRAM}")
+    if not has_systemd():
+        print("unit            not installed: systemd does not run here")
+        return False
+    if config != CONFIG:
+        print(clean(f"unit            not installed: it reads {CONFIG}, not {config}"))
+        return False
+    files = unit.install(unit.run)
+    changed += files
+    print(clean(f"unit            {', '.join(files) or 'tinkbox.service is there already'}"))
+    return True
+
+
+def bring_osie(chosen: argparse.Namespace, ask: Questions, data: Path, changed: list[str]) -> None:
+    """Have an OSIE for machines to boot: that of the release, or one that is built now."""
+    from tinkbox.osie.image import images
+    from tinkbox.setup.placing import running_program
+
+    _make_data(data)
+    for source in _files(chosen).osies:
+        image, placed = place_osie(source, data / "osie")
+        if placed:
+            changed.append(f"the OSIE for {image.architecture}")
+        print(clean(f"OSIE            {image.architecture}, {image.version}{'' if placed else ', is there already'}"))
+    there = images(data / "osie")
+    if there:
+        if not _files(chosen).osies:
+            print(clean(f"OSIE            {', '.join(each.architecture for each in there)} is there already"))
+        return
+    if (
+        running_program() is None
+        or chosen.yes
+        or not ask.agreed("no OSIE is here; build one from Debian packages", proposed=True)
+    ):
+        print("OSIE            there is none: `tinkbox osie build` makes it from Debian packages, in some minutes")
+        return
+    build_osie(data)
+    changed.append("the OSIE")
+
+
+def build_osie(data: Path) -> None:
+    """Build the OSIE with this program inside."""
+    from tinkbox.osie.architectures import of_this_machine
+    from tinkbox.osie.build import build
+    from tinkbox.setup.placing import running_program
+
+    program = running_program()
+    assert program is not None
+    before = os.umask(0o022)  # the user that the appliance runs as reads it, and every machine gets it
+    try:
+        build(data / "osie", program, data / "cache", lambda step: print(clean(step), flush=True), of_this_machine())
+    finally:
+        os.umask(before)
+
+
+def start(chosen: argparse.Namespace, data: Path, config: Path, changed: list[str], *, with_unit: bool) -> None:
+    """Have the appliance run, where a unit starts it, and the action images loaded, where it answers."""
+    from tinkbox.setup import unit
+
+    if with_unit:
+        ran = _answers(data)
+        anew = bool(set(changed) & {str(config), *map(str, _restarting())})
+        if not ran or anew:
+            unit.start(unit.run, anew=anew)
+            _wait(data)
+        print(f"appliance       {'runs already' if ran and not anew else 'runs'} (`systemctl status tinkbox`)")
+    elif _answers(data):
+        print("appliance       runs already")
+    else:
+        named = "" if config == CONFIG else f" --config {shlex.quote(str(config))}"
+        print(clean(f"appliance       start it in another terminal: tinkbox serve{named}"))
+        if _files(chosen).images:
+            print("                then `tinkbox init` once more, which loads the action images")
+        return
+    _load_images(chosen, data, changed)
+
+
+def finish(data: Path, config: Path, changed: list[str]) -> None:
+    """What was done, and the three lines that come next."""
+    program = "tinkbox" if config == CONFIG or data == default_data() else f"tinkbox --data {shlex.quote(str(data))}"
+    print("\nNothing had to be changed." if not changed else clean(f"\nChanged: {', '.join(changed)}."))
+    print(
+        "Next, with your machine's MAC:\n"
+        f"  {program} hardware add 08:00:27:00:00:01 --name node7\n"
+        f"  {program} image fetch debian-13\n"
+        f"  {program} install debian-13 node7 --ssh-key ~/.ssh/id_ed25519.pub"
+    )
+
+
+def _files(chosen: argparse.Namespace) -> ReleaseFiles:
+    from tinkbox.setup.placing import running_program
+
+    program = running_program()
+    usual = [Path("build")] if program is None else [program.resolve().parent, Path.cwd()]
+    return find(chosen.files, usual)
+
+
+def _restarting() -> list[Path]:
+    from tinkbox.setup.placing import PLACES, PROGRAM
+
+    return [PROGRAM, PLACES["tinkbox.service"]]
+
+
+def _make_data(data: Path) -> None:
+    try:
+        data.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except OSError as error:
+        raise Unavailable(f"cannot make the data folder {data}: {error.strerror}: name another with --data") from None
+
+
+def _answers(data: Path) -> bool:
+    """Whether an appliance with this data folder serves."""
+    from tinkbox.client.operator.quick_connection import QuickConnection, answer_of
+
+    async def asked() -> bool:
+        async with Operator(QuickConnection(socket=data / "operator.sock")) as operator:
+            await operator.connection.send("GET", "/healthz")
+        return True
+
+    try:
+        return answer_of(asked())
+    except Unavailable:
+        return False
+
+
+def _wait(data: Path) -> None:
+    """Raises Unavailable when it does not answer in time."""
+    end = time.monotonic() + START_SECONDS
+    while not _answers(data):
+        if time.monotonic() > end:
+            raise Unavailable(
+                f"the appliance does not answer after {START_SECONDS:.0f} seconds: `journalctl -u tinkbox` says why"
+            )
+        time.sleep(0.2)
+
+
+def _load_images(chosen: argparse.Namespace, data: Path, changed: list[str]) -> None:
+    """Send the action images of the release; those that are there with the same bytes change nothing."""
+    import asyncio
+
+    from tinkbox.client.operator.lasting_connection import LastingConnection
+
+    paths = _files(chosen).images
+    if not paths:
+        print("images          none is here to load: `tinkbox image load FILE` takes what `make images` builds")
+        return
+
+    async def loaded() -> set[str]:
+        async with Operator(LastingConnection(socket=data / "operator.sock")) as operator:
+            before = await _kept(operator)
+            for path in paths:
+                try:
+                    await operator.images.load(path)
+                except OSError as error:
+                    raise NotFound(f"cannot read {path}: {error.strerror}") from None
+            return await _kept(operator) - before
+
+    new = sorted(asyncio.run(loaded()))
+    changed += [f"the image {each}" for each in new]
+    print(clean(f"images          {', '.join(new) or f'all {len(paths)} are there already'}"))
+
+
+async def _kept(operator: Operator) -> set[str]:
+    return {f"{each['name']}:{each['tag']}" for each in await operator.images.all()}

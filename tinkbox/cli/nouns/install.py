@@ -1,0 +1,134 @@
+"""`tinkbox install`: one workflow of the template `install` for each machine, and what becomes of it."""
+
+import argparse
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tinkbox.cli.connection import stay_connected
+from tinkbox.cli.flags import add_confirmation, carry_out, duration
+from tinkbox.cli.input_documents import read_bounded_text, read_ssh_keys
+from tinkbox.cli.nouns.install_checks import Installation, Wanted, checked
+from tinkbox.cli.output.live_lines import LiveLines
+from tinkbox.cli.output.printable import clean
+from tinkbox.cli.wording.installations import Line, farewell, line_of, refusal_of
+
+if TYPE_CHECKING:
+    from tinkbox.client.operator import Document, Operator
+
+MAX_USER_DATA = 128 * 1024
+INTERVAL = 1.0
+SEEDS = ("cidata", "config-2", "url", "none")
+
+
+def declare(noun: argparse.ArgumentParser) -> None:
+    carry_out(noun, install)
+    noun.description = (
+        "Put a system image on the disk of machines, and follow that until each is up or has failed. "
+        "A machine boots the network when it is powered on or rebooted."
+    )
+    noun.add_argument("image", metavar="IMAGE", help="a system image, such as debian-13 or debian-13:20261101")
+    noun.add_argument("machines", nargs="+", metavar="MACHINE", help="a name, a MAC, an address or an id")
+    noun.add_argument(
+        "--ssh-key",
+        action="append",
+        default=[],
+        type=Path,
+        metavar="FILE",
+        help="public key that may log in; may be repeated",
+    )
+    noun.add_argument("--user-data", type=Path, metavar="FILE", help="user-data for the installed system (cloud-init)")
+    noun.add_argument(
+        "--disk", default="only", metavar="SELECTOR", help="which disk, such as smallest, serial=… (default only)"
+    )
+    noun.add_argument("--hostname", metavar="NAME", help="host name of the installed system (default: the machine's)")
+    noun.add_argument(
+        "--seed", choices=SEEDS, help="how the installed system finds its metadata (default: as the image needs it)"
+    )
+    noun.add_argument("--timeout", type=duration, metavar="TIME", help="for writing the disk (default 1h)")
+    noun.add_argument("--no-wait", action="store_true", help="print the workflows and end")
+    add_confirmation(noun)
+
+
+def install(chosen: argparse.Namespace) -> int:
+    if chosen.hostname and len(chosen.machines) > 1:
+        chosen.usage_error("--hostname is for one machine: several cannot have one name")
+    wanted = Wanted(
+        image=chosen.image,
+        machines=tuple(chosen.machines),
+        ssh_keys=tuple(read_ssh_keys(chosen.ssh_key)),
+        user_data=read_bounded_text(chosen.user_data, MAX_USER_DATA) if chosen.user_data else "",
+        disk=chosen.disk,
+        hostname=chosen.hostname or "",
+        seed=chosen.seed or "",
+        timeout=chosen.timeout or 0,
+    )
+    begun: dict[str, Installation] = {}
+    try:
+        return stay_connected(chosen, lambda operator: _install(chosen, operator, wanted, begun))
+    except KeyboardInterrupt:
+        if begun:
+            keys = " ".join(each[:8] for each in begun)
+            watch = " && ".join(f"tinkbox workflow watch {each[:8]}" for each in begun)
+            print(
+                f"\nnot watched any more, and it goes on.  Watch: {watch}   Cancel: tinkbox workflow cancel {keys}",
+                file=sys.stderr,
+            )
+        raise
+
+
+async def _install(
+    chosen: argparse.Namespace, operator: "Operator", wanted: Wanted, begun: dict[str, Installation]
+) -> int:
+    for each in await checked(operator, wanted):
+        made = await operator.workflows.create("install", each.parameters, confirm_wipe=chosen.confirm_wipe)
+        begun[made["id"]] = each
+        print(clean(f"Created Workflow:  {made['id']}  {each.reference} on {each.name}"), flush=True)
+    if chosen.no_wait:
+        for workflow_id in begun:
+            print(f"watch it: tinkbox workflow watch {workflow_id[:8]}")
+        return 0
+    return await _follow(operator, begun)
+
+
+async def _follow(operator: "Operator", begun: Mapping[str, Installation]) -> int:
+    """Show how far each came until all are over; 0 only when all succeeded."""
+    import asyncio
+
+    from tinkbox.model.errors import Unavailable
+
+    ended: dict[str, Line] = {}
+    shown: dict[str, Line] = {}
+    with LiveLines() as live:
+        while len(ended) < len(begun):
+            for workflow_id, each in begun.items():
+                if workflow_id in ended:
+                    continue
+                try:
+                    shown[workflow_id] = await _look(operator, workflow_id, each)
+                except Unavailable as error:
+                    live.say(clean(f"tinkbox: {error}; trying again"))
+                    break
+                if shown[workflow_id].over:
+                    ended[workflow_id] = shown[workflow_id]
+            live.show([each for each in (shown.get(name) for name in begun) if each is not None])
+            if len(ended) < len(begun):
+                await asyncio.sleep(INTERVAL)
+    for workflow_id, line in ended.items():
+        for text in await _last_words(operator, workflow_id, begun[workflow_id], line):
+            print(clean(text), flush=True)
+    return 0 if all(line.succeeded for line in ended.values()) else 1
+
+
+async def _look(operator: "Operator", workflow_id: str, each: Installation) -> Line:
+    workflow = await operator.workflows.get(workflow_id)
+    machine = await operator.hardware.get(each.machine_id)
+    return line_of(each.name, workflow, machine)
+
+
+async def _last_words(operator: "Operator", workflow_id: str, each: Installation, line: Line) -> "Sequence[str]":
+    if line.succeeded:
+        return farewell(line, each.address, each.user)
+    state: Document = await operator.workflows.state(workflow_id)
+    return refusal_of(each.name, workflow_id, state)

@@ -1,0 +1,209 @@
+"""What must be right before `tinkbox install` changes anything: every machine, the image, the keys, the action images."""
+
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from tinkbox.model.errors import Conflict, Invalid, NotFound, Problem, Refusal
+
+if TYPE_CHECKING:
+    from tinkbox.client.operator import Document, Operator
+
+# What the template `install` runs.
+ACTIONS: Final = ("install-image:v1", "reboot:v1")
+# Data sources by which keys and user-data reach the installed system.
+TELLING: Final = ("nocloud", "ec2")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wanted:
+    """The command line, its files read; `timeout` in seconds, 0 the template's own."""
+
+    image: str
+    machines: tuple[str, ...]
+    ssh_keys: tuple[str, ...] = ()
+    user_data: str = ""
+    disk: str = "only"
+    hostname: str = ""
+    seed: str = ""
+    timeout: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Installation:
+    """What is to be done with one machine: the template's parameters, and how it is spoken of."""
+
+    machine_id: str
+    name: str
+    address: str
+    user: str
+    reference: str
+    parameters: Mapping[str, str]
+
+
+async def checked(operator: "Operator", wanted: Wanted) -> Sequence[Installation]:
+    """An installation for each machine, each once.  Raises the only refusal, or Invalid with every one of them."""
+    refused: list[Refusal] = []
+    machines: dict[str, Document] = {}
+    for key in wanted.machines:
+        try:
+            found = await _machine(operator, key)
+            machines[found["id"]] = found
+        except (NotFound, Conflict) as refusal:
+            refused.append(refusal)
+    image: Document | None = None
+    try:
+        image = await _image(operator, wanted.image)
+    except (NotFound, Invalid) as refusal:
+        refused.append(refusal)
+    for check in (_refuse_without_actions(operator), _refuse_without_osie(operator)):
+        try:
+            await check
+        except NotFound as refusal:
+            refused.append(refusal)
+    if image is not None:
+        refused += [each for machine in machines.values() for each in _misfits(wanted, image, machine)]
+    if len(refused) == 1:
+        raise refused[0]
+    if refused or image is None:
+        raise Invalid(
+            f"nothing was begun: {len(refused)} things stand in the way", [Problem(text=str(each)) for each in refused]
+        )
+    return [_installation(wanted, image, each) for each in machines.values()]
+
+
+async def _machine(operator: "Operator", key: str) -> "Document":
+    """Raises NotFound with what to type, and Conflict where a workflow has the machine already."""
+    try:
+        machine = await operator.hardware.get(key)
+    except NotFound:
+        raise NotFound(await _unknown(operator, key)) from None
+    busy = await operator.hardware.workflows(machine["id"])
+    if busy:
+        raise Conflict(
+            f"{name_of(machine)} has workflow {busy[0]}, which is not over: `tinkbox workflow watch {busy[0][:8]}` follows it, "
+            f"`tinkbox workflow cancel {busy[0][:8]}` ends it"
+        )
+    return machine
+
+
+async def _unknown(operator: "Operator", key: str) -> str:
+    from tinkbox.model.hardware import MacAddress
+
+    with suppress(Invalid):
+        mac = MacAddress(key)
+        waiting = {each["mac"] for each in await operator.discovered.all() if each["standing"] == "waiting"}
+        if mac in waiting:
+            return f"machine {mac} waits to be accepted: type `tinkbox hardware accept {mac}` first"
+        return f"machine {mac} is not known: type `tinkbox hardware add {mac} --name NAME` first"
+    return (
+        f"machine {key[:80]!r} is not known: `tinkbox hardware add MAC --name NAME` adds it, `tinkbox hardware list` shows those "
+        "that are"
+    )
+
+
+async def _image(operator: "Operator", name: str) -> "Document":
+    try:
+        return await operator.images.system_image(name)
+    except NotFound:
+        raise NotFound(_missing(name)) from None
+
+
+def _missing(name: str) -> str:
+    """What to type for a system image that is not kept."""
+    from tinkbox.catalogue.layers import load
+    from tinkbox.cli.nouns.image_fetch import catalogue_folders
+
+    image_id = name.partition("@")[0].partition(":")[0][:200]
+    try:
+        load(catalogue_folders(), []).entry(image_id)
+    except Refusal:
+        return (
+            f"no system image {name[:200]!r} is kept here, nor in the catalogue (`tinkbox image catalogue`): of a file of your own "
+            f"`tinkbox image import FILE --id {image_id}` makes one"
+        )
+    return f"no system image {name[:200]!r} is kept here: type `tinkbox image fetch {image_id}` first"
+
+
+async def _refuse_without_actions(operator: "Operator") -> None:
+    """Raise NotFound where what the template runs is missing; a stored template of its name runs what it likes."""
+    if any(each["stored"] for each in await operator.templates.catalogue() if each["name"] == "install"):
+        return
+    kept = {f"{each['name']}:{each['tag']}" for each in await operator.images.all()}
+    missing = [each for each in ACTIONS if each not in kept]
+    if missing:
+        files = " ".join(f"{each.partition(':')[0]}.tar" for each in missing)
+        raise NotFound(
+            f"the action image {' and '.join(missing)} is not loaded: type `tinkbox image load {files}` in the folder images/ of "
+            "the release, or `tinkbox init` again"
+        )
+
+
+async def _refuse_without_osie(operator: "Operator") -> None:
+    if not await operator.osie.all():
+        raise NotFound(
+            "there is no OSIE for machines to boot: type `tinkbox osie build` first, or `tinkbox init` again"
+        )
+
+
+def _misfits(wanted: Wanted, image: "Document", machine: "Document") -> list[Refusal]:
+    """What cannot be right of this image on this machine."""
+    found: list[Refusal] = []
+    told, name, config = machine.get("inventory") or {}, name_of(machine), image["config"]
+    if told.get("architecture") and told["architecture"] != config["architecture"]:
+        found.append(Conflict(f"{image['id']} is for {image['architecture']}, and {name} is {told['architecture']}"))
+    if told.get("firmware") and config["firmware"] and told["firmware"] not in config["firmware"]:
+        kinds = " and ".join(config["firmware"])
+        found.append(Conflict(f"{image['id']} boots by {kinds}, and {name} has {told['firmware']} firmware"))
+    if config["data_source"] in TELLING and not (wanted.ssh_keys or wanted.user_data or _has_keys(machine)):
+        text = (
+            f"nobody could log in to {name}: name your public key with --ssh-key ~/.ssh/id_ed25519.pub, or a --user-data file "
+            "(`ssh-keygen -t ed25519` makes a key)"
+        )
+        found.append(Invalid(text))
+    return found
+
+
+def _installation(wanted: Wanted, image: "Document", machine: "Document") -> Installation:
+    first, name = machine["interfaces"][0], name_of(machine)
+    given = {
+        "hostname": wanted.hostname or first["hostname"],
+        "ssh_keys": "\n".join(wanted.ssh_keys),
+        "user_data": wanted.user_data,
+        "seed": wanted.seed,
+        "timeout": str(wanted.timeout or ""),
+    }
+    return Installation(
+        machine_id=machine["id"],
+        name=name,
+        address=first["address"],
+        user=image["config"]["default_user"],
+        reference=image["reference"],
+        parameters={
+            "device_1": first["mac"],
+            "image": image["reference"],
+            "disk": wanted.disk,
+            **{key: value for key, value in given.items() if value},
+        },
+    )
+
+
+def name_of(machine: "Document") -> str:
+    """What people call a machine."""
+    document = machine["document"]
+    named = (document.get("metadata") or {}).get("name") if document.get("kind") == "Hardware" else ""
+    return str(named or machine["interfaces"][0]["hostname"] or machine["interfaces"][0]["mac"])
+
+
+def _has_keys(machine: "Document") -> bool:
+    """Whether the hardware document says who may log in, or has user-data of its own."""
+    document = machine["document"]
+    holder = document.get("spec") if document.get("kind") == "Hardware" else document
+    holder = holder if isinstance(holder, dict) else {}
+    metadata = holder.get("metadata")
+    instance = metadata.get("instance") if isinstance(metadata, dict) else None
+    return bool(
+        holder.get("userData")
+        or (isinstance(instance, dict) and (instance.get("ssh_keys") or instance.get("userdata")))
+    )

@@ -1,0 +1,69 @@
+"""A line for each of several things that go on: drawn again in a terminal, elsewhere printed when it changes."""
+
+import sys
+from collections.abc import Sequence
+from types import TracebackType
+from typing import TYPE_CHECKING, Protocol, Self
+
+from tinkbox.cli.output.printable import clean
+
+if TYPE_CHECKING:
+    from rich.live import Live
+
+
+class Shown(Protocol):
+    """A line.  A Protocol because the lines are worded above this floor."""
+
+    @property
+    def machine(self) -> str: ...
+    @property
+    def change(self) -> str: ...
+
+
+class LiveLines:
+    """A context manager; at its end the last lines stay where they are."""
+
+    def __init__(self) -> None:
+        self._live: Live | None = None
+        self._printed: dict[str, str] = {}
+        self._said = ""
+
+    def __enter__(self) -> Self:
+        if sys.stdout.isatty():
+            from rich.console import Console
+            from rich.live import Live
+
+            console = Console(highlight=False)
+            if not console.is_dumb_terminal:
+                self._live = Live(console=console, auto_refresh=False)
+                self._live.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._live is not None:
+            self._live.stop()
+
+    def show(self, lines: Sequence[Shown]) -> None:
+        """Show these now; one of each machine."""
+        self._said = ""
+        if self._live is not None:
+            from rich.text import Text
+
+            texts = [Text(clean(str(each)), no_wrap=True, overflow="ellipsis") for each in lines]
+            self._live.update(Text("\n").join(texts), refresh=True)
+            return
+        for each in lines:
+            if self._printed.get(each.machine) != each.change:
+                self._printed[each.machine] = each.change
+                print(clean(str(each)), flush=True)
+
+    def say(self, text: str) -> None:
+        """Tell something on standard error, once until lines are shown again."""
+        if text != self._said:
+            self._said = text
+            if self._live is not None:
+                self._live.console.print(text, markup=False)
+            else:
+                print(text, file=sys.stderr, flush=True)

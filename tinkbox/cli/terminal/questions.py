@@ -1,0 +1,60 @@
+"""Questions to a person at a terminal, each with what is proposed."""
+
+import sys
+from collections.abc import Callable
+from typing import TypeVar
+
+from tinkbox.cli.output.printable import clean
+from tinkbox.model.errors import Invalid, Unavailable
+
+T = TypeVar("T")
+
+
+class Questions:
+    """With `yes` everything is answered as proposed; otherwise there must be a terminal."""
+
+    def __init__(self, *, yes: bool) -> None:
+        self._yes = yes
+
+    @property
+    def can_ask(self) -> bool:
+        return self._yes or (sys.stdin is not None and sys.stdin.isatty() and sys.stdout.isatty())
+
+    @property
+    def decides(self) -> bool:
+        """Whether a flag has said yes to everything."""
+        return self._yes
+
+    def answer(self, question: str, proposed: str, read: Callable[[str], T]) -> T:
+        """What `read` makes of an answer, of the proposed one for an empty line; asked again while it raises Invalid.
+
+        Without a proposal that can be read, `yes` has nothing to say: its Invalid is raised.
+        """
+        if self._yes:
+            return read(proposed)
+        while True:
+            try:
+                return read(_line(f"{question} [{proposed}]: " if proposed else f"{question}: ") or proposed)
+            except Invalid as refusal:
+                print(clean(f"  {refusal}"))
+
+    def agreed(self, question: str, *, proposed: bool) -> bool:
+        """A yes or a no."""
+        if self._yes:
+            return proposed
+        return self.answer(f"{question} (yes or no)", "yes" if proposed else "no", _agreement)
+
+
+def _agreement(text: str) -> bool:
+    if text.lower() not in ("y", "yes", "n", "no"):
+        raise Invalid("type yes or no")
+    return text.lower().startswith("y")
+
+
+def _line(prompt: str) -> str:
+    try:
+        return input(prompt).strip()
+    except EOFError:
+        raise Unavailable(
+            "nothing more was typed, so nothing more is changed: type `tinkbox init` again to go on"
+        ) from None

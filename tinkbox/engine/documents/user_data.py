@@ -1,0 +1,139 @@
+"""User-data and vendor-data, looked at before a machine gets them: what cloud-init would ignore, or stumble over.
+
+What is no cloud-config (a script, Ignition, MIME, an archive) is for others to judge.
+"""
+
+import json
+from collections.abc import Iterator, Mapping
+from typing import Final
+
+from yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
+
+from tinkbox.model.errors import Invalid, Problem
+from tinkbox.model.metadata import MAX_USER_DATA
+from tinkbox.yaml_nodes import compose, is_null, line_of
+
+_HEAD: Final = "#cloud-config"
+# How other forms begin (cloud-init's documentation of user-data formats), and gzip and templates of it.
+_OTHERS: Final = (
+    "#!", "#cloud-boothook", "#include", "#include-once", "#part-handler", "#cloud-config-archive", "#cloud-config-jsonp",
+    "## template:", "content-type:", "mime-version:", "from nobody", "h4si", "#upstart-job", "#ps1", "rem cmd",
+    "version:", "machine:",  # Talos
+)  # fmt: skip
+# Keys that stand in nearly every cloud-config: a text that begins with one of them and lacks its head is one.
+_TELLING: Final = frozenset({
+    "users", "packages", "runcmd", "bootcmd", "write_files", "ssh_authorized_keys", "hostname", "package_update", "package_upgrade",
+    "chpasswd", "password", "ssh_pwauth", "timezone", "locale", "disk_setup", "growpart", "autoinstall", "ntp", "apt", "manage_etc_hosts",
+    "fqdn", "final_message", "power_state", "network", "datasource", "groups", "swap", "mounts", "yum_repos", "disable_root",
+})  # fmt: skip
+_LISTS: Final = ("packages", "runcmd", "bootcmd", "write_files", "ssh_authorized_keys", "groups_list", "mounts")
+_MAPPINGS: Final = ("apt", "ntp", "growpart", "phone_home", "power_state", "disk_setup", "autoinstall", "reporting")
+
+
+def unfit(text: str) -> list[Problem]:
+    """Everything that is wrong with such a text, each with its line in it."""
+    size = len(text.encode(errors="replace"))
+    if size > MAX_USER_DATA:
+        return [Problem(text=f"{size} bytes: at most {MAX_USER_DATA >> 10} KiB are served")]
+    if not text.strip():
+        return []
+    text = text.lstrip("\ufeff")
+    # As cloud-init finds out what a text is: in any case, and behind what is blank.
+    first = text.strip().splitlines()[0].lower()
+    if first.startswith("{"):
+        return list(_json_problems(text))
+    if first.startswith(_HEAD) and not first.startswith(_OTHERS):
+        return list(_cloud_config_problems(text))
+    return [] if first.startswith(_OTHERS) else list(_headless(text, first))
+
+
+def _json_problems(text: str) -> Iterator[Problem]:
+    """Of Ignition's form, and of anything else in JSON."""
+    try:
+        json.loads(text)
+    except (ValueError, RecursionError) as error:
+        line = getattr(error, "lineno", None)
+        yield Problem(line=line, text=f"not valid JSON: {getattr(error, 'msg', error)}")
+
+
+def _headless(text: str, first: str) -> Iterator[Problem]:
+    """A cloud-config that cloud-init would ignore, for its first line says nothing to it."""
+    if first.replace(" ", "").startswith(_HEAD):
+        yield Problem(
+            line=1, text=f"the first line must be {_HEAD}, without a space: cloud-init ignores this text as it is"
+        )
+        return
+    for number, line in enumerate(text.splitlines(), 1):
+        name, colon, _ = line.partition(":")
+        if line.rstrip() == _HEAD or (colon and name in _TELLING):
+            where = f"{_HEAD} must be the first line" if not colon else f"the first line must be {_HEAD}"
+            yield Problem(line=number if not colon else 1, text=f"{where}: cloud-init ignores this text as it is")
+            return
+
+
+def _cloud_config_problems(text: str) -> Iterator[Problem]:
+    try:
+        documents = compose(text)
+    except Invalid as error:
+        yield from error.problems
+        return
+    if not documents or is_null(documents[0]):
+        return
+    root = documents[0]
+    if len(documents) > 1:
+        yield Problem(line=line_of(documents[1]), text="a second document begins here: cloud-init reads only one")
+    if not isinstance(root, MappingNode):
+        yield Problem(line=line_of(root), text="expected keys with values, such as `packages: [curl]`")
+        return
+    fields = {str(name.value): value for name, value in root.value if isinstance(name, ScalarNode)}
+    yield from _shapes(fields)
+    if "users" in fields:
+        yield from _users(fields["users"])
+    if isinstance(files := fields.get("write_files"), SequenceNode):
+        yield from _files(files)
+
+
+def _shapes(fields: Mapping[str, Node]) -> Iterator[Problem]:
+    for name in _LISTS:
+        node = fields.get(name)
+        if node is not None and not is_null(node) and not isinstance(node, SequenceNode):
+            yield Problem(line=line_of(node), key=name, text="expected a list: begin each entry with `- `")
+    for name in _MAPPINGS:
+        node = fields.get(name)
+        if node is not None and not is_null(node) and not isinstance(node, MappingNode):
+            yield Problem(line=line_of(node), key=name, text="expected keys with values")
+
+
+def _users(node: Node) -> Iterator[Problem]:
+    if isinstance(node, MappingNode):
+        yield Problem(line=line_of(node), key="users", text="expected a list: begin each user with `- name: …`")
+    if not isinstance(node, SequenceNode):
+        return
+    for index, each in enumerate(node.value):
+        key = f"users[{index}]"
+        if isinstance(each, ScalarNode):
+            continue
+        if not isinstance(each, MappingNode):
+            yield Problem(line=line_of(each), key=key, text="expected a name, or keys with values: `- name: ann`")
+            continue
+        fields = {str(name.value): value for name, value in each.value if isinstance(name, ScalarNode)}
+        if "name" not in fields and "snapuser" not in fields:
+            yield Problem(line=line_of(each), key=key, text="a user needs its name")
+        keys = fields.get("ssh_authorized_keys", fields.get("ssh-authorized-keys"))
+        if keys is not None and not is_null(keys) and not isinstance(keys, SequenceNode):
+            yield Problem(line=line_of(keys), key=f"{key}.ssh_authorized_keys", text="expected a list of keys")
+
+
+def _files(node: SequenceNode) -> Iterator[Problem]:
+    for index, each in enumerate(node.value):
+        key = f"write_files[{index}]"
+        if not isinstance(each, MappingNode):
+            yield Problem(line=line_of(each), key=key, text="expected keys with values: `- path: /etc/motd`")
+            continue
+        names = {str(name.value): value for name, value in each.value if isinstance(name, ScalarNode)}
+        if "path" not in names:
+            yield Problem(line=line_of(each), key=key, text="a file needs its path")
+        mode = names.get("permissions")
+        if isinstance(mode, ScalarNode) and mode.style is None and str(mode.value).isdigit():
+            text = f"quote the mode ({str(mode.value)!r}): YAML reads it as a number"
+            yield Problem(line=line_of(mode), key=f"{key}.permissions", text=text)

@@ -1,0 +1,112 @@
+"""The use-case of a machine that a person adds by its MAC: it gets a document, and an address where it needs one."""
+
+from collections.abc import Awaitable, Callable, Collection, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from ipaddress import IPv4Address, IPv4Interface
+from typing import Final
+
+from tinkbox.engine.machines.hardware_document import Added, Reservation, added_hardware, lowest_free, reservation
+from tinkbox.engine.machines.machines import Machines
+from tinkbox.model.errors import Conflict, Invalid, Unavailable
+from tinkbox.model.hardware import Hardware
+from tinkbox.model.leases import LeaseState, Subnet
+from tinkbox.store.database import Store, Tables
+
+# In other modes machines have an address without one of ours.
+RESERVING: Final = "reservation"
+MOST_ANSWERING: Final = 16
+_HELD: Final = (LeaseState.OFFERED, LeaseState.BOUND, LeaseState.DECLINED, LeaseState.TAKEN)
+# Whether a host answers at an address that nobody is known to have.
+Answers = Callable[[IPv4Address], Awaitable[bool]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Addressing:
+    """Who gives machines their addresses, the setting `dhcp.mode`, on which networks, and which are the appliance's `own`."""
+
+    mode: str
+    subnets: Sequence[Subnet]
+    own: Collection[IPv4Address]
+
+
+class Additions:
+    """Adds machines.  Two that are added at once get two addresses."""
+
+    def __init__(
+        self, store: Store, machines: Machines, addressing: Addressing, answers: Answers, clock: Callable[[], datetime]
+    ) -> None:
+        self._store = store
+        self._machines = machines
+        self._addressing = addressing
+        self._answers = answers
+        self._clock = clock
+
+    async def add(self, added: Added, address: str = "", gateway: str = "") -> Hardware:
+        """Register a machine; without an `address` it gets the lowest free one, where machines need one of us.
+
+        Raises Conflict for a MAC, name or address of another machine, Invalid for what cannot be, and Unavailable
+        when no address is free.
+        """
+        if gateway and not address:
+            raise Invalid("a gateway is told together with an address: give both, or neither")
+        if address:
+            reserved = reservation(address, gateway, [each.network for each in self._addressing.subnets])
+            self._refuse_own(reserved)
+            hardware = added_hardware(added, reserved)
+            await self._machines.add(hardware)
+            return hardware
+        network, hardware = self._network(), added_hardware(added, None)
+        if network is None:
+            await self._machines.add(hardware)
+            return hardware
+        await self._machines.refuse_known(hardware)
+        answering: set[IPv4Address] = set()
+        while len(answering) < MOST_ANSWERING:
+            wanted = await self._store.read(lambda tables: self._free(tables, network, answering))
+            if await self._answers(wanted):
+                answering.add(wanted)
+                continue
+            # Another machine may have been added meanwhile, with this address.
+            hardware = added_hardware(added, _reserved(wanted, network))
+            if await self._machines.add(hardware, if_so=self._is_next(wanted, network, answering)):
+                return hardware
+        raise Unavailable(
+            f"hosts that tinkbox does not know answer at {', '.join(map(str, sorted(answering)))}: choose an address with "
+            "--address"
+        )
+
+    def _network(self) -> Subnet | None:
+        """Where a machine needs an address of us to boot; None where it gets one in another way."""
+        if self._addressing.mode != RESERVING:
+            return None
+        return next((each for each in self._addressing.subnets if each.interface), None)
+
+    def _free(self, tables: Tables, subnet: Subnet, answering: Collection[IPv4Address]) -> IPv4Address:
+        now = self._clock()
+        leased = [each.address for each in tables.leases.all() if each.until > now and each.state in _HELD]
+        taken = {*tables.hardware.addresses(), *leased, *self._addressing.own, *subnet.never_lent, *answering}
+        free = lowest_free(subnet.network, taken)
+        if free is None:
+            raise Unavailable(
+                f"every address of {subnet.network} is somebody's: delete a machine that is gone with "
+                "`tinkbox hardware delete`, or name an address of another network with --address"
+            )
+        return free
+
+    def _is_next(
+        self, wanted: IPv4Address, subnet: Subnet, answering: Collection[IPv4Address]
+    ) -> Callable[[Tables], bool]:
+        return lambda tables: self._free(tables, subnet, answering) == wanted
+
+    def _refuse_own(self, reserved: Reservation) -> None:
+        if reserved.address.ip in self._addressing.own:
+            raise Conflict(f"{reserved.address.ip} is the appliance's own address: choose another one")
+
+
+def _reserved(address: IPv4Address, subnet: Subnet) -> Reservation:
+    return Reservation(
+        address=IPv4Interface((address, subnet.network.prefixlen)),
+        gateway=subnet.gateway,
+        name_servers=subnet.name_servers,
+    )

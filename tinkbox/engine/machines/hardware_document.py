@@ -1,0 +1,116 @@
+"""The hardware document of a machine: out of what it told when nobody knew it, or out of a person's words.  Pure."""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from ipaddress import IPv4Address, IPv4Interface, IPv4Network
+from typing import Any
+
+from tinkbox.model.discovery import Stranger, host_name
+from tinkbox.model.errors import Invalid
+from tinkbox.model.hardware import Hardware, MacAddress, hardware_from_document
+from tinkbox.model.inventory import Inventory
+from tinkbox.model.kubernetes import GROUP, VERSION
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reservation:
+    """The address that a machine is to have, and what it is told with it; a missing gateway is told to nobody."""
+
+    address: IPv4Interface
+    gateway: IPv4Address | None = None
+    name_servers: tuple[IPv4Address, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Added:
+    """A machine in a person's words: the MACs of its cards, the one that it boots with first, and who may log in."""
+
+    macs: tuple[MacAddress, ...]
+    name: str = ""
+    ssh_keys: tuple[str, ...] = ()
+    disks: tuple[str, ...] = ()
+
+
+def hardware_of(
+    stranger: Stranger, inventory: Inventory, name: str = "", reservation: Reservation | None = None
+) -> Hardware:
+    """A machine with all its network cards, the one that it booted with first; all of them may netboot.
+
+    Without a `name` it is called after its MAC.  Raises Invalid for a name that no host can have.
+    """
+    names = {each.mac: each.name for each in inventory.cards}
+    macs = dict.fromkeys([str(stranger.mac), *(each.mac for each in inventory.cards)])
+    told = {"arch": inventory.architecture, "uefi": inventory.firmware == "uefi"}
+    interfaces = [{"mac": mac, "iface_name": names.get(mac, ""), **told} for mac in macs]
+    instance = {"manufacturer": {"slug": inventory.manufacturer}}
+    return _hardware(
+        _named(name, stranger.mac), interfaces, reservation, [each.device for each in inventory.disks], instance
+    )
+
+
+def added_hardware(added: Added, reservation: Reservation | None) -> Hardware:
+    """The machine that a person describes; raises Invalid as `hardware_of`, and for a MAC that is there twice."""
+    interfaces = [{"mac": str(mac)} for mac in added.macs]
+    return _hardware(_named(added.name, added.macs[0]), interfaces, reservation, added.disks, {}, added.ssh_keys)
+
+
+def reservation(address: str, gateway: str, networks: Sequence[IPv4Network]) -> Reservation:
+    """From an operator's words; without a prefix the network's on which the address is.  Raises Invalid."""
+    try:
+        told = IPv4Interface(address)
+        router = IPv4Address(gateway) if gateway else None
+    except ValueError as error:
+        raise Invalid(f"invalid ip: {error}") from None
+    if "/" not in address:
+        network = next((each for each in networks if told.ip in each), None)
+        if network is None:
+            raise Invalid(f"no network known here has {address}: give its prefix too, such as {address}/24")
+        told = IPv4Interface((told.ip, network.prefixlen))
+    return Reservation(address=told, gateway=router)
+
+
+def lowest_free(network: IPv4Network, taken: Collection[IPv4Address]) -> IPv4Address | None:
+    """The first address of a network that a host may have and nobody has; None: all are taken."""
+    numbers = set(map(int, taken))
+    first, last = int(network.network_address) + 1, int(network.broadcast_address) - 1
+    return next((IPv4Address(each) for each in range(first, last + 1) if each not in numbers), None)
+
+
+def _named(name: str, mac: MacAddress) -> str:
+    if name and host_name(name) != name:
+        raise Invalid(f"a name is small letters, digits and dashes, at most 63, not {name[:80]!r}")
+    return name or "machine-" + mac.replace(":", "-")
+
+
+def _hardware(
+    name: str,
+    interfaces: Sequence[Mapping[str, Any]],
+    reservation: Reservation | None,
+    disks: Sequence[str],
+    metadata: Mapping[str, Any],
+    ssh_keys: Sequence[str] = (),
+) -> Hardware:
+    """Every machine that is made here; the first interface has its name and its address."""
+    first = {"hostname": name, **_address(reservation)}
+    cards = [{**each, **(first if number == 0 else {})} for number, each in enumerate(interfaces)]
+    keys = {"ssh_keys": list(ssh_keys)} if ssh_keys else {}
+    return hardware_from_document(
+        {
+            "apiVersion": f"{GROUP}/{VERSION}",
+            "kind": "Hardware",
+            "metadata": {"name": name},
+            "spec": {
+                "disks": [{"device": each} for each in disks],
+                "interfaces": [{"dhcp": each, "netboot": {"allowPXE": True}} for each in cards],
+                "metadata": {**metadata, "instance": {"hostname": name, **keys}},
+            },
+        }
+    )
+
+
+def _address(reservation: Reservation | None) -> Mapping[str, Any]:
+    if reservation is None:
+        return {}
+    ip = {"address": str(reservation.address.ip), "netmask": str(reservation.address.netmask)}
+    servers = {"name_servers": [str(each) for each in reservation.name_servers]} if reservation.name_servers else {}
+    return {"ip": ip | ({"gateway": str(reservation.gateway)} if reservation.gateway else {}), **servers}

@@ -1,0 +1,1 @@
+"""What installed systems are told, and what they tell of their first boot."""

@@ -1,0 +1,107 @@
+"""What an installed system is told, put together from all who say something about it.  Pure.
+
+The workflow's `metadata:` beats the hardware document, and both beat the appliance's configuration; ssh keys of all three
+count together.
+"""
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from tinkbox.engine.documents.user_data import unfit
+from tinkbox.model.errors import Invalid, Problem
+from tinkbox.model.hardware import Hardware, called
+from tinkbox.model.machine_views import object_view
+from tinkbox.model.metadata import MAX_KEY, MAX_KEYS, MAX_USER_DATA, Defaults, Instance, Metadata
+from tinkbox.model.text import counted
+
+
+def instance_of(
+    hardware: Hardware,
+    spec: Metadata,
+    defaults: Defaults,
+    *,
+    workflow_id: str = "",
+    url: str = "",
+    by_address: bool = False,
+) -> Instance:
+    """The system on a machine; `workflow_id` is the newest that has begun there, `url` where its own tree is.
+
+    Who asks by address alone gets the id that the document gives it, as Tootles does.
+    """
+    spec_of_hardware = _mapping(object_view(hardware.document).get("spec"))
+    metadata = _metadata(hardware.document)
+    details = _mapping(metadata.get("instance"))
+    own_id = f"{hardware.id}-{workflow_id}" if workflow_id else hardware.id
+    return Instance(
+        hardware=hardware,
+        id=(_text(details.get("id")) if by_address else "") or own_id,
+        hostname=spec.hostname or _text(details.get("hostname")) or called(hardware),
+        workflow_id=workflow_id,
+        ssh_keys=tuple(dict.fromkeys([*spec.ssh_keys, *_keys(details.get("ssh_keys")), *defaults.ssh_keys]))[:MAX_KEYS],
+        user_data=spec.user_data or _bounded(user_data(spec_of_hardware, metadata)),
+        vendor_data=spec.vendor_data or _bounded(_text(spec_of_hardware.get("vendorData"))),
+        network=spec.network,
+        bonding_mode=_mode(metadata.get("bonding_mode")),
+        details=details,
+        facility=_mapping(metadata.get("facility")),
+        defaults=defaults,
+        url=url,
+    )
+
+
+def user_data(spec: Mapping[str, Any], metadata: Mapping[str, Any]) -> str:
+    """The user-data of a hardware document: today's place first, then the two of 2020."""
+    instance = _mapping(metadata.get("instance"))
+    return _text(spec.get("userData")) or _text(instance.get("userdata")) or _text(metadata.get("userdata"))
+
+
+def check_texts(machines: Iterable[Hardware]) -> None:
+    """Look at what hardware documents have for cloud-init, when they are pushed; raises Invalid with every problem."""
+    problems: list[Problem] = []
+    for each in machines:
+        spec = _mapping(object_view(each.document).get("spec"))
+        found = {"userData": user_data(spec, _metadata(each.document)), "vendorData": _text(spec.get("vendorData"))}
+        for name, text in found.items():
+            for problem in unfit(text):
+                where = f", line {problem.line} in it" if problem.line else ""
+                key = f"{called(each)}: {name}{where}{f', {problem.key}' if problem.key else ''}"
+                problems.append(Problem(key=key, text=problem.text))
+    if problems:
+        raise Invalid(f"user-data that cloud-init could not use: {counted(len(problems), 'problem')}", problems)
+
+
+def _metadata(document: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The document's `metadata`, which clients of 2020 also wrote as text of JSON."""
+    held = document if document.get("kind") != "Hardware" else _mapping(document.get("spec"))
+    found = held.get("metadata")
+    if isinstance(found, str):
+        try:
+            found = json.loads(found)
+        except (ValueError, RecursionError):
+            found = None
+    return _mapping(found)
+
+
+def _keys(value: Any) -> Iterator[str]:
+    """Ssh keys as texts, or as objects with a `key`."""
+    for each in value if isinstance(value, Sequence) and not isinstance(value, str) else ():
+        text = _text(each.get("key") if isinstance(each, Mapping) else each).strip()
+        if text and len(text) <= MAX_KEY and text.isprintable():
+            yield text
+
+
+def _mode(value: Any) -> int:
+    return value if isinstance(value, int) and not isinstance(value, bool) else 0
+
+
+def _bounded(text: str) -> str:
+    return text if len(text.encode(errors="replace")) <= MAX_USER_DATA else ""
+
+
+def _mapping(value: Any) -> Mapping[str, Any]:
+    return value if isinstance(value, Mapping) else {}
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else ""

@@ -1,0 +1,65 @@
+"""Public SSH keys as `authorized_keys` has them, one a line (sshd(8)); what is no public key is refused."""
+
+import base64
+import binascii
+import re
+
+from tinkbox.model.errors import Invalid, Problem
+from tinkbox.model.text import counted
+
+MAX_TEXT = 64 * 1024
+MAX_KEYS = 64
+KINDS = (
+    "ssh-ed25519", "ssh-rsa", "ecdsa-sha2-nistp256", "ecdsa-sha2-nistp384", "ecdsa-sha2-nistp521",
+    "sk-ssh-ed25519@openssh.com", "sk-ecdsa-sha2-nistp256@openssh.com",
+)  # fmt: skip
+_PRIVATE = re.compile(r"PRIVATE KEY-----|PuTTY-User-Key-File")
+_SSH2 = "---- BEGIN SSH2 PUBLIC KEY ----"
+_KEY = re.compile(
+    rf"(?:\A|.*[ \t])(?P<kind>{'|'.join(map(re.escape, KINDS))})[ \t]+(?P<data>[A-Za-z0-9+/]+=*)(?:[ \t]|\Z)"
+)
+
+
+def public_keys(text: str, what: str) -> tuple[str, ...]:
+    """The keys of a text, each once, in their order; `what` names it in the refusal.
+
+    Raises Invalid for a private key, for a line that is no key, and for a text without any.
+    """
+    if _PRIVATE.search(text):
+        raise Invalid(
+            f"{what} is a PRIVATE key, which must stay where it is: name its public half, the file ending in .pub"
+        )
+    if _SSH2 in text:
+        raise Invalid(f"{what} has the form of SSH2 (RFC 4716): `ssh-keygen -i -f FILE` prints the one that is needed")
+    if len(text) > MAX_TEXT:
+        raise Invalid(f"{what} is longer than {MAX_TEXT // 1024} KiB: a public key is one line")
+    lines = [(number, line.strip()) for number, line in enumerate(text.splitlines(), start=1)]
+    wanted = [(number, line) for number, line in lines if line and not line.startswith("#")]
+    if not wanted:
+        raise Invalid(f"{what} has no public key: `ssh-keygen -t ed25519` makes one, in a file ending in .pub")
+    wrong = [
+        Problem(line=number, text=f"no public key such as ssh-ed25519 AAAA… name@host: {line[:40]!r}")
+        for number, line in wanted
+        if not _is_key(line)
+    ]
+    if wrong:
+        raise Invalid(f"{what} has {counted(len(wrong), 'line')} that is no public SSH key", wrong)
+    keys = tuple(dict.fromkeys(line for _, line in wanted))
+    if len(keys) > MAX_KEYS:
+        raise Invalid(f"{what} has {len(keys)} keys: at most {MAX_KEYS} are taken")
+    return keys
+
+
+def _is_key(line: str) -> bool:
+    """Whether the line has a key whose data say the same kind as the word before it (RFC 4253 §6.6)."""
+    found = _KEY.match(line)
+    if found is None or not line.isprintable():
+        return False
+    try:
+        data = base64.b64decode(found["data"], validate=True)
+    except binascii.Error:
+        return False
+    kind = found["kind"].encode()
+    return (
+        data[:4] == len(kind).to_bytes(4, "big") and data[4 : 4 + len(kind)] == kind and len(data) > 4 + len(kind) + 4
+    )

@@ -1,0 +1,111 @@
+"""What `tinkbox init` proposes, by what it finds on the host; and the configuration that comes of it.  Pure."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from ipaddress import IPv4Address, IPv4Interface, IPv4Network
+from pathlib import Path
+
+from tinkbox.model.diagnosis import Rival
+from tinkbox.model.errors import Invalid
+
+POOL_HOSTS = 100
+# Where nothing else is: a network for machines alone.
+NETWORKS = [IPv4Network(f"172.30.{each}.0/24") for each in range(256)]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HostInterface:
+    """An interface of this host; `outward` has the default route, so that it is a network of people."""
+
+    name: str
+    address: IPv4Interface | None = None
+    outward: bool = False
+    up: bool = True
+
+    def __str__(self) -> str:
+        parts = [str(self.address) if self.address else "no address"]
+        parts += ["the default route: your network"] if self.outward else []
+        parts += [] if self.up else ["down"]
+        return f"{self.name} ({', '.join(parts)})"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Choice:
+    """What was decided; without `data` it is the default folder."""
+
+    interface: str
+    address: IPv4Interface
+    mode: str
+    pool: tuple[IPv4Address, IPv4Address] | None = None
+    data: Path | None = None
+
+
+def proposed_interface(found: Sequence[HostInterface]) -> HostInterface | None:
+    """The one that machines must be on: the only one that is no network of people, else the only one."""
+    inward = [each for each in found if not each.outward]
+    candidates = inward or found
+    return candidates[0] if len(candidates) == 1 else None
+
+
+def proposed_address(chosen: HostInterface, found: Sequence[HostInterface]) -> IPv4Interface:
+    """The address it has, else one of a network that this host has nothing to do with."""
+    if chosen.address is not None:
+        return chosen.address
+    taken = [each.address.network for each in found if each.address is not None]
+    free = next((each for each in NETWORKS if not any(each.overlaps(other) for other in taken)), NETWORKS[0])
+    return IPv4Interface((free.network_address + 1, free.prefixlen))
+
+
+def proposed_mode(others: Sequence[Rival]) -> str:
+    """Beside another server that gives addresses only booting is answered."""
+    return "proxy" if any(each.offered is not None for each in others) else "reservation"
+
+
+def proposed_pool(address: IPv4Interface) -> tuple[IPv4Address, IPv4Address]:
+    """A hundred addresses in the middle of the network, or its upper half where it is small."""
+    first = int(address.network.network_address)
+    last = int(address.network.broadcast_address) - 1
+    if last - first >= 2 * POOL_HOSTS:
+        return IPv4Address(first + POOL_HOSTS), IPv4Address(first + 2 * POOL_HOSTS - 1)
+    begin = first + (last - first) // 2 + 1
+    if begin > last:
+        raise Invalid(f"{address.network} has no room for a pool: give the interface an address of a larger network")
+    return IPv4Address(begin), IPv4Address(last)
+
+
+def config_text(choice: Choice) -> str:
+    """tinkbox.yaml with what differs from the defaults."""
+    return "\n".join(_lines(choice)) + "\n"
+
+
+def persistent_address(choice: Choice) -> str:
+    """How the host keeps an address over a reboot, in the words of what Debian has for that."""
+    return (
+        f"with systemd-networkd, in /etc/systemd/network/{choice.interface}.network:\n"
+        f"    [Match]\n    Name={choice.interface}\n    [Network]\n    Address={choice.address}\n"
+        f"with ifupdown, in /etc/network/interfaces.d/{choice.interface}:\n"
+        f"    auto {choice.interface}\n    iface {choice.interface} inet static\n        address {choice.address}\n"
+    )
+
+
+def _lines(choice: Choice) -> Iterator[str]:
+    yield "# Written by `tinkbox init`: only what differs from the defaults.  docs/operating.md has every key;"
+    yield "# `tinkbox serve --check` looks at this file and says what is wrong."
+    if choice.data is not None:
+        yield f"data: {choice.data}"
+    yield f"interface: {choice.interface}    # the network that machines are on"
+    yield f"address: {choice.address.ip}"
+    if choice.mode != "reservation":
+        yield "dhcp:"
+        yield f"  mode: {choice.mode}    # {_MEANS[choice.mode]}"
+        if choice.pool is not None:
+            yield f"  pool: {choice.pool[0]}-{choice.pool[1]}"
+    if choice.mode in ("pool", "proxy"):
+        yield "# unknown_machines: discover    # let unknown machines introduce themselves, for `tinkbox hardware accept`"
+
+
+_MEANS = {
+    "pool": "any machine that asks gets an address of the pool",
+    "proxy": "another DHCP server gives the addresses; tinkbox only says what to boot",
+    "off": "your DHCP server does all of it; `tinkbox doctor` prints what it has to say",
+}

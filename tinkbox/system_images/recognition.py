@@ -1,0 +1,146 @@
+"""What a file is by its first bytes, and what to do with one that is no disk image.  Pure."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from tinkbox.model.errors import Invalid
+from tinkbox.model.sizes import show_size
+from tinkbox.model.system_image import Compression, Firmware, Format
+from tinkbox.wire.disk.partitions import contents
+
+# Enough for whatever is looked for: the label of an ISO 9660 volume lies at 32 KiB.
+START: Final = 64 << 10
+
+_COMPRESSIONS: Final[Mapping[bytes, Compression]] = {
+    b"\x1f\x8b": Compression.GZIP,
+    b"\xfd7zXZ\x00": Compression.XZ,
+    b"BZh": Compression.BZIP2,
+    b"\x28\xb5\x2f\xfd": Compression.ZSTD,
+}
+QCOW: Final = b"QFI\xfb"
+_UNKNOWN_SIZE: Final = 1 << 62
+_CONVERT: Final = "convert it with `qemu-img convert -f {} -O qcow2 FILE disk.qcow2` and import that"
+
+
+@dataclass(frozen=True, slots=True)
+class _Stranger:
+    """What is told by `magic` at `at`, and is not taken; `advice` says what to do."""
+
+    at: int
+    magic: bytes
+    what: str
+    advice: str
+
+
+_STRANGERS: Final[Sequence[_Stranger]] = (
+    _Stranger(0, b"KDMV", "a VMware disk (vmdk)", _CONVERT.format("vmdk")),
+    _Stranger(0, b"# Disk Descriptor", "the description of a VMware disk (vmdk)", _CONVERT.format("vmdk")),
+    _Stranger(0, b"vhdxfile", "a Hyper-V disk (vhdx)", _CONVERT.format("vhdx")),
+    _Stranger(0, b"conectix", "a Virtual PC disk (vhd)", _CONVERT.format("vpc")),
+    _Stranger(64, b"\x7f\x10\xda\xbe", "a VirtualBox disk (vdi)", _CONVERT.format("vdi")),
+    _Stranger(0, b"QED\0", "a QED disk", _CONVERT.format("qed")),
+    _Stranger(0, b"LUKS", "an encrypted volume (LUKS)", "import an image of the whole disk that is not encrypted"),
+    _Stranger(0, b"PK\x03\x04", "a zip archive", "unpack it, and import the disk image in it"),
+    _Stranger(0, b"7z\xbc\xaf\x27\x1c", "a 7z archive", "unpack it, and import the disk image in it"),
+    _Stranger(0, b"Rar!", "a rar archive", "unpack it, and import the disk image in it"),
+    _Stranger(0, b"\x3a\xff\x26\xed", "an Android sparse image", "convert it with `simg2img FILE disk.raw`"),
+    _Stranger(
+        0, b"hsqs", "a squashfs, which is a root file system, not a disk", "import the disk image (qcow2 or raw)"
+    ),
+    _Stranger(0, b"MZ", "a program for Windows or EFI", "import the disk image (qcow2 or raw)"),
+    _Stranger(0, b"\x7fELF", "a program", "import the disk image (qcow2 or raw)"),
+    *(
+        _Stranger(0, name, "an archive of images", "load it with `tinkbox image load FILE`")
+        for name in (b"blobs/", b"oci-layout", b"index.json", b"manifest.json")
+    ),
+    _Stranger(
+        257,
+        b"ustar",
+        "a tar: a root file system or an appliance (ova), not a disk",
+        "import the disk image (qcow2 or raw) that is published beside it, or is in it",
+    ),
+    _Stranger(
+        0x8001,
+        b"CD001",
+        "the ISO image of an installer or a live system, not an installed disk",
+        "import the cloud image (qcow2 or raw) of that system",
+    ),
+)
+_FOOTER: Final = b"conectix"
+FOOTER_SIZE: Final = 512
+
+
+def compression_of(start: bytes) -> Compression:
+    """How a file that begins so is compressed."""
+    return next((kind for magic, kind in _COMPRESSIONS.items() if start.startswith(magic)), Compression.NONE)
+
+
+def format_of(start: bytes, name: str) -> Format:
+    """What a file is that begins so and is not compressed; `name` is the file's.  Raises Invalid for what cannot be a disk."""
+    if start.startswith(QCOW):
+        return Format.QCOW2
+    if not start:
+        raise Invalid(f"{name} is empty: download it again")
+    for each in _STRANGERS:
+        if start[each.at : each.at + len(each.magic)] == each.magic:
+            raise Invalid(f"{name} is {each.what}: {each.advice}")
+    kind = compression_of(start)
+    if kind is not Compression.NONE:
+        raise Invalid(f"{name} is compressed twice ({kind} inside): decompress it once")
+    _refuse_text(start, name)
+    return Format.RAW
+
+
+def refuse_footer(end: bytes, name: str) -> None:
+    """Raise Invalid for a fixed VHD, a raw disk that tells what it is at its end."""
+    if end.startswith(_FOOTER):
+        raise Invalid(f"{name} is a Virtual PC disk (vhd): {_CONVERT.format('-f vpc FILE')}")
+
+
+def refuse_no_disk(start: bytes, name: str) -> None:
+    """Raise Invalid for a raw disk without a partition table; `start` are its first bytes."""
+    found = contents(lambda offset, length: start[offset : offset + length], _UNKNOWN_SIZE)
+    if any(each.kind in ("GPT", "MBR") for each in found):
+        return
+    whole = next((each.kind for each in found if each.offset == 0), "")
+    if whole:
+        raise Invalid(
+            f"{name} is a file system ({whole}), not a disk with partitions: no firmware would boot it; "
+            "import the disk image (qcow2 or raw) that is published beside it"
+        )
+    raise Invalid(
+        f"{name} is no disk image: its first {show_size(len(start))} have neither a GPT nor an MBR, and it is no qcow2; "
+        "check what was downloaded"
+    )
+
+
+def _refuse_text(start: bytes, name: str) -> None:
+    text = start[:4096]
+    lowered = text.lstrip(b"\xef\xbb\xbf \t\r\n").lower()
+    if lowered.startswith((b"<!doctype", b"<html", b"<?xml", b"<head", b"<body")):
+        raise Invalid(
+            f"{name} is a web page, not a disk image: its address was a page's, or it is gone; download it again"
+        )
+    if all(byte >= 0x20 or byte in b"\t\r\n\f" for byte in text):
+        raise Invalid(f"{name} is a text, not a disk image: check what was downloaded")
+
+
+# Partition types (UEFI specification §5.3.3, and GRUB's), as they lie on the disk.
+_EFI_SYSTEM: Final = bytes.fromhex("28732ac11ff8d211ba4b00a0c93ec93b")
+_BIOS_BOOT: Final = b"Hah!IdontNeedEFI"
+_EFI_IN_MBR: Final = 0xEF
+_BOOT_CODE: Final = 440
+_GPT: Final = b"EFI PART"
+
+
+def firmware_of(start: bytes) -> tuple[Firmware, ...]:
+    """Which firmware a disk is made for, by its boot code and its partitions' types; both where nothing tells."""
+    types = {start[450 + 16 * number] for number in range(4)} if len(start) >= 512 else set()
+    entries = start[1024 : 1024 + 128 * 128] if start[512:520] == _GPT else start[8192 : 8192 + 128 * 128]
+    kinds = {entries[place : place + 16] for place in range(0, len(entries), 128)}
+    has_gpt = _GPT in (start[512:520], start[4096:4104])
+    uefi = _EFI_IN_MBR in types or (has_gpt and _EFI_SYSTEM in kinds)
+    bios = any(start[:_BOOT_CODE]) and (not has_gpt or _BIOS_BOOT in kinds or not uefi)
+    found = tuple(kind for kind, there in ((Firmware.BIOS, bios), (Firmware.UEFI, uefi)) if there)
+    return found or (Firmware.BIOS, Firmware.UEFI)

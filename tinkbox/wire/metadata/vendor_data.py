@@ -1,0 +1,79 @@
+"""Vendor-data: what the appliance asks of an installed system, beside what its operator wrote for it.
+
+cloud-init lays user-data over vendor-data key by key, and a list there is the user's alone.  So only keys stand here that
+users rarely write.  What somebody else wrote stays as it is: both go as parts of one MIME message, theirs last.
+"""
+
+import hashlib
+from typing import Any, Final
+
+import yaml
+
+from tinkbox.model.metadata import Instance
+
+PHONE_HOME: Final = "phone-home"
+REPORT: Final = "report"
+TRIES: Final = 10
+_HEAD: Final = "#cloud-config\n"
+# How a part has to be told that is no cloud-config, by its beginning in lower case (cloud-init's `INCLUSION_TYPES_MAP`).
+_TYPES: Final = (
+    ("#cloud-config-archive", "text/cloud-config-archive"),
+    ("#cloud-config-jsonp", "text/cloud-config-jsonp"),
+    ("#cloud-config", "text/cloud-config"),
+    ("#cloud-boothook", "text/cloud-boothook"),
+    ("#include-once", "text/x-include-once-url"),
+    ("#include", "text/x-include-url"),
+    ("#part-handler", "text/part-handler"),
+    ("## template: jinja", "text/jinja2"),
+    ("#!", "text/x-shellscript"),
+)
+
+
+def vendor_data(instance: Instance) -> str:
+    """All of it for one system."""
+    own, theirs = _HEAD + dumped(_own(instance)), instance.vendor_data
+    if not theirs.strip():
+        return own
+    if theirs.lstrip().lower().startswith(("content-type:", "mime-version:")) or theirs.startswith("H4sI"):
+        return theirs  # a message of its own: nothing is put into it
+    return _message([(_type_of(own), own), (_type_of(theirs), theirs)])
+
+
+def dumped(value: Any) -> str:
+    """YAML as people write it, in the order that is given."""
+    return str(yaml.safe_dump(value, sort_keys=False, default_flow_style=False, allow_unicode=True, width=4096))
+
+
+def _own(instance: Instance) -> dict[str, Any]:
+    defaults, told = instance.defaults, dict[str, Any]()
+    if instance.url:
+        told["phone_home"] = {"url": f"{instance.url}/{PHONE_HOME}", "post": "all", "tries": TRIES}
+        told["reporting"] = {"tinkbox": {"type": "webhook", "endpoint": f"{instance.url}/{REPORT}"}}
+    if defaults.timezone:
+        told["timezone"] = defaults.timezone
+    if defaults.proxy:
+        told["apt"] = {"http_proxy": defaults.proxy, "https_proxy": defaults.proxy}
+    if defaults.ca:
+        told["ca_certs"] = {"trusted": list(defaults.ca)}
+    return told
+
+
+def _type_of(text: str) -> str:
+    begins = text.lstrip().lower()
+    return next((kind for start, kind in _TYPES if begins.startswith(start)), "text/plain")
+
+
+def _message(parts: list[tuple[str, str]]) -> str:
+    """A MIME message (RFC 2046 §5.1), the same for the same parts."""
+    whole = "".join(text for _, text in parts)
+    boundary = f"tinkbox-{hashlib.sha256(whole.encode(errors='replace')).hexdigest()[:32]}"
+    lines = [f'Content-Type: multipart/mixed; boundary="{boundary}"', "MIME-Version: 1.0", ""]
+    for index, (kind, text) in enumerate(parts, 1):
+        lines += [f"--{boundary}", f'Content-Type: {kind}; charset="utf-8"', "MIME-Version: 1.0"]
+        lines += [
+            "Content-Transfer-Encoding: 8bit",
+            f'Content-Disposition: attachment; filename="part-{index}"',
+            "",
+            text,
+        ]
+    return "\n".join([*lines, f"--{boundary}--", ""])

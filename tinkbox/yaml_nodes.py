@@ -1,0 +1,180 @@
+"""YAML as nodes: every problem names its line, and scalars keep their literal text.
+
+`MODE: 0644` stays `0644` and `COMPRESSED: true` stays `true`, as Go's decoders have them.
+"""
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, TypeVar
+
+import yaml
+from yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
+
+from tinkbox.model.errors import Invalid, Problem
+from tinkbox.model.spelling import meant
+
+MAX_ALIASES = 100
+MAX_NODES = 100_000  # two seconds of a processor
+MAX_VALUES = 100_000
+MAX_DEPTH = 64
+_TAG = "tag:yaml.org,2002:"
+_INTEGER = re.compile(r"[-+]?(?:0|[1-9][0-9]{0,17})\Z")
+_NUMBER = re.compile(r"[-+]?(?:0|[1-9][0-9]{0,17})(?:\.[0-9]{1,18})?(?:[eE][-+]?[0-9]{1,3})?\Z")
+T = TypeVar("T")
+
+
+def compose(text: str) -> list[Node]:
+    """The documents of a text, in their order; raises Invalid that says where it is no YAML."""
+    try:
+        return list(yaml.compose_all(text, Loader=_Loader))
+    except yaml.MarkedYAMLError as error:
+        # Within a block of text a tab is none of YAML's business.
+        if (tab := re.search(r"^ *\t", text, re.MULTILINE)) is not None:
+            raise not_yaml("a tab: YAML is indented with spaces", text.count("\n", 0, tab.start()) + 1) from None
+        place = error.problem_mark.line + 1 if error.problem_mark else None
+        context = f"{error.context}: " if error.context else ""
+        raise not_yaml(f"not valid YAML: {context}{error.problem}", place) from None
+    except (yaml.YAMLError, RecursionError) as error:
+        raise not_yaml(f"not valid YAML: {' '.join(str(error).split())[:200]}") from None
+
+
+def not_yaml(text: str, line: int | None = None) -> Invalid:
+    return Invalid("this is not valid YAML", [Problem(line=line, text=text)])
+
+
+def line_of(node: Node) -> int:
+    """The line a node begins on, counted from 1."""
+    return int(node.start_mark.line) + 1
+
+
+def path(key: str, name: str) -> str:
+    return f"{key}.{name}" if key else name
+
+
+def is_null(node: Node) -> bool:
+    return isinstance(node, ScalarNode) and node.tag == f"{_TAG}null"
+
+
+class _Loader(yaml.SafeLoader):
+    """Composes, and refuses a text that is small only because it is written in aliases, or that is nothing but nodes."""
+
+    aliases = 0
+    nodes = 0
+
+    def compose_node(self, parent: Node | None, index: Any) -> Node | None:
+        self.nodes += 1
+        if self.nodes > MAX_NODES:
+            raise not_yaml(f"more than {MAX_NODES} values: split it over several files")
+        if self.check_event(yaml.AliasEvent):
+            self.aliases += 1
+            if self.aliases > MAX_ALIASES:
+                raise not_yaml(f"more than {MAX_ALIASES} aliases are not expanded")
+        node: Node | None = super().compose_node(parent, index)
+        return node
+
+
+class NodeReader:
+    """Reads nodes into values and notes what does not fit; what it cannot read becomes empty.
+
+    `key` is always the path of the node that is read, as problems show it.
+    """
+
+    def __init__(self) -> None:
+        self.problems: list[Problem] = []
+        self._values = 0
+
+    def refuse(self, node: Node, key: str, text: str) -> None:
+        self.problems.append(Problem(line=line_of(node), key=key, text=text))
+
+    def unknown(self, node: ScalarNode, key: str, known: Sequence[str]) -> None:
+        """Note a key that means nothing here."""
+        self.refuse(node, path(key, node.value), f"unknown key {node.value}; {meant(node.value, known)}")
+
+    def fields(self, node: Node, key: str, known: Sequence[str]) -> dict[str, Node]:
+        """The known keys of a mapping with their values."""
+        if not isinstance(node, MappingNode):
+            self.refuse(node, key, f"expected keys with values: {', '.join(known)}")
+            return {}
+        found: dict[str, Node] = {}
+        for name, value in self.pairs(node, key):
+            if name.value in known:
+                found[name.value] = value
+            else:
+                self.unknown(name, key, known)
+        return found
+
+    def pairs(self, node: MappingNode, key: str) -> Iterator[tuple[ScalarNode, Node]]:
+        """The keys of a mapping, each once, with their values."""
+        seen: set[str] = set()
+        for name_node, value in node.value:
+            if not isinstance(name_node, ScalarNode):
+                self.refuse(name_node, key, "a key must be text")
+                continue
+            name = name_node.value
+            if name in seen:
+                self.refuse(name_node, path(key, name), f"key {name} is given twice")
+            elif name == "<<":
+                self.refuse(name_node, path(key, name), "merge keys are not supported: write the values out")
+            else:
+                seen.add(name)
+                yield name_node, value
+
+    def items(self, node: Node | None, key: str, read: Callable[[Node, str], T]) -> tuple[T, ...]:
+        """What `read` makes of each node of a list."""
+        if node is None or is_null(node):
+            return ()
+        if not isinstance(node, SequenceNode):
+            self.refuse(node, key, "expected a list")
+            return ()
+        return tuple(read(item, f"{key}[{index}]") for index, item in enumerate(node.value))
+
+    def scalar(self, node: Node, key: str) -> str:
+        """The literal text of a scalar; null is empty."""
+        if not isinstance(node, ScalarNode):
+            self.refuse(node, key, "expected text (quote it if it begins with { or [)")
+            return ""
+        return "" if is_null(node) else str(node.value)
+
+    def text(self, fields: Mapping[str, Node], name: str, key: str) -> str:
+        return self.scalar(fields[name], path(key, name)) if name in fields else ""
+
+    def flag(self, node: Node, key: str, *, absent: bool = False) -> bool:
+        """True or false, in any case."""
+        text = self.scalar(node, key).strip().lower()
+        if text not in ("", "true", "false"):
+            self.refuse(node, key, f"expected true or false, not {text[:40]!r}")
+        return text == "true" if text else absent
+
+    def number(self, node: Node, key: str, what: str, most: int) -> int:
+        """A whole number from 0 to `most`; `what` names it in the problem."""
+        text = self.scalar(node, key)
+        if text and (not re.fullmatch(r"[0-9]{1,10}", text) or int(text) > most):
+            self.refuse(node, key, f"expected {what} as a whole number, at most {most}, not {text[:40]!r}")
+            return 0
+        return int(text or 0)
+
+    def plain(self, node: Node, key: str, depth: int = 0) -> Any:
+        """Anything, as JSON would have it: neither dates nor octal numbers nor yes and no."""
+        self._values += 1
+        # An alias may stand inside of what it names, and aliases of aliases grow without end.
+        if self._values > MAX_VALUES or depth > MAX_DEPTH:
+            raise not_yaml(f"more than {MAX_VALUES} values, or {MAX_DEPTH} within each other", line_of(node))
+        if isinstance(node, MappingNode):
+            pairs = self.pairs(node, key)
+            return {name.value: self.plain(value, path(key, name.value), depth + 1) for name, value in pairs}
+        if isinstance(node, SequenceNode):
+            return [self.plain(item, f"{key}[{index}]", depth + 1) for index, item in enumerate(node.value)]
+        return _json_scalar(node) if isinstance(node, ScalarNode) else None
+
+
+def _json_scalar(node: ScalarNode) -> Any:
+    text = str(node.value)
+    if node.style is not None or node.tag == f"{_TAG}str":
+        return text
+    if node.tag == f"{_TAG}null":
+        return None
+    if text.lower() in ("true", "false"):
+        return text.lower() == "true"
+    if _INTEGER.match(text):
+        return int(text)
+    return float(text) if _NUMBER.match(text) else text

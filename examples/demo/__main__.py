@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from examples.demo.account import account, news
+from examples.demo.account import account
 from examples.demo.appliance import Appliance, ApplianceFailed
 from examples.demo.operator import Command, Operator, OperatorFailed
 from examples.lab.console import ConsoleTimeout
@@ -25,10 +25,10 @@ from examples.lab.firmware import Firmware
 from examples.lab.machine import EmulatorDied, Machine
 from examples.lab.network import Network
 from examples.lab.processes import signals_unwind
-from tinkbox.wire.messages.status import Snapshot
 
 SYSTEM = "debian-13"
 USER = "debian"
+ACTIONS = ("install-image", "reboot")
 MAC = "08:00:27:00:00:01"
 NAME = "server001"
 ADDRESS = "172.30.0.21"
@@ -81,14 +81,13 @@ def provision(firmware: Firmware, executable: list[str], build: Path, work: Path
         tell(started, f"the appliance serves {network.address}")
         operator = Operator(network, appliance, work, say=lambda text: tell(started, text))
         operator.types("hardware", "add", MAC, "--name", NAME, "--ip", ADDRESS)
-        operator.types("image", "load", *sorted((build / "images").glob("*.tar")))
+        operator.types("image", "load", *(build / "images" / f"{name}.tar" for name in ACTIONS))
         operator.types(
             *("image", "import", build / "system-images" / f"{SYSTEM}.qcow2"),
             *("--id", SYSTEM, "--default-user", USER, "--scratch", work),
         )
-        watch = Watch(appliance, started)
         install = operator.begins("install", SYSTEM, NAME, "--ssh-key", operator.public_key)
-        until(lambda: install.ended or watch.look().workflows, START_SECONDS, "the workflow of tinkbox install")
+        until(lambda: install.ended or appliance.snapshot().workflows, START_SECONDS, "the workflow of tinkbox install")
         if install.ended:
             install.succeed()
         # OVMF, told by iPXE to go on, would spend a minute on each of HTTP boot's two kinds before the disk,
@@ -99,47 +98,38 @@ def provision(firmware: Firmware, executable: list[str], build: Path, work: Path
         ) as machine:
             machine.power_on()
             tell(started, f"the machine is powered on: {firmware}, an empty disk")
+            watch = Watch(appliance, machine, install)
             try:
-                until(lambda: watch.over(machine, install), INSTALL_SECONDS, "the end of tinkbox install")
+                until(watch.over, INSTALL_SECONDS, "the end of tinkbox install")
                 install.succeed()
                 operator.logs_in(f"{USER}@{ADDRESS}", LOGIN_SECONDS)
+                if not any(each in line for each in operator.host_keys() for line in install.lines):
+                    raise DemoFailed("the host key of the installed system is another than the one it told")
             except (DemoFailed, ApplianceFailed, OperatorFailed, ConsoleTimeout) as failure:
                 where = f"{failure}\nlast seen: {watch.stage or 'nothing'}"
                 last = f"the machine's console:\n{machine.console.tail()}\nthe appliance:\n{appliance.last_lines()}"
                 raise DemoFailed(f"{where}\n{last}") from None
-            watch.look()
-            tell(started, "the installed system let the operator in")
+            tell(started, "the installed system let the operator in, and has the host key that it told the appliance")
             print("\n" + account(appliance.timeline(MAC)))
 
 
 class Watch:
-    """Prints what changed since it last looked, as one line each."""
+    """Looks whether there is still something to wait for."""
 
-    def __init__(self, appliance: Appliance, started: float) -> None:
+    def __init__(self, appliance: Appliance, machine: Machine, install: Command) -> None:
         self._appliance = appliance
-        self._started = started
-        self._before: Snapshot | None = None
+        self._machine = machine
+        self._install = install
+        self.stage = ""  # where the machine was seen last
 
-    @property
-    def stage(self) -> str:
-        """Where the machine was seen last."""
-        return self._before.machines[0].stage if self._before and self._before.machines else ""
-
-    def look(self) -> Snapshot:
+    def over(self) -> bool:
+        """Whether `tinkbox install` has ended; raises DemoFailed when the machine is off before."""
         self._appliance.check()
-        now = self._appliance.snapshot()
-        for line in news(self._before, now):
-            tell(self._started, line)
-        self._before = now
-        return now
-
-    def over(self, machine: Machine, command: Command) -> bool:
-        """Look whether the command has ended; raises DemoFailed when the machine is off before."""
-        self.look()
-        if command.ended:
+        self.stage = next((each.stage for each in self._appliance.snapshot().machines), "")
+        if self._install.ended:
             return True
-        machine.check()
-        if not machine.running:
+        self._machine.check()
+        if not self._machine.running:
             raise DemoFailed("the machine is off")
         return False
 

@@ -24,7 +24,7 @@ class Command:
         self._process = process
         self._name = name
         self._say = say
-        self._lines: list[str] = []
+        self.lines: list[str] = []
         self._reader = threading.Thread(target=self._read, name=name, daemon=True)
         self._reader.start()
 
@@ -37,7 +37,7 @@ class Command:
         status = self._process.wait()
         self._reader.join()
         if status:
-            last = "\n".join(f"    {line}" for line in self._lines[-LAST_LINES:])
+            last = "\n".join(f"    {line}" for line in self.lines[-LAST_LINES:])
             raise OperatorFailed(f"{self._name} ended with {status}:\n{last}")
 
     def _read(self) -> None:
@@ -45,7 +45,7 @@ class Command:
         with self._process.stdout as lines:
             for line in lines:
                 text = line.decode(errors="replace").rstrip()
-                self._lines.append(text)
+                self.lines.append(text)
                 self._say(f"  {text}")
 
 
@@ -78,6 +78,12 @@ class Operator:
         self._say(f"$ {shown}")
         process = self._network.start(self._appliance.command_line(*words), stdout=subprocess.PIPE)
         return Command(process, shown, self._say)
+
+    def host_keys(self) -> list[str]:
+        """The fingerprints of what was logged in to, such as SHA256:…"""
+        command = ["ssh-keygen", "-l", "-f", str(self._hosts)]
+        told = subprocess.run(command, check=True, timeout=60, stdout=subprocess.PIPE, text=True).stdout
+        return [line.split()[1] for line in told.splitlines()]
 
     def _shown(self, words: Sequence[str | Path]) -> str:
         """As a person types it, who stands in the right folder."""

@@ -153,7 +153,7 @@ $(BUILD)/demo/disk.img.zst: examples/demo/disk.py $(wildcard examples/demo/files
 # Debian as its cloud images have it, from its packages.
 SUITE_debian-12 := bookworm
 SUITE_debian-13 := trixie
-$(BUILD)/system-images/%.qcow2: packaging/cloud_image.py packaging/cloud_root.py packaging/gpt.py | packages-systems
+$(BUILD)/system-images/%.qcow2: packaging/cloud_image.py packaging/cloud_root.py packaging/cloud_partitions.py | packages-systems
 	$(PYTHON) packaging/cloud_image.py $(SUITE_$*) --output $@ --cache $(BUILD)/debs
 
 LAB := packages-lab dist/tinkbox $(BUILD)/osie/x86_64/initramfs $(BUILD)/images/.ready $(BUILD)/demo/disk.img.zst

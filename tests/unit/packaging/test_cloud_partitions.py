@@ -18,8 +18,8 @@ SECTORS = 1 << 16
 
 
 @pytest.fixture(scope="module")
-def gpt() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("packaging_gpt", PACKAGING / "gpt.py")
+def partitions() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("packaging_cloud_partitions", PACKAGING / "cloud_partitions.py")
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
@@ -29,17 +29,17 @@ def gpt() -> ModuleType:
 
 
 @pytest.fixture
-def disk(gpt: ModuleType, tmp_path: Path) -> Path:
+def disk(partitions: ModuleType, tmp_path: Path) -> Path:
     """The partition behind has the lower number, as in Debian's images."""
     parts = [
-        gpt.Partition(number=1, kind=gpt.LINUX_ROOT_X86_64, identity=FIRST, first=8192, sectors=4096),
-        gpt.Partition(number=14, kind=gpt.BIOS_BOOT, identity=SECOND, first=2048, sectors=6144),
+        partitions.Partition(number=1, kind=partitions.LINUX_ROOT_X86_64, identity=FIRST, first=8192, sectors=4096),
+        partitions.Partition(number=14, kind=partitions.BIOS_BOOT, identity=SECOND, first=2048, sectors=6144),
     ]
-    begin, end = gpt.table(parts, disk=DISK, sectors=SECTORS)
+    begin, end = partitions.table(parts, disk=DISK, sectors=SECTORS)
     path = tmp_path / "disk.raw"
     with path.open("wb") as file:
         file.write(begin)
-        file.truncate(SECTORS * gpt.SECTOR)
+        file.truncate(SECTORS * partitions.SECTOR)
         file.seek(-len(end), os.SEEK_END)
         file.write(end)
     return path
@@ -52,7 +52,7 @@ def sfdisk(*words: str | Path) -> str:
     return subprocess.run(command, check=True, env=environment, stdout=subprocess.PIPE, text=True).stdout
 
 
-def test_partitions_have_their_numbers_places_and_identities(gpt: ModuleType, disk: Path) -> None:
+def test_partitions_have_their_numbers_places_and_identities(partitions: ModuleType, disk: Path) -> None:
     table = json.loads(sfdisk("--json", disk))["partitiontable"]
     assert (table["label"], UUID(table["id"]), table["lastlba"]) == ("gpt", DISK, SECTORS - 34)
     told = [
@@ -60,12 +60,12 @@ def test_partitions_have_their_numbers_places_and_identities(gpt: ModuleType, di
         for each in table["partitions"]
     ]
     assert told == [("1", 8192, 4096, FIRST), ("14", 2048, 6144, SECOND)]
-    assert [UUID(each["type"]) for each in table["partitions"]] == [gpt.LINUX_ROOT_X86_64, gpt.BIOS_BOOT]
+    assert [UUID(each["type"]) for each in table["partitions"]] == [partitions.LINUX_ROOT_X86_64, partitions.BIOS_BOOT]
 
 
-def test_both_copies_of_the_table_are_good(gpt: ModuleType, disk: Path) -> None:
+def test_both_copies_of_the_table_are_good(partitions: ModuleType, disk: Path) -> None:
     assert "No errors detected" in sfdisk("--verify", disk)
     with disk.open("r+b") as file:
-        file.seek(gpt.SECTOR)
-        file.write(bytes(gpt.SECTOR))
+        file.seek(partitions.SECTOR)
+        file.write(bytes(partitions.SECTOR))
     assert len(json.loads(sfdisk("--json", disk))["partitiontable"]["partitions"]) == 2

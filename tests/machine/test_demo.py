@@ -145,7 +145,7 @@ def test_demo_installs_a_machine_and_accounts_for_its_time(firmware: str) -> Non
         running.leave_nothing()
     assert any(LET_IN in line for line in printed), "\n".join(printed)
     account = printed[printed.index(next(line for line in printed if re.match(r" +after  what +took$", line))) + 1 :]
-    entries = [re.match(r" *([\d.]+) s  (.+?)(?: {2,}([\d.]+) s)?$", line) for line in account[: account.index("")]]
+    entries = [re.match(r" *([\d.]+) s  (.+?)(?: {2,}([\d.]+) s)?$", line) for line in account]
     shown = [(float(entry[1]), entry[2], entry[3]) for entry in entries if entry]
     assert len(shown) == len(entries), "\n".join(account)
     # How often cloud-init tells what it does is its own affair.

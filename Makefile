@@ -3,6 +3,7 @@
 
 PYTHON   ?= /usr/bin/python3
 FIRMWARE ?= bios
+SYSTEM   ?= debian-13
 VENV     := .venv
 BIN      := $(VENV)/bin
 BUILD    := build
@@ -158,8 +159,8 @@ $(BUILD)/system-images/%.qcow2: packaging/cloud_image.py packaging/cloud_root.py
 
 LAB := packages-lab dist/tinkbox $(BUILD)/osie/x86_64/initramfs $(BUILD)/images/.ready $(BUILD)/demo/disk.img.zst
 
-demo: packages-systems dist/tinkbox $(BUILD)/osie/x86_64/initramfs $(BUILD)/images/.ready $(BUILD)/system-images/debian-13.qcow2
-	@$(BIN)/python -m examples.demo --firmware $(FIRMWARE) --tinkbox dist/tinkbox --build $(BUILD)
+demo: packages-systems dist/tinkbox $(BUILD)/osie/x86_64/initramfs $(BUILD)/images/.ready $(BUILD)/system-images/$(SYSTEM).qcow2
+	@$(BIN)/python -m examples.demo --system $(SYSTEM) --firmware $(FIRMWARE) --tinkbox dist/tinkbox --build $(BUILD)
 
 # What the tests use, as far as it can be made side by side: what unpacks packages that apt brings comes behind the others.
 TESTED := dist/tinkbox $(BUILD)/osie/x86_64/initramfs $(BUILD)/images/.ready $(BUILD)/images/.services $(BUILD)/demo/disk.img.zst \
@@ -195,7 +196,7 @@ unit: $(BIN)/.ready
 # the fault matrix; every firmware in every mode of DHCP.  PART is what to run of it, such as tests/machine/test_firmware.py.
 PART := tests
 campaign: $(BEFORE_TESTED) packages-arm64
-	+$(SIDE_BY_SIDE) tested osie-aarch64
+	+$(SIDE_BY_SIDE) tested osie-aarch64 $(BUILD)/system-images/debian-12.qcow2
 	HYPOTHESIS_PROFILE=deep $(BIN)/python -m pytest $(PART) --ignore=tests/bench --timeout 7200
 
 bench: packages-test packages-bench $(LAB)

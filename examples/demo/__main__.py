@@ -26,7 +26,7 @@ from examples.lab.machine import EmulatorDied, Machine
 from examples.lab.network import Network
 from examples.lab.processes import signals_unwind
 
-SYSTEM = "debian-13"
+SYSTEMS = ("debian-13", "debian-12")
 USER = "debian"
 ACTIONS = ("install-image", "reboot")
 MAC = "08:00:27:00:00:01"
@@ -46,13 +46,14 @@ class DemoFailed(Exception):
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m examples.demo", description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--firmware", choices=("bios", "uefi"), default="bios")
+    parser.add_argument("--system", choices=SYSTEMS, default=SYSTEMS[0], help="what is installed")
     parser.add_argument("--tinkbox", type=Path, help="the executable; without it, this checkout runs")
     parser.add_argument("--build", type=Path, default=Path("build"), help="where OSIE and images were built")
     arguments = parser.parse_args()
     executable = [str(arguments.tinkbox.resolve())] if arguments.tinkbox else [sys.executable, "-m", "tinkbox"]
     with signals_unwind(), working_folder() as work:
         try:
-            provision(arguments.firmware, executable, arguments.build.resolve(), work)
+            provision(arguments.system, arguments.firmware, executable, arguments.build.resolve(), work)
         except (DemoFailed, ApplianceFailed, OperatorFailed, ConsoleTimeout, EmulatorDied) as failure:
             kept = arguments.build / f"demo-failed-{arguments.firmware}"
             shutil.rmtree(kept, ignore_errors=True)
@@ -72,7 +73,7 @@ def working_folder() -> Iterator[Path]:
         yield Path(folder)
 
 
-def provision(firmware: Firmware, executable: list[str], build: Path, work: Path) -> None:
+def provision(system: str, firmware: Firmware, executable: list[str], build: Path, work: Path) -> None:
     """Everything from the empty disk to the operator's login."""
     started = time.monotonic()
     with Network() as network:
@@ -83,10 +84,10 @@ def provision(firmware: Firmware, executable: list[str], build: Path, work: Path
         operator.types("hardware", "add", MAC, "--name", NAME, "--ip", ADDRESS)
         operator.types("image", "load", *(build / "images" / f"{name}.tar" for name in ACTIONS))
         operator.types(
-            *("image", "import", build / "system-images" / f"{SYSTEM}.qcow2"),
-            *("--id", SYSTEM, "--default-user", USER, "--scratch", work),
+            *("image", "import", build / "system-images" / f"{system}.qcow2"),
+            *("--id", system, "--default-user", USER, "--scratch", work),
         )
-        install = operator.begins("install", SYSTEM, NAME, "--ssh-key", operator.public_key)
+        install = operator.begins("install", system, NAME, "--ssh-key", operator.public_key)
         until(lambda: install.ended or appliance.snapshot().workflows, START_SECONDS, "the workflow of tinkbox install")
         if install.ended:
             install.succeed()

@@ -23,6 +23,7 @@ pytestmark = [pytest.mark.machine, pytest.mark.timeout(2400)]
 MARK = "TINKBOX_TEST_RUN"
 LET_IN = "the installed system let the operator in, and has the host key that it told the appliance"
 ACTIONS = ("image", "first boot")
+NEWEST, BEFORE = "debian-13", "debian-12"
 ADDRESS = [Stage.DISCOVER, Stage.OFFERED, Stage.REQUESTED, Stage.LEASED]
 BOOT = [Stage.SCRIPT, Stage.KERNEL, Stage.RAMDISK, Stage.TICKET, Stage.CLOCK, Stage.SESSION, Stage.WORKER]
 STAGES = {
@@ -37,11 +38,11 @@ GONE_SECONDS = 30.0
 class Demo:
     """`python -m examples.demo`: `process`, and what belongs to it, known by a mark in the environment and by `folder`."""
 
-    def __init__(self, firmware: str, folder: Path) -> None:
+    def __init__(self, firmware: str, folder: Path, system: str) -> None:
         for path in (
             "build/osie/x86_64/initramfs",
             "build/images/install-image.tar",
-            "build/system-images/debian-13.qcow2",
+            f"build/system-images/{system}.qcow2",
         ):
             built(path)
         self.folder = folder
@@ -49,7 +50,7 @@ class Demo:
         name, _, value = self._mark.partition("=")
         places = ["--tinkbox", str(built("dist/tinkbox")), "--build", str(built("build"))]
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "examples.demo", "--firmware", firmware, *places],
+            [sys.executable, "-m", "examples.demo", "--system", system, "--firmware", firmware, *places],
             cwd=ROOT,
             env={**os.environ, name: value, "TMPDIR": str(folder)},
             stdin=subprocess.DEVNULL,
@@ -103,9 +104,9 @@ class Demo:
 
 
 @contextmanager
-def demo(firmware: str) -> Iterator[Demo]:
+def demo(firmware: str, system: str = NEWEST) -> Iterator[Demo]:
     with tempfile.TemporaryDirectory(prefix="tinkbox-test-") as folder:
-        running = Demo(firmware, Path(folder))
+        running = Demo(firmware, Path(folder), system)
         try:
             yield running
         finally:
@@ -135,9 +136,15 @@ def mounts(*what: str) -> list[str]:
     return [line for line in lines if any(each in line for each in what)]
 
 
-@pytest.mark.parametrize("firmware", [pytest.param(each, marks=rotation.mark(each, [*STAGES])) for each in STAGES])
-def test_demo_installs_a_machine_and_accounts_for_its_time(firmware: str) -> None:
-    with demo(firmware) as running:
+@pytest.mark.parametrize(
+    ("system", "firmware"),
+    [
+        *(pytest.param(NEWEST, each, marks=rotation.mark(each, [*STAGES])) for each in STAGES),
+        *(pytest.param(BEFORE, each, marks=pytest.mark.campaign) for each in STAGES),
+    ],
+)
+def test_demo_installs_a_machine_and_accounts_for_its_time(system: str, firmware: str) -> None:
+    with demo(firmware, system) as running:
         printed = list(running.lines())
         if died := next((line for line in printed if EmulatorDied.SAID in line), ""):
             raise EmulatorDied(died)

@@ -6,7 +6,7 @@ import pytest
 
 from tests.integration.api.door import Door
 from tests.integration.engine.appliance import HELLO, hardware, mac
-from tests.unit.model.test_ssh_keys import key
+from tests.unit.model.test_ssh_keys import key as ssh_key
 from tinkbox.model.kubernetes import identity
 
 MAC = "52:54:00:12:34:56"
@@ -334,7 +334,7 @@ async def test_a_machine_that_cannot_be_is_not_added(door: Door, wanted: dict[st
     assert await door.done("GET", "/v1/hardware") == []
 
 
-KEYS = [key(number=1), key(number=2)]
+KEYS = [ssh_key(number=1), ssh_key(number=2)]
 
 
 async def test_templates_of_the_program_are_listed_validated_and_used(door: Door) -> None:

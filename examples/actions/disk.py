@@ -30,21 +30,21 @@ class Disk:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self._is_device = False
+        self.is_device = False
         self._descriptor = self._opened()
         self.capacity = os.lseek(self._descriptor, 0, os.SEEK_END)
         self.sector = self._sector()
-        self.zeroes_quickly = not self._is_device or self._device_zeroes()
+        self.zeroes_quickly = not self.is_device or self._device_zeroes()
 
     def _opened(self) -> int:
         path = self.path
         try:
             mode = path.stat().st_mode
-            self._is_device = stat.S_ISBLK(mode)
-            if not (self._is_device or stat.S_ISREG(mode)):
+            self.is_device = stat.S_ISBLK(mode)
+            if not (self.is_device or stat.S_ISREG(mode)):
                 raise Failure("DiskNotFound", f"{path} is no disk")
             # On a block device O_EXCL means: not while it is mounted.
-            return os.open(path, os.O_RDWR | os.O_CLOEXEC | (os.O_EXCL if self._is_device else 0))
+            return os.open(path, os.O_RDWR | os.O_CLOEXEC | (os.O_EXCL if self.is_device else 0))
         except OSError as error:
             reason = {errno.ENOENT: "DiskNotFound", errno.EBUSY: "DiskBusy"}.get(error.errno or 0, "DiskUnusable")
             hint = ": it is mounted, or a part of a RAID or of LVM" if reason == "DiskBusy" else ""
@@ -52,7 +52,7 @@ class Disk:
 
     @property
     def is_partition(self) -> bool:
-        return self._is_device and (self._sysfs() / "partition").exists()
+        return self.is_device and (self._sysfs() / "partition").exists()
 
     def write(self, data: bytes | memoryview, place: int) -> None:
         """Raises Failure with WriteFailed, which names the place."""
@@ -79,17 +79,20 @@ class Disk:
     def zero(self, place: int, length: int) -> None:
         """From now on this range reads as zeros."""
         end = place + length
-        aligned = place % self.sector == 0 and length % self.sector == 0
         try:
-            if not self._is_device:
+            if not self.is_device:
                 self._zero_file(place, end)
-            elif not aligned:
+                return
+            start, stop = -(-place // self.sector) * self.sector, end // self.sector * self.sector
+            if start >= stop:
                 self.write(bytes(length), place)
-            else:
-                while place < end:
-                    part = min(_ZEROED_AT_ONCE, end - place)
-                    fcntl.ioctl(self._descriptor, _BLKZEROOUT, struct.pack("=QQ", place, part))
-                    place += part
+                return
+            self.write(bytes(start - place), place)
+            while start < stop:
+                part = min(_ZEROED_AT_ONCE, stop - start)
+                fcntl.ioctl(self._descriptor, _BLKZEROOUT, struct.pack("=QQ", start, part))
+                start += part
+            self.write(bytes(end - stop), stop)
         except OSError as error:
             raise self._failed(place, error) from None
 
@@ -170,7 +173,7 @@ class Disk:
         return Path(f"/sys/dev/block/{os.major(number)}:{os.minor(number)}")
 
     def _sector(self) -> int:
-        if not self._is_device:
+        if not self.is_device:
             return 512
         return int(struct.unpack("=i", fcntl.ioctl(self._descriptor, _BLKSSZGET, bytes(4)))[0])
 

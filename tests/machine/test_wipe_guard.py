@@ -1,6 +1,7 @@
 """An action that wipes a real disk: what somebody else put there stays until a person lets it go, what a workflow put there goes."""
 
 import hashlib
+import re
 import subprocess
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -16,6 +17,7 @@ from tinkbox.model.workflow import State
 
 pytestmark = pytest.mark.machine
 SWAP = f"dd if=/dev/zero of={SECOND_DISK} bs=1M count=4 2>/dev/null && mkswap -L ours {SECOND_DISK} && sync"
+CHOSEN = f'test "$TINKBOX_DISK $DEST_DISK" = "{SECOND_DISK} {SECOND_DISK}" && {SWAP}'
 BY_HAND = f"mke2fs -L homework {SECOND_DISK} && sync"
 
 
@@ -30,6 +32,9 @@ class Story:
     found_ours: State
     refused_again: dict[str, Any]
     missing: dict[str, Any]
+    chosen: State
+    ambiguous: dict[str, Any]
+    by_hint: State
 
 
 def digest(disk: Path) -> str:
@@ -57,10 +62,15 @@ def story(waiting: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[S
         lab.appliance.command("workflow", "retry", first, "--confirm-wipe")
         confirmed = lab.ended(first).state
         found_ours = lab.ended(lab.workflow(ONE, wipe)).state
+        by_size = shell("wipe", CHOSEN, volumes=volumes, disk="largest", wipes=["largest"])
+        chosen = lab.ended(lab.workflow(ONE, by_size)).state
+        ambiguous = outcome(lab, lab.workflow(ONE, shell("none", "true", disk="transport=virtio")))
+        (hint,) = re.findall(r"name it, as by (\S+): ", ambiguous["message"])
+        by_hint = lab.ended(lab.workflow(ONE, shell("hinted", 'test "$TINKBOX_DISK" = /dev/vda', disk=hint))).state
         lab.ended(lab.workflow(ONE, shell("by-hand", BY_HAND, volumes=volumes)))
         refused_again = outcome(lab, lab.workflow(ONE, wipe))
         missing = outcome(lab, lab.workflow(ONE, shell("wipe", SWAP, volumes=volumes, wipes=["/dev/sdq"])))
-        yield Story(lab, refused, untouched, confirmed, found_ours, refused_again, missing)
+        yield Story(lab, refused, untouched, confirmed, found_ours, refused_again, missing, chosen, ambiguous, by_hint)
 
 
 def test_foreign_file_system_is_not_wiped(story: Story) -> None:
@@ -87,3 +97,19 @@ def test_missing_disk_is_reported_with_the_disks_present(story: Story) -> None:
     assert story.missing["reason"] == "NoSuchDisk"
     assert "it has /dev/vda" in story.missing["message"]
     assert SECOND_DISK in story.missing["message"]
+
+
+def test_disk_that_is_chosen_by_its_size_is_the_one_that_its_path_was(story: Story) -> None:
+    """What a workflow left there is known by the disk, whatever the template calls it."""
+    assert story.chosen is State.SUCCESS
+
+
+def test_choice_that_means_two_disks_is_refused_with_both(story: Story) -> None:
+    assert story.ambiguous["reason"] == "DiskAmbiguous"
+    assert "`transport=virtio` means 2 disks of this machine" in story.ambiguous["message"]
+    assert f"{SECOND_DISK} size=67.1M" in story.ambiguous["message"]
+
+
+def test_name_that_the_refusal_proposes_means_one_disk(story: Story) -> None:
+    """These disks have no serial, so it is where one is plugged in, which the OSIE knows without udev."""
+    assert story.by_hint is State.SUCCESS

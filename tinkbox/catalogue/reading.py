@@ -32,7 +32,7 @@ from tinkbox.yaml_nodes import NodeReader, compose, path
 MAX_FILE: Final = 1 << 20
 MAX_SERIAL: Final = 2**31 - 1
 _FILE_KEYS: Final = ("serial", "images")
-_ENTRY_KEYS: Final = (
+ENTRY_KEYS: Final = (
     "title",
     "architectures",
     "resolver",
@@ -113,7 +113,7 @@ class _CatalogueReader(NodeReader):
 
     def entry(self, node: Node, key: str, name: str) -> Iterator[Entry]:
         """An entry for each of its architectures."""
-        found = self.fields(node, key, _ENTRY_KEYS)
+        found = self.fields(node, key, ENTRY_KEYS)
         if not isinstance(node, MappingNode):
             return
         for needed in ("title", "architectures", "resolver", "least_disk"):

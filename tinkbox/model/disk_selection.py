@@ -139,10 +139,10 @@ def _with_conditions(text: str, words: list[str], pick: Pick, shown: str) -> Sel
     texts: list[Text] = []
     sizes: list[Size] = []
     flags: list[bool] = []
-    for word in words:
+    for before, word in zip(["", *words], words, strict=False):
         found = _CONDITION.match(word)
         if found is None:
-            raise Invalid(f"{shown}: {_misplaced(word)}")
+            raise Invalid(f"{shown}: {_misplaced(word, before)}")
         name, relation, value = found[1], found[2], found[3].strip()
         if name not in tuple(Key):
             raise Invalid(f"{shown}: a disk has no {name[:40]}; {meant(name, tuple(Key))}")
@@ -164,11 +164,14 @@ def _with_conditions(text: str, words: list[str], pick: Pick, shown: str) -> Sel
     return Selection(text=text, texts=tuple(texts), sizes=tuple(sizes), rotational=rotational, pick=pick)
 
 
-def _misplaced(word: str) -> str:
+def _misplaced(word: str, before: str) -> str:
     if word in tuple(Pick):
         return f"{word} is the last word, behind the conditions"
     if word in tuple(Key):
         return f"{word} lacks its value, as in {_SUCH[Key(word)]}"
+    cut = _CONDITION.match(before)
+    if cut is not None:
+        return f'a value with a blank stands in quotation marks: {cut[1]}{cut[2]}"{cut[3]} {word[:40]}"'
     near = meant(word.partition("=")[0], (*Pick, *Key))
     return f"{word[:40]!r} is no condition; {near}" if near.startswith("did") else EXPECTED
 

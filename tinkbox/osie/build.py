@@ -81,11 +81,12 @@ def build(
         patterns = "".join((FILES / name).read_text() for name in ("modules.txt", f"modules-{architecture.name}.txt"))
         for pattern in modules.prune(packages, kernel, patterns, tools / "bin" / "busybox"):
             progress(f"no module of kernel {kernel} matches {pattern}")
-        asked = firmware.wanted(packages / "lib" / "modules" / kernel)
+        folder = packages / "lib" / "modules" / kernel
+        asked, needs = firmware.wanted(folder), modules.read_dependencies((folder / "modules.dep").read_text())
         progress("packing the ramdisk")
         shutil.copyfile(packages / "boot" / f"vmlinuz-{kernel}", made / "vmlinuz")
         tree = compose(packages, kernel, worker, architecture)
-        tree.file(f"usr/lib/modules/{kernel}/modules.firmware", firmware.index(asked))
+        tree.file(f"usr/lib/modules/{kernel}/modules.firmware", firmware.index(firmware.inherited(asked, needs)))
         compress(tree.archive(), made / "initramfs", tools, here)
         names, held = ["vmlinuz", "initramfs"], None
         if with_firmware:

@@ -12,6 +12,7 @@ from typing import Final
 from tinkbox.model.errors import Refusal, Unavailable
 from tinkbox.osie.debian import Package, unpack
 from tinkbox.osie.elf import section
+from tinkbox.osie.modules import closure
 from tinkbox.osie.tree import Tree
 
 COMPONENT: Final = "non-free-firmware"
@@ -66,7 +67,22 @@ def wanted(modules: Path) -> dict[str, tuple[str, ...]]:
     found = {}
     for path in sorted(modules.rglob("*.ko*")):
         if path.name.endswith(_ENDS) and (names := asked_for(path)):
-            found[path.name.partition(".ko")[0].replace("-", "_")] = names
+            found[_name(path.name)] = names
+    return found
+
+
+def inherited(
+    asked: Mapping[str, tuple[str, ...]], dependencies: Mapping[str, tuple[str, ...]]
+) -> dict[str, tuple[str, ...]]:
+    """The same with what the modules that a module needs ask for: `qede` drives a card for which `qed` asks.
+
+    `dependencies` are as `modules.read_dependencies` gives them.
+    """
+    found = {}
+    for module in dependencies:
+        needed = {_name(PurePosixPath(each).name) for each in closure([module], dependencies)}
+        if names := {name for each in needed for name in asked.get(each, ())}:
+            found[_name(PurePosixPath(module).name)] = tuple(sorted(names))
     return found
 
 
@@ -86,7 +102,7 @@ def asked_for(module: Path) -> tuple[str, ...]:
 
 
 def index(asked: Mapping[str, tuple[str, ...]]) -> bytes:
-    """The OSIE's `modules.firmware`: a line for each module that asks for firmware, with the names of the files."""
+    """The OSIE's `modules.firmware`: a line for each module whose cards may need firmware, with the names of the files."""
     return "".join(f"{' '.join([module, *names])}\n" for module, names in sorted(asked.items())).encode()
 
 
@@ -136,6 +152,11 @@ def _take(chosen: Chosen, folder: Path, name: str) -> bool:
             chosen.links[at] = "/".join([*up, real])
         return True
     return False
+
+
+def _name(file: str) -> str:
+    """What the kernel calls the module in a file."""
+    return file.partition(".ko")[0].replace("-", "_")
 
 
 def _is_inside(name: str) -> bool:

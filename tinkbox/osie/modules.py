@@ -39,7 +39,7 @@ def choose(
         for pattern, modules in matches.items()
         if not modules and not any(_matches(each, pattern) for each in built_in)
     ]
-    return _closure(wanted, dependencies), unmatched
+    return closure(wanted, dependencies), unmatched
 
 
 def prune(root: Path, kernel: str, patterns: str, busybox: Path) -> list[str]:
@@ -59,7 +59,8 @@ def prune(root: Path, kernel: str, patterns: str, busybox: Path) -> list[str]:
     return unmatched
 
 
-def _closure(wanted: Iterable[str], dependencies: Mapping[str, tuple[str, ...]]) -> set[str]:
+def closure(wanted: Iterable[str], dependencies: Mapping[str, tuple[str, ...]]) -> set[str]:
+    """These modules and all that they depend on."""
     kept: set[str] = set()
     waiting = list(wanted)
     while waiting:

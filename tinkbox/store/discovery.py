@@ -1,7 +1,7 @@
 """Machines that nobody knows, and what the known ones told that they are made of."""
 
 import sqlite3
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from datetime import datetime
 
 from tinkbox.model.discovery import Standing, Stranger
@@ -75,10 +75,10 @@ class DiscoveryTable:
             return inventory_of(row["content"]), datetime.fromisoformat(row["told_at"])
         return None
 
-    def inventories(self) -> list[tuple[str, Inventory]]:
-        """What every known machine told last, by its id."""
-        rows = self._sql.execute("SELECT hardware_id, content FROM inventory ORDER BY hardware_id").fetchall()
-        return [(row["hardware_id"], inventory_of(row["content"])) for row in rows]
+    def inventories(self) -> Iterator[tuple[str, Inventory]]:
+        """What every known machine told last, by its id, one after the other."""
+        for row in self._sql.execute("SELECT hardware_id, content FROM inventory ORDER BY hardware_id"):
+            yield row["hardware_id"], inventory_of(row["content"])
 
 
 def _stranger(row: sqlite3.Row) -> Stranger:

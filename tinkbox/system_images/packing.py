@@ -18,6 +18,7 @@ from tinkbox.model.system_image import (
     LATEST,
     MAX_DISK,
     MAX_ID,
+    MAX_WORDS,
     SOURCE_DIGEST,
     USUAL_MAX_DISK,
     About,
@@ -29,6 +30,7 @@ from tinkbox.model.system_image import (
     Stage,
     SystemImage,
 )
+from tinkbox.model.text import one_line
 from tinkbox.system_images.frames import Frames, Piece, too_large
 from tinkbox.system_images.layout import Layout
 from tinkbox.system_images.reading_process import Content, opened
@@ -229,7 +231,22 @@ def _closed(layout: Layout, config: Config, disk: tuple[str, int], block_map: by
 
 
 def _filled(about: About, known: Source, kind: Format, compression: Compression) -> About:
-    return replace(about, title=about.title or about.id, source=replace(known, format=kind, compression=compression))
+    """What is known, with what was found; texts become such as the image's readers take."""
+    source = replace(
+        known,
+        format=kind,
+        compression=compression,
+        url=one_line(known.url, MAX_WORDS),
+        file=one_line(known.file, MAX_WORDS),
+        signer=one_line(known.signer, MAX_WORDS),
+    )
+    return replace(
+        about,
+        title=one_line(about.title, MAX_WORDS) or about.id,
+        default_user=one_line(about.default_user, MAX_WORDS),
+        licence=one_line(about.licence, MAX_WORDS),
+        source=source,
+    )
 
 
 def _peek(pieces: Iterator[Piece], amount: int) -> tuple[bytes, Iterator[Piece]]:

@@ -50,6 +50,10 @@ _STRANGERS: Final[Sequence[_Stranger]] = (
     ),
     _Stranger(0, b"MZ", "a program for Windows or EFI", "import the disk image (qcow2 or raw)"),
     _Stranger(0, b"\x7fELF", "a program", "import the disk image (qcow2 or raw)"),
+    *(
+        _Stranger(0, name, "an archive of images", "load it with `tinkbox image load FILE`")
+        for name in (b"blobs/", b"oci-layout", b"index.json", b"manifest.json")
+    ),
     _Stranger(
         257,
         b"ustar",

@@ -8,8 +8,9 @@ import re
 from dataclasses import dataclass
 from typing import Final
 
-MOST_PLACES: Final = 64
-MOST_FILES: Final = 32
+# All of it fits many times into the message about what the machine is made of.
+MOST_PLACES: Final = 32
+MOST_FILES: Final = 16
 MOST_TEXT: Final = 128
 # `driver place: `, then what Linux says since 3.12, or Debian's kernels; -2 is ENOENT.
 _MISSING: Final = re.compile(

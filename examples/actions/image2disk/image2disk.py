@@ -11,7 +11,7 @@ from decompression import beginning, compression, decompressed
 from disk import Disk, Stream
 from download import Download
 from failure import Failure, required, run
-from image_start import LONGEST, refuse_web_page
+from image_start import LONGEST, refuse_other_formats, refuse_web_page
 from sizes import MIB
 from variables import flag, number
 
@@ -88,7 +88,10 @@ def copy(download: Download, image: Stream, wanted: Parameters) -> None:
     if not kind and download.total is not None:
         image.fits(download.total)
     told = time.monotonic()
-    for block in decompressed(kind, chunks):
+    raw, blocks = beginning(decompressed(kind, chunks), LONGEST)
+    if wanted.compressed is not False:
+        refuse_other_formats(raw)
+    for block in blocks:
         image.write(block)
         if time.monotonic() - told >= wanted.interval:
             told = time.monotonic()

@@ -11,10 +11,9 @@ from typing import Any, TypeGuard
 
 from failure import Failure
 
-# A disk of 4 TiB in frames of 4 MiB.
-MOST_FRAMES = 1 << 20
+# A disk of 1 TiB in frames of 4 MiB.
+MOST_FRAMES = 1 << 18
 SMALLEST_FRAME, LARGEST_FRAME = 1 << 20, 1 << 24
-SECTOR = 512
 _HEX = re.compile(r"[0-9a-f]{64}\Z")
 
 
@@ -68,7 +67,7 @@ def parse_block_map(text: bytes, blob_size: int) -> BlockMap:
     size, frame_size = document.get("size"), document.get("frame_size")
     if not _is_number(frame_size) or frame_size & (frame_size - 1) or not SMALLEST_FRAME <= frame_size <= LARGEST_FRAME:
         raise _damaged(f"frame_size is {frame_size!r}")
-    if not _is_number(size) or size == 0 or size % SECTOR or size > MOST_FRAMES * frame_size:
+    if not _is_number(size) or size == 0 or size > MOST_FRAMES * frame_size:
         raise _damaged(f"size is {size!r}")
     count = -(-size // frame_size)
     entries = document["frames"]

@@ -1,5 +1,6 @@
 """The firmware's entry for the installed system, on machines with UEFI.  Whatever goes wrong here is only told."""
 
+import os
 import platform
 import re
 import subprocess
@@ -9,6 +10,7 @@ from pathlib import Path
 
 from disk import Disk
 from failure import Failure
+from fat_reading import NotFat, Read, files
 from filesystem import BUSYBOX
 from gpt import EFI_SYSTEM, parse_gpt
 from partitions import TableDamaged
@@ -75,7 +77,8 @@ def _made(
     disk: Disk, head: bytes, image: str, former: frozenset[str], firmware: Path, machine: str, programs: Programs
 ) -> str:
     number, place, identities = _efi_partition(head)
-    loader = _loader(f"{disk.path}@@{place}", machine, programs)
+    device = os.path.realpath(disk.path)
+    loader = _loader(lambda start, length: disk.read(place + start, length), machine)
     variables = firmware / "efivars"
     if not any(variables.iterdir() if variables.is_dir() else ()):
         programs(BUSYBOX, "mount", "-t", "efivarfs", "efivarfs", str(variables))
@@ -84,7 +87,7 @@ def _made(
     for entry in gone:
         programs("efibootmgr", "-q", "-B", "-b", entry.number)
     label = PREFIX + re.sub(r"[^ -~]", "?", image)[:60]
-    programs("efibootmgr", "-q", "-C", "-d", str(disk.path), "-p", str(number), "-L", label, "-l", loader)
+    programs("efibootmgr", "-q", "-C", "-d", device, "-p", str(number), "-L", label, "-l", loader)
     now, _ = parse(programs("efibootmgr", "-v"))
     known = {entry.number for entry in entries} - {entry.number for entry in gone}
     new = [entry.number for entry in now if entry.number not in known and entry.label == label]
@@ -137,13 +140,15 @@ def _efi_partition(head: bytes) -> tuple[int, int, frozenset[str]]:
     raise Failure("BootEntryFailed", "the image has no EFI system partition")
 
 
-def _loader(image: str, machine: str, programs: Programs) -> str:
+def _loader(read: Read, machine: str) -> str:
     """A distribution's own loader, or else the one for removable disks."""
     if machine not in _LOADERS:
         raise Failure("BootEntryFailed", f"no loader is known for {machine}")
     shim, fallback = _LOADERS[machine]
-    files = [line.strip() for line in programs("mdir", "-b", "-/", "-i", image, "::/EFI").splitlines()]
-    found = sorted(path.removeprefix("::") for path in files if not path.endswith("/"))
+    try:
+        found = files(read, "EFI")
+    except NotFat as problem:
+        raise Failure("BootEntryFailed", f"the EFI system partition cannot be read: {problem}") from None
     for name in (shim, fallback):
         for path in found:
             folder, _, file = path.rpartition("/")

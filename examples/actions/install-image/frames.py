@@ -85,7 +85,7 @@ class FrameCopy:
         if self._first is not None:
             put(frames[0], self._first[1])
             self._first, frames = None, frames[1:]
-        each(_runs(frames), copy, CONNECTIONS)
+        each(_runs(frames), copy, CONNECTIONS, self._server.give_up)
         return kept
 
     def _was_begun(self, target: Target) -> bool:
@@ -104,7 +104,7 @@ class FrameCopy:
         wanted = list(frames)
         decompressor = zstandard.ZstdDecompressor()
 
-        def take(number: int, packed: bytes) -> None:
+        def take(number: int, packed: bytearray) -> None:
             frame = wanted[number]
             length = self._blocks.raw_length(frame.index)
             raw = _decompressed(decompressor, packed, length)
@@ -184,7 +184,7 @@ def _neighbours(frames: Iterable[Frame]) -> Iterator[list[Frame]]:
         yield part
 
 
-def _decompressed(decompressor: zstandard.ZstdDecompressor, packed: bytes, length: int) -> bytes | None:
+def _decompressed(decompressor: zstandard.ZstdDecompressor, packed: bytearray, length: int) -> bytes | None:
     """So many bytes exactly, or None.  What a frame says of its size is believed only when it is that."""
     try:
         if zstandard.frame_content_size(packed) not in {-1, length}:

@@ -94,6 +94,7 @@ class Installation:
             expected = source.size
             layout = self._plan(target.head, expected, written_seed)
         listed = sum(piece.length for piece in source.pieces())
+        disk.sync()
         progress.begin("reading back", listed)
         read_back(target, source.pieces(), source.zeros(), progress)
         head = self._finish(target, layout, written_seed)

@@ -15,7 +15,7 @@ CONFIG = "application/vnd.tinkbox.system-image.config.v1+json"
 DISK = "application/vnd.tinkbox.disk.v1.raw+zstd"
 BLOCK_MAP = "application/vnd.tinkbox.block-map.v1+json"
 _MANIFEST = "application/vnd.oci.image.manifest.v1+json"
-_MOST_MANIFEST, _MOST_CONFIG, _MOST_MAP = 1 << 20, 1 << 18, 1 << 27
+_MOST_MANIFEST, _MOST_CONFIG, _MOST_MAP = 1 << 20, 1 << 18, 1 << 25
 _NAME = re.compile(
     r"(?P<name>[a-z0-9]+(?:[._/-]+[a-z0-9]+)*)(?::(?P<tag>[\w][\w.-]{0,127}))?(?:@(?P<digest>\S+))?\Z", re.ASCII
 )

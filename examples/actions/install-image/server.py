@@ -41,12 +41,16 @@ class Server:
 
         return self._again(url, read)
 
-    def pieces(self, url: str, start: int, lengths: list[int], total: int, take: Callable[[int, bytes], None]) -> None:
+    def pieces(
+        self, url: str, start: int, lengths: list[int], total: int, take: Callable[[int, bytearray], None]
+    ) -> None:
         """The bytes of a blob of `total` from `start` on, piece by piece, each given with its number to `take` once."""
         done = 0
+        came = False
 
         def read() -> None:
-            nonlocal done
+            nonlocal came, done
+            came = False
             place = start + sum(lengths[:done])
             end = start + sum(lengths) - 1
             with _opened(url, {"Range": f"bytes={place}-{end}"}, "ImageNotFound") as response:
@@ -54,17 +58,22 @@ class Server:
                 while done < len(lengths):
                     piece = _read(response, lengths[done])
                     self._patience.something_came()
-                    take(done, bytes(piece))
+                    came = True
+                    take(done, piece)
                     done += 1
 
-        self._again(url, read)
+        self._again(url, read, lambda: came)
 
-    def _again(self, url: str, read: Callable[[], T]) -> T:
+    def give_up(self) -> None:
+        """Whoever still waits for an answer fails soon."""
+        self._patience.give_up()
+
+    def _again(self, url: str, read: Callable[[], T], came: Callable[[], bool] = lambda: False) -> T:
         while True:
             try:
                 answer = read()
             except Broken as broken:
-                self._patience.wait(url, str(broken))
+                self._patience.wait(url, str(broken), came=came())
             else:
                 self._patience.something_came()
                 return answer

@@ -57,15 +57,17 @@ class Target:
 
     def read(self, reader: Reader | Disk, place: int, length: int) -> bytes:
         """What the disk will hold there, as far as it is not written yet."""
-        content = bytearray(reader.read(place, length))
+        content = reader.read(place, length)
         for held in (self._head, self._tail):
             start, stop = max(place, held.place), min(place + len(content), held.end)
             if start < stop:
-                content[start - place : stop - place] = held.content[start - held.place : stop - held.place]
-        return bytes(content)
+                part = bytes(held.content[start - held.place : stop - held.place])
+                content = content[: start - place] + part + content[stop - place :]
+        return content
 
     def finish(self, head: bytes, tail: bytes) -> None:
-        """Make the disk boot: the head is the last to be written, when all else is on the disk."""
+        """Make the disk boot.  Its first sector is the last to be written: firmware looks for no table without it."""
+        self.disk.sync()
         if tail:
             self.disk.write(tail, self.disk.capacity - len(tail))
         self.disk.write(head[self.disk.sector :], self.disk.sector)

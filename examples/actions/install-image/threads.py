@@ -8,8 +8,13 @@ from typing import TypeVar
 T = TypeVar("T")
 
 
-def each(things: Iterable[T], work: Callable[[T], None], threads: int) -> None:
-    """Do `work` for each of the things, in about their order; the first exception ends it all."""
+def each(
+    things: Iterable[T], work: Callable[[T], None], threads: int, give_up: Callable[[], None] = lambda: None
+) -> None:
+    """Do `work` for each of the things, in about their order; the first exception ends it all.
+
+    Returns when no thread works any more; `give_up` is told to hurry those that wait.
+    """
     waiting: queue.SimpleQueue[T] = queue.SimpleQueue()
     for thing in things:
         waiting.put(thing)
@@ -25,6 +30,7 @@ def each(things: Iterable[T], work: Callable[[T], None], threads: int) -> None:
                 work(thing)
             except BaseException as problem:
                 problems.append(problem)
+                give_up()
 
     running = [threading.Thread(target=run, daemon=True) for _ in range(threads)]
     for thread in running:

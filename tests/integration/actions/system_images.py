@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import platform
 import re
 import subprocess
 import threading
@@ -80,7 +81,7 @@ class Artifact:
 
     def documents(self) -> dict[str, bytes]:
         """Path below /v2/NAME/ → content."""
-        config = {"schema": 1, "id": "debian-13", "version": "1", "architecture": "x86_64", "data_source": "nocloud"}
+        config = {"schema": 1, "id": "debian-13", "version": "1", "architecture": platform.machine()}
         contents = [
             ("system-image.config.v1+json", json.dumps({**config, **self.config}).encode()),
             ("disk.v1.raw+zstd", self.blob),
@@ -172,6 +173,8 @@ def registry() -> Iterator[Registry]:
     with Registry() as server:
         thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
         thread.start()
-        yield server
-        server.shutdown()
-        thread.join()
+        try:
+            yield server
+        finally:
+            server.shutdown()
+            thread.join()

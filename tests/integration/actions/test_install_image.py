@@ -1,13 +1,25 @@
 """install-image as it runs in its container: environment in, a registry at the other end, a file as the disk."""
 
+import io
+import lzma
 import os
+import platform
 import re
 import subprocess
 import sys
+import tarfile
 from collections.abc import Iterator
+from contextlib import redirect_stderr, redirect_stdout
+from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 
+import download
+import failure
+import install_image
+import patience
 import pytest
+import zstandard
 
 from tests.integration.actions.system_images import (
     FRAME,
@@ -20,6 +32,8 @@ from tests.integration.actions.system_images import (
     raw_image,
     registry,
 )
+from tinkbox.model.system_image import About, Architecture, Source
+from tinkbox.system_images import pack
 
 ACTIONS = Path(__file__).parents[3] / "examples" / "actions"
 DISK_SIZE = 64 * MIB + 12345 * 512
@@ -46,26 +60,36 @@ def disk(tmp_path: Path) -> Path:
     return path
 
 
-def install(
-    appliance: Registry, disk: Path, image: str = "debian-13", **environment: str
-) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-B", ACTIONS / "install-image" / "install_image.py"],
-        env={
-            "PATH": os.environ["PATH"],
-            "PYTHONPATH": str(ACTIONS),
-            "TINKBOX_SERVER": appliance.url,
-            "IMAGE": image,
-            "DEST_DISK": str(disk),
-            **environment,
-        },
-        capture_output=True,
-        text=True,
-        timeout=120,
-    )
+@dataclass(frozen=True)
+class Done:
+    returncode: int
+    stdout: str
+    stderr: str
 
 
-def failed(done: subprocess.CompletedProcess[str], reason: str) -> str:
+@pytest.fixture(autouse=True)
+def no_pause(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(download, "PAUSE_SECONDS", 0)
+    monkeypatch.setattr(patience, "PAUSE_SECONDS", 0)
+
+
+def install(appliance: Registry, disk: Path, image: str = "debian-13", **environment: str) -> Done:
+    """Run the action in this process, which is quicker than starting one."""
+    former = dict(os.environ)
+    settings = {"TINKBOX_SERVER": appliance.url, "IMAGE": image, "DEST_DISK": str(disk), **environment}
+    stdout, stderr = io.StringIO(), io.StringIO()
+    os.environ.update(settings)
+    try:
+        with redirect_stdout(stdout), redirect_stderr(stderr):
+            status = failure.run(install_image.main)
+    finally:
+        for name in settings.keys() - former.keys():
+            del os.environ[name]
+        os.environ.update(former)
+    return Done(status, stdout.getvalue(), stderr.getvalue())
+
+
+def failed(done: Done, reason: str) -> str:
     assert done.returncode == 1, done.stdout + done.stderr
     assert f"failed: {reason}: " in done.stderr, done.stderr
     assert "Traceback" not in done.stderr
@@ -73,11 +97,9 @@ def failed(done: subprocess.CompletedProcess[str], reason: str) -> str:
 
 
 def does_not_boot(disk: Path) -> bool:
-    """Neither boot sector nor table is there, nor a second table that firmware would boot by."""
+    """There is no boot sector: neither boot code, nor what firmware demands before it looks for a GPT."""
     with disk.open("rb") as file:
-        head = file.read(MIB)
-        file.seek(-512, os.SEEK_END)
-        return not any(head[:512]) and not file.read().startswith(b"EFI PART")
+        return not any(file.read(512))
 
 
 def partitions(disk: Path) -> list[tuple[int, int]]:
@@ -171,3 +193,230 @@ def test_only_frames_that_are_not_there_are_fetched_again(
     assert install(appliance, disk, GROW="false").returncode == 0
     assert disk.read_bytes() == before
     assert len(appliance.ranges) == 2, "the first frame, and the one that is damaged"
+
+
+@pytest.mark.parametrize(
+    ("habits", "reason"),
+    [
+        (["wrong bytes"] * 3, "ImageDamaged"),
+        (["whole"], "DownloadRefused"),
+        (["wrong range"], "DownloadFailed"),
+        (["404"], "ImageNotFound"),
+        (["403"], "DownloadRefused"),
+        (["good", "whole"], "DownloadRefused"),
+    ],
+)
+def test_registry_that_lies_is_found_out(
+    habits: list[str], reason: str, images: dict[str, bytes], appliance: Registry, disk: Path
+) -> None:
+    appliance.has(Artifact(images["gpt"]))
+    appliance.habits = list(habits)
+    failed(install(appliance, disk, RETRY_ENABLED="false"), reason)
+    if habits[0] != "good":
+        assert disk.read_bytes() == b"\xaa" * DISK_SIZE, "the first frame was no good, so nothing was written"
+    else:
+        assert does_not_boot(disk)
+
+
+def test_connections_that_break_go_on_at_the_frame(images: dict[str, bytes], appliance: Registry, disk: Path) -> None:
+    disk.write_bytes(b"\xaa" * len(images["gpt"]))
+    appliance.has(Artifact(images["gpt"]))
+    appliance.habits = ["good", "breaks", "wrong bytes", "503"]
+    done = install(appliance, disk, GROW="false")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert disk.read_bytes() == images["gpt"]
+    assert "trying again" in done.stdout
+
+
+def test_blob_that_is_cut_off_is_refused(images: dict[str, bytes], appliance: Registry, disk: Path) -> None:
+    artifact = Artifact(images["gpt"])
+    artifact.blob = artifact.blob[: artifact.frames[-1][1] + 5]
+    appliance.has(artifact)
+    failed(install(appliance, disk), "ImageDamaged")
+    assert disk.read_bytes() == b"\xaa" * DISK_SIZE
+
+
+def test_digest_pins_the_image(images: dict[str, bytes], appliance: Registry, disk: Path) -> None:
+    artifact = Artifact(images["gpt"])
+    appliance.has(artifact)
+    (pinned,) = [path for path in artifact.documents() if path.startswith("manifests/sha256:")]
+    name = f"debian-13@{pinned.removeprefix('manifests/')}"
+    assert install(appliance, disk, name).returncode == 0
+    appliance.contents[f"/v2/debian-13/{pinned}"] += b" "
+    assert "has the digest" in failed(install(appliance, disk, name), "ImageDamaged")
+
+
+def test_image_that_is_missing_is_told_with_the_command_that_fetches_it(appliance: Registry, disk: Path) -> None:
+    assert "tinkbox image fetch ubuntu" in failed(install(appliance, disk, "ubuntu:24.04"), "ImageNotFound")
+
+
+def test_image_for_another_processor_is_refused(images: dict[str, bytes], appliance: Registry, disk: Path) -> None:
+    appliance.has(Artifact(images["gpt"], config={"architecture": "riscv64"}))
+    failed(install(appliance, disk), "WrongArchitecture")
+
+
+def test_image_whose_system_lays_out_its_disk_gets_neither_seed_nor_growth(
+    images: dict[str, bytes], appliance: Registry, disk: Path
+) -> None:
+    appliance.has(Artifact(images["gpt"], config={"data_source": "talos"}))
+    done = install(appliance, disk, TINKBOX_METADATA=appliance.has_metadata(meta_data=META_DATA))
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert file_system_is_whole(disk) == 16 * MIB
+    assert len(partitions(disk)) == 3
+
+
+def test_configuration_drive(images: dict[str, bytes], appliance: Registry, disk: Path) -> None:
+    appliance.has(Artifact(images["gpt"]))
+    metadata = appliance.has_metadata()
+    for name, content in {"meta_data.json": b'{"uuid": "1"}', "user_data": USER_DATA}.items():
+        appliance.contents[f"/metadata/token/openstack/latest/{name}"] = content
+    done = install(appliance, disk, TINKBOX_METADATA=metadata, SEED="config-2")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert seeded(disk, partitions(disk)[-1][0]) == {
+        "label": b"config-2",
+        "openstack/latest/meta_data.json": b'{"uuid": "1"}',
+        "openstack/latest/user_data": USER_DATA,
+    }
+
+
+def test_seed_that_leads_to_the_appliance(images: dict[str, bytes], appliance: Registry, disk: Path) -> None:
+    appliance.has(Artifact(images["mbr"]))
+    metadata = appliance.has_metadata(meta_data=META_DATA)
+    done = install(appliance, disk, TINKBOX_METADATA=metadata, SEED="url")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert seeded(disk, partitions(disk)[-1][0]) == {
+        "label": b"CIDATA",
+        "meta-data": f'instance-id: "i-1"\nseedfrom: "{metadata}/"\n'.encode(),
+        "user-data": b"",
+    }
+
+
+def test_metadata_that_is_missing_fails_before_anything_is_written(
+    images: dict[str, bytes], appliance: Registry, disk: Path
+) -> None:
+    appliance.has(Artifact(images["gpt"]))
+    failed(install(appliance, disk, TINKBOX_METADATA=f"{appliance.url}/metadata/other"), "MetadataNotFound")
+    assert disk.read_bytes() == b"\xaa" * DISK_SIZE
+
+
+@pytest.mark.parametrize("suffix", ["img", "img.zst", "img.xz"])
+def test_image_from_an_address_is_installed_like_one_of_the_appliance(
+    suffix: str, images: dict[str, bytes], appliance: Registry, disk: Path
+) -> None:
+    pack = {"img": bytes, "img.zst": zstandard.ZstdCompressor().compress, "img.xz": lzma.compress}[suffix]
+    appliance.contents[f"/disk.{suffix}"] = pack(images["gpt"])
+    metadata = appliance.has_metadata(meta_data=META_DATA)
+    done = install(appliance, disk, f"{appliance.url}/disk.{suffix}", TINKBOX_METADATA=metadata)
+    assert done.returncode == 0, done.stdout + done.stderr
+    *_, root, seed = partitions(disk)
+    assert file_system_is_whole(disk) == root[1]
+    assert seeded(disk, seed[0])["meta-data"] == META_DATA
+
+
+@pytest.mark.parametrize(
+    ("content", "reason", "words"),
+    [
+        (b"<html>no such file</html>", "NotAnImage", "is a web page"),
+        (b"QFI\xfb\0\0\0\3" + bytes(4000), "NotAnImage", "tinkbox image import"),
+        (bytes(257) + b"ustar", "NotAnImage", "tar archive"),
+        (b"", "ImageEmpty", "is empty"),
+    ],
+)
+def test_address_of_something_else_is_refused_before_anything_is_written(
+    content: bytes, reason: str, words: str, appliance: Registry, disk: Path
+) -> None:
+    appliance.contents["/disk.img"] = content
+    assert words in failed(install(appliance, disk, f"{appliance.url}/disk.img"), reason)
+    assert disk.read_bytes() == b"\xaa" * DISK_SIZE
+
+
+def test_page_of_another_form_is_known_by_its_content_type(appliance: Registry, disk: Path) -> None:
+    appliance.contents["/disk.img"] = b"<p>log in first</p>"
+    appliance.types["/disk.img"] = "text/html; charset=utf-8"
+    failed(install(appliance, disk, f"{appliance.url}/disk.img"), "NotAnImage")
+
+
+# Runs the action, and kills it as a power cut would at the write with this number.
+KILLED = """
+import os, runpy, signal, sys
+from disk import Disk
+left, last = [int(sys.argv[1])], []
+def counted(name):
+    method = getattr(Disk, name)
+    def instead(self, *arguments):
+        left[0] -= 1
+        if left[0] < 0:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return method(self, *arguments)
+    setattr(Disk, name, instead)
+for name in ("write", "zero", "sync"):
+    counted(name)
+runpy.run_path(sys.argv[2], run_name="__main__")
+"""
+
+
+def killed_at(number: int, appliance: Registry, disk: Path, **environment: str) -> bool:
+    """Whether it was killed; it ends by itself when it writes less often."""
+    action = ACTIONS / "install-image"
+    done = subprocess.run(
+        [sys.executable, "-B", "-c", KILLED, str(number), action / "install_image.py"],
+        env={
+            "PATH": os.environ["PATH"],
+            "PYTHONPATH": f"{ACTIONS}:{action}",
+            "TINKBOX_SERVER": appliance.url,
+            "IMAGE": "debian-13",
+            "DEST_DISK": str(disk),
+            **environment,
+        },
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert done.returncode in {0, -9}, done.stdout + done.stderr
+    return done.returncode == -9
+
+
+def test_installation_cut_anywhere_does_not_boot_and_goes_on_to_the_same_disk(
+    images: dict[str, bytes], appliance: Registry, disk: Path
+) -> None:
+    appliance.has(Artifact(images["gpt"]))
+    environment = {"TINKBOX_METADATA": appliance.has_metadata(meta_data=META_DATA, user_data=USER_DATA)}
+    disk.write_bytes(b"\xaa" * (40 * MIB))
+    assert install(appliance, disk, **environment).returncode == 0
+    wanted = partitions(disk)
+    cuts = number = 0
+    before = disk.read_bytes()
+    while killed_at(number, appliance, disk, **environment):
+        cuts += 1
+        assert does_not_boot(disk) or disk.read_bytes()[MIB:-MIB] == before[MIB:-MIB], f"cut at write {number}"
+        number += number // 3 + 1
+    assert cuts >= 10
+    assert partitions(disk) == wanted
+    assert file_system_is_whole(disk) == wanted[-2][1]
+    assert seeded(disk, wanted[-1][0])["user-data"] == USER_DATA
+
+
+@pytest.mark.parametrize("size", [24 * MIB, 24 * MIB + 1000])
+def test_system_image_that_tinkbox_packed_is_installed(
+    size: int, images: dict[str, bytes], appliance: Registry, disk: Path, tmp_path: Path
+) -> None:
+    raw = images["mbr"].ljust(size, b"x")
+    (tmp_path / "raw").write_bytes(raw)
+    about = About(
+        id="debian-13",
+        version="1",
+        architecture=Architecture(platform.machine()),
+        source=Source(file="raw", at=datetime(2026, 11, 1, tzinfo=UTC)),
+    )
+    packed = pack(tmp_path / "raw", about, tmp_path / "image.tar", scratch=tmp_path, said=lambda _: None)
+    with tarfile.open(tmp_path / "image.tar") as archive:
+        for member in archive:
+            content = archive.extractfile(member)
+            if content is not None and member.name.startswith("blobs/sha256/"):
+                digest = member.name.removeprefix("blobs/sha256/")
+                appliance.contents[f"/v2/debian-13/blobs/sha256:{digest}"] = content.read()
+    appliance.contents["/v2/debian-13/manifests/1"] = appliance.contents[f"/v2/debian-13/blobs/{packed.digest}"]
+    done = install(appliance, disk, "debian-13:1", GROW="false")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert disk.read_bytes()[:size] == raw
+    assert len(appliance.ranges) <= 4

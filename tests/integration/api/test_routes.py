@@ -12,6 +12,7 @@ import pytest
 
 from tests.integration.api.door import OSIE, Door, image_archive
 from tests.integration.engine.appliance import HELLO, hardware, mac
+from tests.integration.registry.serving import system_image_archive
 from tinkbox.engine.templates.validation import Verdict
 from tinkbox.engine.workflows.workflows import PAGE
 from tinkbox.model.boot import Stage
@@ -452,3 +453,10 @@ async def test_text_in_a_hardware_document_may_be_any_text(door: Door) -> None:
     document = hardware(1) | {"metadata": {"note": "\ud800 \x00 täglich \U0001f600"}}
     await door.done("POST", "/v1/hardware", document)
     assert (await door.done("GET", f"/v1/hardware/{MACHINE}"))["document"] == document
+
+
+async def test_system_images_are_listed_with_what_they_are(door: Door) -> None:
+    await door.done("POST", "/v1/images", system_image_archive("1", "latest"))
+    (image,) = await door.done("GET", "/v1/images/systems")
+    assert set(image) == {"id", "tags", "digest", "size", "pushed_at", "config"}
+    assert (image["id"], image["tags"], image["config"]["version"]) == ("lab", ["1", "latest"], "1")

@@ -78,8 +78,11 @@ def publisher() -> Signer:
 
 
 @pytest.fixture
-def client(tmp_path: Path, publisher: Signer) -> Iterator[Client]:
-    """With an image, its checksums, and their signatures by the publisher."""
+def client(tmp_path: Path, publisher: Signer, monkeypatch: pytest.MonkeyPatch) -> Iterator[Client]:
+    """With an image and its checksums, and no proxy."""
+    for name in ("http_proxy", "https_proxy", "all_proxy"):
+        monkeypatch.delenv(name, raising=False)
+        monkeypatch.delenv(name.upper(), raising=False)
     with mirror(tmp_path) as made:
         made.publish({"/SUMS": SUMS, f"/{NAME}": IMAGE})
         client = Client(made, publisher, tmp_path)

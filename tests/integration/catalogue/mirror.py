@@ -1,4 +1,7 @@
-"""A publisher of our own on loopback, over HTTPS and HTTP, who also lies: each file has what goes wrong with it."""
+"""A publisher of our own on loopback, over HTTPS and HTTP, who also lies: each file has what goes wrong with it.
+
+Over HTTP it is a proxy as well, for every host there is.
+"""
 
 import hashlib
 import ssl
@@ -10,6 +13,7 @@ from datetime import UTC, datetime, timedelta
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from ipaddress import ip_address
 from pathlib import Path
+from urllib.parse import urlsplit
 
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
@@ -125,7 +129,7 @@ class _Handler(BaseHTTPRequestHandler):
         self._answer(body=True)
 
     def _answer(self, *, body: bool) -> None:
-        files, path, asked = self.mirror.files, self.path.partition("?")[0], self.headers.get("Range", "")
+        files, path, asked = self.mirror.files, urlsplit(self.path).path, self.headers.get("Range", "")
         self.mirror.asked.append((self.command, path, asked))
         file = files.get(path, File(b"nothing here", status=404))
         if file.later is not None and body:

@@ -163,3 +163,15 @@ def test_what_is_no_digest_or_url_is_refused_before_anything_is_asked(
     assert tinkbox("image", "fetch", "lab", flag).status == 1
     assert (client.mirror.asked, lab.asked) == ([], [])
     assert tinkbox("image", "fetch", "lab", "debian-13", flag).status == 2
+
+
+def test_the_name_of_a_container_image_is_not_taken(tinkbox: Tinkbox, lab: FakeAppliance, client: Client) -> None:
+    lab.answers["GET /v1/images"] = [{"name": "lab", "tag": "v1", "digest": "sha256:1", "size": 1, "kind": "container"}]
+    assert tinkbox("image", "fetch", "lab").err.startswith("tinkbox: lab is a container image here: delete it")
+    assert client.mirror.asked == []
+
+
+def test_a_system_that_gets_no_updates_any_more_is_told(tinkbox: Tinkbox, lab: FakeAppliance, tmp_path: Path) -> None:
+    own = tmp_path / "etc" / "catalogue.d" / "lab.yaml"
+    own.write_text(own.read_text().replace("default_user: lab", "end_of_life: 2020-01-01"))
+    assert tinkbox("image", "fetch", "lab").err == "tinkbox: Lab gets no updates since 2020-01-01\n"

@@ -179,6 +179,13 @@ async def test_a_small_document_that_unpacks_to_a_large_one_is_refused(client: C
         await client.find(client.entry(stream(client)))
 
 
+async def test_a_proxy_of_the_environment_is_asked(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("http_proxy", client.mirror.plain)
+    entry = client.entry("{kind: sums, sums: 'http://publisher.invalid/SUMS', file: 'lab-(?P<version>.*)\\.raw'}")
+    found = await client.find(entry, UNVERIFIED)
+    assert (found.url, found.size) == (f"http://publisher.invalid/{NAME}", len(IMAGE))
+
+
 async def test_redirects_without_end_are_refused(client: Client) -> None:
     client.mirror.publish({"/SUMS": File(place=f"{client.mirror.url}/SUMS")})
     with pytest.raises(Invalid, match="redirects more than 8 times"):

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.integration.cli.serving import ROOT, configure, run_here, serving
+from tests.system_disks import convert, raw_disk
 from tinkbox import __version__
 
 PACKED = ROOT / "dist" / "tinkbox"
@@ -71,3 +72,17 @@ def test_it_starts_where_no_folder_lets_programs_be_mapped() -> None:
 def test_no_home_and_no_environment_are_needed() -> None:
     ended = subprocess.run(["env", "-i", str(PACKED), "version"], capture_output=True, text=True, check=True)
     assert (ended.stdout, ended.stderr) == (f"tinkbox {__version__}\n", "")
+
+
+def test_a_disk_image_is_taken_apart_by_the_packed_program(tmp_path: Path) -> None:
+    """In confinement nothing can be loaded any more, neither from the program nor from its memory."""
+    raw_disk(tmp_path / "disk.raw")
+    convert(tmp_path / "disk.raw", tmp_path / "disk.qcow2", "-c", "-o", "compression_type=zstd")
+    subprocess.run(["xz", "-0", str(tmp_path / "disk.qcow2")], check=True)
+    configuration = configure(tmp_path)
+    command = [str(PACKED), "--data", str(configuration.data), "image", "import", str(tmp_path / "disk.qcow2.xz")]
+    with serving(configuration, [str(PACKED)]):
+        ended = subprocess.run(
+            [*command, "--id", "lab-debian", "--scratch", str(tmp_path)], capture_output=True, text=True, check=False
+        )
+        assert (ended.returncode, ended.stdout[:20], ended.stderr) == (0, "Imported lab-debian:", "")

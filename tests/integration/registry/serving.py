@@ -21,11 +21,13 @@ from tinkbox.door.problems import refusals_become_problems
 from tinkbox.door.refused_tokens import RefusedTokens
 from tinkbox.model.access import Caller, Right, operator
 from tinkbox.model.limits import DECLARED, Limits
+from tinkbox.model.system_image import About, BlockMap, Config, Firmware, RawDisk, Source, Verified
 from tinkbox.registry.manifests import DOCKER_CONFIG, DOCKER_LAYER, DOCKER_MANIFEST
 from tinkbox.registry.push_tokens import PushTokens
 from tinkbox.registry.pushers import Pushers
 from tinkbox.registry.routes import routes
 from tinkbox.registry.storage import ImageStore
+from tinkbox.wire.system_images import encode_block_map, encode_config, index_text, manifest_text
 
 TOKEN = "the-operators-token"
 OPERATOR = {"Authorization": f"Bearer {TOKEN}"}
@@ -203,3 +205,24 @@ def docker_archive(names: list[str], layers: list[bytes]) -> dict[str, bytes]:
     config_name = f"{digest_of(config)[7:]}.json"
     entry = {"Config": config_name, "RepoTags": names, "Layers": list(stored)}
     return {**stored, config_name: config, "manifest.json": json.dumps([entry]).encode()}
+
+
+RAW = RawDisk(size=4 << 20, digest=f"sha256:{'0' * 64}")
+
+
+def system_image_archive(version: str, *tags: str, config: bytes = b"") -> bytes:
+    """What `image import` loads, with a disk that is nothing."""
+    source = Source(
+        at=datetime(2026, 11, 1, tzinfo=UTC),
+        url="https://x.example/x",
+        digest=f"sha256:{'1' * 64}",
+        size=7,
+        verified=Verified.SUMS,
+    )
+    about = About(id="lab", version=version, source=source, title="Lab", firmware=(Firmware.UEFI,))
+    config = config or encode_config(Config(about=about, raw=RAW))
+    disk, block_map = version.encode(), encode_block_map(BlockMap(raw=RAW))
+    manifest = manifest_text(config, (digest_of(disk), len(disk)), block_map, {})
+    blobs = [(f"blobs/sha256/{digest_of(each)[7:]}", each) for each in (config, disk, block_map, manifest)]
+    index = index_text(manifest, tuple(f"lab:{tag}" for tag in (version, *tags)))
+    return tar([("oci-layout", b'{"imageLayoutVersion":"1.0.0"}'), ("index.json", index), *blobs])

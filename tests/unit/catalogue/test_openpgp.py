@@ -1,11 +1,14 @@
 """Signatures by pinned keys: modern ones, those of old keys, and what proves nothing."""
 
 import base64
+from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from pysequoia import ArmorKind, Cert, SignatureMode, Tsk, armor, sign
 
 from tests.unit.catalogue.openpgp_samples import (
@@ -19,7 +22,7 @@ from tests.unit.catalogue.openpgp_samples import (
     OLD,
 )
 from tinkbox.catalogue.openpgp import MAX_SIGNATURE, Key, load_keys, read_key, signed_document, signer_of
-from tinkbox.catalogue.openpgp_packets import rsa_key, signatures
+from tinkbox.catalogue.openpgp_packets import rsa_key, rsa_signature, signatures
 from tinkbox.model.errors import Invalid, Unavailable
 
 NOW = datetime(2027, 1, 1, tzinfo=UTC)
@@ -27,6 +30,9 @@ NOW = datetime(2027, 1, 1, tzinfo=UTC)
 
 def key(content: bytes) -> Key:
     return read_key(content, Cert.from_bytes(content).fingerprint.upper())
+
+
+OLD_KEY, LASTING_KEY = key(OLD), key(LASTING)
 
 
 def test_a_key_that_certified_itself_with_sha1_is_known_and_proves_what_it_signed() -> None:
@@ -127,3 +133,20 @@ def test_a_key_must_be_the_one_that_its_file_is_named_for(tmp_path: Path) -> Non
 def test_only_long_rsa_keys_are_checked_by_hand(body: bytes) -> None:
     with pytest.raises(Invalid):
         rsa_key(body)
+
+
+@given(st.binary(max_size=400))
+def test_no_bytes_of_a_stranger_do_more_than_be_refused(content: bytes) -> None:
+    for read in (signatures, rsa_signature, rsa_key):
+        with suppress(Invalid):
+            read(content)
+    header = b"\xc2\xff" + len(content).to_bytes(4, "big")
+    with pytest.raises(Invalid):
+        signer_of(DOCUMENT, header + content, [OLD_KEY, LASTING_KEY], NOW)
+
+
+@pytest.mark.parametrize(("place", "value"), [(0, 3), (1, 1), (2, 17), (3, 2), (3, 1)])
+def test_an_old_key_signs_only_binary_documents_with_a_sound_hash(place: int, value: int) -> None:
+    body = bytearray(signatures(BY_OLD)[0].body)
+    body[place] = value
+    assert rsa_signature(bytes(body)) is None

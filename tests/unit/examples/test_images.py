@@ -85,3 +85,16 @@ def test_an_image_for_another_processor_says_so(images: ModuleType, tmp_path: Pa
         assert content is not None
         assert json.load(content)["architecture"] == "arm64"
     assert images.declaration(ROOT / "examples" / "actions" / "reboot").architecture == "amd64"
+
+
+def test_pruning_leaves_what_an_image_keeps(images: ModuleType, tmp_path: Path) -> None:
+    folder = tmp_path / "usr" / "sbin"
+    folder.parent.mkdir()
+    tree(folder, ["program", "data"])
+    (tmp_path / "sbin").symlink_to("usr/sbin")
+    images.prune(folder, {folder / "data"})
+    images.prune(tmp_path / "sbin", {folder / "data"})
+    assert [path.name for path in folder.iterdir()] == ["data"]
+    assert not (tmp_path / "sbin").is_symlink()
+    images.prune(folder, set())
+    assert not folder.exists()

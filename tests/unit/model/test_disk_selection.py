@@ -57,6 +57,8 @@ def test_conditions_and_a_last_word_are_one_selection() -> None:
         ("smallest serial=a", "smallest is the last word, behind the conditions"),
         ("serial=a only", "only stands alone"),
         ('model="a', "a quotation mark is missing"),
+        ("model=Samsung SSD", 'a value with a blank stands in quotation marks: model="Samsung SSD"'),
+        ("size>=200 G", 'a value with a blank stands in quotation marks: size>="200 G"'),
     ],
 )
 def test_what_means_no_disk_is_refused_with_what_is_expected(text: str, problem: str) -> None:

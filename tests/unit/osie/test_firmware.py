@@ -10,7 +10,8 @@ from tests.unit.osie.test_tree import unpacked
 from tinkbox.model.errors import Unavailable
 from tinkbox.osie.debian import Package
 from tinkbox.osie.elf import section
-from tinkbox.osie.firmware import Unpacked, choose, compose, index, wanted
+from tinkbox.osie.firmware import Unpacked, choose, compose, index, inherited, wanted
+from tinkbox.osie.modules import read_dependencies
 
 
 @pytest.fixture
@@ -51,6 +52,13 @@ def test_what_modules_ask_for_is_read_from_them_packed_or_not(modules) -> None:
 
 def test_the_osie_is_told_which_modules_ask(modules) -> None:
     assert index(wanted(modules)) == b"bnx2 bnx2/a.fw bnx2/b.fw\nodd ok.bin\nqla_2xxx ql2400_fw.bin\n"
+
+
+def test_a_module_whose_helper_asks_counts_as_one_that_asks() -> None:
+    needs = read_dependencies(
+        "net/qede.ko.xz: lib/crc-8.ko net/qed.ko.xz\nnet/qed.ko.xz: lib/crc-8.ko\nlib/crc-8.ko:\n"
+    )
+    assert inherited({"qed": ("qed/a.bin",)}, needs) == {"qed": ("qed/a.bin",), "qede": ("qed/a.bin",)}
 
 
 @pytest.mark.parametrize("name", ["x.ko", "x.ko.xz"])

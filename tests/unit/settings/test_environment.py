@@ -5,7 +5,14 @@ from pathlib import Path
 
 import pytest
 
-from tinkbox.settings.environment import ClientTarget, default_data, named_server, terminal_kind
+from tinkbox.settings.environment import (
+    ClientTarget,
+    default_cache,
+    default_data,
+    named_server,
+    own_configuration,
+    terminal_kind,
+)
 
 
 def test_a_server_without_a_scheme_is_http(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -38,3 +45,19 @@ def test_a_terminal_without_a_name_is_an_xterm(monkeypatch: pytest.MonkeyPatch) 
     assert terminal_kind() == "screen"
     monkeypatch.setenv("TERM", "")
     assert terminal_kind() == "xterm"
+
+
+def test_what_can_be_fetched_again_is_kept_below_the_cache_home(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("XDG_CACHE_HOME", "XDG_CONFIG_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("HOME", "/home/anna")
+    monkeypatch.setattr(os, "geteuid", lambda: 0)
+    assert (default_cache(), own_configuration()) == (Path("/var/cache/tinkbox"), Path("/etc/tinkbox"))
+    monkeypatch.setattr(os, "geteuid", lambda: 1000)
+    assert default_cache() == Path("/home/anna/.cache/tinkbox")
+    assert own_configuration() == Path("/home/anna/.config/tinkbox")
+    monkeypatch.setenv("XDG_CACHE_HOME", "/cache")
+    monkeypatch.setenv("XDG_CONFIG_HOME", "/config")
+    for user in (0, 1000):
+        monkeypatch.setattr(os, "geteuid", lambda user=user: user)
+        assert (default_cache(), own_configuration()) == (Path("/cache/tinkbox"), Path("/config/tinkbox"))

@@ -248,7 +248,9 @@ def test_a_file_that_changes_meanwhile_is_refused(folder: Folder) -> None:
     assert folder.left() == []
 
 
-def test_an_image_is_told_in_one_line(folder: Folder) -> None:
+def test_an_image_is_told_in_one_line_and_so_are_its_texts(folder: Folder) -> None:
     raw_disk(folder.source)
-    image = folder.pack()
+    image = folder.pack(replace(ABOUT, title="Debian\x1b[2J\n13", source=replace(ABOUT.source, file="a\udc80\n.raw")))
+    assert disk_in(folder.blobs())
+    assert (image.config.about.title, image.config.about.source.file) == ("Debian [2J 13", "a  .raw")
     assert described(image).startswith(f"lab-debian:20261101 ({image.digest}, 10MiB in ")

@@ -1,5 +1,6 @@
 """The process that takes a disk image apart, from outside: what it may do, and what is believed of it."""
 
+import io
 import os
 import re
 import struct
@@ -15,7 +16,7 @@ from tinkbox.confinement.giving_up import CONFINED
 from tinkbox.model.errors import Invalid, Unavailable
 from tinkbox.model.system_image import Compression, Format
 from tinkbox.system_images import reading_process
-from tinkbox.system_images.reading import CPU_SECONDS, DATA, END, MEMORY_BYTES, RECORD, SIZE, WRONG, ZEROS
+from tinkbox.system_images.reading import CPU_SECONDS, DATA, END, MEMORY_BYTES, RECORD, SIZE, WRONG, ZEROS, answer
 from tinkbox.system_images.reading_process import opened
 
 ROOT = Path(__file__).parents[3]
@@ -182,3 +183,8 @@ def test_a_huge_disk_of_nothing_is_told_quickly(tmp_path: Path) -> None:
     with path.open("rb") as file, opened(file, Format.QCOW2, path.name) as found:
         assert found.size == size
         assert sum(each for each in found.pieces if isinstance(each, int)) == size
+
+
+def test_a_kind_that_is_not_read_is_refused() -> None:
+    with pytest.raises(Invalid, match="'floppy' is no kind of disk image: raw, qcow2, gzip"):
+        answer("floppy", 0, io.BytesIO())

@@ -23,10 +23,10 @@ from tinkbox.system_images.recognition import (
 )
 
 
-def tar() -> bytes:
+def tar(name: str) -> bytes:
     file = io.BytesIO()
     with tarfile.open(fileobj=file, mode="w") as archive:
-        archive.addfile(tarfile.TarInfo("etc"))
+        archive.addfile(tarfile.TarInfo(name))
     return file.getvalue()
 
 
@@ -52,7 +52,8 @@ STRANGERS: Mapping[str, tuple[bytes, str]] = {
     "vhd": (b"conectix", "-f vpc"),
     "vdi": (b"<<< Oracle VM VirtualBox Disk Image >>>\n".ljust(64, b"\0") + b"\x7f\x10\xda\xbe", "-f vdi"),
     "iso": (iso(), "ISO image of an installer"),
-    "root tar": (tar(), "a root file system"),
+    "root tar": (tar("etc"), "a root file system"),
+    "an OCI layout": (tar("oci-layout"), "load it with `tinkbox image load FILE`"),
     "zip": (zipped(), "zip archive: unpack it"),
     "squashfs": (b"hsqs\0\0\0\0", "a root file system, not a disk"),
     "compressed twice": (gzip.compress(b"x"), "compressed twice"),

@@ -16,7 +16,7 @@ NOUNS: Final[Mapping[str, str]] = {
     "workflow": "what is done with machines",
     "breakpoint": "hold an action, look into it, decide",
     "service": "what workflows run in the background",
-    "image": "the images that actions run from",
+    "image": "the images that actions run from, and those of operating systems",
     "osie": "the in-memory operating system",
     "events": "what happens",
     "status": "the appliance at a glance, live in a terminal; q ends it",

@@ -1,7 +1,6 @@
 """`tinkbox image catalogue` and `update`."""
 
 import argparse
-import asyncio
 import sys
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
@@ -82,13 +81,15 @@ def catalogue(chosen: argparse.Namespace) -> None:
 
 
 def update(chosen: argparse.Namespace) -> int:
+    from asyncio import run
+
     found = chosen_catalogue(chosen)
     kept = latest_of(ask(chosen, lambda operator: operator.images.systems()))
     entries = [found.entry(each) for each in chosen.ids or [each for each in kept if each in found.entries]]
     if not entries:
         print("No image of the catalogue is here: `tinkbox image catalogue` lists what can be fetched.")
         return 0
-    newest, failed = asyncio.run(_newest_of(entries))
+    newest, failed = run(_newest_of(entries))
     documents = [_update_document(each, kept.get(each.entry.id)) for each in newest]
     show(chosen, documents, UPDATES)
     changed = [each["id"] for each in documents if each["changed"]]
@@ -117,9 +118,11 @@ async def _newest_of(entries: "Sequence[Entry]") -> "tuple[Sequence[Found], Sequ
 
 
 def _install(place: str) -> None:
+    from asyncio import run
+
     from tinkbox.catalogue.layers import install
 
-    content, signature = asyncio.run(_issue(place))
+    content, signature = run(_issue(place))
     folders = catalogue_folders()
     issue = install(content, signature, folders, place)
     print(f"Installed catalogue {issue.serial} with {len(issue.entries)} images in {folders.own}")

@@ -1,7 +1,6 @@
 """`tinkbox image fetch`, and what it shares with `catalogue` and `update`."""
 
 import argparse
-import asyncio
 import sys
 import tempfile
 import time
@@ -16,6 +15,7 @@ from tinkbox.cli.flags import Verbs, add_verb, folder
 from tinkbox.cli.nouns.image_import import SCRATCH, ended_in_order
 from tinkbox.cli.nouns.image_show import PROOFS
 from tinkbox.cli.output.printable import clean
+from tinkbox.model.errors import Conflict
 from tinkbox.model.sizes import show_size
 
 if TYPE_CHECKING:
@@ -67,6 +67,9 @@ def fetch(chosen: argparse.Namespace) -> None:
     entries = [found.entry(each) for each in chosen.ids]
     # Asked first: who cannot reach the appliance need not wait for minutes to hear it.
     kept = [] if chosen.save else ask(chosen, lambda operator: operator.images.all())
+    for image in kept:
+        if image["name"] in chosen.ids and image.get("kind", "system") != "system":
+            raise Conflict(f"{image['name']} is a container image here: delete it, or use an entry with another id")
     tags = {(image["name"], image["tag"]) for image in kept}
     with ended_in_order():
         for entry in entries:
@@ -74,11 +77,13 @@ def fetch(chosen: argparse.Namespace) -> None:
 
 
 def _fetch(chosen: argparse.Namespace, entry: "Entry", choices: "Choices", tags: "set[tuple[str, str]]") -> None:
+    from asyncio import run
+
     from tinkbox.catalogue.fetching import about
     from tinkbox.cli.output.packing_progress import PackingProgress
     from tinkbox.system_images.packing import described, pack
 
-    brought = asyncio.run(_brought(entry, choices, tags))
+    brought = run(_brought(entry, choices, tags))
     if brought is None:
         return
     found, download, forget = brought
@@ -97,7 +102,7 @@ def _fetch(chosen: argparse.Namespace, entry: "Entry", choices: "Choices", tags:
         print(f"Kept download: {download.path}")
     else:
         forget()
-    print(f"{'Saved' if chosen.save else 'Fetched'} {described(image)}, {_proof(found)}")
+    print(clean(f"{'Saved' if chosen.save else 'Fetched'} {described(image)}, {_proof(found)}"))
 
 
 async def _brought(
@@ -125,7 +130,9 @@ async def _brought(
         order = order_of(found, choices)
         with closing(DownloadProgress(found.reference)) as progress:
             found, download = await fetch(downloads, found, choices, now, progress, keys)
-        for doubt in found.doubts:
+        ended = entry.end_of_life
+        late = [f"{entry.title} gets no updates since {ended}"] if ended and ended < now.date() else []
+        for doubt in (*found.doubts, *late):
             print(clean(f"tinkbox: {doubt}"), file=sys.stderr)
         return found, download, lambda: downloads.forget(order)
 

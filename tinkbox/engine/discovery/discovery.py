@@ -75,8 +75,7 @@ class Discovery:
     async def load(self) -> list[str]:
         """Take up what is stored, once; returns what is wrong with the rules."""
         await self._strangers.load()
-        told = await self._store.read(lambda tables: tables.discovery.inventories())
-        self._needs = {hardware_id: need(inventory) for hardware_id, inventory in told}
+        self._needs = await self._store.read(lambda tables: dict(map(_needing, tables.discovery.inventories())))
         return [problem for rule in self._rules if (problem := await self._problem(rule))]
 
     async def save(self) -> None:
@@ -365,3 +364,7 @@ def _refuse_another_boot(tables: Tables, stranger: Stranger) -> None:
 
 def _plan(stranger: Stranger, boot: Boot, interface: Interface) -> Plan:
     return Plan(boot=boot, hardware_id="", interface=replace(interface, architecture=stranger.architecture))
+
+
+def _needing(told: tuple[str, Inventory]) -> tuple[str, Need]:
+    return told[0], need(told[1])

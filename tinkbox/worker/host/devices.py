@@ -4,7 +4,7 @@ What an OSIE's modules ask for stands in `modules.firmware`, beside their index;
 nothing is told of it.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Final
@@ -34,7 +34,9 @@ def devices(root: Path, modules: Path, missing: Mapping[str, MissingFirmware]) -
         driver, module = _link(place / "driver"), _link(place / "driver/module")
         if not driver:
             aliases = list(_aliases(modules)) if aliases is None else aliases
-            module = _module_for(_text(place / "modalias"), aliases)
+            # Several may fit, such as one for a card and one for its virtual functions.
+            fit = sorted(_modules_for(_text(place / "modalias"), aliases), key=lambda each: not _asks(each, ask))
+            module = fit[0] if fit else ""
         log = left.pop(place.name, None)
         found.append(
             Device(
@@ -43,7 +45,7 @@ def devices(root: Path, modules: Path, missing: Mapping[str, MissingFirmware]) -
                 kind=kind,
                 driver=driver,
                 module=module,
-                asks_firmware=module.replace("-", "_") in ask,
+                asks_firmware=_asks(module, ask),
                 missing=log.files if log else (),
             )
         )
@@ -71,8 +73,12 @@ def _aliases(modules: Path) -> Iterator[tuple[str, str]]:
             yield words[1], words[2]
 
 
-def _module_for(modalias: str, aliases: list[tuple[str, str]]) -> str:
-    return next((module for pattern, module in aliases if modalias and fnmatchcase(modalias, pattern)), "")
+def _modules_for(modalias: str, aliases: list[tuple[str, str]]) -> list[str]:
+    return [module for pattern, module in aliases if modalias and fnmatchcase(modalias, pattern)]
+
+
+def _asks(module: str, asking: Collection[str]) -> bool:
+    return module.replace("-", "_") in asking
 
 
 def _link(path: Path) -> str:

@@ -14,6 +14,8 @@ alias pci:v000014E4d0000163Bsv*sd*bc*sc*i* bnx2
 alias usb:v0BDAp8153d*dc*dsc*dp*ic*isc*ip*in* r8152
 alias nonsense
 alias pci:v00001000d0000005Dsv*sd*bc*sc*i* megaraid_sas
+alias pci:v00001425d*sv*sd*bc*sc*i* cxgb4vf
+alias pci:v00001425d00006801sv*sd*bc*sc*i* cxgb4
 """
 
 
@@ -24,7 +26,7 @@ class Tree:
         self.root, self.modules = root, root / "lib/modules/6.1"
         self.modules.mkdir(parents=True)
         (self.modules / "modules.alias").write_text(ALIASES)
-        (self.modules / "modules.firmware").write_text("bnx2 bnx2/a.fw\nnvme_odd x\n\n")
+        (self.modules / "modules.firmware").write_text("bnx2 bnx2/a.fw\ncxgb4 t4fw.bin\nnvme_odd x\n\n")
 
     def pci(self, place: str, kind: str, vendor: str, device: str, driver: str = "", module: str = "") -> None:
         folder = self.root / "sys/bus/pci/devices" / place
@@ -70,11 +72,13 @@ def test_of_a_card_without_a_driver_the_module_for_it_is_told(tree: Tree) -> Non
     tree.pci("0000:02:00.0", "0200", "14e4", "163b")
     tree.pci("0000:03:00.0", "0104", "1000", "005d")
     tree.pci("0000:04:00.0", "0104", "abcd", "0001")
+    tree.pci("0000:05:00.0", "0200", "1425", "6801")
     found = {each.place: (each.driver, each.module, each.asks_firmware) for each in tree.found()}
     assert found == {
         "0000:02:00.0": ("", "bnx2", True),
         "0000:03:00.0": ("", "megaraid_sas", False),
         "0000:04:00.0": ("", "", False),
+        "0000:05:00.0": ("", "cxgb4", True),
     }
 
 

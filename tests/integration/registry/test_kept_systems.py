@@ -1,0 +1,27 @@
+"""What the registry tells of the system images that it keeps."""
+
+import pytest
+
+from tests.integration.registry.serving import Registry, chunks, system_image_archive
+
+
+async def test_each_system_image_tells_what_it_is(registry: Registry) -> None:
+    await registry.store.load(chunks(system_image_archive("1", "latest")), who="me")
+    await registry.store.load(chunks(system_image_archive("2", "latest")), who="me")
+    first, second = await registry.store.system_images()
+    assert (first["id"], first["tags"], second["tags"]) == ("lab", ["1"], ["2", "latest"])
+    assert second["config"]["version"] == "2"
+    assert second["config"]["source"]["verified"] == "sums"
+    assert second["size"] > 0
+
+
+async def test_container_images_are_not_among_them(registry: Registry) -> None:
+    await registry.push_image("x", "1")
+    assert await registry.store.system_images() == []
+
+
+@pytest.mark.parametrize("config", [b"{}", b"none", b"[" * 1000, b" " * 70_000])
+async def test_one_that_says_nothing_sensible_is_left_out(registry: Registry, config: bytes) -> None:
+    await registry.store.load(chunks(system_image_archive("1", config=config)), who="me")
+    await registry.store.load(chunks(system_image_archive("2")), who="me")
+    assert [each["tags"] for each in await registry.store.system_images()] == [["2"]]

@@ -85,7 +85,6 @@ from tinkbox.registry.push_tokens import PushTokens
 from tinkbox.registry.pushers import Pushers
 from tinkbox.registry.routes import routes as registry_routes
 from tinkbox.registry.storage import ImageStore
-from tinkbox.registry.system_images import system_image
 from tinkbox.runtime.docker import DockerRuntime
 from tinkbox.settings.all_settings import Settings
 from tinkbox.settings.metadata import ALL, OFF
@@ -248,7 +247,6 @@ class Appliance:
             directory=self.engine.directory,
             shells=self.engine.shells,
             images=self._images,
-            system_image=partial(system_image, self._images),
             meter=self.engine.meter,
             answers=self.traffic.answers,
             refused_tokens=lambda: self.refused_tokens.total,

@@ -22,9 +22,9 @@ from tinkbox.model.limits import Limits
 from tinkbox.model.system_image import ARTIFACT_TYPE
 from tinkbox.registry.archive import Archive, unpack
 from tinkbox.registry.blobs import Blobs, make_folder
-from tinkbox.registry.kept_systems import KeptSystem, kept_systems
 from tinkbox.registry.manifests import INDEXES, MAX_MANIFEST, Manifest, nested, parse_manifest, reachable
 from tinkbox.registry.repositories import Link, Repositories
+from tinkbox.registry.system_images import SystemImageLine, system_image, system_images
 from tinkbox.registry.uploads import Upload, Uploads
 
 PROMISED_FOR = timedelta(hours=1)
@@ -149,10 +149,15 @@ class ImageStore:
         async with self._turn:
             return await asyncio.to_thread(self._images)
 
-    async def system_images(self) -> list[KeptSystem]:
+    async def system_images(self) -> list[SystemImageLine]:
         """The system images, with what they say of themselves."""
         async with self._turn:
-            return await asyncio.to_thread(kept_systems, self._repositories, self._blobs)
+            return await asyncio.to_thread(system_images, self._repositories, self._blobs)
+
+    async def system_image(self, reference: str) -> SystemImageLine:
+        """The system image that a name means; raises NotFound, and Invalid for an image of another kind."""
+        async with self._turn:
+            return await asyncio.to_thread(system_image, self._repositories, self._blobs, reference)
 
     async def load(self, stream: AsyncIterator[bytes], *, who: str) -> list[str]:
         """Store the images of an archive that `docker save` or skopeo wrote; returns their names.

@@ -1,69 +1,92 @@
-"""The system images among the images: disks of operating systems, each an OCI artifact whose configuration says what it is."""
+"""The system images among the images: disks of operating systems, each with what it says of itself.  All of this blocks."""
 
-import asyncio
-from typing import TypedDict
+import json
+import logging
+from collections.abc import Mapping
+from typing import Any, TypedDict
 
-from tinkbox.model.errors import Invalid, NotFound
+from tinkbox.model.errors import Invalid, NotFound, Refusal
 from tinkbox.model.image import REPOSITORY, parse_reference
-from tinkbox.model.system_image import ARTIFACT_TYPE, CONFIG_TYPE
-from tinkbox.registry.manifests import MANIFESTS, parse_manifest, parse_object
-from tinkbox.registry.storage import ImageStore, StoredManifest
+from tinkbox.model.system_image import ARTIFACT_TYPE
+from tinkbox.registry.blobs import Blobs
+from tinkbox.registry.manifests import parse_manifest
+from tinkbox.registry.repositories import Link, Repositories
 from tinkbox.wire.system_images import MAX_CONFIG, decode_config
+
+_log = logging.getLogger(__name__)
 
 
 class SystemImageLine(TypedDict):
-    """What an operator's commands ask of one; `reference` names these bytes for ever, `size` is the raw disk's."""
+    """One of them: `reference` names these bytes for ever, `tags` are its version and perhaps `latest`.
+
+    `size` is what its blobs have, `config` its configuration as it is kept.
+    """
 
     id: str
     reference: str
+    tags: list[str]
     digest: str
-    title: str
-    version: str
-    architecture: str
-    firmware: list[str]
-    data_source: str
-    default_user: str
-    least_disk: int
     size: int
+    pushed_at: str
+    config: Mapping[str, Any]
 
 
-async def system_image(images: ImageStore, reference: str) -> SystemImageLine:
-    """The one that a name means, `debian-13`, `debian-13:20261101` or `debian-13@sha256:…`.
+def system_images(repositories: Repositories, blobs: Blobs) -> list[SystemImageLine]:
+    """All that have a tag, by id and time; one that cannot be read is left out, and the log says so."""
+    found = []
+    for repository in repositories.names():
+        tags = _tags(repositories, repository)
+        links = {link.digest: link for link in repositories.tags(repository).values()}
+        for link in sorted(links.values(), key=lambda each: each.pushed_at):
+            try:
+                kept = _kept(repository, link, tags[link.digest], blobs)
+            except Refusal as error:
+                problem = f"{repository}@{link.digest}: {error}"
+                _log.warning("system image lost: %s", problem, extra={"action": "registry.lost"})
+                continue
+            if kept is not None:
+                found.append(kept)
+    return found
+
+
+def system_image(repositories: Repositories, blobs: Blobs, reference: str) -> SystemImageLine:
+    """The one that a name means: `debian-13`, `debian-13:20261101` or `debian-13@sha256:…`.
 
     Raises NotFound where there is none, and Invalid for an image of another kind.
     """
     named = parse_reference(reference)
     if named.host or not REPOSITORY.match(named.repository):
         raise NotFound(f"no system image {reference[:200]} here: they are kept without the name of a registry")
-    stored = await images.manifest(named.repository, named.selector)
-    config = _config_of(stored, reference)
-    path = await images.blob(config)
-    content = await asyncio.to_thread(lambda: path.read_bytes() if path.stat().st_size <= MAX_CONFIG else b"")
-    decoded = decode_config(content)
-    about = decoded.about
+    link = repositories.resolve(named.repository, named.selector)
+    kept = _kept(named.repository, link, _tags(repositories, named.repository).get(link.digest, []), blobs)
+    if kept is None:
+        raise Invalid(
+            f"{reference[:200]} is a container image, which actions run from, and no system image: `tinkbox image list` "
+            "shows all that are kept"
+        )
+    return kept
+
+
+def _tags(repositories: Repositories, repository: str) -> dict[str, list[str]]:
+    tags: dict[str, list[str]] = {}
+    for tag, link in repositories.tags(repository).items():
+        tags.setdefault(link.digest, []).append(tag)
+    return tags
+
+
+def _kept(repository: str, link: Link, tags: list[str], blobs: Blobs) -> SystemImageLine | None:
+    """None for an image of another kind."""
+    manifest = parse_manifest(blobs.read(link.digest), link.media_type)
+    if manifest.artifact_type != ARTIFACT_TYPE or manifest.blobs[0].size > MAX_CONFIG:
+        return None
+    content = blobs.read(manifest.blobs[0].digest)
+    decode_config(content)
     return SystemImageLine(
-        id=named.repository,
-        reference=f"{named.repository}@{stored.digest}",
-        digest=stored.digest,
-        title=about.title or about.id,
-        version=about.version,
-        architecture=about.architecture,
-        firmware=list(about.firmware),
-        data_source=about.data_source,
-        default_user=about.default_user,
-        least_disk=about.least_disk,
-        size=decoded.raw.size,
-    )
-
-
-def _config_of(stored: StoredManifest, reference: str) -> str:
-    """The digest of the configuration; raises Invalid for a manifest of anything else."""
-    manifest = parse_object(stored.content, "manifest")
-    if stored.media_type in MANIFESTS and manifest.get("artifactType") == ARTIFACT_TYPE:
-        first, *_ = parse_manifest(stored.content, stored.media_type).blobs
-        if first.media_type == CONFIG_TYPE:
-            return first.digest
-    raise Invalid(
-        f"{reference[:200]} is a container image, which actions run from, and no system image: `tinkbox image list` shows "
-        "all that are kept"
+        id=repository,
+        reference=f"{repository}@{link.digest}",
+        tags=sorted(tags),
+        digest=link.digest,
+        size=sum({blob.digest: blob.size for blob in manifest.blobs}.values()),
+        pushed_at=link.pushed_at,
+        config=json.loads(content),
     )

@@ -97,6 +97,7 @@ class Installation:
         disk.sync()
         progress.begin("reading back", listed)
         read_back(target, source.pieces(), source.zeros(), progress)
+        progress.finish()
         head = self._finish(target, layout, written_seed)
         seconds = self._clock() - started
         say(f"{wanted.image} is on {wanted.disk}: {size(listed)} written and read back in {seconds:.0f} s")

@@ -61,6 +61,12 @@ class Progress:
                 self._said = now
                 self._say(self._line())
 
+    def finish(self) -> None:
+        """All that takes long is done."""
+        with self._lock:
+            self._done = self._total
+            self._write()
+
     def _line(self) -> str:
         (then, before), (now, done) = self._seen[0], self._seen[-1]
         rate = (done - before) / (now - then) if now > then else 0.0

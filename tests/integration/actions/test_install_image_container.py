@@ -37,7 +37,8 @@ def test_image_has_all_that_an_installation_needs(docker_engine: DockerEngine, t
     assert "the seed (CIDATA) holds meta-data, user-data" in done.stdout
     verified = subprocess.run(["sfdisk", "--verify", disk], capture_output=True, text=True, check=True)
     assert "No errors detected" in verified.stdout
-    done_bytes, total, unit = progress.read_text().split()
-    assert (unit, int(done_bytes) * 2) == ("bytes", int(total)), "the second half, reading back, began"
+    told, total, unit = progress.read_text().split()
+    assert unit == "bytes"
+    assert told == total
     programs = docker_engine.cli("run", "--rm", "--entrypoint=/usr/bin/efibootmgr", "install-image:v1", "--version")
     assert "version" in programs.stdout

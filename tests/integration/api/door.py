@@ -10,7 +10,6 @@ from collections import Counter
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
-from functools import partial
 from ipaddress import IPv4Address
 from pathlib import Path
 from typing import Any
@@ -41,7 +40,6 @@ from tinkbox.model.inventory import Inventory
 from tinkbox.model.leases import Lease
 from tinkbox.model.limits import DECLARED, EXAMINATIONS, STREAMS, Ledger, Limits
 from tinkbox.registry.storage import ImageStore
-from tinkbox.registry.system_images import system_image
 
 TOKEN = "the-operators-token"
 PEOPLE = People(
@@ -144,7 +142,6 @@ async def open_door(folder: Path) -> AsyncIterator[Door]:
             directory=box.directory,
             shells=hub.shells,
             images=images,
-            system_image=partial(system_image, images),
             meter=Meter(box.store, box.machines, box.attempts, box.disk.usage, box.clock),
             answers=answers,
             leases=lambda: lent,

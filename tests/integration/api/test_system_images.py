@@ -18,11 +18,10 @@ async def digest(door: Door, tmp_path: Path) -> str:
 @pytest.mark.parametrize("name", ["debian-13", "debian-13:20261101", "debian-13@DIGEST"])
 async def test_it_is_described_by_any_of_its_names(door: Door, digest: str, name: str) -> None:
     described = await door.done("GET", f"/v1/system-images/{name.replace('DIGEST', digest)}")
-    assert described == {
-        "id": "debian-13", "reference": f"debian-13@{digest}", "digest": digest, "title": "Debian 13", "version": "20261101",
-        "architecture": "x86_64", "firmware": ["bios", "uefi"], "data_source": "nocloud", "default_user": "debian",
-        "least_disk": 2 << 30, "size": 4 << 20,
-    }  # fmt: skip
+    assert (described["id"], described["digest"]) == ("debian-13", digest)
+    assert described["reference"] == f"debian-13@{digest}"
+    assert described["tags"] == ["20261101", "latest"]
+    assert described["config"]["title"] == "Debian 13"
 
 
 @pytest.mark.parametrize(

@@ -32,7 +32,6 @@ from tinkbox.api.routes import (
     workflow_data,
     workflows,
 )
-from tinkbox.api.routes.images import Described
 from tinkbox.api.routes.workflows import ProgressOf, no_progress
 from tinkbox.engine.discovery.discovery import Discovery
 from tinkbox.engine.doctor.examiner import Examiner
@@ -83,7 +82,6 @@ class OperatorDoor:
     directory: RoutingTable
     shells: Shells
     images: images.Images
-    system_image: Described
     meter: Meter
     answers: Answers
     leases: Callable[[], Sequence[Lease]]
@@ -123,7 +121,7 @@ class OperatorDoor:
             *services.routes(
                 self.services, self.directory.url_of, self.machines, self.workflows.changed, self.followers
             ),
-            *images.routes(self.images, self.system_image),
+            *images.routes(self.images),
             *osie.routes(self.osie),
             *metadata.routes(self.ssh_keys),
             *events.routes(self.workflows, self.followers),

@@ -1,6 +1,6 @@
-"""`/v1/images`: the images that actions run from."""
+"""`/v1/images`: the images that actions run from; `/v1/system-images`: the disks of operating systems among them."""
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import Any, Protocol
 
 from aiohttp import web
@@ -21,19 +21,16 @@ class Images(Protocol):
     async def load(self, stream: AsyncIterator[bytes], *, who: str) -> Sequence[str]: ...
     async def images(self) -> Sequence[Mapping[str, Any]]: ...
     async def system_images(self) -> Sequence[Mapping[str, Any]]: ...
+    async def system_image(self, reference: str) -> Mapping[str, Any]: ...
     async def delete(self, reference: str, *, who: str) -> None: ...
 
 
-# What is known of a system image by its name.
-Described = Callable[[str], Awaitable[Mapping[str, Any]]]
-
-
-def routes(images: Images, system_image: Described) -> list[web.RouteDef]:
+def routes(images: Images) -> list[web.RouteDef]:
     async def show_list(_: web.Request) -> web.Response:
         return web.json_response([dict(each) for each in await images.images()])
 
     async def show_system_image(request: web.Request) -> web.Response:
-        return web.json_response(dict(await system_image(key_of(request))))
+        return web.json_response(dict(await images.system_image(key_of(request))))
 
     async def show_systems(_: web.Request) -> web.Response:
         return web.json_response([dict(each) for each in await images.system_images()])

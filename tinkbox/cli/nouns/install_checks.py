@@ -151,13 +151,13 @@ async def _refuse_without_osie(operator: "Operator") -> None:
 def _misfits(image: "Document", machine: "Document", *, told: bool) -> list[Refusal]:
     """What cannot be right of this image on this machine; `told` says that somebody may log in whatever its document says."""
     found: list[Refusal] = []
-    made, name = machine.get("inventory") or {}, name_of(machine)
-    if made.get("architecture") and made["architecture"] != image["architecture"]:
-        found.append(Conflict(f"{image['id']} is for {image['architecture']}, and {name} is {made['architecture']}"))
-    if made.get("firmware") and image["firmware"] and made["firmware"] not in image["firmware"]:
-        kinds = " and ".join(image["firmware"])
+    made, name, config = machine.get("inventory") or {}, name_of(machine), image["config"]
+    if made.get("architecture") and made["architecture"] != config["architecture"]:
+        found.append(Conflict(f"{image['id']} is for {config['architecture']}, and {name} is {made['architecture']}"))
+    if made.get("firmware") and config["firmware"] and made["firmware"] not in config["firmware"]:
+        kinds = " and ".join(config["firmware"])
         found.append(Conflict(f"{image['id']} boots by {kinds}, and {name} has {made['firmware']} firmware"))
-    if image["data_source"] in TELLING and not (told or _has_keys(machine)):
+    if config["data_source"] in TELLING and not (told or _has_keys(machine)):
         text = (
             f"nobody could log in to {name}: name your public key with --ssh-key ~/.ssh/id_ed25519.pub, or a --user-data file "
             "(`ssh-keygen -t ed25519` makes a key)"
@@ -179,7 +179,7 @@ def _installation(wanted: Wanted, image: "Document", machine: "Document") -> Ins
         machine_id=machine["id"],
         name=name,
         address=first["address"],
-        user=image["default_user"],
+        user=image["config"]["default_user"],
         reference=image["reference"],
         parameters={
             "device_1": first["mac"],

@@ -14,10 +14,8 @@ from tests.unit.model.test_ssh_keys import key
 Tinkbox = Callable[..., Printed]
 MAC = "08:00:27:00:00:01"
 DIGEST = f"sha256:{'1' * 64}"
-IMAGE = {
-    "id": "debian-13", "reference": f"debian-13@{DIGEST}", "architecture": "x86_64", "firmware": ["uefi"],
-    "data_source": "nocloud", "default_user": "debian",
-}  # fmt: skip
+CONFIG = {"architecture": "x86_64", "firmware": ["uefi"], "data_source": "nocloud", "default_user": "debian"}
+IMAGE = {"id": "debian-13", "reference": f"debian-13@{DIGEST}", "config": CONFIG}
 DOCUMENT: dict[str, Any] = {"kind": "Hardware", "metadata": {"name": "node7"}, "spec": {}}
 MACHINE: dict[str, Any] = {
     "id": MACHINE_ID, "interfaces": [{"mac": MAC, "address": "172.30.0.11", "hostname": "node7"}], "document": DOCUMENT,
@@ -111,7 +109,7 @@ def test_a_machine_that_waits_is_to_be_accepted_and_an_image_of_nobody_imported(
         {"GET /v1/metadata/defaults": {"ssh_keys": [key()]}},
         {"GET /v1/hardware/node7": {**MACHINE, "document": {**DOCUMENT, "spec": {"userData": "#cloud-config"}}}},
         {"GET /v1/hardware/node7": {**MACHINE, "document": {"metadata": {"instance": {"ssh_keys": [key()]}}}}},
-        {"GET /v1/system-images/debian-13": {**IMAGE, "data_source": "talos"}},
+        {"GET /v1/system-images/debian-13": {**IMAGE, "config": {**CONFIG, "data_source": "talos"}}},
     ],
 )
 def test_a_key_is_needed_only_where_nobody_could_log_in(

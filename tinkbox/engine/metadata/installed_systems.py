@@ -73,7 +73,7 @@ class InstalledSystems:
         self._monotonic = monotonic
         self.policy = policy
         self._reads = Buckets(READS, REMEMBERED)
-        self._noted: OrderedDict[tuple[str, str], datetime] = OrderedDict()
+        self._noted: OrderedDict[tuple[str, str, str], datetime] = OrderedDict()
 
     async def of_token(self, token: str, address: str, server: str) -> Instance:
         """The system that shows a token from an IPv4 address, at the node door's URL `server`; raises as `shown` does."""
@@ -112,7 +112,8 @@ class InstalledSystems:
     def note(self, hardware: Hardware, what: str, agent: str, address: str) -> None:
         """Note that the system on a machine asked for something, once in a boot; `agent` is what the client calls itself."""
         mac = self._machines.progress.seen_last(hardware)
-        now, key = self._clock(), (hardware.id, what)
+        client = client_name(agent)
+        now, key = self._clock(), (hardware.id, what, client)
         before = self._noted.get(key)
         booted = self._machines.timeline.last(mac, lambda each: each.stage in (Stage.DISK_BOOTED, Stage.LOCAL_DISK))
         if before is not None and now - before < ONCE_IN and not (booted and before < booted):
@@ -121,7 +122,6 @@ class InstalledSystems:
         self._noted.move_to_end(key)
         while len(self._noted) > REMEMBERED:
             self._noted.popitem(last=False)
-        client = client_name(agent)
         detail = f"{what}, {client}" if client else what
         self._machines.progress.saw(mac, Stage.METADATA, detail, what=what, client=client, address=address)
 

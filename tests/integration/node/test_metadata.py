@@ -122,6 +122,17 @@ async def test_reports_are_taken_and_bounded(box: Appliance, system: Installed) 
         assert (await client.post(path, data=b"x" * 70_000)).status == 413
 
 
+async def test_a_report_that_comes_too_late_is_no_failure_of_the_system(box: Appliance, system: Installed) -> None:
+    await system.phone_home()
+    box.clock.forward(100_000)
+    async with door(box) as client:
+        event = json.dumps({"name": "modules-final", "event_type": "finish", "result": "FAIL"})
+        assert (await client.post(f"{system.offer.metadata}/report", data=event)).status == 200
+        assert (await client.post(f"{system.offer.metadata}/phone-home")).status == 404
+    (told,) = (await box.workflows.first_boots(system.offer.workflow_id)).values()
+    assert told.failures == ()
+
+
 async def test_by_its_address_a_machine_gets_what_is_no_secret(box: Appliance, system: Installed) -> None:
     async with door(box) as client:
         assert await (await client.get("/2009-04-04/meta-data/hostname")).text() == "node7"

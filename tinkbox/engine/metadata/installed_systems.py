@@ -22,6 +22,7 @@ from tinkbox.model.errors import Forbidden, NotFound, TooMany
 from tinkbox.model.hardware import Hardware, called
 from tinkbox.model.metadata import Defaults, Instance, Metadata
 from tinkbox.model.rates import Buckets, Rate
+from tinkbox.model.sightings import OTHER_HOST
 from tinkbox.model.text import quoted
 from tinkbox.model.workflow import FINAL
 from tinkbox.store.database import Store, Tables
@@ -90,6 +91,10 @@ class InstalledSystems:
         is shown too often.
         """
         return (await self._shown(token, address))[0]
+
+    def made(self, token: str) -> bool:
+        """Whether a token is one of ours, whether it still counts or not."""
+        return self._tokens.opened(token) is not None
 
     async def of_address(self, address: str) -> Instance:
         """The system of the known machine that is seen at an IPv4 address; raises NotFound where none is, and TooMany."""
@@ -164,7 +169,9 @@ class InstalledSystems:
         )  # fmt: skip
         saw, seen_last = self._machines.progress.saw, self._machines.progress.seen_last
         saw(seen_last(record.hardware), Stage.METADATA_REFUSED, f"of {owner}: {remedy}", machine=hardware.id)
-        saw(seen_last(hardware), Stage.METADATA_STOLEN, f"{other}, {address}: {remedy}", machine=asking)
+        # It is not the machine that did this, so it is nowhere that the machine is.
+        by = {OTHER_HOST: other}
+        saw(seen_last(hardware), Stage.METADATA_STOLEN, f"{other}, {address}: {remedy}", machine=asking, **by)
         raise Forbidden("this token is another machine's")
 
     def _count(self, holder: str) -> None:

@@ -78,7 +78,9 @@ def test_by_address_the_documents_id_counts_and_without_a_workflow_the_machines(
 
 
 def test_documents_are_checked_when_they_are_pushed() -> None:
-    check_texts([of_2020(DOCUMENT), of_today(), of_2020(None)])
+    assert check_texts([of_2020(DOCUMENT), of_today(), of_2020(None)]) == []
+    (odd,) = check_texts([of_today(userData="#cloud-config\npackage: [curl]\n")])
+    assert str(odd).startswith("m: userData, line 2 in it, package: cloud-init has no such key; did you mean packages")
     with pytest.raises(Invalid) as refusal:
         check_texts(
             [of_today(userData="#cloud-config\nruncmd: x\n"), of_2020({"instance": {"userdata": "packages: []"}})]

@@ -71,7 +71,12 @@ def test_nocloud_has_its_four_files() -> None:
     assert at("network-config", network={"version": 1, "config": []}) == "version: 1\nconfig: []\n"
     told = yaml.safe_load(at("vendor-data"))
     assert told["phone_home"] == {"url": f"{URL}/phone-home", "post": "all", "tries": 10}
-    assert told["reporting"]["tinkbox"] == {"type": "webhook", "endpoint": f"{URL}/report"}
+    assert told["reporting"]["tinkbox"] == {
+        "type": "webhook",
+        "endpoint": f"{URL}/report",
+        "timeout": 3,
+        "retries": 1,
+    }
 
 
 @pytest.mark.parametrize("version", ["2012-08-10", "2018-08-27", "latest"])

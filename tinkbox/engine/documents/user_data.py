@@ -21,11 +21,10 @@ _OTHERS: Final = (
     "## template:", "content-type:", "mime-version:", "from nobody", "h4si", "#upstart-job", "#ps1", "rem cmd",
     "version:", "machine:",  # Talos
 )  # fmt: skip
-# Keys that stand in nearly every cloud-config: a text that begins with one of them and lacks its head is one.
+# Keys that nothing but a cloud-config begins a line with: a text that has one and lacks its head is one.
 _TELLING: Final = frozenset({
-    "users", "packages", "runcmd", "bootcmd", "write_files", "ssh_authorized_keys", "hostname", "package_update", "package_upgrade",
-    "chpasswd", "password", "ssh_pwauth", "timezone", "locale", "disk_setup", "growpart", "autoinstall", "ntp", "apt", "manage_etc_hosts",
-    "fqdn", "final_message", "power_state", "network", "datasource", "groups", "swap", "mounts", "yum_repos", "disable_root",
+    "packages", "package_update", "package_upgrade", "runcmd", "bootcmd", "write_files", "ssh_authorized_keys", "ssh_pwauth",
+    "chpasswd", "users", "growpart", "autoinstall",
 })  # fmt: skip
 # Every key of a cloud-config by cloud-init's own schema (25.1), and a few that stand beside it.
 _KEYS: Final = (

@@ -36,7 +36,7 @@ def instance_of(
     return Instance(
         hardware=hardware,
         id=(_text(details.get("id")) if by_address else "") or own_id,
-        hostname=spec.hostname or _text(details.get("hostname")) or called(hardware),
+        hostname=spec.hostname or _text(details.get("hostname")) or _own_hostname(hardware),
         workflow_id=workflow_id,
         ssh_keys=tuple(dict.fromkeys([*spec.ssh_keys, *_keys(details.get("ssh_keys")), *defaults.ssh_keys]))[:MAX_KEYS],
         user_data=spec.user_data or _bounded(user_data(spec_of_hardware, metadata)),
@@ -87,6 +87,12 @@ def _metadata(document: Mapping[str, Any]) -> Mapping[str, Any]:
         except (ValueError, RecursionError):
             found = None
     return _mapping(found)
+
+
+def _own_hostname(hardware: Hardware) -> str:
+    """That of an interface, else the document's name; an id is none."""
+    own = next((each.hostname for each in hardware.interfaces if each.hostname), "")
+    return own or hardware.name
 
 
 def _keys(value: Any) -> Iterator[str]:

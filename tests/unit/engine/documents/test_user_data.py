@@ -27,6 +27,8 @@ from tinkbox.model.metadata import MAX_USER_DATA
         "lang en_US\nkeyboard us\n",
         "H4sIAAAA",
         "anything else",
+        "# of our own tool\nhostname: node7\nnetwork: lab\n",
+        "variant: fcos\nversion: 1.5.0\npasswd: {}\n",
     ],
 )
 def test_what_systems_read_is_fit(text: str) -> None:

@@ -70,6 +70,12 @@ def test_a_document_that_tells_nothing_or_nonsense_is_a_plain_system(metadata: A
     assert (found.hostname, found.ssh_keys, found.user_data, found.bonding_mode) == ("by-dhcp", (), "", 0)
 
 
+def test_a_machine_without_a_name_has_no_host_name_and_not_its_id() -> None:
+    bare = hardware_from_document({"id": ID, "network": {"interfaces": [{"dhcp": {"mac": DHCP["mac"]}}]}})
+    assert told(bare).hostname == ""
+    assert told(of_today()).hostname == "m"
+
+
 def test_by_address_the_documents_id_counts_and_without_a_workflow_the_machines() -> None:
     assert told(of_2020(DOCUMENT), by_address=True).id == "i-1"
     assert told(of_2020(None), by_address=True).id == f"{ID}-w"

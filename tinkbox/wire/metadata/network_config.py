@@ -29,7 +29,7 @@ def network_config(hardware: Hardware, bonding_mode: int = 0) -> dict[str, Any]:
     found: dict[str, Any] = {"version": 2, "ethernets": {}}
     bonded = bonding_mode in _MODES and len(hardware.interfaces) > 1
     for interface, name in zip(hardware.interfaces, names, strict=True):
-        card: dict[str, Any] = {"match": {"macaddress": interface.mac}, "set-name": name}
+        card: dict[str, Any] = {"match": {"macaddress": str(interface.mac)}, "set-name": name}
         found["ethernets"][name] = card
         if not bonded:
             _place(found, card, name, interface, first=name == names[0])
@@ -37,7 +37,7 @@ def network_config(hardware: Hardware, bonding_mode: int = 0) -> dict[str, Any]:
         addressed = next((each for each in hardware.interfaces if each.address), hardware.interfaces[0])
         bond: dict[str, Any] = {
             "interfaces": names,
-            "macaddress": addressed.mac,
+            "macaddress": str(addressed.mac),
             "parameters": _parameters(bonding_mode),
         }
         found["bonds"] = {_BOND: bond}

@@ -18,7 +18,9 @@ PACKAGES_BUILD := python3 python3-venv libpython3-dev zlib1g-dev libexpat1-dev g
 PACKAGES_ARM64 := gcc-aarch64-linux-gnu libc6-dev-arm64-cross
 PACKAGES_HELPER := gcc libc6-dev busybox-static
 PACKAGES_LAB   := qemu-system-x86 qemu-utils ovmf seabios ipxe-qemu iproute2 busybox-static e2fsprogs mtools dosfstools fdisk \
-                  syslinux syslinux-common zstd xz-utils cpio swtpm mmdebstrap debian-archive-keyring openssh-client
+                  syslinux syslinux-common zstd xz-utils cpio swtpm
+# What Debian's cloud images are built with, and what logs in to them.
+PACKAGES_SYSTEMS := mmdebstrap debian-archive-keyring openssh-client
 PACKAGES_TEST  := iptables docker.io skopeo curl tcpdump tftp-hpa atftp udhcpc busybox-static dnsmasq-base procps nginx-light \
                   isc-dhcp-client dhcpcd-base kea-admin qemu-system-arm qemu-efi-aarch64 systemd libseccomp2 \
                   tpm2-tools libtss2-tcti-swtpm0 mmdebstrap
@@ -31,10 +33,10 @@ CFLAGS_HELPER := -std=gnu11 -Os -Wall -Wextra -Wshadow -Wconversion -Wno-sign-co
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test check bench campaign binary images osie worker-aarch64 osie-aarch64 loaders keys helper clean \
-        packages-build packages-helper packages-arm64 packages-lab packages-test packages-bench
+        packages-build packages-helper packages-arm64 packages-lab packages-systems packages-test packages-bench
 
 help:
-	@echo "make demo      provision a virtual machine with an empty disk, and watch (FIRMWARE=bios|uefi)"
+	@echo "make demo      install Debian on a virtual machine with an empty disk, and log in to it (FIRMWARE=bios|uefi)"
 	@echo "make test      all tests, virtual machines included"
 	@echo "make check     format, lint, types, import contracts and the fast tests"
 	@echo "make campaign  the same tests, for hours"
@@ -61,6 +63,8 @@ packages-arm64:
 	$(call install,$(PACKAGES_ARM64))
 packages-lab:
 	$(call install,$(PACKAGES_LAB))
+packages-systems: packages-lab
+	$(call install,$(PACKAGES_SYSTEMS))
 # Debian starts a web server as soon as it is installed; here it is wanted as a program only.
 packages-test:
 	@command -v nginx >/dev/null || { mkdir -p $(BUILD) && touch $(BUILD)/.nginx-is-new; }
@@ -149,17 +153,18 @@ $(BUILD)/demo/disk.img.zst: examples/demo/disk.py $(wildcard examples/demo/files
 # Debian as its cloud images have it, from its packages.
 SUITE_debian-12 := bookworm
 SUITE_debian-13 := trixie
-$(BUILD)/system-images/%.qcow2: packaging/cloud_image.py packaging/cloud_root.py packaging/gpt.py | packages-lab
+$(BUILD)/system-images/%.qcow2: packaging/cloud_image.py packaging/cloud_root.py packaging/cloud_partitions.py | packages-systems
 	$(PYTHON) packaging/cloud_image.py $(SUITE_$*) --output $@ --cache $(BUILD)/debs
 
 LAB := packages-lab dist/tinkbox $(BUILD)/osie/x86_64/initramfs $(BUILD)/images/.ready $(BUILD)/demo/disk.img.zst
 
-demo: $(LAB)
+demo: packages-systems dist/tinkbox $(BUILD)/osie/x86_64/initramfs $(BUILD)/images/.ready $(BUILD)/system-images/debian-13.qcow2
 	@$(BIN)/python -m examples.demo --firmware $(FIRMWARE) --tinkbox dist/tinkbox --build $(BUILD)
 
 # What the tests use, as far as it can be made side by side: what unpacks packages that apt brings comes behind the others.
-TESTED := dist/tinkbox $(BUILD)/osie/x86_64/initramfs $(BUILD)/images/.ready $(BUILD)/images/.services $(BUILD)/demo/disk.img.zst
-BEFORE_TESTED := packages-build packages-helper packages-lab packages-test loaders keys helper $(PEERS:%=$(BUILD)/peers/%/.ready) $(BIN)/.ready
+TESTED := dist/tinkbox $(BUILD)/osie/x86_64/initramfs $(BUILD)/images/.ready $(BUILD)/images/.services $(BUILD)/demo/disk.img.zst \
+          $(BUILD)/system-images/debian-13.qcow2
+BEFORE_TESTED := packages-build packages-helper packages-lab packages-systems packages-test loaders keys helper $(PEERS:%=$(BUILD)/peers/%/.ready) $(BIN)/.ready
 SIDE_BY_SIDE := $(MAKE) --no-print-directory -j $$(nproc)
 .PHONY: tested lint unit
 tested: $(TESTED)

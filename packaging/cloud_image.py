@@ -22,12 +22,12 @@ from uuid import UUID, uuid5
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
+import cloud_partitions
 import cloud_root
-import gpt
 from cloud_root import Failed, run, write
 
 MIB = 1 << 20
-SECTOR = gpt.SECTOR
+SECTOR = cloud_partitions.SECTOR
 SIZE = 2048 * MIB
 # Where Debian's images have them; partition 1 takes what is left.
 BIOS_BOOT_SECTORS = (2048, 8191)
@@ -101,13 +101,17 @@ def build(suite: str, scratch: Path, image: Path, *, cache: Path) -> None:
     root, disk = scratch / "root", scratch / "disk.raw"
     sectors = SIZE // SECTOR
     parts = [
-        gpt.Partition(
+        cloud_partitions.Partition(
             number=number, kind=kind, identity=identity(f"partition {number}"), first=first, sectors=last - first + 1
         )
         for number, kind, (first, last) in (
-            (1, gpt.LINUX_ROOT_X86_64, (ROOT_SECTOR, (sectors - gpt.TAIL_SECTORS) // 2048 * 2048 - 1)),
-            (14, gpt.BIOS_BOOT, BIOS_BOOT_SECTORS),
-            (15, gpt.EFI_SYSTEM, ESP_SECTORS),
+            (
+                1,
+                cloud_partitions.LINUX_ROOT_X86_64,
+                (ROOT_SECTOR, (sectors - cloud_partitions.TAIL_SECTORS) // 2048 * 2048 - 1),
+            ),
+            (14, cloud_partitions.BIOS_BOOT, BIOS_BOOT_SECTORS),
+            (15, cloud_partitions.EFI_SYSTEM, ESP_SECTORS),
         )
     ]
     system, bios_boot, esp = parts
@@ -117,7 +121,7 @@ def build(suite: str, scratch: Path, image: Path, *, cache: Path) -> None:
     with told("system arranged"):
         cloud_root.make_anonymous(suite, root)
         arrange_boot(root, system=system, esp=esp, file_system=file_system)
-        begin, end = gpt.table(parts, disk=identity("disk"), sectors=sectors)
+        begin, end = cloud_partitions.table(parts, disk=identity("disk"), sectors=sectors)
         core = bios_core(root, first=bios_boot.first)
         with disk.open("wb") as file:
             file.truncate(SIZE)
@@ -133,7 +137,9 @@ def build(suite: str, scratch: Path, image: Path, *, cache: Path) -> None:
         run("qemu-img", "convert", "-f", "raw", "-O", "qcow2", "-c", "-m", "4", "-W", "-o", "compression_type=zstd", disk, image)  # fmt: skip
 
 
-def arrange_boot(root: Path, *, system: gpt.Partition, esp: gpt.Partition, file_system: UUID) -> None:
+def arrange_boot(
+    root: Path, *, system: cloud_partitions.Partition, esp: cloud_partitions.Partition, file_system: UUID
+) -> None:
     """What the system itself has to know of its disk, and GRUB of the system."""
     (kernel,) = (root / "boot").glob("vmlinuz-*")
     (ramdisk,) = (root / "boot").glob("initrd.img-*")
@@ -169,7 +175,7 @@ def boot_code(root: Path, *, core_at: int) -> bytes:
     return bytes(code)
 
 
-def fill_esp(root: Path, disk: Path, esp: gpt.Partition, *, file_system: UUID, scratch: Path) -> None:
+def fill_esp(root: Path, disk: Path, esp: cloud_partitions.Partition, *, file_system: UUID, scratch: Path) -> None:
     """As `grub-install --uefi-secure-boot --force-extra-removable` does."""
     part = scratch / "esp.fat"
     with part.open("wb") as file:
@@ -195,7 +201,7 @@ def fill_esp(root: Path, disk: Path, esp: gpt.Partition, *, file_system: UUID, s
     run("dd", f"if={part}", f"of={disk}", "bs=1M", f"seek={esp.first * SECTOR // MIB}", "conv=notrunc,sparse")
 
 
-def fill_system(root: Path, disk: Path, system: gpt.Partition, *, file_system: UUID, seed: UUID) -> None:
+def fill_system(root: Path, disk: Path, system: cloud_partitions.Partition, *, file_system: UUID, seed: UUID) -> None:
     place = f"offset={system.first * SECTOR},hash_seed={seed},root_owner=0:0"
     kilobytes = f"{system.sectors * SECTOR // 1024}k"
     run("mke2fs", "-q", "-F", "-t", "ext4", "-O", EXT4_FEATURES, "-U", str(file_system), "-E", place, "-d", root, disk, kilobytes)  # fmt: skip

@@ -1,13 +1,13 @@
-"""Provisions a virtual machine with an empty disk over the network, and shows it live.
+"""Installs Debian on a virtual machine with an empty disk, over the network, and logs in to it.
 
     python -m examples.demo --firmware bios --tinkbox dist/tinkbox --build build
 
-Exits 0 when the installed system has booted from its own disk; on failure says at which stage, with the last
-lines of the machine's console and of the appliance's log, and exits 1.
+It types what an operator types, and shows that with what comes of it.  Exits 0 when the installed system has let in the
+operator's key; on failure says at which stage, with the last lines of the machine's console and of the appliance's log,
+and exits 1.
 """
 
 import argparse
-import json
 import os
 import shutil
 import sys
@@ -17,23 +17,25 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from examples.demo.account import account, news
+from examples.demo.account import account
 from examples.demo.appliance import Appliance, ApplianceFailed
+from examples.demo.operator import Command, Operator, OperatorFailed
 from examples.lab.console import ConsoleTimeout
 from examples.lab.firmware import Firmware
 from examples.lab.machine import EmulatorDied, Machine
 from examples.lab.network import Network
 from examples.lab.processes import signals_unwind
-from tinkbox.model.workflow import FINAL, State
-from tinkbox.wire.messages.status import Snapshot
 
-HERE = Path(__file__).parent
-MIRROR_PORT = 8080
-INSTALLED = "tinkbox-demo: the installed system is up"
-ADDRESS = "tinkbox-demo: the address is "
+SYSTEM = "debian-13"
+USER = "debian"
+ACTIONS = ("install-image", "reboot")
+MAC = "08:00:27:00:00:01"
+NAME = "server001"
+ADDRESS = "172.30.0.21"
+DISK_SIZE = 8 << 30
 START_SECONDS = 120
-INSTALL_SECONDS = 900
-BOOT_SECONDS = 480
+INSTALL_SECONDS = 1800
+LOGIN_SECONDS = 120
 POLL_SECONDS = 0.5
 
 
@@ -45,16 +47,16 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m examples.demo", description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--firmware", choices=("bios", "uefi"), default="bios")
     parser.add_argument("--tinkbox", type=Path, help="the executable; without it, this checkout runs")
-    parser.add_argument("--build", type=Path, default=Path("build"), help="where OSIE, images and disk were built")
+    parser.add_argument("--build", type=Path, default=Path("build"), help="where OSIE and images were built")
     arguments = parser.parse_args()
     executable = [str(arguments.tinkbox.resolve())] if arguments.tinkbox else [sys.executable, "-m", "tinkbox"]
     with signals_unwind(), working_folder() as work:
         try:
             provision(arguments.firmware, executable, arguments.build.resolve(), work)
-        except (DemoFailed, ApplianceFailed, ConsoleTimeout, EmulatorDied) as failure:
+        except (DemoFailed, ApplianceFailed, OperatorFailed, ConsoleTimeout, EmulatorDied) as failure:
             kept = arguments.build / f"demo-failed-{arguments.firmware}"
             shutil.rmtree(kept, ignore_errors=True)
-            shutil.copytree(work, kept, ignore=shutil.ignore_patterns("data", "disk.raw", "*.sock"))
+            shutil.copytree(work, kept, ignore=shutil.ignore_patterns("data", "disk.raw", "*.sock", "key"))
             print(f"\nthe demo failed: {failure}\nwhole logs: {kept}", file=sys.stderr)
             return 1
         except KeyboardInterrupt:
@@ -71,95 +73,68 @@ def working_folder() -> Iterator[Path]:
 
 
 def provision(firmware: Firmware, executable: list[str], build: Path, work: Path) -> None:
-    """Everything from the empty disk to the installed system's own line."""
-    hardware = json.loads((HERE / "hardware.json").read_text())
-    mac = hardware["network"]["interfaces"][0]["dhcp"]["mac"]
+    """Everything from the empty disk to the operator's login."""
     started = time.monotonic()
     with Network() as network:
-        serve_mirror(network, build / "demo", work)
         appliance = Appliance(network, executable, work, build / "osie")
         until(appliance.ready, START_SECONDS, "the appliance to answer")
         tell(started, f"the appliance serves {network.address}")
-        workflow = prepare(appliance, build / "images", mac)
-        tell(started, f"workflow {workflow} waits for {mac}")
+        operator = Operator(network, appliance, work, say=lambda text: tell(started, text))
+        operator.types("hardware", "add", MAC, "--name", NAME, "--ip", ADDRESS)
+        operator.types("image", "load", *(build / "images" / f"{name}.tar" for name in ACTIONS))
+        operator.types(
+            *("image", "import", build / "system-images" / f"{SYSTEM}.qcow2"),
+            *("--id", SYSTEM, "--default-user", USER, "--scratch", work),
+        )
+        install = operator.begins("install", SYSTEM, NAME, "--ssh-key", operator.public_key)
+        until(lambda: install.ended or appliance.snapshot().workflows, START_SECONDS, "the workflow of tinkbox install")
+        if install.ended:
+            install.succeed()
         # OVMF, told by iPXE to go on, would spend a minute on each of HTTP boot's two kinds before the disk,
         # so there the disk comes first: it is empty, and the firmware goes on to the network at once.
         network_first = firmware == "bios"
-        with Machine(network, work / "machine", mac=mac, firmware=firmware, network_first=network_first) as machine:
+        with Machine(
+            network, work / "machine", mac=MAC, firmware=firmware, disk_size=DISK_SIZE, network_first=network_first
+        ) as machine:
             machine.power_on()
             tell(started, f"the machine is powered on: {firmware}, an empty disk")
-            watch = Watch(appliance, machine, started)
+            watch = Watch(appliance, machine, install)
             try:
-                watch.installed()
-                line = machine.console.wait_for(INSTALLED, BOOT_SECONDS, during=watch.look)
-                # Only then is what the appliance sees of it complete.
-                machine.console.wait_for(ADDRESS, BOOT_SECONDS, during=watch.look)
-            except (DemoFailed, ApplianceFailed, ConsoleTimeout) as failure:
+                until(watch.over, INSTALL_SECONDS, "the end of tinkbox install")
+                install.succeed()
+                operator.logs_in(f"{USER}@{ADDRESS}", LOGIN_SECONDS)
+                if not any(each in line for each in operator.host_keys() for line in install.lines):
+                    raise DemoFailed("the host key of the installed system is another than the one it told")
+            except (DemoFailed, ApplianceFailed, OperatorFailed, ConsoleTimeout) as failure:
                 where = f"{failure}\nlast seen: {watch.stage or 'nothing'}"
                 last = f"the machine's console:\n{machine.console.tail()}\nthe appliance:\n{appliance.last_lines()}"
                 raise DemoFailed(f"{where}\n{last}") from None
-            watch.look()
-            tell(started, "the installed system has booted from its own disk")
-            print("\n" + account(appliance.timeline(hardware["id"])))
-            print(f"\non the machine's console:\n    {line}")
-
-
-def serve_mirror(network: Network, folder: Path, work: Path) -> None:
-    """The web server that the disk image comes from; a lab has one of its own."""
-    command = [sys.executable, "-m", "http.server", str(MIRROR_PORT), "--bind", str(network.address)]
-    with (work / "mirror.log").open("wb") as log:
-        network.start([*command, "--directory", str(folder)], stdout=log)
-
-
-def prepare(appliance: Appliance, images: Path, mac: str) -> str:
-    """What an operator types; returns the workflow's id."""
-    appliance.command("hardware", "push", "--file", HERE / "hardware.json")
-    for image in sorted(images.glob("*.tar")):
-        appliance.command("image", "load", image)
-    template = appliance.command("template", "create", "-n", "demo", "--file", HERE / "template.yaml").split()[-1]
-    return appliance.command("workflow", "create", "-t", template, "-r", json.dumps({"device_1": mac})).split()[-1]
+            tell(started, "the installed system let the operator in, and has the host key that it told the appliance")
+            print("\n" + account(appliance.timeline(MAC)))
 
 
 class Watch:
-    """Prints what changed since it last looked, as one line each."""
+    """Looks whether there is still something to wait for."""
 
-    def __init__(self, appliance: Appliance, machine: Machine, started: float) -> None:
+    def __init__(self, appliance: Appliance, machine: Machine, install: Command) -> None:
         self._appliance = appliance
         self._machine = machine
-        self._started = started
-        self._before: Snapshot | None = None
+        self._install = install
+        self.stage = ""  # where the machine was seen last
 
-    @property
-    def stage(self) -> str:
-        """Where the machine was seen last."""
-        return self._before.machines[0].stage if self._before else ""
-
-    def look(self) -> Snapshot:
+    def over(self) -> bool:
+        """Whether `tinkbox install` has ended; raises DemoFailed when the machine is off before."""
         self._appliance.check()
-        now = self._appliance.snapshot()
-        for line in news(self._before, now):
-            tell(self._started, line)
-        self._before = now
-        return now
-
-    def installed(self) -> None:
-        """Wait until the workflow is over; raises DemoFailed when it is no success."""
-
-        def over() -> bool:
-            self._machine.check()
-            if not self._machine.running:
-                raise DemoFailed("the machine is off")
-            (workflow,) = self.look().workflows
-            if workflow.failure is not None:
-                raise DemoFailed(f"{workflow.failure.name}: {workflow.failure.reason}: {workflow.failure.message}")
-            if workflow.state in FINAL and workflow.state is not State.SUCCESS:
-                raise DemoFailed(f"the workflow ended as {workflow.state}")
-            return workflow.state is State.SUCCESS
-
-        until(over, INSTALL_SECONDS, "the workflow's success")
+        self.stage = next((each.stage for each in self._appliance.snapshot().machines), "")
+        if self._install.ended:
+            return True
+        self._machine.check()
+        if not self._machine.running:
+            raise DemoFailed("the machine is off")
+        return False
 
 
-def until(done: Callable[[], bool], timeout: float, what: str) -> None:
+def until(done: Callable[[], object], timeout: float, what: str) -> None:
     """Look twice a second until it is so; raises DemoFailed after `timeout` seconds."""
     deadline = time.monotonic() + timeout
     while not done():

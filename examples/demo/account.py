@@ -1,36 +1,10 @@
-"""What the demo tells: what is new since the last look, and at the end where the time went.  Pure."""
+"""What the demo tells at its end: where the time went.  Pure."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
 from tinkbox.model.boot import Stage
-from tinkbox.wire.messages.status import Snapshot, WorkflowLine
-
-
-def news(before: Snapshot | None, now: Snapshot) -> Iterator[str]:
-    """One line for each change: a machine's stage, a workflow's state, an action that began, its output."""
-    stages = {machine.id: machine.stage for machine in before.machines} if before else {}
-    for machine in now.machines:
-        if machine.stage and machine.stage != stages.get(machine.id, ""):
-            yield f"{machine.hostname or machine.mac}: {machine.stage}"
-        if machine.parked and machine.parked not in {each.parked for each in (before.machines if before else ())}:
-            yield f"{machine.hostname or machine.mac}: {machine.parked}"
-    workflows = {workflow.id: workflow for workflow in before.workflows} if before else {}
-    for workflow in now.workflows:
-        yield from _workflow_news(workflows.get(workflow.id), workflow)
-
-
-def _workflow_news(before: WorkflowLine | None, now: WorkflowLine) -> Iterator[str]:
-    was = before.running if before else None
-    if now.running is not None:
-        same = was is not None and (was.task, was.name) == (now.running.task, now.running.name)
-        if not same:
-            yield f"{now.running.task} / {now.running.name}: running"
-        if now.running.last_output and not (same and was and was.last_output == now.running.last_output):
-            yield f"{now.running.task} / {now.running.name}: {now.running.last_output}"
-    if before is not None and before.state is not now.state:
-        yield f"workflow {now.name}: {now.state}"
 
 
 def account(timeline: Sequence[Mapping[str, Any]]) -> str:

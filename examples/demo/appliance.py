@@ -69,10 +69,14 @@ class Appliance:
         except OSError:
             return False
 
+    def command_line(self, *words: str | Path) -> list[str]:
+        """How a command of the operator is started."""
+        return [*self._executable, "--data", str(self.data), *map(str, words)]
+
     def command(self, *words: str | Path) -> str:
         """Run a command of the operator; returns what it printed."""
         done = subprocess.run(
-            [*self._executable, "--data", str(self.data), *map(str, words)],
+            self.command_line(*words),
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,

@@ -24,7 +24,7 @@ PACKAGES_LAB   := qemu-system-x86 qemu-utils ovmf seabios ipxe-qemu iproute2 bus
 PACKAGES_SYSTEMS := mmdebstrap debian-archive-keyring openssh-client
 PACKAGES_TEST  := iptables docker.io skopeo curl tcpdump tftp-hpa atftp udhcpc busybox-static dnsmasq-base procps nginx-light \
                   isc-dhcp-client dhcpcd-base kea-admin qemu-system-arm qemu-efi-aarch64 systemd libseccomp2 \
-                  tpm2-tools libtss2-tcti-swtpm0
+                  tpm2-tools libtss2-tcti-swtpm0 mmdebstrap
 PACKAGES_BENCH := wrk gcc libc6-dev
 # Debian starts some of these as soon as they are installed; the tests want the programs only, so they are unpacked.
 # A library that Debian 13 calls …t64, for its times of 64 bits, has its old name here.

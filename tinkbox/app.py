@@ -381,7 +381,19 @@ def _tree(settings: Settings, sockets: Sockets) -> list[str]:
 def _warnings(settings: Settings, sockets: Sockets) -> list[str]:
     """What works, and is dangerous."""
     networks = {each.interface.network for each in sockets.networks}
-    return [*_exposed(settings, sockets), *crowded(networks, most_neighbours())]
+    return [*_exposed(settings, sockets), *_unanswered(settings, sockets), *crowded(networks, most_neighbours())]
+
+
+def _unanswered(settings: Settings, sockets: Sockets) -> Iterator[str]:
+    """Ports on which templates of the field ask for metadata, and which somebody else has."""
+    for each in sockets.networks:
+        bound = {compatible.getsockname()[1] for compatible in each.compatible}
+        for port in contradictions.metadata_ports(settings, [each.interface.address]):
+            if port not in bound:
+                yield (
+                    f"warning: {each.interface.address}:{port} is taken by another process, so metadata is not answered there, where "
+                    "some templates for Tinkerbell ask for it. Stop that process, or set metadata.ports"
+                )
 
 
 def _exposed(settings: Settings, sockets: Sockets) -> list[str]:

@@ -258,6 +258,7 @@ class Appliance:
             limits=self.limits.standings,
             progress=self.engine.running_progress.of,
             claimants=self.engine.leases.claimants,
+            ssh_keys=settings.metadata.ssh_keys,
         ).routes()
 
     def image_routes(self) -> list[web.RouteDef]:

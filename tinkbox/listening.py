@@ -13,6 +13,7 @@ from tinkbox.model.leases import Subnet
 from tinkbox.model.text import counted
 from tinkbox.settings import contradictions
 from tinkbox.settings.all_settings import Settings
+from tinkbox.settings.metadata import COMPATIBLE_PORTS
 from tinkbox.wire.dhcp.packets import BOOT_SERVER_PORT, SERVER_PORT
 
 HTTP_PORT = 80
@@ -180,20 +181,22 @@ def _listening(settings: Settings, interface: ProvisioningInterface, binding: _B
         boot_server=udp(BOOT_SERVER_PORT) if answers else None,
         syslog=udp(settings.node.syslog_port) if settings.node.syslog_port else None,
         names=_bind_names(settings, interface, binding) if settings.services.names else None,
-        compatible=tuple(
-            _bind_compatible(address, each, binding)
-            for each in contradictions.metadata_ports(settings, [interface.address])
-        ),
+        compatible=_bind_compatible(settings, interface, binding),
     )
 
 
-def _bind_compatible(address: str, port: int, binding: _Binding) -> socket.socket:
-    try:
-        return binding.tcp(address, port)
-    except Unavailable as error:
-        raise Unavailable(
-            f"{error}; or leave it out of metadata.ports, where metadata is asked for as with Tinkerbell"
-        ) from None
+def _bind_compatible(
+    settings: Settings, interface: ProvisioningInterface, binding: _Binding
+) -> tuple[socket.socket, ...]:
+    """The ports of `metadata.ports`; of those that nobody chose one that is taken is left to whoever has it."""
+    bound: list[socket.socket] = []
+    for port in contradictions.metadata_ports(settings, [interface.address]):
+        try:
+            bound.append(binding.tcp(str(interface.address), port))
+        except Taken as error:
+            if settings.metadata.ports != COMPATIBLE_PORTS:
+                raise Unavailable(f"{error}; or take {port} out of metadata.ports") from None
+    return tuple(bound)
 
 
 def _bind_names(

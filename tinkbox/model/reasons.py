@@ -114,7 +114,8 @@ class Reason(StrEnum):
         "the installed system is up, and modules of its cloud-init failed; the message names them",
         (
             "log in and read /var/log/cloud-init.log and /var/log/cloud-init-output.log; correct user-data, then tinkbox workflow "
-            "create, or retry --from the action that writes the image"
+            "create, or retry --from the action that writes the image; to keep the system as it is, tinkbox workflow delete, for its "
+            "machine boots the OSIE until then"
         ),
     )
     FAILED_AT_BREAKPOINT = (

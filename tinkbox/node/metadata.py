@@ -83,7 +83,14 @@ class _MetadataDoor:
 
     async def report(self, request: web.Request) -> web.Response:
         address = request.remote or ""
-        shown = await self._systems.shown(request.match_info["token"], address)
+        token = request.match_info["token"]
+        try:
+            shown = await self._systems.shown(token, address)
+        except NotFound:
+            if not self._systems.made(token):
+                raise
+            # A system reports in each of its boots, for years: a refusal would make cloud-init call each of them degraded.
+            return web.Response(text="too late to be noted\n")
         await self._write_back.reported(shown, decode_report(await body_of(request, MAX_BODY)), address)
         return web.Response(text="noted\n")
 

@@ -78,6 +78,7 @@ NEEDED = {
     ("POST", "/v1/images"): OPERATE,
     ("DELETE", "/v1/images"): OPERATE,
     ("GET", "/v1/osie"): LOOK,
+    ("GET", "/v1/metadata/defaults"): LOOK,
     ("GET", "/v1/services"): LOOK,
     ("GET", "/v1/services/logs"): LOOK,
 }

@@ -55,6 +55,17 @@ async def test_without_a_word_it_is_called_after_its_mac_and_has_no_workflow(doo
     assert (accepted["name"], accepted["workflow"]) == ("machine-08-00-27-00-00-07", "")
 
 
+async def test_accepted_it_can_be_installed_by_its_name(door: Door) -> None:
+    await wait_here(door.box.discovery, 7)
+    accepted = await door.done("POST", ACCEPT, {"name": "node7"})
+    machine = await door.done("GET", "/v1/hardware/node7")
+    asked = {"device_1": machine["interfaces"][0]["mac"], "image": "debian-13", "hostname": "node7"}
+    made = await door.done("POST", "/v1/workflows", {"template": "install", "hardware": asked})
+    assert await door.done("GET", "/v1/hardware/node7/workflows") == [{"id": made["id"]}]
+    (image, boot) = (await door.done("GET", f"/v1/workflows/{made['id']}"))["actions"]
+    assert (image["worker"], boot["worker"]) == (accepted["id"], accepted["id"])
+
+
 async def test_accepted_twice_is_a_conflict_that_names_the_machine(door: Door) -> None:
     await wait_here(door.box.discovery, 7)
     accepted = await door.done("POST", ACCEPT)

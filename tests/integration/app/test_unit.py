@@ -63,7 +63,9 @@ def configuration() -> Iterator[Configuration]:
         data.mkdir(mode=0o700)
         os.chown(data, int(USER), int(USER))
         path = folder / "tinkbox.yaml"
-        path.write_text(f"data: {data}\ninterface: lo\naddress: 127.0.0.1\ndocker: unix:///nowhere\n")
+        path.write_text(
+            f"data: {data}\ninterface: lo\naddress: 127.0.0.1\ndocker: unix:///nowhere\nmetadata: {{ports: []}}\n"
+        )
         yield Configuration(path, data, 7080, 80, 69)
 
 

@@ -99,6 +99,7 @@ def configure(folder: Path) -> Configuration:
         f"node: {{http_port: {http_port}, tftp_port: {tftp_port}, dns_port: {dns_port}, syslog_port: 0}}\n"
         "dhcp: {mode: off}\n"
         "docker: unix:///nowhere\n"
+        "metadata: {ports: []}\n"
     )
     return Configuration(path, data, operator_port, http_port, tftp_port)
 

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.integration.api.door import image_archive
+from tests.integration.cli.person import Person
 from tests.integration.cli.serving import DEADLINE, Configuration, Ended, configure, run_here, serving
 from tests.integration.cli.test_following import following, line
 from tests.integration.engine.appliance import mac
@@ -152,6 +153,20 @@ def test_it_is_followed_to_its_end_and_a_failure_says_what_helps(box: Box) -> No
         assert watched.returncode == 130
         assert f"tinkbox workflow watch {workflow_id[:8]}" in err
     assert "PENDING" in box.done("workflow", "get", workflow_id, "--format", "json")
+
+
+def test_in_a_terminal_the_lines_are_drawn_again(box: Box) -> None:
+    box.done("hardware", "add", mac(7), "--name", "node7", "--address", "127.0.0.7/8")
+    box.add_osie()
+    box.add_images()
+    words = ["--data", str(box.configuration.data), "install", "debian-13", "node7", "--ssh-key", str(box.key)]
+    with Person(words) as anna:
+        anna.sees("Created Workflow:", "node7: waits for it: power it on")
+        box.work()
+        box.work(message=UP)
+        anna.sees("\x1b[", UP, "ssh debian@172.30.0.11")
+        assert anna.ends() == 0
+        assert anna.settings() == anna.before
 
 
 def test_the_command_line_is_checked_first(box: Box) -> None:

@@ -21,6 +21,7 @@ from tinkbox.api.routes import (
     images,
     leases,
     lost_histories,
+    metadata,
     metrics,
     osie,
     seen,
@@ -92,6 +93,7 @@ class OperatorDoor:
     limits: Callable[[], Sequence[Standing]] = tuple
     claimants: Callable[[], Sequence[Claimant]] = tuple
     refused_tokens: Callable[[], int] = int
+    ssh_keys: Sequence[str] = ()
 
     def routes(self) -> list[web.RouteDef]:
         return [
@@ -121,6 +123,7 @@ class OperatorDoor:
             ),
             *images.routes(self.images),
             *osie.routes(self.osie),
+            *metadata.routes(self.ssh_keys),
             *events.routes(self.workflows, self.followers),
             *status.routes(self.overview, self.limits, self.claimants),
             *metrics.routes(self.meter, self.answers, self.limits, self.refused_tokens),

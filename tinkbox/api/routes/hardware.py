@@ -185,10 +185,10 @@ async def push_documents(machines: Machines, body: bytes) -> Document:
         pushed, notes = await asyncio.to_thread(take_hardware, pushed_text)
     else:
         pushed = [parse_hardware(body)]
-    await asyncio.to_thread(check_texts, pushed)
+    odd = await asyncio.to_thread(check_texts, pushed)
     await machines.push(*pushed)
     return {
         "id": pushed[0].id,
         "pushed": [{"id": each.id, "name": each.name} for each in pushed],
-        "notes": [asdict(each) for each in notes],
+        "notes": [asdict(each) for each in (*notes, *odd)],
     }

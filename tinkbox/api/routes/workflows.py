@@ -28,6 +28,7 @@ from tinkbox.engine.workflows.workflows import Workflows
 from tinkbox.model.access import Right
 from tinkbox.model.action_progress import Progress
 from tinkbox.model.conditions import conditions, explanation
+from tinkbox.model.metadata import FirstBoot
 from tinkbox.model.reasons import hint
 from tinkbox.model.text import shortened
 from tinkbox.model.workflow import DONE, ActionStatus, ListedWorkflow, Outcome, State, Workflow, WorkflowHead, progress
@@ -106,7 +107,10 @@ class _WorkflowDoor:
         made = await self.workflows.attempts(workflow.id)
         document = workflow_document(workflow, await hostnames(self.machines), self.progress)
         lost = await self.lost_histories.of_workflow(workflow.id)
-        return web.json_response({**document, "attempts": attempt_documents(workflow, made), **lost_fields(lost)})
+        told = first_boot_fields(await self.workflows.first_boots(workflow.id))
+        return web.json_response(
+            {**document, "attempts": attempt_documents(workflow, made), **lost_fields(lost), **told}
+        )
 
     async def delete(self, request: web.Request) -> web.Response:
         workflow_id = await self.workflows.delete(key_of(request))
@@ -134,8 +138,8 @@ class _WorkflowDoor:
         standing = await self.breakpoints.standing(key_of(request))
         lost = await self.lost_histories.of_workflow(standing.workflow.id)
         told = {name: lost_document(lost[0])[name] for name in ("reason", "message", "hint")} if lost else {}
-        shown = state_document(standing, self.progress)
-        return web.json_response({**shown, **told, **lost_fields(lost)})
+        systems = first_boot_fields(await self.workflows.first_boots(standing.workflow.id))
+        return web.json_response({**state_document(standing, self.progress), **told, **lost_fields(lost), **systems})
 
     async def events(self, request: web.Request) -> web.Response:
         after = number(request, "after")
@@ -279,6 +283,26 @@ def state_document(standing: Standing, progress: ProgressOf = no_progress) -> Do
 def lost_fields(lost: Sequence[LostWork]) -> Document:
     """What a workflow waits for a person with, if it does."""
     return {"lost_histories": [lost_document(each) for each in lost]} if lost else {}
+
+
+def first_boot_fields(told: Mapping[str, FirstBoot]) -> Document:
+    """What the installed systems told, if they did; `machine` is the id of hardware."""
+    listed = [
+        {
+            "machine": machine,
+            "phoned_at": time(each.phoned_at),
+            "finished_at": time(each.finished_at),
+            "address": each.address,
+            "hostname": each.hostname,
+            "host_keys": [{"type": key.kind, "fingerprint": key.fingerprint} for key in each.host_keys],
+            "failures": [
+                {"module": one.module, "result": one.result, "message": one.message, "at": time(one.at)}
+                for one in each.failures
+            ],
+        }
+        for machine, each in told.items()
+    ]
+    return {"first_boots": listed} if listed else {}
 
 
 def _unattempted(flow: Workflow) -> Outcome:

@@ -111,7 +111,8 @@ def start(chosen: argparse.Namespace, data: Path, config: Path, changed: list[st
 def finish(data: Path, config: Path, changed: list[str]) -> None:
     """What was done, and the three lines that come next."""
     program = "tinkbox" if config == CONFIG or data == default_data() else f"tinkbox --data {shlex.quote(str(data))}"
-    print("\nNothing had to be changed." if not changed else clean(f"\nChanged: {', '.join(changed)}."))
+    print()
+    print(clean(f"Changed: {', '.join(changed)}.") if changed else "Nothing had to be changed.")
     print(
         "Next, with your machine's MAC:\n"
         f"  {program} hardware add 08:00:27:00:00:01 --name node7\n"
@@ -190,7 +191,8 @@ def _load_images(chosen: argparse.Namespace, data: Path, changed: list[str]) -> 
 
     new = sorted(asyncio.run(loaded()))
     changed += [f"the image {each}" for each in new]
-    print(clean(f"images          {', '.join(new) or f'all {len(paths)} are there already'}"))
+    there = f"{', '.join(each.name for each in paths)}: already there"
+    print(clean(f"images          {', '.join(new) or there}"))
 
 
 async def _kept(operator: Operator) -> set[str]:

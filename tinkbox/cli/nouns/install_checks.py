@@ -63,7 +63,8 @@ async def checked(operator: "Operator", wanted: Wanted) -> Sequence[Installation
         except NotFound as refusal:
             refused.append(refusal)
     if image is not None:
-        refused += [each for machine in machines.values() for each in _misfits(wanted, image, machine)]
+        told = bool(wanted.ssh_keys or wanted.user_data or await operator.default_keys())
+        refused += [each for machine in machines.values() for each in _misfits(image, machine, told=told)]
     if len(refused) == 1:
         raise refused[0]
     if refused or image is None:
@@ -147,16 +148,16 @@ async def _refuse_without_osie(operator: "Operator") -> None:
         )
 
 
-def _misfits(wanted: Wanted, image: "Document", machine: "Document") -> list[Refusal]:
-    """What cannot be right of this image on this machine."""
+def _misfits(image: "Document", machine: "Document", *, told: bool) -> list[Refusal]:
+    """What cannot be right of this image on this machine; `told` says that somebody may log in whatever its document says."""
     found: list[Refusal] = []
-    told, name, config = machine.get("inventory") or {}, name_of(machine), image["config"]
-    if told.get("architecture") and told["architecture"] != config["architecture"]:
-        found.append(Conflict(f"{image['id']} is for {image['architecture']}, and {name} is {told['architecture']}"))
-    if told.get("firmware") and config["firmware"] and told["firmware"] not in config["firmware"]:
+    made, name, config = machine.get("inventory") or {}, name_of(machine), image["config"]
+    if made.get("architecture") and made["architecture"] != config["architecture"]:
+        found.append(Conflict(f"{image['id']} is for {config['architecture']}, and {name} is {made['architecture']}"))
+    if made.get("firmware") and config["firmware"] and made["firmware"] not in config["firmware"]:
         kinds = " and ".join(config["firmware"])
-        found.append(Conflict(f"{image['id']} boots by {kinds}, and {name} has {told['firmware']} firmware"))
-    if config["data_source"] in TELLING and not (wanted.ssh_keys or wanted.user_data or _has_keys(machine)):
+        found.append(Conflict(f"{image['id']} boots by {kinds}, and {name} has {made['firmware']} firmware"))
+    if config["data_source"] in TELLING and not (told or _has_keys(machine)):
         text = (
             f"nobody could log in to {name}: name your public key with --ssh-key ~/.ssh/id_ed25519.pub, or a --user-data file "
             "(`ssh-keygen -t ed25519` makes a key)"

@@ -235,6 +235,9 @@ def _explained(stands: Document) -> Iterator[tuple[str, object]]:
         yield from _block("Exit Code", [[] if stands["exit_code"] is None else [str(stands["exit_code"])]])
         yield from _block("Signal", [[stands["signal"]] if stands["signal"] else []])
         yield from _block("Last Output", ([line[: 2 * WIDTH]] for line in stands["last_output"]))
+    for each in stands.get("first_boots", ()):
+        failures = [f"{one['module']} {one['result']}: {one['message']}" for one in each["failures"]]
+        yield from _block("Cloud-init", (textwrap.wrap(line, WIDTH) for line in failures))
 
 
 def _block(title: str, parts: Iterable[Sequence[str]]) -> Iterator[tuple[str, object]]:

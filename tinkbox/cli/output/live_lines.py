@@ -49,10 +49,11 @@ class LiveLines:
         """Show these now; one of each machine."""
         self._said = ""
         if self._live is not None:
+            from rich.console import Group
             from rich.text import Text
 
             texts = [Text(clean(str(each)), no_wrap=True, overflow="ellipsis") for each in lines]
-            self._live.update(Text("\n").join(texts), refresh=True)
+            self._live.update(Group(*texts), refresh=True)
             return
         for each in lines:
             if self._printed.get(each.machine) != each.change:

@@ -54,6 +54,10 @@ class Operator:
 
         return decode_snapshot(await self.connection.send("GET", "/v1/status"))
 
+    async def default_keys(self) -> list[str]:
+        """The public SSH keys that every installed system gets."""
+        return [str(each) for each in (await self.connection.document("GET", "/v1/metadata/defaults"))["ssh_keys"]]
+
     async def doctor(self, machine: str = "") -> Document:
         """What the boot doctor says of a machine, or of the appliance and whom it saw; it listens for some seconds."""
         return await self.connection.document("GET", f"/v1/doctor?machine={part(machine)}")

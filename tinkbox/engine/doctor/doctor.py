@@ -14,6 +14,7 @@ from tinkbox.engine.doctor.loader_rules import (
     transfer_stopped,
     wrong_loader,
 )
+from tinkbox.engine.doctor.metadata_rules import cloud_init_failed, metadata_refused
 from tinkbox.engine.doctor.network_rules import (
     address_in_use,
     address_outside,
@@ -101,6 +102,8 @@ RULES: Sequence[Rule] = (
     Rule("DiskNotFound", "no disk, or none that boots", disk_not_found),
     Rule("MissingDriver", "a card for which the OSIE has no driver", missing_driver),
     Rule("MissingFirmware", "a card that lacks firmware", missing_firmware),
+    Rule("CloudInitFailed", "an installed system whose cloud-init failed", cloud_init_failed),
+    Rule("MetadataRefused", "a metadata token that another machine shows", metadata_refused),
     Rule("ClockWrong", "a clock that was far off", clock_is_wrong),
     Rule("SpanningTree", "a switch port that opens late", spanning_tree),
     Rule("BootLoop", "boots that begin again and again", boot_loop),

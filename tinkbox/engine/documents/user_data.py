@@ -11,6 +11,7 @@ from yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
 from tinkbox.model.errors import Invalid, Problem
 from tinkbox.model.metadata import MAX_USER_DATA
+from tinkbox.model.spelling import meant
 from tinkbox.yaml_nodes import compose, is_null, line_of
 
 _HEAD: Final = "#cloud-config"
@@ -20,12 +21,32 @@ _OTHERS: Final = (
     "## template:", "content-type:", "mime-version:", "from nobody", "h4si", "#upstart-job", "#ps1", "rem cmd",
     "version:", "machine:",  # Talos
 )  # fmt: skip
-# Keys that stand in nearly every cloud-config: a text that begins with one of them and lacks its head is one.
+# Keys that nothing but a cloud-config begins a line with: a text that has one and lacks its head is one.
 _TELLING: Final = frozenset({
-    "users", "packages", "runcmd", "bootcmd", "write_files", "ssh_authorized_keys", "hostname", "package_update", "package_upgrade",
-    "chpasswd", "password", "ssh_pwauth", "timezone", "locale", "disk_setup", "growpart", "autoinstall", "ntp", "apt", "manage_etc_hosts",
-    "fqdn", "final_message", "power_state", "network", "datasource", "groups", "swap", "mounts", "yum_repos", "disable_root",
+    "packages", "package_update", "package_upgrade", "runcmd", "bootcmd", "write_files", "ssh_authorized_keys", "ssh_pwauth",
+    "chpasswd", "users", "growpart", "autoinstall",
 })  # fmt: skip
+# Every key of a cloud-config by cloud-init's own schema (25.1), and a few that stand beside it.
+_KEYS: Final = (
+    "allow_public_ssh_keys", "ansible", "apk_repos", "apt", "apt_mirror", "apt_pipelining",
+    "apt_reboot_if_required", "apt_update", "apt_upgrade", "authkey_hash", "autoinstall", "bootcmd", "bootstrap",
+    "byobu_by_default", "ca-certs", "ca_certs", "chef", "chpasswd", "cloud_config_modules", "cloud_final_modules",
+    "cloud_init_modules", "cloud_type", "coreos", "create_hostname_file", "datasource", "datasource_list",
+    "def_log_file", "device_aliases", "disable_ec2_metadata", "disable_root", "disable_root_opts", "disk_setup",
+    "drivers", "fan", "final_message", "fqdn", "fs_setup", "groups", "growpart", "grub-dpkg", "grub_dpkg",
+    "hostname", "instance-id", "keyboard", "landscape", "launch-index", "locale", "locale_configfile", "log_cfgs",
+    "lxd", "manage-resolv-conf", "manage_etc_hosts", "manage_resolv_conf", "mcollective", "merge_how", "merge_type",
+    "migrate", "mount_default_fields", "mount_options", "mounts", "network", "no_ssh_fingerprints", "ntp", "output",
+    "package_reboot_if_required", "package_update", "package_upgrade", "packages", "password", "phone_home",
+    "power_state", "prefer_fqdn_over_hostname", "preserve_hostname", "puppet", "random_seed", "reporting",
+    "resize_rootfs", "resolv_conf", "rh_subscription", "rsyslog", "runcmd", "salt_minion", "seed_random", "snap",
+    "snappy", "spacewalk", "ssh", "ssh_authorized_keys", "ssh_deletekeys", "ssh_fp_console_blacklist",
+    "ssh_genkeytypes", "ssh_import_id", "ssh_key_console_blacklist", "ssh_keys", "ssh_publish_hostkeys",
+    "ssh_pwauth", "ssh_quiet_keygen", "swap", "syslog_fix_perms", "system_info", "timezone", "ubuntu_advantage",
+    "ubuntu_drivers", "ubuntu_pro", "unverified_modules", "updates", "user", "users", "vendor_data", "version",
+    "warnings", "wireguard", "write_files", "write_files_deferred", "yum_add_repo", "yum_repo_dir", "yum_repos",
+    "zypper",
+)  # fmt: skip
 _LISTS: Final = ("packages", "runcmd", "bootcmd", "write_files", "ssh_authorized_keys", "groups_list", "mounts")
 _MAPPINGS: Final = ("apt", "ntp", "growpart", "phone_home", "power_state", "disk_setup", "autoinstall", "reporting")
 
@@ -45,6 +66,24 @@ def unfit(text: str) -> list[Problem]:
     if first.startswith(_HEAD) and not first.startswith(_OTHERS):
         return list(_cloud_config_problems(text))
     return [] if first.startswith(_OTHERS) else list(_headless(text, first))
+
+
+def unknown_keys(text: str) -> list[Problem]:
+    """Keys of a fit cloud-config that cloud-init does not know: it ignores them, unless a newer one does know them."""
+    if unfit(text) or not text.strip().lower().startswith(_HEAD):
+        return []
+    documents = compose(text.lstrip("\ufeff"))
+    root = documents[0] if documents else None
+    names = [name for name, _ in root.value if isinstance(name, ScalarNode)] if isinstance(root, MappingNode) else []
+    return [
+        Problem(
+            line=line_of(each),
+            key=str(each.value)[:40],
+            text=f"cloud-init has no such key; {meant(str(each.value), _KEYS)}",
+        )
+        for each in names
+        if each.value not in _KEYS
+    ]
 
 
 def _json_problems(text: str) -> Iterator[Problem]:

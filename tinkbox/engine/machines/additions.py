@@ -52,7 +52,7 @@ class Additions:
             raise Invalid("a gateway is told together with an address: give both, or neither")
         if address:
             reserved = reservation(address, gateway, [each.network for each in self._addressing.subnets])
-            self._refuse_own(reserved)
+            self._refuse_unusable(reserved)
             hardware = added_hardware(added, reserved)
             await self._machines.add(hardware)
             return hardware
@@ -99,9 +99,13 @@ class Additions:
     ) -> Callable[[Tables], bool]:
         return lambda tables: self._free(tables, subnet, answering) == wanted
 
-    def _refuse_own(self, reserved: Reservation) -> None:
-        if reserved.address.ip in self._addressing.own:
-            raise Conflict(f"{reserved.address.ip} is the appliance's own address: choose another one")
+    def _refuse_unusable(self, reserved: Reservation) -> None:
+        """Raise Conflict for an address of the appliance, Invalid for one that no host of its network can have."""
+        address, network = reserved.address.ip, reserved.address.network
+        if address in self._addressing.own:
+            raise Conflict(f"{address} is the appliance's own address: choose another one")
+        if network.num_addresses > 2 and address in (network.network_address, network.broadcast_address):
+            raise Invalid(f"{address} is an end of the network {network}, which no host can have: choose another one")
 
 
 def _reserved(address: IPv4Address, subnet: Subnet) -> Reservation:

@@ -22,6 +22,7 @@ from tinkbox.model.errors import Forbidden, NotFound, TooMany
 from tinkbox.model.hardware import Hardware, called
 from tinkbox.model.metadata import Defaults, Instance, Metadata
 from tinkbox.model.rates import Buckets, Rate
+from tinkbox.model.sightings import OTHER_HOST
 from tinkbox.model.text import quoted
 from tinkbox.model.workflow import FINAL
 from tinkbox.store.database import Store, Tables
@@ -73,7 +74,7 @@ class InstalledSystems:
         self._monotonic = monotonic
         self.policy = policy
         self._reads = Buckets(READS, REMEMBERED)
-        self._noted: OrderedDict[tuple[str, str], datetime] = OrderedDict()
+        self._noted: OrderedDict[tuple[str, str, str], datetime] = OrderedDict()
 
     async def of_token(self, token: str, address: str, server: str) -> Instance:
         """The system that shows a token from an IPv4 address, at the node door's URL `server`; raises as `shown` does."""
@@ -90,6 +91,10 @@ class InstalledSystems:
         is shown too often.
         """
         return (await self._shown(token, address))[0]
+
+    def made(self, token: str) -> bool:
+        """Whether a token is one of ours, whether it still counts or not."""
+        return self._tokens.opened(token) is not None
 
     async def of_address(self, address: str) -> Instance:
         """The system of the known machine that is seen at an IPv4 address; raises NotFound where none is, and TooMany."""
@@ -112,7 +117,8 @@ class InstalledSystems:
     def note(self, hardware: Hardware, what: str, agent: str, address: str) -> None:
         """Note that the system on a machine asked for something, once in a boot; `agent` is what the client calls itself."""
         mac = self._machines.progress.seen_last(hardware)
-        now, key = self._clock(), (hardware.id, what)
+        client = client_name(agent)
+        now, key = self._clock(), (hardware.id, what, client)
         before = self._noted.get(key)
         booted = self._machines.timeline.last(mac, lambda each: each.stage in (Stage.DISK_BOOTED, Stage.LOCAL_DISK))
         if before is not None and now - before < ONCE_IN and not (booted and before < booted):
@@ -121,7 +127,6 @@ class InstalledSystems:
         self._noted.move_to_end(key)
         while len(self._noted) > REMEMBERED:
             self._noted.popitem(last=False)
-        client = client_name(agent)
         detail = f"{what}, {client}" if client else what
         self._machines.progress.saw(mac, Stage.METADATA, detail, what=what, client=client, address=address)
 
@@ -164,7 +169,9 @@ class InstalledSystems:
         )  # fmt: skip
         saw, seen_last = self._machines.progress.saw, self._machines.progress.seen_last
         saw(seen_last(record.hardware), Stage.METADATA_REFUSED, f"of {owner}: {remedy}", machine=hardware.id)
-        saw(seen_last(hardware), Stage.METADATA_STOLEN, f"{other}, {address}: {remedy}", machine=asking)
+        # It is not the machine that did this, so it is nowhere that the machine is.
+        by = {OTHER_HOST: other}
+        saw(seen_last(hardware), Stage.METADATA_STOLEN, f"{other}, {address}: {remedy}", machine=asking, **by)
         raise Forbidden("this token is another machine's")
 
     def _count(self, holder: str) -> None:

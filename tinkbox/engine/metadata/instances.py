@@ -8,7 +8,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from tinkbox.engine.documents.user_data import unfit
+from tinkbox.engine.documents.user_data import unfit, unknown_keys
 from tinkbox.model.errors import Invalid, Problem
 from tinkbox.model.hardware import Hardware, called
 from tinkbox.model.machine_views import object_view
@@ -36,7 +36,7 @@ def instance_of(
     return Instance(
         hardware=hardware,
         id=(_text(details.get("id")) if by_address else "") or own_id,
-        hostname=spec.hostname or _text(details.get("hostname")) or called(hardware),
+        hostname=spec.hostname or _text(details.get("hostname")) or _own_hostname(hardware),
         workflow_id=workflow_id,
         ssh_keys=tuple(dict.fromkeys([*spec.ssh_keys, *_keys(details.get("ssh_keys")), *defaults.ssh_keys]))[:MAX_KEYS],
         user_data=spec.user_data or _bounded(user_data(spec_of_hardware, metadata)),
@@ -56,19 +56,25 @@ def user_data(spec: Mapping[str, Any], metadata: Mapping[str, Any]) -> str:
     return _text(spec.get("userData")) or _text(instance.get("userdata")) or _text(metadata.get("userdata"))
 
 
-def check_texts(machines: Iterable[Hardware]) -> None:
-    """Look at what hardware documents have for cloud-init, when they are pushed; raises Invalid with every problem."""
+def check_texts(machines: Iterable[Hardware]) -> list[Problem]:
+    """Look at what hardware documents have for cloud-init, when they are pushed; raises Invalid with every problem.
+
+    Returns what is odd, and no reason to refuse them.
+    """
     problems: list[Problem] = []
+    odd: list[Problem] = []
     for each in machines:
         spec = _mapping(object_view(each.document).get("spec"))
         found = {"userData": user_data(spec, _metadata(each.document)), "vendorData": _text(spec.get("vendorData"))}
         for name, text in found.items():
-            for problem in unfit(text):
-                where = f", line {problem.line} in it" if problem.line else ""
-                key = f"{called(each)}: {name}{where}{f', {problem.key}' if problem.key else ''}"
-                problems.append(Problem(key=key, text=problem.text))
+            for found_there, kept in ((unfit(text), problems), (unknown_keys(text), odd)):
+                for problem in found_there:
+                    where = f", line {problem.line} in it" if problem.line else ""
+                    key = f"{called(each)}: {name}{where}{f', {problem.key}' if problem.key else ''}"
+                    kept.append(Problem(key=key, text=problem.text))
     if problems:
         raise Invalid(f"user-data that cloud-init could not use: {counted(len(problems), 'problem')}", problems)
+    return odd
 
 
 def _metadata(document: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -81,6 +87,12 @@ def _metadata(document: Mapping[str, Any]) -> Mapping[str, Any]:
         except (ValueError, RecursionError):
             found = None
     return _mapping(found)
+
+
+def _own_hostname(hardware: Hardware) -> str:
+    """That of an interface, else the document's name; an id is none."""
+    own = next((each.hostname for each in hardware.interfaces if each.hostname), "")
+    return own or hardware.name
 
 
 def _keys(value: Any) -> Iterator[str]:

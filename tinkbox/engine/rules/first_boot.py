@@ -13,7 +13,7 @@ from tinkbox.model.boot import Stage
 from tinkbox.model.metadata import MAX_FAILURES, FirstBoot, ModuleFailure
 from tinkbox.model.reasons import Reason
 from tinkbox.model.sightings import Sighting
-from tinkbox.model.text import counted, quoted
+from tinkbox.model.text import quoted
 from tinkbox.model.workflow import Outcome, State
 
 # For the last report of a system that phoned home: phoning home is one of the last things that cloud-init does.
@@ -64,7 +64,7 @@ def what_failed(first_boot: FirstBoot) -> str:
     # A stage fails because one of its modules did, which says more.
     modules = [each for each in first_boot.failed if "/" in each.module] or list(first_boot.failed)
     told = "; ".join(f"{module_name(each.module)}: {quoted(each.message, 120)}" for each in modules[:_SHOWN])
-    more = f" and {counted(len(modules) - _SHOWN, 'more')}" if len(modules) > _SHOWN else ""
+    more = f" and {len(modules) - _SHOWN} more" if len(modules) > _SHOWN else ""
     return f"cloud-init failed in {told}{more}"
 
 

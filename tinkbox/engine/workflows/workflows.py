@@ -25,6 +25,7 @@ from tinkbox.model.breakpoint import Breakpoints
 from tinkbox.model.errors import Conflict, Invalid, NotFound
 from tinkbox.model.hardware import Hardware
 from tinkbox.model.journal import summary
+from tinkbox.model.metadata import FirstBoot
 from tinkbox.model.services import Phase, ServiceStatus, Standing
 from tinkbox.model.sizes import show_size
 from tinkbox.model.template import MAX_NAME, MAX_TEXT
@@ -166,6 +167,10 @@ class Workflows:
     async def attempts(self, key: str) -> list[Attempt]:
         """Every attempt at a workflow's actions, in the order in which they began; a retry hides none."""
         return await self._store.read(lambda tables: tables.workflows.attempts(find_workflow(tables, key).id))
+
+    async def first_boots(self, workflow_id: str) -> Mapping[str, FirstBoot]:
+        """What the systems that a workflow installed told of their first boot, by the ids of their machines."""
+        return await self._store.read(lambda tables: tables.metadata.first_boots(workflow_id))
 
     async def cancel(self, key: str, who: str = "") -> str:
         """Have a workflow end as CANCELED, its running action stopped first; returns its id.

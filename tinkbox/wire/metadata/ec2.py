@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
+from tinkbox.model.hardware import primary
 from tinkbox.model.metadata import Instance
 from tinkbox.wire.metadata.tree import File, Tree, data_file, text_file
 
@@ -11,10 +12,12 @@ VERSIONS: Final = ("2009-04-04", "2016-09-02", "2018-09-24", "2021-03-23", "late
 _OS: Final = ("slug", "distro", "version", "image_tag")
 
 
-def ec2(instance: Instance) -> Tree:
-    """What stands below each version."""
+def ec2(instance: Instance, version: str = VERSIONS[0]) -> Tree:
+    """What stands below a version; the first has what Tinkerbell's have, and no cards."""
+    cards = {} if version == VERSIONS[0] else dict(_cards(instance))
     return {
         **{f"meta-data/{path}": file for path, file in _meta_data(instance)},
+        **{f"meta-data/network/interfaces/macs/{path}": file for path, file in cards.items()},
         **({"user-data": data_file(instance.user_data)} if instance.user_data else {}),
     }
 
@@ -41,6 +44,23 @@ def _meta_data(instance: Instance) -> Iterator[tuple[str, File]]:
     yield "operating-system/license_activation/state", text_file(_licence(system))
     for number, key in enumerate(instance.ssh_keys):
         yield f"public-keys/{number}/openssh-key", text_file(key, listed=f"{number}=key-{number}")
+
+
+def _cards(instance: Instance) -> Iterator[tuple[str, File]]:
+    """The cards that ask by DHCP, as cloud-init makes of it: those with a reserved address, else the one that netboots."""
+    hardware = instance.hardware
+    reserved = [each for each in hardware.interfaces if each.address] or [primary(hardware)]
+    for number, each in enumerate(reserved):
+        told = {
+            "device-number": str(number),
+            "interface-id": f"eni-{number}",
+            "local-hostname": instance.hostname,
+            "local-ipv4s": str(each.address or ""),
+            "mac": str(each.mac),
+        }
+        for name, text in told.items():
+            if text:
+                yield f"{each.mac}/{name}", text_file(text)
 
 
 def _addresses(instance: Instance) -> dict[str, str]:

@@ -55,8 +55,8 @@ def found(tree: Tree, path: str) -> File | None:
     children: dict[str, None] = {}
     for each, file in tree.items():
         if each.startswith(before):
-            name, slash, _ = each[len(before) :].partition("/")
-            children[file.listed if file.listed and slash else f"{name}{slash}"] = None
+            name, slash, below = each[len(before) :].partition("/")
+            children[file.listed if file.listed and slash and "/" not in below else f"{name}{slash}"] = None
     if not children:
         return None
     return text_file("\n".join(sorted(children)))

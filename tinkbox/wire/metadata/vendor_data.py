@@ -14,6 +14,8 @@ from tinkbox.model.metadata import Instance
 PHONE_HOME: Final = "phone-home"
 REPORT: Final = "report"
 TRIES: Final = 10
+# A system reports in each of its boots, wherever it is by then: at the end of a stage it waits for three failures at most.
+_PATIENCE: Final = {"timeout": 3, "retries": 1}
 _HEAD: Final = "#cloud-config\n"
 # How a part has to be told that is no cloud-config, by its beginning in lower case (cloud-init's `INCLUSION_TYPES_MAP`).
 _TYPES: Final = (
@@ -48,7 +50,7 @@ def _own(instance: Instance) -> dict[str, Any]:
     defaults, told = instance.defaults, dict[str, Any]()
     if instance.url:
         told["phone_home"] = {"url": f"{instance.url}/{PHONE_HOME}", "post": "all", "tries": TRIES}
-        told["reporting"] = {"tinkbox": {"type": "webhook", "endpoint": f"{instance.url}/{REPORT}"}}
+        told["reporting"] = {"tinkbox": {"type": "webhook", "endpoint": f"{instance.url}/{REPORT}", **_PATIENCE}}
     if defaults.timezone:
         told["timezone"] = defaults.timezone
     if defaults.proxy:

@@ -19,8 +19,11 @@ def whole(instance: Instance) -> Tree:
 
 def by_address(instance: Instance) -> Tree:
     """EC2's tree alone, below each of its versions."""
-    ec2 = ec2_tree.ec2(instance)
-    return {f"{version}/{path}": file for version in ec2_tree.VERSIONS for path, file in ec2.items()}
+    return {
+        f"{version}/{path}": file
+        for version in ec2_tree.VERSIONS
+        for path, file in ec2_tree.ec2(instance, version).items()
+    }
 
 
 def called(path: str) -> str:

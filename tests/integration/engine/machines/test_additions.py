@@ -93,6 +93,9 @@ async def test_an_address_of_its_own_is_taken_as_told(box: Appliance) -> None:
         await made.add(added(8), "172.30.0.6")
     with pytest.raises(Conflict, match="appliance's own"):
         await made.add(added(8), str(OURS))
+    for end in ("172.30.0.0", "172.30.0.7"):
+        with pytest.raises(Invalid, match="no host can have"):
+            await made.add(added(8), end)
     with pytest.raises(Invalid, match="together with an address"):
         await made.add(added(8), gateway="172.30.0.5")
 

@@ -95,6 +95,7 @@ tasks:
         pid: host
         retries: 2
         reboot: true
+        until: phone-home
         helper: false
         wipes: [/dev/sda]
 """

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tinkbox.model.action import Action
+from tinkbox.model.action import Action, Until
 from tinkbox.model.breakpoint import Armed, Override
 from tinkbox.model.disks import Disk
 from tinkbox.model.errors import Invalid
@@ -158,3 +158,12 @@ def test_a_report_asks_for_what_comes_next_and_its_answer_is_that_or_nothing() -
 def test_an_offer_says_of_the_data_only_that_there_is_none() -> None:
     assert worker.decode_offer(worker.encode(replace(OFFER, no_data=True))).no_data
     assert "no_data" not in json.loads(worker.encode(OFFER))
+
+
+def test_where_metadata_is_and_what_an_action_waits_for_are_said_only_where_there_is_something() -> None:
+    plain = json.loads(worker.encode(OFFER))
+    assert "metadata" not in plain
+    assert "until" not in plain["action"]
+    waiting = replace(ACTION, spec=replace(ACTION.spec, reboot=True, until=Until.PHONE_HOME))
+    offer = replace(OFFER, metadata="/metadata/T", action=waiting)
+    assert worker.decode_offer(worker.encode(offer)) == offer

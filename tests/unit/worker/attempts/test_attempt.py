@@ -53,6 +53,12 @@ async def test_an_action_runs_as_its_template_says(tmp_path: Path) -> None:
     }
 
 
+async def test_an_action_is_told_where_its_systems_metadata_is(tmp_path: Path) -> None:
+    _, runtime, _ = await run(Program(), tmp_path, replace(OFFER, metadata="/metadata/T"))
+    (spec,) = [each.spec for each in runtime.removed]
+    assert spec.environment["TINKBOX_METADATA"] == f"http://{REGISTRY}/metadata/T"
+
+
 async def test_an_image_with_a_registry_of_its_own_comes_from_there(tmp_path: Path) -> None:
     runtime = FakeRuntime({"quay.example/tools/write:v1": Program()})
     offer = replace(OFFER, action=with_spec(ACTION, image="quay.example/tools/write:v1"))

@@ -1,0 +1,136 @@
+"""What `tinkbox install` refuses before it begins, and what it asks the appliance for."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.unit.cli.conftest import FakeAppliance, Printed
+from tests.unit.cli.documents import MACHINE_ID, WORKFLOW_ID
+from tests.unit.model.test_ssh_keys import key
+
+Tinkbox = Callable[..., Printed]
+MAC = "08:00:27:00:00:01"
+DIGEST = f"sha256:{'1' * 64}"
+CONFIG = {"architecture": "x86_64", "firmware": ["uefi"], "data_source": "nocloud", "default_user": "debian"}
+IMAGE = {"id": "debian-13", "reference": f"debian-13@{DIGEST}", "config": CONFIG}
+DOCUMENT: dict[str, Any] = {"kind": "Hardware", "metadata": {"name": "node7"}, "spec": {}}
+MACHINE: dict[str, Any] = {
+    "id": MACHINE_ID, "interfaces": [{"mac": MAC, "address": "172.30.0.11", "hostname": "node7"}], "document": DOCUMENT,
+    "inventory": None,
+}  # fmt: skip
+
+
+@pytest.fixture
+def ready(appliance: FakeAppliance) -> FakeAppliance:
+    """Everything is there for `install debian-13 node7`."""
+    appliance.answers = {
+        "GET /v1/hardware/node7": MACHINE,
+        f"GET /v1/hardware/{MACHINE_ID}/workflows": [],
+        "GET /v1/system-images/debian-13": IMAGE,
+        "GET /v1/template-catalogue": [{"name": "install", "stored": ""}],
+        "GET /v1/images": [{"name": name, "tag": "v1"} for name in ("install-image", "reboot")],
+        "GET /v1/osie": [{"architecture": "x86_64"}],
+        "GET /v1/metadata/defaults": {"ssh_keys": []},
+        "GET /v1/discovered": [{"mac": MAC, "standing": "waiting"}],
+        "POST /v1/workflows": {"id": WORKFLOW_ID},
+    }
+    return appliance
+
+
+@pytest.fixture
+def words(tmp_path: Path) -> list[str]:
+    path = tmp_path / "id.pub"
+    path.write_text(f"{key()}\n")
+    return ["install", "debian-13", "node7", "--ssh-key", str(path), "--no-wait"]
+
+
+def created(appliance: FakeAppliance) -> list[dict[str, Any]]:
+    return [json.loads(body) for request, body in appliance.asked if request == "POST /v1/workflows"]
+
+
+def test_the_workflow_names_the_bytes_of_the_image_and_all_that_was_told(
+    tinkbox: Tinkbox, ready: FakeAppliance, words: list[str], tmp_path: Path
+) -> None:
+    (tmp_path / "user-data").write_text("#cloud-config\n")
+    more = ["--user-data", str(tmp_path / "user-data"), "--disk", "smallest", "--seed", "config-2", "--confirm-wipe"]
+    printed = tinkbox(*words, *more)
+    assert printed.out == (
+        f"Created Workflow:  {WORKFLOW_ID}  debian-13@{DIGEST} on node7\n"
+        f"watch it: tinkbox workflow watch {WORKFLOW_ID[:8]}\n"
+    )
+    assert created(ready) == [
+        {
+            "template": "install",
+            "hardware": {
+                "device_1": MAC, "image": f"debian-13@{DIGEST}", "disk": "smallest", "hostname": "node7", "ssh_keys": key(),
+                "user_data": "#cloud-config\n", "seed": "config-2",
+            },
+            "confirm_wipe": True,
+        }
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("answer", "said"),
+    [
+        ({"GET /v1/hardware/node7": {**MACHINE, "inventory": {"architecture": "aarch64", "firmware": "uefi"}}}, "node7 is aarch64"),
+        ({"GET /v1/hardware/node7": {**MACHINE, "inventory": {"architecture": "", "firmware": "bios"}}}, "node7 has bios firmware"),
+        ({f"GET /v1/hardware/{MACHINE_ID}/workflows": [{"id": WORKFLOW_ID}]}, f"tinkbox workflow cancel {WORKFLOW_ID[:8]}"),
+        ({"GET /v1/osie": []}, "tinkbox osie build"),
+        ({"GET /v1/images": [{"name": "reboot", "tag": "v1"}]}, "tinkbox image load install-image.tar"),
+        ({"GET /v1/system-images/debian-13": None}, "type `tinkbox image fetch debian-13` first"),
+        ({"GET /v1/hardware/node7": None}, "`tinkbox hardware add MAC --name NAME` adds it"),
+    ],
+)  # fmt: skip
+def test_what_stands_in_the_way_is_refused_and_nothing_is_begun(
+    tinkbox: Tinkbox, ready: FakeAppliance, words: list[str], answer: dict[str, object], said: str
+) -> None:
+    ready.answers |= answer
+    refused = tinkbox(*words)
+    assert (refused.status, said in refused.err) == (1, True), refused.err
+    assert created(ready) == []
+
+
+def test_a_machine_that_waits_is_to_be_accepted_and_an_image_of_nobody_imported(
+    tinkbox: Tinkbox, ready: FakeAppliance, words: list[str]
+) -> None:
+    refused = tinkbox("install", "own-1", MAC, *words[3:])
+    assert "2 things stand in the way" in refused.err
+    assert f"type `tinkbox hardware accept {MAC}` first" in refused.err
+    assert "`tinkbox image import FILE --id own-1` makes one" in refused.err
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        {"GET /v1/metadata/defaults": {"ssh_keys": [key()]}},
+        {"GET /v1/hardware/node7": {**MACHINE, "document": {**DOCUMENT, "spec": {"userData": "#cloud-config"}}}},
+        {"GET /v1/hardware/node7": {**MACHINE, "document": {"metadata": {"instance": {"ssh_keys": [key()]}}}}},
+        {"GET /v1/system-images/debian-13": {**IMAGE, "config": {**CONFIG, "data_source": "talos"}}},
+    ],
+)
+def test_a_key_is_needed_only_where_nobody_could_log_in(
+    tinkbox: Tinkbox, ready: FakeAppliance, answer: dict[str, object]
+) -> None:
+    refused = tinkbox("install", "debian-13", "node7", "--no-wait")
+    assert (refused.status, "nobody could log in to node7" in refused.err) == (1, True)
+    ready.answers |= answer
+    assert tinkbox("install", "debian-13", "node7", "--no-wait").status == 0
+
+
+def test_a_stored_template_of_that_name_needs_no_images_of_ours(
+    tinkbox: Tinkbox, ready: FakeAppliance, words: list[str]
+) -> None:
+    ready.answers |= {"GET /v1/template-catalogue": [{"name": "install", "stored": "x"}], "GET /v1/images": []}
+    assert tinkbox(*words).status == 0
+
+
+def test_a_machine_that_is_named_twice_is_installed_once(
+    tinkbox: Tinkbox, ready: FakeAppliance, words: list[str]
+) -> None:
+    ready.answers[f"GET /v1/hardware/{MAC}"] = MACHINE
+    assert tinkbox(*words[:3], MAC, *words[3:]).status == 0
+    assert len(created(ready)) == 1

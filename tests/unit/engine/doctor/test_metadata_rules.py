@@ -1,0 +1,52 @@
+"""The doctor's rules about installed systems."""
+
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from ipaddress import IPv4Address
+
+from tinkbox.engine.doctor.case import Case
+from tinkbox.engine.doctor.metadata_rules import cloud_init_failed, metadata_refused
+from tinkbox.model.boot import Stage
+from tinkbox.model.diagnosis import Gravity
+from tinkbox.model.hardware import MacAddress
+from tinkbox.model.sightings import Sighting
+
+NOW = datetime(2026, 11, 21, 3, 0, tzinfo=UTC)
+MAC = MacAddress("08:00:27:00:00:01")
+
+
+def seen(stage: Stage, after: int = 0, **facts: str) -> Sighting:
+    return Sighting(mac=MAC, at=NOW + timedelta(seconds=after), stage=stage, detail="told", facts=facts)
+
+
+def case(*sightings: Sighting) -> Case:
+    return Case(now=NOW, since=NOW, address=IPv4Address("172.30.0.1"), mac=MAC, sightings=sightings)
+
+
+def test_modules_that_failed_are_named_and_their_stage_is_not() -> None:
+    stage = seen(Stage.CLOUD_INIT, 2, name="modules-final", result="FAIL")
+    module = seen(Stage.CLOUD_INIT, 1, name="modules-final/config-scripts_user", result="FAIL")
+    (found,) = cloud_init_failed(case(seen(Stage.LOCAL_DISK), module, stage))
+    assert (found.gravity, found.cause) == (Gravity.FAULT, "The installed system's cloud-init failed in scripts_user.")
+    (found,) = cloud_init_failed(case(stage))
+    assert "modules-final" in found.cause
+
+
+def test_a_warning_is_a_suspicion_and_what_went_well_is_nothing() -> None:
+    warned = seen(Stage.CLOUD_INIT, name="init-network/config-locale", result="WARN")
+    (found,) = cloud_init_failed(case(warned))
+    assert found.gravity is Gravity.SUSPECT
+    assert not list(cloud_init_failed(case(replace(warned, facts={"name": "modules-final", "result": "SUCCESS"}))))
+
+
+def test_what_an_earlier_system_told_is_no_news_once_the_osie_booted() -> None:
+    failed = seen(Stage.CLOUD_INIT, name="modules-final", result="FAIL")
+    assert not list(cloud_init_failed(case(failed, seen(Stage.SCRIPT, 5))))
+
+
+def test_a_token_of_another_machine_is_told_of_both() -> None:
+    (mine,), (theirs,) = (
+        list(metadata_refused(case(seen(each)))) for each in (Stage.METADATA_STOLEN, Stage.METADATA_REFUSED)
+    )
+    assert mine.cause != theirs.cause
+    assert not list(metadata_refused(case(seen(Stage.METADATA))))

@@ -1,0 +1,72 @@
+"""User-data is looked at before a machine gets it."""
+
+import pytest
+
+from tinkbox.engine.documents.user_data import unfit
+from tinkbox.model.metadata import MAX_USER_DATA
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "  \n",
+        "#cloud-config\n",
+        "#cloud-config\npackages: [curl]\nno_such_key: 1\n",
+        "\n#Cloud-Config\nusers: [default, {name: ann, ssh_authorized_keys: [a]}]\n",
+        "#cloud-config\nusers:\n",
+        "#cloud-config\nwrite_files: [{path: /a, permissions: '0644', content: \"a\\tb\"}]\n",
+        "#cloud-config\nwrite_files:\n- path: /Makefile\n  content: |\n    all:\n    \techo\n",
+        "#!/bin/sh\necho hi\n",
+        "Content-Type: multipart/mixed; boundary=x\n\n--x--\n",
+        "## template: jinja\n#cloud-config\n{% if x %}\n",
+        "#cloud-config-archive\n- content: x\n",
+        "#include\nhttp://x\n",
+        '{"ignition": {"version": "3.3.0"}}',
+        "version: v1alpha1\nmachine:\n  type: worker\n",
+        "lang en_US\nkeyboard us\n",
+        "H4sIAAAA",
+        "anything else",
+        "# of our own tool\nhostname: node7\nnetwork: lab\n",
+        "variant: fcos\nversion: 1.5.0\npasswd: {}\n",
+    ],
+)
+def test_what_systems_read_is_fit(text: str) -> None:
+    assert unfit(text) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("packages: [curl]\n", "line 1: the first line must be #cloud-config: cloud-init ignores this text as it is"),
+        ("# mine\n#cloud-config\nruncmd: []\n", "line 2: #cloud-config must be the first line"),
+        ("# cloud-config\nruncmd: []\n", "line 1: the first line must be #cloud-config, without a space"),
+        ("#cloud-config\nruncmd:\n\t- reboot\n", "line 3: a tab: YAML is indented with spaces"),
+        ("#cloud-config\na: [\n", "line 3: not valid YAML"),
+        ("#cloud-config\n- a\n", "line 2: expected keys with values"),
+        ("#cloud-config\na: 1\n---\nb: 2\n", "line 4: a second document"),
+        ("#cloud-config\nruncmd: reboot\n", "line 2, runcmd: expected a list"),
+        ("#cloud-config\napt: []\n", "line 2, apt: expected keys with values"),
+        ("#cloud-config\nusers: {name: ann}\n", "line 2, users: expected a list"),
+        ("#cloud-config\nusers:\n- default\n- shell: /bin/sh\n", "line 4, users[1]: a user needs its name"),
+        ("#cloud-config\nusers:\n- name: a\n  ssh_authorized_keys: x\n", "line 4, users[0].ssh_authorized_keys: expected a list"),
+        ("#cloud-config\nwrite_files:\n- content: x\n", "line 3, write_files[0]: a file needs its path"),
+        ("#cloud-config\nwrite_files:\n- {path: /a, permissions: 0644}\n", "line 3, write_files[0].permissions: quote the mode"),
+        ('{"ignition": }', "line 1: not valid JSON"),
+    ],
+)  # fmt: skip
+def test_what_cloud_init_would_ignore_or_stumble_over_is_named(text: str, problem: str) -> None:
+    (told,) = unfit(text)
+    assert str(told).startswith(problem)
+
+
+@pytest.mark.parametrize(
+    "text", ["#cloud-config\n" + "[" * 50_000, "{" * 50_000, "#cloud-config\na: &a [*a, *a]\n", "#cloud-config\n\x00\n"]
+)
+def test_hostile_texts_are_read_in_time(text: str) -> None:
+    assert isinstance(unfit(text), list)
+
+
+def test_what_is_too_large_is_not_looked_at() -> None:
+    (told,) = unfit("x" * (MAX_USER_DATA + 1))
+    assert "at most 256 KiB" in told.text

@@ -1,0 +1,97 @@
+"""Who an installed system is, put together from all who say something about it."""
+
+import json
+from typing import Any
+
+import pytest
+
+from tinkbox.engine.metadata.instances import check_texts, instance_of
+from tinkbox.model.errors import Invalid
+from tinkbox.model.hardware import Hardware, hardware_from_document
+from tinkbox.model.metadata import Defaults, Instance, Metadata
+
+ID = "0eba0bf8-3772-4b4a-ab9f-000000000001"
+DHCP = {"mac": "08:00:27:00:00:01", "hostname": "by-dhcp"}
+
+
+def of_2020(metadata: Any) -> Hardware:
+    return hardware_from_document({"id": ID, "network": {"interfaces": [{"dhcp": DHCP}]}, "metadata": metadata})
+
+
+def of_today(**spec: Any) -> Hardware:
+    document = {
+        "kind": "Hardware",
+        "metadata": {"name": "m"},
+        "spec": {"interfaces": [{"dhcp": {"mac": DHCP["mac"]}}], **spec},
+    }
+    return hardware_from_document(document)
+
+
+def told(hardware: Hardware, spec: Metadata | None = None, defaults: Defaults | None = None, **more: Any) -> Instance:
+    return instance_of(hardware, spec or Metadata(), defaults or Defaults(), workflow_id="w", **more)
+
+
+DOCUMENT = {
+    "bonding_mode": 4,
+    "facility": {"plan_slug": "c3"},
+    "instance": {
+        "id": "i-1",
+        "hostname": "by-document",
+        "ssh_keys": ["k1", {"key": "k2"}, 7, ""],
+        "userdata": "#!/bin/a",
+    },
+}
+
+
+@pytest.mark.parametrize("metadata", [DOCUMENT, json.dumps(DOCUMENT)], ids=["object", "text, as in 2020"])
+def test_a_document_of_2020_tells_all_of_it(metadata: Any) -> None:
+    found = told(of_2020(metadata))
+    assert (found.hostname, found.ssh_keys, found.user_data) == ("by-document", ("k1", "k2"), "#!/bin/a")
+    assert (found.bonding_mode, found.facility, found.details["id"]) == (4, {"plan_slug": "c3"}, "i-1")
+    assert found.id == f"{ID}-w"
+
+
+def test_a_document_of_today_tells_the_same_and_has_places_of_its_own() -> None:
+    found = told(of_today(userData="#!/bin/b", vendorData="#!/bin/v", metadata=DOCUMENT))
+    assert (found.user_data, found.vendor_data, found.hostname) == ("#!/bin/b", "#!/bin/v", "by-document")
+
+
+def test_the_workflow_beats_the_document_and_keys_count_together() -> None:
+    spec = Metadata(hostname="h", ssh_keys=("k0", "k1"), user_data="u", vendor_data="v", network={"version": 2})
+    found = told(of_2020(DOCUMENT), spec, Defaults(ssh_keys=("k3", "k1")))
+    assert (found.hostname, found.user_data, found.vendor_data) == ("h", "u", "v")
+    assert found.ssh_keys == ("k0", "k1", "k2", "k3")
+    assert found.network == {"version": 2}
+
+
+@pytest.mark.parametrize("metadata", [None, "", "[", [], "x", {"instance": []}, {"instance": {"ssh_keys": "k", "userdata": 7}}, {"bonding_mode": "4"}])  # fmt: skip
+def test_a_document_that_tells_nothing_or_nonsense_is_a_plain_system(metadata: Any) -> None:
+    found = told(of_2020(metadata))
+    assert (found.hostname, found.ssh_keys, found.user_data, found.bonding_mode) == ("by-dhcp", (), "", 0)
+
+
+def test_a_machine_without_a_name_has_no_host_name_and_not_its_id() -> None:
+    bare = hardware_from_document({"id": ID, "network": {"interfaces": [{"dhcp": {"mac": DHCP["mac"]}}]}})
+    assert told(bare).hostname == ""
+    assert told(of_today()).hostname == "m"
+
+
+def test_by_address_the_documents_id_counts_and_without_a_workflow_the_machines() -> None:
+    assert told(of_2020(DOCUMENT), by_address=True).id == "i-1"
+    assert told(of_2020(None), by_address=True).id == f"{ID}-w"
+    assert instance_of(of_2020(None), Metadata(), Defaults()).id == ID
+    assert told(of_2020({"instance": {"hostname": "", "id": 7}})).id == f"{ID}-w"
+
+
+def test_documents_are_checked_when_they_are_pushed() -> None:
+    assert check_texts([of_2020(DOCUMENT), of_today(), of_2020(None)]) == []
+    (odd,) = check_texts([of_today(userData="#cloud-config\npackage: [curl]\n")])
+    assert str(odd).startswith("m: userData, line 2 in it, package: cloud-init has no such key; did you mean packages")
+    with pytest.raises(Invalid) as refusal:
+        check_texts(
+            [of_today(userData="#cloud-config\nruncmd: x\n"), of_2020({"instance": {"userdata": "packages: []"}})]
+        )
+    assert [str(each) for each in refusal.value.problems] == [
+        "m: userData, line 2 in it, runcmd: expected a list: begin each entry with `- `",
+        "by-dhcp: userData, line 1 in it: the first line must be #cloud-config: cloud-init ignores this text as it is",
+    ]

@@ -1,0 +1,169 @@
+"""Which path answers what: NoCloud, EC2, OpenStack, the installers, Hegel and Tootles."""
+
+import json
+
+import pytest
+import yaml
+
+from tests.unit.wire.metadata.instances import ID, KEYS, URL, instance
+from tinkbox.model.metadata import Defaults
+from tinkbox.wire.metadata.hegel import hegel
+from tinkbox.wire.metadata.tree import File, data_file, found, text_file, without_secrets
+from tinkbox.wire.metadata.vendor_data import vendor_data
+from tinkbox.wire.metadata.whole import by_address, called, whole
+
+
+def at(path: str, **more: object) -> str:
+    file = found(whole(instance(**more)), path)
+    assert file is not None, path
+    return file.body.decode()
+
+
+@pytest.mark.parametrize("version", ["2009-04-04", "2016-09-02", "2018-09-24", "2021-03-23", "latest"])
+@pytest.mark.parametrize(
+    ("path", "answer"),
+    [
+        ("", "meta-data/\nuser-data"),
+        ("user-data", "#cloud-config\n{}\n"),
+        (
+            "meta-data",
+            "facility\nhostname\ninstance-id\niqn\nlocal-hostname\nlocal-ipv4\noperating-system/\nplan\npublic-ipv4\npublic-ipv6\npublic-keys/\ntags",
+        ),
+        ("meta-data/instance-id", f"{ID}-w"),
+        ("meta-data/hostname", "node7"),
+        ("meta-data/local-hostname", "node7"),
+        ("meta-data/plan", "c3"),
+        ("meta-data/facility", "onprem"),
+        ("meta-data/tags", "rack-1\nblue"),
+        ("meta-data/public-ipv4", "203.0.113.5"),
+        ("meta-data/public-ipv6", "2001:db8::5"),
+        ("meta-data/local-ipv4", "10.0.0.5"),
+        ("meta-data/iqn", ""),
+        ("meta-data/operating-system", "distro\nimage_tag\nlicense_activation/\nslug\nversion"),
+        ("meta-data/operating-system/slug", "debian_13"),
+        ("meta-data/operating-system/license_activation/state", ""),
+        ("meta-data/public-keys", "0=key-0\n1=key-1"),
+        ("meta-data/public-keys/1", "openssh-key"),
+        ("meta-data/public-keys/0/openssh-key", KEYS[0]),
+    ],
+)
+def test_ec2_has_what_cloud_init_and_tootles_ask_for(version: str, path: str, answer: str) -> None:
+    told = answer.replace("local-ipv4\n", "local-ipv4\nnetwork/\n") if version != "2009-04-04" else answer
+    assert at(f"{version}/{path}") == told
+    assert at(f"/{version}/{path}/") == told
+
+
+def test_ec2_tells_cloud_init_of_the_cards_with_an_address() -> None:
+    cards = "2021-03-23/meta-data/network/interfaces/macs/52:54:00:12:34:56"
+    assert at(cards) == "device-number\ninterface-id\nlocal-hostname\nlocal-ipv4s\nmac"
+    assert at(f"{cards}/local-ipv4s") == "172.30.0.5"
+
+
+def test_nocloud_has_its_four_files() -> None:
+    assert yaml.safe_load(at("meta-data")) == {
+        "instance-id": f"{ID}-w",
+        "local-hostname": "node7",
+        "public-keys": list(KEYS),
+    }
+    assert at("user-data") == "#cloud-config\n{}\n"
+    assert at("user-data", user_data="") == ""
+    assert yaml.safe_load(at("network-config"))["version"] == 2
+    assert at("network-config", network={"version": 1, "config": []}) == "version: 1\nconfig: []\n"
+    told = yaml.safe_load(at("vendor-data"))
+    assert told["phone_home"] == {"url": f"{URL}/phone-home", "post": "all", "tries": 10}
+    assert told["reporting"]["tinkbox"] == {
+        "type": "webhook",
+        "endpoint": f"{URL}/report",
+        "timeout": 3,
+        "retries": 1,
+    }
+
+
+@pytest.mark.parametrize("version", ["2012-08-10", "2018-08-27", "latest"])
+def test_openstack_has_its_five_files(version: str) -> None:
+    listed = "meta_data.json\nnetwork_data.json\nuser_data\nvendor_data.json\nvendor_data2.json"
+    assert at(f"openstack/{version}") == listed
+    meta = json.loads(at(f"openstack/{version}/meta_data.json"))
+    assert (meta["hostname"], meta["public_keys"]["key-1"]) == ("node7", KEYS[1])
+    assert at(f"openstack/{version}/user_data") == "#cloud-config\n{}\n"
+    assert json.loads(at(f"openstack/{version}/vendor_data.json"))["cloud-init"].startswith("#cloud-config")
+    assert json.loads(at(f"openstack/{version}/vendor_data2.json")) == {}
+    (network,) = json.loads(at(f"openstack/{version}/network_data.json"))["networks"]
+    assert (network["type"], network["ip_address"]) == ("ipv4", "172.30.0.5")
+    assert f"{version}/" in at("openstack").split("\n")
+
+
+def test_the_uuid_of_openstack_is_one_and_changes_with_the_installation() -> None:
+    first, second = (json.loads(at("openstack/latest/meta_data.json", id=each))["uuid"] for each in ("a", "b"))
+    assert first != second
+    assert len(first) == 36
+
+
+def test_ignition_is_the_users_or_is_made_of_keys_and_name() -> None:
+    own = '{"ignition": {"version": "3.4.0"}}'
+    assert at("ignition", user_data=own) == own
+    made = json.loads(at("ignition"))
+    assert made["passwd"]["users"] == [{"name": "core", "sshAuthorizedKeys": list(KEYS)}]
+    assert made["storage"]["files"][0]["contents"]["source"] == "data:,node7"
+    assert f"{URL}/phone-home" in made["systemd"]["units"][0]["contents"]
+
+
+@pytest.mark.parametrize("path", ["talos", "kickstart"])
+def test_other_installers_get_user_data_as_it_is(path: str) -> None:
+    assert at(path, user_data="lang en\n") == "lang en\n"
+    assert found(whole(instance(user_data="")), path) is None
+
+
+def test_autoinstall_is_a_seed_of_its_own() -> None:
+    assert at("autoinstall/") == "meta-data\nuser-data\nvendor-data"
+
+
+@pytest.mark.parametrize("path", ["nothing", "2009-04-04/meta-data/nothing", "1999-01-01/meta-data", "user-data/x", "../user-data", "openstack/latest/x"])  # fmt: skip
+def test_what_is_not_there_is_nowhere(path: str) -> None:
+    assert found(whole(instance()), path) is None
+
+
+def test_user_data_that_is_packed_is_served_packed() -> None:
+    packed = data_file("H4sIAAAAAAAAA0vOyS9N0U3OzyvOz0kFAN1BfRUNAAAA")
+    assert packed.body.startswith(b"\x1f\x8b")
+    assert data_file("H4sI not base64").body == b"H4sI not base64"
+
+
+def test_by_address_there_are_no_secrets_unless_asked_for() -> None:
+    tree = without_secrets(by_address(instance()))
+    assert found(tree, "latest/user-data") is None
+    assert found(tree, "latest/meta-data/hostname") is not None
+    shown = json.loads(hegel(instance(), secrets=False).body)
+    assert "secret" not in json.dumps(shown)
+    assert shown["metadata"]["instance"]["storage"]["disks"] == [{"device": "/dev/sda"}]
+    assert shown["tags"] == ["rack-1", "blue"]
+    assert "crypted_root_password" in json.loads(hegel(instance(), secrets=True).body)
+
+
+def test_vendor_data_of_others_stays_as_it_is_beside_ours() -> None:
+    theirs = "#cloud-config\nruncmd: [reboot]\n"
+    told = vendor_data(instance(vendor_data=theirs))
+    assert told.startswith("Content-Type: multipart/mixed")
+    assert theirs in told
+    assert f"{URL}/phone-home" in told
+    message = "Content-Type: multipart/mixed; boundary=x\n\n--x--\n"
+    assert vendor_data(instance(vendor_data=message)) == message
+
+
+def test_the_appliances_defaults_are_vendor_data() -> None:
+    defaults = Defaults(timezone="Europe/Berlin", proxy="http://p:3128", ca=("-----BEGIN CERTIFICATE-----\n",))
+    told = yaml.safe_load(vendor_data(instance(defaults=defaults)))
+    assert (told["timezone"], told["apt"]["http_proxy"]) == ("Europe/Berlin", "http://p:3128")
+    assert told["ca_certs"]["trusted"] == ["-----BEGIN CERTIFICATE-----\n"]
+
+
+def test_what_is_asked_for_has_a_name_for_people() -> None:
+    assert called("user-data") == "user-data"
+    assert called("2009-04-04/meta-data/tags") == "meta-data (EC2)"
+    assert called("openstack/latest/user_data") == "user_data (OpenStack)"
+    assert called("") == "the list"
+
+
+def test_a_folder_lists_each_child_once() -> None:
+    tree: dict[str, File] = {"a/x": text_file("1"), "a/y": text_file("2"), "b": text_file("3")}
+    assert found(tree, "") == text_file("a/\nb")

@@ -1,0 +1,53 @@
+"""The doctor's rules about installed systems: their metadata and their cloud-init."""
+
+from collections.abc import Iterator
+
+from tinkbox.engine.doctor.case import Case, Finding, line, of, text
+from tinkbox.model.boot import Stage
+from tinkbox.model.diagnosis import Gravity
+from tinkbox.model.sightings import Sighting
+
+_SHOWN = 4
+
+
+def cloud_init_failed(case: Case) -> Iterator[Finding]:
+    """Modules of the installed system's cloud-init that failed or warned in the last boot."""
+    told = _newest(case, Stage.CLOUD_INIT)
+    failed = [each for each in told if text(each, "result") == "FAIL"]
+    warned = [each for each in told if text(each, "result") == "WARN"]
+    if not failed and not warned:
+        return
+    # A stage fails because one of its modules did, which says more.
+    bad = [each for each in failed or warned if "/" in text(each, "name")] or failed or warned
+    names = ", ".join(
+        dict.fromkeys(text(each, "name").rpartition("/")[2].removeprefix("config-") for each in bad[:_SHOWN])
+    )
+    yield Finding(
+        gravity=Gravity.FAULT if failed else Gravity.SUSPECT,
+        cause=f"The installed system's cloud-init {'failed' if failed else 'warned'} in {names}.",
+        evidence=tuple(map(line, bad[:_SHOWN])),
+        remedy="Log in and read /var/log/cloud-init.log and /var/log/cloud-init-output.log, then correct the user-data and "
+        "install anew; `tinkbox template validate` finds what is no valid cloud-config.",
+    )
+
+
+def metadata_refused(case: Case) -> Iterator[Finding]:
+    """A machine that shows another one's metadata token, seen from either."""
+    for stage, cause in (
+        (Stage.METADATA_REFUSED, "This machine shows the metadata token of another machine, so it gets no metadata."),
+        (Stage.METADATA_STOLEN, "Another machine shows this machine's metadata token; it was refused."),
+    ):
+        if told := _newest(case, stage):
+            yield Finding(
+                gravity=Gravity.FAULT,
+                cause=cause,
+                evidence=tuple(map(line, told[-_SHOWN:])),
+                remedy="If its disk was cloned, install each machine by a workflow of its own. If somebody took the token, create "
+                "the workflow anew: then the old token counts no more.",
+            )
+
+
+def _newest(case: Case, stage: Stage) -> tuple[Sighting, ...]:
+    """Those of the last boot in which there are any, unless the machine was sent to the OSIE since."""
+    since = of(case.sightings, Stage.SCRIPT, Stage.SUPPLIED)
+    return tuple(each for each in of(case.sightings, stage) if not since or each.at >= since[-1].at)

@@ -68,6 +68,16 @@ def end_attempt(
     return handed_over(step)
 
 
+def end_first_boot(tables: Tables, attempt: Attempt, outcome: Outcome, now: datetime) -> list[str]:
+    """The same of an attempt that waited for the system on its machine's disk.
+
+    However that ended, the image is there: unless something is left to do, the machine boots its disk, not the OSIE.
+    """
+    woken = end_attempt(tables, attempt, outcome, now)
+    tables.hardware.withdraw_ticket([attempt.worker], installed=True)
+    return woken
+
+
 def stop(tables: Tables, workflow: Workflow, into: State, now: datetime) -> list[str]:
     """End a workflow in CANCELED or TIMEOUT: at once, or when its running action was stopped."""
     current = workflow.current()

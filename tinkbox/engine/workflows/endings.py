@@ -90,7 +90,8 @@ def stop(tables: Tables, workflow: Workflow, into: State, now: datetime) -> list
     attempt = tables.workflows.attempt(current.attempt)
     if attempt is not None and current.state is State.LEAVING:
         # Nobody is there who could be told to stop.
-        end_attempt(tables, attempt, Outcome(state=into, reason=reason, message=message), now)
+        ends = end_first_boot if current.action.spec.until else end_attempt
+        ends(tables, attempt, Outcome(state=into, reason=reason, message=message), now)
     return workflow.workers()
 
 

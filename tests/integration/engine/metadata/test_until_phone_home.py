@@ -185,6 +185,7 @@ async def test_a_restart_in_between_loses_nothing(tmp_path: Path) -> None:
 async def test_what_a_system_tells_of_a_workflow_that_is_over_is_noted_and_changes_nothing(box: Appliance) -> None:
     system = await going(box)
     await box.workflows.cancel(system.offer.workflow_id)
+    assert netboot(box) is Boot.LOCAL_DISK
     await system.phone_home()
     assert (await system.states())[0] == "CANCELED"
     assert Stage.PHONED_HOME in [each.stage for each in await box.machines.timeline.of(mac(1))]

@@ -99,6 +99,12 @@ def test_the_uuid_of_openstack_is_one_and_changes_with_the_installation() -> Non
     assert len(first) == 36
 
 
+@pytest.mark.parametrize("name", ["", "a b", "a\nExecStart=/bin/true", "%i"])
+def test_a_host_name_that_is_none_does_not_get_into_the_unit(name: str) -> None:
+    unit = json.loads(at("ignition", hostname=name))["systemd"]["units"][0]["contents"]
+    assert "--data-urlencode hostname='' " in unit
+
+
 def test_ignition_is_the_users_or_is_made_of_keys_and_name() -> None:
     own = '{"ignition": {"version": "3.4.0"}}'
     assert at("ignition", user_data=own) == own

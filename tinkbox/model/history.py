@@ -13,7 +13,7 @@ from tinkbox.model.journal import Entry, summary
 from tinkbox.model.reasons import Reason
 from tinkbox.model.services import ENDED as ENDED_SERVICES
 from tinkbox.model.services import Phase, PlannedService, Standing
-from tinkbox.model.text import last_lines
+from tinkbox.model.text import briefly, last_lines
 from tinkbox.model.workflow import Event, Outcome, PlannedAction, State, Workflow
 
 ENDED: Mapping[State, str] = {
@@ -32,6 +32,8 @@ Fact = tuple[str, dict[str, Any]]
 # Of what a host says of a service an event has so many characters: a workflow may have thousands of them.
 SERVICE_MESSAGE: Final = 600
 SERVICE_TAIL: Final = 400
+# Of a parameter: user-data is one, and whoever reads events need not read that.
+PARAMETER: Final = 200
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,7 +63,7 @@ def created(workflow: Workflow) -> Fact:
     return "workflow.created", {
         "name": workflow.name,
         "template": workflow.template_id,
-        "devices": dict(workflow.devices),
+        "devices": {name: briefly(value, PARAMETER) for name, value in workflow.devices.items()},
         "workers": workflow.workers(),
         "actions": actions,
         "skipped": skipped,

@@ -104,8 +104,9 @@ class Reason(StrEnum):
             "`timeout` that it is up; the message says how far it came"
         ),
         (
-            "look at the machine's console and at its timeline (tinkbox hardware watch); when it is only slow, raise the action's "
-            "timeout; tinkbox workflow retry --from the action that writes the image begins anew"
+            "look at the machine's console and at its timeline (tinkbox hardware watch); once the system has phoned home all the "
+            "same, tinkbox workflow retry succeeds at once; to install anew, tinkbox workflow retry --from the action that writes "
+            "the image, and reset the machine; when it is only slow, raise the action's timeout"
         ),
     )
     CLOUD_INIT_FAILED = (
@@ -114,8 +115,8 @@ class Reason(StrEnum):
         "the installed system is up, and modules of its cloud-init failed; the message names them",
         (
             "log in and read /var/log/cloud-init.log and /var/log/cloud-init-output.log; correct user-data, then tinkbox workflow "
-            "create, or retry --from the action that writes the image; to keep the system as it is, tinkbox workflow delete, for its "
-            "machine boots the OSIE until then"
+            "create, or retry --from the action that writes the image, and reset the machine; to keep the system as it is, do "
+            "nothing: its machine boots its disk"
         ),
     )
     FAILED_AT_BREAKPOINT = (

@@ -49,6 +49,12 @@ def shortened(text: str, limit: int) -> str:
     return text if len(text) <= limit else text[: limit - 1] + "…"
 
 
+def briefly(text: str, limit: int) -> str:
+    """The same for a list: of several lines, such as user-data, only how many they are."""
+    lines = len(text.splitlines())
+    return shortened(text, limit) if lines <= 1 else f"({counted(lines, 'line')})"
+
+
 def counted(number: int, noun: str) -> str:
     """A number of things: `1 problem`, `2 problems`."""
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from failure import Failure
-from server import Server
+from server import Server, shown
 
 MOST = 3 << 20
 KINDS = ("cidata", "config-2", "url", "none")
@@ -51,14 +51,14 @@ def _config_drive(place: str, server: Server) -> dict[str, bytes]:
             files[name] = content
     for name, content in files.items():
         if name.endswith(".json") and not isinstance(_parsed(content), dict):
-            raise Failure("MetadataInvalid", f"{place}/{name} is no JSON object")
+            raise Failure("MetadataInvalid", f"{shown(place)}/{name} is no JSON object")
     return {f"openstack/latest/{name}": content for name, content in files.items()}
 
 
 def _redirection(about: bytes, place: str) -> bytes:
     match = _INSTANCE.search(about)
     if match is None:
-        raise Failure("MetadataInvalid", f"{place}/meta-data names no instance-id")
+        raise Failure("MetadataInvalid", f"{shown(place)}/meta-data names no instance-id")
     identity = match[1].decode("utf-8", "replace")
     return f"instance-id: {json.dumps(identity)}\nseedfrom: {json.dumps(place + '/')}\n".encode()
 

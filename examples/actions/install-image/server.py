@@ -14,9 +14,14 @@ from patience import Patience
 
 AGENT = "tinkbox-install-image"
 _RANGE = re.compile(r"bytes (\d+)-(\d+)/(\d+|\*)\Z")
-
-
+# Below the path comes a token, which opens the machine's secrets to whoever reads it.
+_TOKEN = re.compile(r"(/metadata/)[^/]+")
 T = TypeVar("T")
+
+
+def shown(url: str) -> str:
+    """An address as people are told it."""
+    return _TOKEN.sub(r"\1…", url)
 
 
 class Broken(Exception):
@@ -34,9 +39,9 @@ class Server:
             with _opened(url, {"Accept": accept}, missing) as response:
                 content = bytes(_read(response, most + 1, exactly=False))
                 if len(content) > most:
-                    raise Failure("DownloadRefused", f"{url} has more than {most} bytes")
+                    raise Failure("DownloadRefused", f"{shown(url)} has more than {most} bytes")
                 if response.length:
-                    raise Broken(f"{url} ended early")
+                    raise Broken(f"{shown(url)} ended early")
                 return content
 
         return self._again(url, read)
@@ -73,7 +78,7 @@ class Server:
             try:
                 answer = read()
             except Broken as broken:
-                self._patience.wait(url, str(broken), came=came())
+                self._patience.wait(shown(url), str(broken), came=came())
             else:
                 self._patience.something_came()
                 return answer
@@ -90,15 +95,15 @@ def _opened(url: str, headers: Mapping[str, str], missing: str) -> HTTPResponse:
         if error.code in TEMPORARY:
             raise Broken(f"the server answered {error.code} {error.reason}") from None
         reason = missing if error.code in {404, 410} else "DownloadRefused"
-        raise Failure(reason, f"{url}: the server answered {error.code} {error.reason}") from None
+        raise Failure(reason, f"{shown(url)}: the server answered {error.code} {error.reason}") from None
     except urllib.error.URLError as error:
         if isinstance(error.reason, ssl.SSLCertVerificationError):
-            raise Failure("CertificateRefused", f"{url}: {error.reason.verify_message}") from None
+            raise Failure("CertificateRefused", f"{shown(url)}: {error.reason.verify_message}") from None
         raise Broken(f"no connection ({error.reason})") from None
     except (OSError, HTTPException) as error:
         raise Broken(f"no answer ({error!r})") from None
     except ValueError as error:
-        raise Failure("InvalidParameter", f"{url} is no address: {error}") from None
+        raise Failure("InvalidParameter", f"{shown(url)} is no address: {error}") from None
     return response
 
 

@@ -295,7 +295,8 @@ def test_metadata_that_is_missing_fails_before_anything_is_written(
     images: dict[str, bytes], appliance: Registry, disk: Path
 ) -> None:
     appliance.has(Artifact(images["gpt"]))
-    failed(install(appliance, disk, TINKBOX_METADATA=f"{appliance.url}/metadata/other"), "MetadataNotFound")
+    said = failed(install(appliance, disk, TINKBOX_METADATA=f"{appliance.url}/metadata/other"), "MetadataNotFound")
+    assert "/metadata/…/meta-data" in said, "no token in what everybody may read"
     assert disk.read_bytes() == b"\xaa" * DISK_SIZE
 
 

@@ -1,6 +1,6 @@
 """Text from strangers, and small words for people."""
 
-from tinkbox.model.text import counted, escaped, last_lines, one_line, quoted
+from tinkbox.model.text import briefly, counted, escaped, last_lines, one_line, quoted
 
 
 def test_text_becomes_one_line_that_can_be_shown() -> None:
@@ -32,3 +32,8 @@ def test_what_a_stranger_said_stays_in_its_quotes() -> None:
 
 def test_things_are_counted_in_their_number() -> None:
     assert [counted(each, "problem") for each in range(3)] == ["0 problems", "1 problem", "2 problems"]
+
+
+def test_of_several_lines_a_list_has_only_how_many_they_are() -> None:
+    assert briefly("#cloud-config\npassword: secret\n", 40) == "(2 lines)"
+    assert (briefly("debian-13", 40), briefly("x" * 9, 5)) == ("debian-13", "xxxx…")

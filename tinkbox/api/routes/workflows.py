@@ -30,7 +30,7 @@ from tinkbox.model.action_progress import Progress
 from tinkbox.model.conditions import conditions, explanation
 from tinkbox.model.metadata import FirstBoot
 from tinkbox.model.reasons import hint
-from tinkbox.model.text import shortened
+from tinkbox.model.text import briefly, shortened
 from tinkbox.model.workflow import DONE, ActionStatus, ListedWorkflow, Outcome, State, Workflow, WorkflowHead, progress
 from tinkbox.store.workflows import Attempt
 from tinkbox.wire.messages.json_fields import flag
@@ -167,7 +167,7 @@ def listed_document(flow: ListedWorkflow) -> Document:
     reason, message = explanation(flow)
     return {
         **_head(flow),
-        "devices": {name: shortened(value, SHOWN_LETTERS) for name, value in flow.devices.items()},
+        "devices": {name: briefly(value, SHOWN_LETTERS) for name, value in flow.devices.items()},
         "reason": reason,
         "message": shortened(message, SHOWN_LETTERS),
         "actions_done": flow.done,

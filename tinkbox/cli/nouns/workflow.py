@@ -5,7 +5,7 @@ import json
 import shlex
 import sys
 import textwrap
-from collections.abc import Awaitable, Iterable, Iterator, Sequence
+from collections.abc import Awaitable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -24,11 +24,20 @@ if TYPE_CHECKING:
     from tinkbox.client.operator import Operator
 from tinkbox.model.action_progress import Progress, in_words
 from tinkbox.model.breakpoint import VERDICTS, Kind
+from tinkbox.model.text import briefly
+
+PARAMETER = 40  # letters of each
+
+
+def _parameters(devices: Mapping[str, str]) -> str:
+    """What a workflow was created with, as far as it fits into a table."""
+    return json.dumps({name: briefly(value, PARAMETER) for name, value in devices.items()}, ensure_ascii=False)
+
 
 COLUMNS: Sequence[Column] = (
     Column("Workflow ID", "id"),
     Column("Template ID", "template_id"),
-    Column("Hardware Device", "devices", json.dumps),
+    Column("Hardware Device", "devices", _parameters),
     Column("Created At", "created_at", moment),
     Column("Updated At", "updated_at", moment),
 )

@@ -6,9 +6,11 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from tinkbox.cli.output.formats import Document
+from tinkbox.model.reasons import Reason
 
 GIB, MIB = 1 << 30, 1 << 20
 ENDS = ("SUCCESS", "FAILED", "TIMEOUT", "CANCELED")
+IMAGE_ACTION = "image"  # of the template `install`
 STEP = 10  # percent of progress that are worth a line where lines cannot be drawn again
 _UP_AT = re.compile(r"is up at (\d{1,3}(?:\.\d{1,3}){3})\b")
 
@@ -66,10 +68,14 @@ def refusal_of(name: str, workflow_id: str, state: Document) -> Sequence[str]:
     where = " / ".join(each for each in (state["current_task"], state["current_action"]) if each)
     reason = ": ".join(each for each in (state["reason"], state["message"]) if each)
     key = workflow_id[:8]
+    again = f"tinkbox workflow retry {key}"
+    if state["reason"] == Reason.CLOUD_INIT_FAILED:
+        # cloud-init runs most of its modules once, so that only another installation tries them again.
+        again = f"{again} --from {IMAGE_ACTION}, then reset {name}"
     return [
         f"{name}: {where or 'the workflow'}: {reason or state['state'].lower()}",
         *([f"what to do: {state['hint']}"] if state["hint"] else []),
-        f"what it printed: tinkbox workflow logs {key}   once more: tinkbox workflow retry {key}",
+        f"what it printed: tinkbox workflow logs {key}   once more: {again}",
     ]
 
 

@@ -13,7 +13,7 @@ from tinkbox.engine.machines.machines import Machines
 from tinkbox.engine.metadata.installed_systems import Shown
 from tinkbox.engine.rules.first_boot import concluded, is_up, module_name, with_failure
 from tinkbox.engine.wakeups import Wakeups
-from tinkbox.engine.workflows.endings import end_attempt, tell
+from tinkbox.engine.workflows.endings import end_first_boot, tell
 from tinkbox.engine.workflows.journals import waiting
 from tinkbox.model import history
 from tinkbox.model.boot import Stage
@@ -144,7 +144,7 @@ class WriteBack:
         outcome = concluded(first_boot, name, now)
         if outcome is None:
             return [waits.attempt.worker]
-        return end_attempt(tables, waits.attempt, outcome, now)
+        return end_first_boot(tables, waits.attempt, outcome, now)
 
     def _tell_history(
         self,

@@ -121,8 +121,7 @@ class Attempts:
                 raise Conflict(f"action {action.spec.name} may not go away: its template does not say reboot: true")
             left = advance(ACTION, attempt.state, Happening.LEFT)
             tables.workflows.leave(token, now)
-            # What was told up to now was of an earlier system: here runs the OSIE.
-            tables.metadata.forget(attempt.workflow_id, worker)
+            _forget_earlier_system(tables, attempt.workflow_id, worker)
             tables.workflows.set_action_state(step.workflow_id, attempt.position, left)
             tables.events.add(step.workflow_id, now, *history.action_leaving(action, token))
             return [worker]
@@ -333,6 +332,7 @@ class Attempts:
             debug=hello.debug,
             override=tables.holds.override(workflow_id, action.index) if status.attempt else None,
         )
+        _forget_earlier_system(tables, workflow_id, action.worker)
         position = begin_attempt(tables, step, attempt, now)
         armed = armed_of(tables.holds.armed(workflow_id), action, status.failures)
         if armed.anything and not attempt.debug:
@@ -395,6 +395,11 @@ def fence(attempt: Attempt, workflow_id: str, boot_id: str) -> None:
         raise Conflict(f"attempt {attempt.token} belongs to another workflow")
     if attempt.boot_id != boot_id:
         raise Conflict(f"attempt {attempt.token} belongs to another boot of this machine")
+
+
+def _forget_earlier_system(tables: Tables, workflow_id: str, worker: str) -> None:
+    """Here runs the OSIE: what a system told up to now was of an earlier one."""
+    tables.metadata.forget(workflow_id, worker)
 
 
 def refuse_late(tables: Tables, attempt: Attempt, what: str) -> None:

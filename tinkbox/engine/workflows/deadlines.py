@@ -18,7 +18,7 @@ from tinkbox.engine.rules.service_readiness import not_ready
 from tinkbox.engine.rules.verdicts import unconfirmed, warned_at
 from tinkbox.engine.timeline.sighting_rules import ended_at
 from tinkbox.engine.wakeups import Wakeups
-from tinkbox.engine.workflows.endings import end_attempt, give_up, stop, tell
+from tinkbox.engine.workflows.endings import end_attempt, end_first_boot, give_up, stop, tell
 from tinkbox.engine.workflows.holds import expire, warn
 from tinkbox.engine.workflows.journals import waiting
 from tinkbox.model.breakpoint import Hold
@@ -29,7 +29,7 @@ from tinkbox.model.reasons import Reason
 from tinkbox.model.services import ServiceStatus
 from tinkbox.model.workflow import Outcome, PlannedAction, State
 from tinkbox.store.database import Store, Tables
-from tinkbox.store.workflows import UnderWay
+from tinkbox.store.workflows import Attempt, UnderWay
 
 LOOK_EVERY = 2.0
 STOP_GRACE = 10
@@ -182,19 +182,20 @@ class Deadlines:
             if each.hold is not None and what is Due.VERDICT:
                 return expire(tables, each.hold, now)
             if each.attempt is not None and each.action is not None:
-                return end_attempt(tables, each.attempt, self._outcome(tables, what, each, each.action), now)
+                if each.action.spec.until and what in {Due.RETURN, Due.FIRST_BOOT}:
+                    outcome = self._first_boot(tables, each, each.attempt, each.action)
+                    return end_first_boot(tables, each.attempt, outcome, now)
+                return end_attempt(tables, each.attempt, _outcome(what, each, each.action), now)
         return []
 
-    def _outcome(self, tables: Tables, what: Due, under_way: UnderWay, action: PlannedAction) -> Outcome:
-        """How the attempt ends; what waits for an installed system is judged by what that told."""
-        if not action.spec.until or what not in {Due.RETURN, Due.FIRST_BOOT} or under_way.attempt is None:
-            return _outcome(what, under_way, action)
+    def _first_boot(self, tables: Tables, under_way: UnderWay, attempt: Attempt, action: PlannedAction) -> Outcome:
+        """How an attempt ends that waits for an installed system, by what that told."""
         hardware = next((each.hardware for each in tables.hardware.some([action.worker])), None)
         up = concluded(under_way.first_boot, called(hardware, action.address), self._clock())
         if up is not None:
             return up
         seen = tables.sightings.of([each.mac for each in hardware.interfaces]) if hardware else {}
-        left = under_way.attempt.left_at or under_way.attempt.started_at
+        left = attempt.left_at or attempt.started_at
         since = [each for each in seen.values() if ended_at(each) >= left]
         return never_phoned_home(action.spec.timeout, since, under_way.first_boot)
 

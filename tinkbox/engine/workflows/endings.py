@@ -68,6 +68,16 @@ def end_attempt(
     return handed_over(step)
 
 
+def end_first_boot(tables: Tables, attempt: Attempt, outcome: Outcome, now: datetime) -> list[str]:
+    """The same of an attempt that waited for the system on its machine's disk.
+
+    However that ended, the image is there: unless something is left to do, the machine boots its disk, not the OSIE.
+    """
+    woken = end_attempt(tables, attempt, outcome, now)
+    tables.hardware.withdraw_ticket([attempt.worker], installed=True)
+    return woken
+
+
 def stop(tables: Tables, workflow: Workflow, into: State, now: datetime) -> list[str]:
     """End a workflow in CANCELED or TIMEOUT: at once, or when its running action was stopped."""
     current = workflow.current()
@@ -80,7 +90,8 @@ def stop(tables: Tables, workflow: Workflow, into: State, now: datetime) -> list
     attempt = tables.workflows.attempt(current.attempt)
     if attempt is not None and current.state is State.LEAVING:
         # Nobody is there who could be told to stop.
-        end_attempt(tables, attempt, Outcome(state=into, reason=reason, message=message), now)
+        ends = end_first_boot if current.action.spec.until else end_attempt
+        ends(tables, attempt, Outcome(state=into, reason=reason, message=message), now)
     return workflow.workers()
 
 

@@ -3,11 +3,16 @@
 from collections.abc import Callable
 from datetime import datetime
 
-from tinkbox.engine.rules.transitions import WORKFLOW, Happening, advance
+from tinkbox.engine.rules.first_boot import concluded
+from tinkbox.engine.rules.transitions import ACTION, WORKFLOW, Happening, advance
+from tinkbox.engine.workflows.beginnings import begin_attempt
+from tinkbox.engine.workflows.endings import end_first_boot
 from tinkbox.engine.workflows.image_digests import DigestOf, pin_again
 from tinkbox.model import history
-from tinkbox.model.workflow import State, Workflow
+from tinkbox.model.hardware import called
+from tinkbox.model.workflow import DONE, State, Workflow
 from tinkbox.store.database import Tables
+from tinkbox.store.workflows import Attempt
 
 
 def take_up_again(
@@ -40,3 +45,35 @@ def take_up_again(
 def awaited(workflow: Workflow) -> list[str]:
     """The machines that a workflow still has something to do for."""
     return list(dict.fromkeys(each.action.worker for each in workflow.actions if each.state is State.PENDING))
+
+
+def end_if_up(tables: Tables, retried: Workflow, *, new_token: Callable[[], str], now: datetime) -> Workflow:
+    """End a workflow at once of which nothing is left but to wait for a system that is up by now; returns it as it is then.
+
+    Such a system phoned home after its time was over.  It does so once only, so a new attempt would wait for it in vain.
+    """
+    undone = [each for each in retried.actions if each.state not in DONE]
+    if len(undone) != 1 or not undone[0].action.spec.until or retried.services:
+        return retried
+    action = undone[0].action
+    if tables.metadata.newest(action.worker) != retried.id:
+        return retried  # another workflow has begun there since
+    hardware = next((each.hardware for each in tables.hardware.some([action.worker])), None)
+    first_boot = tables.metadata.first_boot(retried.id, action.worker)
+    up = concluded(first_boot, called(hardware, action.address), now)
+    if up is None or up.state is not State.SUCCESS:
+        return retried
+    step = tables.workflows.step(retried.id, action.index)
+    attempt = Attempt(
+        token=new_token(),
+        workflow_id=retried.id,
+        position=action.index,
+        worker=action.worker,
+        boot_id="",
+        session=tables.sessions.serial(action.worker),
+        state=advance(ACTION, step.status.state, Happening.STARTED),
+        started_at=now,
+    )
+    begin_attempt(tables, step, attempt, now)
+    end_first_boot(tables, attempt, up, now)
+    return tables.workflows.get(retried.id)

@@ -18,7 +18,7 @@ from tinkbox.engine.workflows.deletion import OCTETS_AT_ONCE, begin_deletion, de
 from tinkbox.engine.workflows.endings import stop, tell
 from tinkbox.engine.workflows.image_digests import DigestOf, pinned
 from tinkbox.engine.workflows.journals import discard, refuse_behind, to_decide, waiting
-from tinkbox.engine.workflows.retries import awaited, take_up_again
+from tinkbox.engine.workflows.retries import awaited, end_if_up, take_up_again
 from tinkbox.model import history
 from tinkbox.model.access import OPERATOR
 from tinkbox.model.breakpoint import Breakpoints
@@ -202,7 +202,8 @@ class Workflows:
         One that waits with a lost history goes on as the store has it, and what its machines did since counts for nothing.
         It begins with the first action that is not done, or with an earlier one: `from_action` is its
         name or `task/action`.  Its services are started anew, and must be ready before.  What runs again is pinned to the
-        images that are there now.  `confirm_wipe` as in `create`.  Raises Conflict when that cannot be, or when its
+        images that are there now.  Where it only waited for an installed system that has phoned home since, it succeeds at once.
+        `confirm_wipe` as in `create`.  Raises Conflict when that cannot be, or when its
         machines did more after its end than the store knows; NotFound when there is none so called.
         """
         now = self._clock()
@@ -221,7 +222,7 @@ class Workflows:
             elif workflow.state not in FINAL:
                 refuse_behind(tables, workflow.id)
             first = first_to_retry(workflow, from_action)
-            return take_up_again(
+            retried = take_up_again(
                 tables,
                 workflow,
                 first,
@@ -230,6 +231,7 @@ class Workflows:
                 now=now,
                 confirmed=confirm_wipe,
             )
+            return end_if_up(tables, retried, new_token=self._new_token, now=now)
 
         workflow = await self._store.write(use_case)
         self._machines.tickets_granted(awaited(workflow), workflow.name)

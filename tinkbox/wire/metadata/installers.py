@@ -1,6 +1,7 @@
 """What systems ask for that do without cloud-init: Ignition, Talos, kickstart, autoinstall.  All but the first get user-data as it is."""
 
 import json
+import re
 from typing import Any, Final
 from urllib.parse import quote
 
@@ -10,6 +11,7 @@ from tinkbox.wire.metadata.tree import JSON, Tree, data_file, text_file
 from tinkbox.wire.metadata.vendor_data import PHONE_HOME, TRIES
 
 _VERSION: Final = "3.3.0"  # Fedora CoreOS and Flatcar both read it
+_HOSTNAME: Final = re.compile(r"[A-Za-z0-9.-]{1,253}")
 _UNIT: Final = """\
 [Unit]
 Description=Tell the appliance that this system is up
@@ -48,10 +50,12 @@ def ignition(instance: Instance) -> str:
         made["passwd"] = {"users": [{"name": "core", "sshAuthorizedKeys": list(instance.ssh_keys)}]}
     if instance.hostname:
         source = f"data:,{quote(instance.hostname)}"
-        hostname = {"path": "/etc/hostname", "mode": 0o644, "overwrite": True, "contents": {"source": source}}
-        made["storage"] = {"files": [hostname]}
+        file = {"path": "/etc/hostname", "mode": 0o644, "overwrite": True, "contents": {"source": source}}
+        made["storage"] = {"files": [file]}
     if instance.url:
-        unit = _UNIT.format(tries=TRIES, hostname=instance.hostname or "''", url=f"{instance.url}/{PHONE_HOME}")
+        # A document's host name is any text, and systemd reads the line.
+        hostname = instance.hostname if _HOSTNAME.fullmatch(instance.hostname) else "''"
+        unit = _UNIT.format(tries=TRIES, hostname=hostname, url=f"{instance.url}/{PHONE_HOME}")
         made["systemd"] = {"units": [{"name": "tinkbox-phone-home.service", "enabled": True, "contents": unit}]}
     return json.dumps(made, indent=1)
 

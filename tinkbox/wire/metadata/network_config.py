@@ -1,13 +1,14 @@
 """Network-config, version 2 (netplan's form without the key `network` around it), from a machine's interfaces.
 
-Each card is found by its MAC and named, because what lies on top of it, a VLAN or a bond, has the same MAC.
+Each card is found by its MAC and keeps the name that its system gives it.  It is renamed where the document has a name for
+it, and where a VLAN or a bond lies on top of it, which has the same MAC.
 """
 
 from collections.abc import Mapping, Sequence
 from ipaddress import IPv4Network
 from typing import Any, Final
 
-from tinkbox.model.hardware import Hardware, Interface
+from tinkbox.model.hardware import Hardware, Interface, primary
 from tinkbox.model.machine_views import object_view
 
 _MODES: Final = {
@@ -25,14 +26,17 @@ _LONGEST: Final = 15
 
 def network_config(hardware: Hardware, bonding_mode: int = 0) -> dict[str, Any]:
     """What the interfaces of a machine are to be; with a mode of bonding and two of them at least they are one bond."""
-    names = _names(hardware)
+    wanted = _wanted(hardware)
+    names = _names(wanted)
     found: dict[str, Any] = {"version": 2, "ethernets": {}}
     bonded = bonding_mode in _MODES and len(hardware.interfaces) > 1
-    for interface, name in zip(hardware.interfaces, names, strict=True):
-        card: dict[str, Any] = {"match": {"macaddress": str(interface.mac)}, "set-name": name}
+    for interface, name, own in zip(hardware.interfaces, names, wanted, strict=True):
+        card: dict[str, Any] = {"match": {"macaddress": str(interface.mac)}}
+        if bonded or own or interface.vlan_id is not None:
+            card["set-name"] = name
         found["ethernets"][name] = card
         if not bonded:
-            _place(found, card, name, interface, first=name == names[0])
+            _place(found, card, name, interface, needed=interface is primary(hardware))
     if bonded:
         addressed = next((each for each in hardware.interfaces if each.address), hardware.interfaces[0])
         bond: dict[str, Any] = {
@@ -41,24 +45,24 @@ def network_config(hardware: Hardware, bonding_mode: int = 0) -> dict[str, Any]:
             "parameters": _parameters(bonding_mode),
         }
         found["bonds"] = {_BOND: bond}
-        _place(found, bond, _BOND, addressed, first=True)
+        _place(found, bond, _BOND, addressed, needed=True)
     return found
 
 
-def _place(found: dict[str, Any], link: dict[str, Any], name: str, interface: Interface, *, first: bool) -> None:
-    """Where the address goes: on the link, or on its VLAN."""
+def _place(found: dict[str, Any], link: dict[str, Any], name: str, interface: Interface, *, needed: bool) -> None:
+    """Where the address goes: on the link, or on its VLAN.  The system waits for what is needed alone: a card may have no cable."""
+    waits = {} if needed else {"optional": True}
     if interface.vlan_id is None:
-        link |= _addressing(interface, first=first)
+        link |= {**_addressing(interface), **waits}
         return
     link |= {"dhcp4": False, "optional": True}
-    vlan = {"id": interface.vlan_id, "link": name, **_addressing(interface, first=first)}
+    vlan = {"id": interface.vlan_id, "link": name, **_addressing(interface), **waits}
     found.setdefault("vlans", {})[f"{name[: _LONGEST - 5]}.{interface.vlan_id}"] = vlan
 
 
-def _addressing(interface: Interface, *, first: bool) -> dict[str, Any]:
+def _addressing(interface: Interface) -> dict[str, Any]:
     if interface.address is None or interface.netmask is None:
-        # The system does not wait for a card that perhaps has no cable.
-        return {"dhcp4": True, **({} if first else {"optional": True})}
+        return {"dhcp4": True}
     length = IPv4Network(f"{interface.address}/{interface.netmask}", strict=False).prefixlen
     told: dict[str, Any] = {"dhcp4": False, "addresses": [f"{interface.address}/{length}"]}
     routes = [{"to": str(each.network), "via": str(each.router)} for each in interface.routes]
@@ -83,17 +87,25 @@ def _parameters(mode: int) -> Mapping[str, Any]:
     return parameters
 
 
-def _names(hardware: Hardware) -> Sequence[str]:
-    """The names of the cards: the document's `iface_name`, else eth0 and so on; never the same twice."""
+def _wanted(hardware: Hardware) -> Sequence[str]:
+    """The document's `iface_name` of each card, empty where it has none that can be taken; never the same twice."""
     spec = object_view(hardware.document).get("spec")
     listed = spec.get("interfaces") if isinstance(spec, Mapping) else None
-    names: list[str] = []
+    wanted: list[str] = []
     for index, _ in enumerate(hardware.interfaces):
         entry = listed[index] if isinstance(listed, Sequence) and index < len(listed) else None
         dhcp = entry.get("dhcp") if isinstance(entry, Mapping) else None
-        wanted = dhcp.get("iface_name") if isinstance(dhcp, Mapping) else None
-        usable = isinstance(wanted, str) and _is_name(wanted) and wanted not in (*names, _BOND)
-        names.append(wanted if usable and isinstance(wanted, str) else _free(names))
+        name = dhcp.get("iface_name") if isinstance(dhcp, Mapping) else None
+        usable = isinstance(name, str) and _is_name(name) and name not in (*wanted, _BOND)
+        wanted.append(name if usable and isinstance(name, str) else "")
+    return wanted
+
+
+def _names(wanted: Sequence[str]) -> Sequence[str]:
+    """What the cards are called here: as they are wanted, else eth0 and so on."""
+    names: list[str] = []
+    for each in wanted:
+        names.append(each or _free([*names, *wanted]))
     return names
 
 

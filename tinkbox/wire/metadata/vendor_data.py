@@ -36,9 +36,9 @@ def vendor_data(instance: Instance) -> str:
     own, theirs = _HEAD + dumped(_own(instance)), instance.vendor_data
     if not theirs.strip():
         return own
-    if theirs.lstrip().lower().startswith(("content-type:", "mime-version:")) or theirs.startswith("H4sI"):
-        return theirs  # a message of its own: nothing is put into it
-    return _message([(_type_of(own), own), (_type_of(theirs), theirs)])
+    if theirs.startswith("H4sI"):
+        return theirs  # gzip: nothing is put into it
+    return _message([_part(own, 1), _part(theirs, 2)])
 
 
 def dumped(value: Any) -> str:
@@ -65,17 +65,25 @@ def _type_of(text: str) -> str:
     return next((kind for start, kind in _TYPES if begins.startswith(start)), "text/plain")
 
 
-def _message(parts: list[tuple[str, str]]) -> str:
-    """A MIME message (RFC 2046 §5.1), the same for the same parts."""
-    whole = "".join(text for _, text in parts)
-    boundary = f"tinkbox-{hashlib.sha256(whole.encode(errors='replace')).hexdigest()[:32]}"
-    lines = [f'Content-Type: multipart/mixed; boundary="{boundary}"', "MIME-Version: 1.0", ""]
-    for index, (kind, text) in enumerate(parts, 1):
-        lines += [f"--{boundary}", f'Content-Type: {kind}; charset="utf-8"', "MIME-Version: 1.0"]
-        lines += [
+def _part(text: str, number: int) -> str:
+    """One part with its headers; what is a message of its own has them, and is put in whole."""
+    if text.lstrip().lower().startswith(("content-type:", "mime-version:")):
+        return text.lstrip()
+    return "\n".join(
+        [
+            f'Content-Type: {_type_of(text)}; charset="utf-8"',
+            "MIME-Version: 1.0",
             "Content-Transfer-Encoding: 8bit",
-            f'Content-Disposition: attachment; filename="part-{index}"',
+            f'Content-Disposition: attachment; filename="part-{number}"',
             "",
             text,
         ]
-    return "\n".join([*lines, f"--{boundary}--", ""])
+    )
+
+
+def _message(parts: list[str]) -> str:
+    """A MIME message (RFC 2046 §5.1), the same for the same parts."""
+    whole = "".join(parts)
+    boundary = f"tinkbox-{hashlib.sha256(whole.encode(errors='replace')).hexdigest()[:32]}"
+    head = f'Content-Type: multipart/mixed; boundary="{boundary}"\nMIME-Version: 1.0\n\n'
+    return head + "".join(f"--{boundary}\n{part}\n" for part in parts) + f"--{boundary}--\n"

@@ -185,6 +185,52 @@ async def test_a_restart_in_between_loses_nothing(tmp_path: Path) -> None:
 async def test_what_a_system_tells_of_a_workflow_that_is_over_is_noted_and_changes_nothing(box: Appliance) -> None:
     system = await going(box)
     await box.workflows.cancel(system.offer.workflow_id)
+    assert netboot(box) is Boot.LOCAL_DISK
     await system.phone_home()
     assert (await system.states())[0] == "CANCELED"
     assert Stage.PHONED_HOME in [each.stage for each in await box.machines.timeline.of(mac(1))]
+
+
+async def test_a_retry_succeeds_at_once_where_the_system_phoned_home_too_late(box: Appliance) -> None:
+    system = await going(box)
+    box.clock.forward(301)
+    await box.deadlines.look()
+    assert await system.states() == ["FAILED", "SUCCESS", "FAILED"]
+    await system.phone_home()
+    await box.workflows.retry(system.offer.workflow_id)
+    assert await system.states() == ["SUCCESS", "SUCCESS", "SUCCESS"]
+    assert (await system.outcome())[1] == UP
+    assert netboot(box) is Boot.LOCAL_DISK
+    offer = await box.workflow(INSTALL) and await box.offer(system.worker, "boot-2")
+    assert offer is not None, "its worker goes on with the next workflow"
+
+
+async def test_a_retry_that_writes_the_image_anew_forgets_that_the_old_system_phoned_home(box: Appliance) -> None:
+    system = await going(box)
+    box.clock.forward(301)
+    await box.deadlines.look()
+    await system.phone_home()
+    workflow = system.offer.workflow_id
+    await box.workflows.retry(workflow, "image")
+    offer = await box.offer(system.worker, "boot-2")
+    assert offer is not None
+    await box.report(system.worker, offer, boot_id="boot-2")
+    await box.workflows.cancel(workflow)
+    await box.workflows.retry(workflow)
+    assert (await system.states())[0] == "PENDING"
+
+
+@pytest.mark.parametrize("told", ["nothing", "a failure"])
+async def test_a_machine_boots_its_disk_after_a_first_boot_that_failed_and_the_osie_after_a_retry(
+    box: Appliance, told: str
+) -> None:
+    system = await going(box)
+    if told == "a failure":
+        await system.report("modules-final/config-scripts_user", "FAIL", "no")
+        await system.report("modules-final", "FAIL", "no")
+    box.clock.forward(301)
+    await box.deadlines.look()
+    assert await system.states() == ["FAILED", "SUCCESS", "FAILED"]
+    assert netboot(box) is Boot.LOCAL_DISK
+    await box.workflows.retry(system.offer.workflow_id, "image")
+    assert netboot(box) is Boot.OSIE

@@ -110,5 +110,7 @@ def test_the_end_of_a_failure_is_why_and_what_helps() -> None:
         "what to do: look",
         "what it printed: tinkbox workflow logs 01234567   once more: tinkbox workflow retry 01234567",
     ]
+    failed = refusal_of("node7", "0123456789", {**state, "reason": "CloudInitFailed"})[-1]
+    assert failed.endswith("once more: tinkbox workflow retry 01234567 --from image, then reset node7")
     bare = {**state, "current_task": "", "current_action": "", "reason": "", "message": "", "hint": ""}
     assert refusal_of("node7", "0123456789", bare)[0] == "node7: the workflow: failed"

@@ -30,7 +30,11 @@ def hardware(*interfaces: dict[str, Any]) -> Hardware:
         "hostname": "node7",
         "ip": {"address": "172.30.0.5", "netmask": "255.255.255.0"},
     }
-    listed = [{"dhcp": each} for each in interfaces or (plain,)]
+    return machine(*[{"dhcp": each} for each in interfaces or (plain,)])
+
+
+def machine(*listed: dict[str, Any]) -> Hardware:
+    """A machine whose document has these entries for its interfaces."""
     return parse_hardware(json.dumps({"id": ID, "network": {"interfaces": listed}}))
 
 

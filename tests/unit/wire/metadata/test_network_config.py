@@ -1,6 +1,6 @@
 """Network-config of a hardware document: static, VLAN, bond, DHCP."""
 
-from tests.unit.wire.metadata.instances import hardware
+from tests.unit.wire.metadata.instances import hardware, machine
 from tinkbox.wire.metadata.network_config import network_config
 
 FIRST = {
@@ -18,8 +18,9 @@ STATIC = {
 SECOND = {"mac": "52:54:00:12:34:57"}
 
 
-def card(number: int) -> dict[str, object]:
-    return {"match": {"macaddress": f"52:54:00:12:34:{56 + number}"}, "set-name": f"eth{number}"}
+def card(number: int, name: str = "") -> dict[str, object]:
+    named = {"set-name": name} if name else {}
+    return {"match": {"macaddress": f"52:54:00:12:34:{56 + number}"}, **named}
 
 
 def test_a_reserved_address_is_static_and_what_has_none_asks_by_dhcp() -> None:
@@ -30,20 +31,30 @@ def test_a_reserved_address_is_static_and_what_has_none_asks_by_dhcp() -> None:
     }
 
 
-def test_the_first_card_is_waited_for() -> None:
-    assert network_config(hardware(SECOND))["ethernets"]["eth0"]["dhcp4"] is True
-    assert "optional" not in network_config(hardware(SECOND))["ethernets"]["eth0"]
+def test_only_the_card_that_netboots_is_waited_for() -> None:
+    assert network_config(hardware(SECOND))["ethernets"]["eth0"] == {**card(1), "dhcp4": True}
+    static = {**SECOND, "ip": {"address": "172.30.1.5", "netmask": "255.255.255.0"}}
+    cards = network_config(hardware(FIRST, static))["ethernets"]
+    assert ("optional" in cards["eth0"], cards["eth1"]["optional"]) == (False, True)
+    netboots = [{"dhcp": SECOND, "netboot": {"allow_pxe": False}}, {"dhcp": FIRST, "netboot": {"allow_pxe": True}}]
+    cards = network_config(machine(*netboots))["ethernets"]
+    assert (cards["eth0"]["optional"], "optional" in cards["eth1"]) == (True, False)
+
+
+def test_a_card_keeps_the_name_that_its_system_gives_it() -> None:
+    cards = network_config(hardware(FIRST, SECOND))["ethernets"]
+    assert not any("set-name" in each for each in cards.values())
 
 
 def test_an_address_on_a_vlan_is_on_top_of_the_card() -> None:
     made = network_config(hardware({**FIRST, "vlan_id": "100"}))
-    assert made["ethernets"]["eth0"] == {**card(0), "dhcp4": False, "optional": True}
+    assert made["ethernets"]["eth0"] == {**card(0, "eth0"), "dhcp4": False, "optional": True}
     assert made["vlans"] == {"eth0.100": {"id": 100, "link": "eth0", **STATIC}}
 
 
 def test_cards_of_a_bonding_mode_are_one_bond() -> None:
     made = network_config(hardware(SECOND, FIRST), 4)
-    assert list(made["ethernets"]) == ["eth0", "eth1"]
+    assert made["ethernets"] == {"eth0": card(1, "eth0"), "eth1": card(0, "eth1")}
     bond = made["bonds"]["bond0"]
     assert (bond["interfaces"], bond["macaddress"]) == (["eth0", "eth1"], FIRST["mac"])
     assert bond["parameters"]["mode"] == "802.3ad"
@@ -77,5 +88,6 @@ def test_classless_routes_are_routes_and_their_default_stands_for_the_gateway() 
 def test_a_card_has_the_documents_name_where_linux_takes_it() -> None:
     names = [{**SECOND, "iface_name": "eno1"}, {**FIRST, "iface_name": "a name/that is none"}]
     assert list(network_config(hardware(*names))["ethernets"]) == ["eno1", "eth0"]
-    twice = [{**SECOND, "iface_name": "eth0"}, FIRST]
-    assert list(network_config(hardware(*twice))["ethernets"]) == ["eth0", "eth1"]
+    assert network_config(hardware(*names))["ethernets"]["eno1"]["set-name"] == "eno1"
+    for twice in ([{**SECOND, "iface_name": "eth0"}, FIRST], [FIRST, {**SECOND, "iface_name": "eth0"}]):
+        assert sorted(network_config(hardware(*twice))["ethernets"]) == ["eth0", "eth1"]

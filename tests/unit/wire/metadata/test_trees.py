@@ -1,6 +1,7 @@
 """Which path answers what: NoCloud, EC2, OpenStack, the installers, Hegel and Tootles."""
 
 import json
+from email import message_from_string
 
 import pytest
 import yaml
@@ -99,6 +100,12 @@ def test_the_uuid_of_openstack_is_one_and_changes_with_the_installation() -> Non
     assert len(first) == 36
 
 
+@pytest.mark.parametrize("name", ["", "a b", "a\nExecStart=/bin/true", "%i"])
+def test_a_host_name_that_is_none_does_not_get_into_the_unit(name: str) -> None:
+    unit = json.loads(at("ignition", hostname=name))["systemd"]["units"][0]["contents"]
+    assert "--data-urlencode hostname='' " in unit
+
+
 def test_ignition_is_the_users_or_is_made_of_keys_and_name() -> None:
     own = '{"ignition": {"version": "3.4.0"}}'
     assert at("ignition", user_data=own) == own
@@ -146,8 +153,16 @@ def test_vendor_data_of_others_stays_as_it_is_beside_ours() -> None:
     assert told.startswith("Content-Type: multipart/mixed")
     assert theirs in told
     assert f"{URL}/phone-home" in told
-    message = "Content-Type: multipart/mixed; boundary=x\n\n--x--\n"
-    assert vendor_data(instance(vendor_data=message)) == message
+
+
+def test_vendor_data_that_is_a_message_is_a_part_of_ours() -> None:
+    theirs = "MIME-Version: 1.0\nContent-Type: multipart/mixed; boundary=x\n\n--x\nContent-Type: text/x-shellscript\n\n#!/bin/sh\n--x--\n"
+    parts = list(message_from_string(vendor_data(instance(vendor_data=theirs))).walk())
+    kinds = [each.get_content_type() for each in parts]
+    assert kinds == ["multipart/mixed", "text/cloud-config", "multipart/mixed", "text/x-shellscript"]
+    assert parts[-1].get_payload() == "#!/bin/sh"
+    packed = "H4sIAAAA"
+    assert vendor_data(instance(vendor_data=packed)) == packed
 
 
 def test_the_appliances_defaults_are_vendor_data() -> None:

@@ -4,8 +4,9 @@ import argparse
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import closing
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -27,6 +28,15 @@ if TYPE_CHECKING:
     from tinkbox.client.operator import Operator
 
 SHARED = Path("/etc/tinkbox")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Places:
+    """Where files lie: `scratch` is for packing, `save` takes the archive instead of the appliance."""
+
+    scratch: Path = Path(SCRATCH)
+    save: Path | None = None
+    keep_download: bool = False
 
 
 def declare(verbs: "Verbs[argparse.ArgumentParser]") -> None:
@@ -62,21 +72,39 @@ def fetch(chosen: argparse.Namespace) -> None:
 
     if len(chosen.ids) > 1 and (chosen.digest or chosen.source or chosen.save):
         chosen.usage_error("--digest, --source and --save are for one image: name one ID")
-    choices = Choices(digest=chosen.digest.lower(), unverified=chosen.unverified, source=chosen.source)
     found = chosen_catalogue(chosen)
-    entries = [found.entry(each) for each in chosen.ids]
+    bring(
+        chosen,
+        [found.entry(each) for each in chosen.ids],
+        Choices(digest=chosen.digest.lower(), unverified=chosen.unverified, source=chosen.source),
+        Places(scratch=chosen.scratch, save=chosen.save, keep_download=chosen.keep_download),
+    )
+
+
+def bring(
+    chosen: argparse.Namespace,
+    entries: "Sequence[Entry]",
+    choices: "Choices | None" = None,
+    places: Places = Places(),
+) -> None:
+    """Fetch the newest image of each entry, and load what is not here yet into the appliance."""
+    from tinkbox.catalogue.fetching import Choices
+
     # Asked first: who cannot reach the appliance need not wait for minutes to hear it.
-    kept = [] if chosen.save else ask(chosen, lambda operator: operator.images.all())
+    kept = [] if places.save else ask(chosen, lambda operator: operator.images.all())
+    ids = {each.id for each in entries}
     for image in kept:
-        if image["name"] in chosen.ids and image.get("kind", "system") != "system":
+        if image["name"] in ids and image.get("kind", "system") != "system":
             raise Conflict(f"{image['name']} is a container image here: delete it, or use an entry with another id")
     tags = {(image["name"], image["tag"]) for image in kept}
     with ended_in_order():
         for entry in entries:
-            _fetch(chosen, entry, choices, tags)
+            _bring(chosen, entry, choices or Choices(), places, tags)
 
 
-def _fetch(chosen: argparse.Namespace, entry: "Entry", choices: "Choices", tags: "set[tuple[str, str]]") -> None:
+def _bring(
+    chosen: argparse.Namespace, entry: "Entry", choices: "Choices", places: Places, tags: "set[tuple[str, str]]"
+) -> None:
     from asyncio import run
 
     from tinkbox.catalogue.fetching import about
@@ -87,22 +115,22 @@ def _fetch(chosen: argparse.Namespace, entry: "Entry", choices: "Choices", tags:
     if brought is None:
         return
     found, download, forget = brought
-    with tempfile.TemporaryDirectory(prefix="tinkbox-fetch-", dir=chosen.scratch) as place:
-        archive = Path(place) / "image.tar" if chosen.save is None else chosen.save
+    with tempfile.TemporaryDirectory(prefix="tinkbox-fetch-", dir=places.scratch) as place:
+        archive = places.save or Path(place) / "image.tar"
         with closing(PackingProgress()) as progress:
             told = about(found, download, datetime.now(UTC))
             image = pack(download.path, told, archive, scratch=Path(place), said=progress)
-        if chosen.save is None:
+        if places.save is None:
 
             async def loaded(operator: "Operator") -> None:
                 await operator.images.load(archive)
 
             stay_connected(chosen, loaded)
-    if chosen.keep_download:
+    if places.keep_download:
         print(f"Kept download: {download.path}")
     else:
         forget()
-    print(clean(f"{'Saved' if chosen.save else 'Fetched'} {described(image)}, {_proof(found)}"))
+    print(clean(f"{'Saved' if places.save else 'Fetched'} {described(image)}, {_proof(found)}"))
 
 
 async def _brought(

@@ -354,7 +354,7 @@ class Appliance:
         return self._images.digest(reference.repository, reference.selector)
 
     async def _pinned_digests(self) -> Mapping[str, str]:
-        """The digests that unfinished workflows need, each with the name of one of these."""
+        """The digests that unfinished workflows need, each with the id of one of these."""
         needed, systems = await self._store.read(
             lambda tables: (tables.images.needed(), tables.images.needed_systems())
         )

@@ -63,7 +63,7 @@ async def _nothing_pinned() -> Mapping[str, str]:
 class ImageStore:
     """Images below `root`.  One process may use it at a time; making it drops what cut-off uploads left there.
 
-    `pinned` tells the digests that must stay, each with the name of a workflow that needs it.  The log says `who` changed what.
+    `pinned` tells the digests that must stay, each with the id of a workflow that needs it.  The log says `who` changed what.
     `full` tells whether the disk is.
     """
 
@@ -234,7 +234,7 @@ class ImageStore:
             return
         if link.digest != digest and kept.artifact_type == ARTIFACT_TYPE:
             raise Conflict(
-                f"the system image {repository}:{tag} is here already and has other bytes: give this one another version, "
+                f"the system image {repository}:{tag} is here already with another digest: give this one another version, "
                 f"or delete the other first with `tinkbox image delete {repository}:{tag}`"
             )
 
@@ -291,8 +291,8 @@ class ImageStore:
         digest = self._repositories.resolve(repository, selector).digest
         if digest in pinned:
             raise Conflict(
-                f"the workflow {pinned[digest]} is not over and needs {repository} ({digest}): "
-                "delete the image when it is over, or cancel it first"
+                f"workflow {pinned[digest]} is not over and needs {repository} ({digest}): delete the image when it is over, "
+                f"or type `tinkbox workflow cancel {pinned[digest][:8]}` first"
             )
         for tag, link in self._repositories.tags(repository).items():
             if selector in (tag, link.digest):

@@ -18,6 +18,7 @@ from tinkbox.cli.nouns.image_show import PROOFS
 from tinkbox.cli.output.printable import clean
 from tinkbox.model.errors import Conflict
 from tinkbox.model.sizes import show_size
+from tinkbox.model.system_image import LATEST
 
 if TYPE_CHECKING:
     from tinkbox.catalogue.downloading import Download
@@ -149,7 +150,7 @@ async def _brought(
         resolver = Resolver(web, now, keys, lenient=choices.unverified or bool(choices.digest))
         found = given(entry, choices) if choices.complete else decided(await resolver.newest(entry), choices)
         if (found.entry.id, found.version) in tags:
-            print(f"{found.reference} is here already")
+            print(f"{found.reference} is here already{_not_latest(found, tags)}")
             return None
         found = await resolver.told(found)
         size = f", {show_size(found.size)}" if found.size else ""
@@ -163,6 +164,12 @@ async def _brought(
         for doubt in (*found.doubts, *late):
             print(clean(f"tinkbox: {doubt}"), file=sys.stderr)
         return found, download, lambda: downloads.forget(order)
+
+
+def _not_latest(found: "Found", tags: "set[tuple[str, str]]") -> str:
+    if (found.entry.id, LATEST) in tags:
+        return ""
+    return f", and no version is the latest: name it {found.reference}"
 
 
 def catalogue_folders() -> "Folders":

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from tinkbox.model.errors import Conflict, Invalid, NotFound, Problem, Refusal
+from tinkbox.model.spelling import meant
 from tinkbox.model.system_image import LATEST
 
 if TYPE_CHECKING:
@@ -143,11 +144,12 @@ def _not_kept(name: str) -> NotFound:
 
     image_id = name.partition("@")[0].partition(":")[0][:200]
     try:
-        entry = load(catalogue_folders(), []).entry(image_id)
+        catalogue = load(catalogue_folders(), [])
+        entry = catalogue.entry(image_id)
     except NotFound:
         return NotFound(
-            f"no system image {name[:200]!r} is kept here, nor in the catalogue (`tinkbox image catalogue`): of a file of your own "
-            f"`tinkbox image import FILE --id {image_id}` makes one"
+            f"no system image {name[:200]!r} is kept here, nor in the catalogue ({meant(image_id, catalogue.entries)}): of a file of "
+            f"your own `tinkbox image import FILE --id {image_id}` makes one"
         )
     if name in (entry.id, f"{entry.id}:{LATEST}"):
         return NotFetched(entry)

@@ -179,9 +179,10 @@ def _plain(response: aiohttp.ClientResponse, content: bytes, limit: int, url: st
 
 
 def _reason(error: Exception) -> str:
-    if isinstance(error, aiohttp.ClientConnectorError):
-        # What such an error says of itself has a Python object in it.
-        certificate = isinstance(error, aiohttp.ClientConnectorCertificateError)
-        error = error.certificate_error if certificate else error.os_error
+    # What these say of themselves has a Python object in it.
+    if isinstance(error, aiohttp.ClientConnectorCertificateError):
+        error = error.certificate_error
+    elif isinstance(error, aiohttp.ClientConnectorError):
+        error = error.os_error
     told = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
     return " ".join(told.split())[:200] or type(error).__name__

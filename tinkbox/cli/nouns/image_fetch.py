@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -109,7 +110,8 @@ def _bring(
     from asyncio import run
 
     from tinkbox.catalogue.fetching import about
-    from tinkbox.cli.output.packing_progress import PackingProgress
+    from tinkbox.cli.output.progress_line import ProgressLine
+    from tinkbox.cli.wording.image_progress import packing
     from tinkbox.system_images.packing import described, pack
 
     brought = run(_brought(entry, choices, tags))
@@ -118,7 +120,7 @@ def _bring(
     found, download, forget = brought
     with tempfile.TemporaryDirectory(prefix="tinkbox-fetch-", dir=places.scratch) as place:
         archive = places.save or Path(place) / "image.tar"
-        with closing(PackingProgress()) as progress:
+        with closing(ProgressLine(packing)) as progress:
             told = about(found, download, datetime.now(UTC))
             image = pack(download.path, told, archive, scratch=Path(place), said=progress)
         if places.save is None:
@@ -142,7 +144,8 @@ async def _brought(
     from tinkbox.catalogue.fetching import decided, fetch, given, order_of
     from tinkbox.catalogue.resolving import Resolver
     from tinkbox.catalogue.transport import Web
-    from tinkbox.cli.output.download_progress import DownloadProgress
+    from tinkbox.cli.output.progress_line import ProgressLine
+    from tinkbox.cli.wording.image_progress import downloading
     from tinkbox.settings import default_cache
 
     now, keys = datetime.now(UTC), catalogue_folders().keys
@@ -157,7 +160,7 @@ async def _brought(
         print(clean(f"Fetching {found.reference} from {found.url}{size}"), flush=True)
         downloads = Downloads(web, default_cache() / "downloads", time.monotonic)
         order = order_of(found, choices)
-        with closing(DownloadProgress(found.reference)) as progress:
+        with closing(ProgressLine(partial(downloading, found.reference))) as progress:
             found, download = await fetch(downloads, found, choices, now, progress, keys)
         ended = entry.end_of_life
         late = [f"{entry.title} gets no updates since {ended}"] if ended and ended < now.date() else []

@@ -89,9 +89,15 @@ async def checked(operator: "Operator", wanted: Wanted) -> Sequence[Installation
         raise refused[0]
     if refused or image is None:
         raise Invalid(
-            f"nothing was begun: {len(refused)} things stand in the way", [Problem(text=str(each)) for each in refused]
+            f"nothing was begun: {len(refused)} things stand in the way",
+            [Problem(text=_whole(each)) for each in refused],
         )
     return [_installation(wanted, image, each) for each in machines.values()]
+
+
+def _whole(refusal: Refusal) -> str:
+    """A refusal in one line, with the problems that it lists."""
+    return ": ".join([str(refusal), *map(str, refusal.problems if isinstance(refusal, Invalid) else ())])
 
 
 def _foretold(entry: "Entry") -> "Document":

@@ -162,7 +162,12 @@ async def _run(settings: Settings, sockets: Sockets, store: Store, stop: asyncio
                     appliance.compatible_routes(),
                     [pressure.guard(but="/boot/"), appliance.traffic.counted()],
                 )
-        for line in (*contradictions.lowered(settings), *_warnings(settings, sockets), *_tree(settings, sockets)):
+        for line in (
+            *contradictions.lowered(settings),
+            *_unanswered(settings, sockets),
+            *_warnings(settings, sockets),
+            *_tree(settings, sockets),
+        ):
             say(line)
         await _keep_running([pressure.run, *doors.parts, *appliance.parts()], appliance.save, stop)
 
@@ -381,7 +386,7 @@ def _tree(settings: Settings, sockets: Sockets) -> list[str]:
 def _warnings(settings: Settings, sockets: Sockets) -> list[str]:
     """What works, and is dangerous."""
     networks = {each.interface.network for each in sockets.networks}
-    return [*_exposed(settings, sockets), *_unanswered(settings, sockets), *crowded(networks, most_neighbours())]
+    return [*_exposed(settings, sockets), *crowded(networks, most_neighbours())]
 
 
 def _unanswered(settings: Settings, sockets: Sockets) -> Iterator[str]:
@@ -469,7 +474,12 @@ async def check(settings: Settings, say: Say, file: Path, *, draft: bool = False
             say(f"tinkbox runs already with this data folder (pid {running}): its ports were not tried")
         for port in trial.unseen:
             say(f"{port} is in use, and only root sees by whom: it was not tried")
-        for line in (*_warnings(settings, trial.sockets), *(_tree(settings, trial.sockets) if usable else [])):
+        unanswered = _unanswered(settings, trial.sockets) if running is None else ()
+        for line in (
+            *unanswered,
+            *_warnings(settings, trial.sockets),
+            *(_tree(settings, trial.sockets) if usable else []),
+        ):
             say(line)
         _limits(settings, say)
     with _noting(wrong):

@@ -5,6 +5,7 @@ import shutil
 import time
 import uuid
 from collections.abc import Awaitable, Callable, Mapping
+from contextlib import suppress
 from dataclasses import asdict
 from datetime import UTC, datetime
 from functools import partial
@@ -50,7 +51,7 @@ from tinkbox.hosting.host import ServiceHost
 from tinkbox.hosting.local_link import LocalHostLink
 from tinkbox.listening import DNS_PORT, HTTP_PORT, Listening, Sockets
 from tinkbox.model.disk_usage import LAST_ROOM
-from tinkbox.model.errors import Unavailable
+from tinkbox.model.errors import Invalid, Unavailable
 from tinkbox.model.hardware import MacAddress
 from tinkbox.model.image import parse_reference
 from tinkbox.model.inventory import Inventory
@@ -353,8 +354,15 @@ class Appliance:
         return self._images.digest(reference.repository, reference.selector)
 
     async def _pinned_digests(self) -> Mapping[str, str]:
-        """The digests that unfinished workflows need, each with the name of one of these."""
-        return await self._store.read(lambda tables: tables.images.needed())
+        """The digests that unfinished workflows need, each with the id of one of these."""
+        needed, systems = await self._store.read(
+            lambda tables: (tables.images.needed(), tables.images.needed_systems())
+        )
+        digests = {}
+        for image, workflow in systems.items():
+            with suppress(Invalid):  # a URL, or something else of that name
+                digests[self._digest_of(image) or ""] = workflow
+        return {**digests, **needed}
 
     async def _inventory(self, machine: str) -> Inventory | None:
         told = await self.engine.discovery.inventory(machine)

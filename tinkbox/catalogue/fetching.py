@@ -49,7 +49,7 @@ def decided(found: Found, choices: Choices) -> Found:
         if found.digest != choices.digest:
             raise Invalid(
                 f"{found.reference} has the digest {found.digest}, not the one given: "
-                "its publisher may have made a newer one; give --source as well to fetch another image"
+                "its publisher may have made a newer one; give `--source` as well to fetch another image"
             )
     elif choices.digest and not found.digest:
         found = replace(found, digest=choices.digest)
@@ -58,8 +58,8 @@ def decided(found: Found, choices: Choices) -> Found:
     if found.verified is Verified.NONE and not found.image_signature and not choices.unverified:
         why = f" ({found.doubts[0]})" if found.doubts else ""
         raise Invalid(
-            f"nothing proves what {found.reference} is{why}: give its digest with --digest sha256:…, "
-            "or take it as it comes with --unverified"
+            f"nothing proves what {found.reference} is{why}: give its digest with `tinkbox image fetch {found.entry.id} --digest "
+            "sha256:…`, or take it as it comes with `--unverified`"
         )
     return found
 
@@ -139,6 +139,6 @@ def _signed(download: Download, found: Found, choices: Choices, now: datetime, f
     except Refusal as refusal:
         doubt = f"the signature of {found.url} proves nothing: {refusal}"
         if not choices.unverified and not choices.digest:
-            raise Invalid(f"{doubt}; with --unverified it is taken without") from None
+            raise Invalid(f"{doubt}; `tinkbox image fetch {found.entry.id} --unverified` takes it without") from None
         return replace(found, doubts=(*found.doubts, doubt))
     return replace(found, verified=Verified.SIGNED, signer=str(signer))

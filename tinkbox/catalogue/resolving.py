@@ -80,7 +80,7 @@ class Resolver:
         except NotFound:
             raise NotFound(
                 f"{found.entry.id}: {found.url} is gone, though its publisher still names it: try again later, "
-                "or give another place with --source"
+                f"or give another place with `tinkbox image fetch {found.entry.id} --source URL`"
             ) from None
         except (Unavailable, Invalid):
             return found  # the download tells why
@@ -168,7 +168,9 @@ class Resolver:
         except Refusal as refusal:
             doubt = f"the signature of {url} proves nothing: {refusal}"
             if not self._lenient:
-                raise type(refusal)(f"{doubt}; with --unverified it is taken without") from None
+                raise type(refusal)(
+                    f"{doubt}; `tinkbox image fetch {entry.id} --unverified` takes it without"
+                ) from None
             return Checksums(digests=parse_sums(document.content), verified=proof, doubts=(doubt, *doubts))
         return Checksums(digests=parse_sums(content), verified=Verified.SIGNED, signer=str(signer))
 

@@ -150,7 +150,7 @@ def _moved(place: str, location: str, *, plain: bool) -> str:
     if scheme == "http" and urlsplit(place).scheme == "https" and not plain:
         raise Invalid(
             f"{place} redirects from HTTPS to {target[:200]}, where anybody on the way can change it: "
-            "give another place with --source, or the image's digest with --digest"
+            "give another place with `image fetch --source`, or the image's digest with `--digest`"
         )
     return target
 
@@ -179,4 +179,10 @@ def _plain(response: aiohttp.ClientResponse, content: bytes, limit: int, url: st
 
 
 def _reason(error: Exception) -> str:
-    return " ".join(str(error).split())[:200] or type(error).__name__
+    # What these say of themselves has a Python object in it.
+    if isinstance(error, aiohttp.ClientConnectorCertificateError):
+        error = error.certificate_error
+    elif isinstance(error, aiohttp.ClientConnectorError):
+        error = error.os_error
+    told = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+    return " ".join(told.split())[:200] or type(error).__name__

@@ -5,6 +5,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 DEFAULT_ACTION_SECONDS = 3_600
+SYSTEM_IMAGE = "IMAGE"
+"""The variable of an action's environment that names the system image it writes (`install-image`)."""
 
 
 class Until(StrEnum):

@@ -157,7 +157,11 @@ def _oci_manifests(files: Files, entry: Descriptor) -> tuple[tuple[bytes, str], 
             raise Invalid(f"the image archive is damaged: {listed.digest} is not what its name says")
         manifest = parse_manifest(content, listed.media_type)
         for blob in manifest.blobs:
-            _extract(files, _blob(blob))
+            size = _extract(files, _blob(blob)).size
+            if size != blob.size:
+                raise Invalid(
+                    f"the image archive is damaged: {blob.digest} has {size} bytes, its manifest says {blob.size}"
+                )
         return manifest
 
     return tuple((contents[digest], manifest.media_type) for digest, manifest in nested([entry], read).items())

@@ -6,7 +6,7 @@ itself).  Blobs are shared by all repositories, since whoever may read one repos
 
 import re
 from collections.abc import AsyncIterator, Iterator, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, contextmanager
 
 from aiohttp import web
 
@@ -110,17 +110,16 @@ class _RegistryDoor:
         name, selector = request.match_info["name"], request.match_info["selector"]
         content = await body_of(request, MAX_MANIFEST)
         content_type = request.headers.get("Content-Type", "")
-        digest = await self._store.put_manifest(name, selector, content, content_type, who=person.name)
+        with _forbidding():
+            digest = await self._store.put_manifest(name, selector, content, content_type, who=person.name)
         headers = {"Location": f"/v2/{name}/manifests/{digest}", "Docker-Content-Digest": digest}
         return web.Response(status=201, headers=headers)
 
     async def delete(self, request: web.Request) -> web.Response:
         person = self._pusher(request)
         name, selector = request.match_info["name"], request.match_info["selector"]
-        try:
+        with _forbidding():
             await self._store.delete_manifest(name, selector, who=person.name)
-        except Conflict as error:
-            raise Forbidden(str(error)) from None
         return web.Response(status=202)
 
     async def begin(self, request: web.Request) -> web.Response:
@@ -194,6 +193,15 @@ def _start(request: web.Request) -> int | None:
     if not found or length < 1 or request.content_length not in (None, length):
         raise Conflict(f"bad Content-Range {header[:100]!r}: expected FIRST-LAST, of as many bytes as there are")
     return int(found[1])
+
+
+@contextmanager
+def _forbidding() -> Iterator[None]:
+    """A change that something stands against is forbidden in this protocol, whose conflicts are about uploads."""
+    try:
+        yield
+    except Conflict as error:
+        raise Forbidden(str(error)) from None
 
 
 def _created(name: str, digest: str) -> web.Response:

@@ -3,6 +3,8 @@
 Nothing is deleted that the operator did not delete: a manifest whose tag moved on stays, is listed without a
 tag, and can be pulled and deleted by its digest, unless a workflow that is not over is pinned to it.  Blobs that no manifest refers to go with the next deletion,
 except those that a push in progress was promised.
+
+A version of a system image, such as `debian-13:20261101`, means the same bytes for ever: only `latest` moves on.
 """
 
 import asyncio
@@ -16,10 +18,10 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import TypedDict
 
-from tinkbox.model.errors import Conflict, Invalid, NotFound, TooLarge, Unavailable
+from tinkbox.model.errors import Conflict, Invalid, NotFound, Refusal, TooLarge, Unavailable
 from tinkbox.model.image import REPOSITORY, parse_reference
 from tinkbox.model.limits import Limits
-from tinkbox.model.system_image import ARTIFACT_TYPE
+from tinkbox.model.system_image import ARTIFACT_TYPE, LATEST
 from tinkbox.registry.archive import Archive, unpack
 from tinkbox.registry.blobs import Blobs, make_folder
 from tinkbox.registry.manifests import INDEXES, MAX_MANIFEST, Manifest, nested, parse_manifest, reachable
@@ -61,7 +63,7 @@ async def _nothing_pinned() -> Mapping[str, str]:
 class ImageStore:
     """Images below `root`.  One process may use it at a time; making it drops what cut-off uploads left there.
 
-    `pinned` tells the digests that must stay, each with the name of a workflow that needs it.  The log says `who` changed what.
+    `pinned` tells the digests that must stay, each with the id of a workflow that needs it.  The log says `who` changed what.
     `full` tells whether the disk is.
     """
 
@@ -110,7 +112,8 @@ class ImageStore:
     async def put_manifest(self, repository: str, selector: str, content: bytes, content_type: str, *, who: str) -> str:
         """Keep a manifest under a tag or its digest; returns the digest.
 
-        Raises Invalid for a bad one, NotFound when something it refers to is not here.
+        Raises Invalid for a bad one, NotFound when something it refers to is not here, Conflict for other bytes of a version
+        of a system image.
         """
         if len(content) > MAX_MANIFEST:
             raise TooLarge(f"a manifest may have {MAX_MANIFEST} bytes at most")
@@ -162,7 +165,8 @@ class ImageStore:
     async def load(self, stream: AsyncIterator[bytes], *, who: str) -> list[str]:
         """Store the images of an archive that `docker save` or skopeo wrote; returns their names.
 
-        Raises Invalid in one line, and stores nothing, when something about it is wrong.
+        Raises Invalid in one line, and stores nothing, when something about it is wrong; likewise Conflict for other bytes of
+        a version of a system image.
         """
         async with unpack(stream, self._blobs.stage) as archive, self._turn:
             names = await asyncio.to_thread(self._adopt, archive)
@@ -196,6 +200,8 @@ class ImageStore:
         digest = f"sha256:{hashlib.sha256(content).hexdigest()}"
         if ":" in selector and selector != digest:
             raise Invalid(f"the manifest's digest is {digest}, not {selector}")
+        if ":" not in selector:
+            self._refuse_other_bytes(repository, selector, digest)
         self._blobs.add(content)
         link = Link(digest=digest, media_type=manifest.media_type, pushed_at=self._clock().isoformat())
         self._repositories.link(repository, link)
@@ -217,7 +223,25 @@ class ImageStore:
         content = self._blobs.read(link.digest)
         return StoredManifest(digest=link.digest, media_type=link.media_type, content=content)
 
+    def _refuse_other_bytes(self, repository: str, tag: str, digest: str) -> None:
+        """Raise Conflict where a tag is the version of a system image that has another digest."""
+        if tag == LATEST:
+            return
+        try:
+            link = self._repositories.resolve(repository, tag)
+            kept = parse_manifest(self._blobs.read(link.digest), link.media_type)
+        except Refusal:  # nothing is here, or nothing that can be read
+            return
+        if link.digest != digest and kept.artifact_type == ARTIFACT_TYPE:
+            raise Conflict(
+                f"the system image {repository}:{tag} is here already with another digest: give this one another version, "
+                f"or delete the other first with `tinkbox image delete {repository}:{tag}`"
+            )
+
     def _adopt(self, archive: Archive) -> list[str]:
+        for image in archive.images:
+            content, _ = image.manifests[-1]
+            self._refuse_other_bytes(image.repository, image.tag, f"sha256:{hashlib.sha256(content).hexdigest()}")
         for staged in archive.blobs:
             self._blobs.keep(staged)
         for image in archive.images:
@@ -267,8 +291,8 @@ class ImageStore:
         digest = self._repositories.resolve(repository, selector).digest
         if digest in pinned:
             raise Conflict(
-                f"the workflow {pinned[digest]} is not over and needs {repository} ({digest}): "
-                "delete the image when it is over, or cancel it first"
+                f"workflow {pinned[digest]} is not over and needs {repository} ({digest}): delete the image when it is over, "
+                f"or type `tinkbox workflow cancel {pinned[digest][:8]}` first"
             )
         for tag, link in self._repositories.tags(repository).items():
             if selector in (tag, link.digest):

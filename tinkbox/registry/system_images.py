@@ -77,8 +77,12 @@ def _tags(repositories: Repositories, repository: str) -> dict[str, list[str]]:
 def _kept(repository: str, link: Link, tags: list[str], blobs: Blobs) -> SystemImageLine | None:
     """None for an image of another kind."""
     manifest = parse_manifest(blobs.read(link.digest), link.media_type)
-    if manifest.artifact_type != ARTIFACT_TYPE or manifest.blobs[0].size > MAX_CONFIG:
+    if manifest.artifact_type != ARTIFACT_TYPE:
         return None
+    if manifest.blobs[0].size > MAX_CONFIG:
+        raise Invalid(
+            f"the configuration of {repository} has more than {MAX_CONFIG >> 10} KiB: import or fetch it anew"
+        )
     content = blobs.read(manifest.blobs[0].digest)
     decode_config(content)
     return SystemImageLine(

@@ -3,12 +3,23 @@
 import sqlite3
 from collections.abc import Mapping
 
+from tinkbox.model.action import SYSTEM_IMAGE
+
 _NAMED = "workflow_id = ? AND json_extract(definition, '$.image') = ?"
 _NEEDED = """
-    SELECT digest, workflow.name FROM action JOIN workflow ON workflow.id = workflow_id
+    SELECT digest, workflow_id FROM action JOIN workflow ON workflow.id = workflow_id
     WHERE workflow.state IN ('PENDING', 'RUNNING', 'STOPPING') AND digest != ''
-    UNION SELECT digest, workflow.name FROM service JOIN workflow ON workflow.id = workflow_id
+    UNION SELECT digest, workflow_id FROM service JOIN workflow ON workflow.id = workflow_id
     WHERE workflow.state IN ('PENDING', 'RUNNING', 'STOPPING') AND digest != ''
+"""
+# What a person changed for an action counts before what the template says.
+_NAMED_SYSTEMS = """
+    SELECT workflow_id, COALESCE(
+        json_extract(NULLIF(override, ''), '$.environment.' || :variable),
+        json_extract(definition, '$.environment.' || :variable)
+    ) AS named
+    FROM action JOIN workflow ON workflow.id = workflow_id
+    WHERE workflow.state IN ('PENDING', 'RUNNING', 'STOPPING') AND named != ''
 """
 
 
@@ -37,5 +48,10 @@ class ImageTable:
         self._sql.execute(f"UPDATE service SET digest = ? WHERE {_NAMED}", (digest, workflow_id, image))  # noqa: S608
 
     def needed(self) -> Mapping[str, str]:
-        """The digests that unfinished workflows are pinned to, each with the name of one of these workflows."""
-        return {row["digest"]: row["name"] for row in self._sql.execute(_NEEDED).fetchall()}
+        """The digests that unfinished workflows are pinned to, each with the id of one of these workflows."""
+        return {row["digest"]: row["workflow_id"] for row in self._sql.execute(_NEEDED).fetchall()}
+
+    def needed_systems(self) -> Mapping[str, str]:
+        """The system images that actions of unfinished workflows name, as they name them, each with the id of one of these."""
+        rows = self._sql.execute(_NAMED_SYSTEMS, {"variable": SYSTEM_IMAGE}).fetchall()
+        return {row["named"]: row["workflow_id"] for row in rows if isinstance(row["named"], str)}

@@ -179,12 +179,14 @@ def _decompressed(
 def _spool(pieces: Iterator[Piece], spool: BinaryIO, task: _Task) -> None:
     written = 0
     for piece in pieces:
-        content = bytes(piece) if isinstance(piece, int) else piece
-        written += len(content)
+        written += piece if isinstance(piece, int) else len(piece)
         if written > task.max_disk:
             raise too_large(task.max_disk)
-        spool.write(content)
-    spool.flush()
+        if isinstance(piece, int):
+            spool.seek(written)  # a hole
+        else:
+            spool.write(piece)
+    spool.truncate(written)
 
 
 def _packed(content: Content, about: About, archive: BinaryIO, task: _Task) -> SystemImage:

@@ -43,7 +43,7 @@ def test_a_tag_that_moves_changes_no_workflow_that_is_there(tmp_path: Path) -> N
         # Created before there was an image.
         assert image(box, box.workflow) == ("shell:v1", "")
 
-        with pytest.raises(ApplianceFailed, match="the workflow one is not over and needs shell"):
+        with pytest.raises(ApplianceFailed, match="is not over and needs shell"):
             box.appliance.command("image", "delete", f"shell@{first}")
         box.appliance.command("workflow", "cancel", before)
         box.appliance.command("image", "delete", f"shell@{first}")

@@ -104,7 +104,12 @@ def test_an_image_is_fetched_proven_and_loaded(tinkbox: Tinkbox, lab: FakeApplia
 
 
 def test_a_version_that_is_here_stays_as_it_is(tinkbox: Tinkbox, lab: FakeAppliance, client: Client) -> None:
-    lab.answers["GET /v1/images"] = [{"name": "lab", "tag": "20261101", "digest": "sha256:1", "size": 1}]
+    here = {"name": "lab", "digest": "sha256:1", "size": 1}
+    lab.answers["GET /v1/images"] = [{**here, "tag": "20261101"}]
+    assert tinkbox("image", "fetch", "lab").out.endswith(
+        "here already, and no version is the latest: name it lab:20261101\n"
+    )
+    lab.answers["GET /v1/images"] = [{**here, "tag": "20261101"}, {**here, "tag": "latest"}]
     assert tinkbox("image", "fetch", "lab").out == "lab:20261101 is here already\n"
     assert client.mirror.ranges(f"/{NAME}") == []
     assert "POST /v1/images" not in dict(lab.asked)

@@ -85,8 +85,8 @@ def test_each_thing_that_is_missing_is_named_with_what_to_type_and_nothing_is_be
     refused = box.install("node7", mac(8))
     assert refused.status == 1
     for said in (
-        "5 things stand in the way", "machine 'node7' is not known: `tinkbox hardware add MAC",
-        f"type `tinkbox hardware add {mac(8)} --name NAME` first", "type `tinkbox image fetch debian-13` first",
+        "4 things stand in the way", "machine 'node7' is not known: `tinkbox hardware add MAC",
+        f"type `tinkbox hardware add {mac(8)} --name NAME` first",
         "install-image:v1 and reboot:v1 is not loaded: type `tinkbox image load install-image.tar reboot.tar`",
         "tinkbox osie build",
     ):  # fmt: skip
@@ -119,6 +119,11 @@ def test_each_thing_that_is_missing_is_named_with_what_to_type_and_nothing_is_be
     busy = box.install("node7")
     assert (busy.status, f"node7 has workflow {workflow_id}, which is not over" in busy.err) == (1, True)
     assert box.done("workflow", "list", "-q").split() == [workflow_id]
+    for name in ("debian-13", "debian-13:20261101", f"debian-13@{digest}"):
+        kept = box.type("image", "delete", name)
+        assert (kept.status, f"type `tinkbox workflow cancel {workflow_id[:8]}` first" in kept.err) == (1, True)
+    box.done("workflow", "cancel", workflow_id)
+    box.done("image", "delete", f"debian-13@{digest}")
 
 
 def test_it_is_followed_to_its_end_and_a_failure_says_what_helps(box: Box) -> None:

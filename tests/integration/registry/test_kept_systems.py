@@ -1,8 +1,13 @@
 """What the registry tells of the system images that it keeps."""
 
+import json
+
 import pytest
 
-from tests.integration.registry.serving import Registry, chunks, system_image_archive
+from tests.integration.registry.serving import Registry, chunks, digest_of, system_image_archive, tar
+from tinkbox.model.errors import Conflict, Invalid
+from tinkbox.registry.manifests import OCI_MANIFEST
+from tinkbox.wire.system_images import index_text, manifest_text
 
 
 async def test_each_system_image_tells_what_it_is(registry: Registry) -> None:
@@ -25,3 +30,32 @@ async def test_one_that_says_nothing_sensible_is_left_out(registry: Registry, co
     await registry.store.load(chunks(system_image_archive("1", config=config)), who="me")
     await registry.store.load(chunks(system_image_archive("2")), who="me")
     assert [each["tags"] for each in await registry.store.system_images()] == [["2"]]
+    with pytest.raises(Invalid, match="configuration"):
+        await registry.store.system_image("lab:1")
+
+
+async def test_a_blob_that_is_larger_than_its_manifest_says_is_not_loaded(registry: Registry) -> None:
+    large = b" " * 70_000
+    lying = manifest_text(large, (digest_of(b""), 0), b"{}", {}).replace(b"70000", b"10000")
+    files = {f"blobs/sha256/{digest_of(each)[7:]}": each for each in (large, b"", b"{}", lying)}
+    index = index_text(lying, ("lab:1",))
+    packed = tar([("oci-layout", b'{"imageLayoutVersion":"1.0.0"}'), ("index.json", index), *files.items()])
+    with pytest.raises(Invalid, match="has 70000 bytes, its manifest says 10000"):
+        await registry.store.load(chunks(packed), who="me")
+    assert await registry.store.images() == []
+
+
+async def test_a_version_means_the_same_bytes_for_ever_and_latest_moves_on(registry: Registry) -> None:
+    await registry.store.load(chunks(system_image_archive("1", "latest")), who="me")
+    (first,) = await registry.store.system_images()
+    await registry.store.load(chunks(system_image_archive("1", "latest")), who="me")
+    with pytest.raises(Conflict, match="tinkbox image delete lab:1"):
+        await registry.store.load(chunks(system_image_archive("2", "1", "latest")), who="me")
+    other = json.dumps({**json.loads((await registry.store.manifest("lab", "1")).content), "annotations": {"a": "b"}})
+    with pytest.raises(Conflict, match="lab:1 is here already with another digest"):
+        await registry.store.put_manifest("lab", "1", other.encode(), OCI_MANIFEST, who="me")
+    assert await registry.store.system_images() == [first]
+    await registry.store.load(chunks(system_image_archive("2", "latest")), who="me")
+    assert [each["tags"] for each in await registry.store.system_images()] == [["1"], ["2", "latest"]]
+    await registry.store.delete("lab:1", who="me")
+    await registry.store.load(chunks(system_image_archive("1")), who="me")

@@ -4,9 +4,11 @@ import argparse
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import closing
+from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,6 +19,7 @@ from tinkbox.cli.nouns.image_show import PROOFS
 from tinkbox.cli.output.printable import clean
 from tinkbox.model.errors import Conflict
 from tinkbox.model.sizes import show_size
+from tinkbox.model.system_image import LATEST
 
 if TYPE_CHECKING:
     from tinkbox.catalogue.downloading import Download
@@ -27,6 +30,15 @@ if TYPE_CHECKING:
     from tinkbox.client.operator import Operator
 
 SHARED = Path("/etc/tinkbox")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Places:
+    """Where files lie: `scratch` is for packing, `save` takes the archive instead of the appliance."""
+
+    scratch: Path = Path(SCRATCH)
+    save: Path | None = None
+    keep_download: bool = False
 
 
 def declare(verbs: "Verbs[argparse.ArgumentParser]") -> None:
@@ -62,47 +74,66 @@ def fetch(chosen: argparse.Namespace) -> None:
 
     if len(chosen.ids) > 1 and (chosen.digest or chosen.source or chosen.save):
         chosen.usage_error("--digest, --source and --save are for one image: name one ID")
-    choices = Choices(digest=chosen.digest.lower(), unverified=chosen.unverified, source=chosen.source)
     found = chosen_catalogue(chosen)
-    entries = [found.entry(each) for each in chosen.ids]
+    bring(
+        chosen,
+        [found.entry(each) for each in chosen.ids],
+        Choices(digest=chosen.digest.lower(), unverified=chosen.unverified, source=chosen.source),
+        Places(scratch=chosen.scratch, save=chosen.save, keep_download=chosen.keep_download),
+    )
+
+
+def bring(
+    chosen: argparse.Namespace,
+    entries: "Sequence[Entry]",
+    choices: "Choices | None" = None,
+    places: Places = Places(),
+) -> None:
+    """Fetch the newest image of each entry, and load what is not here yet into the appliance."""
+    from tinkbox.catalogue.fetching import Choices
+
     # Asked first: who cannot reach the appliance need not wait for minutes to hear it.
-    kept = [] if chosen.save else ask(chosen, lambda operator: operator.images.all())
+    kept = [] if places.save else ask(chosen, lambda operator: operator.images.all())
+    ids = {each.id for each in entries}
     for image in kept:
-        if image["name"] in chosen.ids and image.get("kind", "system") != "system":
+        if image["name"] in ids and image.get("kind", "system") != "system":
             raise Conflict(f"{image['name']} is a container image here: delete it, or use an entry with another id")
     tags = {(image["name"], image["tag"]) for image in kept}
     with ended_in_order():
         for entry in entries:
-            _fetch(chosen, entry, choices, tags)
+            _bring(chosen, entry, choices or Choices(), places, tags)
 
 
-def _fetch(chosen: argparse.Namespace, entry: "Entry", choices: "Choices", tags: "set[tuple[str, str]]") -> None:
+def _bring(
+    chosen: argparse.Namespace, entry: "Entry", choices: "Choices", places: Places, tags: "set[tuple[str, str]]"
+) -> None:
     from asyncio import run
 
     from tinkbox.catalogue.fetching import about
-    from tinkbox.cli.output.packing_progress import PackingProgress
+    from tinkbox.cli.output.progress_line import ProgressLine
+    from tinkbox.cli.wording.image_progress import packing
     from tinkbox.system_images.packing import described, pack
 
     brought = run(_brought(entry, choices, tags))
     if brought is None:
         return
     found, download, forget = brought
-    with tempfile.TemporaryDirectory(prefix="tinkbox-fetch-", dir=chosen.scratch) as place:
-        archive = Path(place) / "image.tar" if chosen.save is None else chosen.save
-        with closing(PackingProgress()) as progress:
+    with tempfile.TemporaryDirectory(prefix="tinkbox-fetch-", dir=places.scratch) as place:
+        archive = places.save or Path(place) / "image.tar"
+        with closing(ProgressLine(packing)) as progress:
             told = about(found, download, datetime.now(UTC))
             image = pack(download.path, told, archive, scratch=Path(place), said=progress)
-        if chosen.save is None:
+        if places.save is None:
 
             async def loaded(operator: "Operator") -> None:
                 await operator.images.load(archive)
 
             stay_connected(chosen, loaded)
-    if chosen.keep_download:
+    if places.keep_download:
         print(f"Kept download: {download.path}")
     else:
         forget()
-    print(clean(f"{'Saved' if chosen.save else 'Fetched'} {described(image)}, {_proof(found)}"))
+    print(clean(f"{'Saved' if places.save else 'Fetched'} {described(image)}, {_proof(found)}"))
 
 
 async def _brought(
@@ -113,7 +144,8 @@ async def _brought(
     from tinkbox.catalogue.fetching import decided, fetch, given, order_of
     from tinkbox.catalogue.resolving import Resolver
     from tinkbox.catalogue.transport import Web
-    from tinkbox.cli.output.download_progress import DownloadProgress
+    from tinkbox.cli.output.progress_line import ProgressLine
+    from tinkbox.cli.wording.image_progress import downloading
     from tinkbox.settings import default_cache
 
     now, keys = datetime.now(UTC), catalogue_folders().keys
@@ -121,20 +153,26 @@ async def _brought(
         resolver = Resolver(web, now, keys, lenient=choices.unverified or bool(choices.digest))
         found = given(entry, choices) if choices.complete else decided(await resolver.newest(entry), choices)
         if (found.entry.id, found.version) in tags:
-            print(f"{found.reference} is here already")
+            print(f"{found.reference} is here already{_not_latest(found, tags)}")
             return None
         found = await resolver.told(found)
         size = f", {show_size(found.size)}" if found.size else ""
         print(clean(f"Fetching {found.reference} from {found.url}{size}"), flush=True)
         downloads = Downloads(web, default_cache() / "downloads", time.monotonic)
         order = order_of(found, choices)
-        with closing(DownloadProgress(found.reference)) as progress:
+        with closing(ProgressLine(partial(downloading, found.reference))) as progress:
             found, download = await fetch(downloads, found, choices, now, progress, keys)
         ended = entry.end_of_life
         late = [f"{entry.title} gets no updates since {ended}"] if ended and ended < now.date() else []
         for doubt in (*found.doubts, *late):
             print(clean(f"tinkbox: {doubt}"), file=sys.stderr)
         return found, download, lambda: downloads.forget(order)
+
+
+def _not_latest(found: "Found", tags: "set[tuple[str, str]]") -> str:
+    if (found.entry.id, LATEST) in tags:
+        return ""
+    return f", and no version is the latest: name it {found.reference}"
 
 
 def catalogue_folders() -> "Folders":

@@ -75,7 +75,8 @@ def declare(verbs: "Verbs[argparse.ArgumentParser]") -> None:
 
 
 def import_image(chosen: argparse.Namespace) -> None:
-    from tinkbox.cli.output.packing_progress import PackingProgress
+    from tinkbox.cli.output.progress_line import ProgressLine
+    from tinkbox.cli.wording.image_progress import packing
     from tinkbox.system_images.packing import check_names, described, pack
     from tinkbox.system_images.room import require_folder
 
@@ -88,7 +89,7 @@ def import_image(chosen: argparse.Namespace) -> None:
     about = _about(chosen, _version(chosen, ask(chosen, lambda operator: operator.images.all())))
     with ended_in_order(), tempfile.TemporaryDirectory(prefix="tinkbox-import-", dir=chosen.scratch) as place:
         archive = Path(place) / _ARCHIVE
-        with closing(PackingProgress()) as progress:
+        with closing(ProgressLine(packing)) as progress:
             image = pack(chosen.file, about, archive, scratch=Path(place), said=progress, max_disk=chosen.max_size)
 
         async def loaded(operator: "Operator") -> None:

@@ -6,10 +6,10 @@ from pathlib import Path
 from tinkbox.cli.flags import carry_out, folder
 from tinkbox.model.errors import Denied
 
-MODES = ("reservation", "pool", "proxy", "off")
-
 
 def declare(noun: argparse.ArgumentParser) -> None:
+    from tinkbox.settings.dhcp import MODES
+
     carry_out(noun, init)
     noun.description = (
         "Set up an appliance on this host: choose the network that machines are on, write tinkbox.yaml, install the systemd "

@@ -13,6 +13,7 @@ from tinkbox.cli.output.printable import clean, clean_block
 from tinkbox.cli.terminal.questions import Questions
 from tinkbox.model.diagnosis import Rival
 from tinkbox.model.errors import Invalid, NotFound, Problem, Unavailable
+from tinkbox.settings.dhcp import MODES
 from tinkbox.setup.proposals import (
     Choice,
     HostInterface,
@@ -26,8 +27,6 @@ from tinkbox.setup.proposals import (
 
 if TYPE_CHECKING:
     from tinkbox.settings.all_settings import Settings
-
-MODES = ("reservation", "pool", "proxy", "off")
 
 
 def configured(chosen: argparse.Namespace, ask: Questions, config: Path) -> "tuple[Settings, list[str]]":

@@ -125,8 +125,9 @@ def _files(chosen: argparse.Namespace) -> ReleaseFiles:
     from tinkbox.setup.placing import running_program
 
     program = running_program()
-    usual = [Path("build")] if program is None else [program.resolve().parent, Path.cwd()]
-    return find(chosen.files, usual)
+    beside = [] if program is None else [program.resolve().parent, Path.cwd()]
+    # A checkout has in build/ what a release has beside the executable.
+    return find(chosen.files, [*beside, Path.cwd() / "build"])
 
 
 def _restarting() -> list[Path]:

@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tinkbox.cli.connection import stay_connected
+from tinkbox.cli.connection import ask, stay_connected
 from tinkbox.cli.flags import add_confirmation, carry_out, duration
 from tinkbox.cli.input_documents import read_bounded_text, read_ssh_keys
-from tinkbox.cli.nouns.install_checks import Installation, Wanted, checked
+from tinkbox.cli.nouns.install_checks import Installation, NotFetched, Wanted, checked
 from tinkbox.cli.output.live_lines import LiveLines
 from tinkbox.cli.output.printable import clean
 from tinkbox.cli.wording.installations import Line, farewell, line_of, refusal_of
@@ -47,6 +47,9 @@ def declare(noun: argparse.ArgumentParser) -> None:
         "--seed", choices=SEEDS, help="how the installed system finds its metadata (default: as the image needs it)"
     )
     noun.add_argument("--timeout", type=duration, metavar="TIME", help="for writing the disk (default 1h)")
+    noun.add_argument(
+        "--no-fetch", action="store_true", help="refuse an image that is not kept here (default: fetch its newest)"
+    )
     noun.add_argument("--no-wait", action="store_true", help="print the workflows and end")
     add_confirmation(noun)
 
@@ -64,6 +67,8 @@ def install(chosen: argparse.Namespace) -> int:
         seed=chosen.seed or "",
         timeout=chosen.timeout or 0,
     )
+    if not chosen.no_fetch:
+        _fetch_missing(chosen, wanted)
     begun: dict[str, Installation] = {}
     try:
         return stay_connected(chosen, lambda operator: _install(chosen, operator, wanted, begun))
@@ -76,6 +81,16 @@ def install(chosen: argparse.Namespace) -> int:
                 file=sys.stderr,
             )
         raise
+
+
+def _fetch_missing(chosen: argparse.Namespace, wanted: Wanted) -> None:
+    """Fetch the image where only that is missing; everything else is refused before minutes go by."""
+    from tinkbox.cli.nouns.image_fetch import bring
+
+    try:
+        ask(chosen, lambda operator: checked(operator, wanted))
+    except NotFetched as missing:
+        bring(chosen, [missing.entry])
 
 
 async def _install(

@@ -6,8 +6,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from tinkbox.model.errors import Conflict, Invalid, NotFound, Problem, Refusal
+from tinkbox.model.spelling import meant
+from tinkbox.model.system_image import LATEST
 
 if TYPE_CHECKING:
+    from tinkbox.catalogue.entries import Entry
     from tinkbox.client.operator import Document, Operator
 
 # What the template `install` runs.
@@ -30,6 +33,14 @@ class Wanted:
     timeout: int = 0
 
 
+class NotFetched(NotFound):
+    """Nothing stands in the way but that the image is not kept, and the catalogue has it."""
+
+    def __init__(self, entry: "Entry") -> None:
+        super().__init__(f"no system image {entry.id!r} is kept here: type `tinkbox image fetch {entry.id}` first")
+        self.entry = entry
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Installation:
     """What is to be done with one machine: the template's parameters, and how it is spoken of."""
@@ -43,7 +54,10 @@ class Installation:
 
 
 async def checked(operator: "Operator", wanted: Wanted) -> Sequence[Installation]:
-    """An installation for each machine, each once.  Raises the only refusal, or Invalid with every one of them."""
+    """An installation for each machine, each once.
+
+    Raises the only refusal, or Invalid with every one of them; of these NotFetched is none but where it is the only one.
+    """
     refused: list[Refusal] = []
     machines: dict[str, Document] = {}
     for key in wanted.machines:
@@ -53,8 +67,11 @@ async def checked(operator: "Operator", wanted: Wanted) -> Sequence[Installation
         except (NotFound, Conflict) as refusal:
             refused.append(refusal)
     image: Document | None = None
+    missing: NotFetched | None = None
     try:
         image = await _image(operator, wanted.image)
+    except NotFetched as refusal:
+        missing = refusal
     except (NotFound, Invalid) as refusal:
         refused.append(refusal)
     for check in (_refuse_without_actions(operator), _refuse_without_osie(operator)):
@@ -62,16 +79,31 @@ async def checked(operator: "Operator", wanted: Wanted) -> Sequence[Installation
             await check
         except NotFound as refusal:
             refused.append(refusal)
-    if image is not None:
-        told = bool(wanted.ssh_keys or wanted.user_data or await operator.default_keys())
-        refused += [each for machine in machines.values() for each in _misfits(image, machine, told=told)]
+    told = image or (_foretold(missing.entry) if missing else None)
+    if told is not None:
+        keys = bool(wanted.ssh_keys or wanted.user_data or await operator.default_keys())
+        refused += [each for machine in machines.values() for each in _misfits(told, machine, told=keys)]
+    if missing and not refused:
+        raise missing
     if len(refused) == 1:
         raise refused[0]
     if refused or image is None:
         raise Invalid(
-            f"nothing was begun: {len(refused)} things stand in the way", [Problem(text=str(each)) for each in refused]
+            f"nothing was begun: {len(refused)} things stand in the way",
+            [Problem(text=_whole(each)) for each in refused],
         )
     return [_installation(wanted, image, each) for each in machines.values()]
+
+
+def _whole(refusal: Refusal) -> str:
+    """A refusal in one line, with the problems that it lists."""
+    return ": ".join([str(refusal), *map(str, refusal.problems if isinstance(refusal, Invalid) else ())])
+
+
+def _foretold(entry: "Entry") -> "Document":
+    """What an image of the catalogue will say of itself, as far as is known before it is fetched."""
+    config = {"architecture": entry.architecture, "firmware": entry.firmware, "data_source": entry.data_source}
+    return {"id": entry.id, "config": config}
 
 
 async def _machine(operator: "Operator", key: str) -> "Document":
@@ -108,23 +140,29 @@ async def _image(operator: "Operator", name: str) -> "Document":
     try:
         return await operator.images.system_image(name)
     except NotFound:
-        raise NotFound(_missing(name)) from None
+        raise _not_kept(name) from None
 
 
-def _missing(name: str) -> str:
+def _not_kept(name: str) -> NotFound:
     """What to type for a system image that is not kept."""
     from tinkbox.catalogue.layers import load
     from tinkbox.cli.nouns.image_fetch import catalogue_folders
 
     image_id = name.partition("@")[0].partition(":")[0][:200]
     try:
-        load(catalogue_folders(), []).entry(image_id)
-    except Refusal:
-        return (
-            f"no system image {name[:200]!r} is kept here, nor in the catalogue (`tinkbox image catalogue`): of a file of your own "
-            f"`tinkbox image import FILE --id {image_id}` makes one"
+        catalogue = load(catalogue_folders(), [])
+        entry = catalogue.entry(image_id)
+    except NotFound:
+        return NotFound(
+            f"no system image {name[:200]!r} is kept here, nor in the catalogue ({meant(image_id, catalogue.entries)}): of a file of "
+            f"your own `tinkbox image import FILE --id {image_id}` makes one"
         )
-    return f"no system image {name[:200]!r} is kept here: type `tinkbox image fetch {image_id}` first"
+    if name in (entry.id, f"{entry.id}:{LATEST}"):
+        return NotFetched(entry)
+    return NotFound(
+        f"no system image {name[:200]!r} is kept here: `tinkbox image list` shows the versions that are, and "
+        f"`tinkbox install {image_id}` takes the newest"
+    )
 
 
 async def _refuse_without_actions(operator: "Operator") -> None:

@@ -102,6 +102,9 @@ def _headless(text: str, first: str) -> Iterator[Problem]:
             line=1, text=f"the first line must be {_HEAD}, without a space: cloud-init ignores this text as it is"
         )
         return
+    if first.startswith(("<!doctype", "<html")):
+        yield Problem(line=1, text="this is a web page: its address was a page's, or it is gone; download it again")
+        return
     for number, line in enumerate(text.splitlines(), 1):
         name, colon, _ = line.partition(":")
         if line.rstrip() == _HEAD or (colon and name in _TELLING):

@@ -49,7 +49,10 @@ def hardware_of(
 
 
 def added_hardware(added: Added, reservation: Reservation | None) -> Hardware:
-    """The machine that a person describes; raises Invalid as `hardware_of`, and for a MAC that is there twice."""
+    """The machine that a person describes; raises Invalid as `hardware_of`, and for a MAC that no card can have."""
+    for mac in added.macs:
+        if mac.octets[0] & 1 or not any(mac.octets):
+            raise Invalid(f"invalid mac: {mac} is the address of no network card: give the one on its label")
     interfaces = [{"mac": str(mac)} for mac in added.macs]
     return _hardware(_named(added.name, added.macs[0]), interfaces, reservation, added.disks, {}, added.ssh_keys)
 

@@ -178,7 +178,18 @@ async def test_a_service_and_an_action_of_one_name_run_the_same_bytes(box: Appli
 async def test_only_unfinished_workflows_need_their_images(box: Appliance) -> None:
     worker = await box.machine(1)
     box.registry["hello-world"] = digest(1)
-    await box.workflow(HELLO)
-    assert await box.store.read(lambda tables: tables.images.needed()) == {digest(1): "hello_world_workflow"}
+    workflow_id = await box.workflow(HELLO)
+    assert await box.store.read(lambda tables: tables.images.needed()) == {digest(1): workflow_id}
     await box.finish(worker)
     assert await box.store.read(lambda tables: tables.images.needed()) == {}
+
+
+async def test_an_unfinished_workflow_needs_the_system_images_that_it_names(box: Appliance) -> None:
+    worker = await box.machine(1)
+    text = HELLO.replace("hello-world\n", f"hello-world\n        environment: {{IMAGE: 'debian-13@{digest(2)}'}}\n", 1)
+    assert text != HELLO
+    workflow_id = await box.workflow(text)
+    needed = f"debian-13@{digest(2)}"
+    assert await box.store.read(lambda tables: tables.images.needed_systems()) == {needed: workflow_id}
+    await box.finish(worker)
+    assert await box.store.read(lambda tables: tables.images.needed_systems()) == {}

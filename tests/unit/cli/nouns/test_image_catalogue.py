@@ -56,7 +56,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.fixture
 def keeping(appliance: FakeAppliance) -> FakeAppliance:
     older = {**KEPT, "tags": ["20260901-1"], "config": {**KEPT["config"], "version": "20260901-1"}}
-    appliance.answers["GET /v1/images/systems"] = [older, KEPT]
+    appliance.answers["GET /v1/system-images"] = [older, KEPT]
     return appliance
 
 
@@ -150,5 +150,5 @@ def test_an_image_that_is_not_kept_is_told_with_those_that_are(tinkbox: Tinkbox,
 
 
 def test_nothing_kept_is_nothing_to_update(tinkbox: Tinkbox, appliance: FakeAppliance) -> None:
-    appliance.answers["GET /v1/images/systems"] = []
+    appliance.answers["GET /v1/system-images"] = []
     assert tinkbox("image", "update").out.startswith("No image of the catalogue is here")

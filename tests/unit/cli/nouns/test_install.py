@@ -1,7 +1,7 @@
 """What `tinkbox install` refuses before it begins, and what it asks the appliance for."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +10,8 @@ import pytest
 from tests.unit.cli.conftest import FakeAppliance, Printed
 from tests.unit.cli.documents import MACHINE_ID, WORKFLOW_ID
 from tests.unit.model.test_ssh_keys import key
+from tinkbox.catalogue.entries import Entry
+from tinkbox.cli.nouns import image_fetch
 
 Tinkbox = Callable[..., Printed]
 MAC = "08:00:27:00:00:01"
@@ -81,7 +83,6 @@ def test_the_workflow_names_the_bytes_of_the_image_and_all_that_was_told(
         ({f"GET /v1/hardware/{MACHINE_ID}/workflows": [{"id": WORKFLOW_ID}]}, f"tinkbox workflow cancel {WORKFLOW_ID[:8]}"),
         ({"GET /v1/osie": []}, "tinkbox osie build"),
         ({"GET /v1/images": [{"name": "reboot", "tag": "v1"}]}, "tinkbox image load install-image.tar"),
-        ({"GET /v1/system-images/debian-13": None}, "type `tinkbox image fetch debian-13` first"),
         ({"GET /v1/hardware/node7": None}, "`tinkbox hardware add MAC --name NAME` adds it"),
     ],
 )  # fmt: skip
@@ -134,3 +135,37 @@ def test_a_machine_that_is_named_twice_is_installed_once(
     ready.answers[f"GET /v1/hardware/{MAC}"] = MACHINE
     assert tinkbox(*words[:3], MAC, *words[3:]).status == 0
     assert len(created(ready)) == 1
+
+
+def test_an_image_that_is_not_kept_is_fetched_first(
+    tinkbox: Tinkbox, ready: FakeAppliance, words: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    del ready.answers["GET /v1/system-images/debian-13"]
+    fetched: list[str] = []
+
+    def bring(_: object, entries: Sequence[Entry]) -> None:
+        fetched.extend(each.id for each in entries)
+        ready.answers["GET /v1/system-images/debian-13"] = IMAGE
+
+    monkeypatch.setattr(image_fetch, "bring", bring)
+    refused = tinkbox(*words, "--no-fetch")
+    assert (refused.status, fetched) == (1, [])
+    assert "type `tinkbox image fetch debian-13` first" in refused.err
+    nobody = tinkbox("install", "debian-13", "node7")
+    assert (nobody.status, fetched) == (1, [])
+    assert "nobody could log in to node7" in nobody.err
+    version = tinkbox("install", "debian-13:20250101", *words[2:])
+    assert (version.status, fetched) == (1, [])
+    assert "no system image 'debian-13:20250101' is kept here: `tinkbox image list`" in version.err
+    assert tinkbox(*words).status == 0
+    assert (fetched, len(created(ready))) == (["debian-13"], 1)
+
+
+def test_nothing_is_fetched_while_something_else_stands_in_the_way(
+    tinkbox: Tinkbox, ready: FakeAppliance, words: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(image_fetch, "bring", None)
+    del ready.answers["GET /v1/system-images/debian-13"]
+    ready.answers["GET /v1/osie"] = []
+    refused = tinkbox(*words)
+    assert (refused.status, "no OSIE" in refused.err, "image fetch" in refused.err) == (1, True, False)

@@ -38,6 +38,7 @@ def test_what_systems_read_is_fit(text: str) -> None:
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
+        ("<!DOCTYPE html>\n<html>", "line 1: this is a web page"),
         ("packages: [curl]\n", "line 1: the first line must be #cloud-config: cloud-init ignores this text as it is"),
         ("# mine\n#cloud-config\nruncmd: []\n", "line 2: #cloud-config must be the first line"),
         ("# cloud-config\nruncmd: []\n", "line 1: the first line must be #cloud-config, without a space"),

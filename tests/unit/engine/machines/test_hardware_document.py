@@ -136,3 +136,9 @@ def test_the_lowest_free_address_is_neither_taken_nor_an_end_of_the_network() ->
     taken = [IPv4Address(f"172.30.0.{each}") for each in (1, 2, 4)]
     assert lowest_free(NETWORKS[0], taken) == IPv4Address("172.30.0.3")
     assert lowest_free(IPv4Network("10.0.0.0/30"), [IPv4Address("10.0.0.1"), IPv4Address("10.0.0.2")]) is None
+
+
+@pytest.mark.parametrize("mac", ["01:00:5e:00:00:02", "ff:ff:ff:ff:ff:ff", "00:00:00:00:00:00"])
+def test_an_address_that_no_card_has_is_refused(mac: str) -> None:
+    with pytest.raises(Invalid, match="the address of no network card"):
+        added_hardware(Added(macs=(MAC, MacAddress(mac))), None)

@@ -3,6 +3,7 @@
 import pytest
 
 from tests.unit.model.test_ssh_keys import key
+from tinkbox.cli.nouns.install_checks import ACTIONS
 from tinkbox.engine.templates.built_in import catalogue
 from tinkbox.engine.templates.rendering import check, render, rendering_data
 from tinkbox.model.errors import Invalid
@@ -32,6 +33,7 @@ async def test_install_writes_the_image_and_waits_for_the_first_boot() -> None:
     image, boot = task.actions
     assert (image.image, image.environment, image.timeout) == ("install-image:v1", {"IMAGE": "debian-13"}, 3600)
     assert (image.disk, image.wipes) == ("only", ("only",))
+    assert (image.image, boot.image) == ACTIONS  # which `tinkbox install` looks for
     assert (boot.image, boot.reboot, boot.until, boot.timeout) == ("reboot:v1", True, "phone-home", 1200)
 
 

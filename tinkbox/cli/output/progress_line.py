@@ -1,0 +1,38 @@
+"""How far something long is, on standard error: one line that changes on a terminal, elsewhere a line every few seconds."""
+
+import sys
+import time
+from collections.abc import Callable
+from typing import Final, Generic, TextIO, TypeVar
+
+T = TypeVar("T")
+ON_TERMINAL: Final = 0.1
+ELSEWHERE: Final = 5.0
+ERASE: Final = "\r\x1b[2K"
+
+
+class ProgressLine(Generic[T]):
+    """Hears of progress by being called, which `worded` words; `close` leaves a terminal's line empty."""
+
+    def __init__(
+        self,
+        worded: Callable[[T], str],
+        out: TextIO | None = None,
+        monotonic: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._worded = worded
+        self._out = sys.stderr if out is None else out
+        self._monotonic = monotonic
+        self._terminal = self._out.isatty()
+        self._told = monotonic()
+
+    def __call__(self, progress: T) -> None:
+        now = self._monotonic()
+        if now - self._told >= (ON_TERMINAL if self._terminal else ELSEWHERE):
+            self._told = now
+            begin, end = (ERASE, "") if self._terminal else ("", "\n")
+            print(f"{begin}{self._worded(progress)}", end=end, file=self._out, flush=True)
+
+    def close(self) -> None:
+        if self._terminal:
+            print(ERASE, end="", file=self._out, flush=True)

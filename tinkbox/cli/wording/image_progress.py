@@ -1,0 +1,34 @@
+"""How far the download and the packing of a system image are.  Pure."""
+
+from typing import TYPE_CHECKING, Final
+
+from tinkbox.model.sizes import show_size
+from tinkbox.model.system_image import Progress, Stage
+
+if TYPE_CHECKING:
+    from tinkbox.catalogue.downloading import Arrived
+
+_STAGES: Final = {
+    Stage.CHECKING: "Checking the file",
+    Stage.UNPACKING: "Decompressing the file",
+    Stage.PACKING: "Packing the disk",
+}
+
+
+def downloading(name: str, arrived: "Arrived") -> str:
+    parts = [_so_far(arrived.done, arrived.total)]
+    if arrived.rate:
+        parts.append(f"{show_size(int(arrived.rate))}/s")
+    if arrived.seconds_left is not None:
+        minutes, seconds = divmod(int(arrived.seconds_left), 60)
+        parts.append(f"{minutes}:{seconds:02} left")
+    return f"Downloading {name}: {', '.join(parts)}"
+
+
+def packing(progress: Progress) -> str:
+    return f"{_STAGES[progress.stage]}: {_so_far(progress.done, progress.total)}"
+
+
+def _so_far(done: int, total: int) -> str:
+    """A `total` of 0 is not known."""
+    return f"{show_size(done)} of {show_size(total)} ({min(100, done * 100 // total)}%)" if total else show_size(done)

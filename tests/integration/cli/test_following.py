@@ -224,7 +224,7 @@ def test_images_are_loaded_listed_and_deleted(appliance: Configuration, tmp_path
     (tmp_path / "one.tar").write_bytes(image_archive("tools/one:v1"))
     assert run_here(*local, "image", "load", str(tmp_path / "one.tar")).out == "Loaded image: tools/one:v1\n"
     assert run_here(*local, "image", "list", "-q").out == "tools/one:v1\n"
-    assert "| tools/one:v1 | sha256:" in run_here(*local, "image", "list").out
+    assert "| tools/one:v1 | container | sha256:" in run_here(*local, "image", "list").out
     assert run_here(*local, "image", "delete", "tools/one:v1").status == 0
     assert run_here(*local, "image", "list", "-q").out == ""
 

@@ -97,6 +97,7 @@ tasks:
         reboot: true
         until: phone-home
         helper: false
+        disk: smallest
         wipes: [/dev/sda]
 """
 

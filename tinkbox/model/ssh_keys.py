@@ -5,10 +5,10 @@ import binascii
 import re
 
 from tinkbox.model.errors import Invalid, Problem
-from tinkbox.model.text import counted
 
 MAX_TEXT = 64 * 1024
 MAX_KEYS = 64
+TOLD = 3
 KINDS = (
     "ssh-ed25519", "ssh-rsa", "ecdsa-sha2-nistp256", "ecdsa-sha2-nistp384", "ecdsa-sha2-nistp521",
     "sk-ssh-ed25519@openssh.com", "sk-ecdsa-sha2-nistp256@openssh.com",
@@ -43,7 +43,12 @@ def public_keys(text: str, what: str) -> tuple[str, ...]:
         if not _is_key(line)
     ]
     if wrong:
-        raise Invalid(f"{what} has {counted(len(wrong), 'line')} that is no public SSH key", wrong)
+        lines_of = (
+            "has a line that is no public SSH key"
+            if len(wrong) == 1
+            else f"has {len(wrong)} lines that are no public SSH keys"
+        )
+        raise Invalid(f"{what} {lines_of}: the file that ends in .pub is meant", wrong[:TOLD])
     keys = tuple(dict.fromkeys(line for _, line in wanted))
     if len(keys) > MAX_KEYS:
         raise Invalid(f"{what} has {len(keys)} keys: at most {MAX_KEYS} are taken")

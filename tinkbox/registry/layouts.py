@@ -42,6 +42,11 @@ class Image:
     tag: str
     manifests: tuple[tuple[bytes, str], ...]
 
+    @property
+    def digest(self) -> str:
+        """Of the manifest that the name means."""
+        return f"sha256:{hashlib.sha256(self.manifests[-1][0]).hexdigest()}"
+
 
 Images = tuple[Image, ...]
 

@@ -185,7 +185,7 @@ class ImageStore:
     async def delete_manifest(self, repository: str, selector: str, *, who: str) -> None:
         """Delete a tag, or a manifest with all its tags, and what nothing else needs.
 
-        Raises NotFound, or Conflict while a workflow that is not over is pinned to it.
+        A system image goes with all its names, whichever is given; `latest` then is the newest that is left.  Raises NotFound, or Conflict while a workflow that is not over is pinned to it.
         """
         async with self._turn:
             await asyncio.to_thread(self._delete, repository, selector, await self._pinned())
@@ -223,28 +223,34 @@ class ImageStore:
         content = self._blobs.read(link.digest)
         return StoredManifest(digest=link.digest, media_type=link.media_type, content=content)
 
-    def _refuse_other_bytes(self, repository: str, tag: str, digest: str) -> None:
-        """Raise Conflict where a tag is the version of a system image that has another digest."""
+    def _kept_system(self, repository: str, tag: str) -> tuple[Link, Manifest] | None:
+        """The system image that has this version; None for `latest`, which moves, and where there is none."""
         if tag == LATEST:
-            return
+            return None
         try:
             link = self._repositories.resolve(repository, tag)
             kept = parse_manifest(self._blobs.read(link.digest), link.media_type)
         except Refusal:  # nothing is here, or nothing that can be read
-            return
-        if link.digest != digest and kept.artifact_type == ARTIFACT_TYPE:
+            return None
+        return (link, kept) if kept.artifact_type == ARTIFACT_TYPE else None
+
+    def _refuse_other_bytes(self, repository: str, tag: str, digest: str) -> None:
+        """Raise Conflict where a tag is the version of a system image that has another digest."""
+        kept = self._kept_system(repository, tag)
+        if kept is not None and kept[0].digest != digest:
             raise Conflict(
                 f"the system image {repository}:{tag} is here already with another digest: give this one another version, "
                 f"or delete the other first with `tinkbox image delete {repository}:{tag}`"
             )
 
     def _adopt(self, archive: Archive) -> list[str]:
-        for image in archive.images:
-            content, _ = image.manifests[-1]
-            self._refuse_other_bytes(image.repository, image.tag, f"sha256:{hashlib.sha256(content).hexdigest()}")
+        here = self._same_disks(archive)
         for staged in archive.blobs:
             self._blobs.keep(staged)
         for image in archive.images:
+            if image.digest in here:
+                self._repositories.tag(image.repository, image.tag, here[image.digest])
+                continue
             for content, media_type in image.manifests:
                 manifest = parse_manifest(content, media_type)
                 digest = self._blobs.add(content)
@@ -252,6 +258,21 @@ class ImageStore:
                 self._repositories.link(image.repository, link)
             self._repositories.tag(image.repository, image.tag, link)
         return [f"{image.repository}:{image.tag}" for image in archive.images]
+
+    def _same_disks(self, archive: Archive) -> Mapping[str, Link]:
+        """By its digest in the archive, the version of a system image that is here with the same disk, and is left as it is.
+
+        Fetched again it says another time.  Raises Conflict where the version that is here has another disk.
+        """
+        here: dict[str, Link] = {}
+        for image in archive.images:
+            content, media_type = image.manifests[-1]
+            kept = self._kept_system(image.repository, image.tag)
+            if kept is not None and kept[1].blobs[1:] == parse_manifest(content, media_type).blobs[1:]:
+                here[image.digest] = kept[0]
+            else:
+                self._refuse_other_bytes(image.repository, image.tag, image.digest)
+        return here
 
     def _images(self) -> list[ImageLine]:
         lines: list[ImageLine] = []
@@ -294,9 +315,18 @@ class ImageStore:
                 f"workflow {pinned[digest]} is not over and needs {repository} ({digest}): delete the image when it is over, "
                 f"or type `tinkbox workflow cancel {pinned[digest][:8]}` first"
             )
-        for tag, link in self._repositories.tags(repository).items():
-            if selector in (tag, link.digest):
-                self._repositories.untag(repository, tag)
+        manifest = self._manifests(repository).get(digest)
+        system = manifest is not None and manifest.artifact_type == ARTIFACT_TYPE
+        gone = [
+            tag
+            for tag, link in self._repositories.tags(repository).items()
+            if selector in (tag, link.digest) or (system and link.digest == digest)
+        ]
+        for tag in gone:
+            self._repositories.untag(repository, tag)
+        left = self._repositories.tags(repository).values()
+        if system and LATEST in gone and left:
+            self._repositories.tag(repository, LATEST, max(left, key=lambda link: link.pushed_at))
         self._forget(repository, digest, pinned)
         self._collect()
 

@@ -210,10 +210,10 @@ def docker_archive(names: list[str], layers: list[bytes]) -> dict[str, bytes]:
 RAW = RawDisk(size=4 << 20, digest=f"sha256:{'0' * 64}")
 
 
-def system_image_archive(version: str, *tags: str, config: bytes = b"") -> bytes:
+def system_image_archive(version: str, *tags: str, config: bytes = b"", day: int = 1) -> bytes:
     """What `image import` loads, with a disk that is nothing."""
     source = Source(
-        at=datetime(2026, 11, 1, tzinfo=UTC),
+        at=datetime(2026, 11, day, tzinfo=UTC),
         url="https://x.example/x",
         digest=f"sha256:{'1' * 64}",
         size=7,

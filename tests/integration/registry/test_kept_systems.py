@@ -59,3 +59,21 @@ async def test_a_version_means_the_same_bytes_for_ever_and_latest_moves_on(regis
     assert [each["tags"] for each in await registry.store.system_images()] == [["1"], ["2", "latest"]]
     await registry.store.delete("lab:1", who="me")
     await registry.store.load(chunks(system_image_archive("1")), who="me")
+
+
+async def test_same_disk_that_was_fetched_another_day_is_left_as_it_is(registry: Registry) -> None:
+    await registry.store.load(chunks(system_image_archive("1", "latest")), who="me")
+    kept = await registry.store.system_images()
+    names = await registry.store.load(chunks(system_image_archive("1", "latest", day=2)), who="me")
+    assert names == ["lab:1", "lab:latest"]
+    assert await registry.store.system_images() == kept
+
+
+@pytest.mark.parametrize("name", ["lab", "lab:2"])
+async def test_deleted_image_goes_with_all_its_names(registry: Registry, name: str) -> None:
+    for version in ("1", "2"):
+        await registry.store.load(chunks(system_image_archive(version, "latest")), who="me")
+    await registry.store.delete(name, who="me")
+    assert [each["tags"] for each in await registry.store.system_images()] == [["1", "latest"]]
+    await registry.store.delete(name.replace("2", "1"), who="me")
+    assert await registry.store.system_images() == []

@@ -86,7 +86,7 @@ def update(chosen: argparse.Namespace) -> int:
     found = chosen_catalogue(chosen)
     kept = latest_of(ask(chosen, lambda operator: operator.images.systems()))
     entries = [found.entry(each) for each in chosen.ids or [each for each in kept if each in found.entries]]
-    if not entries:
+    if not entries and chosen.format == "table" and not chosen.quiet:
         print("No image of the catalogue is here: `tinkbox image catalogue` lists what can be fetched.")
         return 0
     newest, failed = run(_newest_of(entries))

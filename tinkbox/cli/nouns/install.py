@@ -55,6 +55,8 @@ def declare(noun: argparse.ArgumentParser) -> None:
 
 
 def install(chosen: argparse.Namespace) -> int:
+    if chosen.timeout == 0:
+        chosen.usage_error("--timeout 0 leaves no time for writing the disk")
     if chosen.hostname and len(chosen.machines) > 1:
         chosen.usage_error("--hostname is for one machine: several cannot have one name")
     wanted = Wanted(

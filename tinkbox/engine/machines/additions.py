@@ -102,6 +102,8 @@ class Additions:
     def _refuse_unusable(self, reserved: Reservation) -> None:
         """Raise Conflict for an address of the appliance, Invalid for one that no host of its network can have."""
         address, network = reserved.address.ip, reserved.address.network
+        if reserved.gateway is not None and reserved.gateway not in network:
+            raise Invalid(f"the gateway {reserved.gateway} is not on the network {network} of {address}")
         if address in self._addressing.own:
             raise Conflict(f"{address} is the appliance's own address: choose another one")
         if network.num_addresses > 2 and address in (network.network_address, network.broadcast_address):

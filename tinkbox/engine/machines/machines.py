@@ -261,8 +261,13 @@ def _refuse_known(tables: Tables, hardware: Hardware) -> None:
         raise Conflict(
             f"{claim} belongs to machine {_called(record.hardware)} already: `tinkbox hardware get {claim}` shows it"
         )
-    named = tables.hardware.named(hardware.name)
-    if named or tables.hardware.some([hardware.id]):
+    named, same = tables.hardware.named(hardware.name), tables.hardware.some([hardware.id])
+    for each in (interface for record in same for interface in record.hardware.interfaces):
+        if hardware.interface(each.mac):
+            raise Conflict(
+                f"{each.mac} belongs to machine {hardware.name} already: `tinkbox hardware get {hardware.name}` shows it"
+            )
+    if named or same:
         raise Conflict(f"there is a machine called {hardware.name} already: choose another name with --name")
 
 

@@ -112,7 +112,10 @@ class Web:
             silence = f"{self._silence:g} seconds"
             raise Unavailable(f"{urlsplit(place).netloc} said nothing for {silence}: run the command again") from None
         except (aiohttp.ClientError, OSError, ValueError) as error:
-            raise Unavailable(f"{url} cannot be reached: {_reason(error)}: check the network and the proxy") from None
+            raise Unavailable(
+                f"{url} cannot be reached: {_reason(error)}: check the network and the proxy. "
+                "Without internet: fetch it on another host with `tinkbox image fetch ID --save FILE`, and `tinkbox image load FILE` here"
+            ) from None
         raise Invalid(f"{url} redirects more than {MAX_REDIRECTS} times")
 
 

@@ -56,9 +56,21 @@ def read_ssh_keys(paths: Sequence[Path]) -> list[str]:
             with path.open("rb") as file:
                 content = file.read(MAX_TEXT + 1)
         except OSError as error:
-            raise NotFound(f"cannot read {path}: {error.strerror}") from None
+            raise NotFound(
+                f"cannot read {path}: {error.strerror}: name the file of a public key, which `ssh-keygen -t ed25519` makes"
+            ) from None
         found |= dict.fromkeys(public_keys(content.decode(errors="replace"), str(path)))
     return list(found)
+
+
+def read_user_data(path: Path, most: int) -> str:
+    """A file of user-data; raises Invalid for what cloud-init would not take, with the lines of the file."""
+    from tinkbox.engine.documents.user_data import unfit
+
+    text = read_bounded_text(path, most)
+    if problems := unfit(text):
+        raise Invalid(f"{path} is no user-data that cloud-init takes", problems)
+    return text
 
 
 def read_devices(text: str) -> dict[str, Any]:

@@ -26,7 +26,7 @@ from tinkbox.registry.archive import Archive, unpack
 from tinkbox.registry.blobs import Blobs, make_folder
 from tinkbox.registry.manifests import INDEXES, MAX_MANIFEST, Manifest, nested, parse_manifest, reachable
 from tinkbox.registry.repositories import Link, Repositories
-from tinkbox.registry.system_images import SystemImageLine, system_image, system_images
+from tinkbox.registry.system_images import SystemImageLine, refuse_unfit, system_image, system_images
 from tinkbox.registry.uploads import Upload, Uploads
 
 PROMISED_FOR = timedelta(hours=1)
@@ -197,6 +197,8 @@ class ImageStore:
             size = self._blobs.verified(needed).stat().st_size
             if size != told:
                 raise Invalid(f"{needed} has {size} bytes, the manifest says {told}")
+        if manifest.artifact_type == ARTIFACT_TYPE:
+            refuse_unfit(manifest, self._blobs.read)
         digest = f"sha256:{hashlib.sha256(content).hexdigest()}"
         if ":" in selector and selector != digest:
             raise Invalid(f"the manifest's digest is {digest}, not {selector}")
@@ -265,10 +267,14 @@ class ImageStore:
         Fetched again it says another time.  Raises Conflict where the version that is here has another disk.
         """
         here: dict[str, Link] = {}
+        staged = {each.digest: each.path for each in archive.blobs}
         for image in archive.images:
             content, media_type = image.manifests[-1]
+            manifest = parse_manifest(content, media_type)
+            if manifest.artifact_type == ARTIFACT_TYPE:
+                refuse_unfit(manifest, lambda digest: staged[digest].read_bytes())
             kept = self._kept_system(image.repository, image.tag)
-            if kept is not None and kept[1].blobs[1:] == parse_manifest(content, media_type).blobs[1:]:
+            if kept is not None and kept[1].blobs[1:] == manifest.blobs[1:]:
                 here[image.digest] = kept[0]
             else:
                 self._refuse_other_bytes(image.repository, image.tag, image.digest)

@@ -2,16 +2,16 @@
 
 import json
 import logging
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, TypedDict
 
 from tinkbox.model.errors import Invalid, NotFound, Refusal
 from tinkbox.model.image import REPOSITORY, parse_reference
-from tinkbox.model.system_image import ARTIFACT_TYPE
+from tinkbox.model.system_image import ARTIFACT_TYPE, BLOCK_MAP_TYPE, CONFIG_TYPE, DISK_TYPE
 from tinkbox.registry.blobs import Blobs
-from tinkbox.registry.manifests import parse_manifest
+from tinkbox.registry.manifests import Manifest, parse_manifest
 from tinkbox.registry.repositories import Link, Repositories
-from tinkbox.wire.system_images import MAX_CONFIG, decode_config
+from tinkbox.wire.system_images import MAX_BLOCK_MAP, MAX_CONFIG, decode_block_map, decode_config
 
 _log = logging.getLogger(__name__)
 
@@ -65,6 +65,25 @@ def system_image(repositories: Repositories, blobs: Blobs, reference: str) -> Sy
             "shows all that are kept"
         )
     return kept
+
+
+def refuse_unfit(manifest: Manifest, read: Callable[[str], bytes]) -> None:
+    """Raise Invalid for a system image on its way in whose parts are missing, unreadable, or contradict each other.
+
+    `read` gives a blob by its digest.  What lies is found when it is written: each frame has a digest.
+    """
+    types = tuple(each.media_type for each in manifest.blobs)
+    if types != (CONFIG_TYPE, DISK_TYPE, BLOCK_MAP_TYPE):
+        raise Invalid("a system image has a configuration, a disk and a block map, in this order, and nothing else")
+    config, disk, block_map = manifest.blobs
+    for part, most in ((config, MAX_CONFIG), (block_map, MAX_BLOCK_MAP)):
+        if part.size > most:
+            raise Invalid(f"the system image's {part.media_type} has {part.size} bytes: at most {most} are taken")
+    told, mapped = decode_config(read(config.digest)), decode_block_map(read(block_map.digest))
+    if told.raw != mapped.raw:
+        raise Invalid("the system image's configuration and its block map tell of different disks")
+    if any(frame.offset + frame.length > disk.size for frame in mapped.frames):
+        raise Invalid("the system image's block map names frames that lie behind its disk's end")
 
 
 def _tags(repositories: Repositories, repository: str) -> dict[str, list[str]]:

@@ -1,13 +1,15 @@
 """What the registry tells of the system images that it keeps."""
 
 import json
+from dataclasses import replace
 
 import pytest
 
-from tests.integration.registry.serving import Registry, chunks, digest_of, system_image_archive, tar
+from tests.integration.registry.serving import RAW, Registry, chunks, digest_of, system_image_archive, tar
 from tinkbox.model.errors import Conflict, Invalid
+from tinkbox.model.system_image import BlockMap, Frame
 from tinkbox.registry.manifests import OCI_MANIFEST
-from tinkbox.wire.system_images import index_text, manifest_text
+from tinkbox.wire.system_images import encode_block_map, index_text, manifest_text
 
 
 async def test_each_system_image_tells_what_it_is(registry: Registry) -> None:
@@ -26,12 +28,28 @@ async def test_container_images_are_not_among_them(registry: Registry) -> None:
 
 
 @pytest.mark.parametrize("config", [b"{}", b"none", b"[" * 1000, b" " * 70_000])
-async def test_one_that_says_nothing_sensible_is_left_out(registry: Registry, config: bytes) -> None:
-    await registry.store.load(chunks(system_image_archive("1", config=config)), who="me")
-    await registry.store.load(chunks(system_image_archive("2")), who="me")
-    assert [each["tags"] for each in await registry.store.system_images()] == [["2"]]
-    with pytest.raises(Invalid, match="configuration"):
-        await registry.store.system_image("lab:1")
+async def test_one_that_says_nothing_sensible_is_refused(registry: Registry, config: bytes) -> None:
+    await registry.store.load(chunks(system_image_archive("1", "latest")), who="me")
+    kept = await registry.store.system_images()
+    with pytest.raises(Invalid, match=r"configuration|config\.v1"):
+        await registry.store.load(chunks(system_image_archive("2", "latest", config=config)), who="me")
+    assert await registry.store.system_images() == kept
+
+
+@pytest.mark.parametrize(
+    ("block_map", "problem"),
+    [
+        (BlockMap(raw=replace(RAW, size=8 << 20)), "different disks"),
+        (BlockMap(raw=RAW, frames=(Frame(index=0, offset=0, length=99, digest="0" * 64),)), "behind its disk's end"),
+    ],
+)
+async def test_one_whose_parts_contradict_each_other_is_refused(
+    registry: Registry, block_map: BlockMap, problem: str
+) -> None:
+    archive = system_image_archive("1", block_map=encode_block_map(block_map))
+    with pytest.raises(Invalid, match=problem):
+        await registry.store.load(chunks(archive), who="me")
+    assert await registry.store.images() == []
 
 
 async def test_a_blob_that_is_larger_than_its_manifest_says_is_not_loaded(registry: Registry) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from tinkbox.cli.connection import ask, stay_connected
 from tinkbox.cli.flags import add_confirmation, carry_out, duration
-from tinkbox.cli.input_documents import read_bounded_text, read_ssh_keys
+from tinkbox.cli.input_documents import read_ssh_keys, read_user_data
 from tinkbox.cli.nouns.install_checks import Installation, NotFetched, Wanted, checked
 from tinkbox.cli.output.live_lines import LiveLines
 from tinkbox.cli.output.printable import clean
@@ -63,7 +63,7 @@ def install(chosen: argparse.Namespace) -> int:
         image=chosen.image,
         machines=tuple(chosen.machines),
         ssh_keys=tuple(read_ssh_keys(chosen.ssh_key)),
-        user_data=read_bounded_text(chosen.user_data, MAX_USER_DATA) if chosen.user_data else "",
+        user_data=read_user_data(chosen.user_data, MAX_USER_DATA) if chosen.user_data else "",
         disk=chosen.disk,
         hostname=chosen.hostname or "",
         seed=chosen.seed or "",

@@ -26,7 +26,10 @@ class Line:
     succeeded: bool = False
 
     def __str__(self) -> str:
-        return f"{self.machine}: {self.text}"
+        # What it says of itself at the end begins with its name.
+        return (
+            self.text if self.succeeded and self.text.startswith(f"{self.machine} ") else f"{self.machine}: {self.text}"
+        )
 
 
 def line_of(name: str, workflow: Document, machine: Document) -> Line:
@@ -57,10 +60,10 @@ def line_of(name: str, workflow: Document, machine: Document) -> Line:
 
 
 def farewell(line: Line, address: str, user: str) -> Sequence[str]:
-    """The last lines of one that succeeded: what it said of itself, and how to log in."""
+    """How to log in to one that succeeded."""
     up = _UP_AT.search(line.text)
     at = up[1] if up else address
-    return [line.text, *([f"ssh {user}@{at}"] if at and user else [])]
+    return [f"ssh {user}@{at}"] if at and user else []
 
 
 def refusal_of(name: str, workflow_id: str, state: Document) -> Sequence[str]:

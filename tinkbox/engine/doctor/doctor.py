@@ -14,7 +14,7 @@ from tinkbox.engine.doctor.loader_rules import (
     transfer_stopped,
     wrong_loader,
 )
-from tinkbox.engine.doctor.metadata_rules import cloud_init_failed, metadata_refused
+from tinkbox.engine.doctor.metadata_rules import cloud_init_failed, metadata_refused, runs_its_own_system
 from tinkbox.engine.doctor.network_rules import (
     address_in_use,
     address_outside,
@@ -102,6 +102,7 @@ RULES: Sequence[Rule] = (
     Rule("DiskNotFound", "no disk, or none that boots", disk_not_found),
     Rule("MissingDriver", "a card for which the OSIE has no driver", missing_driver),
     Rule("MissingFirmware", "a card that lacks firmware", missing_firmware),
+    Rule("RunsItsOwnSystem", "a machine that is waited for, and boots its disk", runs_its_own_system),
     Rule("CloudInitFailed", "an installed system whose cloud-init failed", cloud_init_failed),
     Rule("MetadataRefused", "a metadata token that another machine shows", metadata_refused),
     Rule("ClockWrong", "a clock that was far off", clock_is_wrong),

@@ -182,4 +182,12 @@ class Examiner:
         if lost_work is not None and lost_work.history.restart is None:
             case = replace(case, lost_work=lost_work)
         interface = known.hardware.interface(mac)
-        return replace(case, interface=interface, ticket=known.ticket, installed=known.installed, parked=known.parked)
+        facts = self._machines.boot_facts.of(mac)
+        return replace(
+            case,
+            interface=interface,
+            ticket=known.ticket,
+            left=facts is not None and facts.left,
+            installed=known.installed,
+            parked=known.parked,
+        )

@@ -31,6 +31,21 @@ def cloud_init_failed(case: Case) -> Iterator[Finding]:
     )
 
 
+def runs_its_own_system(case: Case) -> Iterator[Finding]:
+    """A workflow waits for a machine that runs what is on its disk, and has not booted from the network since."""
+    own = of(case.sightings, Stage.DISK_BOOTED, Stage.METADATA, Stage.CLOUD_INIT, Stage.PHONED_HOME)
+    booted = of(case.sightings, Stage.LOADER, Stage.SCRIPT, Stage.KERNEL, Stage.RAMDISK, Stage.WORKER)
+    if not case.ticket or case.left or not own or (booted and booted[-1].at > own[-1].at):
+        return
+    yield Finding(
+        gravity=Gravity.SUSPECT,
+        cause="A workflow waits for this machine, and it runs the system on its disk: it has not booted from the network.",
+        evidence=(line(own[-1]),),
+        remedy="Reboot it from the network: choose network boot or PXE in its firmware's boot menu, or set the network before "
+        "the disk in its boot order.",
+    )
+
+
 def metadata_refused(case: Case) -> Iterator[Finding]:
     """A machine that shows another one's metadata token, seen from either."""
     for stage, cause in (

@@ -147,8 +147,8 @@ def not_known(case: Case) -> Iterator[Finding]:
         gravity=Gravity.SUSPECT,
         cause="The machine asks to boot, and nobody told tinkbox of it, so it is not answered.",
         evidence=tuple(map(line, asked[-2:])),
-        remedy=f"If it is to be installed: write a hardware document with the MAC {case.mac} and push it (`tinkbox hardware "
-        f"push`), or {discovering} and boot it again.",
+        remedy=f"If it is to be installed: type `tinkbox hardware add {case.mac} --name NAME` (a wrong MAC of a machine that "
+        f"you added is corrected so as well), or {discovering} and boot it again.",
     )
 
 
@@ -181,7 +181,10 @@ def not_permitted(case: Case) -> Iterator[Finding]:
     elif not case.ticket and not case.installed:
         why = "no workflow waits for it, and none was ever carried out on it"
         devices = f'{{"device_1": "{case.interface.mac}"}}'
-        remedy = f"Create a workflow for it: `tinkbox workflow create -t TEMPLATE -r '{devices}'`."
+        remedy = (
+            f"Install it (`tinkbox install debian-13 {case.interface.mac} --ssh-key FILE`), or create another workflow for it: "
+            f"`tinkbox workflow create -t TEMPLATE -r '{devices}'`."
+        )
     else:
         return
     yield Finding(

@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 from ipaddress import IPv4Address
 
 from tinkbox.engine.doctor.case import Case
-from tinkbox.engine.doctor.metadata_rules import cloud_init_failed, metadata_refused
+from tinkbox.engine.doctor.metadata_rules import cloud_init_failed, metadata_refused, runs_its_own_system
 from tinkbox.model.boot import Stage
 from tinkbox.model.diagnosis import Gravity
 from tinkbox.model.hardware import MacAddress
@@ -50,3 +50,18 @@ def test_a_token_of_another_machine_is_told_of_both() -> None:
     )
     assert mine.cause != theirs.cause
     assert not list(metadata_refused(case(seen(Stage.METADATA))))
+
+
+def test_machine_that_is_waited_for_and_runs_its_own_system_is_named() -> None:
+    waiting = replace(case(seen(Stage.SCRIPT), seen(Stage.CLOUD_INIT, 9)), ticket=True)
+    (found,) = runs_its_own_system(waiting)
+    assert "it has not booted from the network" in found.cause
+    assert "network boot" in found.remedy
+
+
+def test_machine_that_boots_from_the_network_or_was_sent_to_its_disk_is_not() -> None:
+    own = seen(Stage.PHONED_HOME, 5)
+    assert not list(runs_its_own_system(case(own)))
+    assert not list(runs_its_own_system(replace(case(own), ticket=True, left=True)))
+    assert not list(runs_its_own_system(replace(case(own, seen(Stage.SCRIPT, 9)), ticket=True)))
+    assert not list(runs_its_own_system(replace(case(seen(Stage.DISCOVER)), ticket=True)))

@@ -179,7 +179,7 @@ class Engine:
         self.installed_systems = InstalledSystems(
             store, machines, self.booting, tokens, settings.metadata, clock, around.monotonic
         )
-        self.write_back = WriteBack(store, wakeups, machines, clock, around.monotonic)
+        self.write_back = WriteBack(store, wakeups, machines, self.booting, clock, around.monotonic)
 
         # What people look at.
         self.seen = Seen(store, machines, self.syslog, clock)

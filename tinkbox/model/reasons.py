@@ -342,7 +342,7 @@ class Reason(StrEnum):
         "DiskAmbiguous",
         Giver.WORKER,
         "the action's `disk` or `wipes` means several disks of this machine, and must mean one; the message lists them",
-        "say in the template which one is meant, such as by serial= and what the message shows",
+        "say which one is meant, such as by serial= and what the message shows: in the template, or cancel and type tinkbox install with --disk",
     )
     DISK_UNREADABLE = (
         "DiskUnreadable",

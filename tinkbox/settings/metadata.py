@@ -13,7 +13,7 @@ from tinkbox.settings.declaring import reader, setting
 
 PUBLIC, ALL, OFF = "public", "all", "off"
 # Where Hegel listened, and where Tootles does: templates of the field name both.
-COMPATIBLE_PORTS: Final = (50061, 7080)
+COMPATIBLE_PORTS: Final = (50061, 7080, 7172)
 MAX_PORTS: Final = 8
 _ZONE: Final = re.compile(r"[A-Za-z][A-Za-z0-9_+-]*(?:/[A-Za-z0-9_+-]+){0,2}")
 _PROXY: Final = re.compile(r"https?://[!-~]{1,500}")

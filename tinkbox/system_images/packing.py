@@ -41,6 +41,7 @@ from tinkbox.system_images.recognition import (
     compression_of,
     firmware_of,
     format_of,
+    refuse_cut,
     refuse_footer,
     refuse_no_disk,
 )
@@ -204,6 +205,7 @@ def _packed(content: Content, about: About, archive: BinaryIO, task: _Task) -> S
     size = block_map.raw.size
     if content.size and size != content.size:
         raise Invalid(f"{task.name} is damaged: its disk has {size} bytes, and should have {content.size}")
+    refuse_cut(start, size, task.name)
     about = replace(
         about,
         firmware=tuple(about.firmware) or firmware_of(start),

@@ -1,6 +1,7 @@
 """What a file is by its first bytes, and what to do with one that is no disk image.  Pure."""
 
-from collections.abc import Mapping, Sequence
+import struct
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -95,7 +96,7 @@ def format_of(start: bytes, name: str) -> Format:
 def refuse_footer(end: bytes, name: str) -> None:
     """Raise Invalid for a fixed VHD, a raw disk that tells what it is at its end."""
     if end.startswith(_FOOTER):
-        raise Invalid(f"{name} is a Virtual PC disk (vhd): {_CONVERT.format('-f vpc FILE')}")
+        raise Invalid(f"{name} is a Virtual PC disk (vhd): {_CONVERT.format('vpc')}")
 
 
 def refuse_no_disk(start: bytes, name: str) -> None:
@@ -130,6 +131,7 @@ def _refuse_text(start: bytes, name: str) -> None:
 _EFI_SYSTEM: Final = bytes.fromhex("28732ac11ff8d211ba4b00a0c93ec93b")
 _BIOS_BOOT: Final = b"Hah!IdontNeedEFI"
 _EFI_IN_MBR: Final = 0xEF
+_PROTECTIVE: Final = 0xEE
 _BOOT_CODE: Final = 440
 _GPT: Final = b"EFI PART"
 
@@ -144,3 +146,30 @@ def firmware_of(start: bytes) -> tuple[Firmware, ...]:
     bios = any(start[:_BOOT_CODE]) and (not has_gpt or _BIOS_BOOT in kinds or not uefi)
     found = tuple(kind for kind, there in ((Firmware.BIOS, bios), (Firmware.UEFI, uefi)) if there)
     return found or (Firmware.BIOS, Firmware.UEFI)
+
+
+def refuse_cut(start: bytes, size: int, name: str) -> None:
+    """Raise Invalid for a raw disk of `size` bytes whose partitions reach behind its end: a download that broke off."""
+    end = max(_partition_ends(start), default=0)
+    if end > size:
+        raise Invalid(
+            f"{name} is truncated: its partitions end at {show_size(end)}, and it has {show_size(size)}; download it again"
+        )
+
+
+def _partition_ends(start: bytes) -> Iterator[int]:
+    """Where the partitions of a GPT or an MBR end, in bytes (UEFI specification §5.2 and §5.3.3)."""
+    for sector in (512, 4096):
+        header = start[sector : sector + 92]
+        if header[:8] == _GPT:
+            first, count, length = struct.unpack_from("<QII", header, 72)
+            for number in range(min(count, 128)):
+                entry = start[first * sector + number * length :][:48]
+                if len(entry) == 48 and any(entry[:16]):
+                    yield (struct.unpack_from("<Q", entry, 40)[0] + 1) * sector
+            return
+    for number in range(4):
+        entry = start[446 + 16 * number :][:16]
+        if len(entry) == 16 and entry[4] not in (0, _PROTECTIVE):
+            begin, sectors = struct.unpack_from("<II", entry, 8)
+            yield (begin + sectors) * 512

@@ -14,12 +14,12 @@ OWN = [IPv4Address("172.30.0.1")]
 
 def test_the_defaults_let_templates_of_the_field_ask(tmp_path: Path) -> None:
     found = loaded(tmp_path, "")
-    assert (found.metadata.by_address, metadata_ports(found, OWN)) == ("public", [50061, 7080])
+    assert (found.metadata.by_address, metadata_ports(found, OWN)) == ("public", [50061, 7080, 7172])
 
 
 def test_a_default_port_gives_way_to_other_doors(tmp_path: Path) -> None:
-    assert metadata_ports(loaded(tmp_path, "operator: {listen: '0.0.0.0:7080'}"), OWN) == [50061]
-    assert metadata_ports(loaded(tmp_path, "node: {http_port: 50061}"), OWN) == [7080]
+    assert metadata_ports(loaded(tmp_path, "operator: {listen: '0.0.0.0:7080'}"), OWN) == [50061, 7172]
+    assert metadata_ports(loaded(tmp_path, "node: {http_port: 50061}"), OWN) == [7080, 7172]
     assert metadata_ports(loaded(tmp_path, "metadata: {by_address: off}"), OWN) == []
     assert metadata_ports(loaded(tmp_path, "metadata: {ports: []}"), OWN) == []
 

@@ -18,6 +18,7 @@ from tinkbox.system_images.recognition import (
     compression_of,
     firmware_of,
     format_of,
+    refuse_cut,
     refuse_footer,
     refuse_no_disk,
 )
@@ -121,3 +122,19 @@ def gpt(*kinds: str, code: bytes = b"", sector: int = 512) -> bytes:
 )
 def test_the_partition_table_tells_the_firmware(start: bytes, firmware: list[Firmware]) -> None:
     assert list(firmware_of(start)) == firmware
+
+
+@pytest.mark.parametrize("sector", [512, 4096])
+def test_disk_that_ends_before_its_partitions_is_truncated(sector: int) -> None:
+    start = gpt(EFI_SYSTEM, sector=sector)
+    refuse_cut(start, 100 * sector, "disk")
+    with pytest.raises(Invalid, match="disk is truncated"):
+        refuse_cut(start, 100 * sector - 1, "disk")
+
+
+def test_disk_with_an_mbr_that_ends_before_its_partitions_is_truncated() -> None:
+    entry = struct.pack("<B3sB3sII", 0x80, b"", 0x83, b"", 2048, 4096)
+    start = (bytes(446) + entry + bytes(48) + b"\x55\xaa").ljust(8192, b"\0")
+    refuse_cut(start, 6144 * 512, "disk")
+    with pytest.raises(Invalid, match="download it again"):
+        refuse_cut(start, 6143 * 512, "disk")

@@ -99,6 +99,8 @@ def start(chosen: argparse.Namespace, data: Path, config: Path, changed: list[st
         print(f"appliance       {'runs already' if ran and not anew else 'runs'} (`systemctl status tinkbox`)")
     elif _answers(data):
         print("appliance       runs already")
+        if str(config) in changed:
+            print("                with its former configuration: end it, and start it again with `tinkbox serve`")
     else:
         named = "" if config == CONFIG else f" --config {shlex.quote(str(config))}"
         print(clean(f"appliance       start it in another terminal: tinkbox serve{named}"))

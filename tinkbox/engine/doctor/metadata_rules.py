@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from tinkbox.engine.doctor.case import Case, Finding, line, of, text
-from tinkbox.model.boot import Stage
+from tinkbox.model.boot import INSTALLED, Stage
 from tinkbox.model.diagnosis import Gravity
 from tinkbox.model.sightings import Sighting
 
@@ -33,7 +33,7 @@ def cloud_init_failed(case: Case) -> Iterator[Finding]:
 
 def runs_its_own_system(case: Case) -> Iterator[Finding]:
     """A workflow waits for a machine that runs what is on its disk, and has not booted from the network since."""
-    own = of(case.sightings, Stage.DISK_BOOTED, Stage.METADATA, Stage.CLOUD_INIT, Stage.PHONED_HOME)
+    own = of(case.sightings, Stage.DISK_BOOTED, *INSTALLED)
     booted = of(case.sightings, Stage.LOADER, Stage.SCRIPT, Stage.KERNEL, Stage.RAMDISK, Stage.WORKER)
     if not case.ticket or case.left or not own or (booted and booted[-1].at > own[-1].at):
         return

@@ -7,7 +7,7 @@ from tinkbox.engine.doctor.loader_rules import ARM, X86, architecture
 from tinkbox.engine.machines.boot_plan import MAX_BOOTS
 from tinkbox.engine.machines.firmware_rules import BACK_WITHIN
 from tinkbox.engine.timeline.stalls import stalled
-from tinkbox.model.boot import Stage
+from tinkbox.model.boot import INSTALLED, Stage
 from tinkbox.model.diagnosis import Gravity
 from tinkbox.model.sightings import Sighting
 from tinkbox.model.text import quoted
@@ -20,7 +20,8 @@ _MIB = 1 << 20
 _OSIE_STARTS_WITHIN = 120.0
 _OFF = 300.0
 _FAR_OFF = 86_400.0
-_BOOTED = (Stage.WORKER, Stage.DISK_BOOTED, Stage.INVENTORY)
+_OWN_SYSTEM = (Stage.DISK_BOOTED, *INSTALLED)
+_BOOTED = (Stage.WORKER, *_OWN_SYSTEM, Stage.INVENTORY)
 # What an OSIE can be built for.
 _OSIES = ("x86_64", "aarch64")
 _NAMES = {"x86_64": X86, "amd64": X86, "aarch64": ARM, "arm64": ARM}
@@ -244,7 +245,7 @@ def _sent_to_disk(case: Case) -> Iterator[tuple[Sighting, Sighting]]:
     """Each time it was told to boot its disk, and what asked again before its disk's system was seen."""
     for boot, following in zip(case.boots, case.boots[1:], strict=False):
         told = of(boot, Stage.LOCAL_DISK)
-        if told and not of(boot, Stage.DISK_BOOTED) and following[0].at - told[-1].at <= BACK_WITHIN:
+        if told and not of(boot, *_OWN_SYSTEM) and following[0].at - told[-1].at <= BACK_WITHIN:
             yield told[-1], following[0]
 
 

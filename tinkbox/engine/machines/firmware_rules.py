@@ -15,7 +15,7 @@ from datetime import datetime, timedelta
 from enum import Enum
 from typing import Final
 
-from tinkbox.model.boot import Asker, Boot, Loader, Plan, Stage
+from tinkbox.model.boot import INSTALLED, Asker, Boot, Loader, Plan, Stage
 from tinkbox.model.firmware_traits import FirmwareTraits, LocalBoot
 from tinkbox.model.sightings import Fact, Sighting
 
@@ -114,7 +114,7 @@ def teaches(stage: Stage, facts: Mapping[str, Fact]) -> bool:
         case Stage.DISCOVER | Stage.DISK_BOOTED | Stage.LOADER:
             return True
         case _:
-            return stage in _RUNS
+            return stage in _RUNS or stage in INSTALLED
 
 
 def settled(known: Watched) -> bool:
@@ -130,7 +130,8 @@ def shows_system(seen: Sighting) -> bool:
         case Stage.REQUESTED | Stage.LEASED:  # one that asks for the address it had sends no DISCOVER
             return seen.facts.get("boot") == Boot.NOTHING
         case _:
-            return seen.stage is Stage.DISK_BOOTED
+            # With addresses of its own it may not ask for one.
+            return seen.stage is Stage.DISK_BOOTED or seen.stage in INSTALLED
 
 
 def learn(known: Watched, seen: Sighting) -> Watched:

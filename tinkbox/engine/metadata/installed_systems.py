@@ -128,7 +128,7 @@ class InstalledSystems:
         while len(self._noted) > REMEMBERED:
             self._noted.popitem(last=False)
         detail = f"{what}, {client}" if client else what
-        self._machines.progress.saw(mac, Stage.METADATA, detail, what=what, client=client, address=address)
+        self._booting.saw(mac, Stage.METADATA, detail, what=what, client=client, address=address)
 
     async def _shown(self, token: str, address: str) -> tuple[Shown, Installation]:
         opened = self._tokens.opened(token)

@@ -9,6 +9,7 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Final
 
+from tinkbox.engine.boot.booting import Booting
 from tinkbox.engine.machines.machines import Machines
 from tinkbox.engine.metadata.installed_systems import Shown
 from tinkbox.engine.rules.first_boot import concluded, is_up, module_name, with_failure
@@ -40,12 +41,14 @@ class WriteBack:
         store: Store,
         wakeups: Wakeups,
         machines: Machines,
+        booting: Booting,
         clock: Callable[[], datetime],
         monotonic: Callable[[], float],
     ) -> None:
         self._store = store
         self._wakeups = wakeups
         self._machines = machines
+        self._booting = booting
         self._clock = clock
         self._monotonic = monotonic
         self._reports = Buckets(REPORTS, REMEMBERED)
@@ -99,7 +102,7 @@ class WriteBack:
             self._saw(shown.hardware, Stage.CLOUD_INIT, detail, name=report.name, result=report.result)
 
     def _saw(self, hardware: Hardware, stage: Stage, detail: str, **facts: str) -> None:
-        self._machines.progress.saw(self._machines.progress.seen_last(hardware), stage, detail, **facts)
+        self._booting.saw(self._machines.progress.seen_last(hardware), stage, detail, **facts)
 
     async def _take(self, shown: Shown, change: Callable[[FirstBoot], FirstBoot]) -> tuple[FirstBoot, FirstBoot]:
         """Have a first boot be as `change` makes it, with all that follows; returns how it was and is."""

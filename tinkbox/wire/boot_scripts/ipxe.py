@@ -189,9 +189,9 @@ def _local_disk(way: LocalBoot | None, files: BootFiles) -> list[list[str]]:
         case None:
             # UEFI firmware goes on to its next boot option; a BIOS boot ROM must start the disk itself,
             # for many a BIOS does not come back to its boot order.
-            how = [["iseq", "${platform}", "efi", "&&", "exit", "1", "||"], _SANBOOT, _EXIT]
+            how = [["iseq", "${platform}", "efi", "&&", "exit", "1", "||"], *_SANBOOT, _EXIT]
         case LocalBoot.SANBOOT:
-            how = [_SANBOOT, _EXIT]
+            how = [*_SANBOOT, _EXIT]
         case LocalBoot.GRUB:
             how = [["chain", "--autofree", f"{word(files.loaders)}/grubx64.efi", "||"], _EXIT]
         case _:
@@ -199,7 +199,8 @@ def _local_disk(way: LocalBoot | None, files: BootFiles) -> list[list[str]]:
     return [["echo", "nothing to install: booting the local disk"], *how]
 
 
-_SANBOOT: Final = ["sanboot", "--no-describe", "--drive", "0x80", "||"]
+# The first disk that has a boot sector, in the order of the BIOS.
+_SANBOOT: Final = [["sanboot", "--no-describe", "--drive", f"0x{0x80 + disk:x}", "||"] for disk in range(4)]
 _EXIT: Final = ["exit", "1"]
 
 

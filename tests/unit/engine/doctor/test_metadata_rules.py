@@ -6,7 +6,8 @@ from ipaddress import IPv4Address
 
 from tinkbox.engine.doctor.case import Case
 from tinkbox.engine.doctor.metadata_rules import cloud_init_failed, metadata_refused, runs_its_own_system
-from tinkbox.model.boot import Stage
+from tinkbox.engine.doctor.system_rules import disk_not_found
+from tinkbox.model.boot import Asker, Stage
 from tinkbox.model.diagnosis import Gravity
 from tinkbox.model.hardware import MacAddress
 from tinkbox.model.sightings import Sighting
@@ -65,3 +66,10 @@ def test_machine_that_boots_from_the_network_or_was_sent_to_its_disk_is_not() ->
     assert not list(runs_its_own_system(replace(case(own), ticket=True, left=True)))
     assert not list(runs_its_own_system(replace(case(own, seen(Stage.SCRIPT, 9)), ticket=True)))
     assert not list(runs_its_own_system(replace(case(seen(Stage.DISCOVER)), ticket=True)))
+
+
+def test_disk_whose_system_phoned_home_was_found() -> None:
+    told, again = seen(Stage.LOCAL_DISK), seen(Stage.DISCOVER, 60, asker=Asker.PXE)
+    assert len(list(disk_not_found(case(seen(Stage.DISCOVER, -9, asker=Asker.PXE), told, again)))) == 1
+    up = seen(Stage.PHONED_HOME, 30)
+    assert not list(disk_not_found(case(seen(Stage.DISCOVER, -9, asker=Asker.PXE), told, up, again)))

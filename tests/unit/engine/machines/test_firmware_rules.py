@@ -203,9 +203,11 @@ def test_firmware_that_tries_http_after_pxe_is_still_on_its_way() -> None:
         system(40),
         (40, Stage.LEASED, {"boot": "nothing"}),
         (40, Stage.REQUESTED, {"boot": "nothing"}),
+        (40, Stage.CLOUD_INIT, {"name": "init-network"}),
+        (40, Stage.PHONED_HOME, {}),
     ],
 )
-def test_the_way_is_proven_when_the_disks_system_asks_for_its_address(up: Seen) -> None:
+def test_the_way_is_proven_when_the_disks_system_is_seen(up: Seen) -> None:
     known = watch(asks(0), told(5), up)
     assert (known.firmware_traits, known.told) == (FirmwareTraits(local_boot=LocalBoot.EXIT, proven=True), None)
 

@@ -152,7 +152,7 @@ def test_where_the_appliance_answers_for_no_names_the_networks_server_stays() ->
     [
         (LocalBoot.EXIT, ["exit 1"]),
         (LocalBoot.NO_FILE, ["exit 1"]),
-        (LocalBoot.SANBOOT, ["sanboot --no-describe --drive 0x80 ||", "exit 1"]),
+        (LocalBoot.SANBOOT, [*(f"sanboot --no-describe --drive 0x8{disk} ||" for disk in range(4)), "exit 1"]),
         (LocalBoot.GRUB, ["chain --autofree http://172.30.0.1/boot/loaders/grubx64.efi ||", "exit 1"]),
     ],
 )

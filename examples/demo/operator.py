@@ -89,28 +89,28 @@ class Operator:
         """As a person types it, who stands in the right folder."""
         return " ".join(each.name if isinstance(each, Path) else each for each in words)
 
-    def logs_in(self, where: str, timeout: float) -> str:
-        """What `hostname` prints there; raises OperatorFailed when nobody is let in for `timeout` seconds."""
-        self._say(f"$ ssh -i {self._key.name} {where} hostname")
+    def logs_in(self, where: str, timeout: float, command: str = "hostname") -> str:
+        """What a command prints there; raises OperatorFailed when nobody is let in for `timeout` seconds."""
+        self._say(f"$ ssh -i {self._key.name} {where} {command}")
         options = [
             "StrictHostKeyChecking=accept-new",
             f"UserKnownHostsFile={self._hosts}",
             "BatchMode=yes",
             "IdentitiesOnly=yes",
         ]
-        command = [
+        words = [
             "ssh",
             "-i",
             str(self._key),
             *(f"-o{each}" for each in options),
             "-oConnectTimeout=10",
             where,
-            "hostname",
+            command,
         ]
         deadline = time.monotonic() + timeout
         while (left := deadline - time.monotonic()) > 0:
             done = subprocess.run(
-                ["timeout", str(math.ceil(left)), *self._network.inside(command)],
+                ["timeout", str(math.ceil(left)), *self._network.inside(words)],
                 stdin=subprocess.DEVNULL,
                 capture_output=True,
                 text=True,

@@ -38,6 +38,8 @@ ROOT = Path(__file__).parents[2]
 PATIENCE = 600.0
 LOOK_EVERY = 0.2
 GATE_PORT = 8080
+# The appliance's address on a tagged network.
+VLAN_ROUTER = "172.32.0.1"
 NEIGHBOUR = 3
 T = TypeVar("T")
 
@@ -294,17 +296,22 @@ def laboratory(
     domain: str = "",
     configured: str = "",
     data: Path | None = None,
+    vlan: int = 0,
 ) -> Iterator[Lab]:
     """A lab that serves this OSIE, or the built one; everything goes with it.
 
     One that is `hosting` has an engine for services, which machines reach below `domain` or the default.  `configured`
-    is what else stands in its configuration, `data` what an earlier appliance left behind.
+    is what else stands in its configuration, `data` what an earlier appliance left behind.  With `vlan` it serves that
+    tagged network of the cable as well.
     """
     with ExitStack() as stack:
         stack.enter_context(signals_unwind())
         work = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="tinkbox-lab-")))
         network = stack.enter_context(Network())
         configuration, engine = configured, None
+        if vlan:
+            interface = tagged(network, vlan, f"{VLAN_ROUTER}/24")
+            configuration += f"interface: [{network.interface}, {interface}]\n"
         if hosting:
             engine = stack.enter_context(docker_engine_in(network=network.path))
             configuration += f"docker: {engine.url}\n"
@@ -321,6 +328,19 @@ def laboratory(
         except BaseException as error:
             error.add_note(lab.account())
             raise
+
+
+def tagged(network: Network, number: int, address: str) -> str:
+    """Give the network's host an interface on the tagged network `number`, by its name; not every kernel has VLANs."""
+    name = f"{network.interface}.{number}"
+    words = [sys.executable, "-m", "tests.integration.boot.tagging", network.interface, str(number)]
+    process = network.start(["env", f"--chdir={ROOT}", *words], stdout=subprocess.PIPE)
+    assert process.stdout is not None
+    assert process.stdout.readline() == b"ready\n"
+    (parent,) = json.loads(network.run(["ip", "-j", "link", "show", network.interface]))
+    network.run(["ip", "link", "set", name, "address", parent["address"], "up"])
+    network.run(["ip", "address", "add", address, "dev", name])
+    return name
 
 
 def shown(machine: Machine, text: str) -> int:
@@ -341,11 +361,16 @@ def hostname(number: int) -> str:
 
 
 def hardware(
-    number: int, *, arch: str = "x86_64", allow_pxe: bool = True, ip: dict[str, str] | Literal["own"] | None = "own"
+    number: int,
+    *,
+    arch: str = "x86_64",
+    allow_pxe: bool = True,
+    ip: dict[str, str] | Literal["own"] | None = "own",
+    vlan: int | None = None,
 ) -> dict[str, Any]:
     """The hardware document of machine `number`: the demo's, with another identity.
 
-    Its address is `address(number)`, or what `ip` says; None: none is reserved.
+    Its address is `address(number)`, or what `ip` says; None: none is reserved.  Once it has booted it is on this `vlan`.
     """
     document: dict[str, Any] = json.loads((ROOT / "examples" / "demo" / "hardware.json").read_text())
     document["id"] = f"0eba0bf8-3772-4b4a-ab9f-{number:012}"
@@ -355,6 +380,8 @@ def hardware(
         interface["dhcp"]["ip"]["address"] = address(number)
     else:
         interface["dhcp"]["ip"] = ip or {}
+    if vlan is not None:
+        interface["dhcp"]["vlan_id"] = str(vlan)
     interface["netboot"]["allow_pxe"] = allow_pxe
     return document
 

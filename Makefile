@@ -195,10 +195,10 @@ unit: $(BIN)/.ready
 # the fault matrix; every firmware in every mode of DHCP.  PART is what to run of it, such as tests/machine/test_firmware.py.
 PART := tests
 campaign: $(BEFORE_TESTED) packages-arm64
-	+$(SIDE_BY_SIDE) tested osie-aarch64
+	+$(SIDE_BY_SIDE) tested osie-aarch64 $(BUILD)/system-images/debian-12.qcow2
 	HYPOTHESIS_PROFILE=deep $(BIN)/python -m pytest $(PART) --ignore=tests/bench --timeout 7200
 
-bench: packages-test packages-bench $(LAB)
+bench: packages-test packages-bench packages-systems $(LAB) $(BUILD)/system-images/debian-13.qcow2
 	@$(BIN)/python -m tests.bench
 
 clean:

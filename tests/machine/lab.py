@@ -38,8 +38,6 @@ ROOT = Path(__file__).parents[2]
 PATIENCE = 600.0
 LOOK_EVERY = 0.2
 GATE_PORT = 8080
-# The appliance's address on a tagged network.
-VLAN_ROUTER = "172.32.0.1"
 NEIGHBOUR = 3
 T = TypeVar("T")
 
@@ -296,22 +294,17 @@ def laboratory(
     domain: str = "",
     configured: str = "",
     data: Path | None = None,
-    vlan: int = 0,
 ) -> Iterator[Lab]:
     """A lab that serves this OSIE, or the built one; everything goes with it.
 
     One that is `hosting` has an engine for services, which machines reach below `domain` or the default.  `configured`
-    is what else stands in its configuration, `data` what an earlier appliance left behind.  With `vlan` it serves that
-    tagged network of the cable as well.
+    is what else stands in its configuration, `data` what an earlier appliance left behind.
     """
     with ExitStack() as stack:
         stack.enter_context(signals_unwind())
         work = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="tinkbox-lab-")))
         network = stack.enter_context(Network())
         configuration, engine = configured, None
-        if vlan:
-            interface = tagged(network, vlan, f"{VLAN_ROUTER}/24")
-            configuration += f"interface: [{network.interface}, {interface}]\n"
         if hosting:
             engine = stack.enter_context(docker_engine_in(network=network.path))
             configuration += f"docker: {engine.url}\n"
@@ -366,11 +359,12 @@ def hardware(
     arch: str = "x86_64",
     allow_pxe: bool = True,
     ip: dict[str, str] | Literal["own"] | None = "own",
-    vlan: int | None = None,
+    second: dict[str, Any] | None = None,
 ) -> dict[str, Any]:
     """The hardware document of machine `number`: the demo's, with another identity.
 
-    Its address is `address(number)`, or what `ip` says; None: none is reserved.  Once it has booted it is on this `vlan`.
+    Its address is `address(number)`, or what `ip` says; None: none is reserved.  `second` is the key `dhcp` of its second
+    network card.
     """
     document: dict[str, Any] = json.loads((ROOT / "examples" / "demo" / "hardware.json").read_text())
     document["id"] = f"0eba0bf8-3772-4b4a-ab9f-{number:012}"
@@ -380,9 +374,9 @@ def hardware(
         interface["dhcp"]["ip"]["address"] = address(number)
     else:
         interface["dhcp"]["ip"] = ip or {}
-    if vlan is not None:
-        interface["dhcp"]["vlan_id"] = str(vlan)
     interface["netboot"]["allow_pxe"] = allow_pxe
+    if second is not None:
+        document["network"]["interfaces"].append({"dhcp": second})
     return document
 
 

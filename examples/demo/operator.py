@@ -11,6 +11,8 @@ from examples.demo.appliance import Appliance
 from examples.lab.network import Network
 
 LAST_LINES = 10
+# What ssh ends with by itself, and what `timeout` ends with.
+NO_LOGIN, OUT_OF_TIME = 255, 124
 
 
 class OperatorFailed(Exception):
@@ -90,7 +92,7 @@ class Operator:
         return " ".join(each.name if isinstance(each, Path) else each for each in words)
 
     def logs_in(self, where: str, timeout: float, command: str = "hostname") -> str:
-        """What a command prints there; raises OperatorFailed when nobody is let in for `timeout` seconds."""
+        """What a command prints there; raises OperatorFailed when it fails, or nobody is let in for `timeout` seconds."""
         self._say(f"$ ssh -i {self._key.name} {where} {command}")
         options = [
             "StrictHostKeyChecking=accept-new",
@@ -118,5 +120,8 @@ class Operator:
             if done.returncode == 0:
                 self._say(f"  {done.stdout.strip()}")
                 return done.stdout.strip()
+            if done.returncode not in (NO_LOGIN, OUT_OF_TIME):
+                said = f"{done.stdout}{done.stderr}".strip()[-300:]
+                raise OperatorFailed(f"{where}: {command!r} ended with {done.returncode}: {said}")
             time.sleep(1)
         raise OperatorFailed(f"{where} lets nobody in: {done.stderr.strip()[-300:]}")

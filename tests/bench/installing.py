@@ -57,6 +57,7 @@ def on_this_host(work: Path, raw: Path) -> Iterator[Comparison]:
             "IMAGE": SYSTEM,
             "DEST_DISK": str(disk),
             "TINKBOX_SERVER": f"http://127.0.0.1:{configuration.http_port}",
+            "GROW": "false",
             "BOOT_ENTRY": "false",
         }
         action = [sys.executable, "-B", str(ACTIONS / "install-image" / "install_image.py")]

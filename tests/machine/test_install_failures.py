@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from tests import rotation
 from tests.machine.installing import GIB, Site, second_disk, site, token_on
 from tests.machine.lab import hostname, mac, neighbour, until
 from tests.system_images import system_image
@@ -13,6 +14,8 @@ from tinkbox.model.workflow import State
 
 pytestmark = [pytest.mark.machine, pytest.mark.timeout(2400)]
 NO_SYSTEM = "no-system"
+# Of those that take a boot of the OSIE and no first boot, a run takes one: beside the demo, which installs, that is enough.
+SHORT = NO_PHONE_HOME, NO_DISK, NO_IMAGE = "no phone-home", "no disk", "no image"
 
 
 @pytest.fixture(scope="module")
@@ -21,6 +24,7 @@ def home() -> Iterator[Site]:
         yield made
 
 
+@rotation.mark(NO_PHONE_HOME, SHORT)
 def test_a_disk_without_a_system_never_phones_home(home: Site, tmp_path: Path) -> None:
     """The first failures of one boot: what the appliance itself finds, and what the worker and the action find."""
     number = 1
@@ -39,7 +43,7 @@ def test_a_disk_without_a_system_never_phones_home(home: Site, tmp_path: Path) -
     assert "retry --from" in told
 
 
-@pytest.mark.campaign
+@rotation.mark(NO_DISK, SHORT)
 def test_what_is_wrong_with_image_and_disks_is_said_before_anything_is_written(home: Site) -> None:
     number = 11
     home.add("debian-13")
@@ -66,7 +70,6 @@ def test_what_is_wrong_with_image_and_disks_is_said_before_anything_is_written(h
         assert "NoSuchDisk" in refused
         assert [each.stat().st_blocks for each in (machine.disk, right, small)] == [0, 0, 0]
 
-        # Of an image that is deleted while the machine is on its way.
         waits = home.begins("debian-13", number, "--disk", "serial=right")
         until(lambda: "is on /dev/" in home.logs(home.workflow(waits)), "the image on its disk")
         machine.power_off()
@@ -84,7 +87,7 @@ def test_what_is_wrong_with_image_and_disks_is_said_before_anything_is_written(h
     assert any(Stage.METADATA_STOLEN in each for each in home.timeline(number))
 
 
-@pytest.mark.campaign
+@rotation.mark(NO_IMAGE, SHORT)
 def test_an_image_that_is_gone_when_its_machine_comes_is_named(home: Site) -> None:
     number = 13
     home.add("debian-13")

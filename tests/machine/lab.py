@@ -51,14 +51,17 @@ def built(path: str) -> Path:
     return there
 
 
-def until(done: Callable[[], T], what: str, timeout: float = PATIENCE) -> T:
-    """Look until there is something to see, and return it; fails after `timeout` seconds, or when an emulator died."""
+def until(done: Callable[[], T], what: str, timeout: float = PATIENCE, every: float = LOOK_EVERY) -> T:
+    """Look until there is something to see, and return it; fails after `timeout` seconds, or when an emulator died.
+
+    `every` is the time between two looks.
+    """
     deadline = time.monotonic() + timeout
     while not (seen := done()):
         for lab in open_labs:
             lab.check()
         assert time.monotonic() < deadline, f"waited {timeout:.0f} s for {what}"
-        time.sleep(LOOK_EVERY)
+        time.sleep(every)
     return seen
 
 

@@ -1,7 +1,6 @@
 """Power that fails while a system is installed: the next boot goes on, or it is said what has to be done."""
 
 import struct
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Final
@@ -42,11 +41,7 @@ class Story:
 
     def cut(self, when: Callable[[], object], what: str) -> None:
         """Pull the plug as soon as it is so, and press the button again."""
-        deadline = time.monotonic() + PATIENCE
-        while not when():
-            assert time.monotonic() < deadline, f"waited for {what}"
-            self.machine.check()
-            time.sleep(SOON)
+        until(when, what, every=SOON)
         self.machine.power_off()
 
     def stages(self) -> list[str]:
